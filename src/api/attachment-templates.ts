@@ -9,6 +9,7 @@ import {
   leftAsideTemplateFields,
   readOnlyTemplateFields,
   revisionField,
+  PreviewRequestSchema,
   templateFields,
   warningsField,
 } from './templates.js';
@@ -132,4 +133,13 @@ export const DocumentPreviewQuerySchema = Type.Object(
   },
   closed,
 );
+/** What it takes in its body. */
+export const DocumentPreviewRequestSchema = Type.Object(
+  {
+    ...PreviewRequestSchema.properties,
+    format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
+  },
+  closed,
+);
+
 export type DocumentPreviewQuery = Static<typeof DocumentPreviewQuerySchema>;

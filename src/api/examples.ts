@@ -169,6 +169,10 @@ export const updateAttachmentTemplateExamples: Examples = {
   name: { summary: 'Another name', value: { name: 'Packing slip' } },
 };
 
+export const documentPreviewExamples: Examples = {
+  workbook: { summary: 'The workbook of the draft', value: { variables: { number: '2030-17' }, format: 'excel' } },
+};
+
 export const previewExamples: Examples = {
   order: { summary: 'The order confirmation for given variables', value: { variables: orderVariables } },
   defaults: { summary: 'The draft with default values', value: { version: 'draft' } },

@@ -205,6 +205,19 @@ export const PreviewRequestSchema = Type.Object(
   },
   closed,
 );
+/** What the page of a template takes in its query. */
+export const TemplatePageQuerySchema = Type.Object(
+  {
+    variables: Type.Optional(
+      Type.String({ maxLength: limits.urlSizeBytesMax, description: 'A JSON object, percent-encoded', examples: ['{"name":"Ada"}'] }),
+    ),
+    version: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
+    ),
+  },
+  closed,
+);
+
 export type PreviewRequest = Static<typeof PreviewRequestSchema>;
 
 /** As an answer lists them. */

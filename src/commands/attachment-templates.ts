@@ -1,8 +1,7 @@
 /** Commands on attachment templates: create, import, change, publish, delete, read, preview. */
 import type { Caller } from './caller.js';
 import { remembered } from './remembered.js';
-import { causeOf, type CommandDeps } from './deps.js';
-import { makeDocument } from './documents.js';
+import type { CommandDeps } from './deps.js';
 import {
   attachmentTemplateRecord,
   attachmentTemplateVersionRecord,
@@ -33,13 +32,12 @@ import type {
   ImportAttachmentTemplateRequest,
   UpdateAttachmentTemplateRequest,
 } from '../api/attachment-templates.js';
-import type { AttachmentTemplateContent, OutputFormat } from '../domain/attachment-template/schema.js';
+import type { AttachmentTemplateContent } from '../domain/attachment-template/schema.js';
 import { parseShortId, SHORT_ID_SIZE_BYTES, shortIdOf } from '../domain/attachment-template/short-id.js';
 import {
   attachmentTemplateDecider,
   attachmentTemplateRules,
   contentOfAttachment,
-  resolveAttachmentVersion,
   type AttachmentTemplate,
 } from '../domain/attachment-template/state.js';
 import { invalid, type FieldError } from '../domain/errors.js';
@@ -48,16 +46,12 @@ import {
   attachmentTemplateSlugStream,
   attachmentTemplateStream,
   parseAttachmentTemplateId,
-  teamStream,
   type AttachmentTemplateId,
   type TeamId,
 } from '../domain/ids.js';
 import type { Deleted } from '../api/common.js';
 import type { RestoreTemplateRequest } from '../api/templates.js';
-import type { JsonObject } from '../domain/json.js';
 import { checkAttachmentTemplate } from '../domain/rendering/check/attachment.js';
-import { previewVariables } from '../domain/rendering/fill/variables.js';
-import { emptyCompany } from '../domain/team/state.js';
 import type { AttachmentDraft } from '../domain/template/events.js';
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../domain/template/schema.js';
 
@@ -92,11 +86,6 @@ export const attachmentContentAt = async (
 
 /** Names that revision for ever. */
 export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number): string => `${id}:${revision}`;
-
-/** Without a format the first one of the template, without a version the draft; default values stand in for variables that are not given. */
-export type DocumentPreviewRequest = Readonly<{ variables: JsonObject; format?: OutputFormat; version?: string | number }>;
-/** `name` is that of the template, without an extension. */
-export type DocumentPreview = Readonly<{ bytes: Uint8Array; format: OutputFormat; name: string }>;
 
 /** `reference`: id, short id or slug, on each of these. */
 export const getAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<AttachmentTemplateRecord> =>
@@ -265,34 +254,4 @@ const refuseOtherFormats = (outputFormats: readonly string[] | undefined, schema
   const own = typeof schema === 'object' && schema !== null && 'outputFormats' in schema ? schema.outputFormats : undefined;
   if (!Array.isArray(own) || JSON.stringify(own) === JSON.stringify(outputFormats)) return;
   throw invalid('request body', 'outputFormats', 'must be the same as schema.outputFormats, or absent');
-};
-
-/** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
-export const previewAttachmentTemplate = async (
-  deps: CommandDeps,
-  caller: Caller,
-  reference: string,
-  { variables, format, version }: DocumentPreviewRequest,
-  signal: AbortSignal,
-): Promise<DocumentPreview> => {
-  const { id, template } = await mustFindOf(kind, deps, caller, reference);
-  const { revision, name } = resolveAttachmentVersion(template, version ?? 'draft');
-  // A preview shows what is there, and tells what is missing.
-  const { strictVariables: _, ...content } = await attachmentContentAt(deps, id, revision);
-  const wanted = format ?? content.schema.outputFormats[0]!;
-  if (!content.schema.outputFormats.includes(wanted)) {
-    throw invalid('query', 'format', `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`);
-  }
-  const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
-  const bytes = await makeDocument(deps, {
-    teamId: caller.teamId,
-    content,
-    cacheKey: `${attachmentCacheKey(id, revision)}:preview`,
-    variables: previewVariables(content.variables, variables),
-    environment: { at: causeOf(deps, caller).at, company },
-    format: wanted,
-    title: name,
-    signal,
-  });
-  return { bytes, format: wanted, name };
 };

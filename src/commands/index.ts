@@ -22,7 +22,6 @@ import {
   deleteAttachmentTemplate,
   getAttachmentTemplate,
   importAttachmentTemplate,
-  previewAttachmentTemplate,
   publishAttachmentTemplate,
   restoreAttachmentTemplate,
   restoreAttachmentTemplateVersion,
@@ -71,6 +70,7 @@ import { createTeam, deleteTeam, getTeam, restoreTeam, updateTeam } from './team
 import { describeActivity } from './team-activity.js';
 import { changeMember, leaveTeam, listMembers, removeMember, transferOwnership } from './team-members.js';
 import { acceptInvitation, inviteMember, listInvitations, openInvitation, resendInvitation, revokeInvitation } from './invitations.js';
+import { previewAttachmentTemplate } from './document-preview.js';
 import { previewTemplate } from './template-preview.js';
 
 const commands = {

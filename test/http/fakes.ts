@@ -933,6 +933,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
           bytes: Buffer.from('%PDF-\xff', 'latin1'),
           format: request.format ?? 'pdf',
           name: attachmentTemplate.name,
+          emptyPaths: ['customer.name', 'größe'],
         }),
       ),
     uploadAsset: (caller, upload, usage) => did('uploadAsset', [caller, upload, usage], asset),

@@ -506,6 +506,10 @@ void t.test('the other endpoints pass on what they were given', async (t) => {
   t.match(await ask('POST', '/api/templates/welcome/publish'), [200, { publishedVersion: 1 }]);
   t.match(await ask('GET', '/api/templates/welcome/versions'), [200, { data: [{ version: 1 }] }]);
   t.match(await ask('POST', '/api/templates/welcome/preview', { variables: {} }), [200, { html: '<p>é</p>' }]);
+  const page = await app.inject({ url: '/api/templates/welcome/preview?variables=%7B%22a%22:1%7D', headers: bearer('unlimited') });
+  t.match(page, { statusCode: 200, body: '<p>é</p>', headers: { 'content-type': 'text/html; charset=utf-8' } });
+  t.match(page.headers['content-security-policy'], /^default-src 'none'; .*sandbox/, 'no script of a template ever runs');
+  t.match(calls.at(-1)?.[3], { variables: { a: 1 } });
   t.same(await ask('DELETE', '/api/templates/welcome'), [200, { id: TEMPLATE_ID, deleted: true }]);
   t.match(await ask('POST', '/api/api-keys', { name: 'k', permissions: ['emails:send'] }), [201, { id: KEY_ID, key: 'secret' }]);
   t.match(await ask('GET', `/api/api-keys/${KEY_ID}`), [200, { id: KEY_ID }]);
@@ -589,6 +593,26 @@ void t.test('attachment templates', async (t) => {
       'content-disposition': /^inline; .*\.xlsx$/,
     });
     t.match(calls.at(-1)?.[3], { format: 'excel', version: '2', variables: { number: 'ü', items: [1] } });
+  });
+
+  void t.test('a preview tells what stayed empty, and takes its variables in a body too', async (t) => {
+    t.equal((await preview('')).headers['x-empty-paths'], 'customer.name,gr%C3%B6%C3%9Fe');
+    const variables = { items: Array.from({ length: 2_000 }, (_, at) => `item ${at}`) };
+    const answer = await app.inject({
+      method: 'POST',
+      url: `${base}/welcome/preview`,
+      headers: bearer('unlimited'),
+      payload: { variables, format: 'excel', version: 2 },
+    });
+    t.match(answer, { statusCode: 200, headers: { 'content-disposition': /\.xlsx/ } });
+    t.same(calls.at(-1)?.[3], { variables, format: 'excel', version: 2 });
+    const wrong = await app.inject({
+      method: 'POST',
+      url: `${base}/welcome/preview`,
+      headers: bearer('unlimited'),
+      payload: { variable: {} },
+    });
+    t.match(wrong.json(), { code: 'VALIDATION_ERROR', errors: [{ field: 'variable' }] });
   });
 
   void t.test('the variables of a preview are a JSON object, read with the care that a body gets', async (t) => {

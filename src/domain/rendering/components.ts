@@ -67,11 +67,12 @@ const blockText = {
 } as const satisfies PropSpecs;
 
 export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec>> = {
-  'rich-text': { content: 'required', children: 'none', props: { ...blockText, ...flowProps } },
+  'rich-text': { content: 'required', children: 'none', props: { ...blockText, ...flowProps, hideWhenEmpty: { kind: 'hidesLines' } } },
   button: {
     content: 'required',
     children: 'none',
     props: {
+      hideWhenEmpty: { kind: 'boolean' },
       href: { kind: 'link', required: true },
       backgroundColor: { kind: 'color' },
       color: { kind: 'color' },
@@ -88,6 +89,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
     content: 'none',
     children: 'none',
     props: {
+      hideWhenEmpty: { kind: 'boolean' },
       src: { kind: 'image', required: true },
       alt: { kind: 'text' },
       width: { kind: 'length' },
@@ -103,6 +105,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
     content: 'none',
     children: 'none',
     props: {
+      hideWhenEmpty: { kind: 'boolean' },
       dataSource: { kind: 'path' },
       itemVariable: { kind: 'name' },
       indexVariable: { kind: 'name' },
@@ -128,6 +131,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
     content: 'none',
     children: 'any',
     props: {
+      hideWhenEmpty: { kind: 'boolean' },
       backgroundColor: { kind: 'color' },
       color: { kind: 'color' },
       padding: { kind: 'box' },
@@ -142,6 +146,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
     content: 'none',
     children: 'atLeastOne',
     props: {
+      hideWhenEmpty: { kind: 'boolean' },
       widths: { kind: 'widths' },
       gap: { kind: 'fixedLength' },
       verticalAlign: { kind: 'verticalAlign' },
@@ -189,6 +194,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       ...blockText,
       ...flowProps,
       ordered: { kind: 'boolean' },
+      hideWhenEmpty: { kind: 'hidesLines' },
       dataSource: { kind: 'path' },
       itemVariable: { kind: 'name' },
       indexVariable: { kind: 'name' },
@@ -198,6 +204,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
     content: 'none',
     children: 'none',
     props: {
+      hideWhenEmpty: { kind: 'boolean' },
       kind: { kind: 'codeKind' },
       value: { kind: 'text' },
       size: { kind: 'length' },
@@ -218,11 +225,12 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       ...flowProps,
     },
   },
-  'html-fragment': { content: 'required', children: 'none', props: { padding: { kind: 'box' } } },
+  'html-fragment': { content: 'required', children: 'none', props: { padding: { kind: 'box' }, hideWhenEmpty: { kind: 'boolean' } } },
   chart: {
     content: 'none',
     children: 'none',
     props: {
+      hideWhenEmpty: { kind: 'boolean' },
       chartType: { kind: 'chartType', required: true },
       dataSource: { kind: 'path', required: true },
       categoryField: { kind: 'field', required: true },
@@ -240,6 +248,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
     content: 'none',
     children: 'none',
     props: {
+      hideWhenEmpty: { kind: 'boolean' },
       dataSource: { kind: 'path' },
       itemVariable: { kind: 'name' },
       indexVariable: { kind: 'name' },

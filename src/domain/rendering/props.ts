@@ -168,6 +168,7 @@ const columnSpecs: PropSpecs = {
   footer: { kind: 'text' },
   hidden: { kind: 'boolean' },
   rules: { kind: 'rules' },
+  hideWhenEmpty: { kind: 'boolean' },
 };
 
 const seriesSpecs: PropSpecs = {
@@ -228,6 +229,7 @@ const kinds = {
   columnType: fixed((value) => columnTypes.some((known) => known === value), `one of ${columnTypes.join(', ')}`),
   direction: fixed((value) => directions.some((known) => known === value), `one of ${directions.join(', ')}`),
   textDirection: fixed((value) => textDirections.some((known) => known === value), `one of ${textDirections.join(', ')}`),
+  hidesLines: fixed((value) => typeof value === 'boolean' || value === 'lines', 'true, false or "lines"'),
   boolean: fixed((value) => typeof value === 'boolean', 'true or false'),
   operator: fixed(isOperator, `one of ${operators.join(', ')}`),
   path,

@@ -1,27 +1,29 @@
 /** Making, changing, publishing and previewing attachment templates. `:id` is an id, a short id or a slug throughout. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
   CreateAttachmentTemplateRequestSchema,
   DocumentPreviewQuerySchema,
-  type DocumentPreviewQuery,
+  DocumentPreviewRequestSchema,
   ImportAttachmentTemplateRequestSchema,
   UpdateAttachmentTemplateRequestSchema,
 } from '../../api/attachment-templates.js';
 import type { OutputFormat } from '../../domain/attachment-template/schema.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
-import { DomainError, invalid } from '../../domain/errors.js';
 import { safeFilename } from '../../domain/filename.js';
-import { isJsonObject, type Json, type JsonObject } from '../../domain/json.js';
-import type { Limits } from '../../domain/limits.js';
+import type { JsonObject } from '../../domain/json.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
+import type { DocumentPreviewRequest } from '../../commands/document-preview.js';
+import { queryVariables } from '../query-variables.js';
 import { disposition } from '../hooks/disposition.js';
+import { tellEmptyPaths } from '../hooks/empty-paths.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
 import { untilClosed } from '../hooks/until-closed.js';
-import { parseJsonBody } from '../json/body.js';
 import { coerceQuery } from '../hooks/validation.js';
 import {
   createAttachmentTemplateExamples,
+  documentPreviewExamples,
   importAttachmentTemplateExamples,
   updateAttachmentTemplateExamples,
 } from '../../api/examples.js';
@@ -187,64 +189,75 @@ const publishRoute = (app: App, deps: Deps): void => {
   );
 };
 
-const previewRoute = (app: App, deps: Deps): void => {
+const previewRoutes = (app: App, deps: Deps): void => {
+  const config = {
+    access: 'templates:read',
+    command: 'previewAttachmentTemplate',
+    unknownId,
+    media: [files.pdf.contentType, files.excel.contentType],
+  } as const;
+  const told = 'The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value.';
+
   app.get(
     '/api/templates/attachment/:id/preview',
     {
-      config: {
-        access: 'templates:read',
-        command: 'previewAttachmentTemplate',
-        unknownId,
-        media: [files.pdf.contentType, files.excel.contentType],
-      },
+      config,
       schema: {
         summary: 'Make the document of an attachment template',
-        description: 'Answers the file itself. Default values stand in for variables that are not given.',
+        description: `Answers the file itself. Default values stand in for variables that are not given. ${told}`,
         operationId: 'previewAttachmentTemplate',
         tags,
         params,
         querystring: DocumentPreviewQuerySchema,
       },
     },
-    async (request, reply) => {
+    (request, reply) => {
       const { variables, ...options } = request.query;
-      const wanted = { ...given(options), variables: variables === undefined ? {} : variablesOf(variables, deps.limits) };
-      const { bytes, format, name } = await deps.commands.previewAttachmentTemplate(
-        callerOf(request),
-        request.params.id,
-        wanted,
-        untilClosed(reply),
-      );
-      const { contentType, extension } = files[format];
-      return reply
-        .header('content-type', contentType)
-        .header('content-disposition', disposition('inline', `${safeFilename(name) || 'document'}${extension}`))
-        .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+      return answerDocument(deps, request, reply, { ...given(options), variables: queryVariables(variables, deps.limits) });
+    },
+  );
+
+  app.post(
+    '/api/templates/attachment/:id/preview',
+    {
+      config: { ...config, examples: documentPreviewExamples },
+      schema: {
+        summary: 'Make the document of an attachment template from variables of any size',
+        description: `As GET does, with the variables in the body. ${told}`,
+        operationId: 'previewAttachmentTemplateWith',
+        tags,
+        params,
+        body: DocumentPreviewRequestSchema,
+      },
+    },
+    (request, reply) => {
+      const { variables = {}, ...options } = request.body;
+      return answerDocument(deps, request, reply, { ...given(options), variables: variables as JsonObject });
     },
   );
 };
 
-const given = ({ format, version }: Omit<DocumentPreviewQuery, 'variables'>) => ({
+/** The file, named as its template is, its name filled as that of an attachment is. */
+const answerDocument = async (
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  wanted: DocumentPreviewRequest,
+): Promise<FastifyReply> => {
+  const { id } = request.params as Readonly<{ id: string }>;
+  const made = await deps.commands.previewAttachmentTemplate(callerOf(request), id, wanted, untilClosed(reply));
+  const { bytes, format, name, emptyPaths } = made;
+  const { contentType, extension } = files[format];
+  return tellEmptyPaths(reply, emptyPaths)
+    .header('content-type', contentType)
+    .header('content-disposition', disposition('inline', `${safeFilename(name) || 'document'}${extension}`))
+    .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+};
+
+const given = ({ format, version }: Readonly<{ format?: OutputFormat; version?: string | number }>) => ({
   ...(format === undefined ? {} : { format }),
   ...(version === undefined ? {} : { version }),
 });
-
-const OBJECT = 'must be a JSON object such as {"number":"2030-17"}, percent-encoded (variables=%7B%22number%22%3A%222030-17%22%7D)';
-
-const invalidVariables = (message: string): DomainError => invalid('query', 'variables', message);
-
-/** Read with the same care as a body. Throws VALIDATION_ERROR. */
-const variablesOf = (text: string, limits: Limits): JsonObject => {
-  let value: unknown;
-  try {
-    value = parseJsonBody(Buffer.from(text), limits);
-  } catch (fault) {
-    if (!(fault instanceof DomainError)) throw fault;
-    throw invalidVariables(`${OBJECT}; of its text is said: ${fault.message.replace(/^The body/, 'it').replace(/\.$/, '')}`);
-  }
-  if (isJsonObject(value as Json)) return value as JsonObject;
-  throw invalidVariables(OBJECT);
-};
 
 /** Registers the routes under /api/templates/attachment. */
 export const attachmentTemplateRoutes = (app: App, deps: Deps): void => {
@@ -252,5 +265,5 @@ export const attachmentTemplateRoutes = (app: App, deps: Deps): void => {
   creationRoutes(app, deps);
   changeRoutes(app, deps);
   publishRoute(app, deps);
-  previewRoute(app, deps);
+  previewRoutes(app, deps);
 };

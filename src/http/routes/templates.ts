@@ -5,12 +5,16 @@ import {
   ImportTemplateRequestSchema,
   PreviewRequestSchema,
   PreviewResponseSchema,
+  TemplatePageQuerySchema,
   TemplateListItemSchema,
   TemplateRecordSchema,
   UpdateTemplateRequestSchema,
 } from '../../api/templates.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
+import { tellEmptyPaths } from '../hooks/empty-paths.js';
+import { MAIL_CSP } from '../hooks/mail-html.js';
+import { queryVariables } from '../query-variables.js';
 import { untilClosed } from '../hooks/until-closed.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { createTemplateExamples, importTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
@@ -18,7 +22,7 @@ import { TemplateListQuerySchema } from '../../api/queries.js';
 import { pagingOf, deletableFilterOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
 const tags = ['Templates'];
 const params = idParams('Id or slug of the template');
@@ -168,6 +172,31 @@ const actionRoutes = (app: App, deps: Deps): void => {
     },
     async (request, reply) =>
       tagged(reply, await deps.commands.publishTemplate(callerOf(request), request.params.id, expectedRevisions(request))),
+  );
+
+  app.get(
+    '/api/templates/:id/preview',
+    {
+      config: { access: 'templates:read', command: 'previewTemplate', unknownId, media: 'text/html' },
+      schema: {
+        summary: 'Show a template with its sample data',
+        description:
+          'The HTML of the mail as a page for a browser, where no script runs. Default values stand in for variables that are not given. The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value.',
+        operationId: 'showTemplate',
+        tags,
+        params,
+        querystring: TemplatePageQuerySchema,
+      },
+    },
+    async (request, reply) => {
+      const { variables, version } = request.query;
+      const wanted = { variables: queryVariables(variables, deps.limits), ...(version === undefined ? {} : { version }) };
+      const { html, emptyPaths } = await deps.commands.previewTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply));
+      return tellEmptyPaths(reply, emptyPaths)
+        .header('content-type', 'text/html; charset=utf-8')
+        .header('content-security-policy', MAIL_CSP)
+        .send(html);
+    },
   );
 
   app.post(

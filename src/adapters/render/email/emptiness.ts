@@ -50,8 +50,8 @@ const LETTER = /[\p{L}\p{N}]/u;
 export const alwaysShows = ({ schema }: Pick<EmailTemplateContent, 'schema'>): boolean =>
   schema.sections.some(({ components }) => components.some(hasFixedLetter));
 
-const hasFixedLetter = ({ type, content = '', children = [] }: Component): boolean => {
-  if (type === 'loop' || type === 'conditional') return false;
+const hasFixedLetter = ({ type, content = '', children = [], props }: Component): boolean => {
+  if (type === 'loop' || type === 'conditional' || (props?.['hideWhenEmpty'] ?? false) !== false) return false;
   return (type === 'rich-text' && hasLetter(content)) || children.some(hasFixedLetter);
 };
 

@@ -9,6 +9,7 @@ import { button, image } from './components/media.js';
 import { qrCode } from './components/qr-code.js';
 import { table } from './components/table.js';
 import { timeline } from './components/timeline.js';
+import { shownConditionOf } from './hiding.js';
 
 const renderers: Readonly<Record<ComponentsOf<'email'>, ComponentRenderer>> = {
   'rich-text': richText,
@@ -33,5 +34,8 @@ const GAP_PX = 16;
 export const renderRows = (components: readonly Component[], context: Context): void =>
   components.forEach((component, at) => {
     const last = at === components.length - 1;
-    renderers[component.type](component, last ? context : { ...context, gapPx: GAP_PX });
+    const render = (): void => renderers[component.type](component, last ? context : { ...context, gapPx: GAP_PX });
+    const shown = shownConditionOf(component, context);
+    if (shown === undefined) render();
+    else context.code.block(`if(${shown})`, render);
   });

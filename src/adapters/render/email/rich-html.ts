@@ -5,6 +5,7 @@ import { cssColor } from '../../../domain/rendering/css.js';
 import { concat, js, literalOf, type Term } from './code.js';
 import type { Context } from './context.js';
 import { declaration } from './escape.js';
+import { whenOf } from './hiding.js';
 import type { RichElement, RichNode } from './rich-nodes.js';
 import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
 import { imageOf, imageSizeOf, linkOf } from './urls.js';
@@ -40,8 +41,13 @@ const SPACED = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl
 export const richHtml = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
   const last = nodes.findLastIndex((node) => node.kind === 'element' || literalOf(htmlLiteral(node.text))?.trim() !== '');
   return nodes.flatMap((node, at) =>
-    node.kind === 'text' ? shownOf(node.text, context, column) : element(node, context, at === last, column),
+    node.kind === 'text' ? shownOf(node.text, context, column) : optionalElement(node, context, at === last, column),
   );
+};
+
+const optionalElement = (node: RichElement, context: Context, isLast: boolean, column: Showing | undefined): readonly Term[] => {
+  const terms = element(node, context, isLast, column);
+  return node.when === undefined ? terms : [js(`(${whenOf(node.when, context)}?${concat(terms)}:"")`)];
 };
 
 const htmlLiteral = (text: TemplatedText): readonly Term[] => text.map((part) => (typeof part === 'string' ? part : js('0')));

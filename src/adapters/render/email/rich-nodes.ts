@@ -1,9 +1,13 @@
 /** Takes author's HTML apart into a closed set of elements; `{{…}}` survives in text and in attribute values, nowhere else. */
 import { parseDocument } from 'htmlparser2';
 import type { TemplatedText, TextPart } from '../../../domain/rendering/fill/templated-text.js';
+import type { Path } from '../../../domain/rendering/scope/path.js';
 import { sanitized, tagsOf, type RichMode } from '../sanitize.js';
 import type { Context } from './context.js';
 import { templated } from './values.js';
+
+/** What an element is there for: of each group of paths one has a value. */
+export type When = readonly (readonly Path[])[];
 
 export type RichText = Readonly<{ kind: 'text'; text: TemplatedText }>;
 export type RichElement = Readonly<{
@@ -11,6 +15,8 @@ export type RichElement = Readonly<{
   tag: string;
   attributes: ReadonlyMap<string, TemplatedText>;
   children: readonly RichNode[];
+  /** Absent where it is always there. */
+  when?: When;
 }>;
 export type RichNode = RichText | RichElement;
 

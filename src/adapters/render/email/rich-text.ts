@@ -3,31 +3,50 @@ import type { TemplatedText } from '../../../domain/rendering/fill/templated-tex
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import type { Context } from './context.js';
+import { whenOf } from './hiding.js';
 import type { RichElement, RichNode } from './rich-nodes.js';
 import { heading, wrap } from './text-layout.js';
 import { textLinkOf } from './urls.js';
 import { textOf } from './values.js';
 
 /** A paragraph to come: its pieces, and what its lines begin with. */
-type Paragraph = Readonly<{ terms: readonly Term[]; kind: 'plain' | 'h1' | 'h2' | 'h4' | 'pre' | 'item'; first: string; rest: string }>;
-type TextState = { readonly paragraphs: Paragraph[]; terms: Term[]; kind: Paragraph['kind']; first: string; rest: string };
+type Paragraph = Readonly<{
+  terms: readonly Term[];
+  kind: 'plain' | 'h1' | 'h2' | 'h4' | 'pre' | 'item';
+  first: string;
+  rest: string;
+  /** The expression of what it is there for; undefined where it is always there. */
+  when: string | undefined;
+}>;
+type TextState = {
+  readonly paragraphs: Paragraph[];
+  terms: Term[];
+  kind: Paragraph['kind'];
+  first: string;
+  rest: string;
+  when: string | undefined;
+};
+
+const openText = (): TextState => ({ paragraphs: [], terms: [], kind: 'plain', first: '', rest: '', when: undefined });
 
 /** Writes the elements as paragraphs, each followed by an empty line (the items of a list by a line break). */
 export const writeRichText = (nodes: readonly RichNode[], context: Context, column?: Showing): void => {
-  const state: TextState = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
+  const state = openText();
   visit(nodes, state, context, column);
   close(state);
   state.paragraphs.forEach((paragraph, at) => {
     const next = state.paragraphs[at + 1];
     const close = paragraph.kind === 'h4' || (paragraph.kind === 'item' && next?.kind === 'item');
     const gap = close && next !== undefined ? '\n' : '\n\n';
-    context.code.text(layOut(paragraph), gap);
+    const { when } = paragraph;
+    if (when === undefined) context.code.text(layOut(paragraph), gap);
+    else context.code.text(js(`(${when}?${concat([layOut(paragraph), gap])}:"")`));
   });
 };
 
 /** The elements on one line: for cells and labels. */
 export const inlineText = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
-  const state: TextState = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
+  const state = openText();
   visit(nodes, state, context, column);
   close(state);
   const terms = state.paragraphs.flatMap(({ terms }, at) => (at === 0 ? terms : [', ', ...terms]));
@@ -36,7 +55,7 @@ export const inlineText = (nodes: readonly RichNode[], context: Context, column?
 
 /** A line of the text part, wrapped; for components that are one. */
 export const writeLine = (terms: readonly Term[], context: Context): void =>
-  context.code.text(layOut({ terms, kind: 'plain', first: '', rest: '' }), '\n\n');
+  context.code.text(layOut({ terms, kind: 'plain', first: '', rest: '', when: undefined }), '\n\n');
 
 const layOut = ({ terms, kind, first, rest }: Paragraph): Term => {
   const literal = literalOf(terms);
@@ -91,9 +110,27 @@ const BLOCKS = new Set([
 const visit = (nodes: readonly RichNode[], state: TextState, context: Context, column: Showing | undefined): void => {
   for (const node of nodes) {
     if (node.kind === 'text') addText(textOf(node.text, context, column), state);
-    else if (BLOCKS.has(node.tag)) visitBlock(node, state, context, column);
-    else visitInline(node, state, context, column);
+    else if (BLOCKS.has(node.tag)) visitOptional(node, state, context, () => visitBlock(node, state, context, column));
+    else if (node.when === undefined) visitInline(node, state, context, column);
+    else {
+      const start = state.terms.length;
+      visitInline(node, state, context, column);
+      const inner = state.terms.splice(start);
+      state.terms.push(js(`(${whenOf(node.when, context)}?${concat(inner)}:"")`));
+    }
   }
+};
+
+/** What stands around a block ends before it, and is not there for what the block is there for. */
+const visitOptional = (node: RichElement, state: TextState, context: Context, visitIt: () => void): void => {
+  if (node.when === undefined) return visitIt();
+  close(state);
+  const { when } = state;
+  const own = whenOf(node.when, context);
+  state.when = when === undefined ? own : `${when}&&${own}`;
+  visitIt();
+  close(state);
+  state.when = when;
 };
 
 const visitInline = (node: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
@@ -182,7 +219,7 @@ const visitItems = (list: RichElement, state: TextState, context: Context, colum
     number += 1;
     const bullet = list.tag === 'ol' ? `${number}. ` : '- ';
     Object.assign(state, { kind: 'item', first: `${rest}${bullet}`, rest: rest + ' '.repeat(bullet.length) });
-    visit(item.children, state, context, column);
+    visitOptional(item, state, context, () => visit(item.children, state, context, column));
     close(state);
   }
   Object.assign(state, { first, rest, kind });
@@ -206,10 +243,10 @@ const addText = (terms: readonly Term[], state: TextState): void => {
 const close = (state: TextState): void => {
   const last = state.terms.at(-1);
   if (typeof last === 'string' && state.kind !== 'pre') state.terms[state.terms.length - 1] = last.trimEnd();
-  const { terms, kind, first, rest } = state;
+  const { terms, kind, first, rest, when } = state;
   state.terms = [];
   if (literalOf(terms)?.trim() === '') return;
-  state.paragraphs.push({ terms, kind, first, rest });
+  state.paragraphs.push({ terms, kind, first, rest, when });
   // The bullet stands before the first paragraph of an item only.
   state.first = rest;
 };

@@ -63,7 +63,8 @@ const filteredOf = (raw: string, instead: Instead | undefined, { code, language 
 /** The shape of the items that a path's array holds. */
 export const itemShapeAt = (path: Path, context: Context): Shape | undefined => shapeAt(rootShape(path, context), path)?.item;
 
-const rootShape = (path: Path, { locals, shapes }: Context): Shape | undefined => {
+/** What the definitions say of the variable that a path begins with. */
+export const rootShape = (path: Path, { locals, shapes }: Context): Shape | undefined => {
   const name = String(path[0]);
   const local = locals.get(name);
   return local === undefined ? shapes.get(name) : local.shape;

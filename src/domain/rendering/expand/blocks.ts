@@ -3,13 +3,14 @@ import { invalidAt, type DomainError } from '../../errors.js';
 import { safeDocumentImage, safeLink } from '../urls.js';
 import { colorOf, compileBox, compilePoints, compileTextStyle, compileWidth, compileWord, defined } from './style.js';
 import type { CompileComponent } from './expander.js';
+import { compileLines } from './hiding.js';
 import { compileAddress, compileHtml, compileJson, compilePlain, templated } from '../fill/filling.js';
 import { shorten } from '../scope/path.js';
 import { aligns } from '../props.js';
 import { charge, compileSource, countImages, type Scope, type State } from '../scope/scope.js';
 
 export const richText: CompileComponent = ({ id, content = '', props = {} }, field, scope) => {
-  const html = compileHtml(content, scope);
+  const html = props['hideWhenEmpty'] === 'lines' ? compileLines(content, scope) : compileHtml(content, scope);
   const style = compileTextStyle(props, scope);
   const padding = compileBox(props['padding'], scope);
   return (state, out) => {
@@ -31,7 +32,7 @@ export const list: CompileComponent = ({ id, content = '', props = {} }, field, 
   const padding = compileBox(props['padding'], scope);
   const ordered = props['ordered'] === true;
   if (props['dataSource'] === undefined) {
-    const html = compileHtml(content, scope);
+    const html = props['hideWhenEmpty'] === 'lines' ? compileLines(content, scope) : compileHtml(content, scope);
     return (state, out) => {
       out.push({
         type: 'list',

@@ -25,6 +25,7 @@ import { table } from './table.js';
 import type { Box, Expanded, ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection, ExpandedSheet } from './expanded.js';
 import type { CompileComponent, Expander } from './expander.js';
 import { withFlow } from './flow.js';
+import { compileHiding } from './hiding.js';
 import { compileHtml, compilePlain } from '../fill/filling.js';
 import type { Language } from '../scope/formats.js';
 import { pointsOf } from '../lengths.js';
@@ -84,9 +85,11 @@ const refuseFormat = ({ schema }: AttachmentTemplateContent, format: OutputForma
 
 const children: CompileChildren = (components, field, scope, first = 0) => {
   const { componentsExpandedMax } = scope.limits;
-  const expanders = components.map((component, at): Expander =>
-    withFlow(component.props, compilers[component.type](component, `${field}[${first + at}]`, scope), scope),
-  );
+  const expanders = components.map((component, at): Expander => {
+    const expand = withFlow(component.props, compilers[component.type](component, `${field}[${first + at}]`, scope), scope);
+    const isHidden = compileHiding(component, scope);
+    return isHidden === undefined ? expand : (state, out) => void (isHidden(state) || expand(state, out));
+  });
   return (state, out) => {
     for (const expand of expanders) {
       state.components += 1;

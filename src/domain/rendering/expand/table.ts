@@ -7,6 +7,7 @@ import type { DocumentComponent } from '../../attachment-template/schema.js';
 import { colorOf, compileAlign, compileBorder, compileBox, compilePoints, compileWidth, defined } from './style.js';
 import type { Cell, ExpandedColumn } from './expanded.js';
 import type { Expander } from './expander.js';
+import { compileHiddenColumns } from './hiding.js';
 import { compileCell, keepText, rowOf, type TablePlace } from './cells.js';
 import { compileHtml, compilePlain, onlyPlaceholder, templated } from '../fill/filling.js';
 import { thinBorder } from '../lengths.js';
@@ -25,7 +26,7 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
   const { limits } = scope;
   const props = component.props ?? {};
   const place: TablePlace = { field, limits };
-  const { columns, rows } = props['dataSource'] === undefined ? writtenRows(props, place, scope) : dataRows(props, place, scope);
+  const { columns, rows, hidden } = props['dataSource'] === undefined ? writtenRows(props, place, scope) : dataRows(props, place, scope);
   const look = compileLook(props, scope);
   const emptyText = typeof props['emptyText'] === 'string' ? compileHtml(props['emptyText'], scope) : undefined;
   const sheetName = typeof props['sheetName'] === 'string' ? compilePlain(props['sheetName'], scope) : undefined;
@@ -38,7 +39,8 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
   };
   return (state, out) => {
     if (state.format === 'excel' && columns.length > limits.excelColumnsMax) throw tooManyColumns(columns.length, limits.excelColumnsMax);
-    const made = columns.map((column) => column.make(state));
+    const away = hidden?.(state) ?? NOTHING;
+    const made = columns.filter((_, at) => !away.has(at)).map((column) => column.make(state));
     for (const { header, footer } of made) {
       if (header !== undefined) keepText(header, 'a header', state, place);
       if (footer !== undefined) keepText(footer, 'a footer', state, place);
@@ -48,7 +50,7 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
       id: component.id,
       field,
       columns: made,
-      rows: rows(state),
+      rows: away.size === 0 ? rows(state) : rows(state).map((row) => row.filter((_, at) => !away.has(at))),
       ...fixed,
       ...look(state),
       emptyText: emptyText === undefined ? undefined : charge(emptyText(state), state, limits),
@@ -142,7 +144,14 @@ const columnsOf = (props: JsonObject, count: number, scope: Scope, inside: Scope
   return Array.from({ length: Math.max(given.length, count) }, (_, at) => compileColumn(given[at], scope, inside));
 };
 
-type Rows = Readonly<{ columns: readonly CompiledColumn[]; rows: (state: State) => readonly (readonly Cell[])[] }>;
+type Rows = Readonly<{
+  columns: readonly CompiledColumn[];
+  rows: (state: State) => readonly (readonly Cell[])[];
+  /** The places of columns that are left out; absent where none ever is. */
+  hidden?: ((state: State) => ReadonlySet<number>) | undefined;
+}>;
+
+const NOTHING: ReadonlySet<number> = new Set();
 
 const dataRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows => {
   const { limits } = scope;
@@ -160,7 +169,7 @@ const dataRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows => {
     }
     return made;
   };
-  return { columns, rows };
+  return { columns, rows, hidden: compileHiddenColumns(props, source, limits.pathSegmentsMax) };
 };
 
 const writtenRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows => {

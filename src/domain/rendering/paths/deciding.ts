@@ -34,8 +34,7 @@ export const decidingPaths = (component: WalkedComponent, segmentsMax: number): 
     case 'image':
       return within(props['src']);
     case 'qr-code':
-    case 'bar-code':
-      return within(props['value']);
+      return [...within(props['value']), ...within(props['iban'])];
     case 'button': {
       const address = within(props['href']);
       return address.length > 0 ? address : within(content);

@@ -6,6 +6,7 @@ import { concat, js, type Term } from '../code.js';
 import { type ComponentRenderer, type Context } from '../context.js';
 import { inlineText, writeRichText } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
+import { withOptionalLines } from '../hiding.js';
 import { parseRichText, type RichElement, type RichNode } from '../rich-nodes.js';
 import {
   attributePx,
@@ -80,8 +81,14 @@ const writeTextCell = (props: JsonObject, nodes: readonly RichNode[], context: C
   }
 };
 
+/** The elements of a content, of which lines without a value may be left out. */
+const nodesOf = ({ content = '', props = {} }: Component, context: Context): readonly RichNode[] => {
+  const nodes = parseRichText(content, 'block', context);
+  return props['hideWhenEmpty'] === 'lines' ? withOptionalLines(nodes, context) : nodes;
+};
+
 export const richText: ComponentRenderer = (component, context) => {
-  const nodes = parseRichText(component.content ?? '', 'block', context);
+  const nodes = nodesOf(component, context);
   writeTextCell(propsOf(component), nodes, context);
   writeRichText(nodes, context);
 };
@@ -96,7 +103,7 @@ export const list: ComponentRenderer = (component, context) => {
   const props = propsOf(component);
   const tag = props['ordered'] === true ? 'ol' : 'ul';
   if (props['dataSource'] === undefined) {
-    const nodes = asList(parseRichText(component.content ?? '', 'block', context), tag, props['ordered'] === true);
+    const nodes = asList(nodesOf(component, context), tag, props['ordered'] === true);
     writeTextCell(props, nodes, context);
     return writeRichText(nodes, context);
   }

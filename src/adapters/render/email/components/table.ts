@@ -2,6 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/json.js';
 import { isColumnType, literalValue, writerOf, type Showing } from '../../../../domain/rendering/scope/showing.js';
 import type { ValueFormat } from '../../../../domain/template/schema.js';
+import { pathsOf } from '../../../../domain/rendering/fill/templated-text.js';
 import { concat, js, literalOf, quote, type Term } from '../code.js';
 import { WORD_CHARS, type ComponentRenderer, type Context } from '../context.js';
 import { inlineText } from '../rich-text.js';
@@ -23,6 +24,7 @@ import {
   typographyOf,
 } from '../style.js';
 import { shownOf, templated, textOf } from '../values.js';
+import { anyShown } from '../hiding.js';
 import { alignAttribute, attributeWidth, gap, propsOf } from './blocks.js';
 import { openItems } from './items.js';
 
@@ -35,6 +37,8 @@ type Column = Readonly<{
   headerAlign: Term;
   /** How it shows its values. */
   showing: Showing;
+  /** The name of what tells whether it is there; undefined where it always is. */
+  shown?: string;
 }>;
 
 type Look = Readonly<{
@@ -52,7 +56,7 @@ type Look = Readonly<{
 export const table: ComponentRenderer = (component, outer) => {
   const props = propsOf(component);
   const { code } = outer;
-  const columns = columnsOf(props, outer);
+  const columns = withHiding(columnsOf(props, outer), props, outer);
   const context: Context = {
     ...outer,
     type: { ...typographyOf(props, outer), fontSize: css('length', props['fontSize'], '15px', outer) },
@@ -76,15 +80,20 @@ export const table: ComponentRenderer = (component, outer) => {
   if (props['dataSource'] === undefined) writtenRows(props, columns, look, rows);
   else dataRows(props, columns, look, rows);
   const hasFooter = columns.some(({ footer }) => footer !== undefined);
-  if (hasFooter) row(columns, look, { ...look.context }, (column) => column.footer ?? '', 'footer');
+  if (hasFooter) {
+    code.html(TOP_ROW);
+    row(columns, look, { ...look.context }, (column) => column.footer ?? '', 'footer');
+  }
   code.html('</table></td></tr>');
   const cells = (text: (column: Column) => string): string =>
-    `[${columns.map((column) => concat(inlineText(...cellOf(text(column), column, context)))).join(',')}]`;
-  const aligns = columns.map(({ align }) => (typeof align === 'string' ? align.charAt(0) : startOf(context).charAt(0))).join('');
+    listOf(columns, (column) => concat(inlineText(...cellOf(text(column), column, context))));
+  const aligns = concat(
+    columns.map(({ align, shown }) => onlyWhere(shown, typeof align === 'string' ? align.charAt(0) : startOf(context).charAt(0))),
+  );
   code.text(
     js(
       // Columns made of blanks stand below each other only where every letter runs the same way.
-      `${outer.direction === 'rtl' ? `LABELLED(${rows},` : `TABLE(${rows},"${aligns}",`}${hasHeader ? cells(({ header }) => header) : 'void 0'},${hasFooter ? cells(({ footer }) => footer ?? '') : 'void 0'})`,
+      `${outer.direction === 'rtl' ? `LABELLED(${rows},` : `TABLE(${rows},${aligns},`}${hasHeader ? cells(({ header }) => header) : 'void 0'},${hasFooter ? cells(({ footer }) => footer ?? '') : 'void 0'})`,
     ),
     '\n\n',
   );
@@ -96,6 +105,34 @@ const columnsOf = (props: JsonObject, context: Context): readonly Column[] => {
   const count = Math.max(given.length, ...rows.slice(0, 1_000).map((row) => row.length), 0);
   return Array.from({ length: count }, (_, at) => columnOf(given[at], context));
 };
+
+/** Columns that may be left out say whether they are there: where a row has a value for them, or there are no rows. */
+const withHiding = (columns: readonly Column[], props: JsonObject, context: Context): readonly Column[] => {
+  const given = Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [];
+  if (props['dataSource'] === undefined) return columns;
+  return columns.map((column, at) => {
+    const own = given[at];
+    if (!isJsonObject(own) || own['hideWhenEmpty'] !== true || typeof column.content !== 'string') return column;
+    const shown = context.code.name('w');
+    context.code.statement(`let ${shown}=false;`);
+    const paths = pathsOf(templated(column.content, context));
+    const note = (inner: Context): void => context.code.statement(`if(${anyShown(paths, inner) ?? 'true'})${shown}=true;`);
+    openItems(props, context, note, () => context.code.statement(`${shown}=true;`));
+    return { ...column, shown };
+  });
+};
+
+/** What is written of a column where it is there. */
+const whereShown = ({ shown }: Column, { code }: Context, write: () => void): void => {
+  if (shown === undefined) write();
+  else code.block(`if(${shown})`, write);
+};
+
+const onlyWhere = (shown: string | undefined, text: string): Term => (shown === undefined ? text : js(`(${shown}?${quote(text)}:"")`));
+
+/** The expression of a list with one text for each column that is there. */
+const listOf = (columns: readonly Column[], text: (column: Column, at: number) => string): string =>
+  `[${columns.map((column, at) => (column.shown === undefined ? text(column, at) : `...(${column.shown}?[${text(column, at)}]:[])`)).join(',')}]`;
 
 const NUMERIC = new Set<Json | undefined>(['number', 'currency', 'percent']);
 
@@ -136,7 +173,7 @@ const header = (props: JsonObject, columns: readonly Column[], look: Look): void
   // On a background that stays as it is, text does not follow that of the table into dark mode.
   const isOwn = color !== context.type.color || on.flips !== context.flips;
   context.code.html(TOP_ROW);
-  columns.forEach((column, at) => {
+  const cell = (column: Column, at: number): void => {
     const classes = classAttribute(
       isOwn ? colorClass('text', color, inner) : '',
       background === undefined ? '' : colorClass('surface', background, { ...context, flips: on.flips }),
@@ -147,7 +184,8 @@ const header = (props: JsonObject, columns: readonly Column[], look: Look): void
     if (background !== undefined) context.code.html(';background-color:', background);
     context.code.html(';font-weight:600;text-align:', column.headerAlign, '">');
     context.code.html(richHtml(parseRichText(column.header, 'inline', inner), inner), '</th>');
-  });
+  };
+  columns.forEach((column, at) => whereShown(column, context, () => cell(column, at)));
   context.code.html('</tr>');
 };
 
@@ -182,12 +220,13 @@ const row = (
   text: (column: Column, at: number) => Json,
   kind: 'body' | 'footer',
 ): void => {
-  columns.forEach((column, at) => {
-    context.code.html(at === 0 && kind === 'footer' ? TOP_ROW : '', '<td');
+  const cell = (column: Column, at: number): void => {
+    context.code.html('<td');
     context.code.html(...alignAttribute(column.align, context), ...(look.hasHeader ? [] : widthAttribute(column)));
     context.code.html(' style="', ...cellDeclarations(look, at, columns.length), kind === 'footer' ? ';font-weight:600' : '');
     context.code.html('">', richHtml(...cellOf(text(column, at), column, context)), '</td>');
-  });
+  };
+  columns.forEach((column, at) => whereShown(column, context, () => cell(column, at)));
   context.code.html('</tr>');
 };
 
@@ -204,8 +243,8 @@ const cellOf = (content: Json, { showing }: Column, context: Context): readonly 
 };
 
 const textRow = (columns: readonly Column[], context: Context, rows: string, text: (column: Column, at: number) => Json): void => {
-  const cells = columns.map((column, at) => concat(inlineText(...cellOf(text(column, at), column, context))));
-  context.code.textStatement(`${rows}.push([${cells.join(',')}]);`);
+  const cells = listOf(columns, (column, at) => concat(inlineText(...cellOf(text(column, at), column, context))));
+  context.code.textStatement(`${rows}.push(${cells});`);
 };
 
 const TOP_ROW = '<tr valign="top">';

@@ -1,0 +1,56 @@
+/** A preview of an attachment template: the file itself, and what of the template stayed empty. */
+import type { Caller } from './caller.js';
+import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from './attachment-templates.js';
+import { generatedTitle } from './attachment-names.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { makeDocument } from './documents.js';
+import { emptyPathsIn } from './empty-paths.js';
+import type { OutputFormat } from '../domain/attachment-template/schema.js';
+import { attachmentTemplateNotFound, resolveAttachmentVersion } from '../domain/attachment-template/state.js';
+import { openBudget } from '../domain/budget.js';
+import { invalid } from '../domain/errors.js';
+import { teamStream } from '../domain/ids.js';
+import type { JsonObject } from '../domain/json.js';
+import { previewVariables } from '../domain/rendering/fill/variables.js';
+import { emptyCompany } from '../domain/team/state.js';
+
+/** Without a format the first one of the template, without a version the draft; default values stand in for variables that are not given. */
+export type DocumentPreviewRequest = Readonly<{ variables: JsonObject; format?: OutputFormat; version?: string | number }>;
+/** `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has no value. */
+export type DocumentPreview = Readonly<{ bytes: Uint8Array; format: OutputFormat; name: string; emptyPaths: readonly string[] }>;
+
+/** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
+export const previewAttachmentTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { variables, format, version }: DocumentPreviewRequest,
+  signal: AbortSignal,
+): Promise<DocumentPreview> => {
+  const known = await findAttachmentTemplate(deps, caller.teamId, reference);
+  if (known === undefined) throw attachmentTemplateNotFound();
+  const { id, template } = known;
+  const { revision, name } = resolveAttachmentVersion(template, version ?? 'draft');
+  // A preview shows what is there, and tells what is missing.
+  const { strictVariables: _, ...content } = await attachmentContentAt(deps, id, revision);
+  const wanted = format ?? content.schema.outputFormats[0]!;
+  if (!content.schema.outputFormats.includes(wanted)) {
+    throw invalid('query', 'format', `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`);
+  }
+  const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
+  const given = previewVariables(content.variables, variables);
+  const environment = { at: causeOf(deps, caller).at, company };
+  const { limits } = deps;
+  const title = generatedTitle(name, 'name', content, { variables: given, environment, budget: openBudget(limits), limits });
+  const bytes = await makeDocument(deps, {
+    teamId: caller.teamId,
+    content,
+    cacheKey: `${attachmentCacheKey(id, revision)}:preview`,
+    variables: given,
+    environment,
+    format: wanted,
+    title,
+    signal,
+  });
+  return { bytes, format: wanted, name: title, emptyPaths: emptyPathsIn(content, limits)(given, environment) };
+};

@@ -1,0 +1,170 @@
+/** What says `hideWhenEmpty` leaves no trace where it is empty: components, columns and lines, in mail, text part and documents alike. */
+import t from 'tap';
+import type { JsonObject } from '../../../src/domain/json.js';
+import { defaultLimits as limits } from '../../../src/domain/limits.js';
+import { checkAttachmentTemplate } from '../../../src/domain/rendering/check/attachment.js';
+import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
+import type { Expanded } from '../../../src/domain/rendering/expand/expanded.js';
+import { linePiecesOf, withoutHollow } from '../../../src/domain/rendering/fill/lines.js';
+import { environment, renderTemplate, templateOf } from '../../support/rendering.js';
+
+const bodyOf = (html: string): string => html.slice(html.indexOf('<div role="article"')).replace(/\n/g, '');
+const lettersOf = (html: string): string =>
+  html
+    .replace(/<br>/g, '|')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+
+const documentOf = (
+  components: readonly unknown[],
+  variables: JsonObject,
+  more: Readonly<Record<string, unknown>> = {},
+): readonly Expanded[] => {
+  const page = { pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main', components }] };
+  const { content } = checkAttachmentTemplate({ variables: [], schema: { outputFormats: ['pdf'], pages: [page] }, ...more }, limits);
+  return compileDocument(content, limits)(variables, environment, 'pdf').pages[0]!.sections[0]!.components;
+};
+
+const line = (id: string, content: string, more: Readonly<Record<string, unknown>> = { hideWhenEmpty: true }) => ({
+  id,
+  type: 'rich-text',
+  content,
+  props: more,
+});
+
+void t.test('a component is there where one of its values is', async (t) => {
+  const components = [
+    line('a', 'First', {}),
+    line('b', 'VAT {{vat}}'),
+    line('c', '{{x}} and {{y}}'),
+    { id: 'd', type: 'container', props: { hideWhenEmpty: true }, children: [line('e', 'Notes', {}), line('f', '{{note}}', {})] },
+    { id: 'g', type: 'table', props: { hideWhenEmpty: true, dataSource: 'items', columns: [{ header: 'Name', content: '{{item}}' }] } },
+    { id: 'h', type: 'qr-code', props: { hideWhenEmpty: true, value: '{{code}}' } },
+    { id: 'i', type: 'list', content: '<li>{{z}}</li>', props: { hideWhenEmpty: true } },
+    line('j', 'never hidden, for it shows no variable'),
+  ];
+  const cases: readonly (readonly [JsonObject, readonly string[]])[] = [
+    [{}, ['rich-text', 'rich-text']],
+    [{ vat: '  ', x: '', y: null, note: '', items: [], code: '' }, ['rich-text', 'rich-text']],
+    [{ y: 0 }, ['rich-text', 'rich-text', 'rich-text']],
+    [
+      { vat: 'PT 5', x: 'x', note: 'n', items: ['one'], code: 'q', z: 'z' },
+      ['rich-text', 'rich-text', 'rich-text', 'container', 'table', 'qr-code', 'list', 'rich-text'],
+    ],
+  ];
+  for (const [variables, types] of cases) {
+    t.same(
+      documentOf(components, variables).map(({ type }) => type),
+      types,
+    );
+    const { html, text } = renderTemplate(templateOf(components), variables);
+    for (const [mark, isThere] of [
+      ['VAT', types.length > 3],
+      [' and ', types.length > 2],
+      ['Notes', types.length > 3],
+      ['First', true],
+    ] as const) {
+      t.equal(lettersOf(bodyOf(html)).includes(mark), isThere, mark);
+      t.equal(text.includes(mark), isThere, `${mark} in text`);
+    }
+    t.notMatch(text, /\n\n\n/, 'no gap');
+    t.equal((bodyOf(html).match(/<tr><td/g) ?? []).length > 0, true);
+  }
+  t.equal(
+    bodyOf(renderTemplate(templateOf(components), {}).html),
+    bodyOf(renderTemplate(templateOf([components[0], components.at(-1)]), {}).html),
+  );
+});
+
+void t.test('a value with a fallback is always there', async (t) => {
+  const variables = [{ name: 'vat', type: 'string', fallback: 'none' }];
+  const components = [line('b', 'VAT {{vat}}')];
+  t.match(renderTemplate(templateOf(components, { variables }), {}).text, 'VAT none');
+  t.match(documentOf(components, {}, { variables }), [{ html: 'VAT none' }]);
+});
+
+void t.test('a column is left out where no row has a value for it', async (t) => {
+  const table = {
+    id: 't',
+    type: 'table',
+    props: {
+      dataSource: 'items',
+      emptyText: 'nothing',
+      columns: [
+        { header: 'Name', content: '{{item.name}}', footer: 'Sum' },
+        { header: 'Note', content: '({{item.note}})', hideWhenEmpty: true, footer: '-' },
+        { header: 'Price', content: '{{item.price}}', footer: '{{total}}' },
+      ],
+    },
+  };
+  const without = {
+    items: [
+      { name: 'Mug', price: 1 },
+      { name: 'Pot', price: 2, note: ' ' },
+    ],
+    total: 3,
+  };
+  const mail = renderTemplate(templateOf([table]), without);
+  t.equal(lettersOf(bodyOf(mail.html)), 'Name Price Mug 1 Pot 2 Sum 3');
+  t.notMatch(mail.text, /Note|\(/);
+  t.match(mail.text, /Name +Price/);
+  t.match(documentOf([table], without), [
+    {
+      columns: [{ header: 'Name' }, { header: 'Price' }],
+      rows: [
+        [{ value: 'Mug' }, { value: 1 }],
+        [{}, { value: 2 }],
+      ],
+    },
+  ]);
+  const withNote = { ...without, items: [...without.items, { name: 'Cup', note: 'green' }] };
+  t.match(lettersOf(bodyOf(renderTemplate(templateOf([table]), withNote).html)), 'Name Note Price Mug () 1');
+  t.equal((documentOf([table], withNote)[0] as { columns?: unknown[] }).columns?.length, 3);
+  t.match(
+    lettersOf(bodyOf(renderTemplate(templateOf([table]), { items: [] }).html)),
+    'Name Note Price nothing',
+    'without rows nothing is known',
+  );
+});
+
+void t.test('lines without a value are left out, and their breaks', async (t) => {
+  const address =
+    '<p><b>{{name}}</b><br>{{company}}<br>{{street}}<br>Portugal</p><p>VAT {{vat}}</p><ul><li>{{a}}</li><li>b {{b}}</li></ul>';
+  const components = [line('x', address, { hideWhenEmpty: 'lines' })];
+  const cases: readonly (readonly [JsonObject, string, string])[] = [
+    [{ name: 'Ada', street: 'Rua 1' }, 'Ada | Rua 1 |Portugal', 'Ada\nRua 1\nPortugal'],
+    [{ company: 'Ltd', vat: 'PT', b: 1 }, 'Ltd |Portugal VAT PT b 1', 'Ltd\nPortugal\n\nVAT PT\n\n- b 1'],
+    [
+      { name: 'Ada', company: 'Ltd', street: 'Rua', vat: 'PT', a: 1, b: 2 },
+      'Ada | Ltd | Rua |Portugal VAT PT 1 b 2',
+      'Ada\nLtd\nRua\nPortugal\n\nVAT PT\n\n- 1\n- b 2',
+    ],
+  ];
+  for (const [variables, letters, text] of cases) {
+    const mail = renderTemplate(templateOf(components), variables);
+    t.equal(lettersOf(bodyOf(mail.html)).replaceAll(' ', ''), letters.replaceAll(' ', ''));
+    t.equal(mail.text.trim(), text);
+    const [made] = documentOf(components, variables);
+    t.equal(lettersOf((made as { html: string }).html).replaceAll(' ', ''), letters.replaceAll(' ', ''));
+  }
+  t.notMatch(bodyOf(renderTemplate(templateOf(components), { name: 'Ada' }).html), /<ul/, 'a list that has lost its items is gone');
+  t.same(documentOf([line('y', '<p>{{a}}</p><p>{{b}}</p>', { hideWhenEmpty: 'lines' })], {}), [], 'and a text that has lost its lines');
+});
+
+void t.test('pieces of HTML, put together, are the same HTML', async (t) => {
+  for (const html of [
+    '<p>a<br>b</p><div><p>c</p></div>x<ul><li>d</li></ul>',
+    'a<br/>b',
+    '<table><tr><td><p>a</p></td><td>b</td></tr></table>',
+    '<p title="a > b">c',
+    '</p>x<li>y</li></ul>',
+    '',
+  ]) {
+    const again = linePiecesOf(html)
+      .map((piece) => (piece.kind === 'fixed' ? piece.html : piece.open + piece.lines.join('<br>') + piece.close))
+      .join('');
+    t.equal(again, html.replaceAll('<br/>', '<br>'));
+  }
+  t.equal(withoutHollow('<table><tbody> </tbody></table><ul>\n</ul>a'), 'a');
+});
