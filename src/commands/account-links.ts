@@ -3,7 +3,6 @@ import { accountLink, sendAccountMail } from './account-mails.js';
 import { handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { recordEnds, type SessionsOf } from './own-sessions.js';
-import { makeVerifyLink } from './registering.js';
 import { isoMoment } from './remembered.js';
 import { personalCause, type RequestFrom } from './sessions.js';
 import { tellPerson } from './tell-person.js';
@@ -89,13 +88,12 @@ export const sendResetLink = async (deps: CommandDeps, email: string, from: Requ
   await sendAccountMail(deps, { kind: 'reset-password', to: { email: user.email! }, variables }, cause);
 };
 
-/** The same for the link by which an address is verified, where it is not yet. */
+/**
+ * The same where the address is not verified yet. Whoever asks may not be who registered it, so this link chooses the password too: that of
+ * the registration, which may be anybody's, ends.
+ */
 export const sendVerifyLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
   const known = await found(deps, email, from);
   if (known === undefined || known.user.isVerified) return;
-  const { userId, user, cause } = known;
-  const page = accountLink(deps, 'verify', '');
-  const token = await makeVerifyLink(deps, userId, cause);
-  const variables = { name: user.name ?? '', url: `${page}${token}`, hoursValid: deps.limits.verifyLinkMs / 3_600_000 };
-  await sendAccountMail(deps, { kind: 'verify-address', to: { email: user.email! }, variables }, cause);
+  await sendResetLink(deps, email, from);
 };

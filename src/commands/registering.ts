@@ -103,19 +103,58 @@ const registerInvited = async (deps: CommandDeps, request: RegisterRequest, toke
   return { email, emailVerified: true, message: 'You are a member of the team. Sign in by POST /api/auth/login.', teamId: invited.teamId };
 };
 
-/** Who has the address and gives their password; undefined where nobody has it. Rejects with ADDRESS_TAKEN where the password is another. */
+/**
+ * Who has the address and gives their password; undefined where nobody has it. Rejects with ADDRESS_TAKEN where the password is another. Of
+ * somebody who never proved that the address is theirs the password is replaced: they may be anybody.
+ */
 const verifiedBefore = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<UserId | undefined> => {
   const { addressId } = signInAddress(deps, request.email);
   const userId = await ownerOf(deps, addressId);
   if (userId === undefined) return undefined;
   const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
   if (user === undefined || user.isErased || user.addressId !== addressId) return undefined;
-  if (!(await deps.people.passwords.verify(user.passwordHash, normalPassword(request.password)))) throw addressTaken();
+  const password = normalPassword(request.password);
+  const isSamePassword = await deps.people.passwords.verify(user.passwordHash, password);
+  if (!isSamePassword && user.isVerified) throw addressTaken();
   const cause = personalCause(deps, userId, from);
-  const verified: UserEvent = { type: 'UserAddressVerified', data: { at: cause.at } };
-  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || now.isVerified ? [] : [verified]);
+  const { at } = cause;
+  const passwordHash = isSamePassword ? undefined : await deps.people.passwords.hash(password);
+  const decide = (_: null, now: UserState): readonly UserEvent[] => {
+    if (now === undefined || now.isErased || (now.isVerified && passwordHash !== undefined)) throw addressTaken();
+    if (now.isVerified) return [];
+    const verified: UserEvent = { type: 'UserAddressVerified', data: { at } };
+    return passwordHash === undefined ? [verified] : [verified, ...replaced(request.name, passwordHash, at)];
+  };
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
   return userId;
+};
+
+/** What somebody else may have said who registered the address before: it ends, with every session. */
+const replaced = (name: string, passwordHash: string, at: string): readonly UserEvent[] => [
+  { type: 'UserProfileChanged', data: { at }, sealed: { name } },
+  { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
+];
+
+/**
+ * Registers an address anew that somebody registered and nobody verified: password and name are those of now, and the link of before ends.
+ * Out: the token of the link. Rejects with ADDRESS_TAKEN where it was verified.
+ */
+const registerAnew = async (
+  deps: CommandDeps,
+  userId: UserId,
+  made: Readonly<{ name: string; passwordHash: string }>,
+  from: RequestFrom,
+) => {
+  const cause = personalCause(deps, userId, from);
+  const { token, hash } = makeLink(userId, deps.ids.bytes(32));
+  const { at } = cause;
+  const expiresAt = isoMoment(Date.parse(at) + deps.limits.verifyLinkMs);
+  const decide = (_: null, user: UserState): readonly UserEvent[] => {
+    if (user === undefined || user.isErased || user.isVerified) throw addressTaken();
+    return [...replaced(made.name, made.passwordHash, at), { type: 'UserLinkMade', data: { at, use: 'verify', hash, expiresAt } }];
+  };
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  return token;
 };
 
 const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
@@ -127,9 +166,10 @@ const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, f
   const at = isoMoment(deps.clock.now());
   const cause = { ...personalCause(deps, assertDefined(parseUserId(deps.ids.uuid()), 'user id'), from), at };
   try {
-    if (owner !== undefined) throw addressTaken();
-    const userId = await makeUser(deps, request, { isVerified: false, from, passwordHash });
-    const token = await makeVerifyLink(deps, userId, personalCause(deps, userId, from));
+    const token =
+      owner === undefined
+        ? await registerFresh(deps, request, { isVerified: false, from, passwordHash })
+        : await registerAnew(deps, owner, { name: request.name, passwordHash }, from);
     const variables = { name: request.name, url: `${page}${token}`, hoursValid: deps.limits.verifyLinkMs / 3_600_000 };
     await sendAccountMail(deps, { kind: 'verify-address', to: { email }, variables }, cause);
   } catch (fault) {
@@ -137,6 +177,11 @@ const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, f
     await sendAccountMail(deps, { kind: 'address-in-use', to: { email }, variables: {} }, cause);
   }
   return answer;
+};
+
+const registerFresh = async (deps: CommandDeps, request: RegisterRequest, making: Making): Promise<string> => {
+  const userId = await makeUser(deps, request, making);
+  return makeVerifyLink(deps, userId, personalCause(deps, userId, making.from));
 };
 
 /** A link by which the address is verified; the one before it ends. */
