@@ -274,6 +274,7 @@ void t.test('table from a data source: cells with their values', async (t) => {
     const { columns, rows, ...rest } = table(format);
     t.same(rest, {
       type: 'table',
+      source: 'items',
       id: 'c',
       field,
       showHeader: true,
@@ -584,6 +585,7 @@ void t.test('chart', async (t) => {
   for (const format of ['pdf', 'excel'] as const) {
     t.same(one({ type: 'chart', props }, { months, n: 'S&P', c: 'red' }, {}, format), {
       type: 'chart',
+      source: { name: 'months', category: 'period.name', values: ['sales', 'costs.total'] },
       id: 'c',
       field,
       chartType: 'stacked-column',

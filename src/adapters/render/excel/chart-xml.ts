@@ -1,11 +1,8 @@
 /** A chart as a part of the package (ECMA-376, DrawingML charts): it refers to the cells that hold its numbers and keeps a copy of them. */
 import type { ChartSeries, ChartType, ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
 import { rgbHex } from '../colors.js';
-import { columnLetters, quotedName } from './sheet.js';
+import { cellsReference, type NumbersPlace } from './chart-places.js';
 import { escapeXml, XML_HEAD } from './xml.js';
-
-/** Where the numbers stand: categories in column A below `headerRow`, each series in a column of its own. */
-export type NumbersPlace = Readonly<{ sheetName: string; headerRow: number }>;
 
 /** In: a chart and where its numbers stand. Out: the whole part. */
 export const chartXml = (chart: ExpandedChart, place: NumbersPlace): string => {
@@ -15,7 +12,8 @@ export const chartXml = (chart: ExpandedChart, place: NumbersPlace): string => {
     ' xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><c:roundedCorners val="0"/><c:chart>' +
     (chart.title === '' ? '' : titleXml(chart.title, 1400, true)) +
     `<c:autoTitleDeleted val="${chart.title === '' ? 1 : 0}"/><c:plotArea><c:layout/>${plot(chart, place)}</c:plotArea>${legend}` +
-    '<c:plotVisOnly val="1"/><c:dispBlanksAs val="gap"/></c:chart>' +
+    // Numbers of hidden columns and sheets are drawn too.
+    '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
     '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln w="9525"><a:solidFill><a:srgbClr val="E5E7EB"/></a:solidFill></a:ln></c:spPr></c:chartSpace>'
   );
 };
@@ -31,15 +29,15 @@ const plot = (chart: ExpandedChart, place: NumbersPlace): string => {
     `<c:gapWidth val="60"/>${grouping === 'stacked' ? '<c:overlap val="100"/>' : ''}${ids}</c:barChart>`;
   switch (chart.chartType) {
     case 'bar':
-      return bars('bar', 'clustered') + axes(chart, 'bar');
+      return bars('bar', 'clustered') + axes(chart, 'bar', place);
     case 'column':
-      return bars('col', 'clustered') + axes(chart, 'column');
+      return bars('col', 'clustered') + axes(chart, 'column', place);
     case 'stacked-column':
-      return bars('col', 'stacked') + axes(chart, 'stacked-column');
+      return bars('col', 'stacked') + axes(chart, 'stacked-column', place);
     case 'line':
-      return `<c:lineChart><c:grouping val="standard"/><c:varyColors val="0"/>${all((series, at) => `${lineShape(series.color)}${marker(series.color)}${values(series, at)}<c:smooth val="0"/>`)}<c:marker val="1"/>${ids}</c:lineChart>${axes(chart, 'line')}`;
+      return `<c:lineChart><c:grouping val="standard"/><c:varyColors val="0"/>${all((series, at) => `${lineShape(series.color)}${marker(series.color)}${values(series, at)}<c:smooth val="0"/>`)}<c:marker val="1"/>${ids}</c:lineChart>${axes(chart, 'line', place)}`;
     case 'area':
-      return `<c:areaChart><c:grouping val="standard"/><c:varyColors val="0"/>${all((series, at) => `${areaShape(series.color)}${values(series, at)}`)}${ids}</c:areaChart>${axes(chart, 'area')}`;
+      return `<c:areaChart><c:grouping val="standard"/><c:varyColors val="0"/>${all((series, at) => `${areaShape(series.color)}${values(series, at)}`)}${ids}</c:areaChart>${axes(chart, 'area', place)}`;
     case 'pie':
       return `<c:pieChart><c:varyColors val="1"/>${slices(chart, place)}<c:firstSliceAng val="0"/></c:pieChart>`;
     case 'doughnut':
@@ -69,24 +67,22 @@ const slices = (chart: ExpandedChart, place: NumbersPlace): string => {
     .join('');
 };
 
-const seriesHead = ({ name }: ChartSeries, at: number, place: NumbersPlace): string =>
-  `<c:idx val="${at}"/><c:order val="${at}"/><c:tx><c:strRef><c:f>${reference(place, at + 2)}</c:f><c:strCache><c:ptCount val="1"/><c:pt idx="0"><c:v>${escapeXml(name)}</c:v></c:pt></c:strCache></c:strRef></c:tx>`;
+const seriesHead = ({ name }: ChartSeries, at: number, { sheetName, headerRow, values }: NumbersPlace): string => {
+  const named =
+    headerRow === undefined
+      ? `<c:v>${escapeXml(name)}</c:v>`
+      : `<c:strRef><c:f>${escapeXml(cellsReference(sheetName, values[at] ?? 1, headerRow, headerRow))}</c:f><c:strCache><c:ptCount val="1"/><c:pt idx="0"><c:v>${escapeXml(name)}</c:v></c:pt></c:strCache></c:strRef>`;
+  return `<c:idx val="${at}"/><c:order val="${at}"/><c:tx>${named}</c:tx>`;
+};
 
 const seriesValues = ({ categories }: ExpandedChart, { values }: ChartSeries, at: number, place: NumbersPlace): string => {
   const names = categories.map((category, index) => `<c:pt idx="${index}"><c:v>${escapeXml(category)}</c:v></c:pt>`).join('');
   const numbers = values.map((value, index) => (value === null ? '' : `<c:pt idx="${index}"><c:v>${value}</c:v></c:pt>`)).join('');
+  const reference = (column: number): string => escapeXml(cellsReference(place.sheetName, column, place.first, place.last));
   return (
-    `<c:cat><c:strRef><c:f>${reference(place, 1, categories.length)}</c:f><c:strCache><c:ptCount val="${categories.length}"/>${names}</c:strCache></c:strRef></c:cat>` +
-    `<c:val><c:numRef><c:f>${reference(place, at + 2, categories.length)}</c:f><c:numCache><c:formatCode>General</c:formatCode><c:ptCount val="${categories.length}"/>${numbers}</c:numCache></c:numRef></c:val>`
+    `<c:cat><c:strRef><c:f>${reference(place.category)}</c:f><c:strCache><c:ptCount val="${categories.length}"/>${names}</c:strCache></c:strRef></c:cat>` +
+    `<c:val><c:numRef><c:f>${reference(place.values[at] ?? 1)}</c:f><c:numCache><c:formatCode>${escapeXml(place.codes[at] ?? 'General')}</c:formatCode><c:ptCount val="${categories.length}"/>${numbers}</c:numCache></c:numRef></c:val>`
   );
-};
-
-/** The header cell of a column, or the cells of so many rows below it. */
-const reference = ({ sheetName, headerRow }: NumbersPlace, column: number, rows?: number): string => {
-  const letters = columnLetters(column);
-  const cells =
-    rows === undefined ? `$${letters}$${headerRow}` : `$${letters}$${headerRow + 1}:$${letters}$${headerRow + Math.max(1, rows)}`;
-  return escapeXml(`${quotedName(sheetName)}!${cells}`);
 };
 
 const solid = (rgb: string): string => `<a:solidFill><a:srgbClr val="${rgb}"/></a:solidFill>`;
@@ -99,7 +95,9 @@ const marker = (css: string): string =>
   `<c:marker><c:symbol val="circle"/><c:size val="5"/><c:spPr>${solid(colorOf(css))}<a:ln w="9525">${solid(colorOf(css))}</a:ln></c:spPr></c:marker>`;
 
 /** Both axes; the names of a bar chart read from top to bottom, as its table does. */
-const axes = ({ xTitle, yTitle }: ExpandedChart, type: Exclude<ChartType, 'pie' | 'doughnut'>): string => {
+const axes = ({ xTitle, yTitle }: ExpandedChart, type: Exclude<ChartType, 'pie' | 'doughnut'>, { codes }: NumbersPlace): string => {
+  // The axis of values is written as the column of the first series.
+  const code = codes[0] === undefined ? 'General' : escapeXml(codes[0]);
   const isBar = type === 'bar';
   const line = `<c:spPr><a:ln w="9525">${solid('D1D5DB')}</a:ln></c:spPr>${textProperties(900)}`;
   return (
@@ -108,7 +106,7 @@ const axes = ({ xTitle, yTitle }: ExpandedChart, type: Exclude<ChartType, 'pie' 
     '<c:crossAx val="222222222"/><c:crosses val="autoZero"/><c:auto val="0"/><c:lblAlgn val="ctr"/><c:lblOffset val="100"/><c:noMultiLvlLbl val="0"/></c:catAx>' +
     `<c:valAx><c:axId val="222222222"/><c:scaling><c:orientation val="minMax"/></c:scaling><c:delete val="0"/><c:axPos val="${isBar ? 'b' : 'l'}"/>` +
     `<c:majorGridlines><c:spPr><a:ln w="9525">${solid('E5E7EB')}</a:ln></c:spPr></c:majorGridlines>${axisTitle(yTitle, !isBar)}` +
-    `<c:numFmt formatCode="General" sourceLinked="0"/><c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="nextTo"/>${line}` +
+    `<c:numFmt formatCode="${code}" sourceLinked="0"/><c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="nextTo"/>${line}` +
     `<c:crossAx val="111111111"/><c:crosses val="${isBar ? 'max' : 'autoZero'}"/><c:crossBetween val="${type === 'area' ? 'midCat' : 'between'}"/></c:valAx>`
   );
 };

@@ -1,5 +1,5 @@
 /** What every component of a sheet is to the sheet: it says what room it takes, then it draws itself. */
-import type { Expanded, ExpandedPage, TextStyle } from '../../../domain/rendering/expand/expanded.js';
+import type { Expanded, ExpandedPage, ExpandedTable, TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import type { Limits } from '../../../domain/limits.js';
@@ -16,6 +16,8 @@ export type Surroundings = Readonly<{
   language: Language;
   limits: Limits;
   images: ReadonlyMap<string, LoadedImage>;
+  /** All of the workbook. */
+  tables: readonly ExpandedTable[];
   /** Of the sheet: its first column stands at that side, and start and end are its. */
   direction: Direction;
   /** Of the page in points, without its margins: what a share of the width is a share of. */
@@ -38,8 +40,13 @@ export type Prepared = Readonly<{
   kind: 'text' | 'block';
   /** Its cells for the formulas of the workbook; undefined: they are text, which no formula here reads. */
   cells?: BlockCells;
+  /** Where the data of a table stand and how they look, for charts. */
+  data?: TableData;
   draw: (sheet: Sheet) => Promise<void>;
 }>;
+
+/** `first` is the row of its first data, counted from the table's own first row. */
+export type TableData = Readonly<{ table: ExpandedTable; first: number; codeOf: (column: number) => string | undefined }>;
 
 /** Throws DomainError where a limit is crossed or a picture cannot be shown. */
 export type ComponentDrawer<Type extends ExcelComponentType> = (

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import ExcelJS from 'exceljs';
 import type { Limits } from '../../../domain/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
-import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
+import type { ExpandedDocument, ExpandedTable } from '../../../domain/rendering/expand/expanded.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
 import { fileTooLarge, tooManyRows, tooManySheets } from '../../../domain/rendering/limit-errors.js';
 import { innerWidth } from './component.js';
@@ -14,7 +14,7 @@ import type { Scalar } from './formula/values.js';
 import { openPackage } from './package.js';
 import { pageSetup, printedMargins } from './page-setup.js';
 import { prepare } from './registry.js';
-import { openSheet } from './sheet.js';
+import { openSheet, type PlacedData } from './sheet.js';
 import { arrange, type Arrangement } from './arrange.js';
 import { sheetsOf, type SheetPlan } from './sheets.js';
 
@@ -39,8 +39,16 @@ export const makeWorkbook = async (
   let textRows = 0;
   // A workbook shows at least one sheet.
   const isHidden = (plan: SheetPlan): boolean => plan.page.sheet?.hidden === true && plans.some(({ page }) => page.sheet?.hidden !== true);
+  const tables = plans.flatMap(({ components }) => components.flatMap(({ component }) => (component.type === 'table' ? [component] : [])));
   for (const plan of plans) {
-    const around = { language: document.language, limits, images, direction: plan.page.direction, pageWidth: innerWidth(plan.page) };
+    const around = {
+      language: document.language,
+      limits,
+      images,
+      tables,
+      direction: plan.page.direction,
+      pageWidth: innerWidth(plan.page),
+    };
     const prepared = plan.components.map(({ component, section }) =>
       prepare(component, { ...around, style: section.style, linkColor: section.linkColor }),
     );
@@ -49,7 +57,8 @@ export const makeWorkbook = async (
     sheets.push({ plan, arrangement: arrange(prepared), number: sheets.length + 1, isHidden: isHidden(plan) });
   }
   const book = openBook(sheets.map(({ plan, arrangement }) => ({ name: plan.name, blocks: placed(arrangement) })));
-  for (const sheet of sheets) extras.push(await writeSheet(workbook, sheet, book, sink.flush));
+  const data = dataOf(sheets);
+  for (const sheet of sheets) extras.push(await writeSheet(workbook, sheet, { book, data }, sink.flush));
   await workbook.commit();
   const parts = openPackage(sink.bytes());
   addExtras(parts, extras);
@@ -81,10 +90,23 @@ const placed = ({ blocks }: Arrangement): readonly PlacedBlock[] => {
   });
 };
 
+/** Where the data of each table will stand. */
+const dataOf = (sheets: readonly SheetWork[]): ReadonlyMap<ExpandedTable, PlacedData> =>
+  new Map(
+    sheets.flatMap(({ plan, arrangement }) => {
+      const starts = placed(arrangement);
+      return arrangement.blocks.flatMap(({ component: { data } }, at) =>
+        data === undefined
+          ? []
+          : [[data.table, { sheetName: plan.name, first: (starts[at]?.start ?? 1) + data.first, codeOf: data.codeOf }] as const],
+      );
+    }),
+  );
+
 const writeSheet = async (
   workbook: ExcelJS.stream.xlsx.WorkbookWriter,
   { plan, arrangement, number, isHidden }: SheetWork,
-  book: Book,
+  { book, data }: Readonly<{ book: Book; data: ReadonlyMap<ExpandedTable, PlacedData> }>,
   flush: () => Promise<void>,
 ): Promise<SheetExtras> => {
   const worksheet = workbook.addWorksheet(plan.name, {
@@ -95,7 +117,7 @@ const writeSheet = async (
   });
   worksheet.columns = arrangement.widths.map((width, at) => ({ width, hidden: arrangement.hidden[at] ?? false }));
   const resultOf = (row: number, column: number): Scalar | undefined => book.resultAt(plan.name, row, column);
-  const sheet = openSheet(worksheet, { name: plan.name, widths: arrangement.widths, resultOf, flush });
+  const sheet = openSheet(worksheet, { name: plan.name, widths: arrangement.widths, resultOf, dataOf: (table) => data.get(table), flush });
   for (const { component, gap } of arrangement.blocks) {
     sheet.skip(gap, GAP_POINTS);
     await component.draw(sheet);

@@ -2,6 +2,7 @@
 import type { CellValue, Style, Worksheet } from 'exceljs';
 import type { ColumnRule } from '../../../domain/rendering/column-rules.js';
 import { conditionalFormats } from './conditional-formats.js';
+import type { ExpandedTable } from '../../../domain/rendering/expand/expanded.js';
 import type { Scalar } from './formula/values.js';
 
 export type CellStyle = Partial<Style>;
@@ -12,6 +13,9 @@ export type Place = Readonly<{ row: number; column: number; offset: number; widt
 export type Drawing =
   | Readonly<{ kind: 'picture'; place: Place; bytes: Uint8Array; extension: 'png' | 'jpeg' | 'gif'; alt: string; href: string | undefined }>
   | Readonly<{ kind: 'chart'; place: Place; title: string; /** The part of the package, a whole document. */ xml: string }>;
+
+/** Rows of its data in its sheet, and the code of the format of a column, which counts from 0. */
+export type PlacedData = Readonly<{ sheetName: string; first: number; codeOf: (column: number) => string | undefined }>;
 
 export type Link = Readonly<{ address: string; href: string }>;
 
@@ -31,6 +35,8 @@ export type Sheet = Readonly<{
   skip: (rows: number, height?: number) => void;
   /** What the formula of that cell gives; undefined where it is not computed here. Columns from 1. */
   resultOf: (row: number, column: number) => Scalar | undefined;
+  /** Where a table of the workbook stands. */
+  dataOf: (table: ExpandedTable) => PlacedData | undefined;
   link: (row: number, column: number, href: string) => void;
   draw: (drawing: Drawing) => void;
   filter: (range: string) => void;
@@ -50,13 +56,12 @@ export const LINK_CHARS_MAX = 2_079;
 /** In: a worksheet of the streaming writer; `flush` as the sheet passes it on. */
 export const openSheet = (
   worksheet: Worksheet,
-  { name, widths, resultOf, flush }: Readonly<Pick<Sheet, 'name' | 'widths' | 'resultOf' | 'flush'>>,
+  { name, widths, resultOf, dataOf, flush }: Readonly<Pick<Sheet, 'name' | 'widths' | 'resultOf' | 'dataOf' | 'flush'>>,
 ): OpenSheet => {
   const links: Link[] = [];
   const drawings: Drawing[] = [];
   const columns = Math.max(1, widths.length);
-  let next = 1;
-  let priority = 1;
+  let [next, priority] = [1, 1];
   const write = (cells: readonly (DrawnCell | undefined)[], height: number | undefined, merged: boolean): void => {
     const row = worksheet.getRow(next);
     let isEmpty = true;
@@ -92,6 +97,7 @@ export const openSheet = (
       }
     },
     resultOf,
+    dataOf,
     link: (row, column, href) => {
       if (links.length < LINKS_MAX && href.length <= LINK_CHARS_MAX) links.push({ address: `${columnLetters(column)}${row}`, href });
     },

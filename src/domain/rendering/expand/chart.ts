@@ -5,8 +5,8 @@ import { colorOf, compilePoints, defined } from './style.js';
 import { chartTypes, type ChartSeries, type TimelineItem } from './expanded.js';
 import type { CompileComponent } from './expander.js';
 import { compilePlain, compileWriter, type Fill } from '../fill/filling.js';
-import { parsePath, readPath, type Path } from '../scope/path.js';
-import { charge, compileSource, type Scope, type State } from '../scope/scope.js';
+import { parsePath, readPath, writePath, type Path } from '../scope/path.js';
+import { charge, compileSource, steadySource, type Scope, type State } from '../scope/scope.js';
 import { showingAt } from '../scope/showing.js';
 
 /** Colours of series that have none of their own: told apart by people who see colours in different ways, on paper and in grey. */
@@ -38,6 +38,11 @@ export const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
   const [width, height] = [compilePoints(props['width'], scope), compilePoints(props['height'], scope)];
   const round = chartType === 'pie' || chartType === 'doughnut';
   const showLegend = typeof props['showLegend'] === 'boolean' ? props['showLegend'] : round || series.length > 1;
+  const from = {
+    name: steadySource(props, scope),
+    category: writePath(categoryPath),
+    values: series.map(({ path }) => writePath(path)),
+  };
   return (state, out) => {
     const items = source.items(state);
     const [title = '', xTitle = '', yTitle = ''] = titles.map((fill) => charge(fill(state), state, limits));
@@ -56,7 +61,11 @@ export const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
         color: color(state) ?? palette[at % palette.length] ?? '#2563eb',
         values: items.map((item) => finite(toNumber(readPath(item, path)))),
       })),
-      ...defined({ width: width(state), height: height(state) }),
+      ...defined({
+        width: width(state),
+        height: height(state),
+        source: from.name === undefined ? undefined : { ...from, name: from.name },
+      }),
     });
   };
 };

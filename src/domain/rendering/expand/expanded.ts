@@ -58,6 +58,8 @@ export type ExpandedColumn = Readonly<{
   /** What the author says the column holds; undefined: to be seen from the values. */
   type: 'string' | 'number' | 'date' | 'boolean' | undefined;
   format: ValueFormat | undefined;
+  /** What its cells hold of the table's items, where they hold nothing else: a path from the item. */
+  path?: string;
   /** Not seen in a workbook. */
   hidden?: boolean;
   /** Of a workbook. */
@@ -99,6 +101,8 @@ export type ExpandedImage = Of<
 export type ExpandedTable = Of<
   'table',
   {
+    /** The variable whose items are the rows; undefined in a loop, where the same name means other items each time. */
+    source?: string;
     columns: readonly ExpandedColumn[];
     rows: readonly (readonly Cell[])[];
     showHeader: boolean;
@@ -182,6 +186,8 @@ export type ExpandedChart = Of<
   {
     chartType: ChartType;
     title: string;
+    /** Where its numbers come from: as in a table. */
+    source?: Readonly<{ name: string; category: string; values: readonly string[] }>;
     categories: readonly string[];
     series: readonly ChartSeries[];
     width?: number;

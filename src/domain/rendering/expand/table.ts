@@ -12,7 +12,8 @@ import { compileCell, keepText, rowOf, type TablePlace } from './cells.js';
 import { compileHtml, compilePlain, onlyPlaceholder, templated } from '../fill/filling.js';
 import { thinBorder } from '../lengths.js';
 import { tooManyColumns, tooManyItems, tooManyRows } from '../limit-errors.js';
-import { charge, compileSource, rootShape, type Scope, type State } from '../scope/scope.js';
+import { writePath } from '../scope/path.js';
+import { charge, compileSource, rootShape, steadySource, type Scope, type State } from '../scope/scope.js';
 import { shapeAt } from '../scope/shapes.js';
 import { isColumnType, type Showing } from '../scope/showing.js';
 
@@ -27,6 +28,7 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
   const props = component.props ?? {};
   const place: TablePlace = { field, limits };
   const { columns, rows, hidden } = props['dataSource'] === undefined ? writtenRows(props, place, scope) : dataRows(props, place, scope);
+  const source = steadySource(props, scope);
   const look = compileLook(props, scope);
   const emptyText = typeof props['emptyText'] === 'string' ? compileHtml(props['emptyText'], scope) : undefined;
   const sheetName = typeof props['sheetName'] === 'string' ? compilePlain(props['sheetName'], scope) : undefined;
@@ -47,6 +49,7 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
     }
     out.push({
       type: 'table',
+      ...defined({ source }),
       id: component.id,
       field,
       columns: made,
@@ -101,7 +104,8 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
   const align = compileAlign(column['align'], scope, natural);
   const headerAlign = column['headerAlign'] === undefined ? align : compileAlign(column['headerAlign'], scope, natural);
   const rules = rulesOf(column['rules']);
-  const ofSheet = { hidden: column['hidden'] === true || undefined, rules: rules.length === 0 ? undefined : rules };
+  const path = itemPath(content, inside, scope);
+  const ofSheet = { path, hidden: column['hidden'] === true || undefined, rules: rules.length === 0 ? undefined : rules };
   const shared = format?.currency?.includes('{{') === true ? undefined : format;
   return {
     showing,
@@ -121,6 +125,14 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
       };
     },
   };
+};
+
+/** From the item of the table itself: a variable of a loop around it is another one. */
+const itemPath = (content: Json | undefined, inside: Scope, scope: Scope): string | undefined => {
+  const path = typeof content === 'string' ? onlyPlaceholder(templated(content, inside))?.path : undefined;
+  const local = path === undefined ? undefined : inside.locals.get(String(path[0]));
+  if (path === undefined || local?.slot !== scope.slots || path.length < 2) return undefined;
+  return writePath(path.slice(1));
 };
 
 /** What the author says, else what the definition of the value says. */

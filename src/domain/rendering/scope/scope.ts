@@ -89,6 +89,13 @@ export type Source = Readonly<{
   enter: (state: State, item: Json, index: number) => void;
 }>;
 
+/** The name of a data source that means the same wherever it stands; undefined where it begins at a variable of a loop. */
+export const steadySource = (props: JsonObject, scope: Scope): string | undefined => {
+  if (props['dataSource'] === undefined) return undefined;
+  const path = pathOf(props['dataSource'], scope);
+  return scope.locals.has(String(path[0])) ? undefined : writePath(path);
+};
+
 /** In: props with `dataSource`, `itemVariable` (default `item`) and `indexVariable` (counts from 0). */
 export const compileSource = (props: JsonObject, scope: Scope): Source => {
   const { limits, locals, slots } = scope;

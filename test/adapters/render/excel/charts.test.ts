@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { DocumentComponent } from '../../../../src/domain/attachment-template/schema.js';
 import { chartTypes, type ChartType } from '../../../../src/domain/rendering/expand/expanded.js';
-import { failureOf, textsOf, workbookOf, type Workbook } from './xlsx.js';
+import { failureOf, pageOf, textsOf, workbookOf, type Workbook } from './xlsx.js';
 
 const chart = (chartType: ChartType, more: DocumentComponent['props'] = {}): DocumentComponent => ({
   id: chartType,
@@ -102,4 +102,39 @@ void t.test('too many series', async (t) => {
     code: 'ERR_LIMIT_005',
     details: { relatedInfo: { actualColumns: 6, maxColumns: 5 } },
   });
+});
+
+void t.test('a chart of items that a table shows is drawn from the cells of the table, wherever that stands', async (t) => {
+  const euros = { style: 'currency', currency: 'EUR' } as const;
+  const table: DocumentComponent = {
+    id: 'table',
+    type: 'table',
+    props: {
+      dataSource: '{{sales}}',
+      columns: [
+        { header: 'Place', content: '{{item.s}}' },
+        { header: 'Month', content: '{{item.month}}' },
+        { header: 'North', content: '{{item.n}}', type: 'number', format: euros },
+      ],
+    },
+  };
+  const workbook = await workbookOf({
+    pages: [pageOf('Chart', [chart('column')]), pageOf("Bob's data", [{ id: 'r', type: 'rich-text', content: '<p>above</p>' }, table])],
+    variables: { sales },
+  });
+  const xml = workbook.part('xl/charts/chart1.xml');
+  t.same(textsOf(xml, 'c:f'), ["'Bob''s data'!$B$4:$B$6", "'Bob''s data'!$C$4:$C$6", "'Bob''s data'!$B$4:$B$6", "'Bob''s data'!$A$4:$A$6"]);
+  t.same(
+    ['B4', 'C4', 'A6'].map((address) => workbook.sheets[1]?.cells.get(address)?.text),
+    ['Jan & Feb', '1.5', '-6'],
+  );
+  t.match(xml, /<c:tx><c:v>North<\/c:v><\/c:tx>/, 'the series keep their own names');
+  const code = workbook.sheets[1]?.cells.get('C4')?.code ?? '';
+  t.match(code, /€/);
+  t.ok(textsOf(xml, 'c:formatCode').includes(code), 'the numbers have the format of the column');
+  t.match(xml, /<c:valAx>.*<c:numFmt formatCode="[^"]*€[^"]*"/s, 'and so has the axis');
+  t.equal(workbook.sheets[0]?.cells.size, 0, 'nothing is written for the chart');
+  // A table without one of the columns, or of other items, is none to draw from.
+  const other = await workbookOf({ components: [chart('line', { series: [{ valueField: 'other' }] }), table], variables: { sales } });
+  t.match(textsOf(other.part('xl/charts/chart1.xml'), 'c:f')[1], /^'Page'!\$A\$/);
 });

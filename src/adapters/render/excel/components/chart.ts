@@ -1,7 +1,9 @@
 /** Charts of the sheet itself: the numbers stand in cells below, and the chart draws what stands there. */
 import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
-import type { ExpandedChart } from '../../../../domain/rendering/expand/expanded.js';
+import { assertDefined } from '../../../../domain/ids.js';
+import type { ExpandedChart, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
 import { chartXml } from '../chart-xml.js';
+import { columnAt, tableOfChart, type NumbersPlace } from '../chart-places.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
 import { BASE_FONT } from '../fonts.js';
 import type { CellStyle, DrawnCell, Sheet } from '../sheet.js';
@@ -12,12 +14,26 @@ const SIZE_POINTS = { width: 480, height: 270, min: 60, max: 2_000 } as const;
 const ROW_POINTS = 15;
 const ROWS_BETWEEN = 1;
 
-export const chart: ComponentDrawer<'chart'> = (component, { limits }) => {
+export const chart: ComponentDrawer<'chart'> = (component, { limits, tables }) => {
   const { categories, series } = component;
   if (series.length + 1 > limits.excelColumnsMax) throw tooManyColumns(series.length + 1, limits.excelColumnsMax);
   const width = bounded(component.width ?? SIZE_POINTS.width);
   const height = bounded(component.height ?? SIZE_POINTS.height);
   const chartRows = Math.ceil(height / ROW_POINTS);
+  const table = tableOfChart(component, tables);
+  if (table !== undefined) {
+    return {
+      kind: 'block',
+      rows: chartRows,
+      widths: [],
+      draw: async (sheet) => {
+        const xml = chartXml(component, placeIn(table, component, sheet));
+        sheet.draw({ kind: 'chart', place: { row: sheet.nextRow(), column: 0, offset: 0, width, height }, title: component.title, xml });
+        sheet.skip(chartRows, ROW_POINTS);
+        await sheet.flush();
+      },
+    };
+  }
   return {
     kind: 'block',
     rows: chartRows + ROWS_BETWEEN + 1 + categories.length,
@@ -28,12 +44,36 @@ export const chart: ComponentDrawer<'chart'> = (component, { limits }) => {
     draw: async (sheet) => {
       const row = sheet.nextRow();
       const headerRow = row + chartRows + ROWS_BETWEEN;
-      const xml = chartXml(component, { sheetName: sheet.name, headerRow });
+      const xml = chartXml(component, {
+        sheetName: sheet.name,
+        first: headerRow + 1,
+        last: headerRow + Math.max(1, categories.length),
+        category: 1,
+        values: series.map((_, at) => at + 2),
+        headerRow,
+        codes: series.map(() => undefined),
+      });
       sheet.draw({ kind: 'chart', place: { row, column: 0, offset: 0, width, height }, title: component.title, xml });
       sheet.skip(chartRows + ROWS_BETWEEN, ROW_POINTS);
       writeNumbers(component, sheet, limits);
       await sheet.flush();
     },
+  };
+};
+
+/** The series keep the names that the chart gives them: a header may say something else, or not be there. */
+const placeIn = (table: ExpandedTable, { source, series, categories }: ExpandedChart, sheet: Sheet): NumbersPlace => {
+  const placed = assertDefined(sheet.dataOf(table), 'place of a table');
+  const { category, values } = assertDefined(source, 'source of a chart');
+  const columns = series.map((_, at) => columnAt(table, values[at] ?? ''));
+  return {
+    sheetName: placed.sheetName,
+    first: placed.first,
+    last: placed.first + categories.length - 1,
+    category: columnAt(table, category),
+    values: columns,
+    headerRow: undefined,
+    codes: columns.map((column) => placed.codeOf(column - 1)),
   };
 };
 

@@ -43,6 +43,7 @@ export const table: ComponentDrawer<'table'> = (component, surroundings) => {
     kind: 'block',
     rows: (hasHeader ? 1 : 0) + bodyRows + (hasFooter ? 1 : 0),
     cells,
+    data: { table: component, first: hasHeader ? 1 : 0, codeOf: (at) => codeOfColumn(rows, at, typed) },
     hidden: columns.map(({ hidden }) => hidden === true),
     widths: columns.map((column, at) => widthOf(column, at, component, surroundings)),
     ...(hasHeader ? { header: { row: 1, freeze: component.freezeHeader } } : {}),
@@ -230,4 +231,13 @@ const formulaValue = (formula: string, sheet: Sheet, row: number, at: number): D
   const result = sheet.resultOf(row, at + 1);
   if (result === undefined || result === null) return { formula };
   return { formula, result: result as CellFormulaValue['result'] & {} };
+};
+
+/** Of its first value that is one. */
+const codeOfColumn = (rows: ExpandedTable['rows'], at: number, typed: Typed): string | undefined => {
+  for (const cell of cellsOf(rows, at)) {
+    const found = typed(cell);
+    if (found !== undefined) return found.code;
+  }
+  return undefined;
 };
