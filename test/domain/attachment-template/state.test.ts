@@ -55,6 +55,7 @@ void t.test('created with its short id; changed, published and resolved as every
     publishedVersion: null,
     locale: 'de-CH',
     timeZone: 'Europe/Zurich',
+    strictVariables: false,
     createdAt: T0,
     updatedAt: T0,
     revision: 1,

@@ -60,6 +60,7 @@ void t.test('created, as a draft or published at once; a second time nothing', a
     publishedVersion: null,
     locale: 'en-US',
     timeZone: 'UTC',
+    strictVariables: false,
     unsubscribeList: null,
     tracking: null,
     createdAt: T0,
