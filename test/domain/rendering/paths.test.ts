@@ -174,3 +174,48 @@ void t.test('the distance of names', async (t) => {
   t.equal(nearestName('FIRSTNAME', ['firstName']), 'firstName');
   t.equal(nearestName('ordersTotal', ['orders', 'orderTotal', 'total']), 'orderTotal');
 });
+
+void t.test('very many names that nothing declares beside as many declared ones of the same length take no long time', async (t) => {
+  const digits = (at: number): string => String(at).padStart(4, '0');
+  const alike = 'a'.repeat(80);
+  const many = Array.from({ length: 500 }, (_, at) => ({ name: `${alike}bbbb${digits(at)}`, type: 'string' }));
+  const paths = Array.from({ length: 4_900 }, (_, at) => `{{${alike}${digits(at)}cccc}}`);
+  const members = {
+    name: 'all',
+    type: 'object',
+    schema: { properties: Object.fromEntries(many.map(({ name }) => [name, { type: 'string' }])) },
+  };
+  const cases = [
+    { variables: many, content: paths.join(' ') },
+    { variables: [members], content: paths.map((path) => path.replace('{{', '{{all.')).join(' ') },
+  ];
+  for (const { variables, content } of cases) {
+    const began = process.cpuUsage();
+    const { warnings } = found(() => checkEmailTemplate(templateOf([text(content)], { variables }), defaultLimits));
+    const { user } = process.cpuUsage(began);
+    t.equal(warnings.length, 100);
+    t.ok(user < 3_000_000, `${Math.round(user / 1_000)} ms`);
+  }
+});
+
+void t.test('distances are those of the plain way to work them out', async (t) => {
+  const plain = (a: string, b: string): number => {
+    const rows = Array.from({ length: a.length + 1 }, (_, i) =>
+      Array.from({ length: b.length + 1 }, (_, j) => (i === 0 ? j : j === 0 ? i : 0)),
+    );
+    for (let i = 1; i <= a.length; i += 1)
+      for (let j = 1; j <= b.length; j += 1) {
+        let least = Math.min(rows[i - 1]![j]! + 1, rows[i]![j - 1]! + 1, rows[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, rows[i - 2]![j - 2]! + 1);
+        rows[i]![j] = least;
+      }
+    return rows[a.length]![b.length]!;
+  };
+  const words = [0, 1, 2, 3, 4, 5].flatMap((length) =>
+    Array.from({ length: 3 ** length }, (_, at) => at.toString(3).padStart(length, '0').slice(0, length)),
+  );
+  let wrong = 0;
+  for (const a of words)
+    for (const b of words) for (const max of [0, 1, 2, 3]) if (editDistance(a, b, max) !== Math.min(plain(a, b), max + 1)) wrong += 1;
+  t.equal(wrong, 0);
+});

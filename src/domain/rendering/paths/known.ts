@@ -14,6 +14,19 @@ export type PathFindings = Readonly<{ faults: readonly FieldError[]; warnings: r
 /** Enough to work with; a template of very many texts gives no larger answer. */
 const FINDINGS_MAX = 100;
 
+/** Names that are compared with all declared ones; of more that nothing declares it is only told that nothing does. */
+const COMPARED_MAX = 2 * FINDINGS_MAX;
+
+type Nearest = typeof nearestName;
+
+const boundedNearest = (): Nearest => {
+  let left = COMPARED_MAX;
+  return (name, declared) => {
+    left -= 1;
+    return left < 0 ? undefined : nearestName(name, declared);
+  };
+};
+
 const anything: Shape = { type: undefined, required: false, format: undefined, members: new Map(), item: undefined };
 const number: Shape = { ...anything, type: 'number' };
 
@@ -25,6 +38,7 @@ export const checkPaths = (parts: WalkedTemplate, variables: readonly VariableDe
   const faults: FieldError[] = [];
   const warnings: FieldError[] = [];
   const told = new Set<string>();
+  const nearest = boundedNearest();
   const tell = (path: Path, field: string, finding: Finding): void => {
     const key = `${finding.kind} ${writePath(path)}`;
     const list = finding.kind === 'fault' ? faults : warnings;
@@ -34,7 +48,7 @@ export const checkPaths = (parts: WalkedTemplate, variables: readonly VariableDe
   };
   const reader: PathReader<Scope> = {
     path: (path, field, scope, use) => {
-      const finding = findingOf(path, scope, use);
+      const finding = findingOf(path, scope, use, nearest);
       if (finding !== undefined) tell(path, field, finding);
     },
     branches: () => ({ then: true, otherwise: true }),
@@ -43,7 +57,7 @@ export const checkPaths = (parts: WalkedTemplate, variables: readonly VariableDe
       return [index === undefined ? inside : inside.set(index, number)];
     },
     member: (source, member, field, scope) => {
-      const finding = memberFinding(member, shapeIn(source, scope)?.item ?? anything, 0);
+      const finding = memberFinding(member, shapeIn(source, scope)?.item ?? anything, 0, nearest);
       if (finding !== undefined) tell([...source, ...member], field, finding);
     },
     isHidden: () => false,
@@ -56,21 +70,21 @@ export const checkPaths = (parts: WalkedTemplate, variables: readonly VariableDe
 
 type Finding = Readonly<{ kind: 'fault' | 'warning'; message: string }>;
 
-const findingOf = (path: Path, scope: Scope, use: PathUse): Finding | undefined => {
+const findingOf = (path: Path, scope: Scope, use: PathUse, nearest: Nearest): Finding | undefined => {
   const [name] = path;
   if (typeof name !== 'string') return undefined;
   if (isConstant(name) && !scope.has(name))
     return path.length === 1 ? undefined : warning(path, 'a global constant has no members, so it is always empty');
   const shape = scope.get(name);
-  if (shape === undefined) return unknownName(name, path, scope);
-  const finding = memberFinding(path, shape, 1);
+  if (shape === undefined) return unknownName(name, path, scope, nearest);
+  const finding = memberFinding(path, shape, 1, nearest);
   if (finding !== undefined || use !== 'repeated') return finding;
   const type = shapeIn(path, scope)?.type;
   return type === undefined || type === 'array' ? undefined : warning(path, `is declared as ${type}, and only an array can be gone over`);
 };
 
-const unknownName = (name: string, path: Path, scope: Scope): Finding => {
-  const near = nearestName(name, [...scope.keys(), ...constants]);
+const unknownName = (name: string, path: Path, scope: Scope, nearest: Nearest): Finding => {
+  const near = nearest(name, [...scope.keys(), ...constants]);
   if (near === undefined)
     return warning(path, `no variable "${shorten(name)}" is declared, so its values are not checked; declare it under variables`);
   return fault(
@@ -80,7 +94,7 @@ const unknownName = (name: string, path: Path, scope: Scope): Finding => {
 };
 
 /** Follows a path through what is declared; `from` is its first segment that is a member of `shape`. */
-const memberFinding = (path: Path, shape: Shape, from: number): Finding | undefined => {
+const memberFinding = (path: Path, shape: Shape, from: number, nearest: Nearest): Finding | undefined => {
   let at: Shape | undefined = shape;
   for (const [index, segment] of path.entries()) {
     if (index < from) continue;
@@ -97,15 +111,17 @@ const memberFinding = (path: Path, shape: Shape, from: number): Finding | undefi
     } else {
       if (at.members.size === 0) return undefined;
       const member: Shape | undefined = at.members.get(segment);
-      if (member === undefined) return unknownMember(segment, before, path, at);
+      if (member === undefined) return unknownMember(segment, path, { before, shape: at, nearest });
       at = member;
     }
   }
   return undefined;
 };
 
-const unknownMember = (name: string, before: string, path: Path, { members }: Shape): Finding => {
-  const near = nearestName(name, members.keys());
+type Place = Readonly<{ before: string; shape: Shape; nearest: Nearest }>;
+
+const unknownMember = (name: string, path: Path, { before, shape: { members }, nearest }: Place): Finding => {
+  const near = nearest(name, members.keys());
   if (near === undefined)
     return warning(path, `the schema of ${before} declares no member "${shorten(name)}", so its values are not checked; declare it there`);
   return fault(
