@@ -168,3 +168,13 @@ void t.test('pieces of HTML, put together, are the same HTML', async (t) => {
   }
   t.equal(withoutHollow('<table><tbody> </tbody></table><ul>\n</ul>a'), 'a');
 });
+
+void t.test('tags whose quotes never end take no longer than others', async (t) => {
+  for (const unit of ['<p ">"', "<p '>'", '<p ', '<br ">"']) {
+    const html = (unit + 'a'.repeat(250)).repeat(3_500);
+    const began = process.cpuUsage();
+    t.equal(linePiecesOf(html).length, 1, unit);
+    const { user } = process.cpuUsage(began);
+    t.ok(user < 1_500_000, `${unit}: ${Math.round(user / 1_000)} ms`);
+  }
+});

@@ -6,7 +6,22 @@ export type LinePiece =
 
 /** Blocks that are lines, or hold lines. A row is one line, whatever its cells hold. */
 const BLOCKS = 'p|h[1-6]|li|dt|dd|div|blockquote|tr';
-const TAG = new RegExp(`<(/?)(${BLOCKS}|br)\\b(?:[^>"']|"[^"]*"|'[^']*')*>`, 'gi');
+const START = `<(/?)(${BLOCKS}|br)\\b`;
+const REST = /(?:[^>"']|"[^"]*"|'[^']*')*>/y;
+
+type Tag = Readonly<{ at: number; end: number; isClosing: boolean; name: string }>;
+
+/** Looks over the text once: behind a tag that never ends there is none. */
+function* tagsIn(html: string): Iterable<Tag> {
+  const start = new RegExp(START, 'gi');
+  for (let found = start.exec(html); found !== null; found = start.exec(html)) {
+    REST.lastIndex = start.lastIndex;
+    if (!REST.test(html)) return;
+    const [, slash, name = ''] = found;
+    yield { at: found.index, end: REST.lastIndex, isClosing: slash !== '', name: name.toLowerCase() };
+    start.lastIndex = REST.lastIndex;
+  }
+}
 
 type Open = { tag: string; open: string; at: number; isInnermost: boolean };
 
@@ -20,15 +35,12 @@ export const linePiecesOf = (html: string): readonly LinePiece[] => {
     if (to > from) pieces.push({ kind: 'fixed', html: html.slice(from, to) });
     from = to;
   };
-  for (const match of html.matchAll(TAG)) {
-    const [whole, slash, name = ''] = match;
-    const tag = name.toLowerCase();
-    const end = match.index + whole.length;
+  for (const { at, end, isClosing, name: tag } of tagsIn(html)) {
     if (tag === 'br' || (rowDepth > 0 && tag !== 'tr')) continue;
-    if (slash === '') {
+    if (!isClosing) {
       const outer = open.at(-1);
       if (outer !== undefined) outer.isInnermost = false;
-      open.push({ tag, open: whole, at: match.index, isInnermost: true });
+      open.push({ tag, open: html.slice(at, end), at, isInnermost: true });
       if (tag === 'tr') rowDepth += 1;
       continue;
     }
@@ -38,8 +50,8 @@ export const linePiecesOf = (html: string): readonly LinePiece[] => {
     if (tag === 'tr') rowDepth -= 1;
     if (block === undefined || !block.isInnermost || block.at < from) continue;
     fixed(block.at);
-    const inner = html.slice(block.at + block.open.length, match.index);
-    pieces.push({ kind: 'block', open: block.open, lines: tag === 'tr' ? [inner] : linesIn(inner), close: whole });
+    const inner = html.slice(block.at + block.open.length, at);
+    pieces.push({ kind: 'block', open: block.open, lines: tag === 'tr' ? [inner] : linesIn(inner), close: html.slice(at, end) });
     from = end;
   }
   fixed(html.length);
