@@ -9,19 +9,24 @@ import { callOrigin } from '../domain/audit/origin.js';
 import { userStream, type UserId } from '../domain/ids.js';
 import type { UserEvent } from '../domain/user/events.js';
 import { deviceOf, networkOf } from '../domain/user/sign-in-place.js';
-import { knowsPlace, type User, type UserState } from '../domain/user/state.js';
+import { knowsPlace, newPlacesOn, type User, type UserState } from '../domain/user/state.js';
 import type { Cause } from '../event-log/event-log.js';
+
+/** Of one day: whoever knows a password and signs in by ever other devices does not fill the mailbox, nor the person's stream. */
+const TOLD_MAX = 10;
+const KEPT_MAX = 50;
 
 /**
  * To be called before the session begins, of somebody who has shown who they are. They get one mail for each place, however often this is
- * broken off; the first place is told to nobody.
+ * broken off, and no more than some a day; the first place is told to nobody.
  */
 export const noteSignInPlace = async (deps: CommandDeps, userId: UserId, user: User, from: CalledFrom, cause: Cause): Promise<void> => {
   const { ipAddress, userAgent } = callOrigin(from.ipAddress, from.userAgent);
   const fingerprint = (what: string, text: string) => deps.keys.fingerprint('sign-in place', JSON.stringify([userId, what, text]));
   const place = { network: fingerprint('network', networkOf(ipAddress)), device: fingerprint('device', deviceOf(userAgent)) };
-  if (knowsPlace(user, place)) return;
-  if (user.places.size > 0) {
+  const newToday = newPlacesOn(user, cause.at);
+  if (knowsPlace(user, place) || newToday >= KEPT_MAX) return;
+  if (user.places.size > 0 && newToday < TOLD_MAX) {
     const variables = { network: ipAddress, device: userAgent };
     await tellPerson(deps, userId, user, { kind: 'new-sign-in', about: [place, monthOf(cause.at)], variables }, cause);
   }

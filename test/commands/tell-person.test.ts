@@ -2,7 +2,11 @@
 import t from 'tap';
 import { deviceOf, networkOf } from '../../src/domain/user/sign-in-place.js';
 import { userStream } from '../../src/domain/ids.js';
-import { codeOf, openAccountWorld, type AccountWorld } from '../support/account-world.js';
+import { loadState } from '../../src/commands/command-handler.js';
+import { personalCause } from '../../src/commands/sessions.js';
+import { noteSignInPlace } from '../../src/commands/sign-in-places.js';
+import { userFold } from '../../src/commands/user-addresses.js';
+import { codeOf, openAccountWorld, quickly, type AccountWorld } from '../support/account-world.js';
 import { callerOf, from, PASSWORD, signedIn, withSecondFactor } from '../support/people.js';
 
 t.setTimeout(170_000);
@@ -72,6 +76,26 @@ void t.test('a sign-in from another network or device is told, the first one and
   t.equal(await places(), before + 1);
   await signIn('198.51.100.1', 'curl/8');
   t.equal((await told(world)).length, known.length + 2, 'another device in the same network');
+});
+
+void t.test('who signs in by ever other devices fills neither the mailbox nor the stream of the person', async (t) => {
+  const world = await openAccountWorld();
+  const ada = await signedIn(world.deps, { email });
+  const deps = quickly(world.deps);
+  const letters = (at: number): string => String.fromCharCode(97 + (at % 26), 97 + Math.floor(at / 26));
+  const note = async (at: number): Promise<void> => {
+    const { state } = await loadState(deps.eventLog, userStream(ada.userId), userFold);
+    await noteSignInPlace(deps, ada.userId, state!, { ...from, userAgent: letters(at) }, personalCause(deps, ada.userId, 'r'));
+  };
+  const before = (await told(world)).length;
+  for (let at = 0; at < 70; at += 1) await note(at);
+  t.ok((await told(world)).length - before <= 10, `${(await told(world)).length - before} mails`);
+  const seen = (await world.events(userStream(ada.userId))).filter(({ type }) => type === 'UserSignInPlaceSeen').length;
+  t.ok(seen <= 50, `${seen} places`);
+  const known = (await told(world)).length;
+  await world.clock.advance(24 * 3_600_000);
+  await note(80);
+  t.equal((await told(world)).length, known + 1, 'the next day is told of again');
 });
 
 void t.test('a sign-in that is broken off is told once', async (t) => {

@@ -39,6 +39,8 @@ export type User = Readonly<{
   secondFactor: SecondFactor | undefined;
   /** Fingerprints of networks and devices from which the person signed in, those last that are known for the shortest time. */
   places: ReadonlySet<string>;
+  /** How many of them were new on the day on which the last one was. */
+  newPlaces: Readonly<{ day: string; count: number }>;
   isErased: boolean;
 }>;
 
@@ -77,6 +79,7 @@ export const evolveUser = (user: UserState, event: UserEvent): UserState => {
       prepared: undefined,
       secondFactor: undefined,
       places: new Set(),
+      newPlaces: NO_PLACES,
       isErased: false,
     };
   }
@@ -129,7 +132,9 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
     case 'UserSignInPlaceSeen': {
       const { network, device } = event.sealed ?? {};
       const known = [network, device].filter((place) => place !== undefined);
-      return { ...user, places: new Set([...user.places, ...known].slice(-PLACES_MAX)) };
+      const day = dayOf(event.data.at);
+      const newPlaces = { day, count: newPlacesOn(user, event.data.at) + 1 };
+      return { ...user, places: new Set([...user.places, ...known].slice(-PLACES_MAX)), newPlaces };
     }
     case 'RecoveryCodesRenewed': {
       const { recoveryHashes = [] } = event.sealed ?? {};
@@ -148,6 +153,13 @@ const PLACES_MAX = 200;
 /** Whether the person signed in from that network and by that device before. */
 export const knowsPlace = ({ places }: User, { network, device }: Readonly<{ network: string; device: string }>): boolean =>
   places.has(network) && places.has(device);
+
+const NO_PLACES: User['newPlaces'] = { day: '', count: 0 };
+
+const dayOf = (at: string): string => at.slice(0, 10);
+
+/** From how many new places the person has signed in on the day of `at`. */
+export const newPlacesOn = ({ newPlaces }: User, at: string): number => (newPlaces.day === dayOf(at) ? newPlaces.count : 0);
 
 const nothingPersonal = {
   email: undefined,
