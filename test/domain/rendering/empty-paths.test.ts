@@ -181,3 +181,28 @@ void t.test('blank is what nobody sees', async (t) => {
   for (const value of [undefined, null, '', ' \n', [], {}]) t.ok(isBlank(value));
   for (const value of [0, false, 'x', [null], { a: null }]) t.notOk(isBlank(value));
 });
+
+void t.test('loops in loops over very many items end with the budget, whatever stands in them', async (t) => {
+  const loop = (id: string, children: readonly unknown[]) => ({
+    id,
+    type: 'loop',
+    props: { dataSource: 'items', itemVariable: `one${id}` },
+    children,
+  });
+  const bodies: readonly (readonly unknown[])[] = [
+    [text('nothing to fill in')],
+    [{ id: 'gap', type: 'spacer', props: { height: '1px' } }],
+    [{ ...text(`<p>line</p>${'x'.repeat(200_000)}{{none}}`), props: { hideWhenEmpty: 'lines' } }],
+    [{ ...text(`${'x'.repeat(200_000)}{{none}}`), props: { hideWhenEmpty: true } }],
+  ];
+  for (const body of bodies) {
+    const began = process.cpuUsage();
+    try {
+      emptyIn([loop('a', [loop('b', body)])], { items: Array.from({ length: 20_000 }, () => 0) });
+    } catch (fault) {
+      t.match(fault, { code: 'WORK_LIMIT_EXCEEDED' });
+    }
+    const { user } = process.cpuUsage(began);
+    t.ok(user < 8_000_000, `${Math.round(user / 1_000)} ms`);
+  }
+});

@@ -67,7 +67,9 @@ export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): rea
   const { segmentsMax, budget, found = new Set() } = input;
   const { valueOf, shapeOfPath, written, isMissed } = lookupsOf(input);
 
+  const step = (): void => spendChars(budget, 1);
   const reader: PathReader<Scope> = {
+    step,
     path: (path, _, scope, use) => {
       if (use === 'compared' || found.size >= EMPTY_PATHS_MAX || path[0] === UNSUBSCRIBE_CONSTANT) return;
       // A list without items is as meant; one that is not there is not.
@@ -83,7 +85,7 @@ export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): rea
       const value = valueOf(path, scope);
       if (!isArray(value)) return [];
       const source = { written: () => written(path, scope), shape: shapeOfPath(path, scope)?.item };
-      return { [Symbol.iterator]: () => itemScopes(value, source, scope, names) };
+      return { [Symbol.iterator]: () => itemScopes(value, source, scope, { ...names, step }) };
     },
     member: (source, member, _, scope) => {
       const value = valueOf(source, scope);
@@ -115,10 +117,11 @@ function* itemScopes(
   items: readonly Json[],
   source: Omit<Local, 'value'>,
   scope: Scope,
-  { item, index }: Readonly<{ item: string; index: string | undefined }>,
+  { item, index, step }: Readonly<{ item: string; index: string | undefined; step: () => void }>,
 ): Iterator<Scope> {
   const inside = new Map(scope);
   for (let at = 0; at < items.length; at += 1) {
+    step();
     inside.set(item, { value: items[at], written: () => `${source.written()}[${at}]`, shape: source.shape });
     if (index !== undefined) inside.set(index, { value: at, written: () => index, shape: undefined });
     yield inside;

@@ -1,8 +1,9 @@
 /** Goes over every path of a template in the scope where it stands. What a path means there is said by the reader: one knows definitions, another values. */
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
-import { linePiecesOf } from '../fill/lines.js';
-import { hasPlaceholder, parsePathText } from '../fill/templated-text.js';
+import { linePiecesOf, type LinePiece } from '../fill/lines.js';
+import { parsePathText } from '../fill/templated-text.js';
 import type { Path } from '../scope/path.js';
+import { once } from '../../../shared/once.js';
 import { decidingPaths, pathsInTexts, type WalkedComponent } from './deciding.js';
 
 /** `shown`: its value is written, or shapes what is; `compared`: a condition looks at it; `repeated`: a data source. */
@@ -12,6 +13,8 @@ export type PathUse = 'shown' | 'compared' | 'repeated';
 export type LoopNames = Readonly<{ item: string; index: string | undefined }>;
 
 export type PathReader<Scope> = Readonly<{
+  /** Called for each text and each component that is looked at, however often: the walk ends where it throws. */
+  step?: () => void;
   path: (path: Path, field: string, scope: Scope, use: PathUse) => void;
   /** Which branches of a conditional are gone into. */
   branches: (path: Path, scope: Scope, props: JsonObject) => Readonly<{ then: boolean; otherwise: boolean }>;
@@ -43,22 +46,22 @@ const NOT_TEXTS: ReadonlySet<string> = new Set([
 type Walker<Scope> = Walk<Scope> &
   Readonly<{
     reader: PathReader<Scope>;
+    step: () => void;
     segmentsMax: number;
     pathsIn: (text: string) => readonly Path[];
+    deciding: (component: WalkedComponent) => readonly Path[];
+    lines: (html: string) => readonly LinePiece[];
     compared: (value: Json | undefined, field: string, scope: Scope) => void;
   }>;
 
 /** In: a reader, and how many segments a path may have. Out: the walk over a checked template; each text is taken apart once. */
 export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walk<Scope> => {
-  const known = new Map<string, readonly Path[]>();
-  const pathsIn = (text: string): readonly Path[] => {
-    const paths = known.get(text) ?? pathsInTexts(text, segmentsMax);
-    known.set(text, paths);
-    return paths;
-  };
+  const { step = () => undefined } = reader;
+  const pathsIn = once((text: string) => pathsInTexts(text, segmentsMax));
   const texts = (value: Json | undefined, field: string, scope: Scope, use: PathUse): void => {
     if (typeof value === 'string') {
-      if (hasPlaceholder(value)) for (const path of pathsIn(value)) reader.path(path, field, scope, use);
+      step();
+      for (const path of pathsIn(value)) reader.path(path, field, scope, use);
     } else if (Array.isArray(value)) {
       for (const [at, item] of (value as readonly Json[]).entries()) texts(item, `${field}[${at}]`, scope, use);
     } else if (isJsonObject(value)) {
@@ -67,8 +70,11 @@ export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): W
   };
   const walker: Walker<Scope> = {
     reader,
+    step,
     segmentsMax,
     pathsIn,
+    deciding: once((component) => decidingPaths(component, segmentsMax)),
+    lines: once(linePiecesOf),
     texts: (value, field, scope) => texts(value, field, scope, 'shown'),
     compared: (value, field, scope) => texts(value, field, scope, 'compared'),
     components: (components, field, scope) => {
@@ -79,8 +85,9 @@ export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): W
 };
 
 const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
+  walker.step();
   const hides = one.props?.['hideWhenEmpty'];
-  if (hides !== undefined && hides !== false && walker.reader.isHidden(decidingPaths(one, walker.segmentsMax), [scope])) return;
+  if (hides !== undefined && hides !== false && walker.reader.isHidden(walker.deciding(one), [scope])) return;
   switch (one.type) {
     case 'conditional':
       return walkConditional(one, field, scope, walker);
@@ -102,8 +109,8 @@ const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope,
 };
 
 /** Of text whose blank lines are left out: the lines that are there. */
-const walkLines = <Scope>(html: string, field: string, scope: Scope, { reader, pathsIn, texts }: Walker<Scope>): void => {
-  for (const piece of linePiecesOf(html)) {
+const walkLines = <Scope>(html: string, field: string, scope: Scope, { reader, pathsIn, lines, texts }: Walker<Scope>): void => {
+  for (const piece of lines(html)) {
     const parts = piece.kind === 'fixed' ? [piece.html] : [piece.open, ...piece.lines];
     for (const part of parts) if (!reader.isHidden(pathsIn(part), [scope])) texts(part, field, scope);
   }
@@ -156,7 +163,7 @@ const walkTable = <Scope>({ props = {} }: WalkedComponent, field: string, scope:
   const scopes = props['dataSource'] === undefined ? [scope] : itemsOf(props, field, scope, walker);
   const shown = [...given.entries()].filter(
     ([, { content, hideWhenEmpty }]) =>
-      hideWhenEmpty !== true || !walker.reader.isHidden(pathsInTexts(content, walker.segmentsMax), scopes),
+      hideWhenEmpty !== true || !walker.reader.isHidden(typeof content === 'string' ? walker.pathsIn(content) : [], scopes),
   );
   for (const [at, { content: _, format: __, ...outside }] of shown) walker.texts(outside, `${field}.props.columns[${at}]`, scope);
   for (const inside of scopes)
