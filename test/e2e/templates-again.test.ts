@@ -73,16 +73,22 @@ const document = fc.record(
   { requiredKeys: ['name', 'schema'] },
 );
 
+/** An answer to a change tells of paths that nothing declares; a record does not. */
+const recordOf = (answer: Known): Known => {
+  const { warnings: _, ...record } = answer as Known & { warnings?: unknown };
+  return record;
+};
+
 /** What an author wrote of a template. */
 const written = (record: Known): unknown =>
-  Object.fromEntries(Object.entries(record).filter(([field]) => !(readOnlyFields as readonly string[]).includes(field)));
+  Object.fromEntries(Object.entries(recordOf(record)).filter(([field]) => !(readOnlyFields as readonly string[]).includes(field)));
 
 const comesBack = async (path: string, body: unknown): Promise<void> => {
   const { status, text } = await app.call('POST', path, body);
   if (status !== 201) throw new Error(`${path} refuses what it should take: ${text}`);
   const { body: record, headers } = await app.call<Known>('GET', `${path}/${(JSON.parse(text) as Known).id}`);
   const patched = await app.call<Known>('PATCH', `${path}/${record.id}`, record, { 'if-match': String(headers['etag']) });
-  t.same([patched.status, patched.text], [200, JSON.stringify(record)], 'PATCH takes it, and nothing changes');
+  t.same([patched.status, JSON.stringify(recordOf(patched.body))], [200, JSON.stringify(record)], 'PATCH takes it, and nothing changes');
   const { slug: _slug, ...nameless } = record;
   const copy = await app.call<Known>('POST', path, nameless);
   t.same([copy.status, written({ ...copy.body, slug: record.slug })], [201, written(record)], 'POST takes it without its slug');
@@ -135,7 +141,7 @@ void t.test('deleted templates are listed while they can be restored, the last d
       : { subject: 'Hi', schema: { sections: [{ id: 'main', type: 'main', components: [everyComponent['rich-text']] }] } };
     const ids: string[] = [];
     const deletedIds = async () => (await app.call<{ data: Known[] }>('GET', `${path}?deleted=true&limit=2`)).body.data.map(({ id }) => id);
-    for (const name of ['First', 'Second']) {
+    for (const name of ['First', 'Twelfth']) {
       const { body, text } = await app.call<Known>('POST', path, { name, ...own });
       t.ok(body.id, text);
       ids.unshift(body.id);
@@ -143,11 +149,11 @@ void t.test('deleted templates are listed while they can be restored, the last d
     }
     t.same(await deletedIds(), ids);
     const { body, text } = await app.call<{ data: Known[] }>('GET', `${path}?deleted=true&limit=1`);
-    t.match(body, { data: [{ id: ids[0], name: 'Second', deletedAt: String }], meta: { totalPages: Number, nextCursor: String } }, text);
+    t.match(body, { data: [{ id: ids[0], name: 'Twelfth', deletedAt: String }], meta: { totalPages: Number, nextCursor: String } }, text);
     t.equal((await app.call('GET', `${path}?deleted=true&search=Sec`)).status, 400);
-    t.equal((await app.call<Known>('POST', `${path}/${ids[0]!}/restore`)).body.name, 'Second');
+    t.equal((await app.call<Known>('POST', `${path}/${ids[0]!}/restore`)).body.name, 'Twelfth');
     t.equal((await deletedIds())[0], ids[1]);
-    const living = await app.call<{ data: Known[] }>('GET', `${path}?search=Second`);
+    const living = await app.call<{ data: Known[] }>('GET', `${path}?search=Twelfth`);
     t.same(
       living.body.data.map(({ id }) => id),
       [ids[0]],
