@@ -140,10 +140,18 @@ export const storedEvents = async (engine: Pick<Engine, 'store'>): Promise<reado
 };
 
 /** Moves the clock on in steps until the condition holds: what waits for a moment may wait for several, one after the other. */
-export const advanceUntil = (clock: FakeClock, stepMs: number, what: string, holds: () => Promise<boolean> | boolean): Promise<boolean> =>
-  eventually(what, async () => {
+export const advanceUntil = (
+  clock: FakeClock,
+  stepMs: number,
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  withinMs = 60_000,
+): Promise<boolean> => {
+  const look = async (): Promise<boolean> => {
     if (await holds()) return true;
     await clock.advance(stepMs);
     await pause(0);
     return false;
-  });
+  };
+  return eventually(what, look, withinMs);
+};
