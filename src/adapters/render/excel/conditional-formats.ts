@@ -2,6 +2,7 @@
 import type { ConditionalFormattingRule } from 'exceljs';
 import type { ColumnRule, RuleOperator } from '../../../domain/rendering/column-rules.js';
 import { argb } from '../colors.js';
+import { withoutInvalid } from './xml.js';
 
 /** `priority` of the first; the sheet counts them all. */
 export const conditionalFormats = (rules: readonly ColumnRule[], range: string, priority: number): ConditionalFormattingRule[] =>
@@ -39,7 +40,8 @@ const formatOf = (rule: ColumnRule, range: string, priority: number): Conditiona
   }
 };
 
-const literal = (value: number | string): string => (typeof value === 'number' ? String(value) : `"${value.replaceAll('"', '""')}"`);
+const literal = (value: number | string): string =>
+  typeof value === 'number' ? String(value) : `"${withoutInvalid(value).replaceAll('"', '""')}"`;
 
 const signs = { greaterThan: '>', atLeast: '>=', lessThan: '<', atMost: '<=', equal: '=', notEqual: '<>' } as const satisfies Partial<
   Record<RuleOperator, string>

@@ -190,14 +190,22 @@ const checkBackground = (background: unknown, field: string, tools: WalkTools): 
 };
 
 const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };
-/** Columns up to XFD, rows up to 1048576. */
-const AREA = /^[A-Z]{1,3}[1-9]\d{0,6}:[A-Z]{1,3}[1-9]\d{0,6}$/;
+const AREA = /^([A-Z]{1,3})([1-9]\d{0,6}):([A-Z]{1,3})([1-9]\d{0,6})$/;
+const LAST_COLUMN = 'XFD';
+const LAST_ROW = 1_048_576;
+
+/** An area of cells that a sheet has: a file with another is called damaged. */
+const isArea = (text: string): boolean => {
+  const [, left = '', top = '', right = '', bottom = ''] = AREA.exec(text) ?? [];
+  const isColumn = (letters: string): boolean => letters.length < LAST_COLUMN.length || letters <= LAST_COLUMN;
+  return left !== '' && [left, right].every(isColumn) && [top, bottom].every((row) => Number(row) <= LAST_ROW);
+};
 
 const checkSheet = (sheet: unknown, field: string, tools: WalkTools): void => {
   if (sheet === undefined) return;
   if (!isPlainObject(sheet)) return tools.faults.add(field, 'must be an object');
   const { printArea, ...rest } = sheet;
-  if (printArea !== undefined && !(typeof printArea === 'string' && AREA.test(printArea)))
+  if (printArea !== undefined && !(typeof printArea === 'string' && isArea(printArea)))
     tools.faults.add(`${field}.printArea`, 'must be an area of cells such as A1:F40');
   checkProps(rest, sheetSpecs, field, tools);
 };

@@ -309,3 +309,18 @@ void t.test(
     });
   },
 );
+
+void t.test('texts that double from column to column are left to the sheet once no cell holds them', async (t) => {
+  const column = (at: number): string => String.fromCharCode(65 + (at % 26)).padStart(at < 26 ? 1 : 2, 'A');
+  const doubling = Array.from({ length: 40 }, (_, at) => ({
+    header: 'x',
+    content: `=CONCATENATE(${column(at)}{row}&"",${column(at)}{row})`,
+  }));
+  const components = [
+    { id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ header: 'A', content: '{{item.a}}' }, ...doubling] } },
+  ];
+  const { sheets } = await workbookOf({ components: components as never, variables: { rows: [{ a: 'xxxxxxxxxx' }] } });
+  t.match(sheets[0]?.cells.get('B2')?.xml, /<v>x{20}<\/v>/);
+  t.match(sheets[0]?.cells.get('AN2')?.xml, /<f>/);
+  t.notMatch(sheets[0]?.cells.get('AN2')?.xml, /<v>x/);
+});

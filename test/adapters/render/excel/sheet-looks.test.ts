@@ -140,6 +140,15 @@ void t.test('what is wrong is said on save', (t) => {
   t.match(faultsOf([{ kind: 'cells', operator: 'between', value: 5, bold: true }]), [/^rules\[0\]\.and: must be a number/]);
   t.match(faultsOf([{ kind: 'cells', operator: 'equal', value: '{{x}}', bold: true }]), []);
   t.match(faultsOf(undefined, { printArea: 'A:B' }), [/^sheet\.printArea: must be an area/]);
+  for (const printArea of ['A1:XFE1', 'ZZZ1:ZZZ2', 'A1:A1048577']) t.match(faultsOf([], { printArea }), [/^sheet\.printArea/], printArea);
+  t.same(faultsOf([], { printArea: 'A1:XFD1048576' }), []);
   t.match(faultsOf(undefined, { colour: 1 }), [/^sheet\.colour: is not a known prop/]);
   t.end();
+});
+
+void t.test('a rule whose text holds what XML cannot is written without it', async (t) => {
+  const rules = [{ kind: 'cells', operator: 'equal', value: '<&"\u0001\ufffe\ud800>', bold: true }];
+  const { sheets } = await workbookOf({ components: [table([{ header: 'A', content: '{{item.a}}', rules }])], variables: { rows } });
+  t.match(sheets[0]?.xml, /&quot;&lt;&amp;&quot;&quot;&gt;&quot;|"&lt;&amp;""&gt;"/);
+  t.notMatch(sheets[0]?.xml, /[\u0001\ufffe\ufffd]|\p{Surrogate}/u);
 });

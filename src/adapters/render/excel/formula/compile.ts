@@ -8,6 +8,7 @@ import {
   finite,
   isArea,
   isError,
+  joinedText,
   notComputed,
   numberOf,
   scalarOf,
@@ -165,7 +166,7 @@ const operate = (operator: string, left: Value, right: Value): Scalar => {
   if (isArea(left) || isArea(right)) return operate(operator, scalarOf(left), scalarOf(right));
   if (operator === '&') {
     const [a, b] = [textOf(left), textOf(right)];
-    return typeof a !== 'string' ? a : typeof b !== 'string' ? b : a + b;
+    return typeof a !== 'string' ? a : typeof b !== 'string' ? b : joinedText(a, b);
   }
   if (/[=<>]/.test(operator)) {
     const order = compare(left, right);

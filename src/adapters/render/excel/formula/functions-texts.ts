@@ -1,6 +1,6 @@
 /** Functions of texts. */
 import { MANY, type Known } from './arguments.js';
-import { isError, numberOf, textOf, type FormulaError } from './values.js';
+import { isError, joinedText, numberOf, textOf, type FormulaError } from './values.js';
 
 export const written = (
   compute: (text: string, ...numbers: readonly number[]) => string | number | FormulaError,
@@ -30,7 +30,7 @@ export const joined: Known = {
     for (const argument of given) {
       const text = textOf(argument());
       if (typeof text !== 'string') return text;
-      all += text;
+      all = joinedText(all, text);
     }
     return all;
   },

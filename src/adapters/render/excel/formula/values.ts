@@ -48,6 +48,12 @@ export const textOf = (value: Value): string | FormulaError => {
   return typeof scalar === 'boolean' ? notComputed() : scalar;
 };
 
+/** Of one cell. */
+const TEXT_CHARS_MAX = 32_767;
+
+/** Two texts put together; a longer one than a cell holds is left to the sheet. */
+export const joinedText = (a: string, b: string): string => (a.length + b.length > TEXT_CHARS_MAX ? notComputed() : a + b);
+
 export const truthOf = (value: Value): boolean | FormulaError => {
   const scalar = scalarOf(value);
   if (typeof scalar === 'boolean') return scalar;
