@@ -140,8 +140,9 @@ void t.test('what is wrong is said on save', (t) => {
   t.match(faultsOf([{ kind: 'cells', operator: 'between', value: 5, bold: true }]), [/^rules\[0\]\.and: must be a number/]);
   t.match(faultsOf([{ kind: 'cells', operator: 'equal', value: '{{x}}', bold: true }]), []);
   t.match(faultsOf(undefined, { printArea: 'A:B' }), [/^sheet\.printArea: must be an area/]);
-  for (const printArea of ['A1:XFE1', 'ZZZ1:ZZZ2', 'A1:A1048577']) t.match(faultsOf([], { printArea }), [/^sheet\.printArea/], printArea);
-  t.same(faultsOf([], { printArea: 'A1:XFD1048576' }), []);
+  for (const printArea of ['A1:XFE1', 'ZZZ1:ZZZ2', 'A1:A1048577'])
+    t.match(faultsOf([{ kind: 'dataBar' }], { printArea }), [/^sheet\.printArea/], printArea);
+  t.same(faultsOf([{ kind: 'dataBar' }], { printArea: 'A1:XFD1048576' }), []);
   t.match(faultsOf(undefined, { colour: 1 }), [/^sheet\.colour: is not a known prop/]);
   t.end();
 });
