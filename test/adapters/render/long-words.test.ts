@@ -3,7 +3,7 @@ import { Parser } from 'htmlparser2';
 import t from 'tap';
 import { breakWords } from '../../../src/adapters/render/email/long-words.js';
 import type { Json } from '../../../src/domain/json.js';
-import { renderTemplate } from '../../support/rendering.js';
+import { renderTemplate, templateOf } from '../../support/rendering.js';
 
 const word = 'x'.repeat(130);
 const link = `https://shop.example/orders/${'a1b2c3d4'.repeat(13)}`;
@@ -99,4 +99,17 @@ void t.test('only words that are too long', (t) => {
   t.equal(breakWords(huge, 18).length, huge.length * 4 + '<span style="word-break:break-all"></span>'.length, 'however long it is');
   t.equal(breakWords(`${'a'.repeat(18)}\u0301`, 18).includes('<span'), false, 'a mark stays with its letter');
   t.end();
+});
+
+void t.test('a mail is not refused for what lets its words break, and carries no more of it than some', async (t) => {
+  const word = '0123456789abcdef0123456789abcdef';
+  const all = Array.from({ length: 20_000 }, () => word).join(' ');
+  const template = templateOf([{ id: 'r', type: 'rich-text', content: '<p>{{all}}</p>' }]);
+  const { html } = renderTemplate(template, { all });
+  t.ok(all.length < 700_000 && html.length < 1024 * 1024, `${html.length} characters`);
+  t.equal(html.split(word).length - 1, 20_000, 'nothing is lost');
+  t.match(html, `<span style="word-break:break-all">${word}</span>`);
+  const most = Array.from({ length: 31_000 }, () => word).join(' ');
+  t.equal(renderTemplate(template, { all: most }).html.split(word).length - 1, 31_000, 'near the largest');
+  t.throws(() => renderTemplate(template, { all: `${most} ${most}` }), { code: 'RENDERED_BODY_TOO_LARGE' });
 });

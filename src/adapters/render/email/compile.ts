@@ -18,7 +18,8 @@ import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
 import { alwaysShows, showsAnything } from './emptiness.js';
 import type { Context } from './context.js';
 import { directionOf, writeDocument, type Source } from './document.js';
-import { openMeter, runtimeOf, RUNTIME_NAMES, startMeter, type Runtime } from './runtime.js';
+import { BREAKS_CHARS_MAX } from './long-words.js';
+import { openMeter, runtimeOf, RUNTIME_NAMES, startMeter, type Meter, type Runtime } from './runtime.js';
 import { finish } from './text-layout.js';
 
 type Constants = Readonly<Record<string, string | number>>;
@@ -90,7 +91,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
     meter.marksUntracked = input.marksUntracked === true;
     meter.pictures = input.pictures ?? NO_PICTURES;
     const { html, text, inline = NONE } = full.body(values, constants, title);
-    checkSize(html, limits);
+    checkSize(html, meter, limits);
     return { subject: title, html, text: finish(text, direction), inline };
   };
   const check = (input: EmailInput): CheckedEmail => {
@@ -98,7 +99,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
     const small = bodyIfSmall(() => measuring.body(values, constants, title), limits);
     if (small === undefined) startMeter(meter, limits, input.budget);
     const { html, inline } = small ?? exact.body(values, constants, title);
-    if (small === undefined) checkSize(html, limits);
+    if (small === undefined) checkSize(html, meter, limits);
     refuseMissing?.({ values, constants }, input);
     return {
       subject: title,
@@ -161,8 +162,9 @@ const oneLine = (subject: string): string =>
   (BREAKS.test(subject) ? subject.replace(/[\x00-\x1f\x7f\u0085\u2028\u2029]+/g, ' ') : subject).trim();
 
 /** UTF-8 takes at most three bytes for each UTF-16 unit, so most bodies need no counting. */
-const checkSize = (html: string, { htmlSizeBytesMax }: Limits): void => {
+/** What lets long words break is no part of it: a mail that was accepted without is not refused for it. */
+const checkSize = (html: string, { breaksLeft }: Meter, { htmlSizeBytesMax }: Limits): void => {
   if (html.length * 3 <= htmlSizeBytesMax) return;
-  const bytes = Buffer.byteLength(html);
+  const bytes = Buffer.byteLength(html) - (BREAKS_CHARS_MAX - breaksLeft);
   if (bytes > htmlSizeBytesMax) throw bodyTooLarge(bytes, htmlSizeBytesMax, true);
 };

@@ -11,17 +11,27 @@ const isLetter = (code: number): boolean =>
   (code > 0x36f && code < 0x590) ||
   (code > 0x1dff && code < 0x2000);
 
-/** In: text as it is read, and the length from which a word may break on a small screen. Out: HTML, escaped; longer than `htmlCharsMax` where it is not whole. */
-export const breakWords = (text: string, chars: number, htmlCharsMax = Infinity): string => {
+/** How many characters the markup around long words may have in one mail. What is beyond is written without: no mail is refused for it. */
+export const BREAKS_CHARS_MAX = 256 * 1024;
+export type BreaksLeft = { breaksLeft: number };
+
+/**
+ * In: text as it is read, the length from which a word may break on a small screen, and what is left for the markup, which is taken from it.
+ * Out: HTML, escaped; longer than `htmlCharsMax` where it is not whole.
+ */
+export const breakWords = (text: string, chars: number, htmlCharsMax = Infinity, left: BreaksLeft = { breaksLeft: Infinity }): string => {
   if (text.length <= chars || text.length > htmlCharsMax) return escapeHtml(text, htmlCharsMax);
   let html = '';
   let from = 0;
   for (let at = 0; at < text.length; at += 1) {
     const start = at;
     while (at < text.length && isLetter(text.charCodeAt(at))) at += 1;
-    if (at - start <= chars) continue;
+    const open = at - start > LONG_CHARS ? BREAKS : BREAKS_IF_NARROW;
+    const markup = open.length + '</span>'.length;
+    if (at - start <= chars || markup > left.breaksLeft) continue;
+    left.breaksLeft -= markup;
     html += escapeHtml(text.slice(from, start));
-    html += `${at - start > LONG_CHARS ? BREAKS : BREAKS_IF_NARROW}${escapeHtml(text.slice(start, at), htmlCharsMax)}</span>`;
+    html += `${open}${escapeHtml(text.slice(start, at), htmlCharsMax)}</span>`;
     from = at;
     if (html.length > htmlCharsMax) return html;
   }

@@ -20,7 +20,7 @@ import { addAsset, addQrCode, type Inline, type QrOptions } from './inline.js';
 import { addCode, type CodeFields, type CodeOptions, type ShownCode } from './codes.js';
 import { qrAlt, qrSizePx } from '../qr-code.js';
 import { WORD_CHARS } from './context.js';
-import { breakWords } from './long-words.js';
+import { breakWords, BREAKS_CHARS_MAX, type BreaksLeft } from './long-words.js';
 import { sizeAttributes, type PictureSizes } from './picture-sizes.js';
 import { heading, labelled, moment, table, wrap } from './text-layout.js';
 
@@ -32,7 +32,7 @@ const textTable = (rows: readonly Row[], aligns: string, header: Row | undefined
   table(rows, { aligns, header, footer });
 
 /** What the rendering under way draws on. Rendering is synchronous, so that one is enough for a template. */
-export type Meter = {
+export type Meter = BreaksLeft & {
   budget: Budget;
   /** Characters that the values of the HTML may still take. */
   htmlLeft: number;
@@ -43,12 +43,19 @@ export type Meter = {
 
 const UNLIMITED = openUnlimitedBudget();
 
-export const openMeter = (): Meter => ({ budget: UNLIMITED, htmlLeft: Infinity, marksUntracked: false, pictures: 'unknown' });
+export const openMeter = (): Meter => ({
+  budget: UNLIMITED,
+  htmlLeft: Infinity,
+  breaksLeft: BREAKS_CHARS_MAX,
+  marksUntracked: false,
+  pictures: 'unknown',
+});
 
 /** Begins a rendering; without a budget only the HTML is bounded. */
 export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMITED): void => {
   meter.budget = budget;
   meter.htmlLeft = limits.htmlSizeBytesMax;
+  meter.breaksLeft = BREAKS_CHARS_MAX;
   meter.marksUntracked = false;
   meter.pictures = 'unknown';
 };
@@ -113,8 +120,8 @@ const measured = (limits: Limits, meter: Meter) => {
     spendChars(meter.budget, text.length);
     return text;
   };
-  const written = (html: string): string => {
-    meter.htmlLeft -= html.length;
+  const written = (html: string, markup = 0): string => {
+    meter.htmlLeft -= html.length - markup;
     if (meter.htmlLeft < 0) throw bodyTooLarge(limits.htmlSizeBytesMax - meter.htmlLeft, limits.htmlSizeBytesMax, false);
     return html;
   };
@@ -132,7 +139,11 @@ const measured = (limits: Limits, meter: Meter) => {
   return {
     E: (text: string): string => written(escape.escapeHtml(text, meter.htmlLeft)),
     /** The same between tags, where a long word may break. */
-    W: (text: string, chars?: number): string => written(breakWords(text, chars ?? WORD_CHARS, meter.htmlLeft)),
+    W: (text: string, chars?: number): string => {
+      const { htmlLeft, breaksLeft } = meter;
+      const html = breakWords(text, chars ?? WORD_CHARS, htmlLeft + breaksLeft, meter);
+      return written(html, breaksLeft - meter.breaksLeft);
+    },
     /** A value that becomes a part of a text: of the subject, an address, a style, the text part. */
     T: read,
     S: (value: Json | undefined): string => (typeof value === 'number' ? writeNumber(value) : read(writeValue(value))),
