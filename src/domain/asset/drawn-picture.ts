@@ -26,7 +26,7 @@ export const drawnNote = ({ natural: { width, height } }: Drawing): string => `S
 
 /** The chunk stands behind the header, which is as long in every PNG. */
 const NOTE_AT = 33;
-const NOTE = /^tEXtSource\0SVG (\d{1,6})x(\d{1,6})/;
+const NOTE = /^tEXtSource\0SVG ([1-9]\d{0,5})x([1-9]\d{0,5})/;
 
 /** In: the bytes of a picture, of which the beginning is enough, and their type. Out: how large it is shown by itself. */
 export const shownSize = (bytes: Buffer, contentType: string): PictureSize | undefined => {

@@ -74,3 +74,20 @@ void t.test('a mail that is accepted has room for the sizes of its pictures', (t
   t.ok(accepted > 10 && accepted < 390, 'around the bound');
   t.end();
 });
+
+void t.test('what a picture says of itself is no size that a mail has no room for', (t) => {
+  const header = (width: number, height: number, note = ''): string => {
+    const bytes = Buffer.alloc(200);
+    bytes.write('89504e470d0a1a0a0000000d49484452', 'hex');
+    bytes.writeUInt32BE(width, 16);
+    bytes.writeUInt32BE(height, 20);
+    bytes.write(note, 37, 'latin1');
+    return `data:image/png;base64,${bytes.toString('base64')}`;
+  };
+  t.same(sidesOf(imageIn(image({ src: header(1, 4_294_967_295) }))), ['1', '99999']);
+  t.same(sidesOf(imageIn(image({ src: header(4_294_967_295, 1) }))), ['536', '1']);
+  t.same(sidesOf(imageIn(image({ src: header(8, 6, 'tEXtSource\0SVG 0x0') }))), ['8', '6']);
+  t.same(sidesOf(imageIn(image({ src: header(8, 6, 'tEXtSource\0SVG 0x50') }))), ['8', '6']);
+  t.same(sidesOf(imageIn(image({ src: header(8, 6, 'tEXtSource\0SVG 1x999999') }))), ['1', '99999']);
+  t.end();
+});

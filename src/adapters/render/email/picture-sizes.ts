@@ -10,8 +10,9 @@ const DATA = /^data:(image\/(?:png|jpe?g|gif|webp));base64,/i;
 /** Before the frame of a JPEG may stand notes of a camera. */
 const HEADER_CHARS_MAX = 256 * 1024;
 
-/** As wide as any. */
-const ROOM: PictureSize = { width: 99_999, height: 99_999 };
+/** A header may say any size; room is kept for so many digits. */
+const SIDE_MAX = 99_999;
+const ROOM: PictureSize = { width: SIDE_MAX, height: SIDE_MAX };
 
 const sizeOf = (address: string, sizes: PictureSizes): PictureSize | undefined => {
   const asset = assetAddress(address);
@@ -38,7 +39,7 @@ export const sizeAttributes = (address: string, given: Given, sizes: PictureSize
 /** Both sides in whole pixels where the picture is known, at its own proportions and within its place. */
 const sidesOf = ({ width, height, placePx }: Given, natural: PictureSize | undefined): Readonly<{ width: string; height: string }> => {
   if (natural === undefined) return { width, height };
-  if (natural === ROOM) return { width: '99999', height: '99999' };
+  if (natural === ROOM) return { width: String(SIDE_MAX), height: String(SIDE_MAX) };
   const ratio = natural.height / natural.width;
   const wide = pixelsOf(width, placePx);
   const high = pixelsOf(height, undefined);
@@ -48,7 +49,7 @@ const sidesOf = ({ width, height, placePx }: Given, natural: PictureSize | undef
   return { width: whole(w * scale), height: whole((high ?? w * ratio) * scale) };
 };
 
-const whole = (px: number): string => String(Math.max(1, Math.round(px)));
+const whole = (px: number): string => String(Math.min(SIDE_MAX, Math.max(1, Math.round(px))));
 
 const pixelsOf = (text: string, placePx: number | undefined): number | undefined => {
   const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
