@@ -1,6 +1,7 @@
 /** The generator port: each document, and each mail that is much work, is made in a process apart, started when the first one is wanted and ended when none has been for a while. */
 import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { DomainError } from '../../../domain/errors.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { Generator, SvgInput } from '../../../domain/ports/generator.js';
@@ -29,19 +30,34 @@ const PROCESSES_MIN = 2;
 const DRAWINGS_MAX = 200;
 const DRAWINGS_BYTES_MAX = 16 * 1024 * 1024;
 
-const drawnOnce = (draw: (input: SvgInput, signal: AbortSignal) => Promise<Answer>): Generator['drawSvg'] => {
+/** One that took too much is not tried again for each mail: the next ones are told the same for so long. */
+const REFUSED_MS = 5 * 60_000;
+const REFUSED_MAX = 200;
+const TOO_MUCH: ReadonlySet<string> = new Set(['GENERATION_TIMEOUT', 'GENERATION_FAILED']);
+
+type Draw = (input: SvgInput, signal: AbortSignal) => Promise<Answer>;
+
+const drawnOnce = (draw: Draw, clock: Pick<Clock, 'monotonic'>): Generator['drawSvg'] => {
   const drawn = boundedCache<string, Uint8Array>({
     entriesMax: DRAWINGS_MAX,
     size: { max: DRAWINGS_BYTES_MAX, of: ({ byteLength }) => byteLength },
   });
+  const refused = boundedCache<string, Readonly<{ fault: DomainError; untilMs: number }>>({ entriesMax: REFUSED_MAX });
   return async (input, signal) => {
     const key = hash('sha256', `${input.drawing.width}x${input.drawing.height} ${input.svg}`);
     const known = drawn.get(key);
     if (known !== undefined) return known;
-    const answer = await draw(input, signal);
-    if (answer.kind !== 'drawn') throw unexpected(answer);
-    if (answer.png !== undefined) drawn.set(key, answer.png);
-    return answer.png;
+    const before = refused.get(key);
+    if (before !== undefined && before.untilMs > clock.monotonic()) throw before.fault;
+    try {
+      const answer = await draw(input, signal);
+      if (answer.kind !== 'drawn') throw unexpected(answer);
+      if (answer.png !== undefined) drawn.set(key, answer.png);
+      return answer.png;
+    } catch (fault) {
+      if (fault instanceof DomainError && TOO_MUCH.has(fault.code)) refused.set(key, { fault, untilMs: clock.monotonic() + REFUSED_MS });
+      throw fault;
+    }
   };
 };
 
@@ -90,7 +106,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
       if (answer.kind !== 'rendered') throw unexpected(answer);
       return answer.email;
     },
-    drawSvg: drawnOnce((input, signal) => ask({ kind: 'svg', input }, 'svg', signal)),
+    drawSvg: drawnOnce((input, signal) => ask({ kind: 'svg', input }, 'svg', signal), clock),
     close: pool.close,
   };
 };
