@@ -184,7 +184,7 @@ const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): Readonly<{ draf
     draft: {
       ...withStrictness(draft),
       variables: [...content.variables],
-      schema: { outputFormats: [...outputFormats], pages: [...pages] },
+      schema: { ...content.schema, outputFormats: [...outputFormats], pages: [...pages] },
     },
     warnings,
   };

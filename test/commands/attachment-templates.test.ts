@@ -55,6 +55,17 @@ void t.test('created with its defaults; found by id, short id and slug', async (
   t.not(draft.shortId, template.shortId);
 });
 
+void t.test('what the schema says beside its pages is saved, changed and taken by the generator', async (t) => {
+  const { commands, generator } = await withInvoice();
+  const schema = { ...(invoice.schema as object), missingCharacters: 'replace' };
+  const made = await commands.createAttachmentTemplate(caller, { name: 'Label', slug: 'label', schema });
+  t.match(made.schema, { missingCharacters: 'replace' });
+  await commands.previewAttachmentTemplate(caller, 'label', { variables: {} }, never);
+  t.match(generator.made[0]?.input.content.schema, { missingCharacters: 'replace' });
+  const changed = await commands.updateAttachmentTemplate(caller, 'label', { schema: { ...schema, missingCharacters: 'refuse' } });
+  t.match(changed.schema, { missingCharacters: 'refuse' });
+});
+
 void t.test('a template that is not valid is refused with the path of each fault, and nothing is written', async (t) => {
   const { commands, store } = await openWorld();
   const before = store.events.length;

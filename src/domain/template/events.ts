@@ -33,7 +33,11 @@ export type EmailDraft = Static<typeof EmailDraftSchema>;
 /** The same of an attachment. A document has no sender and no subject; `schema` holds its formats. */
 const AttachmentDraftSchema = Type.Object({
   ...common,
-  schema: Type.Object({ outputFormats: Type.Array(oneOf(['pdf', 'excel'])), pages: Type.Array(Type.Unknown()) }),
+  schema: Type.Object({
+    outputFormats: Type.Array(oneOf(['pdf', 'excel'])),
+    pages: Type.Array(Type.Unknown()),
+    missingCharacters: Type.Optional(oneOf(['refuse', 'replace'])),
+  }),
 });
 export type AttachmentDraft = Static<typeof AttachmentDraftSchema>;
 
