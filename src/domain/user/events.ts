@@ -36,9 +36,9 @@ export const userEventSchemas = {
   /** No code of that step or of one before is taken again. */
   SecondFactorUsed: { data: Type.Object({ at: text, step: Type.Integer() }) },
   RecoveryCodeUsed: { data: Type.Object({ at: text, index: Type.Integer() }) },
-  /** In place of those of before, used or not. */
   /** Fingerprints of the network and of the device of a sign-in, of which one was not known. */
   UserSignInPlaceSeen: { data: Type.Object({ at: text }), sealed: Type.Object({ network: text, device: text }) },
+  /** In place of those of before, used or not. */
   RecoveryCodesRenewed: { data: Type.Object({ at: text }), sealed: Type.Object({ recoveryHashes: Type.Array(text) }) },
   SecondFactorRemoved: { data: Type.Object({ at: text }) },
   /** Nothing personal is left; nobody signs in as this person again. */
