@@ -1,24 +1,9 @@
 /** What LibreOffice makes of our workbooks: it opens them without a word, shows what the author's formulas give, and attacks as text. */
 import t from 'tap';
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { csvOf, lacksLibreOffice } from '../../../support/libreoffice.js';
 import { bytesOf } from './xlsx.js';
 
-const isThere = ((): boolean => {
-  try {
-    execFileSync('soffice', ['--version'], { stdio: 'ignore', timeout: 30_000 });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-void t.test('LibreOffice', { skip: isThere || process.env['CI'] !== undefined ? false : 'soffice is not installed' }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sealpost-xlsx-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+void t.test('LibreOffice', { skip: lacksLibreOffice }, async (t) => {
   const chart = (chartType: string) =>
     ({
       id: chartType,
@@ -52,22 +37,8 @@ void t.test('LibreOffice', { skip: isThere || process.env['CI'] !== undefined ? 
       ],
     },
   });
-  const file = join(folder, 'book.xlsx');
-  writeFileSync(file, bytes);
-  await promisify(execFile)(
-    'soffice',
-    [
-      `-env:UserInstallation=file://${folder}/profile`,
-      '--headless',
-      '--convert-to',
-      'csv:Text - txt - csv (StarCalc):59,34,76,1,,0,false,true',
-      '--outdir',
-      folder,
-      file,
-    ],
-    { timeout: 900_000 },
-  );
-  const lines = readFileSync(join(folder, 'book.csv'), 'utf8')
+  const csv = await csvOf(t, bytes, '59,34,76,1,,0,false,true');
+  const lines = csv
     .split('\n')
     .map((line) => line.replace(/;+$/, '').split(';'))
     .filter(([first]) => first !== '');
@@ -75,5 +46,5 @@ void t.test('LibreOffice', { skip: isThere || process.env['CI'] !== undefined ? 
   t.same(line('Invoice'), ['Invoice']);
   t.same(line('=1+1'), ['=1+1', '21.11.2026', '€10.50', 'TRUE', '21']);
   t.same(line('_x0041_ <b>&'), ['_x0041_ <b>&', '01.12.2026', '€2,000.00', 'FALSE', '4000']);
-  t.ok(readFileSync(join(folder, 'book.csv'), 'utf8').includes(';;€2,010.50'), 'the sum');
+  t.ok(csv.includes(';;€2,010.50'), 'the sum');
 });

@@ -1,0 +1,43 @@
+/** LibreOffice, which opens our workbooks as somebody else's program does. */
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Test } from 'tap';
+
+const isThere = ((): boolean => {
+  try {
+    execFileSync('soffice', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** For the `skip` of a test: in CI the program has to be there. */
+export const lacksLibreOffice: string | false = isThere || process.env['CI'] !== undefined ? false : 'soffice is not installed';
+
+/**
+ * In: a workbook, and the options of LibreOffice's filter "Text - txt - csv (StarCalc)", of which the last may name a sheet.
+ * Out: the one sheet that it writes as CSV.
+ */
+export const csvOf = async (t: Test, workbook: Uint8Array, options: string): Promise<string> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sealpost-workbook-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'book.xlsx');
+  writeFileSync(file, workbook);
+  await promisify(execFile)('soffice', [
+    `-env:UserInstallation=file://${folder}/profile`,
+    '--headless',
+    '--convert-to',
+    `csv:Text - txt - csv (StarCalc):${options}`,
+    '--outdir',
+    folder,
+    file,
+  ]);
+  const [written, ...others] = readdirSync(folder).filter((name) => name.endsWith('.csv'));
+  if (written === undefined || others.length > 0)
+    throw new Error(`LibreOffice wrote ${written === undefined ? 'no sheet' : 'several sheets'}`);
+  return readFileSync(join(folder, written), 'utf8');
+};
