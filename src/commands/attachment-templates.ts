@@ -5,6 +5,7 @@ import type { CommandDeps } from './deps.js';
 import {
   attachmentTemplateRecord,
   attachmentTemplateVersionRecord,
+  tellingChange,
   versionsOfAttachmentTemplate,
   warningsPart,
   withStrictness,
@@ -100,28 +101,15 @@ export const updateAttachmentTemplate = async (
 ): Promise<AttachmentTemplateRecord> => {
   const { slug, outputFormats: formats, ...changes } = writtenOf(request);
   const { id } = await mustFindOf(kind, deps, caller, reference);
-  const { changed, warnings } = checkedChange(deps, (draft) => {
+  const { changed, warnings } = tellingChange((draft: AttachmentDraft) => {
     refuseOtherFormats(formats, changes.schema ?? draft.schema);
-    return { ...draft, ...changes };
+    return checkedDraft(deps, { ...draft, ...changes });
   });
   const expects = (template: AttachmentTemplate, revision: number): void => {
     requireRevision(revision, expected);
     requireReadOnlyParts(request, attachmentTemplateRecord({ id, template, revision }), template.published);
   };
   return { ...attachmentTemplateRecord(await changeOf(kind, deps, caller, id, { slug, changed, expects })), ...warnings() };
-};
-
-/** A change of a draft, and what the check of the draft that it made last has told. */
-const checkedChange = (deps: CommandDeps, change: (draft: AttachmentDraft) => UncheckedDraft) => {
-  let told: readonly FieldError[] = [];
-  return {
-    changed: (draft: AttachmentDraft): AttachmentDraft => {
-      const made = checkedDraft(deps, change(draft));
-      told = made.warnings;
-      return made.draft;
-    },
-    warnings: () => warningsPart(told),
-  };
 };
 
 const atRevision =
@@ -243,7 +231,7 @@ export const importAttachmentTemplate = async (
       }),
       created: true,
     };
-  const { changed, warnings } = checkedChange(deps, (draft) => ({ ...draft, ...given, name, schema }));
+  const { changed, warnings } = tellingChange((draft: AttachmentDraft) => checkedDraft(deps, { ...draft, ...given, name, schema }));
   await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
   return { template: { ...attachmentTemplateRecord(await publishOf(kind, deps, caller, known.id)), ...warnings() }, created: false };
 };

@@ -14,6 +14,19 @@ import { templateListing, type Template } from '../domain/template/state.js';
 export const warningsPart = (warnings: readonly FieldError[]): Readonly<{ warnings?: FieldError[] }> =>
   warnings.length === 0 ? {} : { warnings: [...warnings] };
 
+type Checked<Draft> = Readonly<{ draft: Draft; warnings: readonly FieldError[] }>;
+
+/** In: a change with the check of its result. Out: the change, which may be decided more than once, and what the last check has told. */
+export const tellingChange = <Draft>(change: (draft: Draft) => Checked<Draft>) => {
+  let told: readonly FieldError[] = [];
+  const changed = (before: Draft): Draft => {
+    const { draft, warnings } = change(before);
+    told = warnings;
+    return draft;
+  };
+  return { changed, warnings: () => warningsPart(told) };
+};
+
 /** A draft says that it is strict, or nothing: what was saved before it could be said is the same as `false`. */
 export const withStrictness = <Draft extends { strictVariables?: boolean }>({ strictVariables, ...draft }: Draft) =>
   strictVariables === true ? { ...draft, strictVariables } : draft;

@@ -4,7 +4,14 @@ import { withDrawnSvgs } from './mail-drawings.js';
 import { remembered } from './remembered.js';
 import { requireAddress } from './check-request.js';
 import type { CommandDeps } from './deps.js';
-import { templateRecord, templateVersionRecord, versionsOfTemplate, warningsPart, withStrictness } from './template-answers.js';
+import {
+  tellingChange,
+  templateRecord,
+  templateVersionRecord,
+  versionsOfTemplate,
+  warningsPart,
+  withStrictness,
+} from './template-answers.js';
 import { requireReadOnlyParts, requireRevision, writtenOf, type ExpectedRevisions } from './template-expectations.js';
 import {
   changeOf,
@@ -110,20 +117,8 @@ export const updateTemplate = async (
   return { ...templateRecord(await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects })), ...warnings() };
 };
 
-type Changes = Omit<UpdateTemplateRequest, 'slug'>;
-
-/** A change of a draft, and what the check of the draft that it made last has told. */
-const checkedChange = (deps: CommandDeps, changes: Changes) => {
-  let told: readonly FieldError[] = [];
-  return {
-    changed: (draft: EmailDraft): EmailDraft => {
-      const made = checkedDraft(deps, withTracking({ ...draft, ...changes }));
-      told = made.warnings;
-      return made.draft;
-    },
-    warnings: () => warningsPart(told),
-  };
-};
+const checkedChange = (deps: CommandDeps, changes: Omit<UpdateTemplateRequest, 'slug'>) =>
+  tellingChange((draft: EmailDraft) => checkedDraft(deps, withTracking({ ...draft, ...changes })));
 
 /** What is changed, with each drawing as PNG. */
 const withDrawings = async <Changes extends { schema?: unknown }>(deps: CommandDeps, caller: Caller, changes: Changes): Promise<Changes> =>
