@@ -79,9 +79,8 @@ export const openRouter = (deps: RouterDeps): Router => {
   const flushOne = async ({ route, count }: Due, fence: number): Promise<void> => {
     const appended = await appendPending(deps, route, count, fence);
     pending -= appended;
-    if (!isDeleted(route)) return;
-    pending -= route.pending.length;
-    forget(routes, byTeam, route);
+    // What was found before it was deleted, and while this was appended, waits for the next flush: the subscription may be restored.
+    if (isDeleted(route) && route.pending.length === 0) forget(routes, byTeam, route);
   };
 
   const change = async (recorded: Recorded): Promise<void> => {

@@ -48,3 +48,42 @@ void t.test('what is found while facts are appended waits for the next flush, an
     );
   }
 });
+
+void t.test('what was found before a subscription is trashed goes to it, though it is trashed while facts are appended', async (t) => {
+  const log = openLogOfTest();
+  const [id] = ids as [WebhookId];
+  const data = { at: T0, events: ['email.queued' as const], enabled: true };
+  await log.append(webhookStream(id), [{ type: 'WebhookCreated', data, sealed: { url: 'https://shop.example', secret: 'whsec_' } }]);
+  const email = (at: number) => log.append(`email-0198f000-0000-7000-8000-0000000000${at}`, [queued]);
+  const first = (await log.recorded()).length;
+  await email(10);
+  await email(11);
+  await log.append(webhookStream(id), [{ type: 'WebhookTrashed', data: { at: T0 } }]);
+  await email(12);
+  await log.append(webhookStream(id), [{ type: 'WebhookRestored', data: { at: T0 } }]);
+  await email(13);
+  const [before, during, trashed, ...later] = (await log.recorded()).slice(first);
+  let isFirst = true;
+  const eventLog: typeof log.eventLog = {
+    ...log.eventLog,
+    append: async (stream, ...rest) => {
+      if (isFirst) {
+        isFirst = false;
+        await router.look(assertDefined(during, 'an email'));
+        await router.look(assertDefined(trashed, 'the trashing'));
+      }
+      return log.eventLog.append(stream, ...rest);
+    },
+  };
+  const router = openRouter({ eventLog, clock: fakeClock(), logger: memoryLog() });
+  await router.add(id, TEAM_ID, first);
+  await router.look(assertDefined(before, 'an email'));
+  await router.flush(1);
+  for (const recorded of later) await router.look(recorded);
+  while (router.pending() > 0) await router.flush(1);
+  const routed = (await log.recorded()).flatMap(({ event }) => (event.type === 'WebhookRouted' ? event.data.entries : []));
+  t.same(
+    routed.map(({ stream }) => stream.slice(-2)),
+    ['10', '11', '13'],
+  );
+});
