@@ -272,6 +272,9 @@ void t.test('formats', async (t) => {
     { style: 'currency', currency: 'JPY', locale: 'ja-JP' },
     { style: 'currency', currency: 'EGP', locale: 'ar-EG' },
     { style: 'number', locale: 'fr-FR' },
+    { style: 'number', minimumFractionDigits: 0, maximumFractionDigits: 10, locale: 'pt-PT' },
+    { style: 'number', minimumFractionDigits: 0, maximumFractionDigits: 10, locale: 'ar-EG' },
+    { style: 'number', minimumFractionDigits: 1, maximumFractionDigits: 3, locale: 'hi-IN' },
     { style: 'number', minimumFractionDigits: 2, maximumFractionDigits: 2, locale: 'es-ES' },
   ] as const;
   for (const format of styles) {

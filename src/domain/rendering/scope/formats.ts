@@ -115,12 +115,13 @@ const FAST_ABOVE = 1e9;
 /**
  * A way around Intl for amounts: where a locale writes Western digits in groups of three, a number is the sign, a prefix,
  * the grouped integer, the decimal mark and the fraction, and a suffix. The pieces are learnt from Intl itself, the result is
- * used only for numbers that the fraction digits hold exactly (no rounding to agree upon), and it is proven against Intl
- * on samples before it is trusted; otherwise the answer is undefined and Intl does the work.
+ * used only for numbers that the fraction digits hold exactly (no rounding to agree upon; where their count is open, for whole
+ * numbers), and it is proven against Intl on samples before it is trusted; otherwise the answer is undefined and Intl does the work.
  */
 const fastNumbers = (intl: Intl.NumberFormat): ((value: number) => string | undefined) | undefined => {
   const { style, minimumFractionDigits: min = 0, maximumFractionDigits: max = 0 } = intl.resolvedOptions();
-  if (style === 'percent' || min !== max || max > 3) return undefined;
+  const fractionDigits = min === max ? max : min;
+  if (style === 'percent' || (min !== max && min !== 0) || fractionDigits > 3) return undefined;
   const pieces = intl.formatToParts(1234567.5);
   const firstDigit = pieces.findIndex((piece) => piece.type === 'integer');
   const lastDigit = pieces.findLastIndex((piece) => piece.type === 'integer' || piece.type === 'fraction');
@@ -132,13 +133,13 @@ const fastNumbers = (intl: Intl.NumberFormat): ((value: number) => string | unde
   const [prefix, suffix] = [text(0, firstDigit), text(lastDigit + 1, pieces.length)];
   const group = pieces.find((piece) => piece.type === 'group')?.value ?? '';
   const decimal = pieces.find((piece) => piece.type === 'decimal')?.value ?? '';
-  const scale = 10 ** max;
+  const scale = 10 ** fractionDigits;
   const write = (value: number): string | undefined => {
     if (!(value >= 0 && value < FAST_ABOVE) || Object.is(value, -0)) return undefined;
     const scaled = Math.round(value * scale);
     if (scaled / scale !== value) return undefined;
     const whole = Math.trunc(scaled / scale);
-    const fraction = max === 0 ? '' : decimal + String(scaled - whole * scale).padStart(max, '0');
+    const fraction = fractionDigits === 0 ? '' : decimal + String(scaled - whole * scale).padStart(fractionDigits, '0');
     return prefix + grouped(whole, group) + fraction + suffix;
   };
   const samples = [0, 1, 9.5, 12, 999, 1000, 1234, 9999.25, 12345, 123456.75, 999999, 1234567, 98765432, 999999999];
