@@ -12,7 +12,7 @@ export const defaultLimits = {
   /** A request must have arrived whole within this time, its headers within the second one. */
   requestArrivalMs: 60_000,
   headersArrivalMs: 20_000,
-  jsonMembersMax: 100_000,
+  jsonMembersMax: 200_000,
   /** A body of more members is checked and fingerprinted in a process of its own. */
   jsonMembersInlineMax: 50_000,
   /** So is one whose names of members have more bytes together. */
@@ -84,7 +84,7 @@ export const defaultLimits = {
   /** Tags and placeholders in the HTML of a template, and cells that are written out; attributes, entities and declarations count a quarter. */
   workElementsMax: 5_000,
   /** Operations of all calculated variables together. */
-  workOperationsMax: 50_000,
+  workOperationsMax: 100_000,
   /** Modules of all QR codes of a mail together. */
   workModulesMax: 150_000,
 

@@ -26,7 +26,7 @@ const hostile = JSON.parse(
 const given: JsonObject = { ...scope, o: hostile };
 
 const evaluate = (source: string, more: Readonly<{ values?: JsonObject; operationsMax?: number }> = {}): Json | undefined =>
-  compileExpression(source, { names, limits }).evaluate(more.values ?? given, { at, ...more });
+  compileExpression(source, { names, limits }).evaluate(more.values ?? given, { at, operationsMax: 1_000, ...more });
 
 const reasonOf = (source: string): ExpressionReason | Readonly<{ gave: Json | undefined }> => {
   try {

@@ -20,7 +20,7 @@ export type Moment = Readonly<{
   at: string;
   /** The values of the global constants (`__COMPANY_NAME__`). */
   constants?: Readonly<Record<string, Json>>;
-  /** Less or more than the limit's `expressionOperationsMax`. */
+  /** Less or more than the limit's `expressionRunOperationsMax`. */
   operationsMax?: number;
   /** Shared by several evaluations whose results are kept together. */
   resultSize?: ResultSize;
@@ -51,13 +51,13 @@ export const compileExpression = (
   source: string,
   { names, limits }: Readonly<{ names: ReadonlySet<string>; limits: ExpressionLimits }>,
 ): CompiledExpression => {
-  const found = { locals: 0, depth: 0, reads: new Set<string>() };
+  const found = { locals: 0, depth: 0, operations: 0, reads: new Set<string>() };
   const step = compileNode(parseSource(source, limits), { source, limits, names, locals: new Map(), found, step: compileNode });
   const localsCount = found.locals;
-  const { expressionOperationsMax, expressionResultsCharsMax, expressionResultDepthMax: depthMax } = limits;
+  const { expressionRunOperationsMax, expressionResultsCharsMax, expressionResultDepthMax: depthMax } = limits;
   return {
     reads: found.reads,
-    evaluate: (scope, { at, constants = NO_CONSTANTS, operationsMax = expressionOperationsMax, resultSize, budget }) => {
+    evaluate: (scope, { at, constants = NO_CONSTANTS, operationsMax = expressionRunOperationsMax, resultSize, budget }) => {
       const locals = localsCount === 0 ? [] : new Array<undefined>(localsCount).fill(undefined);
       const run: Run = { scope, constants, at, limits, operationsMax, operationsLeft: operationsMax, locals };
       const result = toJson(step(run), { size: resultSize ?? { charsLeft: expressionResultsCharsMax }, depthMax });
@@ -72,11 +72,16 @@ const compileNode = (node: Expression, context: Context): Step => {
   if (found.depth >= limits.expressionDepthMax) {
     throw new ExpressionError('TOO_DEEP', `is nested deeper than ${limits.expressionDepthMax}, which is the maximum`, node.start);
   }
+  if (node.type !== 'Literal' && node.type !== 'Identifier' && node.type !== 'ParenthesizedExpression') found.operations += 1;
+  if (found.operations > limits.expressionOperationsMax) throw tooComplex(node.start, limits);
   found.depth += 1;
   const made = stepOf(node, context);
   found.depth -= 1;
   return made;
 };
+
+const tooComplex = (at: number, { expressionOperationsMax }: ExpressionLimits): ExpressionError =>
+  new ExpressionError('TOO_MANY_OPERATIONS', `holds more than ${expressionOperationsMax} operations, which is the maximum`, at);
 
 /** What an expression does that holds a node of a kind that is never compiled. */
 const refusals = {

@@ -7,8 +7,10 @@ export const defaultExpressionLimits = {
   expressionsTotalCharsMax: 100_000,
   /** Nesting of the parsed tree; a chain such as `a.b.c` counts each step. */
   expressionDepthMax: 100,
-  /** What one evaluation may do; `charge` in run.ts says what counts. */
+  /** What is written in one expression: operators, calls, accesses, functions, parts of templates, arrays and objects. */
   expressionOperationsMax: 1_000,
+  /** What one evaluation may do, which goes over its data: a sum over 1,000 lines is some 3,000. `charge` in run.ts says what counts. */
+  expressionRunOperationsMax: 25_000,
   /** Length of each text that an expression makes; also the most that a cell of a sheet holds. */
   expressionTextCharsMax: 32_767,
   /** Items of each array, members of each object that an expression makes. */

@@ -1,0 +1,47 @@
+/** What one limit allows no other takes back: invoices and workbooks as large as the limits of documents say, and what is refused all the same. */
+import t from 'tap';
+import { defaultLimits as limits } from '../../../src/domain/limits.js';
+import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
+import { compileCalculation } from '../../../src/domain/rendering/expression/calculated.js';
+import { openBudget } from '../../../src/domain/budget.js';
+import { invoiceSample as invoice } from '../../../src/samples/attachments/invoice.js';
+import { scanBody } from '../../../src/http/json/body.js';
+import type { JsonObject } from '../../../src/domain/json.js';
+import type { VariableDefinition } from '../../../src/domain/template/schema.js';
+import { environment } from '../../support/rendering.js';
+
+void t.test('the shipped invoice has as many lines as a table may have', async (t) => {
+  const document = compileDocument(invoice, limits);
+  const items = Array.from({ length: limits.loopIterationsMax }, (_, at) => ({ sku: `A-${at}`, name: 'Mug', quantity: 2, price: 1.5 }));
+  const defaults = Object.fromEntries(
+    invoice.variables.flatMap(({ name, defaultValue }) => (defaultValue === undefined ? [] : [[name, defaultValue]])),
+  );
+  const text = JSON.stringify(document({ ...defaults, items } as JsonObject, environment, 'pdf'));
+  t.match(text, /3,000\.00/, 'the sum of all lines');
+});
+
+void t.test('a workbook of all its rows can be sent, ten columns wide and more', async (t) => {
+  for (const columns of [10, 18]) {
+    const row = Object.fromEntries(Array.from({ length: columns }, (_, at) => [`c${at}`, 1234.5]));
+    const rows = new Array<unknown>(limits.excelRowsMax).fill(row);
+    const bytes = Buffer.from(JSON.stringify({ templateId: 't', to: [{ email: 'a@example.com' }], variables: { rows } }));
+    t.ok(bytes.length <= limits.bodySizeBytesMax, `${columns} columns are ${bytes.length} bytes`);
+    t.ok(scanBody(bytes, limits).members <= limits.jsonMembersMax);
+  }
+});
+
+void t.test('what goes over its data again and again is stopped', async (t) => {
+  const list: VariableDefinition = { name: 'list', type: 'array' };
+  const calculated = (name: string, expression: string): VariableDefinition => ({ name, type: 'number', isCalculated: true, expression });
+  const values = { list: Array.from({ length: 1_000 }, (_, at) => at) };
+  const run = (definitions: readonly VariableDefinition[]) =>
+    compileCalculation([list, ...definitions], limits)(values, { at: environment.at, constants: {}, budget: openBudget(limits) });
+  t.throws(() => run([calculated('a', 'list.map(x => list.reduce((s, y) => s + x * y, 0)).length')]), {
+    code: 'VALIDATION_ERROR',
+    message: /more than 25,000 operations/,
+  });
+  const sums = Array.from({ length: 40 }, (_, at) => calculated(`s${at}`, 'list.reduce((sum, x) => sum + x * 2, 0)'));
+  t.same(run(sums.slice(0, 10))['s9'], 999_000);
+  t.throws(() => run(sums), { code: 'WORK_LIMIT_EXCEEDED' });
+  t.throws(() => run([calculated('a', `[${'-1,'.repeat(1_001)}1].length`)]), { message: /holds more than 1000 operations/ });
+});
