@@ -8,7 +8,8 @@ import type { Context } from './context.js';
 import type { RichElement, RichNode, When } from './rich-nodes.js';
 import { rawOf, rootShape } from './values.js';
 
-const hasFallback = (path: Path, context: Context): boolean => shapeAt(rootShape(path, context), path)?.showing?.fallback !== undefined;
+const hasFallback = (path: Path, context: Context): boolean =>
+  shapeAt(rootShape(path, context), path)?.substitution?.fallback !== undefined;
 
 /** The expression that holds where one of the paths has a value; undefined where that is always so. */
 export const anyShown = (paths: readonly Path[], context: Context): string | undefined => {

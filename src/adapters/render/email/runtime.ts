@@ -11,7 +11,7 @@ import { bodyTooLarge, tooManyExpanded, tooManyIterations } from '../../../domai
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
 import { assetAddress, safeLink } from '../../../domain/rendering/urls.js';
 import { progressOf } from '../../../domain/rendering/expand/timeline-progress.js';
-import { isBlank, showerOf } from '../../../domain/rendering/fill/shown-value.js';
+import { isBlank, substituterOf } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
 import { UNTRACKED_ATTRIBUTE } from '../../../domain/tracking/rewrite.js';
 import { writeNumber, writeValue } from '../../../domain/rendering/scope/values.js';
@@ -64,7 +64,7 @@ export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMI
 export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
   ...measured(limits, meter),
   STEP: readStep,
-  SHOW: showerOf,
+  SHOW: substituterOf,
   BLANK: isBlank,
   ITEMS: (value: Json | undefined, source: string): readonly Json[] => {
     if (value === undefined || value === null) return NONE;

@@ -11,7 +11,7 @@ import {
   type TemplatedText,
   type TextPart,
 } from '../../../domain/rendering/fill/templated-text.js';
-import type { Showing as Instead } from '../../../domain/rendering/fill/shown-value.js';
+import type { Substitution } from '../../../domain/rendering/fill/shown-value.js';
 import { withoutControls } from '../../../domain/rendering/scope/values.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import { WORD_CHARS, type Context } from './context.js';
@@ -52,12 +52,12 @@ export const plainStringOf = (path: Path, context: Context): string => {
 };
 
 const shown = (showing: Showing | undefined, path: Path, context: Context): string => {
-  const raw = filteredOf(rawOf(path, context), shapeAt(rootShape(path, context), path)?.showing, context);
+  const raw = filteredOf(rawOf(path, context), shapeAt(rootShape(path, context), path)?.substitution, context);
   return context.code.remember(showing === undefined ? `S(${raw})` : written(showing, raw, context));
 };
 
 /** The value with the filters and the fallback of its definition. */
-const filteredOf = (raw: string, instead: Instead | undefined, { code, language }: Context): string =>
+const filteredOf = (raw: string, instead: Substitution | undefined, { code, language }: Context): string =>
   instead === undefined ? raw : code.remember(`${code.constant(`SHOW(${quoteJson(instead)},${quote(language.locale)})`)}(${raw})`);
 
 /** The shape of the items that a path's array holds. */

@@ -14,7 +14,7 @@ export type IsHidden = (state: State) => boolean;
 /** True where all of the paths are blank; undefined where that can never be. */
 const compileBlank = (paths: readonly Path[], scope: Scope): IsHidden | undefined => {
   if (paths.length === 0) return undefined;
-  if (paths.some((path) => shapeAt(rootShape(path, scope), path)?.showing?.fallback !== undefined)) return undefined;
+  if (paths.some((path) => shapeAt(rootShape(path, scope), path)?.substitution?.fallback !== undefined)) return undefined;
   const reads = paths.map((path) => compileRead(path, scope));
   return (state) => reads.every((read) => isBlank(read(state)));
 };

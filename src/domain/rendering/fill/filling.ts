@@ -8,7 +8,7 @@ import type { Path } from '../scope/path.js';
 import { compileRead, countImages, rootShape, type Read, type Scope, type State } from '../scope/scope.js';
 import { formatAt, shapeAt } from '../scope/shapes.js';
 import { inCurrency, showingAt, writerOf, type Showing } from '../scope/showing.js';
-import { showerOf } from './shown-value.js';
+import { substituterOf } from './shown-value.js';
 import { hasPlaceholder, parseTemplatedText, type Placeholder, type TemplatedText } from './templated-text.js';
 import { withoutControls, writeValue } from '../scope/values.js';
 
@@ -71,9 +71,9 @@ export const writerAt = (path: Path, scope: Scope, column?: Showing): ((state: S
 /** The value of a path as it is shown: with the filters and the fallback of its definition. */
 export const compileShown = (path: Path, scope: Scope): Read => {
   const read = compileRead(path, scope);
-  const showing = shapeAt(rootShape(path, scope), path)?.showing;
-  if (showing === undefined) return read;
-  const show = showerOf(showing, scope.language.locale);
+  const substitution = shapeAt(rootShape(path, scope), path)?.substitution;
+  if (substitution === undefined) return read;
+  const show = substituterOf(substitution, scope.language.locale);
   return (state) => show(read(state));
 };
 

@@ -6,7 +6,7 @@ export const filterNames = ['trim', 'upper', 'lower', 'capitalize'] as const;
 /** `truncate`: at most so many characters, the last of them an ellipsis where something was cut off. */
 export type Filter = (typeof filterNames)[number] | Readonly<{ truncate: number }>;
 
-export type Showing = Readonly<{
+export type Substitution = Readonly<{
   /** Text in the place of a value that is blank. */
   fallback: string | undefined;
   /** One after the other, on text only. */
@@ -25,7 +25,7 @@ export const isFilter = (value: unknown): value is Filter => {
 };
 
 /** What a checked definition says; undefined where values are shown as they are. */
-export const showingOf = ({ fallback, filters }: Readonly<{ fallback?: unknown; filters?: unknown }>): Showing | undefined => {
+export const substitutionOf = ({ fallback, filters }: Readonly<{ fallback?: unknown; filters?: unknown }>): Substitution | undefined => {
   const given = Array.isArray(filters) ? (filters as readonly unknown[]).filter(isFilter) : [];
   if (typeof fallback !== 'string' && given.length === 0) return undefined;
   return { fallback: typeof fallback === 'string' ? fallback : undefined, filters: given };
@@ -40,7 +40,7 @@ export const isBlank = (value: Json | undefined): boolean => {
 };
 
 /** In: what a definition says, and the language of the template (BCP 47). Out: from a value to what is shown of it. */
-export const showerOf = ({ fallback, filters }: Showing, locale: string): ((value: Json | undefined) => Json | undefined) => {
+export const substituterOf = ({ fallback, filters }: Substitution, locale: string): ((value: Json | undefined) => Json | undefined) => {
   const steps = filters.map((filter) => stepOf(filter, locale));
   return (value) => {
     const filtered = typeof value === 'string' ? steps.reduce((text, step) => step(text), value) : value;

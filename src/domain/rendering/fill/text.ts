@@ -9,7 +9,7 @@ import { readPath } from '../scope/path.js';
 import type { PreparedValues } from './prepare-values.js';
 import { shapeAt, shapeOf } from '../scope/shapes.js';
 import { inCurrency, showingAt, writerOf, type Showing } from '../scope/showing.js';
-import { showerOf } from './shown-value.js';
+import { substituterOf } from './shown-value.js';
 import { hasPlaceholder, parseTemplatedText } from './templated-text.js';
 import { writeValue } from '../scope/values.js';
 
@@ -32,9 +32,9 @@ export const fillText = (
     .map((part) => {
       if (typeof part === 'string') return part;
       const shape = shapes.get(String(part.path[0]));
-      const instead = shapeAt(shape, part.path)?.showing;
+      const instead = shapeAt(shape, part.path)?.substitution;
       const read = readPath(all, part.path);
-      const value = instead === undefined ? read : showerOf(instead, language.locale)(read);
+      const value = instead === undefined ? read : substituterOf(instead, language.locale)(read);
       const showing = showingAt(shape, part.path, undefined);
       const written = showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, limits), language)(value);
       spendChars(budget, written.length);

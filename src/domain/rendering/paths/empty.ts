@@ -54,7 +54,7 @@ const lookupsOf = ({ values, constants, definitions, budget }: EmptyPathsInput):
     return local === undefined ? writePath(path) : local.written() + writeSteps(path.slice(1));
   };
   const isMissed = (path: Path, scope: Scope): boolean =>
-    isBlank(valueOf(path, scope)) && shapeOfPath(path, scope)?.showing?.fallback === undefined;
+    isBlank(valueOf(path, scope)) && shapeOfPath(path, scope)?.substitution?.fallback === undefined;
   return { valueOf, shapeOfPath, written, isMissed };
 };
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json.js';
 import { isJsonObject } from '../../json.js';
 import { variableTypes, type ValueFormat, type VariableDefinition, type VariableType } from '../../template/schema.js';
 import { isConstant, constantFormat } from './constants.js';
-import { showingOf, type Showing } from '../fill/shown-value.js';
+import { substitutionOf, type Substitution } from '../fill/shown-value.js';
 import type { Path } from './path.js';
 
 export type Shape = Readonly<{
@@ -14,7 +14,7 @@ export type Shape = Readonly<{
   members: ReadonlyMap<string, Shape>;
   item: Shape | undefined;
   /** What stands in the place of its value when it is shown. */
-  showing?: Showing;
+  substitution?: Substitution;
 }>;
 
 export const isVariableType = (value: unknown): value is VariableType => variableTypes.some((type) => type === value);
@@ -26,12 +26,12 @@ export const shapeOf = (definition: VariableDefinition): Shape => ({
   ...describe({ ...definition.schema, type: definition.type }, definition.itemType),
   required: definition.required === true,
   format: definition.format,
-  ...showingPart(definition),
+  ...substitutionPart(definition),
 });
 
-const showingPart = (node: Readonly<{ fallback?: unknown; filters?: unknown }>): Readonly<{ showing?: Showing }> => {
-  const showing = showingOf(node);
-  return showing === undefined ? {} : { showing };
+const substitutionPart = (node: Readonly<{ fallback?: unknown; filters?: unknown }>): Readonly<{ substitution?: Substitution }> => {
+  const substitution = substitutionOf(node);
+  return substitution === undefined ? {} : { substitution };
 };
 
 /** The shape at the end of a path that begins with a variable; undefined where the definitions are silent. */
@@ -54,7 +54,7 @@ const describe = (node: JsonObject, itemType?: string): Shape => ({
   format: isJsonObject(node['format']) ? (node['format'] as ValueFormat) : undefined,
   members: membersOf(node['properties']),
   item: itemOf(node, itemType),
-  ...showingPart(node),
+  ...substitutionPart(node),
 });
 
 const membersOf = (properties: JsonObject[string] | undefined): ReadonlyMap<string, Shape> =>
