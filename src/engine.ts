@@ -23,7 +23,7 @@ import { openLogFaults, type LogFaults } from './event-log/log-faults.js';
 import { tellingUnreadable } from './log-health.js';
 import type { Clock } from './domain/ports/clock.js';
 import { matcherOf } from './domain/message/header.js';
-import { COPIES_FROM, PEOPLE_FROM } from './domain/write-level.js';
+import { COPIES_FROM, LANGUAGES_FROM, PEOPLE_FROM } from './domain/write-level.js';
 import type { Keys } from './domain/ports/keys.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { Generator } from './domain/ports/generator.js';
@@ -75,9 +75,13 @@ const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandDep
   return { feedback: { returnPath: openReturnPath(domain, keys), at: { domain, host: name }, reader: reportReaderWhenNeeded() } };
 };
 
-const linksOf = ({ linkBase }: Config, codec: Codec): Pick<CommandPorts, 'linkBase' | 'withoutCopies' | 'withoutOrigins'> => ({
+const linksOf = (
+  { linkBase }: Config,
+  codec: Codec,
+): Pick<CommandPorts, 'linkBase' | 'withoutCopies' | 'withoutLanguages' | 'withoutOrigins'> => ({
   ...(linkBase === undefined ? {} : { linkBase }),
   ...(codec.level < COPIES_FROM ? { withoutCopies: true } : {}),
+  ...(codec.level < LANGUAGES_FROM ? { withoutLanguages: true } : {}),
   ...(codec.level < PEOPLE_FROM ? { withoutOrigins: true } : {}),
 });
 

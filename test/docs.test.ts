@@ -13,6 +13,8 @@ import type { Json, JsonObject } from '../src/domain/json.js';
 import { isJsonObject } from '../src/domain/json.js';
 import { defaultLimits } from '../src/domain/limits.js';
 import { checkAttachmentTemplate } from '../src/domain/rendering/check/attachment.js';
+import { checkEmailTemplate } from '../src/domain/rendering/check/check.js';
+import { emailInLanguage } from '../src/domain/rendering/languages/in-language.js';
 import {
   componentSpecs,
   flowProps,
@@ -328,6 +330,17 @@ void t.test('the template of the first mail renders to the text that the page sh
   const { subject, variables: definitions, schema } = JSON.parse(file ?? '{}') as JsonObject;
   const rendered = renderTemplate({ subject, variables: definitions, schema }, { name: 'Ada' });
   t.match(page, `\n${rendered.subject}\n${rendered.text}`);
+});
+
+void t.test('the template in several languages renders to the text that its page shows, and lacks none', async (t) => {
+  const section = sectionOf(read('docs/templates.md'), '## Languages');
+  const { slug: _slug, name: _name, ...template } = JSON.parse(fenced(section, 'json')[0] ?? '{}') as JsonObject;
+  const { content, warnings } = checkEmailTemplate(template, defaultLimits);
+  t.same(warnings, []);
+  const rendered = renderTemplate(emailInLanguage(content, { locale: 'de-AT' }), { number: 'A-7', total: 1234.5 });
+  t.equal(`${rendered.subject}\n\n${rendered.text.replaceAll('\u00a0', ' ')}`.trim(), fenced(section, 'text')[0]?.trim());
+  const { templateLanguagesMax, templateTextsMax } = defaultLimits;
+  t.match(read('docs/templates.md'), `| ${templateLanguagesMax}; ${templateTextsMax.toLocaleString('en-US')} |`);
 });
 
 void t.test('the settings of docker-compose.yml are taken by each role, and its image starts what the tests start', async (t) => {

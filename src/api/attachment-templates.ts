@@ -4,6 +4,7 @@ import { outputFormats } from '../domain/attachment-template/schema.js';
 import { defaultLimits } from '../domain/limits.js';
 import { nullable, oneOf } from '../domain/schema.js';
 import { closed, enumOf, Time } from './common.js';
+import { languageFields } from './language.js';
 import {
   deletedAtField,
   leftAsideTemplateFields,
@@ -11,6 +12,7 @@ import {
   revisionField,
   PreviewRequestSchema,
   templateFields,
+  translationsField,
   warningsField,
 } from './templates.js';
 
@@ -67,6 +69,7 @@ export const AttachmentTemplateRecordSchema = Type.Object(
     locale: Type.String(),
     timeZone: Type.String(),
     strictVariables: Type.Boolean(),
+    translations: translationsField,
     variables: Type.Array(Type.Unknown()),
     schema: Type.Unknown(),
     createdAt: Time,
@@ -80,7 +83,8 @@ export type AttachmentTemplateRecord = Static<typeof AttachmentTemplateRecordSch
 
 export const AttachmentTemplateListItemSchema = Type.Object(
   {
-    ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision', 'strictVariables', 'warnings']).properties,
+    ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision', 'strictVariables', 'translations', 'warnings'])
+      .properties,
     deletedAt: deletedAtField,
   },
   closed,
@@ -108,6 +112,7 @@ export const AttachmentTemplateVersionRecordSchema = Type.Object(
       'locale',
       'timeZone',
       'strictVariables',
+      'translations',
       'variables',
       'schema',
     ]).properties,
@@ -126,6 +131,7 @@ export const DocumentPreviewQuerySchema = Type.Object(
         examples: ['{"number":"2030-17"}'],
       }),
     ),
+    ...languageFields,
     format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
     version: Type.Optional(
       Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),

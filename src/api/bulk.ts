@@ -7,6 +7,7 @@ import { priorities } from '../domain/ports/bus.js';
 import { nullable } from '../domain/schema.js';
 import { closed, enumOf, RecipientSchema, Time } from './common.js';
 import { SendEmailRequestSchema } from './emails.js';
+import { languageFields, recipientLanguageFields } from './language.js';
 
 const values = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
 const reference = Type.String({
@@ -38,6 +39,7 @@ const BulkRecipientSchema = Type.Object(
     email: RecipientSchema.properties.email,
     name: RecipientSchema.properties.name,
     variables: Type.Optional(values('Over `baseVariables`; at most 100 KB of JSON')),
+    ...recipientLanguageFields,
     attachmentOverrides: Type.Optional(Type.Array(OverrideSchema, { maxItems: limits.attachmentsMax })),
   },
   closed,
@@ -74,6 +76,7 @@ export const SendBulkRequestSchema = Type.Object(
     from,
     recipients: Type.Array(BulkRecipientSchema, { minItems: 1, maxItems: limits.bulkRecipientsMax }),
     baseVariables: Type.Optional(values('The same for all recipients; at most 100 KB of JSON')),
+    ...languageFields,
     attachments: Type.Optional(
       Type.Array(BulkAttachmentSchema, { maxItems: limits.attachmentsMax, description: 'Made for each recipient' }),
     ),

@@ -6,6 +6,7 @@ import { defaultLimits as limits } from '../domain/limits.js';
 import { priorities } from '../domain/ports/bus.js';
 import { nullable } from '../domain/schema.js';
 import { closed, enumOf, RecipientSchema, Time } from './common.js';
+import { languageFields } from './language.js';
 import { AttemptRecordSchema } from './attempts.js';
 import { RecipientStateSchema } from './recipient-state.js';
 import { clickedAt, openedAt, trackingField, TrackingRecordSchema } from './tracking.js';
@@ -87,6 +88,7 @@ export const SendEmailRequestSchema = Type.Object(
     replyTo: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Reply-to address' })),
     subject: Type.Optional(Type.String({ minLength: 1, maxLength: limits.subjectCharsMax, description: 'Overrides the template subject' })),
     variables: Type.Record(Type.String(), Type.Unknown(), { description: 'Values for the template' }),
+    ...languageFields,
     attachments: Type.Optional(Type.Array(AttachmentSchema, { description: 'At most 10, of 10 MB each and 25 MB together' })),
     priority: Type.Optional(enumOf(priorities)),
     scheduledAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),

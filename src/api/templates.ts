@@ -4,6 +4,7 @@ import { defaultLimits as limits } from '../domain/limits.js';
 import { nullable } from '../domain/schema.js';
 import { NAME, TEXT } from '../shared/characters.js';
 import { closed, enumOf, RecipientSchema, Time } from './common.js';
+import { languageFields } from './language.js';
 import { TrackingSchema } from './tracking.js';
 
 const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: limits.templateSlugCharsMax };
@@ -24,12 +25,21 @@ export const templateFields = {
   strictVariables: Type.Boolean({
     description: 'A send fails with `VARIABLES_EMPTY` where a path that is shown has no value; default false',
   }),
+  translations: Type.Unknown({
+    description: 'By language (BCP 47) an object with the text of that language for each text of the template; `null` or `{}` for none',
+    examples: [{ de: { 'Your order {{number}}': 'Ihre Bestellung {{number}}' } }],
+  }),
 };
 
-/** Paths that no variable of the template declares. */
+export const translationsField = Type.Record(Type.String(), Type.Record(Type.String(), Type.String()), {
+  description: 'By language the text of that language for each text of the template; `{}` for none',
+});
+
+/** Paths that no variable of the template declares, and texts that a language lacks. */
 export const warningsField = Type.Optional(
   Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
-    description: 'Only in the answer to a save: paths that no variable declares. Absent where there are none',
+    description:
+      'Only in the answer to a save: paths that no variable declares, and texts that a language lacks. Absent where there are none',
   }),
 );
 
@@ -96,6 +106,7 @@ const creation = {
   locale: Type.Optional(writable.locale),
   timeZone: Type.Optional(writable.timeZone),
   strictVariables: Type.Optional(writable.strictVariables),
+  translations: Type.Optional(writable.translations),
   type: Type.Optional(Type.Literal('email')),
   ...leftAsideTemplateFields,
 };
@@ -135,6 +146,7 @@ export const TemplateRecordSchema = Type.Object(
     locale: Type.String(),
     timeZone: Type.String(),
     strictVariables: Type.Boolean(),
+    translations: translationsField,
     variables: Type.Array(Type.Unknown()),
     schema: Type.Unknown(),
     createdAt: Time,
@@ -151,7 +163,8 @@ export const deletedAtField = Type.Optional(Type.String({ format: 'date-time', d
 
 export const TemplateListItemSchema = Type.Object(
   {
-    ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision', 'tracking', 'strictVariables', 'warnings']).properties,
+    ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision', 'tracking', 'strictVariables', 'translations', 'warnings'])
+      .properties,
     deletedAt: deletedAtField,
   },
   closed,
@@ -184,6 +197,7 @@ export const TemplateVersionRecordSchema = Type.Object(
       'locale',
       'timeZone',
       'strictVariables',
+      'translations',
       'variables',
       'schema',
     ]).properties,
@@ -201,6 +215,7 @@ export type RestoreTemplateRequest = Static<typeof RestoreTemplateRequestSchema>
 export const PreviewRequestSchema = Type.Object(
   {
     variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    ...languageFields,
     version: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 20 }), Type.Integer({ minimum: 1 })])),
   },
   closed,
@@ -211,6 +226,7 @@ export const TemplatePageQuerySchema = Type.Object(
     variables: Type.Optional(
       Type.String({ maxLength: limits.urlSizeBytesMax, description: 'A JSON object, percent-encoded', examples: ['{"name":"Ada"}'] }),
     ),
+    ...languageFields,
     version: Type.Optional(
       Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
     ),

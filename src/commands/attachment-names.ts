@@ -10,7 +10,9 @@ import { compilePreparation } from '../domain/rendering/fill/prepare-values.js';
 import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
 import { fillText } from '../domain/rendering/fill/text.js';
 import { constantsOf } from '../domain/rendering/scope/constants.js';
+import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import type { Language } from '../domain/rendering/scope/formats.js';
+import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../domain/template/schema.js';
 import { firstChars } from '../shared/characters.js';
 
 /** The media types of made documents. */
@@ -20,7 +22,14 @@ export const documentTypes: Readonly<Record<OutputFormat, string>> = {
 };
 
 /** What names are filled from. */
-type Filling = Readonly<{ variables: JsonObject; environment: RenderEnvironment; budget: Budget; limits: Limits }>;
+type Filling = Readonly<{
+  variables: JsonObject;
+  /** Of the call. */
+  language?: CallLanguage | undefined;
+  environment: RenderEnvironment;
+  budget: Budget;
+  limits: Limits;
+}>;
 
 const extensions: Readonly<Record<OutputFormat, string>> = { pdf: '.pdf', excel: '.xlsx' };
 
@@ -46,8 +55,12 @@ export const generatedName = (title: string, format: OutputFormat, charsMax: num
 };
 
 /** Names of supplied files are filled from the variables of the call as they came: no template describes them. */
-export const suppliedName = (given: string, field: string, { variables, environment, budget, limits }: Filling): string => {
-  const language: Language = { locale: 'en-US', timeZone: 'UTC' };
+export const suppliedName = (
+  given: string,
+  field: string,
+  { variables, language: spoken, environment, budget, limits }: Filling,
+): string => {
+  const language: Language = { locale: spoken?.locale ?? DEFAULT_LOCALE, timeZone: spoken?.timeZone ?? DEFAULT_TIME_ZONE };
   const filled = hasPlaceholder(given)
     ? fillText(
         given,

@@ -1,11 +1,13 @@
 /** Commands on attachment templates: create, import, change, publish, delete, read, preview. */
 import type { Caller } from './caller.js';
+import { assertLanguagesWritable } from './call-language.js';
 import { remembered } from './remembered.js';
 import type { CommandDeps } from './deps.js';
 import {
   attachmentTemplateRecord,
   attachmentTemplateVersionRecord,
   tellingChange,
+  translationsPart,
   versionsOfAttachmentTemplate,
   warningsPart,
   withStrictness,
@@ -53,6 +55,8 @@ import {
 import type { Deleted } from '../api/common.js';
 import type { RestoreTemplateRequest } from '../api/templates.js';
 import { checkAttachmentTemplate } from '../domain/rendering/check/attachment.js';
+import { languageKey } from '../domain/rendering/languages/in-language.js';
+import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import type { AttachmentDraft } from '../domain/template/events.js';
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../domain/template/schema.js';
 
@@ -85,8 +89,9 @@ export const attachmentContentAt = async (
   revision: number,
 ): Promise<AttachmentTemplateContent> => contentOfAttachment(await draftOf(kind, deps, id, revision));
 
-/** Names that revision for ever. */
-export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number): string => `${id}:${revision}`;
+/** Names that revision for ever, in one language. */
+export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number, language?: CallLanguage): string =>
+  `${id}:${revision}${languageKey(language)}`;
 
 /** `reference`: id, short id or slug, on each of these. */
 export const getAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<AttachmentTemplateRecord> =>
@@ -161,18 +166,22 @@ export const restoreAttachmentTemplate = async (
   { slug }: RestoreTemplateRequest,
 ): Promise<AttachmentTemplateRecord> => attachmentTemplateRecord(await restoreOf(kind, deps, caller, reference, slug));
 
-type UncheckedDraft = Omit<AttachmentDraft, 'variables' | 'schema'> & Readonly<{ variables: unknown; schema: unknown }>;
+type UncheckedDraft = Omit<AttachmentDraft, 'variables' | 'schema' | 'translations'> &
+  Readonly<{ variables: unknown; schema: unknown; translations?: unknown }>;
 
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. `warnings`: paths that no variable declares. */
 const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): Readonly<{ draft: AttachmentDraft; warnings: readonly FieldError[] }> => {
+  const { translations: given, ...untranslated } = draft;
   const { name, variables, schema, locale, timeZone } = draft;
-  const { content, warnings } = checkAttachmentTemplate({ variables, schema, locale, timeZone }, deps.limits, name);
+  const { content, warnings } = checkAttachmentTemplate({ variables, schema, locale, timeZone, translations: given }, deps.limits, name);
+  assertLanguagesWritable(deps, content.translations !== undefined);
   const { outputFormats, pages } = content.schema;
   return {
     draft: {
-      ...withStrictness(draft),
+      ...withStrictness(untranslated),
       variables: [...content.variables],
       schema: { ...content.schema, outputFormats: [...outputFormats], pages: [...pages] },
+      ...translationsPart(content),
     },
     warnings,
   };
@@ -192,6 +201,7 @@ export const createAttachmentTemplate = async (
     locale: request.locale ?? DEFAULT_LOCALE,
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
     ...(request.strictVariables === undefined ? {} : { strictVariables: request.strictVariables }),
+    translations: request.translations,
   });
   const { id, shortId } = await freeId(deps, caller.teamId);
   const slug = request.slug ?? slugOf(request.name, id);
@@ -214,10 +224,10 @@ export const importAttachmentTemplate = async (
   caller: Caller,
   request: ImportAttachmentTemplateRequest,
 ): Promise<Imported<AttachmentTemplateRecord>> => {
-  const { name, slug, description, variables, schema, locale, timeZone, strictVariables, outputFormats } = request;
+  const { name, slug, description, variables, schema, locale, timeZone, strictVariables, translations, outputFormats } = request;
   refuseOtherFormats(outputFormats, schema);
   const given = Object.fromEntries(
-    Object.entries({ description, variables, locale, timeZone, strictVariables }).filter(([, value]) => value !== undefined),
+    Object.entries({ description, variables, locale, timeZone, strictVariables, translations }).filter(([, value]) => value !== undefined),
   );
   const known = slug === undefined ? undefined : await findAttachmentTemplate(deps, caller.teamId, slug);
   if (known === undefined)

@@ -6,8 +6,9 @@ import type { CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
 import { temporaryUntil } from './attachment-storage.js';
 import { withoutSvg } from './mail-drawings.js';
-import { documentTypes, generatedName, generatedTitle, suppliedName } from './attachment-names.js';
+import { documentTypes, generatedName, generatedTitle } from './attachment-names.js';
 import { inContext } from './nested-faults.js';
+import { supplied } from './supplied-attachments.js';
 import { attachmentTooLarge, invalidAttachments, type Given, type PinnedDocument } from './given-attachments.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import type { Budget } from '../domain/budget.js';
@@ -16,8 +17,9 @@ import { DomainError, FileDamaged } from '../domain/errors.js';
 import type { JsonObject } from '../domain/json.js';
 import type { Files } from '../domain/ports/files.js';
 import type { SealingKey } from '../domain/ports/keys.js';
-import { OutboundFault } from '../domain/ports/outbound-http.js';
 import { assetContentId, type RenderEnvironment } from '../domain/ports/renderer.js';
+import { documentInLanguage, textInLanguage } from '../domain/rendering/languages/in-language.js';
+import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import { resolveAttachmentVersion } from '../domain/attachment-template/state.js';
 
 export type ReadyAttachment = Readonly<{ filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>;
@@ -28,6 +30,8 @@ type Prepared = ReadyAttachment & Readonly<{ temporary?: true; ofTemplate?: true
 /** What the attachments of one call share. */
 export type AttachmentCall = Readonly<{
   variables: JsonObject;
+  /** Of the call, in place of that of each template. */
+  language: CallLanguage | undefined;
   environment: RenderEnvironment;
   /** Of the call; the names of its files are filled from it. */
   budget: Budget;
@@ -106,7 +110,9 @@ const generate = async (
   call: AttachmentCall,
 ): Promise<readonly Readonly<{ file: Prepared; format: OutputFormat }>[]> => {
   const { id, revision, name } = pinned ?? (await publishedDocument(deps, caller, reference, field));
-  const content = await attachmentContentAt(deps, id, revision);
+  const inLanguages = await attachmentContentAt(deps, id, revision);
+  const content = documentInLanguage(inLanguages, call.language);
+  const cacheKey = attachmentCacheKey(id, revision, call.language);
   const formats = outputFormats ?? content.schema.outputFormats;
   for (const format of formats) {
     if (content.schema.outputFormats.includes(format)) continue;
@@ -119,12 +125,16 @@ const generate = async (
   }
   const input = { variables: { ...call.variables, ...variables }, environment: call.environment };
   const title = inContext(field, `"${name}"`, () =>
-    generatedTitle(filename ?? name, `${field}.filename`, content, { ...input, budget: call.budget, limits: deps.limits }),
+    generatedTitle(filename ?? textInLanguage(name, inLanguages, call.language), `${field}.filename`, content, {
+      ...input,
+      budget: call.budget,
+      limits: deps.limits,
+    }),
   );
   const made: { file: Prepared; format: OutputFormat }[] = [];
   for (const format of formats) {
     if (call.areDocumentsOnlyChecked === true) {
-      const document = { teamId: caller.teamId, content, cacheKey: attachmentCacheKey(id, revision), ...input };
+      const document = { teamId: caller.teamId, content, cacheKey, ...input };
       await inContext(field, `"${name}", ${format}`, () => deps.generator.imageSources(document, format, new AbortController().signal));
       continue;
     }
@@ -132,7 +142,7 @@ const generate = async (
       makeDocument(deps, {
         teamId: caller.teamId,
         content,
-        cacheKey: attachmentCacheKey(id, revision),
+        cacheKey,
         ...input,
         format,
         title,
@@ -181,72 +191,6 @@ const shown = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, assetId:
     );
   const { filename, contentType, bytes } = await withoutSvg(deps, caller.teamId, found);
   return { filename, contentType, contentId: assetContentId(assetId), bytes, ofTemplate: true };
-};
-
-type Supplied = Exclude<Given, Generated>;
-
-const supplied = async (
-  deps: CommandDeps,
-  caller: Pick<Caller, 'teamId'>,
-  given: Supplied,
-  call: AttachmentCall,
-): Promise<ReadyAttachment> => {
-  switch (given.kind) {
-    case 'content':
-      return {
-        filename: suppliedName(given.filename, given.field, { ...call, limits: deps.limits }),
-        contentType: given.contentType,
-        contentId: given.contentId,
-        bytes: given.bytes,
-      };
-    case 'url': {
-      const filename = suppliedName(given.filename, given.field, { ...call, limits: deps.limits });
-      const { bytes, contentType } = await fetchAttachment(deps, caller, given.url, given.field);
-      return { filename, contentType: given.contentType ?? contentType ?? 'application/octet-stream', contentId: given.contentId, bytes };
-    }
-    case 'asset': {
-      const asset = await loadAsset(deps, caller.teamId, given.assetId);
-      if (asset === undefined)
-        throw new DomainError(
-          'ASSET_NOT_FOUND',
-          `${given.field}.assetId: there is no asset ${given.assetId}. GET /api/assets lists yours.`,
-        );
-      return {
-        filename: suppliedName(given.filename ?? asset.filename, given.field, { ...call, limits: deps.limits }),
-        contentType: asset.contentType,
-        contentId: given.contentId,
-        bytes: asset.bytes,
-      };
-    }
-  }
-};
-
-const fetchAttachment = async (
-  deps: CommandDeps,
-  caller: Pick<Caller, 'teamId'>,
-  url: string,
-  field: string,
-): Promise<Readonly<{ bytes: Buffer; contentType: string | undefined }>> => {
-  const { limits } = deps;
-  try {
-    const { bytes, contentType } = await deps.outbound.get(url, {
-      teamId: caller.teamId,
-      sizeBytesMax: Math.min(limits.outboundSizeBytesMax, limits.attachmentSizeBytesMax),
-      timeoutMs: limits.outboundTimeoutMs,
-      redirectsMax: limits.outboundRedirectsMax,
-      signal: new AbortController().signal,
-    });
-    return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), contentType };
-  } catch (fault) {
-    if (!(fault instanceof OutboundFault)) throw fault;
-    if (fault.fault === 'too-large')
-      throw new DomainError('ERR_ATTACH_002', `${field}.url: ${fault.message}`, {
-        relatedInfo: { maxSizeBytes: limits.attachmentSizeBytesMax },
-      });
-    throw new DomainError('ATTACHMENT_NOT_AVAILABLE', `${field}.url: ${fault.message}`, {
-      errors: [{ field: `${field}.url`, message: fault.message }],
-    });
-  }
 };
 
 /** What the sealed bytes of the attachment at that index are bound to. */

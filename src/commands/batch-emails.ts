@@ -32,6 +32,7 @@ import {
 } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import type { Company } from '../domain/ports/renderer.js';
+import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import { startOf, type Cause } from '../event-log/event-log.js';
 
 /** A bulk send whose emails can be made. */
@@ -72,6 +73,7 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     headers: content.headers,
     subject: undefined,
     variables: { ...content.baseVariables, ...recipient.variables } as JsonObject,
+    language: languageOf(content, recipient),
     metadata: content.metadata as JsonObject,
     priority: accepted.priority,
     tags: accepted.tags,
@@ -82,6 +84,13 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     test: accepted.test,
     waitMs: 0,
   };
+};
+
+/** What the recipient says stands over what the call says of all. */
+const languageOf = (content: BatchContent, recipient: BatchRecipient): CallLanguage | undefined => {
+  const { locale = content.locale, timeZone = content.timeZone } = recipient;
+  if (locale === undefined && timeZone === undefined) return undefined;
+  return { ...(locale !== undefined && { locale }), ...(timeZone !== undefined && { timeZone }) };
 };
 
 /** What was reserved for the email at that place: itself, and the documents that it was to have. */

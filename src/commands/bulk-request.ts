@@ -2,6 +2,7 @@
 import { publishedDocument } from './attachments.js';
 import { attachmentContentAt } from './attachment-templates.js';
 import type { Caller } from './caller.js';
+import { assertLanguagesWritable, readLanguage } from './call-language.js';
 import { checkSchedule, headerFaults, invalidAddresses, invalidFields, metadataFaults, scheduleFaults } from './check-request.js';
 import type { CommandDeps } from './deps.js';
 import type { PinnedDocument } from './given-attachments.js';
@@ -19,6 +20,8 @@ import { senderDomainsStream, teamStream, type TemplateId } from '../domain/ids.
 import type { Limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
 import type { Recipient } from '../domain/recipient.js';
+import { languageKey } from '../domain/rendering/languages/in-language.js';
+import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import { nextTurn } from '../shared/next-turn.js';
 import { nameFault } from '../shared/characters.js';
 
@@ -64,6 +67,7 @@ export const prepareBulk = async (
   const documents = await documentsOf(deps, teamId, request.attachments ?? []);
   const read = await readRecipients(request, limits);
   assertSendable(deps, read);
+  assertLanguages(deps, read.recipients, common.language);
   const { from: templateFrom, tracking: templateTracking, ...template } = await templateOf(deps, { teamId }, request);
   const { state: team } = await deps.team(teamStream(teamId));
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
@@ -94,24 +98,30 @@ export const prepareBulk = async (
     ...pinnedPart(pinnedTracking(deps, request.tracking, templateTracking, team.tracking)),
     ...testPart(caller),
   };
-  const content: BatchContent = {
-    from,
-    ...(common.replyTo === undefined ? {} : { replyTo: common.replyTo }),
-    headers: request.headers ?? {},
-    metadata: request.metadata ?? {},
-    baseVariables: request.baseVariables ?? {},
-    documents: (request.attachments ?? []).map(({ filename, baseVariables, recipientVariableFields, outputFormats }, at) => ({
-      ...(filename === undefined ? {} : { filename }),
-      baseVariables: baseVariables ?? {},
-      ...(recipientVariableFields === undefined ? {} : { recipientVariableFields }),
-      outputFormats: [...(outputFormats ?? documents[at]!.formats)],
-    })),
-    recipients: [...read.recipients],
-  };
+  const content = contentOf(request, { ...common, from, documents, recipients: read.recipients });
   const { invalid, duplicates } = read;
   const cost = { emails: read.recipients.length, attachments };
   return { templateId: template.id, accepted, content, scheduledAt: common.scheduledAt, invalid, duplicates, cost };
 };
+
+type Checked = Common & Readonly<{ from: Recipient; documents: readonly Document[]; recipients: readonly BatchRecipient[] }>;
+
+/** The sealed part of the event. */
+const contentOf = (request: SendBulkRequest, { from, replyTo, language, documents, recipients }: Checked): BatchContent => ({
+  from,
+  ...(replyTo === undefined ? {} : { replyTo }),
+  headers: request.headers ?? {},
+  metadata: request.metadata ?? {},
+  baseVariables: request.baseVariables ?? {},
+  ...language,
+  documents: (request.attachments ?? []).map(({ filename, baseVariables, recipientVariableFields, outputFormats }, at) => ({
+    ...(filename === undefined ? {} : { filename }),
+    baseVariables: baseVariables ?? {},
+    ...(recipientVariableFields === undefined ? {} : { recipientVariableFields }),
+    outputFormats: [...(outputFormats ?? documents[at]!.formats)],
+  })),
+  recipients: [...recipients],
+});
 
 /** Throws where a recipient has a fault, where none has a usable address, and where nothing may be sent to one of them now. */
 const assertSendable = (deps: CommandDeps, { faults, recipients, invalid }: Read): void => {
@@ -121,15 +131,33 @@ const assertSendable = (deps: CommandDeps, { faults, recipients, invalid }: Read
   assertSimulatable(deps, recipients);
 };
 
-type Common = Readonly<{ from: Recipient | undefined; replyTo: string | undefined; scheduledAt: string | undefined }>;
+/** For each pair of locale and time zone the template is compiled, in every process that makes emails of the call. */
+const assertLanguages = (deps: CommandDeps, recipients: readonly BatchRecipient[], ofAll: CallLanguage | undefined): void => {
+  const keys = new Set(recipients.map(languageKey));
+  assertLanguagesWritable(deps, ofAll !== undefined || keys.size > 1 || !keys.has(''));
+  const max = deps.limits.bulkLanguagesMax;
+  if (keys.size <= max) return;
+  throw invalidFields([
+    { field: 'recipients', message: `name ${keys.size} pairs of locale and timeZone; at most ${max} are allowed in one call` },
+  ]);
+};
+
+type Common = Readonly<{
+  from: Recipient | undefined;
+  replyTo: string | undefined;
+  scheduledAt: string | undefined;
+  language: CallLanguage | undefined;
+}>;
 
 /** What is the same for all recipients. */
 const checkCommon = ({ limits, allowsHeader }: CommandDeps, request: SendBulkRequest, nowMs: number): Common => {
   const { from, replyTo, headers = {}, metadata, scheduledAt, batchName } = request;
+  const language = readLanguage(request);
   const faults: FieldError[] = [
     ...headerFaults(headers, limits, allowsHeader),
     ...scheduleFaults(scheduledAt, nowMs, limits),
     ...metadataFaults(metadata, limits),
+    ...language.faults,
     ...variablesFaults('baseVariables', request.baseVariables, limits),
     ...(request.attachments ?? []).flatMap(({ baseVariables }, at) =>
       variablesFaults(`attachments[${at}].baseVariables`, baseVariables, limits),
@@ -156,6 +184,7 @@ const checkCommon = ({ limits, allowsHeader }: CommandDeps, request: SendBulkReq
     from: from === undefined || fromAddress === undefined ? undefined : { ...from, email: fromAddress },
     replyTo: replyToAddress,
     scheduledAt: scheduledAt === undefined ? undefined : checkSchedule(scheduledAt, nowMs, limits),
+    language: language.language,
   };
 };
 
@@ -200,7 +229,7 @@ const variablesFaults = (
 };
 
 const recipientFaults = (
-  { name, variables, attachmentOverrides = [] }: BulkRecipient,
+  { name, variables, attachmentOverrides = [], ...language }: BulkRecipient,
   field: string,
   attachments: readonly BulkAttachment[],
   limits: Limits,
@@ -209,6 +238,7 @@ const recipientFaults = (
   const fault = name === undefined ? undefined : nameFault(name);
   if (fault !== undefined) faults.push({ field: `${field}.name`, message: fault });
   faults.push(...variablesFaults(`${field}.variables`, variables, limits));
+  for (const { field: member, message } of readLanguage(language).faults) faults.push({ field: `${field}.${member}`, message });
   const seen = new Set<string>();
   for (const [at, { attachmentTemplateId, variables: own }] of attachmentOverrides.entries()) {
     faults.push(...variablesFaults(`${field}.attachmentOverrides[${at}].variables`, own, limits));
@@ -225,6 +255,7 @@ const recipientOf = (given: BulkRecipient, email: string, at: number, attachment
   email,
   ...(given.name === undefined ? {} : { name: given.name }),
   ...(given.variables === undefined ? {} : { variables: given.variables }),
+  ...readLanguage(given).language,
   ...(given.attachmentOverrides === undefined
     ? {}
     : {

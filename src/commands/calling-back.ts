@@ -54,7 +54,7 @@ const asOf = async (
 ): Promise<Readonly<{ subject: string; content: EmailContent }>> => {
   if (content === undefined) throw new KeyMissing(stream);
   const templateId = assertDefined(parseTemplateId(accepted.templateId), 'template id');
-  const render = await compiledTemplate(deps, templateId, accepted.templateRevision);
+  const render = await compiledTemplate(deps, templateId, accepted.templateRevision, content);
   const rendered = render.check({
     variables: content.variables as JsonObject,
     environment: { at: scheduledAt, company: accepted.company as Company },

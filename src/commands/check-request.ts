@@ -1,5 +1,7 @@
 /** The checks of a send call that a schema cannot hold: addresses, header fields, times, sizes. Every fault is named at once. */
+import { readLanguage } from './call-language.js';
 import { DomainError, type FieldError } from '../domain/errors.js';
+import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import type { SendEmailRequest } from '../api/emails.js';
 import type { Limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
@@ -21,6 +23,7 @@ export type CheckedRequest = Readonly<{
   replyTo: string | undefined;
   headers: Readonly<Record<string, string>>;
   scheduledAt: string | undefined;
+  language: CallLanguage | undefined;
 }>;
 
 /** In: an address and the path of its field. Out: the address as it will be used. Throws ERR_EMAIL_001. */
@@ -74,6 +77,8 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   shape.push(...headerFaults(request.headers ?? {}, limits, allowsHeader));
   shape.push(...scheduleFaults(request.scheduledAt, nowMs, limits));
   shape.push(...metadataFaults(request.metadata, limits));
+  const { language, faults: ofLanguage } = readLanguage(request);
+  shape.push(...ofLanguage);
 
   if (shape.length > 0) throw invalidFields(shape);
   if (addresses.length > 0) throw invalidAddresses(addresses);
@@ -84,6 +89,7 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
     replyTo: replyTo?.ok === true ? replyTo.address : undefined,
     headers: request.headers ?? {},
     scheduledAt: request.scheduledAt === undefined ? undefined : isoTime(momentOf(request.scheduledAt)),
+    language,
   };
 };
 

@@ -72,6 +72,8 @@ export type CommandPorts = Readonly<{
   withoutOrigins?: true;
   /** An older program runs beside this one, which could not read how copies for each recipient are recorded. */
   withoutCopies?: true;
+  /** An older program runs beside this one, which would render in the language of the template alone. */
+  withoutLanguages?: true;
   clock: Clock;
   ids: Ids;
   limits: Limits;

@@ -1,6 +1,7 @@
 /** A preview of an attachment template: the file itself, and what of the template stayed empty. */
 import type { Caller } from './caller.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from './attachment-templates.js';
+import { requireLanguage } from './call-language.js';
 import { generatedTitle } from './attachment-names.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
@@ -11,11 +12,18 @@ import { openBudget } from '../domain/budget.js';
 import { invalid } from '../domain/errors.js';
 import { teamStream } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
+import { documentInLanguage, textInLanguage } from '../domain/rendering/languages/in-language.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
 import { emptyCompany } from '../domain/team/state.js';
 
 /** Without a format the first one of the template, without a version the draft; default values stand in for variables that are not given. */
-export type DocumentPreviewRequest = Readonly<{ variables: JsonObject; format?: OutputFormat; version?: string | number }>;
+export type DocumentPreviewRequest = Readonly<{
+  variables: JsonObject;
+  format?: OutputFormat;
+  version?: string | number;
+  locale?: string;
+  timeZone?: string;
+}>;
 /** `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has no value. */
 export type DocumentPreview = Readonly<{ bytes: Uint8Array; format: OutputFormat; name: string; emptyPaths: readonly string[] }>;
 
@@ -24,7 +32,7 @@ export const previewAttachmentTemplate = async (
   deps: CommandDeps,
   caller: Caller,
   reference: string,
-  { variables, format, version }: DocumentPreviewRequest,
+  { variables, format, version, ...spoken }: DocumentPreviewRequest,
   signal: AbortSignal,
 ): Promise<DocumentPreview> => {
   const known = await findAttachmentTemplate(deps, caller.teamId, reference);
@@ -32,7 +40,9 @@ export const previewAttachmentTemplate = async (
   const { id, template } = known;
   const { revision, name } = resolveAttachmentVersion(template, version ?? 'draft');
   // A preview shows what is there, and tells what is missing.
-  const { strictVariables: _, ...content } = await attachmentContentAt(deps, id, revision);
+  const { strictVariables: _, ...inLanguages } = await attachmentContentAt(deps, id, revision);
+  const language = requireLanguage(spoken);
+  const content = documentInLanguage(inLanguages, language);
   const wanted = format ?? content.schema.outputFormats[0]!;
   if (!content.schema.outputFormats.includes(wanted)) {
     throw invalid('query', 'format', `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`);
@@ -41,11 +51,16 @@ export const previewAttachmentTemplate = async (
   const given = previewVariables(content.variables, variables);
   const environment = { at: causeOf(deps, caller).at, company };
   const { limits } = deps;
-  const title = generatedTitle(name, 'name', content, { variables: given, environment, budget: openBudget(limits), limits });
+  const title = generatedTitle(textInLanguage(name, inLanguages, language), 'name', content, {
+    variables: given,
+    environment,
+    budget: openBudget(limits),
+    limits,
+  });
   const bytes = await makeDocument(deps, {
     teamId: caller.teamId,
     content,
-    cacheKey: `${attachmentCacheKey(id, revision)}:preview`,
+    cacheKey: `${attachmentCacheKey(id, revision, language)}:preview`,
     variables: given,
     environment,
     format: wanted,

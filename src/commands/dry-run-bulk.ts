@@ -14,6 +14,7 @@ import type { DryRunResponse, SendBulkRequest } from '../api/bulk.js';
 import { DomainError } from '../domain/errors.js';
 import { assertDefined, parseAttachmentTemplateId, parseBatchId } from '../domain/ids.js';
 import { EMPTY_PATHS_MAX } from '../domain/rendering/paths/empty.js';
+import { documentInLanguage, emailInLanguage, languageKey } from '../domain/rendering/languages/in-language.js';
 import { nextTurn } from '../shared/next-turn.js';
 
 /** `index`: its place among the recipients that are written to; `given`: its place in the call. */
@@ -156,17 +157,22 @@ const requiredVariables = async (deps: CommandDeps, { templateId, accepted }: Pr
 /** What some recipient would miss in the mail, or in a document that goes with it. */
 const emptyPaths = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
   const found = new Set<string>();
-  const inMail = emptyPathsIn(contentOf(await draftAt(deps, templateId, accepted.templateRevision)), deps.limits);
+  const mail = contentOf(await draftAt(deps, templateId, accepted.templateRevision));
+  const mails = new Map<string, EmptyPaths>();
   const documents = new Map<string, EmptyPaths>();
   for (const index of open.content.recipients.keys()) {
-    const { variables, company, at, given } = orderOf(open, index);
+    const { variables, language, company, at, given } = orderOf(open, index);
+    const key = languageKey(language);
+    const inMail = mails.get(key) ?? emptyPathsIn(emailInLanguage(mail, language), deps.limits);
+    mails.set(key, inMail);
     const environment = { at, company };
     for (const path of inMail(variables, environment)) found.add(path);
     for (const attachment of given) {
       if (attachment.kind !== 'generated' || attachment.pinned === undefined) continue;
       const { id, revision } = attachment.pinned;
-      const inDocument = documents.get(id) ?? emptyPathsIn(await attachmentContentAt(deps, id, revision), deps.limits);
-      documents.set(id, inDocument);
+      const inDocument =
+        documents.get(id + key) ?? emptyPathsIn(documentInLanguage(await attachmentContentAt(deps, id, revision), language), deps.limits);
+      documents.set(id + key, inDocument);
       for (const path of inDocument({ ...variables, ...attachment.variables }, environment)) found.add(path);
     }
     if (found.size >= EMPTY_PATHS_MAX) break;

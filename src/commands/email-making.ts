@@ -18,6 +18,7 @@ import type { EmailId, TeamId, TemplateId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import type { CheckedEmail, Company, CompiledEmail, RenderEnvironment } from '../domain/ports/renderer.js';
 import type { Priority } from '../domain/ports/bus.js';
+import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import type { PinnedTracking } from '../domain/tracking/settings.js';
 import type { Recipient } from '../domain/recipient.js';
 
@@ -49,6 +50,8 @@ export type EmailOrder = Readonly<{
   /** In place of that of the template. */
   subject: string | undefined;
   variables: JsonObject;
+  /** In place of the template's own, of the mail and of its documents. */
+  language: CallLanguage | undefined;
   metadata: JsonObject;
   priority: Priority;
   tags: readonly string[];
@@ -73,18 +76,18 @@ export type MadeEmail = Readonly<{ event: EmailAccepted; keyId: string | undefin
 
 /** Rejects with the codes of rendering, SUBJECT_EMPTY, BODY_EMPTY and those of attachments, having stored nothing. */
 export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedBytes?: StoredBytes): Promise<MadeEmail> => {
-  const { at, scheduledAt, company, variables, given } = order;
+  const { at, scheduledAt, company, variables, language, given } = order;
   const environment = { at: scheduledAt ?? at, company };
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
-  const compiled = compiledTemplate(deps, order.template.id, order.template.revision);
+  const compiled = compiledTemplate(deps, order.template.id, order.template.revision, order.language);
   const { subject, assetIds } = renderOnce(compiled instanceof Promise ? await compiled : compiled, order, budget);
   const hasAttachments = given.length > 0 || assetIds.length > 0;
   const stored = hasAttachments ? await storedBytes?.() : undefined;
   // A team that is at its bound has no document made.
   if (stored !== undefined) deps.attachmentClaims.check(order.teamId, stored, 0);
   const { files, generated, omitted } = hasAttachments
-    ? await prepareAttachments(deps, order, given, { variables, environment, assetIds, budget })
+    ? await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget })
     : noAttachments;
   const claim = stored === undefined || files.length === 0 ? undefined : deps.attachmentClaims.claim(order.teamId, stored, sizeOf(files));
   const dueAtMs = Date.parse(scheduledAt ?? at);
@@ -99,14 +102,14 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
 
 /** Does all that making does and keeps nothing of it; documents may be checked without being drawn. Rejects with the same codes. */
 export const checkEmail = async (deps: CommandDeps, order: EmailOrder, areDocumentsOnlyChecked = false): Promise<void> => {
-  const { at, scheduledAt, company, variables, given } = order;
+  const { at, scheduledAt, company, variables, language, given } = order;
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
-  const compiled = await compiledTemplate(deps, order.template.id, order.template.revision);
+  const compiled = await compiledTemplate(deps, order.template.id, order.template.revision, order.language);
   const { assetIds } = renderOnce(compiled, order, budget);
   if (given.length + assetIds.length === 0) return;
   const environment = { at: scheduledAt ?? at, company };
-  await prepareAttachments(deps, order, given, { variables, environment, assetIds, budget, areDocumentsOnlyChecked });
+  await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget, areDocumentsOnlyChecked });
 };
 
 /** Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR where the call brings a header that each copy has of its own. */
@@ -235,6 +238,8 @@ const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'att
     metadata: order.metadata,
     attachments: ready.attachments,
   };
+  if (order.language?.locale !== undefined) content.locale = order.language.locale;
+  if (order.language?.timeZone !== undefined) content.timeZone = order.language.timeZone;
   if (ready.omitted !== undefined) content.omitted = ready.omitted;
   if (order.replyTo !== undefined) content.replyTo = order.replyTo;
   if (order.subject !== undefined) content.subjectOverride = order.subject;

@@ -2,6 +2,7 @@
 import type { Caller } from './caller.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { isoMoment } from './remembered.js';
+import { assertLanguagesWritable } from './call-language.js';
 import { checkRequest } from './check-request.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
@@ -149,6 +150,7 @@ const prepare = async (
   const nowMs = deps.clock.now();
   const checked = checkRequest(request, nowMs, deps);
   assertSimulatable(deps, checked.recipients);
+  assertLanguagesWritable(deps, checked.language !== undefined);
   const given = readAttachments(request.attachments ?? [], deps.limits);
   const template = await templateOf(deps, caller, request);
   const ofTeam = deps.team(teamStream(caller.teamId));

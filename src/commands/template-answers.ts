@@ -7,6 +7,7 @@ import type { FieldError } from '../domain/errors.js';
 import { attachmentTemplateListing, type AttachmentTemplate } from '../domain/attachment-template/state.js';
 import type { AttachmentTemplateId, TemplateId } from '../domain/ids.js';
 import type { AttachmentDraft, EmailDraft } from '../domain/template/events.js';
+import type { Translations } from '../domain/rendering/languages/translations.js';
 import type { PublishedVersion } from '../domain/template/lifecycle.js';
 import { templateListing, type Template } from '../domain/template/state.js';
 
@@ -31,10 +32,17 @@ export const tellingChange = <Draft>(change: (draft: Draft) => Checked<Draft>) =
 export const withStrictness = <Draft extends { strictVariables?: boolean }>({ strictVariables, ...draft }: Draft) =>
   strictVariables === true ? { ...draft, strictVariables } : draft;
 
+/** What a draft keeps of them: nothing where there are none. */
+export const translationsPart = ({ translations }: Readonly<{ translations?: Translations }>): Pick<EmailDraft, 'translations'> =>
+  translations === undefined
+    ? {}
+    : { translations: Object.fromEntries(Object.entries(translations).map(([tag, texts]) => [tag, { ...texts }])) };
+
 export const templateRecord = ({ id, template, revision }: Known<TemplateId, Template>): TemplateRecord => ({
   ...templateListing(id, template),
   tracking: template.draft.tracking ?? null,
   strictVariables: template.draft.strictVariables === true,
+  translations: template.draft.translations ?? {},
   revision,
   variables: template.draft.variables,
   schema: template.draft.schema,
@@ -47,6 +55,7 @@ export const attachmentTemplateRecord = ({
 }: Known<AttachmentTemplateId, AttachmentTemplate>): AttachmentTemplateRecord => ({
   ...attachmentTemplateListing(id, template),
   strictVariables: template.draft.strictVariables === true,
+  translations: template.draft.translations ?? {},
   revision,
   variables: template.draft.variables,
   schema: template.draft.schema,
@@ -67,7 +76,20 @@ export const versionsOfAttachmentTemplate = (template: AttachmentTemplate): Atta
 export const templateVersionRecord = ({
   published: { version, publishedAt },
   current,
-  draft: { name, subject, description, from, unsubscribeList, tracking, locale, timeZone, strictVariables, variables, schema },
+  draft: {
+    name,
+    subject,
+    description,
+    from,
+    unsubscribeList,
+    tracking,
+    locale,
+    timeZone,
+    strictVariables,
+    translations,
+    variables,
+    schema,
+  },
 }: KnownVersion<EmailDraft, unknown>): TemplateVersionRecord => ({
   version,
   name,
@@ -82,6 +104,7 @@ export const templateVersionRecord = ({
   locale,
   timeZone,
   strictVariables: strictVariables === true,
+  translations: translations ?? {},
   variables,
   schema,
 });
@@ -89,7 +112,7 @@ export const templateVersionRecord = ({
 export const attachmentTemplateVersionRecord = ({
   published: { version, publishedAt },
   current,
-  draft: { name, description, locale, timeZone, strictVariables, variables, schema },
+  draft: { name, description, locale, timeZone, strictVariables, translations, variables, schema },
 }: KnownVersion<AttachmentDraft, unknown>): AttachmentTemplateVersionRecord => ({
   version,
   name,
@@ -101,6 +124,7 @@ export const attachmentTemplateVersionRecord = ({
   locale,
   timeZone,
   strictVariables: strictVariables === true,
+  translations: translations ?? {},
   variables,
   schema,
 });

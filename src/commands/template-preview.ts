@@ -1,6 +1,7 @@
 /** A preview of an email template: small ones are rendered here, what is large is rendered in a document process. */
 import type { Caller } from './caller.js';
 import { loadAsset } from './assets.js';
+import { requireLanguage } from './call-language.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { emptyPathsIn } from './empty-paths.js';
 import { picturesOf, sizesOfPictures, withInlineImages } from './inline-images.js';
@@ -14,6 +15,8 @@ import { teamStream, type TeamId, type TemplateId } from '../domain/ids.js';
 import type { Json, JsonObject } from '../domain/json.js';
 import type { Limits } from '../domain/limits.js';
 import type { EmailInput, RenderedEmail } from '../domain/ports/renderer.js';
+import { emailInLanguage } from '../domain/rendering/languages/in-language.js';
+import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
 import type { EmailTemplateContent } from '../domain/template/schema.js';
 import { emptyCompany } from '../domain/team/state.js';
@@ -24,13 +27,14 @@ export const previewTemplate = async (
   deps: CommandDeps,
   caller: Caller,
   reference: string,
-  { variables, version }: PreviewRequest,
+  { variables, version, ...spoken }: PreviewRequest,
   signal: AbortSignal,
 ): Promise<PreviewResponse> => {
   const { id, template } = await mustFindTemplate(deps, caller, reference);
   const { revision } = resolveVersion(template, version ?? 'draft');
   const draft = await draftAt(deps, id, revision);
-  const content = contentOf(draft);
+  const language = requireLanguage(spoken);
+  const content = emailInLanguage(contentOf(draft), language);
   const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
   const email: EmailInput = {
     variables: previewVariables(content.variables, (variables ?? {}) as JsonObject),
@@ -41,7 +45,7 @@ export const previewTemplate = async (
     },
   };
   const rendered = (input: EmailInput): Promise<RenderedEmail> =>
-    renderedWhereItFits(deps, { teamId: caller.teamId, id, revision, content }, input, signal);
+    renderedWhereItFits(deps, { teamId: caller.teamId, id, revision, language, content }, input, signal);
   const first = await rendered(email);
   const pictures = await picturesOf(first.inline, async (assetId) => {
     const asset = await loadAsset(deps, caller.teamId, assetId);
@@ -54,17 +58,23 @@ export const previewTemplate = async (
   return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html), emptyPaths };
 };
 
-type Previewed = Readonly<{ teamId: TeamId; id: TemplateId; revision: number; content: EmailTemplateContent }>;
+type Previewed = Readonly<{
+  teamId: TeamId;
+  id: TemplateId;
+  revision: number;
+  language: CallLanguage | undefined;
+  content: EmailTemplateContent;
+}>;
 
 const renderedWhereItFits = async (
   deps: CommandDeps,
-  { teamId, id, revision, content }: Previewed,
+  { teamId, id, revision, language, content }: Previewed,
   email: EmailInput,
   signal: AbortSignal,
 ): Promise<RenderedEmail> => {
   const isSmall = isSizeWithin([content, email.variables] as unknown as Json, deps.limits.previewInlineCharsMax);
-  const here = isSmall ? await renderedHere(deps, () => compiledTemplate(deps, id, revision), email) : undefined;
-  return here ?? deps.generator.renderEmail({ teamId, content, cacheKey: templateCacheKey(id, revision), email }, signal);
+  const here = isSmall ? await renderedHere(deps, () => compiledTemplate(deps, id, revision, language), email) : undefined;
+  return here ?? deps.generator.renderEmail({ teamId, content, cacheKey: templateCacheKey(id, revision, language), email }, signal);
 };
 
 /** Undefined where the rendering takes more than its share of the budget of a call; it is the same in a document process, up to the whole budget. */

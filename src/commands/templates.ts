@@ -2,12 +2,14 @@
 import type { Caller } from './caller.js';
 import { withDrawnSvgs } from './mail-drawings.js';
 import { remembered } from './remembered.js';
+import { assertLanguagesWritable } from './call-language.js';
 import { requireAddress } from './check-request.js';
 import type { CommandDeps } from './deps.js';
 import {
   tellingChange,
   templateRecord,
   templateVersionRecord,
+  translationsPart,
   versionsOfTemplate,
   warningsPart,
   withStrictness,
@@ -31,6 +33,8 @@ import { linkBaseOf } from './unsubscribe-links.js';
 import { invalid, type FieldError } from '../domain/errors.js';
 import { assertDefined, parseTemplateId, templateSlugStream, templateStream, type TeamId, type TemplateId } from '../domain/ids.js';
 import { checkEmailTemplate } from '../domain/rendering/check/check.js';
+import { emailInLanguage, languageKey } from '../domain/rendering/languages/in-language.js';
+import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import { UNSUBSCRIBE_CONSTANT } from '../domain/rendering/scope/constants.js';
 import type { EmailDraft } from '../domain/template/events.js';
 import type { Deleted } from '../api/common.js';
@@ -77,18 +81,27 @@ export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
   locale: draft.locale,
   timeZone: draft.timeZone,
   ...(draft.strictVariables === undefined ? {} : { strictVariables: draft.strictVariables }),
+  ...(draft.translations === undefined ? {} : { translations: draft.translations }),
 });
 
 /** The draft as it was at that revision, from the template's stream. */
 export const draftAt = (deps: Pick<CommandDeps, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
   draftOf(kind, deps, id, revision);
 
-/** Names what a revision holds for ever. */
-export const templateCacheKey = (id: TemplateId, revision: number): string => `${id}:${revision}`;
+/** Names what a revision holds for ever, in one language. */
+export const templateCacheKey = (id: TemplateId, revision: number, language?: CallLanguage): string =>
+  `${id}:${revision}${languageKey(language)}`;
 
-/** The compiled template of that revision; compiled once and kept. */
-export const compiledTemplate = (deps: Pick<CommandDeps, 'eventLog' | 'renderer'>, id: TemplateId, revision: number) =>
-  deps.renderer.email(templateCacheKey(id, revision), async () => contentOf(await draftAt(deps, id, revision)));
+/** The compiled template of that revision in the language of a call, or its own; compiled once and kept. */
+export const compiledTemplate = (
+  deps: Pick<CommandDeps, 'eventLog' | 'renderer'>,
+  id: TemplateId,
+  revision: number,
+  language: CallLanguage | undefined,
+) =>
+  deps.renderer.email(templateCacheKey(id, revision, language), async () =>
+    emailInLanguage(contentOf(await draftAt(deps, id, revision)), language),
+  );
 
 /** `reference`: id or slug, on each of these. */
 export const getTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateRecord> =>
@@ -111,10 +124,17 @@ export const updateTemplate = async (
     requireReadOnlyParts(request, templateRecord({ id, template, revision }), template.published);
   };
   const compiled = {
-    inTurns: (draft: EmailDraft) => deps.renderer.checkEmail(contentOf(draft)),
-    atOnce: (draft: EmailDraft) => void deps.renderer.compileEmail(contentOf(draft)),
+    inTurns: (draft: EmailDraft) => compiledInTurns(deps, draft),
+    atOnce: (draft: EmailDraft) => void deps.renderer.compileEmail(emailInLanguage(contentOf(draft), undefined)),
   };
   return { ...templateRecord(await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects })), ...warnings() };
+};
+
+/** Rejects where the template cannot be compiled in one of its languages. */
+const compiledInTurns = async ({ renderer }: CommandDeps, draft: EmailDraft): Promise<void> => {
+  const content = contentOf(draft);
+  for (const locale of [undefined, ...Object.keys(content.translations ?? {})])
+    await renderer.checkEmail(emailInLanguage(content, locale === undefined ? undefined : { locale }));
 };
 
 const checkedChange = (deps: CommandDeps, changes: Omit<UpdateTemplateRequest, 'slug'>) =>
@@ -186,16 +206,25 @@ const withTracking = <Draft extends { tracking?: Tracking | null | undefined }>(
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. `warnings`: paths that no variable declares. */
 const checkedDraft = (
   deps: CommandDeps,
-  draft: Omit<EmailDraft, 'variables' | 'schema' | 'unsubscribeList'> & {
+  draft: Omit<EmailDraft, 'variables' | 'schema' | 'unsubscribeList' | 'translations'> & {
     variables: unknown;
     schema: unknown;
+    translations?: unknown;
     unsubscribeList?: string | null;
   },
 ): Readonly<{ draft: EmailDraft; warnings: readonly FieldError[] }> => {
+  const { translations: given, ...untranslated } = draft;
   const { subject, variables, schema, locale, timeZone } = draft;
-  const { content, warnings } = checkEmailTemplate({ subject, variables, schema, locale, timeZone }, deps.limits);
+  const { content, warnings } = checkEmailTemplate({ subject, variables, schema, locale, timeZone, translations: given }, deps.limits);
+  assertLanguagesWritable(deps, content.translations !== undefined);
   const from = draft.from === null ? null : checkedSender(draft.from);
-  const { unsubscribeList, ...rest } = { ...withStrictness(draft), from, variables: [...content.variables], schema: content.schema };
+  const { unsubscribeList, ...rest } = {
+    ...withStrictness(untranslated),
+    from,
+    variables: [...content.variables],
+    schema: content.schema,
+    ...translationsPart(content),
+  };
   assertUnsubscribing(deps, unsubscribeList ?? undefined, rest);
   return { draft: unsubscribeList === undefined || unsubscribeList === null ? rest : { ...rest, unsubscribeList }, warnings };
 };
@@ -236,8 +265,9 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
     unsubscribeList: request.unsubscribeList ?? null,
     ...(request.tracking === undefined || request.tracking === null ? {} : { tracking: request.tracking }),
     ...(request.strictVariables === undefined ? {} : { strictVariables: request.strictVariables }),
+    translations: request.translations,
   });
-  await deps.renderer.checkEmail(contentOf(draft));
+  await compiledInTurns(deps, draft);
   const slug = request.slug ?? slugOf(request.name, id);
   const made = await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false });
   return { ...templateRecord(made), ...warningsPart(warnings) };

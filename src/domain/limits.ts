@@ -1,6 +1,7 @@
 /** The one table of every bound, with its default. Units stand last in the names. */
 import { peopleLimits } from './people-limits.js';
 import { defaultExpressionLimits } from './rendering/expression/limits.js';
+import { templateLimits } from './template-limits.js';
 
 export const defaultLimits = {
   // Requests
@@ -53,6 +54,8 @@ export const defaultLimits = {
   scheduledAheadDaysMax: 365,
   /** Of one bulk send, and the JSON of the variables of one of its recipients. */
   bulkRecipientsMax: 1_000,
+  /** Of one bulk send: pairs of locale and time zone, for each of which its template is compiled. */
+  bulkLanguagesMax: 100,
   bulkRecipientVariablesBytesMax: 100 * 1024,
   batchNameCharsMax: 255,
   /** Age at which the log of an email is archived and its key destroyed. */
@@ -64,18 +67,7 @@ export const defaultLimits = {
   /** How long records of webhook deliveries are kept. */
   webhookRecordDays: 30,
 
-  // Templates
-  templateNameCharsMax: 255,
-  templateSlugCharsMax: 100,
-  templateDescriptionCharsMax: 2_000,
-  templateVariablesMax: 500,
-  componentsSavedMax: 200,
-  componentsExpandedMax: 500,
-  nestingDepthMax: 10,
-  loopIterationsMax: 1_000,
-  nestedLoopsMax: 3,
-  nestedConditionsMax: 5,
-  pathSegmentsMax: 20,
+  ...templateLimits,
   ...defaultExpressionLimits,
 
   // The work of one call, taken from one budget while it is done
@@ -247,6 +239,9 @@ export const configurableLimits = [
   'scheduledAheadDaysMax',
   'customHeadersMax',
   'templateVariablesMax',
+  'templateLanguagesMax',
+  'templateTextsMax',
+  'bulkLanguagesMax',
   'componentsSavedMax',
   'componentsExpandedMax',
   'nestingDepthMax',

@@ -58,7 +58,7 @@ export const prepareMessage = async (
   const templateId = assertDefined(parseTemplateId(accepted.templateId), 'template id');
   let render: CompiledEmail;
   try {
-    render = await compiledTemplate(deps, templateId, accepted.templateRevision);
+    render = await compiledTemplate(deps, templateId, accepted.templateRevision, content);
   } catch (fault) {
     return impossible(fault);
   }

@@ -3,6 +3,7 @@ import type { JsonObject } from '../json.js';
 import type { Direction } from '../rendering/direction.js';
 import type { MissingCharacterRule } from '../rendering/missing-characters.js';
 import type { ComponentsOf } from '../rendering/components.js';
+import type { Translations } from '../rendering/languages/translations.js';
 import type { SectionType, VariableDefinition } from '../template/schema.js';
 
 export const outputFormats = ['pdf', 'excel'] as const;
@@ -75,4 +76,6 @@ export type AttachmentTemplateContent = Readonly<{
   timeZone?: string;
   /** A send fails where a path that is shown has no value; default false. */
   strictVariables?: boolean;
+  /** Its texts in other languages, by its own texts. */
+  translations?: Translations;
 }>;

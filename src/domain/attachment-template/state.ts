@@ -52,12 +52,14 @@ export const contentOfAttachment = ({
   locale,
   timeZone,
   strictVariables,
+  translations,
 }: AttachmentDraft): AttachmentTemplateContent => ({
   variables: variables as AttachmentTemplateContent['variables'],
   schema: schema as AttachmentTemplateContent['schema'],
   locale,
   timeZone,
   ...(strictVariables === undefined ? {} : { strictVariables }),
+  ...(translations === undefined ? {} : { translations }),
 });
 
 /** What lists show of an attachment template. */

@@ -59,6 +59,9 @@ const BatchContent = Type.Object({
   headers: Type.Record(text, text),
   metadata: values,
   baseVariables: values,
+  /** The language of all recipients, where the call says one. */
+  locale: optional(text),
+  timeZone: optional(text),
   documents: Type.Array(
     Type.Object({
       filename: optional(text),
@@ -72,6 +75,9 @@ const BatchContent = Type.Object({
       email: text,
       name: optional(text),
       variables: optional(values),
+      /** Over the language of all. */
+      locale: optional(text),
+      timeZone: optional(text),
       overrides: optional(Type.Array(Override)),
       /** Its place in the call. */
       given: count,

@@ -96,6 +96,9 @@ const Content = Type.Object({
       file: text,
     }),
   ),
+  /** The language of the call, where it says one; absent where it is that of the template. */
+  locale: optional(text),
+  timeZone: optional(text),
   /** Documents that it goes without, for they could not be made; absent where there is none. */
   omitted: optional(Type.Array(Type.Object({ name: text, reason: text }))),
 });

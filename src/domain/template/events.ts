@@ -16,6 +16,8 @@ const common = {
   timeZone: text,
   /** True where a send fails for a path without a value. */
   strictVariables: Type.Optional(Type.Boolean()),
+  /** By language the texts of that language, by the template's own; absent where it has none. */
+  translations: Type.Optional(Type.Record(text, Type.Record(text, text))),
 };
 
 /** One revision of the draft of an email: everything that its author writes. */

@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../json.js';
 import type { ComponentsOf } from '../rendering/components.js';
 import type { Filter } from '../rendering/fill/shown-value.js';
+import type { Translations } from '../rendering/languages/translations.js';
 
 export const variableTypes = ['string', 'number', 'boolean', 'date', 'array', 'object'] as const;
 export type VariableType = (typeof variableTypes)[number];
@@ -72,4 +73,6 @@ export type EmailTemplateContent = Readonly<{
   timeZone?: string;
   /** A send fails where a path that is shown has no value; default false. */
   strictVariables?: boolean;
+  /** Its texts in other languages, by its own texts. */
+  translations?: Translations;
 }>;

@@ -213,7 +213,7 @@ const previewRoutes = (app: App, deps: Deps): void => {
     },
     (request, reply) => {
       const { variables, ...options } = request.query;
-      return answerDocument(deps, request, reply, { ...given(options), variables: queryVariables(variables, deps.limits) });
+      return answerDocument(deps, request, reply, { ...options, variables: queryVariables(variables, deps.limits) });
     },
   );
 
@@ -232,7 +232,7 @@ const previewRoutes = (app: App, deps: Deps): void => {
     },
     (request, reply) => {
       const { variables = {}, ...options } = request.body;
-      return answerDocument(deps, request, reply, { ...given(options), variables: variables as JsonObject });
+      return answerDocument(deps, request, reply, { ...options, variables: variables as JsonObject });
     },
   );
 };
@@ -253,11 +253,6 @@ const answerDocument = async (
     .header('content-disposition', disposition('inline', `${safeFilename(name) || 'document'}${extension}`))
     .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 };
-
-const given = ({ format, version }: Readonly<{ format?: OutputFormat; version?: string | number }>) => ({
-  ...(format === undefined ? {} : { format }),
-  ...(version === undefined ? {} : { version }),
-});
 
 /** Registers the routes under /api/templates/attachment. */
 export const attachmentTemplateRoutes = (app: App, deps: Deps): void => {

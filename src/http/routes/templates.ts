@@ -189,8 +189,8 @@ const actionRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request, reply) => {
-      const { variables, version } = request.query;
-      const wanted = { variables: queryVariables(variables, deps.limits), ...(version === undefined ? {} : { version }) };
+      const { variables, ...options } = request.query;
+      const wanted = { ...options, variables: queryVariables(variables, deps.limits) };
       const { html, emptyPaths } = await deps.commands.previewTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply));
       return tellEmptyPaths(reply, emptyPaths)
         .header('content-type', 'text/html; charset=utf-8')

@@ -15,24 +15,28 @@ import {
 } from '../../attachment-template/schema.js';
 import { checkId, checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
+import { checkFallbacks, checkTranslations } from './translations.js';
 import { checkVariables } from './variables.js';
 import { checkStrictness, collectFaults } from './faults.js';
-import { childrenOf, measureDocument } from './measure.js';
+import { namesIn, refusedOutsideMargins } from './margins.js';
+import { measureDocument } from './measure.js';
+import { DEFAULT_LOCALE } from '../../template/schema.js';
 import { directions } from '../direction.js';
+import { mapDocumentTexts } from '../languages/texts.js';
 import { missingCharacterRules } from '../missing-characters.js';
 import { documentMedia } from '../media.js';
-import { isPageMark } from '../fill/page-marks.js';
-import { checkPaths } from '../paths/known.js';
+import { checkPaths, type PathFindings } from '../paths/known.js';
 import { partsOfDocument } from '../paths/walk.js';
-import { shorten, type Path } from '../scope/path.js';
+import { shorten } from '../scope/path.js';
 import { aligns, checkProps, checkText, type PropSpecs } from '../props.js';
 
 const PAGE_NAME_CHARS_MAX = 200;
-const known = ['variables', 'schema', 'locale', 'timeZone', 'strictVariables'];
+const known = ['variables', 'schema', 'locale', 'timeZone', 'strictVariables', 'translations'];
 
 /**
- * In: `{variables, schema: {outputFormats, pages}, locale?, timeZone?, strictVariables?}` as it came in, however hostile, and the name of the
- * template, which is that of its files. Out: the same as a checked content, and what of its paths no variable declares. Throws ERR_LIMIT_001 (pages of a PDF), 004 (sheets), 005 (columns), 008 (nesting) and 009 (number of components) at once,
+ * In: `{variables, schema: {outputFormats, pages}, locale?, timeZone?, strictVariables?, translations?}` as it came in, however hostile, and
+ * the name of the template, which is that of its files. Out: the same as a checked content, what of its paths no variable declares, and what its
+ * translations lack. Throws ERR_LIMIT_001 (pages of a PDF), 004 (sheets), 005 (columns), 008 (nesting) and 009 (number of components) at once,
  * TEMPLATE_INVALID with `errors` for all else.
  */
 export const checkAttachmentTemplate = (
@@ -46,7 +50,6 @@ export const checkAttachmentTemplate = (
     faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
     throw new Error('unreachable: a fault was added');
   }
-  const { locale, timeZone, strictVariables } = input;
   const outputs = formatsOf(input['schema']);
   measureDocument(input['schema'], outputs, limits);
   const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
@@ -59,31 +62,58 @@ export const checkAttachmentTemplate = (
     ids: new Map(),
     outputs,
   };
-  for (const name of Object.keys(input))
-    if (!known.includes(name)) faults.add(shorten(name), `is not known; known are ${known.join(', ')}`);
   const variables = checkVariables(definitions, tools);
-  for (const [field, fault] of [
-    ['locale', locale === undefined ? undefined : localeFault(locale)],
-    ['timeZone', timeZone === undefined ? undefined : timeZoneFault(timeZone)],
-  ] as const) {
-    if (fault !== undefined) faults.add(field, fault);
-  }
-  checkStrictness(strictVariables, faults);
+  checkSettingsOfTemplate(input, tools);
   const outside: WalkTools = { ...tools, refused: refusedOutsideMargins(namesIn(definitions, schema)) };
   checkText(name, 'name', outside);
   checkSchema(schema, outside, tools);
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+  const { translations: given, ...own } = input;
   const content: AttachmentTemplateContent = {
-    ...(input as AttachmentTemplateContent),
+    ...(own as AttachmentTemplateContent),
     schema: schema as AttachmentTemplateContent['schema'],
     variables,
   };
-  const parts = partsOfDocument(content);
-  const paths = checkPaths({ ...parts, texts: [['name', name], ...parts.texts] }, variables, limits.pathSegmentsMax);
+  const pathsOf = (one: Named): PathFindings => {
+    const parts = partsOfDocument(one.content);
+    return checkPaths({ ...parts, texts: [['name', one.name], ...parts.texts] }, variables, limits.pathSegmentsMax);
+  };
+  const paths = pathsOf({ name, content });
   for (const { field, message } of paths.faults) faults.add(field, message);
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-  return { content, warnings: paths.warnings };
+  const { translations, warnings } = checkTranslations(
+    { given, locale: content.locale ?? DEFAULT_LOCALE, paths },
+    {
+      mapped: (map): Named => ({ name: map(name, 'name', 'prose'), content: mapDocumentTexts(content, map) }),
+      check: (translated, inLanguage) => {
+        measureDocument(translated.content.schema, outputs, limits);
+        const refused = { ...inLanguage, ...(outside.refused && { refused: outside.refused }) };
+        checkText(translated.name, 'name', refused);
+        checkSchema(translated.content.schema, refused, inLanguage);
+        checkFallbacks(translated.content.variables, inLanguage);
+      },
+      paths: pathsOf,
+    },
+    tools,
+  );
+  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+  return { content: { ...content, ...(translations && { translations }) }, warnings: [...paths.warnings, ...warnings] };
 };
+
+/** What stands beside variables and schema. */
+const checkSettingsOfTemplate = (input: Readonly<Record<string, unknown>>, { faults }: WalkTools): void => {
+  const { locale, timeZone, strictVariables } = input;
+  for (const name of Object.keys(input))
+    if (!known.includes(name)) faults.add(shorten(name), `is not known; known are ${known.join(', ')}`);
+  const ofLocale = locale === undefined ? undefined : localeFault(locale);
+  if (ofLocale !== undefined) faults.add('locale', ofLocale);
+  const ofZone = timeZone === undefined ? undefined : timeZoneFault(timeZone);
+  if (ofZone !== undefined) faults.add('timeZone', ofZone);
+  checkStrictness(strictVariables, faults);
+};
+
+/** A template in one language, with the name of its files. */
+type Named = Readonly<{ name: string; content: AttachmentTemplateContent }>;
 
 const isOutputFormat = (value: unknown): value is OutputFormat => outputFormats.some((format) => format === value);
 
@@ -221,24 +251,3 @@ const checkMargin = (margin: unknown, field: string, tools: WalkTools): void => 
   if (align !== undefined) checkWord(align, aligns, `${field}.align`, tools);
   checkProps(rest, headerSpecs, field, tools);
 };
-
-/** The names that a path may begin with beside constants: those of variables and of loops. */
-const namesIn = (definitions: unknown, schema: unknown): ReadonlySet<unknown> => {
-  const names = new Set<unknown>();
-  if (Array.isArray(definitions))
-    for (const definition of definitions as unknown[]) if (isPlainObject(definition)) names.add(definition['name']);
-  const open = childrenOf(schema, ['pages'])
-    .flatMap((page) => childrenOf(page, ['sections']))
-    .flatMap((section) => childrenOf(section, ['components']));
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    const props = isPlainObject(node) ? node['props'] : undefined;
-    if (isPlainObject(props)) names.add(props['itemVariable']).add(props['indexVariable']);
-    open.push(...childrenOf(node, ['children', 'elseChildren']));
-  }
-  return names;
-};
-
-const refusedOutsideMargins =
-  (names: ReadonlySet<unknown>) =>
-  ([name]: Path): string | undefined =>
-    isPageMark(name) && !names.has(name) ? `{{${name}}} is known only in the header and the footer of pageSettings` : undefined;

@@ -3,25 +3,27 @@ import { openBudget } from '../../budget.js';
 import { charsOf, holdsControls, isLonger } from '../../../shared/characters.js';
 import type { Limits } from '../../limits.js';
 import type { FieldError } from '../../errors.js';
-import type { EmailTemplateContent } from '../../template/schema.js';
+import { DEFAULT_LOCALE, type EmailTemplateContent } from '../../template/schema.js';
 import { checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { checkVariables } from './variables.js';
+import { checkFallbacks, checkTranslations } from './translations.js';
 import { emailProps } from '../components.js';
 import { checkStrictness, collectFaults } from './faults.js';
 import { measureTemplate } from './measure.js';
 import { withoutNulls } from './nulls.js';
+import { mapEmailTexts } from '../languages/texts.js';
 import { mailMedia } from '../media.js';
 import { checkPaths } from '../paths/known.js';
 import { partsOfEmail } from '../paths/walk.js';
 import { shorten } from '../scope/path.js';
 import { checkProps, checkText } from '../props.js';
 
-const known = ['subject', 'variables', 'schema', 'locale', 'timeZone', 'strictVariables'];
+const known = ['subject', 'variables', 'schema', 'locale', 'timeZone', 'strictVariables', 'translations'];
 
 /**
- * In: `{subject, variables, schema, locale?, timeZone?, strictVariables?}` as it came in, however hostile. Out: the same as a checked content, and
- * what of its paths no variable declares.
+ * In: `{subject, variables, schema, locale?, timeZone?, strictVariables?, translations?}` as it came in, however hostile. Out: the same as a
+ * checked content, what of its paths no variable declares, and what its translations lack.
  * Throws ERR_LIMIT_008 (nesting) and ERR_LIMIT_009 (number of components) at once, TEMPLATE_INVALID with `errors` for all else.
  */
 export const checkEmailTemplate = (input: unknown, limits: Limits): { content: EmailTemplateContent; warnings: readonly FieldError[] } => {
@@ -44,15 +46,32 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
   checkStrictness(strictVariables, faults);
   checkSchema(schema, tools);
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
+  const { translations: given, ...own } = input;
   const content: EmailTemplateContent = {
-    ...(input as EmailTemplateContent),
+    ...(own as EmailTemplateContent),
     schema: schema as EmailTemplateContent['schema'],
     variables,
   };
-  const paths = checkPaths(partsOfEmail(content), variables, limits.pathSegmentsMax);
+  const pathsOf = (one: EmailTemplateContent) => checkPaths(partsOfEmail(one), variables, limits.pathSegmentsMax);
+  const paths = pathsOf(content);
   for (const { field, message } of paths.faults) faults.add(field, message);
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
-  return { content, warnings: paths.warnings };
+  const { translations, warnings } = checkTranslations(
+    { given, locale: content.locale ?? DEFAULT_LOCALE, paths },
+    {
+      mapped: (map) => mapEmailTexts(content, map),
+      check: (translated, inLanguage) => {
+        measureTemplate(translated.schema, limits);
+        checkSubject(translated.subject, inLanguage);
+        checkSchema(translated.schema, inLanguage);
+        checkFallbacks(translated.variables, inLanguage);
+      },
+      paths: pathsOf,
+    },
+    tools,
+  );
+  faults.throwIfAny('TEMPLATE_INVALID', 'the template');
+  return { content: { ...content, ...(translations && { translations }) }, warnings: [...paths.warnings, ...warnings] };
 };
 
 const addIf = ({ faults }: WalkTools, field: string, fault: string | undefined): void => {

@@ -1,0 +1,156 @@
+/** Checks the texts of a template in other languages when it is saved: in each language it must be a template that could be saved by itself. */
+import type { FieldError } from '../../errors.js';
+import { isJsonObject, type JsonObject } from '../../json.js';
+import type { VariableDefinition } from '../../template/schema.js';
+import { isPlainObject, localeFault } from './format.js';
+import { checkShowing } from './showing.js';
+import type { WalkTools } from './components.js';
+import type { MapText } from '../languages/texts.js';
+import { fallbackTags, translatorOf, type Translations } from '../languages/translations.js';
+import type { PathFindings } from '../paths/known.js';
+import { shorten } from '../scope/path.js';
+
+/** What one kind of templates does with its texts. */
+export type Spoken<Content> = Readonly<{
+  /** The content with other texts. */
+  mapped: (map: MapText) => Content;
+  /** Adds what is wrong with a content that has the texts of another language. */
+  check: (content: Content, tools: WalkTools) => void;
+  paths: (content: Content) => PathFindings;
+}>;
+
+/** Enough to work with. */
+const WARNINGS_MAX = 100;
+const CHARS_SHOWN = 60;
+
+type Own = Readonly<{ given: unknown; locale: string; paths: PathFindings }>;
+
+/**
+ * In: what came in as `translations`, beside a content that is right. Adds what is wrong to the faults. Out: the translations, undefined where
+ * there are none, and what their author should know: texts that a language lacks, texts that the template has not, paths that nothing declares.
+ */
+export const checkTranslations = <Content>(
+  { given, locale, paths }: Own,
+  spoken: Spoken<Content>,
+  tools: WalkTools,
+): Readonly<{ translations: Translations | undefined; warnings: readonly FieldError[] }> => {
+  const nothing = { translations: undefined, warnings: [] };
+  if (given === undefined || given === null) return nothing;
+  const before = tools.faults.count();
+  checkForm(given, locale, tools);
+  if (tools.faults.count() > before) return nothing;
+  const translations = given as Translations;
+  if (Object.keys(translations).length === 0) return nothing;
+  const texts = textsOf(spoken);
+  const warnings: FieldError[] = [];
+  const warn = (field: string, message: string): void => {
+    if (warnings.length < WARNINGS_MAX) warnings.push({ field, message });
+  };
+  for (const tag of Object.keys(translations)) {
+    const field = `translations.${tag}`;
+    const content = spoken.mapped(translatorOf(translations, tag));
+    const faults = { ...tools.faults, add: (at: string, message: string) => tools.faults.add(field, `${at}: ${message}`) };
+    spoken.check(content, { ...tools, faults, ids: new Map() });
+    if (tools.faults.isFull()) break;
+    const found = spoken.paths(content);
+    for (const { field: at, message } of newIn(found.faults, paths.faults)) faults.add(at, message);
+    for (const { field: at, message } of newIn(found.warnings, paths.warnings)) warn(field, `${at}: ${message}`);
+    warnOfTexts(tag, translations, { texts, isOwnLanguage: fallbackTags(tag).at(-1) === fallbackTags(locale).at(-1), warn });
+  }
+  return { translations, warnings };
+};
+
+const checkForm = (given: unknown, locale: string, { faults, limits }: WalkTools): void => {
+  const expected = 'must be an object with an object of texts for each language, such as {"de": {"Your order": "Ihre Bestellung"}}';
+  if (!isPlainObject(given)) return faults.add('translations', expected);
+  const tags = Object.keys(given);
+  if (tags.length > limits.templateLanguagesMax)
+    return faults.add('translations', `has ${tags.length} languages, the maximum is ${limits.templateLanguagesMax}`);
+  for (const tag of tags) {
+    const field = `translations.${shorten(tag)}`;
+    const fault = tagFault(tag, locale);
+    if (fault !== undefined) faults.add(field, fault);
+    checkTexts(given[tag], field, { faults, limits });
+  }
+};
+
+const tagFault = (tag: string, locale: string): string | undefined => {
+  const fault = localeFault(tag);
+  if (fault !== undefined) return fault;
+  const [canonical = tag] = Intl.getCanonicalLocales(tag);
+  if (canonical !== tag) return `must be written ${canonical}`;
+  return tag === locale ? "is the template's own `locale`: its texts are those of the template itself" : undefined;
+};
+
+const checkTexts = (texts: unknown, field: string, { faults, limits }: Pick<WalkTools, 'faults' | 'limits'>): void => {
+  if (!isPlainObject(texts)) return faults.add(field, 'must be an object: by each text of the template the text of this language');
+  const entries = Object.entries(texts);
+  if (entries.length > limits.templateTextsMax)
+    return faults.add(field, `has ${entries.length} texts, the maximum is ${limits.templateTextsMax}`);
+  for (const [text, translated] of entries)
+    if (typeof translated !== 'string') faults.add(field, `"${shorten(text, CHARS_SHOWN)}" must be text`);
+};
+
+/** Each text once, with the place where it first stands, and whether a reader reads it. */
+const textsOf = <Content>({ mapped }: Spoken<Content>): ReadonlyMap<string, Readonly<{ field: string; isRead: boolean }>> => {
+  const texts = new Map<string, Readonly<{ field: string; isRead: boolean }>>();
+  mapped((text, field, kind) => {
+    if (!texts.has(text)) texts.set(text, { field, isRead: kind === 'prose' && hasWords(text) });
+    return text;
+  });
+  return texts;
+};
+
+type Telling = Readonly<{
+  texts: ReturnType<typeof textsOf>;
+  isOwnLanguage: boolean;
+  warn: (field: string, message: string) => void;
+}>;
+
+const warnOfTexts = (tag: string, translations: Translations, { texts, isOwnLanguage, warn }: Telling): void => {
+  const field = `translations.${tag}`;
+  for (const text of Object.keys(translations[tag] ?? {}))
+    if (!texts.has(text)) warn(field, `"${shorten(text, CHARS_SHOWN)}" is no text of the template, so it is never shown`);
+  // Of a variety of its own language a template names what is different there.
+  if (isOwnLanguage) return;
+  const known = fallbackTags(tag).flatMap((one) => (Object.hasOwn(translations, one) ? [translations[one] ?? {}] : []));
+  for (const [text, { field: at, isRead }] of texts)
+    if (isRead && !known.some((one) => Object.hasOwn(one, text)))
+      warn(field, `has no text for "${shorten(text, CHARS_SHOWN)}" (${at}), so the template's own is shown`);
+};
+
+/** True where letters stand outside of placeholders and tags; formulas of workbooks are no words. Linear, for texts may be long and hostile. */
+const hasWords = (text: string): boolean => {
+  if (text.startsWith('=')) return false;
+  for (let at = 0; at < text.length;) {
+    const close = text.startsWith('{{', at) ? '}}' : text[at] === '<' ? '>' : text[at] === '&' ? ';' : undefined;
+    if (close === undefined) {
+      const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
+      if (/\p{L}/u.test(character)) return true;
+      at += character.length;
+    } else {
+      const end = text.indexOf(close, at);
+      if (end === -1) return close === ';';
+      at = end + close.length;
+    }
+  }
+  return false;
+};
+
+/** What stands in the place of blank values. */
+export const checkFallbacks = (variables: readonly VariableDefinition[], { faults }: WalkTools): void => {
+  const walk = (node: JsonObject, field: string): void => {
+    const { properties, itemSchema } = node;
+    checkShowing(node, field, faults);
+    if (isJsonObject(itemSchema)) walk(itemSchema, `${field}.itemSchema`);
+    if (!isJsonObject(properties)) return;
+    for (const [name, member] of Object.entries(properties)) if (isJsonObject(member)) walk(member, `${field}.properties.${name}`);
+  };
+  for (const [at, definition] of variables.entries()) {
+    checkShowing(definition, `variables[${at}]`, faults);
+    if (definition.schema !== undefined) walk(definition.schema, `variables[${at}].schema`);
+  }
+};
+
+const newIn = (found: readonly FieldError[], known: readonly FieldError[]): readonly FieldError[] =>
+  found.filter(({ field, message }) => !known.some((one) => one.field === field && one.message === message));

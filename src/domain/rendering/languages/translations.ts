@@ -1,0 +1,36 @@
+/** Texts of a template in other languages: which of them a call gets. */
+
+/** By language tag (BCP 47, in its canonical form), the texts of that language by the template's own text. */
+export type Translations = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** What a call says in place of the template's own; both canonical. */
+export type CallLanguage = Readonly<{ locale?: string; timeZone?: string }>;
+
+/** From a text of the template to the text that is shown. */
+export type Translate = (text: string) => string;
+
+/** The tags that are asked one after the other (RFC 4647, lookup): `zh-Hant-TW`, `zh-Hant`, `zh`. */
+export const fallbackTags = (tag: string): readonly string[] => {
+  const subtags = tag.split('-');
+  const tags: string[] = [];
+  while (subtags.length > 0) {
+    tags.push(subtags.join('-'));
+    subtags.pop();
+    // A single letter only begins what stands behind it.
+    while (subtags.at(-1)?.length === 1) subtags.pop();
+  }
+  return tags;
+};
+
+/** In: the translations of a template, and the language that is wanted. Out: the text of the nearest language that has it, else the template's own. */
+export const translatorOf = (translations: Translations | undefined, locale: string): Translate => {
+  const known = fallbackTags(locale).flatMap((tag) => {
+    const texts = translations !== undefined && Object.hasOwn(translations, tag) ? translations[tag] : undefined;
+    return texts === undefined ? [] : [texts];
+  });
+  if (known.length === 0) return (text) => text;
+  return (text) => {
+    const texts = known.find((one) => Object.hasOwn(one, text));
+    return texts?.[text] ?? text;
+  };
+};
