@@ -25,7 +25,7 @@ import { directions } from '../direction.js';
 import { mapDocumentTexts } from '../languages/texts.js';
 import { missingCharacterRules } from '../missing-characters.js';
 import { documentMedia } from '../media.js';
-import { checkPaths, type PathFindings } from '../paths/known.js';
+import { boundedNearest, checkPaths, type Nearest, type PathFindings } from '../paths/known.js';
 import { partsOfDocument } from '../paths/walk.js';
 import { shorten } from '../scope/path.js';
 import { aligns, checkProps, checkText, type PropSpecs } from '../props.js';
@@ -74,11 +74,11 @@ export const checkAttachmentTemplate = (
     schema: schema as AttachmentTemplateContent['schema'],
     variables,
   };
-  const pathsOf = (one: Named): PathFindings => {
+  const pathsOf = (one: Named, nearest: Nearest): PathFindings => {
     const parts = partsOfDocument(one.content);
-    return checkPaths({ ...parts, texts: [['name', one.name], ...parts.texts] }, variables, limits.pathSegmentsMax);
+    return checkPaths({ ...parts, texts: [['name', one.name], ...parts.texts] }, variables, limits.pathSegmentsMax, nearest);
   };
-  const paths = pathsOf({ name, content });
+  const paths = pathsOf({ name, content }, boundedNearest());
   for (const { field, message } of paths.faults) faults.add(field, message);
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
   const { translations, warnings } = checkTranslations(

@@ -14,7 +14,7 @@ import { measureTemplate } from './measure.js';
 import { withoutNulls } from './nulls.js';
 import { mapEmailTexts } from '../languages/texts.js';
 import { mailMedia } from '../media.js';
-import { checkPaths } from '../paths/known.js';
+import { boundedNearest, checkPaths, type Nearest } from '../paths/known.js';
 import { partsOfEmail } from '../paths/walk.js';
 import { shorten } from '../scope/path.js';
 import { checkProps, checkText } from '../props.js';
@@ -52,8 +52,9 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
     schema: schema as EmailTemplateContent['schema'],
     variables,
   };
-  const pathsOf = (one: EmailTemplateContent) => checkPaths(partsOfEmail(one), variables, limits.pathSegmentsMax);
-  const paths = pathsOf(content);
+  const pathsOf = (one: EmailTemplateContent, nearest: Nearest) =>
+    checkPaths(partsOfEmail(one), variables, limits.pathSegmentsMax, nearest);
+  const paths = pathsOf(content, boundedNearest());
   for (const { field, message } of paths.faults) faults.add(field, message);
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
   const { translations, warnings } = checkTranslations(

@@ -7,7 +7,7 @@ import { checkShowing } from './showing.js';
 import type { WalkTools } from './components.js';
 import type { MapText } from '../languages/texts.js';
 import { fallbackTags, translatorOf, type Translations } from '../languages/translations.js';
-import type { PathFindings } from '../paths/known.js';
+import { boundedNearest, type Nearest, type PathFindings } from '../paths/known.js';
 import { shorten } from '../scope/path.js';
 
 /** What one kind of templates does with its texts. */
@@ -16,7 +16,7 @@ export type Spoken<Content> = Readonly<{
   mapped: (map: MapText) => Content;
   /** Adds what is wrong with a content that has the texts of another language. */
   check: (content: Content, tools: WalkTools) => void;
-  paths: (content: Content) => PathFindings;
+  paths: (content: Content, nearest: Nearest) => PathFindings;
 }>;
 
 /** Enough to work with. */
@@ -46,13 +46,14 @@ export const checkTranslations = <Content>(
   const warn = (field: string, message: string): void => {
     if (warnings.length < WARNINGS_MAX) warnings.push({ field, message });
   };
+  const nearest = boundedNearest();
   for (const tag of Object.keys(translations)) {
     const field = `translations.${tag}`;
     const content = spoken.mapped(translatorOf(translations, tag));
     const faults = { ...tools.faults, add: (at: string, message: string) => tools.faults.add(field, `${at}: ${message}`) };
     spoken.check(content, { ...tools, faults, ids: new Map() });
     if (tools.faults.isFull()) break;
-    const found = spoken.paths(content);
+    const found = spoken.paths(content, nearest);
     for (const { field: at, message } of newIn(found.faults, paths.faults)) faults.add(at, message);
     for (const { field: at, message } of newIn(found.warnings, paths.warnings)) warn(field, `${at}: ${message}`);
     warnOfTexts(tag, translations, { texts, isOwnLanguage: fallbackTags(tag).at(-1) === fallbackTags(locale).at(-1), warn });

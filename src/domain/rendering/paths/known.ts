@@ -17,9 +17,11 @@ const FINDINGS_MAX = 100;
 /** Names that are compared with all declared ones; of more that nothing declares it is only told that nothing does. */
 const COMPARED_MAX = 2 * FINDINGS_MAX;
 
-type Nearest = typeof nearestName;
+/** Which declared name is meant. */
+export type Nearest = typeof nearestName;
 
-const boundedNearest = (): Nearest => {
+/** What checks of one save share, so that all together compare no more names than that. */
+export const boundedNearest = (): Nearest => {
   let left = COMPARED_MAX;
   return (name, declared) => {
     left -= 1;
@@ -33,12 +35,16 @@ const number: Shape = { ...anything, type: 'number' };
 /** The names that are in reach at a place, each with what is known of its value. */
 type Scope = ReadonlyMap<string, Shape>;
 
-/** In: the parts of a checked template, its variables, and how many segments a path may have. */
-export const checkPaths = (parts: WalkedTemplate, variables: readonly VariableDefinition[], segmentsMax: number): PathFindings => {
+/** In: the parts of a checked template, its variables, how many segments a path may have, and what several checks share. */
+export const checkPaths = (
+  parts: WalkedTemplate,
+  variables: readonly VariableDefinition[],
+  segmentsMax: number,
+  nearest: Nearest = boundedNearest(),
+): PathFindings => {
   const faults: FieldError[] = [];
   const warnings: FieldError[] = [];
   const told = new Set<string>();
-  const nearest = boundedNearest();
   const tell = (path: Path, field: string, finding: Finding): void => {
     const key = `${finding.kind} ${writePath(path)}`;
     const list = finding.kind === 'fault' ? faults : warnings;
