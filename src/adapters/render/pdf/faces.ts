@@ -85,6 +85,12 @@ export class PrintedDocument extends PdfmakeDocument {
     else this.onBytes(piece);
   }
 
+  /** A reader is not made to open the list of bookmarks. */
+  override endOutline(): void {
+    super.endOutline();
+    delete this._root.data['PageMode'];
+  }
+
   /** The base class ends its stream so; nobody reads it. */
   override push(): boolean {
     return true;

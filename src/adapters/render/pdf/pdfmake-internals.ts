@@ -15,7 +15,7 @@ import type { Tag } from './nodes.js';
 
 import type { Column } from 'pdfmake/js/columnCalculator.js';
 export type { BrokenLine, LaidPage } from 'pdfmake/js/LayoutBuilder.js';
-export type { StructureElement } from 'pdfmake/js/PDFDocument.js';
+export type { Bookmark, StructureElement } from 'pdfmake/js/PDFDocument.js';
 export type { DrawnPicture } from 'pdfmake/js/Renderer.js';
 
 export const PdfmakeDocument = pdfDocument.default;

@@ -19,6 +19,8 @@ declare module 'pdfmake/js/PDFDocument.js' {
   };
   export type StructureContent = { readonly refs: readonly unknown[] };
 
+  export type Bookmark = { addItem: (title: string, options: { top: number; left: number; expanded: boolean }) => Bookmark };
+
   export class PDFDocument extends Readable {
     constructor(fonts: Record<string, Record<string, unknown>>, images: object, patterns: object, attachments: object, options: object);
     _font: Face | null;
@@ -28,7 +30,9 @@ declare module 'pdfmake/js/PDFDocument.js' {
     _offset: number;
     _imageRegistry: Record<string, Image>;
     _root: Ref;
-    page: { readonly markings: readonly unknown[] };
+    page: { readonly markings: readonly unknown[]; readonly width: number };
+    readonly outline: Bookmark;
+    endOutline(): void;
     _write(data: string | Uint8Array): void;
     font(source: unknown, family?: string | number | null, size?: number): this;
     fontSize(size: number): this;

@@ -5,7 +5,7 @@ import { PrintedDocument, type DocumentOptions } from './faces.js';
 import { DocumentLayout } from './layout.js';
 import { unusable } from './unusable.js';
 import type { SectionNode, Tag, TextLook } from './nodes.js';
-import { Renderer, type BrokenLine, type DrawnPicture, type LaidPage, type StructureElement } from './pdfmake-internals.js';
+import { Renderer, type Bookmark, type BrokenLine, type DrawnPicture, type LaidPage, type StructureElement } from './pdfmake-internals.js';
 
 export type PrintJob = DocumentOptions &
   Readonly<{
@@ -33,11 +33,20 @@ const isMarker = ({ type, item }: LaidPage['items'][number]): boolean => type ==
 const ancestor = (tag: Tag | undefined, type: Tag['type']): Tag | undefined =>
   tag === undefined || tag.type === type ? tag : ancestor(tag.parent, type);
 
+const BOOKMARKS_MAX = 1_000;
+const TITLE_CHARS_MAX = 200;
+
+const levelOf = ({ type }: Tag): number | undefined => (/^H[1-6]$/.test(type) ? Number(type.slice(1)) : undefined);
+
 class TaggedRenderer extends Renderer {
   private readonly document: PrintedDocument;
   private readonly root: StructureElement;
   private readonly elements = new Map<Tag, StructureElement>();
   private readonly seen = new WeakSet<object>();
+  /** The texts of headings that have no bookmark yet. */
+  private readonly titles = new Map<Tag, string>();
+  private above: readonly Readonly<{ level: number; bookmark: Bookmark }>[] = [];
+  private bookmarked = 0;
 
   constructor(document: PrintedDocument) {
     super(document);
@@ -53,6 +62,7 @@ class TaggedRenderer extends Renderer {
   /** The number of an item is laid out after its first line; it is read before it. */
   override renderPages(pages: readonly LaidPage[]): void {
     for (const { items } of pages) {
+      for (const { type, item } of items) if (type === 'line') this.noteHeading(item as object as BrokenLine);
       for (let at = 1; at < items.length; at++) {
         const [line, marker] = [items[at - 1], items[at]];
         if (line === undefined || marker === undefined || !isMarker(marker)) continue;
@@ -65,9 +75,34 @@ class TaggedRenderer extends Renderer {
     super.renderPages(pages);
   }
 
+  private noteHeading({ tag, inlines }: BrokenLine): void {
+    const heading = tag as Tag | undefined;
+    if (heading === undefined || levelOf(heading) === undefined || ancestor(heading, 'Artifact') !== undefined) return;
+    this.titles.set(heading, (this.titles.get(heading) ?? '') + inlines.map(({ text }) => text).join(''));
+  }
+
+  /** With the first line of a heading, below the last one of a higher level. */
+  private addBookmark(tag: Tag | undefined, top: number): void {
+    const level = tag === undefined ? undefined : levelOf(tag);
+    const title = tag === undefined ? undefined : this.titles.get(tag);
+    if (tag === undefined || level === undefined || title === undefined || this.bookmarked >= BOOKMARKS_MAX) return;
+    this.titles.delete(tag);
+    if (title.trim() === '') return;
+    this.bookmarked++;
+    this.above = this.above.filter((entry) => entry.level < level);
+    const parent = this.above.at(-1)?.bookmark ?? this.document.outline;
+    const bookmark = parent.addItem(title.replace(/\s+/g, ' ').trim().slice(0, TITLE_CHARS_MAX), {
+      top,
+      left: this.document.page.width,
+      expanded: true,
+    });
+    this.above = [...this.above, { level, bookmark }];
+  }
+
   override renderLine(line: BrokenLine, x: number, y: number): void {
     // Repeated lines share their words: the header row of a table is drawn again on each sheet, and read once.
     const isRepeated = this.seen.has(line.inlines);
+    if (!isRepeated) this.addBookmark(line.tag as Tag | undefined, y);
     this.seen.add(line.inlines);
     const text = isRepeated ? undefined : readText(line);
     orderLine(line);

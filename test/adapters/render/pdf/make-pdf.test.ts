@@ -386,3 +386,21 @@ void t.test('the style of a section holds for all in it', async (t) => {
   ] as const)
     t.match(content, pattern, what);
 });
+
+void t.test('headings are bookmarks', async (t) => {
+  const bytes = await makePdf(
+    documentOf(
+      page([richText('<h1>One <b>and</b> a half</h1><h3>Deep</h3><p>x</p><h2>Two</h2>')], {
+        header: { html: '<h1>Head</h1>', height: 30, align: 'left' },
+      }),
+    ),
+    new Map(),
+    metadata,
+    defaultLimits,
+  );
+  const text = Buffer.from(bytes).toString('latin1');
+  const titles = [...text.matchAll(/\/Title \((One[^)]*|Deep|Two|Head)\)/g)].map(([, title]) => title);
+  t.same(titles.toSorted(), ['Deep', 'One and a half', 'Two']);
+  t.match(text, /\/Outlines \d+ 0 R/);
+  t.notMatch(text, /\/PageMode/);
+});

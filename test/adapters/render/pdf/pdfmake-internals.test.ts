@@ -63,6 +63,7 @@ const EXTENDED = {
     markContent: '49474afc17f1',
     markStructureContent: 'e55a204ea8ce',
     endMarkedContent: 'e955137ddb69',
+    endOutline: 'e2c0eca55902',
     end: 'a867c0c56a0a',
   },
 };
