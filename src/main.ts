@@ -130,10 +130,12 @@ bulk
   )
   .argument('<file>', 'CSV with a head, or JSON lines')
   .requiredOption('--template <id>', 'id or slug of the template')
-  .option('--map <field=column...>', 'columns of a CSV: email=…, name=…, and variable=… for each variable')
+  .option('--map <field=column...>', 'columns of a CSV: email=…, name=…, locale=…, timeZone=…, and variable=… for each variable')
   .option('--schedule <time>', 'ISO 8601 time with a zone')
   .option('--priority <priority>', 'high, normal or low (default: low)')
   .option('--name <name>', 'name of the bulk send')
+  .option('--locale <tag>', 'language of the emails (BCP 47)')
+  .option('--time-zone <name>', 'time zone of the emails (IANA)')
   .option('--dry-run', 'check everything and send nothing; ends with 1 where something is wrong')
   .option('--follow', 'wait until every email has come to an end')
   .action(async (file: string, options: BulkSendOptions) => (await import('./cli/bulk.js')).sendFile(file, options));

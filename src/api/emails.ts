@@ -219,6 +219,8 @@ export const EmailRecordSchema = Type.Object(
     from: nullable(RecipientSchema),
     replyTo: nullable(Type.String()),
     priority: enumOf(priorities),
+    locale: nullable(Type.String({ description: 'The language of the call, null where it said none' })),
+    timeZone: nullable(Type.String({ description: 'The time zone of the call, null where it said none' })),
     tags: Type.Array(Type.String()),
     recipientCount: Type.Integer(),
     failedRecipients,

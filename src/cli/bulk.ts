@@ -29,6 +29,8 @@ export type BulkSendOptions = Readonly<{
   schedule?: string;
   priority?: string;
   name?: string;
+  locale?: string;
+  timeZone?: string;
   dryRun?: boolean;
   follow?: boolean;
 }>;
@@ -84,7 +86,7 @@ const faultsOf = (request: unknown, lines: readonly number[]): string =>
     .map(({ path, message }) => withLines(`${path.replace(/^\/recipients\/(\d+)/, 'recipients[$1]')}: ${message}`, lines))
     .join('\n  ');
 
-const commonOf = ({ template, schedule, priority, name }: BulkSendOptions): Omit<SendBulkRequest, 'recipients'> => {
+const commonOf = ({ template, schedule, priority, name, locale, timeZone }: BulkSendOptions): Omit<SendBulkRequest, 'recipients'> => {
   const wanted = priorities.find((known) => known === priority);
   if (priority !== undefined && wanted === undefined) throw new Error(`--priority ${priority} is not one of ${priorities.join(', ')}`);
   return {
@@ -92,10 +94,12 @@ const commonOf = ({ template, schedule, priority, name }: BulkSendOptions): Omit
     ...(schedule === undefined ? {} : { scheduledAt: schedule }),
     ...(wanted === undefined ? {} : { priority: wanted }),
     ...(name === undefined ? {} : { batchName: name }),
+    ...(locale === undefined ? {} : { locale }),
+    ...(timeZone === undefined ? {} : { timeZone }),
   };
 };
 
-/** `email=E-Mail`, `name=Name`, and `variable=Column` for each other. */
+/** `email=E-Mail`, `name=Name`, `locale=Language`, `timeZone=Zone`, and `variable=Column` or `variables.variable=Column` for each other. */
 const columnsOf = (map: readonly string[] | undefined): Columns | undefined => {
   if (map === undefined) return undefined;
   const pairs = map.map((pair): readonly [string, string] => {
@@ -103,8 +107,10 @@ const columnsOf = (map: readonly string[] | undefined): Columns | undefined => {
     if (at < 1 || at === pair.length - 1) throw new Error(`--map ${pair} is not written field=column, such as email=E-Mail`);
     return [pair.slice(0, at), pair.slice(at + 1)];
   });
-  const own = new Set(['email', 'name']);
-  const variables = Object.fromEntries(pairs.filter(([field]) => !own.has(field)));
+  const own = new Set(['email', 'name', 'locale', 'timeZone']);
+  const variables = Object.fromEntries(
+    pairs.flatMap(([field, column]) => (own.has(field) ? [] : [[field.replace(/^variables\./, ''), column]])),
+  );
   return { ...Object.fromEntries(pairs.filter(([field]) => own.has(field))), variables };
 };
 

@@ -78,6 +78,8 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     from: content?.from ?? null,
     replyTo: content?.replyTo ?? null,
     priority: accepted.priority,
+    locale: content?.locale ?? null,
+    timeZone: content?.timeZone ?? null,
     tags: accepted.tags,
     recipientCount: accepted.roles.length,
     failedRecipients: failedRecipientsOf(email),

@@ -8,7 +8,13 @@ export const fileFault = (message: string): DomainError => invalid('upload', 'fi
 
 const column = Type.String({ minLength: 1, maxLength: 255 });
 export const ColumnsSchema = Type.Object(
-  { email: Type.Optional(column), name: Type.Optional(column), variables: Type.Optional(Type.Record(column, column)) },
+  {
+    email: Type.Optional(column),
+    name: Type.Optional(column),
+    locale: Type.Optional(column),
+    timeZone: Type.Optional(column),
+    variables: Type.Optional(Type.Record(column, column)),
+  },
   { additionalProperties: false },
 );
 export type Columns = Static<typeof ColumnsSchema>;
@@ -21,13 +27,17 @@ type Variable = Readonly<{ name: string; at: number; type: string | undefined }>
 /** In: the head of the file. Throws VALIDATION_ERROR where it has not the columns that are meant. */
 export const recipientReader = (given: readonly string[], { columns = {}, types, limits }: FileOptions): ReadRecord => {
   const head = given.map((name) => name.trim());
-  const max = limits.templateVariablesMax + 2;
+  const max = limits.templateVariablesMax + 4;
   if (head.length > max) throw fileFault(`has ${head.length} columns; at most ${max} are read`);
   const emailAt = placeOf(head, 'columns.email', columns.email ?? standard(head, 'email'));
   const named = columns.name ?? standard(head, 'name');
   const nameAt = head.includes(named) || columns.name !== undefined ? placeOf(head, 'columns.name', named) : undefined;
-  const wanted =
-    columns.variables ?? Object.fromEntries(head.flatMap((name, at) => (at === emailAt || at === nameAt ? [] : [[name, name]])));
+  const optional = (['locale', 'timeZone'] as const).flatMap((field) => {
+    const column = columns[field];
+    return column === undefined ? [] : [{ field, at: placeOf(head, `columns.${field}`, column) }];
+  });
+  const own = new Set([emailAt, nameAt, ...optional.map(({ at }) => at)]);
+  const wanted = columns.variables ?? Object.fromEntries(head.flatMap((name, at) => (own.has(at) ? [] : [[name, name]])));
   if (columns.variables === undefined) refuseUnnamed(head);
   const variables = Object.entries(wanted).map(([name, from]): Variable => ({
     name,
@@ -43,6 +53,8 @@ export const recipientReader = (given: readonly string[], { columns = {}, types,
     return {
       email: record[emailAt]!.trim(),
       ...(name === '' ? {} : { name }),
+      // An empty cell is not given, and the call's own holds.
+      ...Object.fromEntries(optional.flatMap(({ field, at }) => (record[at]!.trim() === '' ? [] : [[field, record[at]!.trim()]]))),
       // An empty cell is a variable that is not given.
       variables: Object.fromEntries(
         variables.flatMap(({ name: variable, at, type }) => (record[at] === '' ? [] : [[variable, valueOf(record[at]!, type)]])),

@@ -10,7 +10,7 @@ import { nextTurn } from '../shared/next-turn.js';
 export type FileRecipients = Readonly<{ recipients: readonly unknown[]; lines: readonly number[] }>;
 
 export type FileOptions = Readonly<{
-  /** Which columns of a CSV are meant; absent: `email`, `name`, and every other as a variable of that name. */
+  /** Which columns of a CSV are meant; absent: `email`, `name`, and every other as a variable of that name. `locale` and `timeZone` are the language only where they are said. */
   columns?: Columns | undefined;
   /** The types that the template declares of its variables. */
   types: ReadonlyMap<string, string>;

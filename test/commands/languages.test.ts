@@ -101,15 +101,18 @@ void t.test('a send call: subject, body, numbers, dates and documents, at once a
   const send = async (more: object) => {
     const { body } = await world.commands.sendEmail(caller, { ...order, ...more });
     const [event] = await world.events(emailStream(idOf(body.id)));
-    return { event: event as EmailAccepted, raw: await sentMail(world, idOf(body.id)) };
+    const record = await world.commands.getEmail(caller, idOf(body.id));
+    return { event: event as EmailAccepted, raw: await sentMail(world, idOf(body.id)), record };
   };
   const own = await send({});
   t.equal(own.event.sealed?.subject, 'Order of 11/23/26, 11:30 PM');
   t.match(own.raw, /Total: 1,234.50, nothing/);
   t.notOk('locale' in (own.event.sealed ?? {}), 'nothing is written where nothing is said');
+  t.match(own.record, { locale: null, timeZone: null });
 
   const german = await send({ locale: 'de-de', timeZone: 'europe/berlin' });
   t.match(german.event.sealed, { subject: 'Bestellung vom 24.11.26, 00:30', locale: 'de-DE', timeZone: 'Europe/Berlin' });
+  t.match(german.record, { locale: 'de-DE', timeZone: 'Europe/Berlin' });
   t.match(german.raw, /Summe: 1.234,50, nichts/);
   t.match(german.raw, /lang=(?:3D)?"de-DE"/);
 

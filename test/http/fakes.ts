@@ -215,6 +215,8 @@ export const emailRecord: EmailRecord = {
   from: null,
   replyTo: null,
   priority: 'normal',
+  locale: null,
+  timeZone: null,
   tags: ['a'],
   recipientCount: 1,
   failedRecipients: 0,

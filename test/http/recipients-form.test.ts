@@ -73,6 +73,19 @@ void t.test('columns are mapped', async (t) => {
   const columns = { email: 'E-Mail', name: 'Name', variables: { firstName: 'Vorname', seats: 'Plätze' } };
   await file('Name;Vorname;E-Mail;Plätze;Geheim\nAda L;Ada;ada@example.com;x;1', columns);
   t.same(given().at(-1), [{ email: 'ada@example.com', name: 'Ada L', variables: { firstName: 'Ada', seats: 'x' } }]);
+  await file('mail,sprache,zone,locale\na@example.com,de-AT, Europe/Vienna ,x\nb@example.com,,,y', {
+    email: 'mail',
+    locale: 'sprache',
+    timeZone: 'zone',
+  });
+  t.same(
+    given().at(-1),
+    [
+      { email: 'a@example.com', locale: 'de-AT', timeZone: 'Europe/Vienna', variables: { locale: 'x' } },
+      { email: 'b@example.com', variables: { locale: 'y' } },
+    ],
+    'only a column that is said is the language',
+  );
   for (const [wanted, message] of [
     [{ email: 'Mail' }, /`columns\.email` means the column "Mail", which is not there; the file has "Name", "E-Mail"/],
     [{ email: 'E-Mail', variables: { x: 'X' } }, /`columns\.variables\.x` means the column "X"/],

@@ -40,7 +40,7 @@ const formFields = {
   request: { description: 'The JSON of the call, without `recipients`', required: true },
   columns: {
     description:
-      'JSON: `{"email": column, "name": column, "variables": {variable: column}}`. Default: `email`, `name`, every other a variable',
+      'JSON: `{"email": column, "name": column, "locale": column, "timeZone": column, "variables": {variable: column}}`. Default: `email`, `name`, every other a variable',
     required: false,
   },
 };

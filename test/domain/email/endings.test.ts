@@ -245,6 +245,8 @@ void t.test('the record of an archived email keeps what statistics may know and 
     from: null,
     replyTo: null,
     priority: 'normal',
+    locale: null,
+    timeZone: null,
     tags: ['order'],
     recipientCount: 3,
     failedRecipients: 1,
