@@ -261,6 +261,12 @@ program
   .description('print the OpenAPI 3.1 description')
   .action(async () => (await import('./cli/openapi.js')).openapi());
 
+program
+  .command('schema')
+  .description('print the JSON schema of templates, for editors')
+  .argument('<kind>', 'email or attachment')
+  .action(async (kind: string) => (await import('./cli/schema.js')).schema(kind));
+
 try {
   loadEnvFile();
   await program.parseAsync();

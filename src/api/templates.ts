@@ -43,6 +43,9 @@ export const warningsField = Type.Optional(
   }),
 );
 
+const schemaOfEditor = Type.Optional(
+  Type.String({ maxLength: limits.outboundUrlCharsMax, description: 'Where an editor finds the JSON schema of the file; left aside' }),
+);
 const readOnly = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' }));
 const ofVersion = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET of a version answers it' }));
 /** What only the service says of a template. A body for a change may carry it as it is. */
@@ -57,6 +60,7 @@ export const readOnlyTemplateFields = {
   publishedAt: ofVersion,
   current: ofVersion,
   warnings: Type.Optional(Type.Unknown({ description: 'Of the answer to a save; left aside' })),
+  $schema: schemaOfEditor,
 };
 
 const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));
@@ -73,6 +77,7 @@ export const leftAsideTemplateFields = {
   publishedAt: leftAside,
   current: leftAside,
   warnings: leftAside,
+  $schema: schemaOfEditor,
 };
 
 export const revisionField = Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' });

@@ -30,13 +30,13 @@ export const readOnlyFields = [
 type ReadOnlyField = (typeof readOnlyFields)[number];
 /** What a published version has beside them. */
 const ofVersions = ['publishedAt', 'current'] as const;
-/** What only the answer to a save has, whatever it says. */
-const ofSaves = ['warnings'] as const;
+/** What no template keeps, whatever it says: what the answer to a save tells, and the address of the schema that editors go by. */
+const notKept = ['warnings', '$schema'] as const;
 export type ReadOnlyParts = Readonly<Partial<Record<ReadOnlyField | (typeof ofVersions)[number], unknown>>>;
 
-const names: ReadonlySet<string> = new Set([...readOnlyFields, ...ofVersions, ...ofSaves]);
+const names: ReadonlySet<string> = new Set([...readOnlyFields, ...ofVersions, ...notKept]);
 
-type NotWritten = ReadOnlyField | (typeof ofVersions)[number] | (typeof ofSaves)[number];
+type NotWritten = ReadOnlyField | (typeof ofVersions)[number] | (typeof notKept)[number];
 
 /** What the author writes of a body. */
 export const writtenOf = <Request extends object>(request: Request): Omit<Request, NotWritten> =>

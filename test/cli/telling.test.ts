@@ -1,5 +1,6 @@
 /** Commands that tell and push, each as a process of its own beside a running server on the same data directory; and what each refuses. */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { sendBody } from '../support/app.js';
@@ -141,6 +142,19 @@ await t.test('openapi prints the description that the server serves', async (t) 
   );
 });
 
+await t.test('schema prints the JSON schema of each kind of template', async (t) => {
+  for (const kind of ['email', 'attachment']) {
+    const printed = await runCommand(['schema', kind], {});
+    t.equal(printed.code, 0, printed.stderr);
+    t.equal(printed.stdout, readFileSync(new URL(`../../../schemas/${kind}-template.json`, import.meta.url), 'utf8'));
+  }
+  t.match(await runCommand(['schema', 'mail'], {}), {
+    code: 1,
+    stdout: '',
+    stderr: /"mail" is no kind of template: it must be one of email, attachment/,
+  });
+});
+
 await t.test('--help on each, and --version', async (t) => {
   for (const command of [
     [],
@@ -161,6 +175,7 @@ await t.test('--help on each, and --version', async (t) => {
     ['parked', 'release'],
     ['verify'],
     ['openapi'],
+    ['schema'],
   ]) {
     const { code, stdout } = await run(...command, '--help');
     t.equal(code, 0, command.join(' '));

@@ -209,6 +209,21 @@ void t.test('a change takes what is answered of a version, of this template alon
   t.equal((await commands.getTemplate(caller, 'welcome')).revision, changed.revision);
 });
 
+void t.test('the address of the schema that an editor goes by is left aside', async (t) => {
+  const { commands, store } = await openWorld();
+  const $schema = './email-template.json';
+  t.notOk('$schema' in (await commands.createTemplate(caller, { ...welcome, $schema })));
+  t.match(await commands.updateTemplate(caller, 'welcome', { $schema, description: 'New' }), { description: 'New' });
+  const { template } = await commands.importTemplate(caller, { ...welcome, name: 'Imported', $schema });
+  t.equal(template.name, 'Imported');
+  await commands.createAttachmentTemplate(caller, { ...invoice, $schema });
+  await commands.updateAttachmentTemplate(caller, 'invoice', { $schema, description: 'New' });
+  t.match((await commands.importAttachmentTemplate(caller, { ...invoice, name: 'Imported', $schema })).template, { name: 'Imported' });
+  const log = JSON.stringify(store.events);
+  t.ok(log.includes('Imported'));
+  t.notOk(log.includes('$schema'), 'no event holds it');
+});
+
 void t.test('a change of an attachment template takes what is answered of a version', async (t) => {
   const { commands } = await openWorld();
   const made = await commands.createAttachmentTemplate(caller, { ...invoice, publish: true });

@@ -22,25 +22,26 @@ export type ColumnRule =
     }>;
 
 export const RULES_MAX = 5;
-const TEXT_CHARS_MAX = 200;
+export const RULE_TEXT_CHARS_MAX = 200;
 const BAR_COLOR = '#93c5fd';
 
-const members = {
+/** What each kind of rule has. */
+export const ruleMembers = {
   colorScale: ['kind', 'colors'],
   dataBar: ['kind', 'color'],
   cells: ['kind', 'operator', 'value', 'and', 'color', 'backgroundColor', 'bold'],
 } as const;
 
 const isOperator = (value: unknown): value is RuleOperator => typeof value === 'string' && Object.hasOwn(ruleOperators, value);
-const isKind = (value: unknown): value is ColumnRule['kind'] => typeof value === 'string' && Object.hasOwn(members, value);
+const isKind = (value: unknown): value is ColumnRule['kind'] => typeof value === 'string' && Object.hasOwn(ruleMembers, value);
 
 export const checkRule = (rule: unknown, field: string, faults: Faults): void => {
   if (!isPlainObject(rule)) return faults.add(field, 'must be an object with kind');
   const { kind } = rule;
-  if (!isKind(kind)) return faults.add(`${field}.kind`, `must be one of ${Object.keys(members).join(', ')}`);
+  if (!isKind(kind)) return faults.add(`${field}.kind`, `must be one of ${Object.keys(ruleMembers).join(', ')}`);
   for (const name of Object.keys(rule))
-    if (!members[kind].some((known) => known === name))
-      faults.add(`${field}.${name.slice(0, 40)}`, `is not known in a rule of kind ${kind}; known are ${members[kind].join(', ')}`);
+    if (!ruleMembers[kind].some((known) => known === name))
+      faults.add(`${field}.${name.slice(0, 40)}`, `is not known in a rule of kind ${kind}; known are ${ruleMembers[kind].join(', ')}`);
   for (const name of ['color', 'backgroundColor'])
     if (rule[name] !== undefined && cssColor(rule[name]) === undefined) faults.add(`${field}.${name}`, 'must be a colour such as #fee2e2');
   if (kind === 'colorScale') {
@@ -59,7 +60,7 @@ const checkCells = (rule: Readonly<Record<string, unknown>>, field: string, faul
   if (!isOperator(operator)) return faults.add(`${field}.operator`, `must be one of ${Object.keys(ruleOperators).join(', ')}`);
   const byText = operator === 'equal' || operator === 'notEqual';
   const accepts = (given: unknown): boolean =>
-    (typeof given === 'number' && Number.isFinite(given)) || (byText && typeof given === 'string' && given.length <= TEXT_CHARS_MAX);
+    (typeof given === 'number' && Number.isFinite(given)) || (byText && typeof given === 'string' && given.length <= RULE_TEXT_CHARS_MAX);
   if (!accepts(value)) faults.add(`${field}.value`, byText ? 'must be a number or a text' : 'must be a number');
   if (ruleOperators[operator] === 2 && !accepts(and)) faults.add(`${field}.and`, 'must be a number: the other end of between');
   if (ruleOperators[operator] === 1 && and !== undefined) faults.add(`${field}.and`, 'stands beside the operator between only');

@@ -2,16 +2,16 @@
 import { colorNames } from './color-names.js';
 
 const HEX = /^#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i;
-const FUNCTIONAL = /^(?:rgb|hsl)a?\(\s*-?\d{1,3}(?:\.\d{1,3})?(?:deg|%)?(?:\s*[,\s/]\s*\d{1,3}(?:\.\d{1,3})?%?){2,3}\s*\)$/i;
-const LENGTH = /^(\d{1,4}(?:\.\d{1,3})?)(px|pt|em|rem|%)?$/i;
-const FONT = /^[A-Za-z0-9 ,'"_-]{1,200}$/;
+export const FUNCTIONAL_COLOR = /^(?:rgb|hsl)a?\(\s*-?\d{1,3}(?:\.\d{1,3})?(?:deg|%)?(?:\s*[,\s/]\s*\d{1,3}(?:\.\d{1,3})?%?){2,3}\s*\)$/i;
+export const CSS_LENGTH = /^(\d{1,4}(?:\.\d{1,3})?)(px|pt|em|rem|%)?$/i;
+export const FONT_FAMILY = /^[A-Za-z0-9 ,'"_-]{1,200}$/;
 const LINE_STYLES = ['solid', 'dashed', 'dotted', 'double', 'none'];
 
 /** In: a colour (hex, rgb(), hsl() or a CSS name). Out: the same in lower case, or undefined. */
 export const cssColor = (value: unknown): string | undefined => {
   if (typeof value !== 'string' || value.length > 60) return undefined;
   const color = value.trim().toLowerCase();
-  if (HEX.test(color) || FUNCTIONAL.test(color) || color === 'transparent') return color;
+  if (HEX.test(color) || FUNCTIONAL_COLOR.test(color) || color === 'transparent') return color;
   return colorNames.has(color) ? color : undefined;
 };
 
@@ -20,7 +20,7 @@ export const cssLength = (value: unknown): string | undefined => {
   if (typeof value === 'number')
     return Number.isFinite(value) && value >= 0 && value <= 9_999 ? (value === 0 ? '0' : `${round(value)}px`) : undefined;
   if (typeof value !== 'string') return undefined;
-  const match = LENGTH.exec(value.trim());
+  const match = CSS_LENGTH.exec(value.trim());
   if (match === null) return undefined;
   const number = Number(match[1]);
   return number === 0 ? '0' : `${number}${(match[2] ?? 'px').toLowerCase()}`;
@@ -59,7 +59,7 @@ export const cssBorder = (value: unknown): string | undefined => {
 
 /** A list of font names; double quotes become single ones, for the value stands in an attribute. */
 export const cssFontFamily = (value: unknown): string | undefined =>
-  typeof value === 'string' && FONT.test(value.trim()) ? value.trim().replaceAll('"', "'") : undefined;
+  typeof value === 'string' && FONT_FAMILY.test(value.trim()) ? value.trim().replaceAll('"', "'") : undefined;
 
 /** A factor (1.5) or a length. */
 export const cssLineHeight = (value: unknown): string | undefined => {

@@ -2,8 +2,8 @@
 import type { Border, Box, Width } from './expand/expanded.js';
 import { cssColor } from './css.js';
 
-const LENGTH = /^(\d{1,4}(?:\.\d{1,3})?)(pt|px|mm|cm|in|em|rem)?$/i;
-const PERCENT = /^(\d{1,3}(?:\.\d{1,3})?)%$/;
+export const DOCUMENT_LENGTH = /^(\d{1,4}(?:\.\d{1,3})?)(pt|px|mm|cm|in|em|rem)?$/i;
+export const DOCUMENT_PERCENT = /^(\d{1,3}(?:\.\d{1,3})?)%$/;
 const POINTS_MAX = 9_999;
 
 /** `em` and `rem` are the 12 points that browsers print 16 pixels with: a document has no other font to measure by. */
@@ -13,7 +13,7 @@ const pointsPer: Readonly<Record<string, number>> = { pt: 1, px: 0.75, mm: 72 / 
 export const pointsOf = (value: unknown): number | undefined => {
   if (typeof value === 'number') return value >= 0 && value <= POINTS_MAX ? round(value) : undefined;
   if (typeof value !== 'string') return undefined;
-  const match = LENGTH.exec(value.trim());
+  const match = DOCUMENT_LENGTH.exec(value.trim());
   if (match === null) return undefined;
   const points = Number(match[1]) * (pointsPer[(match[2] ?? 'pt').toLowerCase()] ?? 1);
   return points <= POINTS_MAX ? round(points) : undefined;
@@ -23,7 +23,7 @@ export const pointsOf = (value: unknown): number | undefined => {
 export const widthOf = (value: unknown): Exclude<Width, string> | undefined => {
   const points = pointsOf(value);
   if (points !== undefined) return { points };
-  const match = typeof value === 'string' ? PERCENT.exec(value.trim()) : null;
+  const match = typeof value === 'string' ? DOCUMENT_PERCENT.exec(value.trim()) : null;
   const percent = Number(match?.[1]);
   return match !== null && percent <= 100 ? { percent } : undefined;
 };

@@ -153,11 +153,12 @@ const name: Check = (value, field, { faults }) => {
   }
 };
 
-const ROWS_MAX = 1_000;
-const SERIES_MAX = 12;
-const TIMELINE_ITEMS_MAX = 200;
+export const ROWS_MAX = 1_000;
+export const SERIES_MAX = 12;
+export const TIMELINE_ITEMS_MAX = 200;
+export const WIDTHS_MAX = 8;
 
-const columnSpecs: PropSpecs = {
+export const columnSpecs: PropSpecs = {
   header: { kind: 'text' },
   content: { kind: 'scalar' },
   width: { kind: 'length' },
@@ -171,13 +172,13 @@ const columnSpecs: PropSpecs = {
   hideWhenEmpty: { kind: 'boolean' },
 };
 
-const seriesSpecs: PropSpecs = {
+export const seriesSpecs: PropSpecs = {
   name: { kind: 'text' },
   valueField: { kind: 'field', required: true },
   color: { kind: 'color' },
 };
 
-const timelineItemSpecs: PropSpecs = {
+export const timelineItemSpecs: PropSpecs = {
   title: { kind: 'text', required: true },
   description: { kind: 'text' },
   date: { kind: 'text' },
@@ -234,7 +235,7 @@ const kinds = {
   operator: fixed(isOperator, `one of ${operators.join(', ')}`),
   path,
   name,
-  widths: arrayOf('widths', 8, fixedMeasure('length')),
+  widths: arrayOf('widths', WIDTHS_MAX, fixedMeasure('length')),
   rows: (value, field, tools) => arrayOf('rows', ROWS_MAX, arrayOf('cells', tools.media.columnsMax, scalar))(value, field, tools),
   columns: (value, field, tools) => arrayOf('columns', tools.media.columnsMax, each(columnSpecs))(value, field, tools),
   rules: arrayOf('rules', RULES_MAX, (value, field, { faults }) => checkRule(value, field, faults)),

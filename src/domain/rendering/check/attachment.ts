@@ -30,7 +30,7 @@ import { partsOfDocument } from '../paths/walk.js';
 import { shorten } from '../scope/path.js';
 import { aligns, checkProps, checkText, type PropSpecs } from '../props.js';
 
-const PAGE_NAME_CHARS_MAX = 200;
+export const PAGE_NAME_CHARS_MAX = 200;
 const known = ['variables', 'schema', 'locale', 'timeZone', 'strictVariables', 'translations'];
 
 /**
@@ -128,7 +128,7 @@ const checkSchema = (schema: unknown, tools: WalkTools, margins: WalkTools): voi
   const { faults } = tools;
   if (!isPlainObject(schema))
     return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with outputFormats and pages');
-  refuseUnknown(schema, ['outputFormats', 'pages', 'missingCharacters'], 'schema', tools);
+  refuseUnknown(schema, schemaFields, 'schema', tools);
   const { missingCharacters } = schema;
   if (missingCharacters !== undefined) checkWord(missingCharacters, missingCharacterRules, 'schema.missingCharacters', tools);
   checkFormats(schema['outputFormats'], tools);
@@ -139,7 +139,7 @@ const checkSchema = (schema: unknown, tools: WalkTools, margins: WalkTools): voi
   pages.forEach((page: unknown, at) => {
     const field = `schema.pages[${at}]`;
     if (!isPlainObject(page)) return faults.add(field, 'must be an object');
-    refuseUnknown(page, ['pageId', 'pageName', 'pageSettings', 'sections'], field, tools);
+    refuseUnknown(page, pageFields, field, tools);
     checkId(page['pageId'], field, pageIds, 'pageId');
     checkPageName(page['pageName'], `${field}.pageName`, tools);
     checkSettings(page['pageSettings'], `${field}.pageSettings`, tools, margins);
@@ -174,27 +174,36 @@ const checkPageName = (name: unknown, field: string, tools: WalkTools): void => 
   checkText(name, field, tools);
 };
 
-const marginSpecs: PropSpecs = {
+/** What a page, and its settings, may have. */
+export const pageFields = ['pageId', 'pageName', 'pageSettings', 'sections'] as const;
+export const schemaFields = ['outputFormats', 'pages', 'missingCharacters'] as const;
+export const marginSpecs: PropSpecs = {
   top: { kind: 'fixedLength' },
   right: { kind: 'fixedLength' },
   bottom: { kind: 'fixedLength' },
   left: { kind: 'fixedLength' },
 };
-const settingSpecs: PropSpecs = { backgroundColor: { kind: 'color' } };
-const headerSpecs: PropSpecs = { content: { kind: 'text', required: true }, height: { kind: 'fixedLength' } };
+export const settingSpecs: PropSpecs = { backgroundColor: { kind: 'color' } };
+export const headerSpecs: PropSpecs = { content: { kind: 'text', required: true }, height: { kind: 'fixedLength' } };
 
 const marginNames = ['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const;
+export const settingFields = [
+  'format',
+  'orientation',
+  'direction',
+  'margin',
+  'backgroundColor',
+  'backgroundImage',
+  'watermark',
+  'sheet',
+  ...marginNames,
+] as const;
 
 const checkSettings = (settings: unknown, field: string, tools: WalkTools, margins: WalkTools): void => {
   if (settings === undefined) return;
   const { faults } = tools;
   if (!isPlainObject(settings)) return faults.add(field, 'must be an object');
-  refuseUnknown(
-    settings,
-    ['format', 'orientation', 'direction', 'margin', 'backgroundColor', 'backgroundImage', 'watermark', 'sheet', ...marginNames],
-    field,
-    tools,
-  );
+  refuseUnknown(settings, settingFields, field, tools);
   const { format, orientation, direction, margin, backgroundColor } = settings;
   checkSheet(settings['sheet'], `${field}.sheet`, tools);
   if (format !== undefined) checkWord(format, pageFormats, `${field}.format`, tools);
@@ -207,8 +216,8 @@ const checkSettings = (settings: unknown, field: string, tools: WalkTools, margi
   for (const name of marginNames) checkMargin(settings[name], `${field}.${name}`, margins);
 };
 
-const watermarkSpecs: PropSpecs = { text: { kind: 'text', required: true }, color: { kind: 'color' } };
-const backgroundSpecs: PropSpecs = { src: { kind: 'image', required: true } };
+export const watermarkSpecs: PropSpecs = { text: { kind: 'text', required: true }, color: { kind: 'color' } };
+export const backgroundSpecs: PropSpecs = { src: { kind: 'image', required: true } };
 
 const checkBackground = (background: unknown, field: string, tools: WalkTools): void => {
   if (background === undefined) return;
@@ -219,14 +228,15 @@ const checkBackground = (background: unknown, field: string, tools: WalkTools): 
   checkProps(rest, backgroundSpecs, field, tools);
 };
 
-const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };
-const AREA = /^([A-Z]{1,3})([1-9]\d{0,6}):([A-Z]{1,3})([1-9]\d{0,6})$/;
+export const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };
+/** The form of an area of cells; which columns and rows a sheet has is looked at beside it. */
+export const PRINT_AREA = /^([A-Z]{1,3})([1-9]\d{0,6}):([A-Z]{1,3})([1-9]\d{0,6})$/;
 const LAST_COLUMN = 'XFD';
 const LAST_ROW = 1_048_576;
 
 /** An area of cells that a sheet has: a file with another is called damaged. */
 const isArea = (text: string): boolean => {
-  const [, left = '', top = '', right = '', bottom = ''] = AREA.exec(text) ?? [];
+  const [, left = '', top = '', right = '', bottom = ''] = PRINT_AREA.exec(text) ?? [];
   const isColumn = (letters: string): boolean => letters.length < LAST_COLUMN.length || letters <= LAST_COLUMN;
   return left !== '' && [left, right].every(isColumn) && [top, bottom].every((row) => Number(row) <= LAST_ROW);
 };

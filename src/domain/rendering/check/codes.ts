@@ -7,7 +7,7 @@ import type { CheckTools } from '../props.js';
 type Props = Readonly<Record<string, unknown>>;
 
 /** Props that only some kinds have. */
-const kindsOfProps: Readonly<Record<string, readonly CodeKind[]>> = {
+export const kindsOfProps: Readonly<Record<string, readonly CodeKind[]>> = {
   value: ['qr', 'ean13', 'code128', 'datamatrix'],
   errorCorrection: ['qr'],
   height: ['ean13', 'code128'],

@@ -21,7 +21,10 @@ import { barModules, codeKinds, isBarKind } from '../bar-codes.js';
 import { qrModules } from '../qr-code.js';
 import { checkCode } from './codes.js';
 
-const ID_CHARS_MAX = 100;
+export const ID_CHARS_MAX = 100;
+/** What a section and a component may have. */
+export const sectionFields = ['id', 'type', 'props', 'components'] as const;
+export const componentFields = ['id', 'type', 'content', 'props', 'children', 'elseChildren'] as const;
 
 export type WalkTools = CheckTools &
   Readonly<{
@@ -45,7 +48,7 @@ export const checkSections = (sections: unknown, field: string, tools: WalkTools
 const checkSection = (section: unknown, field: string, tools: WalkTools): void => {
   const { faults } = tools;
   if (!isPlainObject(section)) return faults.add(field, 'must be an object');
-  refuseUnknown(section, ['id', 'type', 'props', 'components'], field, tools);
+  refuseUnknown(section, sectionFields, field, tools);
   checkId(section['id'], field, tools);
   if (!sectionTypes.some((type) => type === section['type'])) faults.add(`${field}.type`, `must be one of ${sectionTypes.join(', ')}`);
   checkProps(section['props'], sectionProps, `${field}.props`, tools);
@@ -76,7 +79,7 @@ const checkComponent = (component: unknown, field: string, tools: WalkTools): vo
   const missing = missingIn(type, tools.outputs);
   if (missing !== undefined) return faults.add(`${field}.type`, `"${type}" ${missing}`);
   const spec = componentSpecs[type];
-  refuseUnknown(component, ['id', 'type', 'content', 'props', 'children', 'elseChildren'], field, tools);
+  refuseUnknown(component, componentFields, field, tools);
   checkContent(component['content'], spec, `${field}.content`, tools);
   checkProps(component['props'], spec.props, `${field}.props`, tools);
   checkFamily(component, spec, field, tools);

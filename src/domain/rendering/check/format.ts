@@ -1,5 +1,6 @@
 /** Checks the display format of a variable or a column, and the language of a template, against what Intl takes. */
 import type { Limits } from '../../limits.js';
+import type { ValueFormat } from '../../template/schema.js';
 import type { Faults } from './faults.js';
 import { shorten } from '../scope/path.js';
 import { hasPlaceholder, parseTemplatedText } from '../fill/templated-text.js';
@@ -7,10 +8,13 @@ import { hasPlaceholder, parseTemplatedText } from '../fill/templated-text.js';
 export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const styles = ['number', 'currency', 'percent', 'date', 'time', 'datetime'];
-const lengths = ['full', 'long', 'medium', 'short'];
-const PATTERN_CHARS_MAX = 100;
-const DIGITS_MAX = 20;
+export const formatStyles = ['number', 'currency', 'percent', 'date', 'time', 'datetime'] as const;
+export const dateLengths = ['full', 'long', 'medium', 'short'] as const;
+export const PATTERN_CHARS_MAX = 100;
+export const DIGITS_MAX = 20;
+export const CURRENCY = /^[A-Za-z]{3}$/;
+/** Of a language tag, and of the name of a time zone. */
+export const LANGUAGE_CHARS_MAX = 100;
 
 type Check = (value: unknown, limits: Limits) => string | undefined;
 
@@ -28,16 +32,16 @@ const digits: Check = (value) =>
 const currency: Check = (value, limits) => {
   if (typeof value !== 'string') return 'must be a currency code such as EUR';
   if (hasPlaceholder(value)) return parseTemplatedText(value, limits.pathSegmentsMax).faults[0];
-  return /^[A-Za-z]{3}$/.test(value) ? undefined : `must be a currency code of three letters such as EUR, got "${shorten(value)}"`;
+  return CURRENCY.test(value) ? undefined : `must be a currency code of three letters such as EUR, got "${shorten(value)}"`;
 };
 
-const fields: Readonly<Record<string, Check>> = {
-  style: oneOf(styles),
+const fields: Readonly<Record<keyof ValueFormat, Check>> = {
+  style: oneOf(formatStyles),
   currency,
   minimumFractionDigits: digits,
   maximumFractionDigits: digits,
-  dateStyle: oneOf(lengths),
-  timeStyle: oneOf(lengths),
+  dateStyle: oneOf(dateLengths),
+  timeStyle: oneOf(dateLengths),
   pattern: (value) =>
     typeof value === 'string' && value !== '' && value.length <= PATTERN_CHARS_MAX
       ? undefined
@@ -46,15 +50,17 @@ const fields: Readonly<Record<string, Check>> = {
   timeZone: (value) => timeZoneFault(value),
 };
 
+const isField = (name: string): name is keyof ValueFormat => Object.hasOwn(fields, name);
+
 /** Adds what is wrong with a `format` to the faults, each with its path. */
 export const checkFormat = (format: unknown, field: string, faults: Faults, limits: Limits): void => {
   if (!isPlainObject(format)) return faults.add(field, 'must be an object');
   for (const [name, value] of Object.entries(format)) {
-    const check = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const check = isField(name) ? fields[name] : undefined;
     const fault = check === undefined ? `is not known; known are ${Object.keys(fields).join(', ')}` : check(value, limits);
     if (fault !== undefined) faults.add(`${field}.${shorten(name)}`, fault);
   }
-  if (format['style'] === undefined) faults.add(`${field}.style`, `is required: one of ${styles.join(', ')}`);
+  if (format['style'] === undefined) faults.add(`${field}.style`, `is required: one of ${formatStyles.join(', ')}`);
   if (format['style'] === 'currency' && format['currency'] === undefined)
     faults.add(`${field}.currency`, 'is required where style is currency');
   const { minimumFractionDigits: min, maximumFractionDigits: max } = format;
@@ -65,13 +71,13 @@ export const checkFormat = (format: unknown, field: string, faults: Faults, limi
 
 /** undefined where Intl takes the language tag (BCP 47). */
 export const localeFault = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.length <= 100 && accepted(() => Intl.getCanonicalLocales(value))
+  typeof value === 'string' && value.length <= LANGUAGE_CHARS_MAX && accepted(() => Intl.getCanonicalLocales(value))
     ? undefined
     : 'must be a language tag (BCP 47) such as en-US or de-DE';
 
 /** undefined where Intl knows the time zone (IANA). */
 export const timeZoneFault = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.length <= 100 && accepted(() => new Intl.DateTimeFormat('en-US', { timeZone: value }))
+  typeof value === 'string' && value.length <= LANGUAGE_CHARS_MAX && accepted(() => new Intl.DateTimeFormat('en-US', { timeZone: value }))
     ? undefined
     : 'must be the IANA name of a time zone such as UTC or Europe/Berlin';
 

@@ -13,10 +13,11 @@ import { isVariableType } from '../scope/shapes.js';
 import { compileVariableCheck } from '../fill/variables.js';
 import { DomainError } from '../../errors.js';
 
-const DESCRIPTION_CHARS_MAX = 2_000;
-const ID_CHARS_MAX = 100;
-const MEMBERS_MAX = 500;
-const known = [
+export const DESCRIPTION_CHARS_MAX = 2_000;
+export const VARIABLE_ID_CHARS_MAX = 100;
+export const MEMBERS_MAX = 500;
+/** What a definition may have. */
+export const definitionFields = [
   'id',
   'name',
   'type',
@@ -30,8 +31,19 @@ const known = [
   'format',
   'fallback',
   'filters',
-];
-const knownInSchema = ['type', 'description', 'required', 'format', 'fallback', 'filters', 'properties', 'itemType', 'itemSchema'];
+] as const;
+/** What a node of its `schema` may have. */
+export const memberFields = [
+  'type',
+  'description',
+  'required',
+  'format',
+  'fallback',
+  'filters',
+  'properties',
+  'itemType',
+  'itemSchema',
+] as const;
 
 type Tools = Readonly<{ faults: Faults; limits: Limits }>;
 
@@ -83,12 +95,12 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
   const { faults, limits } = tools;
   if (!isPlainObject(definition)) return faults.add(field, 'must be an object');
   const before = faults.count();
-  refuseUnknown(definition, known, field, faults);
+  refuseUnknown(definition, definitionFields, field, faults);
   const { id, name, type, required, description, defaultValue } = definition;
   checkName(name, `${field}.name`, faults);
   if (!isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
-  if (id !== undefined && (typeof id !== 'string' || id === '' || isLonger(id, ID_CHARS_MAX)))
-    faults.add(`${field}.id`, `must be text of 1 to ${ID_CHARS_MAX} characters`);
+  if (id !== undefined && (typeof id !== 'string' || id === '' || isLonger(id, VARIABLE_ID_CHARS_MAX)))
+    faults.add(`${field}.id`, `must be text of 1 to ${VARIABLE_ID_CHARS_MAX} characters`);
   if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
   if (description !== undefined && (typeof description !== 'string' || isLonger(description, DESCRIPTION_CHARS_MAX))) {
     faults.add(`${field}.description`, `must be text of at most ${DESCRIPTION_CHARS_MAX} characters`);
@@ -132,7 +144,7 @@ const checkSchema = (node: unknown, field: string, depth: number, tools: Tools):
   const { faults, limits } = tools;
   if (!isPlainObject(node)) return faults.add(field, 'must be an object');
   if (depth > limits.nestingDepthMax) return faults.add(field, `is nested ${depth} deep, the maximum is ${limits.nestingDepthMax}`);
-  refuseUnknown(node, knownInSchema, field, faults);
+  refuseUnknown(node, memberFields, field, faults);
   const { type, required, properties, itemType, itemSchema, format, description } = node;
   if (type !== undefined && !isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
   if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');

@@ -6,12 +6,12 @@ export type Path = readonly (string | number)[];
 
 export type ParsedPath = Readonly<{ ok: true; path: Path }> | Readonly<{ ok: false; message: string }>;
 
-const NAME_CHARS_MAX = 100;
-const NAME = /^[\p{L}_][\p{L}\p{N}_-]*$/u;
+export const NAME_CHARS_MAX = 100;
+export const PATH_NAME = /^[\p{L}_][\p{L}\p{N}_-]*$/u;
 const INDEX = /^[0-9]{1,6}$/;
 
 /** True for what may be the name of a variable or of a member: a letter or `_`, then letters, digits, `_`, `-`; at most 100 characters. */
-export const isName = (text: string): boolean => text.length <= NAME_CHARS_MAX && text !== '__proto__' && NAME.test(text);
+export const isName = (text: string): boolean => text.length <= NAME_CHARS_MAX && text !== '__proto__' && PATH_NAME.test(text);
 
 /** True for the form of a global constant, `__NAME__`; no variable may have such a name. */
 export const isConstantName = (text: string): boolean => text.startsWith('__') && text.endsWith('__') && text.length > 4;
