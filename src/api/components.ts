@@ -1,5 +1,6 @@
 /** The named schemas of the API description. Whatever equals one of them is written as a reference to it. */
 import type { TSchema } from '@sinclair/typebox';
+import type { TemplateKind } from './template-schema/index.js';
 import { AnalyticsPeriodSchema, EmailRatesSchema, EmailTimesSchema, EmailTotalsSchema } from './analytics.js';
 import { AssetRecordSchema, CreateAssetRequestSchema } from './assets.js';
 import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from './api-keys.js';
@@ -39,7 +40,12 @@ import { ErrorBodySchema } from './error.js';
 import { MailboxMessageSchema } from './mailbox.js';
 
 /** `description` says what the component is; what its schema says itself comes behind it. */
-export type Component = Readonly<{ schema: TSchema; description: string }>;
+export type Component = Readonly<{
+  schema: TSchema;
+  description: string;
+  /** The body of a template: its variables and its content are checked part by part, and described by definitions of their own. */
+  template?: TemplateKind;
+}>;
 
 /** Inner ones first, so that the outer ones refer to them. */
 export const components: Readonly<Record<string, Component>> = {
@@ -65,13 +71,19 @@ export const components: Readonly<Record<string, Component>> = {
   BulkDeleteResponse: { schema: BulkDeleteResponseSchema, description: 'How many emails were deleted, and how many not.' },
   CreateTemplateRequest: {
     schema: CreateTemplateRequestSchema,
+    template: 'email',
     description: 'A new template of an email; what GET answered of another is taken as it is.',
   },
   ImportTemplateRequest: {
     schema: ImportTemplateRequestSchema,
+    template: 'email',
     description: 'A template of an email as GET answered it, here or elsewhere.',
   },
-  UpdateTemplateRequest: { schema: UpdateTemplateRequestSchema, description: 'What to change of the draft of a template of an email.' },
+  UpdateTemplateRequest: {
+    schema: UpdateTemplateRequestSchema,
+    template: 'email',
+    description: 'What to change of the draft of a template of an email.',
+  },
   Template: { schema: TemplateRecordSchema, description: 'A template of an email, with its draft.' },
   TemplateListItem: { schema: TemplateListItemSchema, description: 'A template of an email in a list, without its content.' },
   TemplateVersion: { schema: TemplateVersionSchema, description: 'A published version of a template of an email, without its content.' },
@@ -86,14 +98,17 @@ export const components: Readonly<Record<string, Component>> = {
   Asset: { schema: AssetRecordSchema, description: 'A file of the gallery.' },
   CreateAttachmentTemplateRequest: {
     schema: CreateAttachmentTemplateRequestSchema,
+    template: 'attachment',
     description: 'A new attachment template; what GET answered of another is taken as it is.',
   },
   ImportAttachmentTemplateRequest: {
     schema: ImportAttachmentTemplateRequestSchema,
+    template: 'attachment',
     description: 'An attachment template as GET answered it, here or elsewhere.',
   },
   UpdateAttachmentTemplateRequest: {
     schema: UpdateAttachmentTemplateRequestSchema,
+    template: 'attachment',
     description: 'What to change of the draft of an attachment template.',
   },
   AttachmentTemplate: { schema: AttachmentTemplateRecordSchema, description: 'An attachment template, with its draft.' },

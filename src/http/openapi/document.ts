@@ -5,6 +5,7 @@ import type { Access } from '../context.js';
 import { ACCESS_COOKIE } from '../hooks/session-cookies.js';
 import { permissionOfKey } from '../../domain/access/permissions.js';
 import { components } from '../../api/components.js';
+import { bodyMembers, templateDefinitions } from '../../api/template-schema/index.js';
 import type { Commands } from '../../commands/index.js';
 import { errorResponses, rateHeaders, sharedResponses } from './errors.js';
 import type { ErrorCode } from '../../domain/errors.js';
@@ -65,6 +66,14 @@ const definitions: JsonObject = mapObject(
   tidy,
 );
 
+/** Requests are not validated by the schemas of what a template consists of: the domain checks it, and names faults better. */
+const withTemplateParts = (schema: Json, name: string): JsonObject => {
+  const kind = components[name]?.template;
+  const body = object(schema);
+  if (kind === undefined) return body;
+  return { ...body, properties: { ...object(body['properties']), ...bodyMembers(kind, toComponent) } };
+};
+
 /** What the component is, then what its schema says of itself. */
 const described = (schema: Json, name: string): JsonObject => {
   const own = object(schema)['description'];
@@ -74,12 +83,14 @@ const described = (schema: Json, name: string): JsonObject => {
 /** Schema texts by which a subtree is known for one of the named components. */
 const named = new Map(Object.entries(definitions).map(([name, schema]) => [textOf(schema), name]));
 
+const toComponent = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
 /** Replaces every subtree that equals a named component, except the component's own definition, by a reference. */
 const withReferences = (value: Json, isDefinition = false): Json => {
   if (Array.isArray(value)) return (value as readonly Json[]).map((element) => withReferences(element));
   if (!isJsonObject(value)) return value;
   const name = isDefinition ? undefined : named.get(textOf(value));
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  if (name !== undefined) return toComponent(name);
   return mapObject(value, (member) => withReferences(member));
 };
 
@@ -216,7 +227,10 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
     },
   },
   responses: sharedResponses(),
-  schemas: mapObject(definitions, (schema, name) => described(withReferences(schema, true), name)),
+  schemas: {
+    ...mapObject(definitions, (schema, name) => described(withTemplateParts(withReferences(schema, true), name), name)),
+    ...templateDefinitions(toComponent),
+  },
 });
 
 /** In: what @fastify/swagger made of the routes, the routes, and the name of the mailbox's cookie. Out: the whole document (OpenAPI 3.1). */
