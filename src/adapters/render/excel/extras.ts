@@ -1,5 +1,6 @@
 /** Puts into the package what the streaming writer cannot write: links, pictures, charts, the document's properties. */
 import type { DocumentMetadata } from '../../../domain/ports/generator.js';
+import { dataBarsXml, type DataBar } from './conditional-formats.js';
 import type { Package } from './package.js';
 import { quotedName, type Drawing, type Link, type Place } from './sheet.js';
 import { escapeXml, XML_HEAD } from './xml.js';
@@ -17,6 +18,7 @@ export type SheetExtras = Readonly<{
   printArea: string | undefined;
   links: readonly Link[];
   drawings: readonly Drawing[];
+  dataBars: readonly DataBar[];
 }>;
 
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -27,8 +29,8 @@ export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): vo
   const overrides: string[] = [];
   const extensions = new Set<string>();
   const numbers = createNumbers();
-  for (const { number, links, drawings, gridLines } of sheets) {
-    if (links.length === 0 && drawings.length === 0 && !gridLines) continue;
+  for (const { number, links, drawings, dataBars, gridLines } of sheets) {
+    if (links.length === 0 && drawings.length === 0 && dataBars.length === 0 && !gridLines) continue;
     const relations = createRelations();
     const anchors = links
       .map(({ address, href }) => `<hyperlink ref="${address}" r:id="${relations.external('hyperlink', href)}"/>`)
@@ -46,7 +48,7 @@ export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): vo
     const linked = sheet.replace('<pageMargins', () => `${hyperlinks}${options}<pageMargins`);
     workbook.put(
       path,
-      linked.replace('</worksheet>', () => `${drawing}</worksheet>`),
+      linked.replace('</worksheet>', () => `${drawing}${dataBarsXml(dataBars)}</worksheet>`),
     );
     if (links.length > 0 || drawings.length > 0) workbook.put(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations.xml());
   }

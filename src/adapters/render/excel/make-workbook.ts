@@ -133,6 +133,7 @@ const writeSheet = async (
     gridLines: plan.page.sheet?.gridLines === true,
     links: sheet.links,
     drawings: sheet.drawings,
+    dataBars: sheet.dataBars,
   };
 };
 

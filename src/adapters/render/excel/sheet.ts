@@ -1,7 +1,7 @@
 /** A sheet while it is written: rows go in from top to bottom and leave memory at once; links and drawings are gathered for the end. */
 import type { CellValue, Style, Worksheet } from 'exceljs';
 import type { ColumnRule } from '../../../domain/rendering/column-rules.js';
-import { conditionalFormats } from './conditional-formats.js';
+import { conditionalFormats, type DataBar } from './conditional-formats.js';
 import type { ExpandedTable } from '../../../domain/rendering/expand/expanded.js';
 import type { Scalar } from './formula/values.js';
 
@@ -45,7 +45,7 @@ export type Sheet = Readonly<{
   flush: () => Promise<void>;
 }>;
 
-export type OpenSheet = Sheet & Readonly<{ links: readonly Link[]; drawings: readonly Drawing[] }>;
+export type OpenSheet = Sheet & Readonly<{ links: readonly Link[]; drawings: readonly Drawing[]; dataBars: readonly DataBar[] }>;
 
 const DEFAULT_ROW_POINTS = 15;
 /** Excel follows no more links than these in one sheet. */
@@ -61,7 +61,7 @@ export const openSheet = (
   const links: Link[] = [];
   const drawings: Drawing[] = [];
   const columns = Math.max(1, widths.length);
-  let [next, priority] = [1, 1];
+  let next = 1;
   const write = (cells: readonly (DrawnCell | undefined)[], height: number | undefined, merged: boolean): void => {
     const row = worksheet.getRow(next);
     let isEmpty = true;
@@ -87,6 +87,7 @@ export const openSheet = (
     widths,
     links,
     drawings,
+    ...rulesOn(worksheet),
     nextRow: () => next,
     writeRow: (cells, height) => write(cells, height, false),
     writeMerged: (cell, height) => write([cell], height, true),
@@ -104,14 +105,25 @@ export const openSheet = (
     draw: (drawing) => {
       drawings.push(drawing);
     },
-    formatByRules: (range, rules) => {
-      worksheet.addConditionalFormatting({ ref: range, rules: conditionalFormats(rules, range, priority) });
-      priority += rules.length;
-    },
     filter: (range) => {
       worksheet.autoFilter = range;
     },
     flush,
+  };
+};
+
+/** Adds rules to a sheet; their order is counted over all its tables. */
+const rulesOn = (worksheet: Worksheet): Pick<OpenSheet, 'dataBars' | 'formatByRules'> => {
+  const dataBars: DataBar[] = [];
+  let priority = 1;
+  return {
+    dataBars,
+    formatByRules: (range, rules) => {
+      const formats = conditionalFormats(rules, { range, priority, sheet: worksheet.id });
+      worksheet.addConditionalFormatting({ ref: range, rules: formats.rules });
+      dataBars.push(...formats.dataBars);
+      priority += rules.length;
+    },
   };
 };
 

@@ -72,6 +72,16 @@ void t.test('rules of columns are conditional formats over the data', async (t) 
     /<conditionalFormatting sqref="A2:A3"><cfRule type="colorScale" priority="1">.*?<color rgb="FFFEE2E2"\/><color rgb="FFFFFFFF"\/><color rgb="FFDCFCE7"\/>/s,
   );
   t.match(xml, /<cfRule type="dataBar" priority="2"><dataBar>.*?<color rgb="FF2563EB"\/>/s);
+  const id = /<x14:id>(\{[-0-9A-F]{36}\})<\/x14:id>/.exec(xml)?.[1];
+  t.ok(id, 'a bar has an id');
+  t.match(
+    xml,
+    new RegExp(
+      `<x14:cfRule type="dataBar" id="${id}"><x14:dataBar [^>]*gradient="0">.*<xm:sqref>A2:A3</xm:sqref>.*</extLst></worksheet>$`,
+      's',
+    ),
+    'the end of the sheet says more about it, under the same id',
+  );
   t.match(xml, /<formula>AND\(NOT\(ISBLANK\(A2\)\),A2&gt;=10,A2&lt;=300\)<\/formula>/);
   t.match(xml, /<formula>AND\(NOT\(ISBLANK\(B2\)\),B2=&quot;say &quot;&quot;open&quot;&quot;&quot;\)<\/formula>/);
   t.match(
