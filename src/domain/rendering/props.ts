@@ -40,16 +40,17 @@ export type CheckTools = Readonly<{
 
 /**
  * Checks the props of one thing: unknown ones are refused by their path, required ones asked for, each value held against
- * its kind. A string with `{{…}}` is checked for its syntax here and for its value when it is rendered.
+ * its kind. `beside` names members that somebody else checks. A string with `{{…}}` is checked for its syntax here and for its value when it is rendered.
  */
-export const checkProps = (props: unknown, specs: PropSpecs, field: string, tools: CheckTools): void => {
+export const checkProps = (props: unknown, specs: PropSpecs, field: string, tools: CheckTools, beside: readonly string[] = []): void => {
   const { faults } = tools;
-  if (props !== undefined && !isPlainObject(props)) return faults.add(field, 'must be an object');
+  const known = [...Object.keys(specs), ...beside];
+  if (props !== undefined && !isPlainObject(props)) return faults.add(field, `must be an object, with ${known.join(', ')}`);
   const given = props ?? {};
   for (const [name, value] of Object.entries(given)) {
     const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
     if (spec === undefined) {
-      faults.add(`${field}.${shorten(name)}`, `is not a known prop; known are ${Object.keys(specs).join(', ') || 'none'}`);
+      faults.add(`${field}.${shorten(name)}`, `is not a known prop; known are ${known.join(', ') || 'none'}`);
     } else {
       kinds[spec.kind](value, `${field}.${name}`, tools);
     }

@@ -225,7 +225,7 @@ const checkBackground = (background: unknown, field: string, tools: WalkTools): 
   const { fit, sheets, ...rest } = background;
   if (fit !== undefined) checkWord(fit, backgroundFits, `${field}.fit`, tools);
   if (sheets !== undefined) checkWord(sheets, backgroundSheets, `${field}.sheets`, tools);
-  checkProps(rest, backgroundSpecs, field, tools);
+  checkProps(rest, backgroundSpecs, field, tools, ['fit', 'sheets']);
 };
 
 export const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };
@@ -247,7 +247,7 @@ const checkSheet = (sheet: unknown, field: string, tools: WalkTools): void => {
   const { printArea, ...rest } = sheet;
   if (printArea !== undefined && !(typeof printArea === 'string' && isArea(printArea)))
     tools.faults.add(`${field}.printArea`, 'must be an area of cells such as A1:F40');
-  checkProps(rest, sheetSpecs, field, tools);
+  checkProps(rest, sheetSpecs, field, tools, ['printArea']);
 };
 
 const checkWord = (value: unknown, words: readonly string[], field: string, { faults }: WalkTools): void => {
@@ -256,8 +256,8 @@ const checkWord = (value: unknown, words: readonly string[], field: string, { fa
 
 const checkMargin = (margin: unknown, field: string, tools: WalkTools): void => {
   if (margin === undefined) return;
-  if (!isPlainObject(margin)) return tools.faults.add(field, 'must be an object with content');
+  if (!isPlainObject(margin)) return tools.faults.add(field, 'must be an object with content; "content": "" is an empty one');
   const { align, ...rest } = margin;
   if (align !== undefined) checkWord(align, aligns, `${field}.align`, tools);
-  checkProps(rest, headerSpecs, field, tools);
+  checkProps(rest, headerSpecs, field, tools, ['align']);
 };

@@ -63,7 +63,10 @@ const checkChildren = (children: unknown, field: string, tools: WalkTools): void
 /** `field` is that of what has the id. */
 export const checkId = (id: unknown, field: string, { faults, ids }: WalkTools, name = 'id'): void => {
   if (typeof id !== 'string' || id === '' || isLonger(id, ID_CHARS_MAX))
-    return faults.add(`${field}.${name}`, `must be text of 1 to ${ID_CHARS_MAX} characters`);
+    return faults.add(
+      `${field}.${name}`,
+      `${id === undefined ? 'is required: it' : ''} must be text of 1 to ${ID_CHARS_MAX} characters`.trim(),
+    );
   const first = ids.get(id);
   if (first === undefined) ids.set(id, field);
   else faults.add(`${field}.${name}`, `"${shorten(id)}" is already taken by ${first}`);
@@ -75,7 +78,10 @@ const checkComponent = (component: unknown, field: string, tools: WalkTools): vo
   const { id, type } = component;
   checkId(id, field, tools);
   if (!isComponentType(type))
-    return faults.add(`${field}.type`, `${typeof type === 'string' ? `"${shorten(type)}" ` : ''}is not a component; ${knownIn(tools)}`);
+    return faults.add(
+      `${field}.type`,
+      `${typeof type === 'string' ? `"${shorten(type)}" ` : ''}is not a component${meantBy(type)}; ${knownIn(tools)}`,
+    );
   const missing = missingIn(type, tools.outputs);
   if (missing !== undefined) return faults.add(`${field}.type`, `"${type}" ${missing}`);
   const spec = componentSpecs[type];
@@ -111,6 +117,28 @@ const knownIn = ({ outputs }: WalkTools): string => {
   const names = Object.keys(supportMatrix).filter((type) => isComponentType(type) && missingIn(type, outputs) === undefined);
   return `components of ${outputs.includes('email') ? 'an email' : `a ${outputs.join(' and ')} document`} are ${names.join(', ')}`;
 };
+
+/** What other programs call these things. */
+const otherNames: Readonly<Record<string, string>> = {
+  text: 'use rich-text',
+  heading: 'use rich-text, whose content may hold <h1>',
+  title: 'use rich-text, whose content may hold <h1>',
+  paragraph: 'use rich-text',
+  html: 'use html-fragment, or rich-text',
+  link: 'use button, or a link in rich-text',
+  picture: 'use image',
+  logo: 'use image',
+  line: 'use divider',
+  row: 'use columns',
+  box: 'use container',
+  if: 'use conditional',
+  each: 'use loop',
+  barcode: 'use qr-code with kind',
+  'page-break': 'a PDF breaks where a component has the prop pageBreak',
+};
+
+const meantBy = (type: unknown): string =>
+  typeof type === 'string' && Object.hasOwn(otherNames, type.toLowerCase()) ? `: ${otherNames[type.toLowerCase()]}` : '';
 
 /** Why the component cannot stand there; undefined where all outputs have it. */
 const missingIn = (type: ComponentType, outputs: readonly Output[]): string | undefined => {

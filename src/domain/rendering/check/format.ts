@@ -54,7 +54,11 @@ const isField = (name: string): name is keyof ValueFormat => Object.hasOwn(field
 
 /** Adds what is wrong with a `format` to the faults, each with its path. */
 export const checkFormat = (format: unknown, field: string, faults: Faults, limits: Limits): void => {
-  if (!isPlainObject(format)) return faults.add(field, 'must be an object');
+  if (!isPlainObject(format))
+    return faults.add(
+      field,
+      'must be an object such as {"style": "currency", "currency": "EUR"} or {"style": "date", "dateStyle": "long"}',
+    );
   for (const [name, value] of Object.entries(format)) {
     const check = isField(name) ? fields[name] : undefined;
     const fault = check === undefined ? `is not known; known are ${Object.keys(fields).join(', ')}` : check(value, limits);

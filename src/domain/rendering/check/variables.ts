@@ -58,7 +58,9 @@ export const checkVariables = (input: unknown, tools: Tools): readonly VariableD
     const wrapped = isPlainObject(input) && Object.hasOwn(input, 'variables');
     faults.add(
       'variables',
-      wrapped ? 'must be a plain array, not an object with a "variables" key: move the array up by one level' : 'must be an array',
+      wrapped
+        ? 'must be a plain array, not an object with a "variables" key: move the array up by one level'
+        : 'must be an array of definitions, each with name and type',
     );
     return [];
   }
@@ -95,10 +97,10 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
   const { faults, limits } = tools;
   if (!isPlainObject(definition)) return faults.add(field, 'must be an object');
   const before = faults.count();
-  refuseUnknown(definition, definitionFields, field, faults);
+  refuseUnknown(definition, definitionFields, field, faults, inDefinitions);
   const { id, name, type, required, description, defaultValue } = definition;
   checkName(name, `${field}.name`, faults);
-  if (!isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
+  if (!isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}${meantBy(type)}`);
   if (id !== undefined && (typeof id !== 'string' || id === '' || isLonger(id, VARIABLE_ID_CHARS_MAX)))
     faults.add(`${field}.id`, `must be text of 1 to ${VARIABLE_ID_CHARS_MAX} characters`);
   if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
@@ -144,7 +146,7 @@ const checkSchema = (node: unknown, field: string, depth: number, tools: Tools):
   const { faults, limits } = tools;
   if (!isPlainObject(node)) return faults.add(field, 'must be an object');
   if (depth > limits.nestingDepthMax) return faults.add(field, `is nested ${depth} deep, the maximum is ${limits.nestingDepthMax}`);
-  refuseUnknown(node, memberFields, field, faults);
+  refuseUnknown(node, memberFields, field, faults, inSchemas);
   const { type, required, properties, itemType, itemSchema, format, description } = node;
   if (type !== undefined && !isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
   if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
@@ -191,8 +193,45 @@ const isJson = (root: unknown, depthMax: number): root is Json => {
   return true;
 };
 
-const refuseUnknown = (node: Readonly<Record<string, unknown>>, names: readonly string[], field: string, faults: Faults): void => {
+/** Where members belong that JSON Schema, or another level, has at this place. */
+const inDefinitions: Readonly<Record<string, string>> = {
+  properties: 'write it into schema',
+  itemSchema: 'write it into schema',
+  items: 'what items consist of is schema.itemSchema',
+  default: 'use defaultValue',
+  label: 'use description',
+};
+const inSchemas: Readonly<Record<string, string>> = {
+  items: 'what items consist of is itemSchema',
+  default: 'only a variable itself has a defaultValue',
+  defaultValue: 'only a variable itself has one',
+};
+
+/** Types of other languages. */
+const otherTypes: Readonly<Record<string, string>> = {
+  currency: 'an amount is a number with a format of style currency',
+  percent: 'a share is a number with a format of style percent',
+  integer: 'use number',
+  decimal: 'use number',
+  float: 'use number',
+  text: 'use string',
+  bool: 'use boolean',
+  datetime: 'use date',
+  list: 'use array',
+};
+
+const meantBy = (type: unknown): string => (typeof type === 'string' && Object.hasOwn(otherTypes, type) ? `: ${otherTypes[type]}` : '');
+
+const refuseUnknown = (
+  node: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  field: string,
+  faults: Faults,
+  elsewhere: Readonly<Record<string, string>>,
+): void => {
   for (const name of Object.keys(node)) {
-    if (!names.includes(name)) faults.add(`${field}.${shorten(name)}`, `is not known; known are ${names.join(', ')}`);
+    if (names.includes(name)) continue;
+    const hint = Object.hasOwn(elsewhere, name) ? ` here: ${elsewhere[name]}` : '';
+    faults.add(`${field}.${shorten(name)}`, `is not known${hint}; known are ${names.join(', ')}`);
   }
 };

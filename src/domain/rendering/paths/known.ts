@@ -63,7 +63,7 @@ export const checkPaths = (
       return [index === undefined ? inside : inside.set(index, number)];
     },
     member: (source, member, field, scope) => {
-      const finding = memberFinding(member, shapeIn(source, scope)?.item ?? anything, 0, nearest);
+      const finding = fieldFinding(member, shapeIn(source, scope)?.item ?? anything, nearest);
       if (finding !== undefined) tell([...source, ...member], field, finding);
     },
     isHidden: () => false,
@@ -122,6 +122,18 @@ const memberFinding = (path: Path, shape: Shape, from: number, nearest: Nearest)
     }
   }
   return undefined;
+};
+
+/** A field of a chart begins at the item, and stands without braces. */
+const fieldFinding = (field: Path, item: Shape, nearest: Nearest): Finding | undefined => {
+  const finding = memberFinding(field, item, 0, nearest);
+  if (finding === undefined) return undefined;
+  const message = finding.message.replace(/^\{\{(.*?)\}\}/, '"$1"');
+  const [first, ...rest] = field;
+  const known = first === 'item' && typeof rest[0] === 'string' && item.members.has(rest[0]);
+  return known
+    ? { kind: 'fault', message: `"${writePath(field)}": a field begins at the item itself; write "${writePath(rest)}"` }
+    : { ...finding, message };
 };
 
 type Place = Readonly<{ before: string; shape: Shape; nearest: Nearest }>;
