@@ -11,6 +11,7 @@ const page = (id: string, pageSettings: JsonObject, components: readonly JsonObj
 
 export const documentOfAll: JsonObject = {
   variables,
+  translations: { de: { 'Hello {{name}}': 'Hallo {{name}}', Item: 'Posten' }, 'de-AT': {} },
   schema: {
     outputFormats: ['pdf'],
     missingCharacters: 'replace',

@@ -5,6 +5,7 @@ import { common, variables } from './parts-of-all.js';
 export const emailOfAll: JsonObject = {
   subject: 'Hello {{name}}',
   variables,
+  translations: { de: { 'Hello {{name}}': 'Hallo {{name}}', Item: 'Posten' }, 'de-AT': {} },
   schema: {
     props: {
       preheader: 'a',

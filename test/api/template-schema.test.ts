@@ -128,7 +128,7 @@ void t.test('a template that is saved, with whatever in one of its places, is ta
   for (const [kind, template] of cases) {
     t.ok(isSaved(kind, template), `${kind} is saved`);
     t.ok(accepts(kind, template), ajv.errorsText(validators[kind].errors));
-    const places = placesOf(template).filter(([first]) => first === 'schema' || first === 'variables');
+    const places = placesOf(template).filter(([first]) => ['schema', 'variables', 'translations'].includes(String(first)));
     const values = oddValues.filter((value) => value !== null);
     const found = { saved: 0, refusedByBoth: 0 };
     const law = (place: readonly (string | number)[], value: Json | undefined): boolean => {
@@ -209,6 +209,15 @@ void t.test('what authors get wrong most is refused where it is written', async 
   for (const [what, wrong] of Object.entries(variables)) {
     t.notOk(isSaved('email', templateOf([], { variables: wrong })), `${what} is no template`);
     t.notOk(accepts('email', templateOf([], { variables: wrong })), what);
+  }
+  const translations: Readonly<Record<string, Json>> = {
+    'a language in words': { 'in German': {} },
+    'texts without their language': { 'Your order': 'Ihre Bestellung' },
+    'a list of texts': { de: ['Ihre Bestellung'] },
+  };
+  for (const [what, wrong] of Object.entries(translations)) {
+    t.notOk(isSaved('email', templateOf([], { translations: wrong })), `${what} is no template`);
+    t.notOk(accepts('email', templateOf([], { translations: wrong })), what);
   }
   const settings: Readonly<Record<string, JsonObject>> = {
     'a paper that is none': { format: 'A6' },

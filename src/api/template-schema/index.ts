@@ -53,6 +53,7 @@ export const templateDefinitions = (refer: Refer): JsonObject => ({
 export const bodyMembers = (kind: TemplateKind, refer: Refer): JsonObject => ({
   variables: described({ type: 'array', items: refer('Variable') }, 'A plain array of variable definitions'),
   schema: refer(kind === 'email' ? 'EmailContent' : 'DocumentContent'),
+  translations: refer('Translations'),
 });
 
 export const templateKinds = ['email', 'attachment'] as const;
@@ -80,12 +81,12 @@ export const templateJsonSchema = (kind: TemplateKind): JsonObject => {
   };
 };
 
+const bodyDefinitions = new Set(['EmailContent', 'DocumentContent', 'Variable', 'Translations']);
+
 /** Those that another one, or the body, refers to. */
 const used = (definitions: JsonObject): JsonObject => {
   const whole = JSON.stringify(definitions);
   return Object.fromEntries(
-    Object.entries(definitions).filter(
-      ([name]) => name.endsWith('Content') || name === 'Variable' || whole.includes(`"#/definitions/${name}"`),
-    ),
+    Object.entries(definitions).filter(([name]) => bodyDefinitions.has(name) || whole.includes(`"#/definitions/${name}"`)),
   );
 };

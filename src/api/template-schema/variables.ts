@@ -118,6 +118,18 @@ const columnRule = (refer: Refer): JsonObject => {
   };
 };
 
+/** A language tag as `Intl` writes it. */
+const LANGUAGE_TAG = '^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$';
+
+const translations: JsonObject = {
+  type: ['object', 'null'],
+  propertyNames: { type: 'string', pattern: LANGUAGE_TAG, maxLength: LANGUAGE_CHARS_MAX },
+  additionalProperties: described(
+    { type: 'object', additionalProperties: { type: 'string' } },
+    'By each text of the template the text of this language; what is left out stays as it is',
+  ),
+};
+
 /** The definitions that speak of values, the same for mails and documents. */
 export const valueDefinitions = (refer: Refer): JsonObject => ({
   Variable: described(
@@ -131,6 +143,10 @@ export const valueDefinitions = (refer: Refer): JsonObject => ({
   ValueFormat: described(
     { ...closedObject(format, ['style']), allOf: [given(where('style', words(['currency'])), { required: ['currency'] })] },
     'How a value is written, as in ECMA-402',
+  ),
+  Translations: described(
+    translations,
+    'The texts of the template in other languages, by language tag such as de or de-AT; null or {} for none',
   ),
   ColumnRule: described(columnRule(refer), 'How the cells of a column of a workbook look by what they hold'),
 });
