@@ -3,6 +3,7 @@ import { accountLink, sendAccountMail } from './account-mails.js';
 import { handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { recordEnds, type SessionsOf } from './own-sessions.js';
+import { makeVerifyLink, sendVerifyMail } from './registering.js';
 import { isoMoment } from './remembered.js';
 import { personalCause, type RequestFrom } from './sessions.js';
 import { tellPerson } from './tell-person.js';
@@ -20,20 +21,44 @@ const follow = async (
   token: string,
   from: RequestFrom,
   use: 'verify' | 'reset',
-  events: (at: string) => readonly UserEvent[],
+  events: (at: string, user: User) => readonly UserEvent[],
 ): Promise<void> => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();
   const cause = personalCause(deps, read.userId, from);
   const decide = (_: null, user: UserState): readonly UserEvent[] => {
     assertLink(user?.links[use], read.hash, cause.at);
-    return events(cause.at);
+    return events(cause.at, user!);
   };
   await handle(deps.eventLog, userStream(read.userId), { decide, ...userFold }, null, cause);
 };
 
-export const verifyAddress = (deps: CommandDeps, token: string, from: RequestFrom): Promise<void> =>
-  follow(deps, token, from, 'verify', (at) => [{ type: 'UserAddressVerified', data: { at } }]);
+/** Whose link it is. Whether it is good is asked before the work of a password, and again when that is kept. Rejects with LINK_INVALID. */
+const ofGoodLink = async (deps: CommandDeps, token: string, use: 'verify' | 'reset') => {
+  const read = readLink(token);
+  if (read === undefined) throw linkInvalid();
+  const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userFold);
+  assertLink(user?.links[use], read.hash, isoMoment(deps.clock.now()));
+  return { ...read, user: user! };
+};
+
+/**
+ * The password is from now on the one that is given: who registered the address may be anybody, who has the link reads its mails. Rejects
+ * with VALIDATION_ERROR and LINK_INVALID.
+ */
+export const verifyAddress = async (deps: CommandDeps, token: string, password: string, from: RequestFrom): Promise<void> => {
+  assertPassword('password', password, deps.people.passwords.isCommon);
+  const { user } = await ofGoodLink(deps, token, 'verify');
+  const given = normalPassword(password);
+  const isRegistered = await deps.people.passwords.verify(user.passwordHash, given);
+  const passwordHash = isRegistered && user.passwordHash !== undefined ? user.passwordHash : await deps.people.passwords.hash(given);
+  await follow(deps, token, from, 'verify', (at, now) => {
+    if (now.isVerified) throw linkInvalid();
+    const verified: UserEvent = { type: 'UserAddressVerified', data: { at } };
+    if (now.passwordHash === passwordHash) return [verified];
+    return [verified, { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } }];
+  });
+};
 
 /** Every session ends. Rejects with VALIDATION_ERROR and LINK_INVALID. */
 export const resetPassword = async (
@@ -44,14 +69,9 @@ export const resetPassword = async (
   sessionsOf?: SessionsOf,
 ): Promise<void> => {
   assertPassword('password', password, deps.people.passwords.isCommon);
-  // Whether the link is good is asked before the work, and again when the password is kept.
-  const read = readLink(token);
-  if (read === undefined) throw linkInvalid();
-  const { state } = await loadState(deps.eventLog, userStream(read.userId), userFold);
-  assertLink(state?.links.reset, read.hash, isoMoment(deps.clock.now()));
+  const { userId, hash, user } = await ofGoodLink(deps, token, 'reset');
   const passwordHash = await deps.people.passwords.hash(normalPassword(password));
-  const { userId } = read;
-  await tellPerson(deps, userId, state!, { kind: 'password-changed', about: [read.hash] }, personalCause(deps, userId, from));
+  await tellPerson(deps, userId, user, { kind: 'password-changed', about: [hash] }, personalCause(deps, userId, from));
   await follow(deps, token, from, 'reset', (at) => [
     // Who follows the link reads the mails of the address.
     { type: 'UserAddressVerified', data: { at } },
@@ -88,12 +108,12 @@ export const sendResetLink = async (deps: CommandDeps, email: string, from: Requ
   await sendAccountMail(deps, { kind: 'reset-password', to: { email: user.email! }, variables }, cause);
 };
 
-/**
- * The same where the address is not verified yet. Whoever asks may not be who registered it, so this link chooses the password too: that of
- * the registration, which may be anybody's, ends.
- */
+/** The same where the address is not verified yet. */
 export const sendVerifyLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
   const known = await found(deps, email, from);
   if (known === undefined || known.user.isVerified) return;
-  await sendResetLink(deps, email, from);
+  const { userId, user, cause } = known;
+  const page = accountLink(deps, 'verify', '');
+  const url = `${page}${await makeVerifyLink(deps, userId, cause)}`;
+  await sendVerifyMail(deps, { email: user.email!, name: user.name ?? '', url }, cause);
 };

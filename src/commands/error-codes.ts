@@ -127,7 +127,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   refresh: ['INVALID_TOKEN', 'SESSION_ENDED', ...write],
   logout: write,
   ...ownAccountCodes,
-  verifyAddress: ['LINK_INVALID', 'NOT_DURING_UPDATE', ...write],
+  verifyAddress: ['VALIDATION_ERROR', 'LINK_INVALID', 'NOT_DURING_UPDATE', ...write],
   resetPassword: ['VALIDATION_ERROR', 'LINK_INVALID', 'RATE_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
   sendVerifyLink: accountMail,
   sendResetLink: accountMail,

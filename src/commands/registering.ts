@@ -135,35 +135,24 @@ const replaced = (name: string, passwordHash: string, at: string): readonly User
   { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
 ];
 
-/** What is sent where an address is registered: the link of the mail, and for how long it is good. */
-type SentLink = Readonly<{ kind: 'verify-address' | 'reset-password'; url: string; validMs: number }>;
-
 /**
  * Registers an address anew that somebody registered and nobody verified: password and name are those of now, and the link of before ends.
- * Which of the two the reader of the address is nobody knows, so the link of the mail chooses the password: neither's is good by it.
- * Rejects with ADDRESS_TAKEN where it was verified.
+ * Out: what the link carries. Rejects with ADDRESS_TAKEN where it was verified.
  */
 const registerAnew = async (
   deps: CommandDeps,
   userId: UserId,
   made: Readonly<{ name: string; passwordHash: string }>,
   from: RequestFrom,
-): Promise<SentLink> => {
+): Promise<string> => {
   const cause = personalCause(deps, userId, from);
-  const [reset, unsent] = [makeLink(userId, deps.ids.bytes(32)), makeLink(userId, deps.ids.bytes(32))];
-  const { at } = cause;
-  const validMs = deps.limits.resetLinkMs;
-  const url = accountLink(deps, 'reset', reset.token);
+  const link = newVerifyLink(deps, userId, cause.at);
   const decide = (_: null, user: UserState): readonly UserEvent[] => {
     if (user === undefined || user.isErased || user.isVerified) throw addressTaken();
-    return [
-      ...replaced(made.name, made.passwordHash, at),
-      { type: 'UserLinkMade', data: { at, use: 'verify', hash: unsent.hash, expiresAt: at } },
-      { type: 'UserLinkMade', data: { at, use: 'reset', hash: reset.hash, expiresAt: isoMoment(Date.parse(at) + validMs) } },
-    ];
+    return [...replaced(made.name, made.passwordHash, cause.at), link.made];
   };
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
-  return { kind: 'reset-password', url, validMs };
+  return link.token;
 };
 
 const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
@@ -175,12 +164,11 @@ const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, f
   const at = isoMoment(deps.clock.now());
   const cause = { ...personalCause(deps, assertDefined(parseUserId(deps.ids.uuid()), 'user id'), from), at };
   try {
-    const { kind, url, validMs } =
+    const token =
       owner === undefined
-        ? await registerFresh(deps, request, { page, making: { isVerified: false, from, passwordHash } })
+        ? await registerFresh(deps, request, { isVerified: false, from, passwordHash })
         : await registerAnew(deps, owner, { name: request.name, passwordHash }, from);
-    const variables = { name: request.name, url, hoursValid: validMs / 3_600_000 };
-    await sendAccountMail(deps, { kind, to: { email }, variables }, cause);
+    await sendVerifyMail(deps, { email, name: request.name, url: `${page}${token}` }, cause);
   } catch (fault) {
     if (!(fault instanceof DomainError) || fault.code !== 'ADDRESS_TAKEN') throw fault;
     await sendAccountMail(deps, { kind: 'address-in-use', to: { email }, variables: {} }, cause);
@@ -188,22 +176,30 @@ const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, f
   return answer;
 };
 
-const registerFresh = async (
-  deps: CommandDeps,
-  request: RegisterRequest,
-  { page, making }: Readonly<{ page: string; making: Making }>,
-): Promise<SentLink> => {
+const registerFresh = async (deps: CommandDeps, request: RegisterRequest, making: Making): Promise<string> => {
   const userId = await makeUser(deps, request, making);
-  const token = await makeVerifyLink(deps, userId, personalCause(deps, userId, making.from));
-  return { kind: 'verify-address', url: `${page}${token}`, validMs: deps.limits.verifyLinkMs };
+  return makeVerifyLink(deps, userId, personalCause(deps, userId, making.from));
 };
 
-/** A link by which the address is verified; the one before it ends. */
-export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: Cause): Promise<string> => {
+export const sendVerifyMail = (
+  deps: CommandDeps,
+  { email, ...said }: Readonly<{ email: string; name: string; url: string }>,
+  cause: Cause,
+): Promise<void> => {
+  const variables = { ...said, hoursValid: deps.limits.verifyLinkMs / 3_600_000 };
+  return sendAccountMail(deps, { kind: 'verify-address', to: { email }, variables }, cause);
+};
+
+const newVerifyLink = (deps: CommandDeps, userId: UserId, at: string): Readonly<{ token: string; made: UserEvent }> => {
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
-  const expiresAt = isoMoment(Date.parse(cause.at) + deps.limits.verifyLinkMs);
-  const made: UserEvent = { type: 'UserLinkMade', data: { at: cause.at, use: 'verify', hash, expiresAt } };
-  const decide = (_: null, user: UserState) => (user === undefined || user.isErased ? [] : [made]);
+  const expiresAt = isoMoment(Date.parse(at) + deps.limits.verifyLinkMs);
+  return { token, made: { type: 'UserLinkMade', data: { at, use: 'verify', hash, expiresAt } } };
+};
+
+/** A link by which the address is verified and the password chosen; the one before it ends. Where the address is verified it is good for nothing. */
+export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: Cause): Promise<string> => {
+  const { token, made } = newVerifyLink(deps, userId, cause.at);
+  const decide = (_: null, user: UserState) => (user === undefined || user.isErased || user.isVerified ? [] : [made]);
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
   return token;
 };

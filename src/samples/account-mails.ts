@@ -70,7 +70,8 @@ const mails: readonly Mail[] = [
     description: 'To somebody who registered: the link by which the address is verified.',
     subject: 'Verify your address for {{__COMPANY_NAME__}}',
     title: 'Verify your address',
-    intro: '<p>Welcome, {{name}}. Follow this link to verify your address; after that you can sign in.</p>',
+    intro:
+      '<p>Welcome, {{name}}. Follow this link to verify your address; the page asks for your password, and after that you can sign in.</p>',
     button: 'Verify the address',
     outro:
       '<p>The link is valid for {{hoursValid}} hours. If you did not register, ignore this mail: without the link nothing happens.</p>',

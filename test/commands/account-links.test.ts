@@ -23,15 +23,23 @@ void t.test('an address is verified once, by the newest link, within a day', asy
   const guessed = makeLink(userId, Buffer.alloc(32, 7)).token;
   const long = 'A'.repeat(100_000);
   for (const wrong of ['', 'x', old, guessed, long, `${newest}A`, newest.replace(/.$/, newest.endsWith('A') ? 'B' : 'A')])
-    t.equal(await codeOf(world.commands.verifyAddress(wrong, 'r')), 'LINK_INVALID', wrong.slice(0, 80));
+    t.equal(await codeOf(world.commands.verifyAddress(wrong, PASSWORD, 'r')), 'LINK_INVALID', wrong.slice(0, 80));
   t.equal(await codeOf(world.commands.resetPassword(newest, OTHER, 'r')), 'LINK_INVALID', 'it is for nothing else');
   t.equal(await codeOf(world.commands.changeAddress(newest, 'r')), 'LINK_INVALID', 'for nothing else');
   await world.clock.advance(world.deps.limits.verifyLinkMs);
-  t.equal(await codeOf(world.commands.verifyAddress(newest, 'r')), 'LINK_INVALID', 'past its time');
+  t.equal(await codeOf(world.commands.verifyAddress(newest, PASSWORD, 'r')), 'LINK_INVALID', 'past its time');
   const last = await makeVerifyLink(world.deps, userId, personalCause(world.deps, userId, 'r'));
   t.notMatch(JSON.stringify(world.store.events), last.slice(-43), 'the link stands nowhere in the log');
-  t.equal(await codeOf(world.commands.verifyAddress(last, 'r')), 'fine');
-  t.equal(await codeOf(world.commands.verifyAddress(last, 'r')), 'LINK_INVALID', 'it was used');
+  t.equal(await codeOf(world.commands.verifyAddress(last, PASSWORD, 'r')), 'fine');
+  t.equal(await codeOf(world.commands.verifyAddress(last, PASSWORD, 'r')), 'LINK_INVALID', 'it was used');
+  t.equal(await logIn(), 'fine');
+  t.equal(
+    await makeVerifyLink(world.deps, userId, personalCause(world.deps, userId, 'r')).then((more) =>
+      codeOf(world.commands.verifyAddress(more, OTHER, 'r')),
+    ),
+    'LINK_INVALID',
+    'a verified address has no such link',
+  );
   t.equal(await logIn(), 'fine');
   const before = (await world.mails()).length;
   await world.commands.sendVerifyLink(email, 'r');
@@ -64,7 +72,7 @@ void t.test('of 200 who use one link at once, in two processes, one wins', async
   const verifying = await makeVerifyLink(one!, userId, personalCause(one!, userId, 'r'));
   const race = (use: (deps: (typeof processes)[number], index: number) => Promise<unknown>) =>
     Promise.all(Array.from({ length: 200 }, (_, index) => codeOf(use(processes[index % 2]!, index))));
-  t.strictSame(tally(await race((deps) => verifyAddress(deps, verifying, 'r'))), { fine: 1, LINK_INVALID: 199 });
+  t.strictSame(tally(await race((deps) => verifyAddress(deps, verifying, PASSWORD, 'r'))), { fine: 1, LINK_INVALID: 199 });
   await sendResetLink(one!, email, 'r');
   const resetting = await world.tokenTo('reset');
   const ends = await race((deps, index) => resetPassword(deps, resetting, `otter number ${index} of two hundred`, 'r'));

@@ -153,12 +153,12 @@ void t.test('so do registering and what a link of a mail does', async (t) => {
     return origin === undefined ? undefined : [...(await deps.origins.read([origin])).values()][0];
   };
   const called = { ipAddress: from.ipAddress, userAgent: from.userAgent };
-  const userId = await makeUser(deps, { email: 'eve@example.com', password: PASSWORD, name: 'Eve' }, { isVerified: true, from });
+  const userId = await makeUser(deps, { email: 'eve@example.com', password: PASSWORD, name: 'Eve' }, { isVerified: false, from });
   const stream = userStream(userId);
   t.strictSame(await seenIn(stream, 'UserRegistered'), called);
   const other = { ...from, ipAddress: '203.0.113.9' };
   const token = await makeVerifyLink(deps, userId, personalCause(deps, userId, other));
-  await verifyAddress(deps, token, other);
+  await verifyAddress(deps, token, PASSWORD, other);
   t.strictSame(await seenIn(stream, 'UserAddressVerified'), { ...called, ipAddress: other.ipAddress });
 });
 

@@ -104,9 +104,20 @@ void t.test('where everybody may register: register, mail, verify, sign in', asy
   const path = `/account/${page}?token=${token}`;
   await scan(t, service, path);
   t.equal(await service.logIn(bea.email), 403, 'to look at it does nothing');
-  t.match(text(await service.fill('/account/verify', { token })), /Your address is verified/);
-  t.equal(await service.logIn(bea.email), 200);
-  const again = await service.fill('/account/verify', { token });
+  const given = { token, password: OTHER, again: OTHER };
+  for (const [form, told] of [
+    [{ token }, /must have at least 12/],
+    [{ token, password: OTHER, again: PASSWORD }, /not the same/],
+  ] as const) {
+    const refused = await service.fill('/account/verify', form);
+    t.equal(refused.statusCode, 400);
+    t.match(text(refused), told);
+    t.match(refused.body, token, 'and the form is worth another try');
+  }
+  t.match(text(await service.fill('/account/verify', given)), /Your address is verified/);
+  t.equal(await service.logIn(bea.email), 401, "the password of a registration that may be anybody's is none");
+  t.equal(await service.logIn(bea.email, OTHER), 200);
+  const again = await service.fill('/account/verify', given);
   t.equal(again.statusCode, 400);
   t.match(text(again), /used before.*Ask for another link/);
   for (const cut of ['', '?token=', '?token=a%20b', `?token=${'a'.repeat(300)}`, `?token=${token}&token=${token}`])

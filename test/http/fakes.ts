@@ -577,7 +577,7 @@ const personalCommands = (did: Did) =>
       did('register', [request, requestId], { email: request.email, emailVerified: false, message: 'A mail goes there.' }),
     login: ({ email, code }) => did('login', [email, code], { ...tokens, user: userRecord }),
     refresh: (token) => did('refresh', [token], tokens),
-    verifyAddress: (token) => did('verifyAddress', [token], undefined),
+    verifyAddress: (token, password) => did('verifyAddress', [token, password], undefined),
     resetPassword: (token) => did('resetPassword', [token], undefined),
     sendVerifyLink: (email) => did('sendVerifyLink', [email], undefined),
     sendResetLink: (email) => did('sendResetLink', [email], undefined),

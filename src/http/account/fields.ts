@@ -48,10 +48,13 @@ export const nameField = (value: string): Field => ({
 
 const passwordBounds = { type: 'password', minLength: passwordCharsMin, maxLength: passwordCharsMax } as const;
 
-export const newPasswordFields: readonly Field[] = [
-  { label: `New password, at least ${passwordCharsMin} characters`, name: 'password', autocomplete: 'new-password', ...passwordBounds },
+/** Asked for twice, for nobody could sign in by a slip. */
+export const passwordFieldsNamed = (name: string): readonly Field[] => [
+  { label: `${name}, at least ${passwordCharsMin} characters`, name: 'password', autocomplete: 'new-password', ...passwordBounds },
   { label: 'The same once more', name: 'again', autocomplete: 'new-password', ...passwordBounds },
 ];
+
+export const newPasswordFields = passwordFieldsNamed('New password');
 
 export const passwordField: Field = {
   label: 'Password',

@@ -15,6 +15,7 @@ import {
   emailField,
   inWords,
   newPasswordFields,
+  passwordFieldsNamed,
   sentForm,
   tokenInLink,
   type Fields,
@@ -98,14 +99,15 @@ const shown = async (
 
 const verifyPage = ({ commands }: AccountDeps): LinkPage => ({
   path: '/account/verify',
-  asks: (token) => ({
+  asks: (token, again) => ({
     title: 'Verify your address',
-    texts: ['You registered with this address. Press the button to verify that it is yours; after that you can sign in.'],
-    forms: [{ action: '/account/verify', hidden: { token }, fields: [], button: 'Verify the address' }],
+    texts: ['Somebody registered with this address. If it was you, give your password, or choose another one; after that you can sign in.'],
+    fault: again === undefined ? '' : inWords(again.fault),
+    forms: [{ action: '/account/verify', hidden: { token }, fields: passwordFieldsNamed('Password'), button: 'Verify the address' }],
     note: 'If you did not register, close this page: nothing has happened.',
   }),
-  does: async ({ token, request }) => {
-    await commands.verifyAddress(token, calledFrom(request));
+  does: async ({ token, fields, request }) => {
+    await commands.verifyAddress(token, chosenPassword(fields), calledFrom(request));
     return { title: 'Your address is verified', texts: ['You can sign in now, with your address and your password.'], note: CLOSE };
   },
 });

@@ -109,11 +109,19 @@ const followRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/auth/verify',
     {
-      config: { access, command: 'verifyAddress', examples: authExamples.verify },
-      schema: { summary: 'Verify your address', operationId: 'verifyAddress', tags, body: LinkRequestSchema, response },
+      config: { access, command: 'verifyAddress', examples: authExamples.reset },
+      schema: {
+        summary: 'Verify your address by the link of a mail',
+        description:
+          '`password` is that of the registration, or another one: it is the password from now on, for who registered the address may not be who reads its mails.',
+        operationId: 'verifyAddress',
+        tags,
+        body: ResetRequestSchema,
+        response,
+      },
     },
     async (request) => {
-      await deps.commands.verifyAddress(request.body.token, calledFrom(request));
+      await deps.commands.verifyAddress(request.body.token, request.body.password, calledFrom(request));
       return { message: 'The address is verified. Sign in by POST /api/auth/login.' };
     },
   );
