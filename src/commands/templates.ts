@@ -116,7 +116,7 @@ export const updateTemplate = async (
 ): Promise<TemplateRecord> => {
   const { slug, ...given } = writtenOf(request);
   refuseReserved(slug);
-  const changes = await withDrawings(deps, caller, given);
+  const changes = await withDrawnSvgs(deps, caller.teamId, given);
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const { changed, warnings } = checkedChange(deps, changes);
   const expects = (template: Template, revision: number): void => {
@@ -139,10 +139,6 @@ const compiledInTurns = async ({ renderer }: CommandDeps, draft: EmailDraft): Pr
 
 const checkedChange = (deps: CommandDeps, changes: Omit<UpdateTemplateRequest, 'slug'>) =>
   tellingChange((draft: EmailDraft) => checkedDraft(deps, withTracking({ ...draft, ...changes })));
-
-/** What is changed, with each drawing as PNG. */
-const withDrawings = async <Changes extends { schema?: unknown }>(deps: CommandDeps, caller: Caller, changes: Changes): Promise<Changes> =>
-  changes.schema === undefined ? changes : { ...changes, schema: await withDrawnSvgs(deps, caller.teamId, changes.schema) };
 
 const atRevision =
   (expected: ExpectedRevisions) =>
@@ -253,19 +249,20 @@ const refuseReserved = (slug: string | undefined): void => {
 export const createTemplate = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<TemplateRecord> => {
   refuseReserved(request.slug);
   const id = assertDefined(parseTemplateId(deps.ids.uuid()), 'template id');
+  const drawn = await withDrawnSvgs(deps, caller.teamId, request);
   const { draft, warnings } = checkedDraft(deps, {
     name: request.name,
     description: request.description ?? '',
     subject: request.subject,
     from: request.from ?? null,
     variables: request.variables ?? [],
-    schema: await withDrawnSvgs(deps, caller.teamId, request.schema),
+    schema: drawn.schema,
     locale: request.locale ?? DEFAULT_LOCALE,
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
     unsubscribeList: request.unsubscribeList ?? null,
     ...(request.tracking === undefined || request.tracking === null ? {} : { tracking: request.tracking }),
     ...(request.strictVariables === undefined ? {} : { strictVariables: request.strictVariables }),
-    translations: request.translations,
+    translations: drawn.translations,
   });
   await compiledInTurns(deps, draft);
   const slug = request.slug ?? slugOf(request.name, id);
@@ -282,7 +279,7 @@ export const importTemplate = async (
   const { slug, ...given } = writtenOf(request);
   const known = slug === undefined ? undefined : await findTemplate(deps, caller.teamId, slug);
   if (known === undefined) return { template: await createTemplate(deps, caller, { ...writtenOf(request), publish: true }), created: true };
-  const { changed, warnings } = checkedChange(deps, await withDrawings(deps, caller, given));
+  const { changed, warnings } = checkedChange(deps, await withDrawnSvgs(deps, caller.teamId, given));
   await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
   return { template: { ...templateRecord(await publishOf(kind, deps, caller, known.id)), ...warnings() }, created: false };
 };

@@ -66,6 +66,20 @@ void t.test('a data URI is saved as PNG, twice as fine, and is as large as the d
   );
 });
 
+void t.test('a text with a drawing still has its translation', async (t) => {
+  const { commands, saved } = await world(t, { inlineImagesMax: 1 });
+  const text = (words: string): string => `<p>${words} <img alt="dot" src="${uriOf(logo)}"></p>`;
+  const made = await commands.createTemplate(caller, {
+    ...saved([{ id: 'b', type: 'rich-text', content: text('Hello') }]),
+    subject: 'S',
+    translations: { de: { S: 'S', [text('Hello')]: text('Guten Tag') } },
+  });
+  t.same(made.warnings, undefined);
+  t.notMatch(JSON.stringify(made.translations), /svg/);
+  const { html } = await commands.previewTemplate(caller, 'welcome', { locale: 'de' }, never);
+  t.match(html, /Guten Tag <img[^>]* src="data:image\/png/);
+});
+
 void t.test('what is no drawing that stands alone is refused, with its place', async (t) => {
   const { commands, saved } = await world(t, { inlineImagesMax: 2 });
   const hostile: Readonly<Record<string, string>> = {
