@@ -1,5 +1,6 @@
 /** The closed set of elements and attributes that is kept of the HTML of authors. */
 import sanitizeHtml from 'sanitize-html';
+import { blockTags, sectionTags } from './rich-tags.js';
 
 /** `inline` is what may stand in a button or a cell, `block` in a rich text, `fragment` in an html-fragment. */
 export type RichMode = 'inline' | 'block' | 'fragment';
@@ -31,35 +32,14 @@ const inline = [
   'var',
   'wbr',
 ];
-const block = [
-  ...inline,
-  'address',
-  'blockquote',
-  'center',
-  'dd',
-  'div',
-  'dl',
-  'dt',
-  'h1',
-  'h2',
-  'h3',
-  'h4',
-  'h5',
-  'h6',
-  'hr',
-  'li',
-  'ol',
-  'p',
-  'pre',
-  'ul',
-];
+const block = [...inline, ...blockTags];
 const tables = ['table', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'caption', 'colgroup', 'col'];
 
 /** The elements that each mode keeps. */
 export const tagsOf: Readonly<Record<RichMode, readonly string[]>> = {
   inline,
   block: [...block, ...tables],
-  fragment: [...block, ...tables, 'article', 'section', 'header', 'footer', 'main', 'figure', 'figcaption', 'font'],
+  fragment: [...block, ...tables, ...sectionTags, 'font'],
 };
 
 const everywhere = ['style', 'align', 'dir', 'lang', 'title', 'id'];

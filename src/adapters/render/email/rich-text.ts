@@ -1,6 +1,7 @@
 /** Writes the elements of rich text for the text part: paragraphs, underlined headings, bullets, links as `text (address)`. */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
+import { blockTags, sectionTags } from '../rich-tags.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import type { Context } from './context.js';
 import { whenOf } from './hiding.js';
@@ -75,37 +76,7 @@ const layOut = ({ terms, kind, first, rest }: Paragraph): Term => {
   }
 };
 
-const BLOCKS = new Set([
-  'p',
-  'div',
-  'h1',
-  'h2',
-  'h3',
-  'h4',
-  'h5',
-  'h6',
-  'ul',
-  'ol',
-  'li',
-  'dl',
-  'dt',
-  'dd',
-  'blockquote',
-  'pre',
-  'address',
-  'center',
-  'hr',
-  'table',
-  'tr',
-  'caption',
-  'article',
-  'section',
-  'header',
-  'footer',
-  'main',
-  'figure',
-  'figcaption',
-]);
+const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...sectionTags, 'table', 'tr', 'caption']);
 
 const visit = (nodes: readonly RichNode[], state: TextState, context: Context, column: Showing | undefined): void => {
   for (const node of nodes) {

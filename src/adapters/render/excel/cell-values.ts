@@ -4,6 +4,7 @@ import type { Instant } from '../../../domain/rendering/scope/dates.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { isDated, meaningOf, PLAIN_NUMBER } from '../../../domain/rendering/scope/showing.js';
 import { writeNumber } from '../../../domain/rendering/scope/values.js';
+import { wallClockOf } from '../../../domain/rendering/scope/wall-clock.js';
 import type { ValueFormat } from '../../../domain/template/schema.js';
 import { dateCode, numberCode, type NumberCode } from './number-formats.js';
 
@@ -78,7 +79,7 @@ const createCodes = (language: Language): Codes => {
     };
   };
   const dates = kept((format) => dateCode(format, language));
-  const clocks = kept((format) => wallClockOf(format.timeZone ?? language.timeZone));
+  const clocks = kept((format) => clocksOf(format.timeZone ?? language.timeZone));
   return {
     number: kept((format) => numberCode(format, language)),
     date: (format) => dates(format) ?? 'yyyy-mm-dd',
@@ -98,45 +99,12 @@ export const resultCodes = (language: Language): ((format: ValueFormat | undefin
   };
 };
 
-const wallClockOf = (timeZone: string): ((epochMs: number) => number) => {
-  if (timeZone === 'UTC') return (epochMs) => epochMs;
-  const intl = clockIn(timeZone);
-  if (intl === undefined) return (epochMs) => epochMs;
-  const offsets = new Map<number, number>();
-  return (epochMs) => {
-    const quarter = Math.floor(epochMs / QUARTER_MS);
-    const known = offsets.get(quarter);
-    if (known !== undefined) return epochMs + known;
-    const wallMs = shown(intl, epochMs);
-    if (offsets.size < OFFSETS_MAX) offsets.set(quarter, wallMs - epochMs);
-    return wallMs;
-  };
-};
-
-/** Clocks are put forward and back at full quarters of an hour only. */
-const QUARTER_MS = 15 * 60_000;
-const OFFSETS_MAX = 10_000;
-
-const shown = (intl: Intl.DateTimeFormat, epochMs: number): number => {
-  const found = new Map(intl.formatToParts(epochMs).map(({ type, value }) => [type, Number(value)] as const));
-  const of = (type: Intl.DateTimeFormatPartTypes): number => found.get(type) ?? 0;
-  return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second')) + (((epochMs % 1_000) + 1_000) % 1_000);
-};
-
-const clockIn = (timeZone: string): Intl.DateTimeFormat | undefined => {
+/** The clocks of a zone that nobody knows are those of UTC. */
+const clocksOf = (timeZone: string): ((epochMs: number) => number) => {
   try {
-    return new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
+    return wallClockOf(timeZone);
   } catch (error) {
-    if (error instanceof RangeError) return undefined;
+    if (error instanceof RangeError) return (epochMs) => epochMs;
     throw error;
   }
 };

@@ -2,6 +2,7 @@
 import type { RichText } from 'exceljs';
 import type { HorizontalAlign, Html } from '../../../domain/rendering/expand/expanded.js';
 import { safeLink } from '../../../domain/rendering/urls.js';
+import { blockTags } from '../rich-tags.js';
 import { parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { argb } from '../colors.js';
 import { fontOf, type RunFont } from './fonts.js';
@@ -154,28 +155,7 @@ const createWriter = (): Writer => {
   };
 };
 
-const BLOCKS = new Set([
-  'p',
-  'div',
-  'h1',
-  'h2',
-  'h3',
-  'h4',
-  'h5',
-  'h6',
-  'ul',
-  'ol',
-  'li',
-  'blockquote',
-  'pre',
-  'dl',
-  'dt',
-  'dd',
-  'address',
-  'center',
-  'hr',
-  'table',
-]);
+const BLOCKS: ReadonlySet<string> = new Set([...blockTags, 'table']);
 
 const blocks = (nodes: readonly TreeNode[], state: State, writer: Writer): void => {
   for (const node of nodes) {

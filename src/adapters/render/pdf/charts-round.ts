@@ -1,4 +1,5 @@
 /** Pies and doughnuts: the shares of the first series that has any. */
+import { chartPalette } from '../../../domain/rendering/chart-palette.js';
 import type { ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
 import { n, textElement, type ChartText } from './charts-text.js';
 
@@ -11,21 +12,6 @@ const SMALLEST_SHARE_WITH_TEXT = 0.05;
 const REST_COLOR = '#9ca3af';
 const HOLE = 0.58;
 
-export const slicePalette = [
-  '#2563eb',
-  '#f59e0b',
-  '#0d9488',
-  '#db2777',
-  '#7c3aed',
-  '#65a30d',
-  '#0891b2',
-  '#ea580c',
-  '#4b5563',
-  '#a16207',
-  '#be123c',
-  '#1e3a8a',
-];
-
 /** Values of zero and below have no share. The order is that of the data; of more than `slicesMax` the smallest are one slice, the last. */
 export const slicesOf = ({ categories, series }: ExpandedChart, slicesMax: number): readonly Slice[] => {
   const values = series.find((one) => one.values.some((value) => value !== null && value > 0))?.values ?? [];
@@ -37,7 +23,7 @@ export const slicesOf = ({ categories, series }: ExpandedChart, slicesMax: numbe
           .sort((a, b) => b.value - a.value || a.at - b.at)
           .slice(0, slicesMax - 1)
           .sort((a, b) => a.at - b.at);
-  const slices = kept.map(({ label, value }, index) => ({ label, value, color: slicePalette[index % slicePalette.length]! }));
+  const slices = kept.map(({ label, value }, index) => ({ label, value, color: chartPalette[index % chartPalette.length]! }));
   if (kept.length === all.length) return slices;
   const keptPlaces = new Set(kept.map(({ at }) => at));
   const rest = all.filter(({ at }) => !keptPlaces.has(at));

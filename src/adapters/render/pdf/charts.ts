@@ -1,8 +1,9 @@
 /** Charts as vector drawings for the PDF: title, legend, axes and marks, in the fonts of the document. */
+import { chartPalette } from '../../../domain/rendering/chart-palette.js';
 import type { ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
 import { drawAxes } from './charts-axes.js';
 import { drawBars, drawLines, drawStacks, type Series } from './charts-marks.js';
-import { SLICES_MAX, drawRound, slicePalette, slicesOf, type Area } from './charts-round.js';
+import { SLICES_MAX, drawRound, slicesOf, type Area } from './charts-round.js';
 import { LABEL_PT, TEXT_COLOR, TITLE_COLOR, chartText, fitted, n, textElement, type ChartPlace, type ChartText } from './charts-text.js';
 import { pdfColor } from '../colors.js';
 
@@ -100,7 +101,7 @@ const axesBody = (chart: ExpandedChart, area: Area, text: ChartText): string => 
   const count = chart.categories.length;
   const series = chart.series.map(({ name, color, values }, index): Series => ({
     name,
-    color: pdfColor(color) ?? slicePalette[index % slicePalette.length]!,
+    color: pdfColor(color) ?? chartPalette[index % chartPalette.length]!,
     values: chart.categories.map((_, at) => bounded(values[at] ?? null)),
   }));
   const isStacked = chart.chartType === 'stacked-column';

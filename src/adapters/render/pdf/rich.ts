@@ -1,5 +1,6 @@
 /** Rich text as blocks and runs of text: what editors write, and no more. */
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
+import { blockTags } from '../rich-tags.js';
 import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { blockAlign, indented, LINE_COLOR, lookOf, narrower, spaced, startOf, type Context } from './context.js';
 import { pdfColor } from '../colors.js';
@@ -31,36 +32,7 @@ export const cellNodes = (html: Html, context: Context, cell: Tag, base: Partial
 export const plainNodes = (text: string, context: Context, bold = false): readonly Node[] =>
   blocks([{ kind: 'text', text }], { ...inlineOf(context), bold }, context);
 
-const BLOCKS = new Set([
-  'address',
-  'blockquote',
-  'center',
-  'dd',
-  'div',
-  'dl',
-  'dt',
-  'h1',
-  'h2',
-  'h3',
-  'h4',
-  'h5',
-  'h6',
-  'hr',
-  'li',
-  'ol',
-  'p',
-  'pre',
-  'ul',
-  'table',
-  'img',
-  'thead',
-  'tbody',
-  'tfoot',
-  'tr',
-  'th',
-  'td',
-  'caption',
-]);
+const BLOCKS: ReadonlySet<string> = new Set([...blockTags, 'img', 'table', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'caption']);
 
 const hasBlock = (node: TreeNode): boolean => node.kind === 'element' && (BLOCKS.has(node.tag) || node.children.some(hasBlock));
 

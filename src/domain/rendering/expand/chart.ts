@@ -5,25 +5,10 @@ import { colorOf, compilePoints, defined } from './style.js';
 import { chartTypes, type ChartSeries, type TimelineItem } from './expanded.js';
 import type { CompileComponent } from './expander.js';
 import { compilePlain, compileWriter, type Fill } from '../fill/filling.js';
+import { chartPalette } from '../chart-palette.js';
 import { parsePath, readPath, writePath, type Path } from '../scope/path.js';
 import { charge, compileSource, steadySource, type Scope, type State } from '../scope/scope.js';
 import { showingAt } from '../scope/showing.js';
-
-/** Colours of series that have none of their own: told apart by people who see colours in different ways, on paper and in grey. */
-const palette = [
-  '#2563eb',
-  '#f59e0b',
-  '#0d9488',
-  '#db2777',
-  '#7c3aed',
-  '#65a30d',
-  '#0891b2',
-  '#ea580c',
-  '#4b5563',
-  '#a16207',
-  '#be123c',
-  '#1e3a8a',
-];
 
 type Series = Readonly<{ name: Fill; color: (state: State) => string | undefined; path: Path }>;
 
@@ -58,7 +43,7 @@ export const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
       categories: items.map((item) => charge(category(state).write(readPath(item, categoryPath)), state, limits)),
       series: series.map(({ name, color, path }, at): ChartSeries => ({
         name: charge(name(state), state, limits),
-        color: color(state) ?? palette[at % palette.length] ?? '#2563eb',
+        color: color(state) ?? chartPalette[at % chartPalette.length] ?? '#2563eb',
         values: items.map((item) => finite(toNumber(readPath(item, path)))),
       })),
       ...defined({

@@ -1,4 +1,5 @@
 /** Date patterns such as `yyyy-MM-dd HH:mm` (the letters of Unicode TR 35 that templates need), in the Gregorian calendar, with Intl's words. */
+import { wallClockOf } from './wall-clock.js';
 
 const TOKEN = /'((?:[^']|'')*)'|(y+|M+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
@@ -8,14 +9,14 @@ type Writer = (fields: Fields) => string;
 
 /** In: a pattern, a locale, an IANA time zone. Out: the function that writes a date so. Letters it does not know stand for themselves. */
 export const formatWithPattern = (pattern: string, locale: string, timeZone: string): ((date: Date) => string) => {
-  const fieldsOf = timeZone === 'UTC' ? utcFields : zonedFields(timeZone);
+  const shownAt = wallClockOf(timeZone);
   const writers = [...pattern.matchAll(TOKEN)].map(([whole, quoted, letters]): Writer => {
     if (letters !== undefined) return writerOf(letters, locale);
     const literal = quoted === undefined ? whole : quoted === '' ? "'" : quoted.replaceAll("''", "'");
     return () => literal;
   });
   return (date) => {
-    const fields = fieldsOf(date);
+    const fields = utcFields(new Date(shownAt(date.getTime())));
     let text = '';
     for (const write of writers) text += write(fields);
     return text;
@@ -87,21 +88,3 @@ const utcFields = (date: Date): Fields => ({
   second: date.getUTCSeconds(),
   weekday: date.getUTCDay(),
 });
-
-const zonedFields = (timeZone: string): ((date: Date) => Fields) => {
-  const intl = new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  return (date) => {
-    const found = new Map(intl.formatToParts(date).map(({ type, value }) => [type, Number(value)] as const));
-    const of = (type: Intl.DateTimeFormatPartTypes): number => found.get(type) ?? 0;
-    return utcFields(new Date(Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second'))));
-  };
-};

@@ -1,0 +1,26 @@
+/** Kinds of the elements of HTML that authors write. */
+
+/** Elements that stand in lines of their own, tables and their parts apart. */
+export const blockTags = [
+  'address',
+  'blockquote',
+  'center',
+  'dd',
+  'div',
+  'dl',
+  'dt',
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+  'h5',
+  'h6',
+  'hr',
+  'li',
+  'ol',
+  'p',
+  'pre',
+  'ul',
+];
+/** Parts of a page, as whole templates of other tools have them. */
+export const sectionTags = ['article', 'section', 'header', 'footer', 'main', 'figure', 'figcaption'];
