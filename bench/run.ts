@@ -12,6 +12,7 @@ const benchmarks = {
   components: 'rendering an email with every component, against the same by hand (some seconds)',
   render: 'rendering an order confirmation, against the same by hand (some seconds)',
   documents: 'PDF and Excel files, against pdfmake and exceljs by hand, and send calls beside them (some 2 minutes)',
+  'first-document': 'the first PDF of a service, in a new process and in one that stands ready (some 20 seconds)',
   rebuild: 'rebuilding the read model of 100,000 emails, against a raw scan of the log (some 4 minutes)',
   'event-store': 'appending to and reading from EventStoreDB, against the bare client library (some 30 seconds)',
   bulk: 'bulk sends of 1,000: the call, the last mail, CPU beside single sends, a document for each (some 5 minutes)',

@@ -36,7 +36,7 @@ import { caughtUp, openProjecting, type Runners } from './projecting.js';
 import { holdRole } from './running.js';
 import { diskOf } from './stores.js';
 import { openServing } from './serving.js';
-import { sayImpliedDeletes } from './start-notices.js';
+import { afterStart } from './after-start.js';
 import { bringToRest } from './stopping.js';
 import { makeSupervisor } from './supervisor.js';
 import { openSurroundings, type Surroundings } from './surroundings.js';
@@ -107,7 +107,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });
   supervisor.start([clockTrust.worker, health.worker, ...measuring, ...workers.projecting, ...workers.processing, ...servingWorkers]);
   if (isServing) await serving.whenSeen;
-  if (config.roles.includes('project')) void sayImpliedDeletes(engine, runners, cutOff.signal);
+  afterStart(config, engine, runners, cutOff.signal);
 
   const server = await buildServer(httpDeps(config, { ...parts, writes, recorder, audit }));
   const shutDown = async (): Promise<void> => {

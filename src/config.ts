@@ -179,7 +179,11 @@ const readMetrics = (port: string | undefined, host: string): Config['metrics'] 
   port === undefined ? undefined : { host, port: integer('SEALPOST_METRICS_PORT', port, 0, 65_535) };
 
 /** Of the limits that 1 would make useless: with one document process, a team would hold the last. */
-const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = { generatorProcessesMax: 2, stopNoticeMs: 0 };
+const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = {
+  generatorProcessesMax: 2,
+  generatorReadyMs: 0,
+  stopNoticeMs: 0,
+};
 
 const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
   ...defaultLimits,

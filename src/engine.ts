@@ -67,7 +67,7 @@ export type EngineOptions = Readonly<{
 const same = <Port>(port: Port): Port => port;
 
 const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clock; logger: Logger }>): Generator =>
-  openGenerator({ limits, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
+  openGenerator({ limits, keepsReady: limits.generatorReadyMs > 0, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
 
 const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandDeps, 'feedback'> => {
   if (settings === undefined) return {};

@@ -134,6 +134,8 @@ export const defaultLimits = {
   generatorMemoryMbMax: 512,
   /** After which an idle process ends. */
   generatorIdleMs: 60_000,
+  /** How long after the last document, and the last change of an attachment template, a process stands ready for the next one; 0: never. */
+  generatorReadyMs: 24 * 60 * 60_000,
 
   // Lists
   pageSizeMax: 100,
@@ -271,6 +273,7 @@ export const configurableLimits = [
   'generatorQueueWaitMs',
   'generatorMemoryMbMax',
   'generatorIdleMs',
+  'generatorReadyMs',
   'searchTotalMax',
   'listTotalMax',
   'ledgerSealEveryEvents',

@@ -64,7 +64,14 @@ export type Node = Readonly<{
 const nobody = (): never => {
   throw new Error('no history asks for this');
 };
-const noGenerator: Generator = { imageSources: nobody, make: nobody, renderEmail: nobody, drawSvg: nobody, close: async () => {} };
+const noGenerator: Generator = {
+  imageSources: nobody,
+  make: nobody,
+  renderEmail: nobody,
+  drawSvg: nobody,
+  prepare: () => {},
+  close: async () => {},
+};
 const noOutbound: OutboundHttp = { get: nobody, close: async () => {} } as unknown as OutboundHttp;
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };

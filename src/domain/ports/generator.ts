@@ -51,5 +51,7 @@ export type Generator = Readonly<{
   renderEmail: (input: ApartEmail, signal: AbortSignal) => Promise<RenderedEmail>;
   /** The PNG of a drawing, or undefined where it cannot be drawn. The same drawing gives the same bytes. */
   drawSvg: (input: SvgInput, signal: AbortSignal) => Promise<Uint8Array | undefined>;
+  /** Documents are expected: the first of them shall not wait for what has to be loaded. Answers at once, and may do nothing. */
+  prepare: () => void;
   close: () => Promise<void>;
 }>;

@@ -7,7 +7,7 @@ import type { Clock } from '../../../domain/ports/clock.js';
 import type { Generator, SvgInput } from '../../../domain/ports/generator.js';
 import type { Logger } from '../../../domain/ports/logger.js';
 import { boundedCache } from '../../../shared/bounded-cache.js';
-import { errorOf, type Answer, type DocumentJob, type Job, type WorkerSettings } from './jobs.js';
+import { errorOf, type Answer, type DocumentJob, type Job, type TeamJob, type WorkerSettings } from './jobs.js';
 import { openPool, type JobOutcome } from './pool.js';
 import { closed, failed, late, noProcessInTime, outOfMemory, queueFull, type Wanted } from './refusals.js';
 
@@ -19,6 +19,8 @@ export type GeneratorOptions = Readonly<{
   fontsDir?: string;
   /** The module that the processes run: a test lets it fail. */
   workerFile?: URL;
+  /** Whether a process stands ready once a document is expected. Default: false. */
+  keepsReady?: boolean;
   /** Cores of the machine, one of which is left to the event loop where there are more than two. */
   cores?: number;
 }>;
@@ -64,6 +66,7 @@ const drawnOnce = (draw: Draw, clock: Pick<Clock, 'monotonic'>): Generator['draw
 /** In: the bounds in force. Out: a generator that has no process yet. */
 export const openGenerator = (options: GeneratorOptions): Generator => {
   const { limits, clock, logger, fontsDir, workerFile = new URL('./worker.js', import.meta.url), cores = availableParallelism() } = options;
+  const first: Job = { kind: 'prepare' };
   const settings: WorkerSettings = { limits, fontsDir };
   const pool = openPool({
     file: workerFile,
@@ -73,6 +76,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
     queueWaitMs: limits.generatorQueueWaitMs,
     memoryMbMax: limits.generatorMemoryMbMax,
     idleMs: limits.generatorIdleMs,
+    ...(options.keepsReady === true ? { ready: { job: first, forMs: limits.generatorReadyMs } } : {}),
     clock,
     onStrayFault: (trace) => logger?.warn(trace, 'a document process ended'),
   });
@@ -83,12 +87,14 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
     email: limits.previewTimeoutMs,
     svg: limits.svgTimeoutMs,
   };
-  const ask = async (job: Job, wanted: Wanted, signal: AbortSignal): Promise<Answer> => {
+  const ask = async (job: TeamJob, wanted: Wanted, signal: AbortSignal): Promise<Answer> => {
     const timeoutMs = timeoutsMs[wanted];
     const outcome = await pool.run(job, { team: job.input.teamId, timeoutMs, signal });
     return answerOf(outcome, { wanted, timeoutMs, limits, logger });
   };
-  const askDocument = (job: DocumentJob, signal: AbortSignal): Promise<Answer> => ask(job, job.format, signal);
+  const askDocument = (job: DocumentJob, signal: AbortSignal): Promise<Answer> =>
+    // After it, for the process that does it may be the one that is ready then.
+    ask(job, job.format, signal).finally(pool.prepare);
 
   return {
     imageSources: async (input, format, signal) => {
@@ -106,6 +112,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
       if (answer.kind !== 'rendered') throw unexpected(answer);
       return answer.email;
     },
+    prepare: pool.prepare,
     drawSvg: drawnOnce((input, signal) => ask({ kind: 'svg', input }, 'svg', signal), clock),
     close: pool.close,
   };

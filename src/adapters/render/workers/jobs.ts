@@ -12,7 +12,9 @@ export type DocumentJob = Readonly<{ input: DocumentInput; format: OutputFormat 
   (Readonly<{ kind: 'image-sources' }> | Readonly<{ kind: 'make'; images: ReadonlyMap<string, LoadedImage>; metadata: DocumentMetadata }>);
 export type EmailJob = Readonly<{ kind: 'email'; input: ApartEmail }>;
 export type SvgJob = Readonly<{ kind: 'svg'; input: SvgInput }>;
-export type Job = DocumentJob | EmailJob | SvgJob;
+export type TeamJob = DocumentJob | EmailJob | SvgJob;
+/** `prepare`: loads what documents need, for no team. */
+export type Job = TeamJob | Readonly<{ kind: 'prepare' }>;
 
 /** A DomainError, which does not cross processes as one. */
 export type Refused = Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
@@ -20,6 +22,7 @@ export type Answer =
   | Readonly<{ kind: 'image-sources'; sources: readonly string[] }>
   | Readonly<{ kind: 'made'; file: Uint8Array }>
   | Readonly<{ kind: 'rendered'; email: RenderedEmail }>
+  | Readonly<{ kind: 'prepared' }>
   | Readonly<{ kind: 'drawn'; png: Uint8Array | undefined }>
   | Refused;
 

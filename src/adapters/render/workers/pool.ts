@@ -3,6 +3,7 @@ import type { Clock } from '../../../domain/ports/clock.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 import { residentBytesMaxOf, startChild, type Child, type ChildOptions, type JobEnd } from './child.js';
 import { traceOf } from './refusals.js';
+import { openReserve, type ReadyOptions } from './reserve.js';
 import { openSlots } from './slots.js';
 
 export type PoolOptions = ChildOptions &
@@ -14,6 +15,8 @@ export type PoolOptions = ChildOptions &
     queueWaitMs: number;
     /** After which an idle process ends. */
     idleMs: number;
+    /** Absent: no process is started before a job is there. */
+    ready?: ReadyOptions;
     clock: Clock;
     /** A process died of what is not known to be the fault of its job: a late callback of a job before, or a process that cannot start. */
     onStrayFault: (trace: LogFields) => void;
@@ -37,6 +40,8 @@ export type Pool = Readonly<{
    * the first. Rejects with the reason of the signal when that aborts; the process is ended then, as at the deadline, even where it spins.
    */
   run: (job: unknown, options: JobOptions) => Promise<JobOutcome>;
+  /** More jobs are expected: for a while, one process stands ready. Answers at once. */
+  prepare: () => void;
   /** Of the processes that are alive, idle ones included. */
   pids: () => readonly number[];
   /** Ends every process; jobs under way and waiting are answered `closed`. */
@@ -70,6 +75,7 @@ export const openPool = (options: PoolOptions): Pool => {
         slots.release(team);
       }
     },
+    prepare: children.prepare,
     pids: children.pids,
     close: async () => {
       closing.abort();
@@ -81,17 +87,23 @@ export const openPool = (options: PoolOptions): Pool => {
 type Children = Readonly<{
   /** Runs the job in an idle process or in a new one, which the signal kills. */
   run: (job: unknown, signal: AbortSignal) => Promise<JobEnd>;
+  prepare: () => void;
   pids: () => readonly number[];
   close: () => Promise<void>;
 }>;
 
+/** A process that is larger at rest could not make another large document. */
+const keptBytesMaxOf = ({ memoryMbMax }: PoolOptions): number => residentBytesMaxOf(memoryMbMax) / 2;
+
+/** What a timer of Node can wait for. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
 /** The processes that are alive: the idle ones are kept for a while, the one that was used last is used first. */
 const openChildren = (options: PoolOptions): Children => {
-  const { memoryMbMax, idleMs, onStrayFault } = options;
+  const { idleMs, onStrayFault } = options;
   const living = new Set<Child>();
   const idle = new Map<Child, NodeJS.Timeout>();
-  // A process that is this large at rest could not make another large document.
-  const keptBytesMax = residentBytesMaxOf(memoryMbMax) / 2;
+  let isClosed = false;
 
   const start = (): Child => {
     const child = startChild(options);
@@ -106,18 +118,29 @@ const openChildren = (options: PoolOptions): Children => {
     clearTimeout(idle.get(child));
     return idle.delete(child);
   };
-  const end = (child: Child): void => {
-    leaveIdle(child);
-    void child.kill();
+  const rest = (child: Child, forMs: number): void => {
+    idle.set(child, setTimeout(() => rested(child), Math.min(forMs, TIMER_MS_MAX)).unref());
   };
   const giveBack = (child: Child, residentBytes: number): void => {
-    if (residentBytes > keptBytesMax) end(child);
-    else idle.set(child, setTimeout(() => end(child), idleMs).unref());
+    if (residentBytes > keptBytesMaxOf(options)) rested(child);
+    else rest(child, idleMs);
   };
+  /** What stands ready for long is a process that has made no document yet: one that has is larger. */
+  const rested = (child: Child): void => {
+    leaveIdle(child);
+    void child.kill().then(reserve.fill);
+  };
+  const reserve = openReserve({
+    ...options,
+    start,
+    rest,
+    isNeeded: () => !isClosed && living.size === 0,
+    onFault: (trace) => (isClosed ? undefined : onStrayFault(trace)),
+  });
 
   return {
     run: async (job, signal) => {
-      const child = [...idle.keys()].at(-1) ?? start();
+      const child = [...idle.keys()].at(-1) ?? (await reserve.take(signal)) ?? start();
       leaveIdle(child);
       const kill = (): void => void child.kill();
       signal.addEventListener('abort', kill, { once: true });
@@ -126,8 +149,10 @@ const openChildren = (options: PoolOptions): Children => {
       if (jobEnd.kind === 'done' && !signal.aborted) giveBack(child, jobEnd.residentBytes);
       return jobEnd;
     },
+    prepare: reserve.expect,
     pids: () => [...living].flatMap(({ pid }) => pid ?? []),
     close: async () => {
+      isClosed = true;
       for (const child of idle.keys()) leaveIdle(child);
       await Promise.all([...living].map((child) => child.kill()));
     },

@@ -14,9 +14,8 @@ const fail = (fault: unknown): void => send({ kind: 'fault', trace: traceOf(faul
 const start = async (message: StartMessage): Promise<(job: unknown) => Promise<unknown>> => {
   const guard = new Worker(new URL('./guard.js', import.meta.url), { workerData: message });
   guard.unref();
-  // No job begins before the guard is at work.
-  await once(guard, 'online');
-  const { default: makeHandler } = (await import(message.file)) as { default: MakeHandler };
+  // No job begins before the guard is at work, which takes as long as the import beside it.
+  const [{ default: makeHandler }] = await Promise.all([import(message.file) as Promise<{ default: MakeHandler }>, once(guard, 'online')]);
   return makeHandler(message.settings);
 };
 

@@ -8,6 +8,7 @@ import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../..
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { Fonts } from '../pdf/fonts.js';
 import { boundedCache } from '../../../shared/bounded-cache.js';
+import { sampleJob } from './sample-job.js';
 import { refused, type Answer, type DocumentJob, type EmailJob, type Job, type SvgJob, type WorkerSettings } from './jobs.js';
 
 const REVISIONS_MAX = 100;
@@ -72,6 +73,9 @@ export default (settings: WorkerSettings) => {
   return async (job: Job): Promise<Answer> => {
     try {
       switch (job.kind) {
+        case 'prepare':
+          await make(sampleJob);
+          return { kind: 'prepared' };
         case 'email':
           return await render(job);
         case 'svg':

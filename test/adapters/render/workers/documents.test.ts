@@ -39,12 +39,16 @@ const inputOf = (
   };
 };
 
-const open = (t: Test, { limits = {}, fontsDir }: { limits?: Partial<Limits>; fontsDir?: string } = {}) => {
+const open = (
+  t: Test,
+  { limits = {}, fontsDir, keepsReady = false }: { limits?: Partial<Limits>; fontsDir?: string; keepsReady?: boolean } = {},
+) => {
   const logger = memoryLog();
   const generator = openGenerator({
     limits: { ...defaultLimits, ...limits },
     clock: systemClock(),
     logger,
+    keepsReady,
     ...(fontsDir === undefined ? {} : { fontsDir }),
   });
   t.teardown(() => generator.close());
@@ -95,6 +99,15 @@ await t.test(
     );
   },
 );
+
+await t.test('a process that stood ready makes the same bytes', async (t) => {
+  const input = inputOf([text], { definitions, variables: { name: 'Ada' } });
+  const { generator, logger } = open(t, { keepsReady: true });
+  generator.prepare();
+  const file = await generator.make(input, 'pdf', noImages, metadata, never);
+  t.ok(Buffer.from(file).equals(Buffer.from(await open(t).generator.make(input, 'pdf', noImages, metadata, never))));
+  t.same(logger.lines, [], 'and what it made first was in order');
+});
 
 await t.test('a revision is compiled once for its key', async (t) => {
   const { generator } = open(t);

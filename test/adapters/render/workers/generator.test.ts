@@ -61,7 +61,9 @@ const open = (
   return { generator, logger, ask };
 };
 
-const openedPool = (t: Test, { processesMax, idleMs = 60_000 }: Readonly<{ processesMax: number; idleMs?: number }>) => {
+type PoolSettings = Readonly<{ processesMax: number; idleMs?: number; readyMs?: number }>;
+
+const openedPool = (t: Test, { processesMax, idleMs = 60_000, readyMs }: PoolSettings) => {
   const pool = openPool({
     file: hostileWorker,
     settings: undefined,
@@ -70,6 +72,7 @@ const openedPool = (t: Test, { processesMax, idleMs = 60_000 }: Readonly<{ proce
     queueWaitMs: 60_000,
     memoryMbMax: 64,
     idleMs,
+    ...(readyMs === undefined ? {} : { ready: { job: { kind: 'prepare' }, forMs: readyMs } }),
     clock: systemClock(),
     onStrayFault: () => undefined,
   });
@@ -321,4 +324,37 @@ await t.test('a process that cannot start fails its document at once', async (t)
   const { generator, logger } = open(t, { workerFile: new URL('./no-such-worker.js', import.meta.url), clock: fakeClock() });
   await t.rejects(generator.imageSources(inputOf('answer'), 'pdf', never), { code: 'GENERATION_FAILED' });
   t.ok(logger.lines.some(({ message }) => message === 'a document process ended'));
+});
+
+await t.test('a process stands ready for the next job, and never for long with what a job has left in it', async (t) => {
+  const { pool, ask } = openedPool(t, { processesMax: 2, idleMs: 200, readyMs: 60_000 });
+  pool.prepare();
+  pool.prepare();
+  const [ready] = pool.pids();
+  t.same(pool.pids(), [ready], 'one process, before any job');
+  t.match(await Promise.all([ask('pid'), ask('pid', 'b')]).then((outcomes) => outcomes.map(({ kind }) => kind)), ['done', 'done']);
+  await eventually('another stands in its place', () => pool.pids().length === 1 && pool.pids()[0] !== ready);
+  const [next] = pool.pids();
+  await eventually('and it takes the next job', async () => pool.pids()[0] === next && (await ask('pid')).kind === 'done');
+  await pool.close();
+  pool.prepare();
+  t.same(pool.pids(), [], 'none begins when all is closed');
+});
+
+await t.test('who asks while a process gets ready waits for that one', async (t) => {
+  const { pool, ask } = openedPool(t, { processesMax: 2, readyMs: 60_000 });
+  pool.prepare();
+  const [ready] = pool.pids();
+  t.match(await ask('pid'), { kind: 'done', result: { sources: [String(ready)] } });
+  t.same(pool.pids(), [ready]);
+});
+
+await t.test('no process stands ready after its time, nor where none is to', async (t) => {
+  const { pool } = openedPool(t, { processesMax: 2, readyMs: 50 });
+  pool.prepare();
+  t.equal(pool.pids().length, 1);
+  await eventually('it ends', () => pool.pids().length === 0);
+  const { generator } = open(t);
+  generator.prepare();
+  t.match(await generator.imageSources(inputOf('sources'), 'pdf', never), []);
 });

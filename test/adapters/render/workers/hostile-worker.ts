@@ -6,7 +6,8 @@ export const hostileWorker = new URL('./hostile-worker.js', import.meta.url);
 
 export default () => hostile;
 
-const hostile = async (job: DocumentJob): Promise<unknown> => {
+const hostile = async (job: DocumentJob | Readonly<{ kind: 'prepare' }>): Promise<unknown> => {
+  if (job.kind === 'prepare') return { kind: 'prepared' };
   const act = String(job.input.variables['act']);
   switch (act) {
     case 'answer':
@@ -18,6 +19,8 @@ const hostile = async (job: DocumentJob): Promise<unknown> => {
       return { kind: 'image-sources', sources: [] };
     case 'slow':
       return new Promise((resolve) => void setTimeout(() => resolve({ kind: 'image-sources', sources: ['slow'] }), 50));
+    case 'pid':
+      return { kind: 'image-sources', sources: [String(process.pid)] };
     case 'spin':
       for (;;);
     case 'bomb':
