@@ -35,11 +35,11 @@ export const translationsField = Type.Record(Type.String(), Type.Record(Type.Str
   description: 'By language the text of that language for each text of the template; `{}` for none',
 });
 
-/** Paths that no variable of the template declares, and texts that a language lacks. */
+/** What a save is told: paths that no variable of the template declares, texts that a language lacks, and mails that Gmail cuts off. */
 export const warningsField = Type.Optional(
   Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
     description:
-      'Only in the answer to a save: paths that no variable declares, and texts that a language lacks. Absent where there are none',
+      'Only in the answer to a save: paths that no variable declares, texts that a language lacks, and a mail (with the defaults of its variables) so large that Gmail cuts it off. Absent where there is nothing to tell',
   }),
 );
 
@@ -253,6 +253,10 @@ export const PreviewResponseSchema = Type.Object(
     text: Type.String(),
     sizeBytes: Type.Integer({ description: 'Of the HTML in UTF-8' }),
     emptyPaths: emptyPathsField,
+    warnings: Type.Optional({
+      ...warningsField,
+      description: 'That the mail is so large that Gmail cuts it off. Absent where there is room',
+    }),
   },
   closed,
 );

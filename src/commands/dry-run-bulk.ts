@@ -3,12 +3,13 @@ import { attachmentContentAt } from './attachment-templates.js';
 import { isOfRecipient, orderOf, type OpenBatch } from './batch-emails.js';
 import { prepareBulk, readRecipients, type LeftOut, type PreparedBulk } from './bulk-request.js';
 import type { Caller } from './caller.js';
+import { sizeWarnings } from './clipping.js';
 import type { CommandDeps } from './deps.js';
 import { emptyPathsIn, type EmptyPaths } from './empty-paths.js';
 import type { QuotaStatus } from './credits.js';
 import { checkOne, FIRST_RECIPIENTS, openOf } from './send-bulk.js';
 import { suppressedPlaces } from './suppression-check.js';
-import { contentOf, draftAt } from './templates.js';
+import { compiledTemplate, contentOf, draftAt } from './templates.js';
 import { isTest } from './test-keys.js';
 import type { DryRunResponse, SendBulkRequest } from '../api/bulk.js';
 import { DomainError } from '../domain/errors.js';
@@ -63,6 +64,7 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
       ...leftOut(prepared),
       ...failing.map(({ given, fault }) => warningOf(given, fault)),
       ...(await suppressed(deps, caller, prepared)),
+      ...(await tooLong(deps, prepared, open)),
     ]),
   };
 };
@@ -179,6 +181,15 @@ const emptyPaths = async (deps: CommandDeps, { templateId, accepted }: PreparedB
     await nextTurn();
   }
   return [...found].slice(0, EMPTY_PATHS_MAX);
+};
+
+/** Of the first mail: those of the others are as long or nearly so. */
+const tooLong = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
+  if (open.content.recipients.length === 0) return [];
+  const { variables, language, company, at } = orderOf(open, 0);
+  const compiled = compiledTemplate(deps, templateId, accepted.templateRevision, language);
+  const large = await sizeWarnings(deps, compiled, { variables, environment: { at, company } });
+  return large.map(({ message }) => `the template ${message}`);
 };
 
 /** Names of variables that some recipient lacks. */

@@ -7,6 +7,7 @@ import { emptyPathsIn } from './empty-paths.js';
 import { picturesOf, sizesOfPictures, withInlineImages } from './inline-images.js';
 import { withoutSvg } from './mail-drawings.js';
 import { exampleUnsubscribeUrl } from './unsubscribe-links.js';
+import { warningsPart } from './template-answers.js';
 import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey } from './templates.js';
 import type { PreviewRequest, PreviewResponse } from '../api/templates.js';
 import { openBudget } from '../domain/budget.js';
@@ -17,6 +18,7 @@ import type { Limits } from '../domain/limits.js';
 import type { EmailInput, RenderedEmail } from '../domain/ports/renderer.js';
 import { emailInLanguage } from '../domain/rendering/languages/in-language.js';
 import type { CallLanguage } from '../domain/rendering/languages/translations.js';
+import { clippingWarnings } from '../domain/rendering/clipping.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
 import type { EmailTemplateContent } from '../domain/template/schema.js';
 import { emptyCompany } from '../domain/team/state.js';
@@ -55,7 +57,8 @@ export const previewTemplate = async (
   const { subject, html, text, inline } = pictures.size === 0 ? first : await rendered({ ...email, pictures: sizesOfPictures(pictures) });
   const shown = withInlineImages(html, inline, { pictures, totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax });
   const emptyPaths = [...emptyPathsIn(content, deps.limits)(email.variables, email.environment)];
-  return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html), emptyPaths };
+  const sizeBytes = Buffer.byteLength(html);
+  return { subject, html: shown, text, sizeBytes, emptyPaths, ...warningsPart(clippingWarnings(sizeBytes)) };
 };
 
 type Previewed = Readonly<{

@@ -4,7 +4,8 @@ import { withDrawnSvgs } from './mail-drawings.js';
 import { remembered } from './remembered.js';
 import { assertLanguagesWritable } from './call-language.js';
 import { requireAddress } from './check-request.js';
-import type { CommandDeps } from './deps.js';
+import { sizeWarnings } from './clipping.js';
+import { causeOf, type CommandDeps } from './deps.js';
 import {
   tellingChange,
   templateRecord,
@@ -35,6 +36,8 @@ import { assertDefined, parseTemplateId, templateSlugStream, templateStream, typ
 import { checkEmailTemplate } from '../domain/rendering/check/check.js';
 import { emailInLanguage, languageKey } from '../domain/rendering/languages/in-language.js';
 import type { CallLanguage } from '../domain/rendering/languages/translations.js';
+import { previewVariables } from '../domain/rendering/fill/variables.js';
+import { emptyCompany } from '../domain/team/state.js';
 import { UNSUBSCRIBE_CONSTANT } from '../domain/rendering/scope/constants.js';
 import type { EmailDraft } from '../domain/template/events.js';
 import type { Deleted } from '../api/common.js';
@@ -50,7 +53,7 @@ import type {
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent } from '../domain/template/schema.js';
 import type { Tracking } from '../domain/tracking/settings.js';
 import type { Recipient } from '../domain/recipient.js';
-import { templateDecider, templateRules, type Template } from '../domain/template/state.js';
+import { resolveVersion, templateDecider, templateRules, type Template } from '../domain/template/state.js';
 
 export type KnownTemplate = Known<TemplateId, Template>;
 
@@ -127,7 +130,7 @@ export const updateTemplate = async (
     inTurns: (draft: EmailDraft) => compiledInTurns(deps, draft),
     atOnce: (draft: EmailDraft) => void deps.renderer.compileEmail(emailInLanguage(contentOf(draft), undefined)),
   };
-  return { ...templateRecord(await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects })), ...warnings() };
+  return saved(deps, caller, await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects }), warnings());
 };
 
 /** Rejects where the template cannot be compiled in one of its languages. */
@@ -139,6 +142,17 @@ const compiledInTurns = async ({ renderer }: CommandDeps, draft: EmailDraft): Pr
 
 const checkedChange = (deps: CommandDeps, changes: Omit<UpdateTemplateRequest, 'slug'>) =>
   tellingChange((draft: EmailDraft) => checkedDraft(deps, withTracking({ ...draft, ...changes })));
+
+type Warned = Readonly<{ warnings?: readonly FieldError[] }>;
+
+/** The answer to a save, with what is to be told of it: the size of the mail is that with the defaults of its variables. */
+const saved = async (deps: CommandDeps, caller: Caller, known: KnownTemplate, { warnings = [] }: Warned): Promise<TemplateRecord> => {
+  const { revision } = resolveVersion(known.template, 'draft');
+  const { variables } = contentOf(await draftAt(deps, known.id, revision));
+  const email = { variables: previewVariables(variables, {}), environment: { at: causeOf(deps, caller).at, company: emptyCompany } };
+  const large = await sizeWarnings(deps, compiledTemplate(deps, known.id, revision, undefined), email);
+  return { ...templateRecord(known), ...warningsPart([...warnings, ...large]) };
+};
 
 const atRevision =
   (expected: ExpectedRevisions) =>
@@ -267,7 +281,7 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
   await compiledInTurns(deps, draft);
   const slug = request.slug ?? slugOf(request.name, id);
   const made = await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false });
-  return { ...templateRecord(made), ...warningsPart(warnings) };
+  return saved(deps, caller, made, { warnings });
 };
 
 /** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
@@ -281,5 +295,5 @@ export const importTemplate = async (
   if (known === undefined) return { template: await createTemplate(deps, caller, { ...writtenOf(request), publish: true }), created: true };
   const { changed, warnings } = checkedChange(deps, await withDrawnSvgs(deps, caller.teamId, given));
   await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
-  return { template: { ...templateRecord(await publishOf(kind, deps, caller, known.id)), ...warnings() }, created: false };
+  return { template: await saved(deps, caller, await publishOf(kind, deps, caller, known.id), warnings()), created: false };
 };
