@@ -2,9 +2,9 @@
 import { openRenderer } from '../src/adapters/render/email/renderer.js';
 import { defaultLimits } from '../src/domain/limits.js';
 import { checkEmailTemplate } from '../src/domain/rendering/check/check.js';
-import { orderConfirmation } from '../src/samples/order-confirmation.js';
 import { renderByHand, type OrderVariables } from './limits/render.js';
 import { machine } from './support/machine.js';
+import { orderConfirmation } from './support/order-confirmation.js';
 import { comparePairs } from './support/pairs.js';
 import { figuresOf, report } from './support/results.js';
 

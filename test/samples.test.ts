@@ -2,6 +2,9 @@
 import t from 'tap';
 import type { Json, JsonObject } from '../src/domain/json.js';
 import { isJsonObject } from '../src/domain/json.js';
+import { checkAttachmentTemplate } from '../src/domain/rendering/check/attachment.js';
+import { checkEmailTemplate } from '../src/domain/rendering/check/check.js';
+import { defaultLimits } from '../src/domain/limits.js';
 import type { VariableDefinition } from '../src/domain/template/schema.js';
 import { accountTemplates, sampleAttachments, sampleTemplates } from '../src/samples/index.js';
 import { expandTemplate } from './support/documents.js';
@@ -46,12 +49,12 @@ const textsOf = (value: unknown): readonly string[] => {
 
 void t.test('emails', async (t) => {
   for (const template of [...sampleTemplates, ...accountTemplates]) {
-    const { slug, exampleVariables, subject, variables, schema } = template;
-    const paths: readonly Path[] = [[], ...optionalOf(variables)];
+    const { slug, name: _name, description: _description, exampleVariables, ...content } = template;
+    const paths: readonly Path[] = [[], ...optionalOf(content.variables)];
     t.ok(slug !== 'order-confirmation' || paths.length > 5, 'the order confirmation has variables that may be left out');
     for (const path of paths) {
       const values = path.length === 0 ? exampleVariables : (without(exampleVariables, path) as JsonObject);
-      const { html } = renderTemplate({ subject, variables, schema }, values);
+      const { html } = renderTemplate(content, values);
       t.same(holesOf(html), [], `${slug} without ${path.join('.') || 'nothing'}`);
     }
   }
@@ -65,5 +68,75 @@ void t.test('documents', async (t) => {
       t.ok(texts.length > 0, slug);
       t.same(texts.flatMap(holesOf), [], `${slug} without ${path.join('.') || 'nothing'}`);
     }
+  }
+});
+
+const attachment = (slug: string): (typeof sampleAttachments)[number] => {
+  const found = sampleAttachments.find((sample) => sample.slug === slug);
+  if (found === undefined) throw new Error(`there is no sample ${slug}`);
+  return found;
+};
+
+const email = (slug: string): (typeof sampleTemplates)[number] => {
+  const found = sampleTemplates.find((sample) => sample.slug === slug);
+  if (found === undefined) throw new Error(`there is no sample ${slug}`);
+  return found;
+};
+
+const mailOf = (slug: string, values: JsonObject): string => {
+  const { slug: _slug, name: _name, description: _description, exampleVariables: _example, ...content } = email(slug);
+  return renderTemplate(content, values).text;
+};
+
+const documentOf = (slug: string, values: JsonObject, format: 'pdf' | 'excel' = 'pdf'): string => {
+  const { variables, schema, locale, timeZone } = attachment(slug);
+  return JSON.stringify(expandTemplate({ variables, schema, locale, timeZone }, values, { format }));
+};
+
+void t.test('a mail and the documents beside it name the same sums, for the same variables', async (t) => {
+  const { order } = email('order-confirmation').exampleVariables as { order: JsonObject };
+  const values = { ...attachment('invoice').exampleVariables, ...email('order-confirmation').exampleVariables };
+  const odd = [
+    { name: 'A', quantity: 3, price: 0.335 },
+    { name: 'B', quantity: 1, price: 1.005 },
+  ];
+  const cases: readonly (readonly [JsonObject, string])[] = [
+    [order, '€134.19'],
+    [{ ...order, discount: 0, shipping: 0 }, '€140.47'],
+    [{ ...order, items: odd, discount: 0, shipping: 0.1, taxRate: 0.07 }, '€2.27'],
+  ];
+  for (const [given, total] of cases) {
+    const variables = { ...values, customer: { firstName: 'Ada', name: 'Ada' }, order: given } as JsonObject;
+    t.match(mailOf('order-confirmation', variables), total);
+    for (const format of ['pdf', 'excel'] as const) t.match(documentOf('invoice', variables, format), total, format);
+  }
+  t.notMatch(mailOf('order-confirmation', { ...values, order: { ...order, discount: 0, shipping: 0 } } as JsonObject), /Discount|Shipping/);
+  const offer = { ...attachment('offer').exampleVariables, ...email('offer').exampleVariables };
+  t.match(mailOf('offer', offer), '€13,035.54');
+  t.match(documentOf('offer', offer), '€13,035.54');
+  const report = { ...attachment('monthly-report').exampleVariables, ...email('monthly-report').exampleVariables };
+  for (const said of [mailOf('monthly-report', report), documentOf('monthly-report', report)]) t.match(said, '€166,770');
+});
+
+void t.test('an invoice names its seller, and none is made with the account of an example', async (t) => {
+  const { seller: _, ...rest } = attachment('invoice').exampleVariables;
+  t.throws(() => documentOf('invoice', rest), 'without a seller');
+  const said = documentOf('invoice', attachment('invoice').exampleVariables);
+  for (const fact of ['PT 500 000 000', 'PT50 0002 0123 1234 5678 9015 4', '5 December 2026', 'data:image/png', 'nSCT'])
+    t.match(said, fact);
+  const { order } = attachment('invoice').exampleVariables as { order: JsonObject };
+  for (const other of [{ currency: 'USD' }, { items: [], discount: 0, shipping: 0 }])
+    t.notMatch(documentOf('invoice', { ...attachment('invoice').exampleVariables, order: { ...order, ...other } }), 'nSCT');
+});
+
+void t.test('the samples have no warning, and no letters below 7 points', async (t) => {
+  const pointsOf = (json: string): readonly number[] =>
+    [...json.matchAll(/font-size:([\d.]+)(px|pt)/g)].map(([, size, unit]) => Number(size) * (unit === 'px' ? 0.75 : 1));
+  for (const { slug, name: _name, description: _description, exampleVariables: _example, ...content } of sampleTemplates)
+    t.same(checkEmailTemplate(content, defaultLimits).warnings, [], slug);
+  for (const { slug, variables, schema, locale, timeZone } of sampleAttachments) {
+    t.same(checkAttachmentTemplate({ variables, schema, locale, timeZone }, defaultLimits).warnings, [], slug);
+    const sizes = pointsOf(JSON.stringify(schema));
+    t.ok(sizes.length > 0 && Math.min(...sizes) >= 7, `${slug}: ${Math.min(...sizes)} points at least`);
   }
 });

@@ -25,7 +25,7 @@ export const orderRequest = (n: number): OrderRequest => {
   const order = orderConfirmation.exampleVariables['order'] as JsonObject;
   const items = Array.from({ length: ROWS }, () => {
     const [at, quantity] = [Math.floor(random() * names.length), 1 + Math.floor(random() * 5)];
-    return { name: names[at]!, variant: variants[at]!, quantity, total: Math.round(random() * 20_000) / 100 };
+    return { name: names[at]!, variant: variants[at]!, quantity, price: Math.round(random() * 20_000) / 100 };
   });
   return {
     templateId: orderConfirmation.slug,

@@ -1,67 +1,6 @@
 /** Example bodies for the API description. They run as they stand against the sample templates of a first start. */
+import { ada, orderVariables, type Examples } from './send-examples.js';
 import type { TrackingSettings } from './tracking.js';
-
-type Examples = Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
-
-const orderVariables = {
-  customer: { firstName: 'Ada' },
-  order: {
-    number: 'NW-10482',
-    placedAt: '2030-01-31T09:30:00Z',
-    currency: 'EUR',
-    items: [
-      { name: 'Ceramic mug', variant: 'Sage green', quantity: 2, total: 28 },
-      { name: 'Pour-over kettle', quantity: 1, total: 64.5 },
-    ],
-    subtotal: 92.5,
-    shipping: 4.9,
-    total: 97.4,
-    shippingAddress: { name: 'Ada Example', street: 'Rua das Flores 12', city: '1200-195 Lisboa', country: 'Portugal' },
-    delivery: { method: 'Standard delivery', from: '2030-02-04', to: '2030-02-06' },
-    trackingUrl: 'https://shop.example.com/orders/NW-10482',
-  },
-};
-
-const ada = { email: 'ada@example.com', name: 'Ada Example' };
-
-export const sendExamples: Examples = {
-  orderConfirmation: {
-    summary: 'An order confirmation with two items',
-    value: {
-      templateId: 'order-confirmation',
-      to: [ada],
-      variables: orderVariables,
-      tags: ['order'],
-      metadata: { orderId: 'NW-10482' },
-    },
-  },
-  signInCode: {
-    summary: 'A sign-in code, ahead of other mail',
-    value: {
-      templateId: 'sign-in-code',
-      to: [ada],
-      variables: { code: '482 913', firstName: 'Ada', minutesValid: 10 },
-      priority: 'high',
-    },
-  },
-  newsletter: {
-    summary: 'A newsletter, behind other mail',
-    value: {
-      templateId: 'newsletter',
-      to: [ada],
-      variables: {
-        issueTitle: 'The slow winter issue',
-        intro: 'Shorter days, longer brews.',
-        leadUrl: 'https://blog.example.com/winter',
-        stories: [
-          { title: 'A field guide to water', summary: 'Three ways to mend hard water.', url: 'https://blog.example.com/water', minutes: 6 },
-        ],
-        unsubscribeUrl: 'https://example.com/unsubscribe?u=8fK2',
-      },
-      priority: 'low',
-    },
-  },
-};
 
 export const bulkDeleteExamples: Examples = {
   filter: { summary: 'Failed emails of before February 2030', value: { status: 'failed', before: '2030-02-01T00:00:00Z' } },

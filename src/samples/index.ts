@@ -1,14 +1,29 @@
-/** The templates that the first start creates: emails (a sign-in code, an order confirmation, a newsletter) and documents. */
+/** The templates that the first start creates: eight kinds of mails, one of them in Arabic too, and the documents that go with them. */
 import { accountTemplates } from './account-mails.js';
 import { sampleAttachments } from './attachments/index.js';
-import { newsletter } from './newsletter.js';
+import { invitation, invitationInArabic } from './invitation.js';
+import { monthlyReport } from './monthly-report.js';
+import { offer } from './offer.js';
 import { orderConfirmation } from './order-confirmation.js';
+import { passwordReset } from './password-reset.js';
 import type { SampleTemplate } from './sample.js';
+import { shippingNotice } from './shipping-notice.js';
 import { signInCode } from './sign-in-code.js';
+import { ticket } from './ticket.js';
 
 export type { SampleTemplate } from './sample.js';
 
-export const sampleTemplates: readonly SampleTemplate[] = [signInCode, orderConfirmation, newsletter];
+export const sampleTemplates: readonly SampleTemplate[] = [
+  signInCode,
+  orderConfirmation,
+  shippingNotice,
+  offer,
+  ticket,
+  monthlyReport,
+  passwordReset,
+  invitation,
+  invitationInArabic,
+];
 
 export { sampleAttachments } from './attachments/index.js';
 

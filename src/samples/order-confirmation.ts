@@ -1,34 +1,37 @@
-/** An order confirmation: a table over the items, totals, addresses side by side. */
-import type { ValueFormat } from '../domain/template/schema.js';
-import { brandHeader, footerWith, type SampleTemplate } from './sample.js';
+/** An order confirmation: a table over the items, sums, addresses side by side. Its invoice takes the same order. */
+import { exampleOrder, orderVariable } from './order.js';
+import { footerWith, helpLine, logoHeader, logoVariable, rich, whereGiven, type SampleTemplate } from './sample.js';
+import { moneyOf, sumsOf } from './sums.js';
+import { sumsTable } from './sums-table.js';
 
-const money: ValueFormat = { style: 'currency', currency: '{{order.currency}}' };
-
+const money = moneyOf('order');
 const customer = { firstName: 'Ada', email: 'ada@example.com' };
 
-const order = {
-  number: 'NW-10482',
-  placedAt: '2026-11-21T09:30:00Z',
-  currency: 'EUR',
-  items: [
-    { name: 'Ceramic mug', variant: 'Sage green', quantity: 2, total: 28 },
-    { name: 'Pour-over kettle', variant: '0.9 l, matt black', quantity: 1, total: 64.5 },
-    { name: 'Ethiopia Guji', variant: 'Whole beans, 500 g', quantity: 3, total: 44.7 },
-  ],
-  subtotal: 137.2,
-  shipping: 4.9,
-  discount: 10,
-  total: 132.1,
-  shippingAddress: { name: 'Ada Example', street: 'Rua das Flores 12', city: '1200-195 Lisboa', country: 'Portugal' },
-  delivery: { method: 'Standard delivery', from: '2026-11-24', to: '2026-11-26' },
-  trackingUrl: 'https://shop.example.com/orders/NW-10482',
+const text = {
+  subject: 'Your order {{order.number}} is confirmed',
+  preheader: '{{order.items.length}} items, {{total}}. We will write again when it ships.',
+  title: 'Thank you, {{customer.firstName}}!',
+  intro: 'Your order <strong>{{order.number}}</strong> of {{order.placedAt}} is confirmed. We will write again as soon as it ships.',
+  introWithoutDay: 'Your order <strong>{{order.number}}</strong> is confirmed. We will write again as soon as it ships.',
+  track: 'View your order',
+  item: 'Item',
+  quantity: 'Qty',
+  amount: 'Amount',
+  noItems: 'This order has no items.',
+  sums: { subtotal: 'Subtotal', shipping: 'Shipping', discount: 'Discount', tax: 'VAT', total: 'Total' },
+  shipsTo: 'Ships to',
+  arrives: 'Arrives',
+  period: '{{order.delivery.from}} to {{order.delivery.to}}',
+  help: 'Questions? Reply to this email or write to @.',
 };
 
 export const orderConfirmation: SampleTemplate = {
   slug: 'order-confirmation',
   name: 'Order confirmation',
-  description: 'What was ordered, what it costs, where it goes and when it arrives.',
-  subject: 'Your order {{order.number}} is confirmed',
+  description: 'What was ordered, what it costs, where it goes and when it arrives. Attach invoice: it takes the same variables.',
+  subject: text.subject,
+  locale: 'en-GB',
+  timeZone: 'Europe/Lisbon',
   variables: [
     {
       name: 'customer',
@@ -38,183 +41,66 @@ export const orderConfirmation: SampleTemplate = {
       defaultValue: customer,
       schema: { type: 'object', properties: { firstName: { type: 'string', required: true }, email: { type: 'string' } } },
     },
-    {
-      name: 'order',
-      type: 'object',
-      required: true,
-      description: 'The order with its items',
-      defaultValue: order,
-      schema: {
-        type: 'object',
-        properties: {
-          number: { type: 'string', required: true },
-          placedAt: { type: 'date', format: { style: 'date', dateStyle: 'long' } },
-          currency: { type: 'string', required: true, description: 'ISO 4217, such as EUR' },
-          items: {
-            type: 'array',
-            required: true,
-            itemType: 'object',
-            itemSchema: {
-              properties: {
-                name: { type: 'string', required: true },
-                variant: { type: 'string' },
-                quantity: { type: 'number', required: true },
-                total: { type: 'number', required: true },
-              },
-            },
-          },
-          subtotal: { type: 'number', required: true, format: money },
-          shipping: { type: 'number', required: true, format: money },
-          discount: { type: 'number', format: money },
-          total: { type: 'number', required: true, format: money },
-          shippingAddress: {
-            type: 'object',
-            required: true,
-            properties: { name: { type: 'string' }, street: { type: 'string' }, city: { type: 'string' }, country: { type: 'string' } },
-          },
-          delivery: {
-            type: 'object',
-            properties: {
-              method: { type: 'string' },
-              from: { type: 'date', required: true, format: { style: 'date', pattern: 'EEE d MMM' } },
-              to: { type: 'date', required: true, format: { style: 'date', pattern: 'EEE d MMM' } },
-            },
-          },
-          trackingUrl: { type: 'string', required: true },
-        },
-      },
-    },
+    orderVariable,
+    logoVariable,
+    ...sumsOf('order'),
   ],
   schema: {
-    props: { preheader: '{{order.items.length}} items, {{order.total}}. We will write again when it ships.', linkColor: '#0f766e' },
+    props: { preheader: text.preheader, linkColor: '#0f766e' },
     sections: [
-      brandHeader,
+      logoHeader,
       {
         id: 'main',
         type: 'main',
         components: [
-          {
-            id: 'has-day',
-            type: 'conditional',
-            props: { condition: 'order.placedAt', operator: 'exists' },
-            children: [
-              {
-                id: 'title',
-                type: 'rich-text',
-                content:
-                  '<h1>Thank you, {{customer.firstName}}!</h1><p>Your order <strong>{{order.number}}</strong> of {{order.placedAt}} is confirmed. We will write again as soon as it ships.</p>',
-              },
-            ],
-            elseChildren: [
-              {
-                id: 'title-without-day',
-                type: 'rich-text',
-                content:
-                  '<h1>Thank you, {{customer.firstName}}!</h1><p>Your order <strong>{{order.number}}</strong> is confirmed. We will write again as soon as it ships.</p>',
-              },
-            ],
-          },
-          { id: 'track', type: 'button', content: 'View your order', props: { href: '{{order.trackingUrl}}' } },
+          rich('title', `<h1>${text.title}</h1>`),
+          whereGiven(
+            'order.placedAt',
+            [rich('intro', `<p>${text.intro}</p>`)],
+            [rich('intro-without-day', `<p>${text.introWithoutDay}</p>`)],
+          ),
+          { id: 'track', type: 'button', content: text.track, props: { href: '{{order.trackingUrl}}', hideWhenEmpty: true } },
           { id: 'gap', type: 'spacer', props: { height: 8 } },
           {
             id: 'items',
             type: 'table',
             props: {
-              dataSource: '{{order.items}}',
-              itemVariable: 'item',
+              dataSource: 'lines',
+              itemVariable: 'line',
               headerColor: '#6b7280',
+              cellPadding: '10px 12px 10px 0',
               columns: [
-                {
-                  header: 'Item',
-                  content: '<strong>{{item.name}}</strong><br><span style="font-size:13px;color:#6b7280">{{item.variant}}</span>',
-                },
-                { header: 'Qty', content: '{{item.quantity}}', align: 'right', width: 48 },
-                { header: 'Total', content: '{{item.total}}', format: money, width: 96 },
+                { header: text.item, content: '{{line.title}}' },
+                { header: text.quantity, content: '{{line.quantity}}', align: 'end', width: 56 },
+                { header: text.amount, content: '{{line.total}}', format: money, width: 104 },
               ],
-              emptyText: 'This order has no items.',
+              emptyText: text.noItems,
             },
           },
-          {
-            id: 'sums',
-            type: 'table',
-            props: {
-              border: false,
-              padding: 0,
-              cellPadding: '3px 0',
-              columns: [{ align: 'right' }, { align: 'right', width: 96 }],
-              rows: [
-                ['Subtotal', '{{order.subtotal}}'],
-                ['Shipping', '{{order.shipping}}'],
-              ],
-            },
-          },
-          {
-            id: 'has-discount',
-            type: 'conditional',
-            props: { condition: 'order.discount', operator: '>', value: 0 },
-            children: [
-              {
-                id: 'discount',
-                type: 'table',
-                props: {
-                  border: false,
-                  padding: 0,
-                  cellPadding: '3px 0',
-                  color: '#0f766e',
-                  columns: [{ align: 'right' }, { align: 'right', width: 96 }],
-                  rows: [['Discount', '−{{order.discount}}']],
-                },
-              },
-            ],
-          },
-          {
-            id: 'sum',
-            type: 'table',
-            props: {
-              border: false,
-              padding: '8px 0 16px',
-              cellPadding: '3px 0',
-              fontSize: 18,
-              columns: [{ align: 'right' }, { align: 'right', width: 96 }],
-              rows: [['<strong>Total</strong>', '<strong>{{order.total}}</strong>']],
-            },
-          },
+          ...sumsTable(text.sums, 'order.taxRate'),
           { id: 'rule', type: 'divider' },
           {
             id: 'where-and-when',
             type: 'columns',
-            props: { widths: ['50%', '50%'], gap: 24 },
+            props: { widths: ['50%', '50%'], gap: 24, hideWhenEmpty: true },
             children: [
-              {
-                id: 'address',
-                type: 'rich-text',
-                content:
-                  '<h4>Ships to</h4><p>{{order.shippingAddress.name}}<br>{{order.shippingAddress.street}}<br>{{order.shippingAddress.city}}<br>{{order.shippingAddress.country}}</p>',
-                props: { fontSize: 15 },
-              },
-              {
-                id: 'has-delivery',
-                type: 'conditional',
-                props: { condition: 'order.delivery', operator: 'exists' },
-                children: [
-                  {
-                    id: 'delivery',
-                    type: 'rich-text',
-                    content: '<h4>Arrives</h4><p>{{order.delivery.from}} to {{order.delivery.to}}<br>{{order.delivery.method}}</p>',
-                    props: { fontSize: 15 },
-                  },
-                ],
-              },
+              rich(
+                'address',
+                `<h4>${text.shipsTo}</h4><p>{{order.shippingAddress.name}}<br>{{order.shippingAddress.street}}<br>{{order.shippingAddress.city}}<br>{{order.shippingAddress.country}}</p>`,
+                { fontSize: 15, hideWhenEmpty: 'lines' },
+              ),
+              whereGiven('order.delivery', [
+                rich('delivery', `<h4>${text.arrives}</h4><p>${text.period}<br>{{order.delivery.method}}</p>`, {
+                  fontSize: 15,
+                  hideWhenEmpty: 'lines',
+                }),
+              ]),
             ],
           },
         ],
       },
-      footerWith({
-        id: 'help',
-        type: 'rich-text',
-        content: '<p>Questions? Reply to this email or write to <a href="mailto:{{__COMPANY_EMAIL__}}">{{__COMPANY_EMAIL__}}</a>.</p>',
-      }),
+      footerWith(helpLine(text.help)),
     ],
   },
-  exampleVariables: { customer, order },
+  exampleVariables: { customer, order: exampleOrder },
 };

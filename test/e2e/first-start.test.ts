@@ -181,7 +181,9 @@ await t.test('a first start that is killed anywhere is finished by the next', as
   t.teardown(() => server.end('SIGKILL'));
   const base = await server.listening;
   const created = JSON.parse((await runCommand(['key', 'create', '--name', 'after kills', '--json'], settings)).stdout) as { key: string };
-  const templates = (await (await fetch(`${base}/api/templates`, { headers: { authorization: `Bearer ${created.key}` } })).json()) as {
+  const templates = (await (
+    await fetch(`${base}/api/templates?limit=100`, { headers: { authorization: `Bearer ${created.key}` } })
+  ).json()) as {
     data: { slug: string }[];
   };
   const slugs = [...sampleTemplates, ...accountTemplates].map(({ slug }) => slug);

@@ -6,8 +6,8 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.
 import { statusOf } from '../../src/http/errors.js';
 import { openApiDocument, routesOf } from '../../src/http/server.js';
 import { sampleTemplates } from '../../src/samples/index.js';
-import { sendExamples } from '../../src/api/examples.js';
 import { templateDefinitions, templateJsonSchema } from '../../src/api/template-schema/index.js';
+import { sendExamples } from '../../src/api/send-examples.js';
 import {
   ASSET,
   BATCH,

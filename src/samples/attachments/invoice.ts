@@ -1,54 +1,50 @@
-/** An invoice, as PDF to be paid and as Excel to be booked: the sums are calculated from the items. */
-import type { DocumentComponent } from '../../domain/attachment-template/schema.js';
-import type { ValueFormat } from '../../domain/template/schema.js';
-import { imprint, type SampleAttachment } from './sample.js';
+/** An invoice over an order, as PDF to be paid and as Excel to be booked: the sums are those of the order's confirmation. */
+import type { JsonObject } from '../../domain/json.js';
+import { exampleLogo } from '../logo.js';
+import { exampleCustomer, exampleOrder, orderVariable } from '../order.js';
+import { moneyOf, sumsOf } from '../sums.js';
+import { FINE_PRINT, imprint, letterhead, logoVariable, rich, type SampleAttachment } from './sample.js';
+import { sumsTable } from './sums-table.js';
 
-const money: ValueFormat = { style: 'currency', currency: '{{invoice.currency}}' };
+const money = moneyOf('order');
+const widths = ['16%', '42%', '12%', '15%', '15%'] as const;
 
-const invoice = {
-  number: 'INV-2026-0417',
-  issuedAt: '2026-11-21',
-  dueAt: '2026-12-05',
-  currency: 'EUR',
-  taxRate: 0.23,
-  reference: 'NW-10482',
+const invoice: JsonObject = { number: 'INV-2026-0417', issuedAt: '2026-11-21', dueAt: '2026-12-05' };
+const seller: JsonObject = {
+  vatId: 'PT 500 000 000',
+  iban: 'PT50 0002 0123 1234 5678 9015 4',
+  bank: 'Banco Exemplo',
 };
 
-const customer = {
-  name: 'Ada Example',
-  company: 'Example & Daughters',
-  street: 'Rua das Flores 12',
-  city: '1200-195 Lisboa',
-  country: 'Portugal',
-  vatId: 'PT 501 234 567',
+const text = {
+  title: 'Invoice',
+  issued: 'Date',
+  due: 'Due',
+  order: 'Order',
+  customerVat: 'VAT {{customer.vatId}}',
+  article: 'Article',
+  item: 'Description',
+  quantity: 'Quantity',
+  price: 'Price',
+  amount: 'Amount',
+  noItems: 'Nothing is charged.',
+  sums: { subtotal: 'Subtotal', shipping: 'Shipping', discount: 'Discount', tax: 'VAT', total: 'Total' },
+  pay: 'Please pay <strong>{{total}}</strong> by <strong>{{invoice.dueAt}}</strong> and name the invoice {{invoice.number}}.',
+  account: 'IBAN {{seller.iban}}<br>BIC {{seller.bic}}<br>{{seller.bank}}',
+  scan: 'Scan to pay',
+  thanks: 'Thank you for your order.',
+  sellerVat: 'Our VAT number',
+  imprint: 'VAT {{seller.vatId}} · IBAN {{seller.iban}} · {{__COMPANY_EMAIL__}}',
+  pages: 'Page {{pageNumber}} of {{totalPages}}',
 };
 
-const items = [
-  { sku: 'MUG-SAGE', name: 'Ceramic mug, sage green', quantity: 24, price: 11.5 },
-  { sku: 'KETTLE-09', name: 'Pour-over kettle, 0.9 l', quantity: 4, price: 54.9 },
-  { sku: 'GUJI-500', name: 'Ethiopia Guji, whole beans, 500 g', quantity: 36, price: 12.1 },
-  { sku: 'FILTER-100', name: 'Paper filters, 100 pieces', quantity: 12, price: 4.25 },
-];
-
-const small = (id: string, text: string): DocumentComponent => ({
-  id,
-  type: 'rich-text',
-  content: `<p style="font-size:9px;color:#6b7280">${text}</p>`,
-  props: { padding: '0 0 12px 0' },
-});
-
-const ifReferenced = (shown: DocumentComponent, otherwise?: DocumentComponent): DocumentComponent => ({
-  id: `if-${shown.id}`,
-  type: 'conditional',
-  props: { condition: 'invoice.reference', operator: 'exists' },
-  children: [shown],
-  ...(otherwise === undefined ? {} : { elseChildren: [otherwise] }),
-});
+const string = { type: 'string' } as const;
+const day = { type: 'date', required: true, format: { style: 'date', dateStyle: 'long' } } as const;
 
 export const invoiceSample: SampleAttachment = {
   slug: 'invoice',
   name: 'Invoice',
-  description: 'Items, tax and total, payable by a date; as PDF and as Excel.',
+  description: 'Items, tax and total of an order, payable by a date and by a code that a bank scans; as PDF and as Excel.',
   locale: 'en-GB',
   timeZone: 'Europe/Lisbon',
   variables: [
@@ -56,18 +52,19 @@ export const invoiceSample: SampleAttachment = {
       name: 'invoice',
       type: 'object',
       required: true,
-      description: 'Number, dates, currency and tax rate',
+      description: 'Number and dates',
       defaultValue: invoice,
+      schema: { type: 'object', properties: { number: { ...string, required: true }, issuedAt: day, dueAt: day } },
+    },
+    {
+      name: 'seller',
+      type: 'object',
+      required: true,
+      description: 'Who is paid: required, so that no invoice leaves with the account of an example',
+      defaultValue: seller,
       schema: {
         type: 'object',
-        properties: {
-          number: { type: 'string', required: true },
-          issuedAt: { type: 'date', required: true, format: { style: 'date', dateStyle: 'long' } },
-          dueAt: { type: 'date', required: true, format: { style: 'date', dateStyle: 'long' } },
-          currency: { type: 'string', required: true, description: 'ISO 4217, such as EUR' },
-          taxRate: { type: 'number', required: true, description: 'As a fraction: 0.23', format: { style: 'percent' } },
-          reference: { type: 'string', description: 'The order' },
-        },
+        properties: { vatId: { ...string, required: true }, iban: { ...string, required: true }, bic: string, bank: string },
       },
     },
     {
@@ -75,49 +72,15 @@ export const invoiceSample: SampleAttachment = {
       type: 'object',
       required: true,
       description: 'Who pays',
-      defaultValue: customer,
+      defaultValue: exampleCustomer,
       schema: {
         type: 'object',
-        properties: {
-          name: { type: 'string', required: true },
-          company: { type: 'string' },
-          street: { type: 'string' },
-          city: { type: 'string' },
-          country: { type: 'string' },
-          vatId: { type: 'string' },
-        },
+        properties: { name: { ...string, required: true }, company: string, street: string, city: string, country: string, vatId: string },
       },
     },
-    {
-      name: 'items',
-      type: 'array',
-      itemType: 'object',
-      required: true,
-      description: 'What is charged',
-      defaultValue: items,
-      schema: {
-        type: 'array',
-        itemType: 'object',
-        itemSchema: {
-          properties: {
-            sku: { type: 'string' },
-            name: { type: 'string', required: true },
-            quantity: { type: 'number', required: true },
-            price: { type: 'number', required: true, description: 'Of one, without tax' },
-          },
-        },
-      },
-    },
-    {
-      name: 'lines',
-      type: 'array',
-      isCalculated: true,
-      expression:
-        'items.map((i) => ({ sku: i.sku, name: i.name, quantity: i.quantity, price: i.price, total: Math.round(i.quantity * i.price * 100) / 100 }))',
-    },
-    { name: 'net', type: 'number', isCalculated: true, expression: 'lines.reduce((sum, line) => sum + line.total, 0)', format: money },
-    { name: 'tax', type: 'number', isCalculated: true, expression: 'Math.round(net * invoice.taxRate * 100) / 100', format: money },
-    { name: 'total', type: 'number', isCalculated: true, expression: 'net + tax', format: money },
+    orderVariable,
+    logoVariable,
+    ...sumsOf('order'),
   ],
   schema: {
     outputFormats: ['pdf', 'excel'],
@@ -125,35 +88,41 @@ export const invoiceSample: SampleAttachment = {
       {
         pageId: 'invoice',
         pageName: 'Invoice',
-        pageSettings: { format: 'A4', margin: { top: '22mm', right: '20mm', bottom: '24mm', left: '20mm' }, footer: imprint },
+        pageSettings: {
+          format: 'A4',
+          margin: { top: '20mm', right: '20mm', bottom: '26mm', left: '20mm' },
+          header: { content: `<p style="${FINE_PRINT}">{{__COMPANY_NAME__}} · {{invoice.number}}</p>`, align: 'end' },
+          firstPageHeader: letterhead,
+          footer: imprint(text.pages, text.imprint),
+          sheet: { fitToWidth: true },
+        },
         sections: [
           {
             id: 'head',
             type: 'header',
             components: [
+              rich(
+                'payer',
+                '<p><strong>{{customer.name}}</strong><br>{{customer.company}}<br>{{customer.street}}<br>{{customer.city}}<br>{{customer.country}}<br>' +
+                  `${text.customerVat}</p>`,
+                { padding: '10pt 0 14pt 0', hideWhenEmpty: 'lines' },
+              ),
+              rich('title', `<h1>${text.title} {{invoice.number}}</h1>`),
               {
-                id: 'title',
-                type: 'rich-text',
-                content: '<h1>Invoice</h1><p style="color:#6b7280">{{invoice.number}} · {{invoice.issuedAt}}</p>',
-              },
-              {
-                id: 'payer',
-                type: 'rich-text',
-                content:
-                  '<p><strong>{{customer.name}}</strong><br>{{customer.company}}<br>{{customer.street}}<br>{{customer.city}}<br>{{customer.country}}</p>',
-                props: { padding: '12px 0 12px 0' },
-              },
-              {
-                id: 'has-vat',
-                type: 'conditional',
-                props: { condition: 'customer.vatId', operator: 'exists' },
-                children: [
-                  ifReferenced(
-                    small('vat-and-reference', 'VAT {{customer.vatId}}, order {{invoice.reference}}'),
-                    small('vat', 'VAT {{customer.vatId}}'),
-                  ),
-                ],
-                elseChildren: [ifReferenced(small('reference', 'Order {{invoice.reference}}'))],
+                id: 'facts',
+                type: 'table',
+                props: {
+                  border: false,
+                  headerColor: '#6b7280',
+                  cellPadding: '2pt 6pt',
+                  columns: [
+                    { header: text.issued, width: '27%' },
+                    { header: text.due, width: '27%' },
+                    { header: text.order, width: '22%' },
+                    { header: text.sellerVat, width: '24%' },
+                  ],
+                  rows: [['{{invoice.issuedAt}}', '<strong>{{invoice.dueAt}}</strong>', '{{order.number}}', '{{seller.vatId}}']],
+                },
               },
             ],
           },
@@ -167,54 +136,59 @@ export const invoiceSample: SampleAttachment = {
                 props: {
                   dataSource: 'lines',
                   itemVariable: 'line',
-                  striped: true,
                   headerBackgroundColor: '#0f3d3a',
                   headerColor: '#ffffff',
-                  emptyText: 'Nothing is charged.',
-                  sheetName: 'Invoice',
+                  emptyText: text.noItems,
                   columns: [
-                    { header: 'Article', content: '{{line.sku}}', width: '18%' },
-                    { header: 'Description', content: '{{line.name}}', width: '38%' },
-                    { header: 'Quantity', content: '{{line.quantity}}', width: '12%', align: 'right' },
-                    { header: 'Price', content: '{{line.price}}', width: '16%', align: 'right', format: money },
-                    { header: 'Total', content: '{{line.total}}', width: '16%', align: 'right', format: money },
+                    { header: text.article, content: '{{line.sku}}', width: widths[0], hideWhenEmpty: true },
+                    { header: text.item, content: '{{line.title}}', width: widths[1] },
+                    { header: text.quantity, content: '{{line.quantity}}', width: widths[2], align: 'end' },
+                    { header: text.price, content: '{{line.price}}', width: widths[3], align: 'end', format: money },
+                    { header: text.amount, content: '{{line.total}}', width: widths[4], align: 'end', format: money },
                   ],
                 },
               },
+              sumsTable(widths, text.sums, 'order.taxRate'),
+              rich('terms', `<p>${text.pay}</p><p>${text.account}</p>`, {
+                padding: '10pt 0 0 0',
+                keepWithNext: true,
+                hideWhenEmpty: 'lines',
+              }),
               {
-                id: 'sums',
-                type: 'table',
-                props: {
-                  showHeader: false,
-                  border: false,
-                  padding: '0 6pt',
-                  // The columns of the items, so that sums stand below what they sum up, in a workbook too.
-                  columns: [
-                    { width: '18%' },
-                    { width: '38%' },
-                    { width: '12%' },
-                    { width: '16%', align: 'right' },
-                    { width: '16%', align: 'right' },
-                  ],
-                  rows: [
-                    ['', '', '', 'Net', '{{net}}'],
-                    ['', '', '', 'VAT {{invoice.taxRate}}', '{{tax}}'],
-                    ['', '', '', '<strong>Total</strong>', '<strong>{{total}}</strong>'],
-                  ],
-                },
+                id: 'in-euros',
+                type: 'conditional',
+                props: { condition: 'order.currency', operator: '==', value: 'EUR' },
+                children: [
+                  {
+                    id: 'something-to-pay',
+                    type: 'conditional',
+                    props: { condition: 'total', operator: '>', value: 0 },
+                    children: [
+                      {
+                        id: 'scan',
+                        type: 'qr-code',
+                        props: {
+                          kind: 'epc',
+                          name: '{{__COMPANY_LEGAL_NAME__}}',
+                          iban: '{{seller.iban}}',
+                          bic: '{{seller.bic}}',
+                          amount: '{{total}}',
+                          text: '{{invoice.number}}',
+                          size: 96,
+                          keepWithNext: true,
+                        },
+                      },
+                      rich('scan-label', `<p style="${FINE_PRINT}">${text.scan}</p>`),
+                    ],
+                  },
+                ],
               },
-              {
-                id: 'terms',
-                type: 'rich-text',
-                content:
-                  '<p>Please pay <strong>{{total}}</strong> by {{invoice.dueAt}} and name the invoice {{invoice.number}}.</p><p>Thank you for your order.</p>',
-                props: { padding: '16px 0 0 0' },
-              },
+              rich('thanks', `<p>${text.thanks}</p>`),
             ],
           },
         ],
       },
     ],
   },
-  exampleVariables: { invoice, customer, items },
+  exampleVariables: { invoice, seller, customer: exampleCustomer, order: exampleOrder, logo: exampleLogo },
 };

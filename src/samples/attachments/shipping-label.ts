@@ -1,7 +1,15 @@
-/** A shipping label: large addresses and a QR code that a scanner reads. */
-import type { SampleAttachment } from './sample.js';
+/** A shipping label: large addresses, a bar code for the carrier and a Data Matrix for the phone. */
+import { FINE_PRINT, rich, type SampleAttachment } from './sample.js';
 
-const parcel = { trackingNumber: 'LX 4471 0932 8814', service: 'Express', weightKg: 4.2, shippedAt: '2026-11-21', pieces: 1 };
+const parcel = {
+  trackingNumber: 'LX447109328814',
+  service: 'Express',
+  weightKg: 4.2,
+  shippedAt: '2026-11-23',
+  pieces: 1,
+  reference: 'NW-10482',
+};
+const sender = { name: 'Northwind Coffee', street: 'Rua do Sol 3', city: '1200-001 Lisboa', country: 'PORTUGAL' };
 const recipient = {
   name: 'Ada Example',
   company: 'Example & Daughters',
@@ -10,10 +18,29 @@ const recipient = {
   country: 'PORTUGAL',
 };
 
+const text = {
+  from: 'From',
+  to: 'To',
+  number: 'Tracking number',
+  facts: '{{parcel.weightKg}} kg, {{parcel.pieces}} pc<br>Shipped {{parcel.shippedAt}}<br>Order {{parcel.reference}}',
+};
+
+const address = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', required: true },
+    company: { type: 'string' },
+    street: { type: 'string' },
+    city: { type: 'string' },
+    country: { type: 'string', filters: ['upper'] },
+  },
+};
+
 export const shippingLabelSample: SampleAttachment = {
   slug: 'shipping-label',
   name: 'Shipping label',
-  description: 'Sender, recipient, service and a QR code with the tracking number, on A5.',
+  description:
+    'Sender, recipient, service and the tracking number as bar code and Data Matrix, on A5. Exchange the two addresses for a return.',
   locale: 'en-GB',
   timeZone: 'Europe/Lisbon',
   variables: [
@@ -25,33 +52,22 @@ export const shippingLabelSample: SampleAttachment = {
       schema: {
         type: 'object',
         properties: {
-          trackingNumber: { type: 'string', required: true },
+          trackingNumber: { type: 'string', required: true, description: 'Letters, digits and signs of ASCII' },
           service: { type: 'string', required: true },
           weightKg: { type: 'number', required: true, format: { style: 'number', minimumFractionDigits: 1, maximumFractionDigits: 2 } },
           shippedAt: { type: 'date', required: true, format: { style: 'date', dateStyle: 'medium' } },
           pieces: { type: 'number', required: true },
+          reference: { type: 'string', description: 'The order' },
         },
       },
     },
-    {
-      name: 'recipient',
-      type: 'object',
-      required: true,
-      defaultValue: recipient,
-      schema: {
-        type: 'object',
-        properties: {
-          name: { type: 'string', required: true },
-          company: { type: 'string' },
-          street: { type: 'string' },
-          city: { type: 'string' },
-          country: { type: 'string' },
-        },
-      },
-    },
+    { name: 'sender', type: 'object', required: true, defaultValue: sender, schema: address },
+    { name: 'recipient', type: 'object', required: true, defaultValue: recipient, schema: address },
   ],
   schema: {
     outputFormats: ['pdf'],
+    // A label whose letters are not all there brings nothing home.
+    missingCharacters: 'refuse',
     pages: [
       {
         pageId: 'label',
@@ -67,48 +83,43 @@ export const shippingLabelSample: SampleAttachment = {
                 type: 'columns',
                 props: { widths: ['60%', '40%'], gap: 12, verticalAlign: 'middle' },
                 children: [
-                  {
-                    id: 'from',
-                    type: 'rich-text',
-                    content:
-                      '<p style="font-size:9px">From <strong>{{__COMPANY_NAME__}}</strong><br>{{__COMPANY_ADDRESS_LINE1__}}<br>{{__COMPANY_POSTAL_CODE__}} {{__COMPANY_CITY__}}, {{__COMPANY_COUNTRY__}}</p>',
-                  },
-                  {
-                    id: 'service',
-                    type: 'rich-text',
-                    content: '<p style="font-size:22px"><strong>{{parcel.service}}</strong></p>',
-                    props: { align: 'right' },
-                  },
+                  rich(
+                    'from',
+                    `<p style="${FINE_PRINT}">${text.from}</p><p style="font-size:9pt"><strong>{{sender.name}}</strong><br>{{sender.company}}<br>{{sender.street}}<br>{{sender.city}}<br>{{sender.country}}</p>`,
+                    { hideWhenEmpty: 'lines' },
+                  ),
+                  rich('service', '<p style="font-size:22pt"><strong>{{parcel.service}}</strong></p>', { align: 'end' }),
                 ],
               },
-              { id: 'rule', type: 'divider', props: { thickness: 2, color: '#111827', margin: '8px 0' } },
+              { id: 'rule', type: 'divider', props: { thickness: 2, color: '#111827', margin: '6pt 0' } },
               {
                 id: 'to',
                 type: 'container',
-                props: { border: '2px solid #111827', padding: 14 },
+                props: { border: '2pt solid #111827', padding: '14pt' },
                 children: [
-                  {
-                    id: 'to-address',
-                    type: 'rich-text',
-                    content:
-                      '<p style="font-size:9px;color:#4b5563">To</p><p style="font-size:26px"><strong>{{recipient.name}}</strong></p><p style="font-size:18px">{{recipient.company}}<br>{{recipient.street}}<br><strong>{{recipient.city}}</strong><br>{{recipient.country}}</p>',
-                  },
+                  rich(
+                    'to-address',
+                    `<p style="${FINE_PRINT}">${text.to}</p><p style="font-size:22pt"><strong>{{recipient.name}}</strong></p><p style="font-size:15pt">{{recipient.company}}<br>{{recipient.street}}<br><strong>{{recipient.city}}</strong><br><strong>{{recipient.country}}</strong></p>`,
+                    { hideWhenEmpty: 'lines' },
+                  ),
                 ],
               },
-              { id: 'gap', type: 'spacer', props: { height: 14 } },
+              { id: 'gap', type: 'spacer', props: { height: 8 } },
               {
                 id: 'foot',
                 type: 'columns',
-                props: { widths: ['50%', '50%'], gap: 12, verticalAlign: 'middle' },
+                props: { widths: ['34%', '66%'], gap: 12, verticalAlign: 'middle' },
                 children: [
-                  { id: 'code', type: 'qr-code', props: { value: '{{parcel.trackingNumber}}', size: 180, errorCorrection: 'Q' } },
-                  {
-                    id: 'facts',
-                    type: 'rich-text',
-                    content:
-                      '<p style="font-size:9px;color:#4b5563">Tracking number</p><p style="font-size:18px"><strong>{{parcel.trackingNumber}}</strong></p><p style="font-size:14px">{{parcel.weightKg}} kg, {{parcel.pieces}} pc<br>Shipped {{parcel.shippedAt}}</p>',
-                  },
+                  { id: 'matrix', type: 'qr-code', props: { kind: 'datamatrix', value: '{{parcel.trackingNumber}}', size: 90 } },
+                  rich('facts', `<p style="font-size:12pt">${text.facts}</p>`, { hideWhenEmpty: 'lines' }),
                 ],
+              },
+              { id: 'rule-below', type: 'divider', props: { thickness: 2, color: '#111827', margin: '6pt 0' } },
+              rich('number', `<p style="${FINE_PRINT}">${text.number}</p>`, { align: 'center' }),
+              {
+                id: 'bars',
+                type: 'qr-code',
+                props: { kind: 'code128', value: '{{parcel.trackingNumber}}', size: 330, height: 64, align: 'center' },
               },
             ],
           },
@@ -116,5 +127,5 @@ export const shippingLabelSample: SampleAttachment = {
       },
     ],
   },
-  exampleVariables: { parcel, recipient },
+  exampleVariables: { parcel, sender, recipient },
 };

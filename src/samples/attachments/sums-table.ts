@@ -1,0 +1,24 @@
+/** The sums of an order or an offer in a document, in the columns of the items above, so that they stand below what they sum up in a workbook too. */
+import type { DocumentComponent } from '../../domain/attachment-template/schema.js';
+import { sumsRows, whereCharged, type SumsText } from '../sums-table.js';
+
+/** In: the widths of the columns of the items, words, the path of the tax rate. Out: the table, kept on one sheet; the total is its footer, so that it is a number in a workbook. */
+export const sumsTable = (widths: readonly string[], text: SumsText, taxRate: string): DocumentComponent => {
+  const blank = widths.slice(2).map(() => '');
+  return whereCharged((id, shown) => ({
+    id,
+    type: 'table' as const,
+    props: {
+      showHeader: false,
+      border: false,
+      padding: '0 6pt',
+      cellPadding: '3pt 6pt',
+      keepTogether: true,
+      columns: widths.map((width, at) => {
+        const footer = [text.total, '{{total}}'][at - widths.length + 2];
+        return footer === undefined ? { width } : { width, align: 'end', footer };
+      }),
+      rows: sumsRows(text, taxRate, shown).map((row) => [...blank, ...row]),
+    },
+  }));
+};

@@ -1,0 +1,173 @@
+/** A parcel is on its way: where it is, what is in it, when it arrives. The label goes to whoever packs, or home for a return. */
+import { footerWith, helpLine, logoHeader, logoVariable, rich, type SampleTemplate } from './sample.js';
+
+const parcel = {
+  trackingNumber: 'LX447109328814',
+  carrier: 'Lisbon Express',
+  arrivesOn: '2026-11-25',
+  trackingUrl: 'https://track.example.com/LX447109328814',
+};
+const recipient = {
+  name: 'Ada Example',
+  company: 'Example & Daughters',
+  street: 'Rua das Flores 12',
+  city: '1200-195 Lisboa',
+  country: 'Portugal',
+};
+const steps = [
+  { name: 'Ordered', at: '2026-11-21T09:30:00Z', state: 'completed' },
+  { name: 'Packed', at: '2026-11-23T08:10:00Z', state: 'completed' },
+  { name: 'On its way', at: '2026-11-23T15:45:00Z', note: 'Left our store in Lisbon', state: 'current' },
+  { name: 'Delivered', state: 'pending' },
+];
+const contents = [
+  { name: 'Ceramic mug, sage green', quantity: 2 },
+  { name: 'Pour-over kettle, 0.9 l', quantity: 1 },
+  { name: 'Ethiopia Guji, 500 g', quantity: 3 },
+];
+
+const text = {
+  subject: 'Your order {{orderNumber}} is on its way',
+  preheader: 'Arrives {{parcel.arrivesOn}} with {{parcel.carrier}}.',
+  title: 'On its way to you',
+  intro:
+    'Your order <strong>{{orderNumber}}</strong> left with {{parcel.carrier}} and should arrive on <strong>{{parcel.arrivesOn}}</strong>.',
+  track: 'Track the parcel',
+  number: 'Tracking number',
+  contents: 'In this parcel',
+  item: '{{item.quantity}} × {{item.name}}',
+  shipsTo: 'Goes to',
+  help: 'Something is missing or broken? Write to @ within 14 days; the label that comes with this email brings it back.',
+};
+
+export const shippingNotice: SampleTemplate = {
+  slug: 'shipping-notice',
+  name: 'Shipping notice',
+  description: 'A parcel is on its way: its steps, its contents, its address. Attach shipping-label where a label goes along.',
+  subject: text.subject,
+  locale: 'en-GB',
+  timeZone: 'Europe/Lisbon',
+  variables: [
+    { name: 'orderNumber', type: 'string', required: true, defaultValue: 'NW-10482' },
+    {
+      name: 'parcel',
+      type: 'object',
+      required: true,
+      defaultValue: parcel,
+      schema: {
+        type: 'object',
+        properties: {
+          trackingNumber: { type: 'string', required: true },
+          carrier: { type: 'string', required: true },
+          arrivesOn: { type: 'date', required: true, format: { style: 'date', pattern: 'EEEE d MMMM' } },
+          trackingUrl: { type: 'string', description: 'Without it there is no button' },
+        },
+      },
+    },
+    {
+      name: 'recipient',
+      type: 'object',
+      required: true,
+      defaultValue: recipient,
+      schema: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', required: true },
+          company: { type: 'string' },
+          street: { type: 'string' },
+          city: { type: 'string' },
+          country: { type: 'string' },
+        },
+      },
+    },
+    {
+      name: 'steps',
+      type: 'array',
+      itemType: 'object',
+      description: 'In order; state is completed, current or pending',
+      defaultValue: steps,
+      schema: {
+        type: 'array',
+        itemType: 'object',
+        itemSchema: {
+          properties: {
+            name: { type: 'string', required: true },
+            note: { type: 'string' },
+            at: { type: 'date', format: { style: 'datetime', pattern: 'd MMM, HH:mm' } },
+            state: { type: 'string', required: true },
+          },
+        },
+      },
+    },
+    {
+      name: 'contents',
+      type: 'array',
+      itemType: 'object',
+      defaultValue: contents,
+      schema: {
+        type: 'array',
+        itemType: 'object',
+        itemSchema: { properties: { name: { type: 'string', required: true }, quantity: { type: 'number', required: true } } },
+      },
+    },
+    logoVariable,
+  ],
+  schema: {
+    props: { preheader: text.preheader, linkColor: '#0f766e' },
+    sections: [
+      logoHeader,
+      {
+        id: 'main',
+        type: 'main',
+        components: [
+          rich('title', `<h1>${text.title}</h1><p>${text.intro}</p>`),
+          { id: 'track', type: 'button', content: text.track, props: { href: '{{parcel.trackingUrl}}', hideWhenEmpty: true } },
+          { id: 'gap', type: 'spacer', props: { height: 8 } },
+          {
+            id: 'steps',
+            type: 'timeline',
+            props: {
+              dataSource: 'steps',
+              itemVariable: 'step',
+              color: '#0f766e',
+              title: '{{step.name}}',
+              description: '{{step.note}}',
+              date: '{{step.at}}',
+              status: '{{step.state}}',
+              hideWhenEmpty: true,
+            },
+          },
+          { id: 'rule', type: 'divider' },
+          {
+            id: 'what-and-where',
+            type: 'columns',
+            props: { widths: ['50%', '50%'], gap: 24 },
+            children: [
+              {
+                id: 'contents-box',
+                type: 'container',
+                props: { hideWhenEmpty: true },
+                children: [
+                  rich('contents-title', `<h4>${text.contents}</h4>`, { fontSize: 15 }),
+                  {
+                    id: 'contents',
+                    type: 'list',
+                    content: text.item,
+                    props: { dataSource: 'contents', itemVariable: 'item', fontSize: 15, hideWhenEmpty: true },
+                  },
+                ],
+              },
+              rich(
+                'address',
+                `<h4>${text.shipsTo}</h4><p>{{recipient.name}}<br>{{recipient.company}}<br>{{recipient.street}}<br>{{recipient.city}}<br>{{recipient.country}}</p><p style="font-size:13px;color:#6b7280">${text.number}<br>{{parcel.trackingNumber}}</p>`,
+                { fontSize: 15, hideWhenEmpty: 'lines' },
+              ),
+            ],
+          },
+        ],
+      },
+      footerWith(helpLine(text.help)),
+    ],
+  },
+  exampleVariables: { orderNumber: 'NW-10482', parcel, recipient, steps, contents },
+};
