@@ -209,24 +209,36 @@ void t.test('the form', async (t) => {
   );
 });
 
+void t.test('each language may be as large as a template of one, all together as four', async (t) => {
+  const rows = Array.from({ length: 50 }, (_, row) => Array.from({ length: 20 }, (_, column) => `<b>${row}</b> <i>${column}</i> A`));
+  const large = { ...mail, schema: { sections: [{ id: 's', type: 'main', components: [{ id: 't', type: 'table', props: { rows } }] }] } };
+  const inLanguages = (tags: readonly string[]) =>
+    checkEmailTemplate({ ...large, translations: Object.fromEntries(tags.map((tag) => [tag, { 'Order of {{name}}': tag }])) }, limits);
+  t.equal(Object.keys(inLanguages(['de', 'fr', 'it', 'es']).content.translations ?? {}).length, 4);
+  t.match(
+    faultsOf(() => inLanguages(['de', 'fr', 'it', 'es', 'pt', 'nl', 'da', 'sv', 'fi'])),
+    [/^translations: up to [a-z]{2} the texts of all languages together have more than 20,000 tags/],
+  );
+});
+
 void t.test('a short text that stands in many places grows no further than a body may', async (t) => {
   const rows = Array.from({ length: 1_000 }, () => Array.from({ length: 20 }, () => 'a'));
   const wide = { ...mail, schema: { sections: [{ id: 's', type: 'main', components: [{ id: 't', type: 'table', props: { rows } }] }] } };
   const translations = { de: { a: 'b'.repeat(100_000) } };
-  const beganMs = performance.now();
+  const began = process.cpuUsage();
   t.match(
     faultsOf(() => checkEmailTemplate({ ...wide, translations }, limits)),
     [/./],
   );
-  t.ok(performance.now() - beganMs < 5_000);
+  t.ok(process.cpuUsage(began).user < 5_000_000);
 });
 
 void t.test('what is hidden in a long text is found without going over it again and again', async (t) => {
   const content = '<{{&'.repeat(100_000);
   const hostile = { ...mail, schema: { sections: [{ id: 's', type: 'main', components: [{ id: 'x', type: 'rich-text', content }] }] } };
-  const beganMs = performance.now();
+  const began = process.cpuUsage();
   faultsOf(() => checkEmailTemplate({ ...hostile, translations: { de: german } }, limits));
-  t.ok(performance.now() - beganMs < 5_000);
+  t.ok(process.cpuUsage(began).user < 5_000_000);
 });
 
 void t.test('names that nothing declares, in every language, take no long time together', async (t) => {

@@ -1,5 +1,6 @@
 /** Checks the texts of a template in other languages when it is saved: in each language it must be a template that could be saved by itself. */
 import type { FieldError } from '../../errors.js';
+import { openBudget } from '../../budget.js';
 import { isJsonObject, type JsonObject } from '../../json.js';
 import type { VariableDefinition } from '../../template/schema.js';
 import { isPlainObject, localeFault } from './format.js';
@@ -22,6 +23,8 @@ export type Spoken<Content> = Readonly<{
 /** Enough to work with. */
 const WARNINGS_MAX = 100;
 const CHARS_SHOWN = 60;
+/** A template with all its languages may be as much work as so many templates in one. */
+const TEMPLATES_OF_WORK = 4;
 
 type Own = Readonly<{ given: unknown; locale: string; paths: PathFindings }>;
 
@@ -47,12 +50,19 @@ export const checkTranslations = <Content>(
     if (warnings.length < WARNINGS_MAX) warnings.push({ field, message });
   };
   const nearest = boundedNearest();
+  let elements = 0;
   for (const tag of Object.keys(translations)) {
     const field = `translations.${tag}`;
     const content = spoken.mapped(translatorOf(translations, tag));
     const faults = { ...tools.faults, add: (at: string, message: string) => tools.faults.add(field, `${at}: ${message}`) };
-    spoken.check(content, { ...tools, faults, ids: new Map() });
+    const budget = openBudget(tools.limits);
+    spoken.check(content, { ...tools, faults, budget, ids: new Map() });
     if (tools.faults.isFull()) break;
+    elements += tools.limits.workElementsMax - budget.elementsLeft;
+    if (elements > TEMPLATES_OF_WORK * tools.limits.workElementsMax) {
+      tools.faults.add('translations', tooMuch(tag, TEMPLATES_OF_WORK * tools.limits.workElementsMax));
+      break;
+    }
     const found = spoken.paths(content, nearest);
     for (const { field: at, message } of newIn(found.faults, paths.faults)) faults.add(at, message);
     for (const { field: at, message } of newIn(found.warnings, paths.warnings)) warn(field, `${at}: ${message}`);
@@ -60,6 +70,9 @@ export const checkTranslations = <Content>(
   }
   return { translations, warnings };
 };
+
+const tooMuch = (tag: string, max: number): string =>
+  `up to ${tag} the texts of all languages together have more than ${max.toLocaleString('en-US')} tags, placeholders and written cells of tables: have fewer languages in one template, or use components`;
 
 const checkForm = (given: unknown, locale: string, { faults, limits }: WalkTools): void => {
   const expected = 'must be an object with an object of texts for each language, such as {"de": {"Your order": "Ihre Bestellung"}}';
