@@ -16,6 +16,8 @@ import { makeProcessors } from './processors/index.js';
 import type { LeaseDeps } from './processors/lease.js';
 import { lookAfterTeamsWorker } from './processors/look-after-teams.js';
 import { forgetAuditWorker } from './processors/forget-audit.js';
+import { retireStreamsWorker } from './processors/retire-streams.js';
+import { isDayFull, retirableStreams } from './projections/retirable.js';
 import { noteLogWorker } from './processors/note-log.js';
 import { openOverflow } from './processors/overflow.js';
 import { relayWorker } from './processors/relay.js';
@@ -25,6 +27,7 @@ import type { StuckWork } from './processors/stuck.js';
 import { sweepWorker } from './processors/sweep.js';
 import { storedAttachmentBytes } from './projections/attachment-usage.js';
 import { AUDIT } from './projections/audit.js';
+import { EMAILS } from './projections/emails.js';
 import { overdueAudit } from './projections/audit-queries.js';
 import { addressIndex } from './projections/address-index.js';
 import { readBatchEnds } from './projections/batches.js';
@@ -37,7 +40,7 @@ import { routeWebhooksWorker } from './processors/route-webhooks.js';
 import { unusedSessions } from './projections/sessions.js';
 import { returnedUpTo } from './projections/credits.js';
 import { teamsToLapse, teamsToRemove } from './projections/teams.js';
-import { PEOPLE_FROM } from './domain/write-level.js';
+import { PEOPLE_FROM, RECORD_REMOVALS_FROM } from './domain/write-level.js';
 import type { Surroundings } from './surroundings.js';
 
 export type WorkerParts = Engine &
@@ -93,12 +96,19 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
             overdue: (now, entriesUpTo, limit) => overdueAudit(parts.readModels, now, entriesUpTo, limit),
             auditCaughtUp: (position, signal) => feederOf(runners, limits, AUDIT).caughtUp(position, signal),
           }),
+          ...(parts.codec.level < RECORD_REMOVALS_FROM ? [] : [retireStreamsWorker({ ...parts, ...deps, ...retiring(parts) })]),
           noteLogWorker(parts),
           sweepWorker({ ...parts, ...deps, mailbox: parts.mailbox?.mailbox }),
         ]
       : [],
   };
 };
+
+const retiring = ({ readModels, runners, limits }: WorkerParts) => ({
+  due: (now: string, limit: number) => retirableStreams(readModels, now, limit),
+  isFull: (teamId: string, day: string) => isDayFull(readModels, teamId, day),
+  emailsCaughtUp: (position: number, signal: AbortSignal) => feederOf(runners, limits, EMAILS).caughtUp(position, signal),
+});
 
 const teamReading = ({ readModels }: WorkerParts) => ({
   toRemove: (deletedUpTo: string, limit: number) => teamsToRemove(readModels, deletedUpTo, limit),

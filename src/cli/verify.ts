@@ -28,7 +28,7 @@ const notedRoot = (text: string): NotedRoot => {
 
 const verifyChain = async (engine: Engine, noted: NotedRoot | undefined): Promise<boolean> => {
   const bar = progressBar('log       ', await engine.eventLog.head());
-  const result = await verifyLog(engine.store, noted, bar.update);
+  const result = await verifyLog(engine.store, noted, { onProgress: bar.update });
   bar.stop();
   if (result.finding !== undefined) {
     const { kind, position, message } = result.finding;
@@ -36,6 +36,8 @@ const verifyChain = async (engine: Engine, noted: NotedRoot | undefined): Promis
     return false;
   }
   print(`log: ${result.events} events in ${result.streams} streams are unchanged, under ${result.seals} seals`);
+  if (result.retired > 0)
+    print(`     ${result.retired} more have left the log, as its events say; chains and seals hold over their hashes`);
   if (result.seal !== undefined) print(`     newest seal, to be noted elsewhere: ${result.seal.position}:${result.seal.root}`);
   return true;
 };

@@ -25,3 +25,10 @@ export const isSameBody = (keys: Pick<Keys, 'fingerprint'>, stored: string | und
 
 export const keyReused = (): DomainError =>
   new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Repeat that body, or take a new key.');
+
+/** What was made under it is gone, and nobody knows any more with which body. */
+export const keyRetired = (): DomainError =>
+  new DomainError(
+    'IDEMPOTENCY_KEY_REUSED',
+    'This Idempotency-Key was used years ago, for something whose record is removed. Take a new key.',
+  );

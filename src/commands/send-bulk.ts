@@ -6,7 +6,7 @@ import { prepareBulk, type PreparedBulk } from './bulk-request.js';
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { TYPICAL_DELIVERY_MS } from './email-answers.js';
-import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
+import { fingerprintOf, isSameBody, keyRetired, keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { giveBackQuietly, reserveFor } from './reserving.js';
 import { inContext } from './nested-faults.js';
 import { isTest } from './test-keys.js';
@@ -57,6 +57,7 @@ const newBatchId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency 
 
 const replay = async (deps: CommandDeps, id: BatchId, idempotency: Idempotency): Promise<Answer<SendBulkResponse> | undefined> => {
   const first = (await deps.eventLog.load(batchStream(id)))[0]?.event;
+  if (first?.type === 'BatchRetired') throw keyRetired();
   if (first === undefined || (first.type !== 'BatchQueued' && first.type !== 'BatchScheduled')) return undefined;
   if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
   return { body: bulkResponse(id, first), replayed: true };

@@ -1,6 +1,7 @@
 /** Accepts one email: checks all, renders once to check, pins what the mail depends on, and appends it. */
 import type { Caller } from './caller.js';
-import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
+import { retiringTypes } from '../domain/events.js';
+import { fingerprintOf, isSameBody, keyRetired, keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { isoMoment } from './remembered.js';
 import { assertLanguagesWritable } from './call-language.js';
 import { checkRequest } from './check-request.js';
@@ -134,6 +135,7 @@ const emailOf = async (
     const id = derivedId(deps, caller, idempotency, attempt);
     const first = (await deps.eventLog.load(emailStream(id)))[0]?.event;
     if (first === undefined) return { id, stored: undefined };
+    if (retiringTypes.includes(first.type)) throw keyRetired();
     if (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled') continue;
     if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
     return { id, stored: { body: sendResponse(id, first), replayed: true } };

@@ -132,6 +132,9 @@ export const eventSchemas = {
   ...ledgerEventSchemas,
 } as const;
 
+/** With one of these a stream may begin, for what stood before it has left the log. */
+export const retiringTypes: readonly EventType[] = ['EmailSummarised', 'EmailRetired', 'BatchRetired'];
+
 /** After one of these nothing personal of the stream may be left. */
 export const erasingEvents: readonly EventType[] = [
   'EmailDeleted',
@@ -139,6 +142,8 @@ export const erasingEvents: readonly EventType[] = [
   'AssetDeleted',
   'BatchFannedOut',
   'BatchStopped',
+  'EmailRetired',
+  'BatchRetired',
   'WebhookDeleted',
   'DomainKeysDestroyed',
   'WebhookOutcomesEnded',

@@ -11,7 +11,7 @@ import { readableMetadata } from './metadata.js';
 import { allKeyIds, existingKey } from './stream-keys.js';
 import type { StreamVersion } from './stream-version.js';
 import { EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/errors.js';
-import { erasingEvents, type DomainEvent, type EventMetadata, type EventType, type Recorded } from '../domain/events.js';
+import { erasingEvents, retiringTypes, type DomainEvent, type EventMetadata, type EventType, type Recorded } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
@@ -173,16 +173,19 @@ const keyNamesOf = async (store: EventStore, stream: StreamName): Promise<KeyNam
 /** Throws for the first event that is missing, damaged or unknown: what was decided on without it would be decided wrongly. */
 const decodeStream = (decoded: readonly (Recorded | Unreadable)[], fromRevision: number, note: Note): readonly Recorded[] => {
   const recorded: Recorded[] = [];
-  for (const [at, event] of decoded.entries()) {
+  let expected = fromRevision;
+  for (const event of decoded) {
     if (isUnknown(event)) throw new EventUnknown(event);
     if (isUnreadable(event)) {
       note([event]);
       throw new EventUnreadable(event, event.unreadable.message, { cause: event.unreadable });
     }
-    const expected = fromRevision + at;
+    // What stood before these has left the log.
+    if (recorded.length === 0 && retiringTypes.includes(event.event.type)) expected = Math.max(expected, event.revision);
     if (event.revision !== expected)
       throw new EventUnreadable({ ...event, storedType: event.event.type }, `revision ${expected} of the stream is missing before it`);
     recorded.push(event);
+    expected += 1;
   }
   return recorded;
 };

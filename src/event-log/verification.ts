@@ -2,6 +2,7 @@
 import { chainHash, chainStart } from './hash-chain.js';
 import { evolveLedger, sealOf, type LedgerState, type Seal } from './ledger.js';
 import { readableMetadata } from './metadata.js';
+import { countRetirements, withRetired, type RetiredEvent, type RetiringStore } from './retired-events.js';
 import { LEDGER_STREAM } from '../domain/ids.js';
 import { decodeEvent } from './codec.js';
 import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
@@ -16,6 +17,8 @@ export type Finding = Readonly<{
 
 export type Verification = Readonly<{
   events: number;
+  /** Beside them: those that have left the log, and are covered by chains and seals as before. */
+  retired: number;
   streams: number;
   seals: number;
   head: number;
@@ -28,8 +31,23 @@ export type Verification = Readonly<{
 /** A root that was noted elsewhere: what proves that nothing was cut off the end, or rewritten with all its seals. */
 export type NotedRoot = Readonly<{ position: number; root: string }>;
 
+/** How a log is verified otherwise than as a whole, and what is told on the way. */
+export type VerifyOptions = Readonly<{
+  onProgress?: (events: number) => void;
+  /** The chains of these streams alone are checked. The order and the seals are checked in any case. */
+  chainsOf?: ReadonlySet<string>;
+  /** Told of each event that is there: the how manieth of the log it is, counted from 1, with those that have left it. */
+  onEvent?: (event: StoredEvent, ordinal: number) => void;
+  /** Told how many events of the log are under a seal. */
+  onSealed?: (ordinal: number) => void;
+}>;
+
 type Progress = {
   readonly isDense: boolean;
+  readonly chainsOf: ReadonlySet<string> | undefined;
+  retired: number;
+  /** How many have left the log since the last event that is there. */
+  gone: number;
   readonly versions: Map<string, { revision: number; hash: string }>;
   position: Position;
   events: number;
@@ -50,13 +68,28 @@ export const eventOutsideLog = async (store: Pick<EventStore, 'readAll'>): Promi
 };
 
 /** Reads the whole log once. `onProgress` gets the number of events so far. */
-export const verifyLog = async (
-  store: Pick<EventStore, 'readAll' | 'head' | 'positions'>,
+export const verifyLog = async (...[store, noted, options]: Parameters<typeof verifyOnce>): Promise<Verification> => {
+  for (let look = 1; ; look += 1) {
+    const before = await countRetirements(store);
+    const verification = await verifyOnce(store, noted, options);
+    // What was read may have left the log while it was read.
+    if (verification.finding === undefined || look === LOOKS_MAX || (await countRetirements(store)) === before) return verification;
+  }
+};
+
+const LOOKS_MAX = 3;
+
+const verifyOnce = async (
+  store: RetiringStore & Pick<EventStore, 'head' | 'positions'>,
   noted: NotedRoot | undefined,
-  onProgress: (events: number) => void = () => {},
+  options: VerifyOptions = {},
 ): Promise<Verification> => {
+  const { onProgress = () => {}, chainsOf, onEvent, onSealed } = options;
   const progress: Progress = {
     isDense: store.positions === 'dense',
+    chainsOf,
+    retired: 0,
+    gone: 0,
     versions: new Map(),
     position: 0,
     events: 0,
@@ -67,6 +100,7 @@ export const verifyLog = async (
   let seen: Seal | undefined;
   const result = (finding: Finding | undefined): Verification => ({
     events: progress.events,
+    retired: progress.retired,
     streams: progress.versions.size,
     seals: progress.seals,
     head: progress.position,
@@ -75,10 +109,17 @@ export const verifyLog = async (
     finding,
   });
   // Readers of the whole log begin after position 0 and would pass over what was slipped in before it.
-  for await (const batch of store.readAll(BEFORE_ALL)) {
-    for (const event of batch.events) {
-      const finding = step(progress, event);
+  for await (const items of withRetired(store, store.readAll(BEFORE_ALL))) {
+    for (const item of items) {
+      if ('retired' in item) {
+        passRetired(progress, item.retired);
+        continue;
+      }
+      const finding = step(progress, item.event);
       if (finding !== undefined) return result(finding);
+      const ordinal = progress.events + progress.retired;
+      onEvent?.(item.event, ordinal);
+      if (item.event.stream === LEDGER_STREAM) onSealed?.(ordinal - progress.unsealed.length);
       if (noted !== undefined && progress.ledger?.position === noted.position) seen = progress.ledger;
     }
     onProgress(progress.events);
@@ -104,25 +145,37 @@ const checkNoted = (noted: NotedRoot, seen: Seal | undefined, head: number): Fin
       };
 };
 
+/** Its hash was noted when it left the log: the next event of its stream continues it, and the seal covers it. */
+const passRetired = (progress: Progress, { stream, revision, hash }: RetiredEvent): void => {
+  if (progress.chainsOf === undefined || progress.chainsOf.has(stream)) progress.versions.set(stream, { revision, hash });
+  progress.retired += 1;
+  progress.gone += 1;
+  progress.unsealed.push({ position: progress.position, hash });
+};
+
 const step = (progress: Progress, event: StoredEvent): Finding | undefined => {
   const at = (kind: Finding['kind'], message: string): Finding => ({ kind, position: event.position, stream: event.stream, message });
   const misplaced = checkPosition(progress, event, at);
   if (misplaced !== undefined) return misplaced;
-  const version = progress.versions.get(event.stream) ?? { revision: -1, hash: chainStart(event.stream) };
-  const broken = checkChain(version, event, at) ?? checkId(event, at);
-  if (broken !== undefined) return broken;
-  progress.versions.set(event.stream, { revision: event.revision, hash: event.hash });
+  if (progress.chainsOf === undefined || progress.chainsOf.has(event.stream)) {
+    const version = progress.versions.get(event.stream) ?? { revision: -1, hash: chainStart(event.stream) };
+    const broken = checkChain(version, event, at) ?? checkId(event, at);
+    if (broken !== undefined) return broken;
+    progress.versions.set(event.stream, { revision: event.revision, hash: event.hash });
+  }
   progress.position = event.position;
+  progress.gone = 0;
   progress.events += 1;
   progress.unsealed.push({ position: event.position, hash: event.hash });
   return event.stream === LEDGER_STREAM ? checkSeal(progress, event, at) : undefined;
 };
 
-/** In a dense log a gap is a removed event; in any other only the order tells. */
-const checkPosition = ({ isDense, position }: Progress, event: StoredEvent, at: At): Finding | undefined => {
+/** In a dense log a gap is a removed event, where it is larger than what has left the log there; in any other only the order tells. */
+const checkPosition = ({ isDense, position, gone }: Progress, event: StoredEvent, at: At): Finding | undefined => {
   const what = `${event.position} (${event.stream} revision ${event.revision})`;
   if (event.position < 1) return at('inserted', `position ${what} was slipped in: the first event of a log stands at position 1 or later`);
-  if (isDense && event.position !== position + 1) return at('removed', `position ${position + 1} is missing: the log goes on with ${what}`);
+  if (isDense && event.position > position + 1 + gone)
+    return at('removed', `position ${position + 1} is missing: the log goes on with ${what}`);
   if (event.position <= position) return at('moved', `position ${what} stands after position ${position}`);
   return undefined;
 };

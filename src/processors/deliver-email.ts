@@ -8,7 +8,7 @@ import { isoTime } from '../domain/ports/clock.js';
 import { openTrackingTokens } from '../domain/tracking/tokens.js';
 import { HOUR_MS } from '../domain/time.js';
 import { withdrawalOf } from './deleted-team.js';
-import type { Made, Processor } from './declaration.js';
+import type { Made, Processor, StartedBy } from './declaration.js';
 import { outcomeOfUnsendable } from './delivery-outcomes.js';
 import { hostFor, needsNoHost, partsOf, senderOf, type Part } from './delivery-parts.js';
 import { openDomainKeys } from './domain-keys.js';
@@ -22,6 +22,36 @@ export type { DeliveryDeps } from './sending.js';
 
 export const DELIVER_EMAIL = 'deliver-email';
 
+const startedBy: StartedBy<'email'> = {
+  EmailQueued: ({ data }) => data.priority,
+  EmailReleased: ({ data }) => data.priority,
+  EmailRetried: ({ data }) => data.priority,
+  EmailScheduled: null,
+  EmailRescheduled: null,
+  DeliveryAttempted: null,
+  CopyAnswered: null,
+  EmailSent: null,
+  EmailDeferred: null,
+  EmailBounced: null,
+  EmailFailed: null,
+  EmailDelivered: null,
+  EmailBounceReported: null,
+  EmailComplained: null,
+  EmailCancelled: null,
+  // It goes on for the others.
+  RecipientsSuppressed: ({ data }) => data.priority,
+  // One that was being made is made anew without them.
+  RecipientsErased: ({ data }) => data.priority,
+  EmailBouncesNoted: null,
+  EmailOpened: null,
+  EmailClicked: null,
+  EmailDeleted: null,
+  EmailArchived: null,
+  EmailRemoved: null,
+  EmailSummarised: null,
+  EmailRetired: null,
+};
+
 export const deliverEmail = (deps: DeliveryDeps): Processor => {
   const { clock, logger, mailer, limits } = deps;
   const breaker = openHostBreaker({ clock, logger, host: mailer.host, probe: (signal) => mailer.probe({ signal }) });
@@ -32,33 +62,7 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
     name: DELIVER_EMAIL,
     kind: 'email',
     decider: emailDecider,
-    startedBy: {
-      EmailQueued: ({ data }) => data.priority,
-      EmailReleased: ({ data }) => data.priority,
-      EmailRetried: ({ data }) => data.priority,
-      EmailScheduled: null,
-      EmailRescheduled: null,
-      DeliveryAttempted: null,
-      CopyAnswered: null,
-      EmailSent: null,
-      EmailDeferred: null,
-      EmailBounced: null,
-      EmailFailed: null,
-      EmailDelivered: null,
-      EmailBounceReported: null,
-      EmailComplained: null,
-      EmailCancelled: null,
-      // It goes on for the others.
-      RecipientsSuppressed: ({ data }) => data.priority,
-      // One that was being made is made anew without them.
-      RecipientsErased: ({ data }) => data.priority,
-      EmailBouncesNoted: null,
-      EmailOpened: null,
-      EmailClicked: null,
-      EmailDeleted: null,
-      EmailArchived: null,
-      EmailRemoved: null,
-    },
+    startedBy,
     timers: [
       { kind: 'deliver', read: 'started', inTurns: true },
       { kind: 'deferred', read: 'due', inTurns: true },

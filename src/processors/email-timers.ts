@@ -35,6 +35,8 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailDeleted: null,
   EmailArchived: null,
   EmailRemoved: null,
+  EmailSummarised: null,
+  EmailRetired: null,
 };
 
 const timed = (declaration: Pick<ActingDeclaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>

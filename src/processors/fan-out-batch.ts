@@ -39,6 +39,7 @@ export const fanOutBatch = (deps: FanOutDeps): Processor =>
       BatchStopped: null,
       BatchCompleted: null,
       BatchRemoved: null,
+      BatchRetired: null,
     },
     timers: [
       { kind: 'fan-out', read: 'started' },

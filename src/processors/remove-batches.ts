@@ -27,6 +27,7 @@ export const removeBatchInTime = ({ limits, mayDestroy }: Pick<CommandDeps, 'lim
       BatchStopped: null,
       BatchCompleted: null,
       BatchRemoved: null,
+      BatchRetired: null,
     },
     timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],
     deadlineMs: DEADLINE_MS,

@@ -45,6 +45,16 @@ const changed = (
   return { id, seq: known?.seq ?? position, position, lasting: (known?.lasting ?? 0) + sign * bytes.lasting, days };
 };
 
+type Touch = Readonly<{ team: string; at: string; position: number; freed: AttachmentBytes | undefined }>;
+
+/** Days that are over fall away, and what an email that has left the log still takes is taken back. */
+export const attachmentUsageTouched = ({ team: id, at, position, freed }: Touch): Step => {
+  const bytes = freed ?? { lasting: 0, temporary: 0, temporaryUntil: at };
+  const next = (document: Document | undefined): AttachmentUsageDocument =>
+    changed(document as AttachmentUsageDocument | undefined, { team: id, bytes, sign: -1, at, position });
+  return { collection: ATTACHMENT_USAGE, id, next };
+};
+
 type Move = Readonly<{ team: string; bytes: AttachmentBytes; until: string; at: string; position: number }>;
 
 /** The temporary bytes of an email are kept until another day. */

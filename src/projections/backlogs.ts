@@ -1,4 +1,5 @@
 /** What a team has open: how many streams wait for what, by priority, and how many have come to an end in each of the last minutes. */
+import { minuteOf } from '../domain/email/retirement.js';
 import { priorities, type Priority } from '../domain/ports/bus.js';
 import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
 
@@ -67,7 +68,26 @@ export const changeBacklog = (document: Document | undefined, change: BacklogCha
   if (from === 'ready' && to !== 'held') {
     backlog.done += 1;
     counts.done += 1;
-    countMinute(counts.minutes, at.slice(0, MINUTE_CHARS));
+    countMinute(counts.minutes, minuteOf(at));
+  }
+  return backlog;
+};
+
+/** Of a stream of that team and priority that has left the log: in which minutes it came to an end, and what it waited for where that is not known. */
+export type BacklogEnd = Pick<BacklogChange, 'team' | 'seq' | 'position' | 'priority' | 'from'> & Readonly<{ minutes: readonly string[] }>;
+
+/** The same for all that a stream has changed and that was not folded; nothing where all was. */
+export const endedBacklog = (
+  document: Document | undefined,
+  { team, seq, position, priority, from, minutes }: BacklogEnd,
+): BacklogDocument => {
+  const backlog = (document as BacklogDraft | undefined) ?? emptyBacklog(team, seq, position);
+  const counts = backlog.priorities[priorities.find((known) => known === priority) ?? 'normal'];
+  if (from !== undefined) move(backlog, counts, from, -1);
+  for (const minute of minutes) {
+    backlog.done += 1;
+    counts.done += 1;
+    countMinute(counts.minutes, minute);
   }
   return backlog;
 };
@@ -78,8 +98,6 @@ const move = (backlog: BacklogDraft, counts: CountsDraft, wait: Wait, by: 1 | -1
   if (wait !== 'scheduled') backlog.waiting += by;
   if (wait === 'ready' || wait === 'held') backlog[wait] += by;
 };
-
-const MINUTE_CHARS = '2030-01-31T09:30'.length;
 
 const countMinute = (minutes: Record<string, number>, minute: string): void => {
   const known = minutes[minute];

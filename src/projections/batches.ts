@@ -142,7 +142,7 @@ const begin: Handler<BatchAccepted> = ({ event, stream, position, metadata: { te
 };
 
 type BatchProgress = Exclude<BatchEvent, BatchAccepted | BatchGone>;
-type BatchGone = Extract<BatchEvent, { type: 'BatchRemoved' }>;
+type BatchGone = Extract<BatchEvent, { type: 'BatchRemoved' | 'BatchRetired' }>;
 
 const progressed = (stream: string, event: BatchProgress, tell: (batch: BatchDraft) => void = () => {}): readonly Step[] =>
   batchSteps(splitStream(stream).id, (batch) => {
@@ -165,10 +165,27 @@ const ending =
     return [...steps, removalStep(splitStream(stream).id, () => ended, { position, dueAt })];
   };
 
-const removed: Handler<BatchGone> = ({ stream }) => {
+/** What stays is a timer for its events, until they leave the log. */
+const removed: Handler<BatchGone> = ({ stream, event, position, metadata: { teamId: team } }) => {
   const { id } = splitStream(stream);
-  return [...batchSteps(id, () => undefined), { collection: BATCH_TIMERS, id: removalId(id), document: undefined }];
+  const timer = {
+    id: retirementId(id),
+    seq: position,
+    position,
+    kind: 'retirement',
+    key: stream,
+    dueAt: event.data.at,
+    priority: 'low',
+    team,
+  };
+  return [
+    ...batchSteps(id, () => undefined),
+    { collection: BATCH_TIMERS, id: removalId(id), document: undefined },
+    { collection: BATCH_TIMERS, id: retirementId(id), document: event.type === 'BatchRemoved' ? timer : undefined },
+  ];
 };
+
+const retirementId = (id: string): string => `${id}:retirement`;
 
 const advance = (batch: BatchDraft, event: BatchProgress): void => {
   const { at } = event.data;
@@ -212,5 +229,6 @@ export const batchHandlers = (keptMs: number): Handlers<'batch'> => {
     BatchStopped: end,
     BatchCompleted: end,
     BatchRemoved: removed,
+    BatchRetired: removed,
   };
 };

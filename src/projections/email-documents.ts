@@ -17,6 +17,10 @@ export type EmailDocument = Document &
   Readonly<{
     team?: string;
     owner: string;
+    /** Of the last event that is folded into it. */
+    revision: number;
+    /** 1: its record is removed, or it was deleted, and no more is kept than what its last events need. Absent before. */
+    gone?: 1;
     /** Who sent it, or had it tried again; absent once nothing waits for its turn. */
     sender?: string;
     stream: string;
@@ -64,6 +68,45 @@ export type EmailCountsDocument = Document &
     emails: number;
     documents: number;
   }>;
+
+/** Where an email counts: under its status of now and its template, as long as lists show it. */
+export const cellOf = ({ team, status, templateId, test }: EmailDocument): string | undefined =>
+  team === undefined ? undefined : test === 1 ? `${status}|${templateId}|test` : `${status}|${templateId}`;
+
+/** What stays of an email that nothing shows any more, until its events leave the log. */
+export const stubOf = ({ id, seq, position, owner, revision, stream, summary }: EmailDocument): EmailDocument => ({
+  id,
+  seq,
+  position,
+  owner,
+  revision,
+  gone: 1,
+  stream,
+  status: 'cancelled',
+  templateId: '',
+  templateName: '',
+  priority: '',
+  createdAt: '',
+  mixed: 0,
+  test: 0,
+  summary: { ...nothing, archivedAt: summary.archivedAt, deletedAt: summary.deletedAt },
+});
+
+const nothing: EmailSummary = {
+  status: 'cancelled',
+  recipientStatuses: [],
+  scheduledAt: null,
+  nextAttemptAt: null,
+  dialogueDeadlineAt: null,
+  createdAt: '',
+  updatedAt: '',
+  queuedAt: null,
+  processingAt: null,
+  sentAt: null,
+  deliveredAt: null,
+  archivedAt: null,
+  deletedAt: null,
+};
 
 /** What lists show of an email. */
 export type EmailListing = {

@@ -2,21 +2,16 @@
 import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
 import { ACCEPTED, reachedBy, stoodAt, type Reached } from '../domain/email/milestones.js';
 import { advanceSummary, beginSummary, endsForFree, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
+import { endingsAfter, waitOf } from '../domain/email/retirement.js';
 import { emailTimer, emailTimerKind, type EmailTimerKind, type Periods } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import { senderDueAt } from '../domain/timers.js';
 import { dayOf } from '../domain/days.js';
-import {
-  countsId,
-  EMAIL_BACKLOGS,
-  EMAIL_COUNTS,
-  EMAIL_TIMERS,
-  EMAILS,
-  type EmailCountsDocument,
-  type EmailDocument,
-} from './email-documents.js';
+import { cellOf, countsId, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, stubOf, type EmailDocument } from './email-documents.js';
+import { countEmails } from './email-counts.js';
+import { retirementHandlers } from './email-retirement.js';
 import { withSubject } from './email-search.js';
 import { eraseRecipients, removeErased, setSearched } from './email-texts.js';
 import { attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
@@ -30,7 +25,6 @@ import { summarySteps } from './summaries.js';
 
 /** A document that its unit of work may change; fields are only ever taken out of it, so that equal documents are equal texts. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };
-type CountsDraft = Draft<EmailCountsDocument> & { cells: Record<string, number> };
 
 const beginning =
   (periods: Periods): Handler<EmailAccepted> =>
@@ -38,7 +32,7 @@ const beginning =
     const email = accepted(recorded);
     return [
       ...countSteps(email, undefined, 1),
-      ...backlogSteps(email, undefined, emailTimerKind(email.summary)),
+      ...backlogSteps(email, undefined, waitOf(email.summary)),
       ...usageSteps(email, recorded, 1),
       ...(email.batch === undefined ? [] : emailOfBatchSteps(email.batch, undefined, email.status, email.createdAt)),
       ...countedSteps(email, recorded, ACCEPTED),
@@ -53,7 +47,10 @@ export const emailHandlers = (periods: Periods): Handlers<'email'> => {
     const { event } = recorded;
     if (document === undefined) return [];
     const email = document as EmailDraft;
+    email.revision = recorded.revision;
+    if (email.gone === 1) return [{ collection: EMAILS, id: email.id, next: () => email }];
     const [cell, timer, dueAt, status] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt, email.status];
+    const wait = waitOf(email.summary);
     const reached = advance(email, event);
     const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived' || event.type === 'EmailRemoved';
     const freed = isErased ? usageSteps(email, recorded, -1) : [];
@@ -66,17 +63,16 @@ export const emailHandlers = (periods: Periods): Handlers<'email'> => {
     // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
     const now = emailTimerKind(email.summary);
     setSender(email, now, recorded);
-    for (const step of backlogSteps(email, timer, now)) steps.push(step);
+    for (const step of backlogSteps(email, wait, waitOf(email.summary))) steps.push(step);
     if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) steps.push(timerStep(email, periods));
     for (const step of bounceSteps(email, recorded)) steps.push(step);
-    // Neither in a list nor with anything left to do: what comes after finds no email.
+    // Neither in a list nor with anything left to do: what comes after changes nothing.
     const isGone = email.team === undefined && email.summary.archivedAt !== null;
-    steps.push({ collection: EMAILS, id: email.id, next: () => (isGone ? undefined : email) });
+    steps.push({ collection: EMAILS, id: email.id, next: () => (isGone ? stubOf(email) : email) });
     return steps;
   };
   const rescheduled: Handler<EmailRescheduled> = (recorded, document) => {
-    const usage = document === undefined ? [] : reschedule(document as EmailDraft, recorded);
-    return [...usage, ...progress(recorded, document)];
+    return [...(document === undefined ? [] : reschedule(document as EmailDraft, recorded)), ...progress(recorded, document)];
   };
   return {
     EmailQueued: begin,
@@ -102,10 +98,11 @@ export const emailHandlers = (periods: Periods): Handlers<'email'> => {
     EmailDeleted: progress,
     EmailArchived: progress,
     EmailRemoved: progress,
+    ...retirementHandlers,
   };
 };
 
-const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Recorded<EmailAccepted>): EmailDraft => {
+const accepted = ({ event, stream, revision, position, metadata: { teamId, actor } }: Recorded<EmailAccepted>): EmailDraft => {
   const { templateId, templateName, priority, at: createdAt } = event.data;
   const envelope: EmailEnvelope | undefined = event.sealed;
   const summary = beginSummary(event);
@@ -115,6 +112,7 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
     seq: position,
     position,
     owner: teamId,
+    revision,
     sender: actor,
     stream,
     status: summary.status,
@@ -167,8 +165,8 @@ const advance = (email: EmailDraft, event: EmailProgress): Reached => {
 
 /** What it is retried after counts once in the summaries, however it ends. */
 const noteEnd = (email: EmailDraft): void => {
-  const { status, endedBefore = [] } = email;
-  if ((status === 'failed' || status === 'bounced') && !endedBefore.includes(status)) email.endedBefore = [...endedBefore, status];
+  const after = endingsAfter(email.status, email.endedBefore);
+  if (after !== undefined) email.endedBefore = after;
 };
 
 const countedSteps = (
@@ -184,11 +182,9 @@ const timerStep = (email: EmailDraft, periods: Periods): Step => ({
   document: timerOf(email, periods),
 });
 
-const timerOf = (email: EmailDraft, periods: Periods): TimerDocument | undefined => {
+const timerOf = (email: EmailDraft, periods: Periods): TimerDocument => {
   const { id, seq, position, stream, priority, owner, summary, sender = '' } = email;
-  const timer = emailTimer(summary, periods);
-  if (timer === undefined) return undefined;
-  const { kind, dueAt } = timer;
+  const { kind, dueAt } = emailTimer(summary, periods);
   const document = { id, seq, position, kind, key: stream, dueAt, priority, team: owner };
   return waitsForTurn[kind] ? { ...document, senderDueAt: senderDueAt(sender, dueAt) } : document;
 };
@@ -202,11 +198,12 @@ const waitsForTurn: Readonly<Record<EmailTimerKind, boolean>> = {
   processing: false,
   archive: false,
   removal: false,
+  retirement: false,
 };
 
 /** Kept as long as a timer may name it. Metadata is parsed where an email that had ended goes on for whoever asked for that. */
-const setSender = (email: EmailDraft, timer: EmailTimerKind | undefined, recorded: Recorded<EmailProgress>): void => {
-  if (timer === undefined || timer === 'archive' || timer === 'removal') delete email.sender;
+const setSender = (email: EmailDraft, timer: EmailTimerKind, recorded: Recorded<EmailProgress>): void => {
+  if (timer === 'archive' || timer === 'removal' || timer === 'retirement') delete email.sender;
   else email.sender ??= recorded.metadata.actor;
 };
 
@@ -216,74 +213,25 @@ const usageSteps = (
   sign: 1 | -1,
 ): readonly Step[] => attachmentUsageSteps({ team, bytes, sign, at: data.at, position });
 
-/** Where an email counts: under its status of now and its template, as long as lists show it. */
-const cellOf = ({ team, status, templateId, test }: EmailDocument): string | undefined =>
-  team === undefined ? undefined : test === 1 ? `${status}|${templateId}|test` : `${status}|${templateId}`;
-
 /** `used`: by how many the emails of its day become more; those of test keys and of the service itself use nothing. */
 const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -1): Step[] => {
   const to = cellOf(email);
   if (from === to && used === 0) return [];
   const { owner: team, seq, position, documents = 0 } = email;
   const counted = email.test === 1 || email.confidential === 1 ? 0 : used;
-  const day = dayOf(email.createdAt);
-  const id = countsId(team, day);
-  const next = (document: Document | undefined): CountsDraft => {
-    const counts = (document as CountsDraft | undefined) ?? emptyCounts({ id, seq, position, team, day });
-    counts.first = Math.min(counts.first, seq);
-    counts.last = Math.max(counts.last, seq);
-    if (from !== undefined) add(counts.cells, from, -1);
-    if (to !== undefined) add(counts.cells, to, 1);
-    counts.emails += counted;
-    counts.documents += counted * documents;
-    return counts;
-  };
-  return [{ collection: EMAIL_COUNTS, id, next }];
-};
-
-const emptyCounts = (of: Pick<CountsDraft, 'id' | 'seq' | 'position' | 'team' | 'day'>): CountsDraft => ({
-  ...of,
-  first: of.seq,
-  last: of.seq,
-  cells: {},
-  emails: 0,
-  documents: 0,
-});
-
-/** What an email with that timer waits for; undefined is one that has ended, or is not there yet. */
-const waitOf = (timer: EmailTimerKind | undefined): Wait | undefined => {
-  switch (timer) {
-    case 'scheduled':
-    case 'deferred':
-    case 'held':
-      return timer;
-    case 'deliver':
-    case 'processing':
-      return 'ready';
-    case 'archive':
-    case 'removal':
-    case undefined:
-      return undefined;
-  }
+  const change = { team, day: dayOf(email.createdAt), seq, position, at: seq, from, to, emails: counted, documents: counted * documents };
+  return [{ collection: EMAIL_COUNTS, id: countsId(team, change.day), next: (document) => countEmails(document, change) }];
 };
 
 const backlogSteps = (
   { owner: team, seq, priority, summary: { updatedAt: at } }: EmailDraft,
-  before: EmailTimerKind | undefined,
-  now: EmailTimerKind | undefined,
+  from: Wait | undefined,
+  to: Wait | undefined,
 ): readonly Step[] => {
-  const [from, to] = [waitOf(before), waitOf(now)];
   if (from === to) return [];
   const next = (document: Document | undefined): BacklogDocument =>
     changeBacklog(document, { team, seq, position: seq, priority, from, to, at });
   return [{ collection: EMAIL_BACKLOGS, id: team, next }];
-};
-
-/** A cell that is down to nothing is left out. */
-const add = (cells: Record<string, number>, cell: string, by: number): void => {
-  const sum = (cells[cell] ?? 0) + by;
-  if (sum === 0) delete cells[cell];
-  else cells[cell] = sum;
 };
 
 const setRecipientStatuses = (email: EmailDraft): void => {

@@ -16,6 +16,9 @@ import { summaryReferences } from './summaries.js';
  */
 export const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
   const { event, stream, revision } = recorded;
+  if (event.type === 'EmailSummarised') return summaryReferences(event, recorded.metadata.teamId, false);
+  if (event.type === 'EmailRetired')
+    return besideEmail(recorded.metadata.teamId, event.data.createdAt, event.data.hasAttachments, undefined);
   if (stream.startsWith('batch-')) return [batchReference(splitStream(stream).id)];
   if (document !== undefined) {
     const { owner, createdAt, attachmentBytes, batch, tags } = document as EmailDocument;

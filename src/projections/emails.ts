@@ -26,7 +26,7 @@ export const emailsProjection = (periods: Periods): Projection =>
       ...summariesSpecs,
       {
         name: EMAILS,
-        version: 10,
+        version: 11,
         fields: ['team', 'status', 'templateId', 'mixed', 'test', 'recipientStatuses', 'createdAt'],
         indexes: [
           ['team', 'createdAt'],
@@ -41,6 +41,7 @@ export const emailsProjection = (periods: Periods): Projection =>
       },
     ],
     main: EMAILS,
+    shared: [EMAIL_COUNTS, EMAIL_BACKLOGS, attachmentUsageSpec.name, ...summariesSpecs.map(({ name }) => name)],
     kinds: ['email', 'batch'],
     decrypts: ['EmailQueued', 'EmailScheduled', 'EmailRescheduled'],
     related: relatedToEmail,

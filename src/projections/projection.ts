@@ -35,6 +35,11 @@ type Declared = Readonly<{
   collections: readonly CollectionSpec[];
   /** The collection that has one document for each stream; its id is that of the stream. */
   main: string;
+  /**
+   * Collections of documents that many streams share. Which event made one is not the same once some of these streams have left the log, so
+   * what `seq` they have says nothing, and is not compared. Default: none.
+   */
+  shared?: readonly string[];
   /** The types of event of whose sealed part it looks at the envelope; of others it is not decrypted. */
   decrypts: readonly EventType[];
   /**

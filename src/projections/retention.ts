@@ -5,6 +5,7 @@ import type { Files } from '../domain/ports/files.js';
 import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import type { Limits } from '../domain/limits.js';
 import { CLOCKS_APART_MS } from '../domain/restoring.js';
+import { RETIRED_WITHIN_DAYS } from '../domain/email/timers.js';
 import { DAY_MS } from '../domain/time.js';
 import { timersOf } from '../domain/timers.js';
 import { SESSIONS } from './sessions.js';
@@ -58,6 +59,7 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
       `${days(limits.retentionDays + limits.archiveDays)} after their end`,
       'SEALPOST_RETENTION_ARCHIVE_DAYS',
     ),
+    line('oldEvents', 'events of emails and bulk sends whose record is gone', days(RETIRED_WITHIN_DAYS), null),
     line('webhookRecords', 'records of webhook deliveries, in parts', days(limits.webhookRecordDays), 'SEALPOST_RETENTION_WEBHOOK_DAYS'),
     line('files', 'generated files', `${days(limits.generatedFileDays)} after the email was due`, 'SEALPOST_RETENTION_GENERATED_FILE_DAYS'),
     line('audit', 'entries of the audit log', days(limits.auditDays), 'SEALPOST_RETENTION_AUDIT_DAYS'),
@@ -80,6 +82,7 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
     ['emails', await dueTimers(deps, 'email', 'archive', now)],
     ['archivedEmails', await dueTimers(deps, 'email', 'removal', now)],
     ['bulkSends', await dueTimers(deps, 'batch', 'removal', now)],
+    ['oldEvents', await dueEvents(deps, nowMs)],
     ['webhookRecords', await dueParts(deps, nowMs)],
     ['audit', await dueEntries(deps, nowMs)],
     ['files', { due: await deps.files.expired(now), oldest: null, next: null }],
@@ -112,6 +115,17 @@ const dueTimers = async ({ readModels }: RetentionDeps, kind: Kind, timer: strin
     oldest: least(await ofEach({ lte: now }, first)),
     next: least(await ofEach({ gte: behind(now) }, first)),
   };
+};
+
+const dueEvents = async (deps: RetentionDeps, nowMs: number): Promise<Due> => {
+  const waitMs = RETIRED_WITHIN_DAYS * DAY_MS;
+  const upTo = isoTime(nowMs - waitMs);
+  const [emails, batches] = [await dueTimers(deps, 'email', 'retirement', upTo), await dueTimers(deps, 'batch', 'retirement', upTo)];
+  const later = (one: string | null, other: string | null): string | null => {
+    const [first] = [one, other].filter((time) => time !== null).sort();
+    return first === undefined ? null : isoTime(Date.parse(first) + waitMs);
+  };
+  return { due: emails.due + batches.due, oldest: later(emails.oldest, batches.oldest), next: later(emails.next, batches.next) };
 };
 
 /** Times are texts of one form: behind every other of that millisecond. */

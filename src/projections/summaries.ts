@@ -13,6 +13,7 @@ export const SUMMARIES = 'emailSummaries';
 export const TEMPLATE_SUMMARIES = 'emailTemplateSummaries';
 export const TAG_SUMMARIES = 'emailTagSummaries';
 type Rows = typeof TEMPLATE_SUMMARIES | typeof TAG_SUMMARIES;
+export const SUMMARIES_OF_ROWS = [TEMPLATE_SUMMARIES, TAG_SUMMARIES] as const satisfies readonly Rows[];
 
 /** Each has a document for each day of a team on which something happened. */
 export const summariesSpecs: readonly CollectionSpec[] = [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES].map((name) => ({
@@ -66,20 +67,29 @@ export type Counted = Readonly<{ team: string; at: string; position: number; tem
 type SummaryDraft = DayOfTeam & { counts: MilestoneCounts & DurationSums };
 type RowsDraft = DayOfTeam & { size: number; rows: Record<string, MilestoneCounts> };
 
-const summaryId = (team: string, day: string): string => `${team}:${day}`;
+export const summaryId = (team: string, day: string): string => `${team}:${day}`;
+
+/** `touchesOnly`: it is counted already, and the documents are to name its position. */
+type SummaryOptions = Readonly<{ touchesOnly?: boolean }>;
 
 /** What an event changes in the summaries of its day. */
-export const summarySteps = (counted: Counted, { milestones, durations }: Reached): readonly Step[] => {
+export const summarySteps = (
+  counted: Counted,
+  { milestones, durations }: Reached,
+  { touchesOnly = false }: SummaryOptions = {},
+): readonly Step[] => {
   const steps: Step[] = [];
   if (milestones.length > 0) {
-    steps.push(rowsStep(TEMPLATE_SUMMARIES, counted, [counted.templateId], milestones));
-    if (counted.tags.length > 0) steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), milestones));
+    const rows = touchesOnly ? [] : milestones;
+    steps.push(rowsStep(TEMPLATE_SUMMARIES, counted, [counted.templateId], rows));
+    if (counted.tags.length > 0) steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), rows));
   } else if (durations.attempted === undefined) return steps;
   const { team, at, position } = counted;
   const day = dayOf(at);
   const id = summaryId(team, day);
   const next = (document: Document | undefined): SummaryDraft => {
     const summary: SummaryDraft = (document as SummaryDraft | undefined) ?? { id, seq: position, position, team, day, counts: {} };
+    if (touchesOnly) return summary;
     add(summary.counts, milestones);
     for (const name of Object.keys(durations) as (keyof DurationSums)[])
       summary.counts[name] = (summary.counts[name] ?? 0) + durations[name]!;
@@ -99,6 +109,7 @@ const rowsStep = (
   const id = summaryId(team, day);
   const next = (document: Document | undefined): RowsDraft => {
     const draft: RowsDraft = (document as RowsDraft | undefined) ?? { id, seq: position, position, team, day, size: 0, rows: {} };
+    if (milestones.length === 0) return draft;
     let hasOther = false;
     for (const name of names) {
       const row = rowOf(draft, name);
@@ -149,9 +160,16 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   EmailDeleted: 'nothing',
   EmailArchived: 'nothing',
   EmailRemoved: 'nothing',
+  EmailSummarised: 'nothing',
+  EmailRetired: 'nothing',
 };
 
 export const summaryReferences = (event: EmailEvent, team: string, hasTags: boolean): readonly Reference[] => {
+  if (event.type === 'EmailSummarised') {
+    const { day, tags } = event.data;
+    const collections = tags.length > 0 ? [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES] : [SUMMARIES, TEMPLATE_SUMMARIES];
+    return collections.map((collection) => ({ collection, id: summaryId(team, day) }));
+  }
   const changed = changedBy[event.type];
   if (changed === 'nothing') return [];
   const id = summaryId(team, dayOf(event.data.at));

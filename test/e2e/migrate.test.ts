@@ -132,7 +132,8 @@ await t.test('A server that takes events in another order is noticed', async (t)
   const source = openSqliteEventStore({ file: join(dataDir, 'events.db') });
   t.teardown(() => source.close());
   let position = 1_000_000;
-  const target = { append: async () => ({ kind: 'done', revision: 0, position: (position -= 1) }) as const };
+  const append = async () => ({ kind: 'done', revision: 0, position: (position -= 1) }) as const;
+  const target = { append, begin: append };
   await t.rejects(copyLog({ source, target, onCopied: () => {} }), { name: 'CopyBroken', message: /another order/ });
   t.ok(CopyBroken);
 });

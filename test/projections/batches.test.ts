@@ -241,6 +241,8 @@ void t.test('a batch that has ended has a time at which its record goes, and the
   await world.append(name, [archived, { type: 'EmailRemoved', data: { at: dueAt } }]);
   t.equal(batchCounts((await found()).batches[0] as BatchDocument).sent, 1, 'its figures stay as long as it does');
   await world.append(stream, [{ type: 'BatchRemoved', data: { at: dueAt } }]);
+  t.match(await found(), { batches: [], timers: [{ id: `${BATCH}:retirement`, kind: 'retirement', key: stream, dueAt }] });
+  await world.append(stream, [{ type: 'BatchRetired', data: { at: dueAt, ordinals: [], hashes: [] } }]);
   t.same(await found(), { batches: [], timers: [] });
 });
 

@@ -8,7 +8,7 @@ import { AppendRefused } from './eventstoredb/append-answer.js';
 import { openConnection } from './eventstoredb/connection.js';
 import { openHeadWatch, type HeadWatch } from './eventstoredb/head-watch.js';
 import { openReading, type Reading } from './eventstoredb/reading.js';
-import { positionOf, toServerEvent } from './eventstoredb/records.js';
+import { positionOf, serverIdOf, toServerEvent, truncatedEvent, type ServerEvent } from './eventstoredb/records.js';
 import { streamNames, type StreamNames } from './eventstoredb/streams.js';
 import { subscribeAll } from './eventstoredb/subscribing.js';
 import { openTypeNotes, type TypeNotes } from './eventstoredb/type-notes.js';
@@ -63,6 +63,8 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
     positions: 'sparse',
     append: (stream, expectedRevision, events) =>
       closed.signal.aborted ? Promise.reject(new Error('the event store is closed')) : append(stream, expectedRevision, events),
+    begin: (stream, revision, events) => begin({ appends, reading, names, append }, stream, revision, events),
+    truncate: (stream, before) => truncate(appends, names.atServer(stream), before),
     readStream: (stream, fromRevision = 0) => reading.stream(names.atServer(stream), fromRevision),
     readLast: async (stream) => (await reading.stream(names.atServer(stream), 'end', 1))[0],
     readAll: (after, options = {}) => reading.all(after, options),
@@ -84,6 +86,43 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
     },
   };
 };
+
+/**
+ * What stands before that revision is shown to no reader of the stream, and is removed when the server scavenges. A stream that is deleted at
+ * this server could begin again.
+ */
+const truncate = async (appends: Pick<Appends, 'append'>, atServer: string, before: number): Promise<void> => {
+  const data = Buffer.from(JSON.stringify({ $tb: before }));
+  const event = { id: serverIdOf(`truncation of ${atServer} before ${before}`), type: '$metadata', data, metadata: Buffer.from('{}') };
+  const answer = await appends.append({ stream: `$$${atServer}`, expectedRevision: undefined, events: [event] });
+  if (answer.kind === 'refused') throw answer.error;
+  if (answer.kind !== 'done') throw new Error(`the event store has not truncated ${atServer}`);
+};
+
+/** Events of a server count from 0, so others that say nothing take the place of what was truncated, and are truncated. */
+const begin = async (
+  { appends, reading, names, append }: Pick<AppendDeps, 'appends' | 'reading' | 'names'> & Pick<EventStore, 'append'>,
+  ...[stream, revision, events]: Parameters<EventStore['begin']>
+): Promise<AppendOutcome> => {
+  const atServer = names.atServer(stream);
+  if ((await reading.stream(atServer, 'end', 1)).length === 0) {
+    const before: ServerEvent[] = Array.from({ length: revision }, (_, at) => truncatedEvent(atServer, at));
+    for (let from = 0; from < before.length; from += TRUNCATED_AT_ONCE) {
+      const answer = await appends.append({
+        stream: atServer,
+        expectedRevision: from - 1,
+        events: before.slice(from, from + TRUNCATED_AT_ONCE),
+      });
+      if (answer.kind === 'refused') throw answer.error;
+      if (answer.kind !== 'done') return answer;
+    }
+  }
+  const outcome = await append(stream, revision - 1, events);
+  if (outcome.kind === 'done' && revision > 0) await truncate(appends, atServer, revision);
+  return outcome;
+};
+
+const TRUNCATED_AT_ONCE = 500;
 
 type AppendDeps = Readonly<{
   appends: Pick<Appends, 'append'>;

@@ -2,7 +2,13 @@
 import type { AppendOutcome, EventBatch, EventToStore, StoredEvent } from '../../domain/ports/event-store.js';
 import { inTransaction, type Database, type Statement } from '../sqlite/database.js';
 
-export type Append = Readonly<{ stream: string; expectedRevision: number; events: readonly EventToStore[] }>;
+export type Append = Readonly<{
+  stream: string;
+  expectedRevision: number;
+  events: readonly EventToStore[];
+  /** The stream is not there, and begins after that revision. */
+  begins?: true;
+}>;
 
 export type LogTable = Readonly<{
   head: () => number;
@@ -10,6 +16,8 @@ export type LogTable = Readonly<{
   foreignCommits: () => number;
   /** Inside a transaction: the events take the positions after `head`, and `written` is called for each. */
   append: (append: Append, head: number, written: (event: StoredEvent) => void) => AppendOutcome;
+  /** Overwrites what the stream has before that revision; nobody reads it any more. */
+  truncate: (stream: string, before: number) => void;
   /** To be called with true when appends are durable, with false before a group of them begins. */
   settleTypes: (durable: boolean) => void;
   /** The noted types of event, each with the position of the first. */
@@ -50,8 +58,10 @@ const schema = `
     UNIQUE (stream, revision)
   ) STRICT;
   CREATE TABLE IF NOT EXISTS event_types (type TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT`;
+/** No type of event begins with a space: a row whose type does is what is left of a truncated event. */
+const isThere = "type >= '!'";
 /** An append never gives a position below 1: what stands there was slipped in, and is no part of any stream. */
-const inOrder = 'position >= 1';
+const inOrder = `position >= 1 AND ${isThere}`;
 const columns = 'stream, revision, position, type, data, metadata, sealed, hash, event_id';
 /** Rows a filtered page looks at for each event it may return: bounds the time for which it holds up the event loop. */
 const rowsScannedPerEvent = 8;
@@ -74,6 +84,7 @@ export const openLogTable = (database: Database): LogTable => {
     head: () => selectHead.get() ?? 0,
     foreignCommits: () => selectVersion.get() ?? 0,
     append: appender(database, stream, typeNotes),
+    truncate: truncater(database),
     settleTypes: typeNotes.settle,
     types: () => new Map(database.prepare<[], [string, number]>('SELECT type, position FROM event_types').raw(true).all()),
     stream,
@@ -100,6 +111,10 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
      ON CONFLICT (stream, revision) DO NOTHING`,
   );
   const actualRevision = (stream: string): number => selectRevision.get(stream) ?? -1;
+  // What is left of the first event, outside the log: by it the unique constraint keeps the stream from beginning again.
+  const takeFirst = database.prepare(
+    `INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash, event_id) VALUES (?, ?, 0, ' ', '', '', NULL, '', NULL)`,
+  );
 
   /** Where the events stand there already, by their ids, they are appended; else the stream is elsewhere. */
   const refused = ({ stream, expectedRevision, events }: Append): AppendOutcome => {
@@ -111,10 +126,11 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
   };
 
   return (append, head, written) => {
-    const { stream, expectedRevision, events } = append;
-    if (expectedRevision >= 0 && actualRevision(stream) !== expectedRevision) return refused(append);
+    const { stream, expectedRevision, events, begins } = append;
+    if (expectedRevision >= 0 && actualRevision(stream) !== (begins === true ? -1 : expectedRevision)) return refused(append);
     let revision = expectedRevision;
     let position = head;
+    if (begins === true && revision >= 0) takeFirst.run(-(head + 1), stream);
     for (const event of events) {
       const { type, data, metadata, sealed, hash } = event;
       revision += 1;
@@ -128,6 +144,20 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
     }
     return { kind: 'done', revision, position };
   };
+};
+
+/**
+ * The rows stay, with spaces and zeros of the same length in place of what they had. A row that is deleted or becomes shorter has its page
+ * rebuilt, and of the rows that are moved then the old bytes stay in the free space of pages.
+ */
+const truncater = (database: Database): LogTable['truncate'] => {
+  const blank = (column: string): string => `${column} = printf('%*s', length(CAST(${column} AS BLOB)), '')`;
+  const overwrite = database.prepare<[string, number]>(
+    `UPDATE events SET ${blank('type')}, ${blank('data')}, ${blank('metadata')}, sealed = iif(sealed IS NULL, NULL, zeroblob(length(sealed))),
+       event_id = iif(event_id IS NULL, NULL, printf('%*s', length(CAST(event_id AS BLOB)), ''))
+     WHERE stream = ? AND revision < ? AND ${isThere}`,
+  );
+  return (stream, before) => void overwrite.run(stream, before);
 };
 
 type TypeNotes = Readonly<{
@@ -201,7 +231,7 @@ const pageStatements = (database: Database): ((filter: Filter) => Statement<(str
     const ofTypes = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
     const statement = database
       .prepare<(string | number)[], Row>(
-        `SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${ofKinds} ${ofTypes} ORDER BY position LIMIT ?`,
+        `SELECT ${columns} FROM events WHERE position > ? AND position <= ? AND ${isThere} ${ofKinds} ${ofTypes} ORDER BY position LIMIT ?`,
       )
       .raw(true);
     made.set(shape, statement);

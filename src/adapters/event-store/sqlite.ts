@@ -11,12 +11,15 @@ import type {
 } from '../../domain/ports/event-store.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit, type GroupCommit } from '../sqlite/group-commit.js';
+import { logTruncation } from '../sqlite/log-truncation.js';
 import { createHeadWatch, type HeadWatch } from './head-watch.js';
 import { openLogTable, type Append, type LogTable } from './log-table.js';
 import { isLong, longFromEvents, readAhead } from './read-ahead.js';
 import { createRecentEvents, type Matches, type RecentEvents } from './recent-events.js';
 
 const batchSizeDefault = 1_000;
+/** Many streams are truncated one after the other, and the write-ahead log is cut once for them. */
+const CUT_WITHIN_MS = 2_000;
 
 export type SqliteEventStoreOptions = Readonly<{
   /** More events than that are read in a thread. Default `longFromEvents`. */
@@ -33,12 +36,20 @@ export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: 
   const recent = createRecentEvents();
   const watch = createHeadWatch(table);
   const commits = appendCommits(database, table, recent, watch);
+  // Until it is cut the write-ahead log has the pages as they were; a disk that refuses is asked again.
+  const cut = logTruncation({ database, withinMs: CUT_WITHIN_MS, onFault: () => {} });
+  const append = (asked: Append): Promise<AppendOutcome> => {
+    if (asked.events.length === 0) return Promise.reject(new RangeError('an append needs at least one event'));
+    if (!Number.isInteger(asked.expectedRevision) || asked.expectedRevision < -1)
+      return Promise.reject(new RangeError('the expected revision is -1 or more'));
+    return commits.run(asked);
+  };
   return {
-    append: (stream, expectedRevision, events) => {
-      if (events.length === 0) return Promise.reject(new RangeError('an append needs at least one event'));
-      if (!Number.isInteger(expectedRevision) || expectedRevision < -1)
-        return Promise.reject(new RangeError('the expected revision is -1 or more'));
-      return commits.run({ stream, expectedRevision, events });
+    append: (stream, expectedRevision, events) => append({ stream, expectedRevision, events }),
+    begin: (stream, revision, events) => append({ stream, expectedRevision: revision - 1, events, begins: true }),
+    truncate: async (stream, before) => {
+      table.truncate(stream, before);
+      cut.soon();
     },
     positions: 'dense',
     readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
@@ -50,6 +61,7 @@ export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: 
     close: async () => {
       commits.close();
       watch.close();
+      cut.close();
       database.close();
     },
   };

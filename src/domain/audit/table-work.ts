@@ -55,6 +55,8 @@ export const auditedWork: AuditTable<WorkEvent['type']> = {
   EmailDeleted: mail,
   EmailArchived: mail,
   EmailRemoved: mail,
+  EmailSummarised: mail,
+  EmailRetired: mail,
 
   BatchQueued: sending,
   BatchScheduled: sending,
@@ -66,6 +68,7 @@ export const auditedWork: AuditTable<WorkEvent['type']> = {
   BatchStopped: sending,
   BatchCompleted: sending,
   BatchRemoved: sending,
+  BatchRetired: sending,
 
   TemplateCreated: { category: 'settings', action: 'template.created' },
   TemplateDraftSaved: not('drafts are saved again and again; that one is published is listed'),

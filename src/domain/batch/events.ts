@@ -111,6 +111,8 @@ export const batchEventSchemas = {
   BatchCompleted: { data: Type.Object({ at: text, sent: count, failed: count, cancelled: count }) },
   /** Its record is kept no longer: nothing shows it any more. */
   BatchRemoved: { data: Type.Object({ at: text }) },
+  /** All before this leaves the log: `hashes`, in their order, stood as the `ordinals`-th events in it. */
+  BatchRetired: { data: Type.Object({ at: text, ordinals: Type.Array(count), hashes: Type.Array(text) }) },
 } as const;
 
 export type BatchEvent = EventsOf<typeof batchEventSchemas>;

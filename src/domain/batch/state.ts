@@ -61,6 +61,8 @@ export const evolveBatch = (state: BatchState, event: BatchEvent): BatchState =>
       return { ...state, status: 'completed', completedAt: event.data.at };
     case 'BatchRemoved':
       return { ...state, deletedAt: event.data.at };
+    case 'BatchRetired':
+      return state;
   }
 };
 

@@ -224,6 +224,47 @@ export const emailEventSchemas = {
   EmailArchived: { data: Type.Object({ at: text }) },
   /** Its record is kept no longer: nothing shows it any more, as if it were deleted. */
   EmailRemoved: { data: Type.Object({ at: text }) },
+  /**
+   * What the email counted for on one day (UTC), said again before the events that said it leave the log: by revision, what it came to and
+   * the sums of its durations.
+   */
+  EmailSummarised: {
+    data: Type.Object({
+      at: text,
+      day: text,
+      templateId: text,
+      tags: Type.Array(text),
+      reached: Type.Array(
+        Type.Object({
+          revision: Type.Integer(),
+          milestones: Type.Array(text),
+          attempted: optional(Type.Integer()),
+          waitMs: optional(Type.Number()),
+          sendMs: optional(Type.Number()),
+          deliverMs: optional(Type.Number()),
+        }),
+      ),
+    }),
+  },
+  /**
+   * All before the first `EmailSummarised`, or before this, leaves the log: `hashes`, in their order, stood as the `ordinals`-th events in it.
+   * `position`: of the first of them. `used`: by how many the emails of its day became more or fewer. `ended`: how often it was done, or
+   * deferred, and in which minute, of the newest.
+   */
+  EmailRetired: {
+    data: Type.Object({
+      at: text,
+      createdAt: text,
+      priority: storedPriority,
+      position: Type.Integer(),
+      used: Type.Array(Type.Object({ revision: Type.Integer(), by: Type.Integer() })),
+      documents: Type.Integer(),
+      hasAttachments: Type.Boolean(),
+      ended: Type.Array(Type.Object({ revision: Type.Integer(), minute: text })),
+      ordinals: Type.Array(Type.Integer()),
+      hashes: Type.Array(text),
+    }),
+  },
 } as const;
 
 export type EmailEvent = EventsOf<typeof emailEventSchemas>;

@@ -55,6 +55,8 @@ const partsByType: ByEventType<'email', RecipientParts | 'none'> = {
   EmailDeleted: 'none',
   EmailArchived: 'none',
   EmailRemoved: 'none',
+  EmailSummarised: 'none',
+  EmailRetired: 'none',
 };
 
 /** undefined for an event of which nothing belongs to one recipient alone. */

@@ -1,4 +1,5 @@
 /** What the events of one email add up to: where it stands, what was accepted, and what was tried. */
+import { retiredEmail } from './retired-email.js';
 import { copiesAfter, type PlacedOutcome } from './copies.js';
 import { ATTACHMENT_DAMAGED, type BounceType } from './status.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from './events.js';
@@ -87,6 +88,7 @@ export const attemptUnderWay = (email: Email): AttemptState | undefined => (emai
 /** Pure and total: events that need a first one are ignored where there is none. */
 export const evolveEmail = (state: EmailState, event: EmailEvent): EmailState => {
   if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') return begin(event);
+  if (event.type === 'EmailSummarised' || event.type === 'EmailRetired') return state ?? retiredEmail(event.data.at);
   if (state === undefined) return undefined;
   const next: Draft<Email> = { ...state };
   return advanceDetails(advanceSummary(next, event), event);

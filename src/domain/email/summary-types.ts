@@ -37,8 +37,8 @@ export type EmailSummary = Readonly<{
   erased?: readonly number[];
 }>;
 
-/** Everything that happens to an email after its acceptance. */
-export type EmailProgress = Exclude<EmailEvent, EmailAccepted>;
+/** Everything that happens to an email after its acceptance, until its events leave the log. */
+export type EmailProgress = Exclude<EmailEvent, EmailAccepted | { type: 'EmailSummarised' | 'EmailRetired' }>;
 
 /** A state that its owner is still making. */
 export type Draft<State> = { -readonly [Field in keyof State]: State[Field] };

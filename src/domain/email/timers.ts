@@ -3,11 +3,15 @@ import { isoTime } from '../ports/clock.js';
 import type { EmailSummary } from './summary.js';
 
 /**
- * `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off), `archive` and `removal` (of an archived one): at a moment; `held`: as soon as
+ * `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off), `archive`, `removal` (of an archived one) and `retirement`
+ * (of the events of one whose record is gone): at a moment; `held`: as soon as
  * the host takes sessions again, at the latest at its moment, when the mail fails.
  */
-export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive', 'removal'] as const;
+export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive', 'removal', 'retirement'] as const;
 export type EmailTimerKind = (typeof emailTimerKinds)[number];
+
+/** The events of emails and bulk sends leave the log together: so many days after the first of them may. */
+export const RETIRED_WITHIN_DAYS = 30;
 
 /** A timer beside that: addresses of the email are to be given to the suppression list. */
 export const BOUNCED_TIMER = 'bounced';
@@ -24,9 +28,8 @@ export const removalDueAt = (archivedAt: string, archiveMs: number): string => i
 /** How long an email is kept, and how long what is left of it once it is archived. */
 export type Periods = Readonly<{ retentionMs: number; archiveMs: number }>;
 
-/** undefined once nothing is left to do: the email is deleted, or its record removed. */
-export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined => {
-  if (email.archivedAt !== null) return email.deletedAt === null ? 'removal' : undefined;
+export const emailTimerKind = (email: EmailSummary): EmailTimerKind => {
+  if (email.archivedAt !== null) return email.deletedAt === null ? 'removal' : 'retirement';
   if (email.deletedAt !== null) return 'archive';
   switch (email.status) {
     case 'scheduled':
@@ -54,9 +57,13 @@ export const mayBeArchived = (email: EmailSummary, at: string, retentionMs: numb
 export const mayBeRemoved = (email: EmailSummary, at: string, archiveMs: number): boolean =>
   emailTimerKind(email) === 'removal' && email.archivedAt !== null && removalDueAt(email.archivedAt, archiveMs) <= at;
 
-export const emailTimer = (email: EmailSummary, periods: Periods): EmailTimer | undefined => {
+/** Whether the events of an email may leave the log, which nothing shows any more. */
+export const mayBeRetired = (email: EmailSummary, at: string, archiveMs: number): boolean =>
+  emailTimerKind(email) === 'retirement' && email.archivedAt !== null && removalDueAt(email.archivedAt, archiveMs) <= at;
+
+export const emailTimer = (email: EmailSummary, periods: Periods): EmailTimer => {
   const kind = emailTimerKind(email);
-  return kind && { kind, dueAt: dueAtOf(kind, email, periods) };
+  return { kind, dueAt: dueAtOf(kind, email, periods) };
 };
 
 const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, { retentionMs, archiveMs }: Periods): string => {
@@ -74,6 +81,7 @@ const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, { retentionMs, archi
     case 'archive':
       return email.deletedAt ?? archiveDueAt(email, retentionMs);
     case 'removal':
+    case 'retirement':
       return removalDueAt(email.archivedAt ?? email.updatedAt, archiveMs);
   }
 };

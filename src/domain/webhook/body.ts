@@ -147,6 +147,8 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
     case 'EmailDeleted':
     case 'EmailArchived':
     case 'EmailRemoved':
+    case 'EmailSummarised':
+    case 'EmailRetired':
       return {};
   }
 };

@@ -78,6 +78,8 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
   EmailDeleted: 'silent',
   EmailArchived: 'silent',
   EmailRemoved: 'silent',
+  EmailSummarised: 'silent',
+  EmailRetired: 'silent',
   // Who brings entries in by a file knows of them.
   AddressSuppressed: ({ data }) => (data.reason === 'unsubscribe' && data.emailId !== undefined ? [{ kind: 'email.unsubscribed' }] : []),
   SuppressionRemoved: 'silent',
@@ -92,6 +94,7 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
   BatchStopped: 'silent',
   BatchCompleted: whole('batch.completed'),
   BatchRemoved: 'silent',
+  BatchRetired: 'silent',
 };
 
 export type NotifyingEvent = EmailEvent | BatchEvent | SuppressionEvent;

@@ -16,6 +16,11 @@ export type EventServer = Readonly<{
   /** The names of the streams of that kind, in the order in which they began. */
   streamsOf: (kind: string) => readonly string[];
   append: (stream: string, expectedRevision: number, events: readonly EventToStore[]) => AppendOutcome;
+  /** What is truncated is shown by `events` until somebody takes it out, as by a server that has not cleaned up. */
+  truncate: (stream: string, before: number) => void;
+  /** Takes out what is truncated. */
+  scavenge: () => void;
+  begin: (stream: string, revision: number, events: readonly EventToStore[]) => AppendOutcome;
   head: () => number;
   /** Calls back once, when anything is appended. Out: a function that takes the wish back. */
   onceAppended: (callback: () => void) => () => void;
@@ -27,22 +32,28 @@ export const eventServer = ({ random }: Pick<Scheduler, 'random'>, begun: readon
   const streams = new Map<string, StoredEvent[]>();
   for (const event of begun) streams.set(event.stream, [...(streams.get(event.stream) ?? []), event]);
   const waiting = new Set<() => void>();
+  const truncated = new Set<StoredEvent>();
   const head = (): number => events.at(-1)?.position ?? 0;
 
   const append: EventServer['append'] = (stream, expectedRevision, toAppend) => {
     const own = streams.get(stream) ?? [];
-    const actualRevision = own.length - 1;
+    const actualRevision = own.at(-1)?.revision ?? -1;
     if (actualRevision !== expectedRevision) {
-      const there = own.slice(expectedRevision + 1, expectedRevision + 1 + toAppend.length);
+      const there = own.filter(({ revision }) => revision > expectedRevision).slice(0, toAppend.length);
       const isRepeated = there.length === toAppend.length && there.every(({ eventId }, index) => eventId === toAppend[index]!.eventId);
       const last = there.at(-1);
       return isRepeated && last !== undefined
         ? { kind: 'done', revision: last.revision, position: last.position }
         : { kind: 'conflict', actualRevision };
     }
-    for (const event of toAppend) {
+    return write(stream, expectedRevision + 1, toAppend);
+  };
+
+  const write = (stream: string, from: number, toAppend: readonly EventToStore[]): AppendOutcome => {
+    const own = streams.get(stream) ?? [];
+    for (const [at, event] of toAppend.entries()) {
       const position = head() + 1 + Math.floor(random.next() * gapMax);
-      const stored = { ...event, stream, revision: own.length, position };
+      const stored = { ...event, stream, revision: from + at, position };
       own.push(stored);
       events.push(stored);
     }
@@ -50,12 +61,26 @@ export const eventServer = ({ random }: Pick<Scheduler, 'random'>, begun: readon
     const woken = [...waiting];
     waiting.clear();
     for (const wake of woken) wake();
-    return { kind: 'done', revision: own.length - 1, position: head() };
+    return { kind: 'done', revision: own.at(-1)!.revision, position: head() };
   };
 
   return {
     events,
     append,
+    truncate: (stream, before) => {
+      const own = streams.get(stream) ?? [];
+      streams.set(
+        stream,
+        own.filter(({ revision }) => revision >= before),
+      );
+      for (const event of own) if (event.revision < before) truncated.add(event);
+    },
+    scavenge: () => {
+      const kept = events.filter((event) => !truncated.has(event));
+      events.splice(0, events.length, ...kept);
+    },
+    begin: (stream, revision, toAppend) =>
+      streams.has(stream) ? append(stream, revision - 1, toAppend) : write(stream, revision, toAppend),
     head,
     stream: (name) => streams.get(name) ?? [],
     streamsOf: (kind) => [...streams.keys()].filter((name) => splitStream(name).kind === kind),
@@ -153,7 +178,10 @@ export const openDistantEventStore = (server: EventServer, network: Network): Ev
         open.delete(outcome);
       }
     },
-    readStream: (stream, fromRevision = 0) => ask(network, 'event-store.read', () => server.stream(stream).slice(fromRevision)),
+    begin: (stream, revision, events) => ask(network, 'event-store.append', () => server.begin(stream, revision, events)),
+    truncate: (stream, before) => ask(network, 'event-store.append', () => server.truncate(stream, before)),
+    readStream: (stream, fromRevision = 0) =>
+      ask(network, 'event-store.read', () => server.stream(stream).filter(({ revision }) => revision >= fromRevision)),
     readLast: (stream) => ask(network, 'event-store.read', () => server.stream(stream).at(-1)),
     readAll: async function* (after, options = {}) {
       const upTo = await ask(network, 'event-store.read', server.head);

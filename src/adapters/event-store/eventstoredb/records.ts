@@ -43,6 +43,16 @@ export const serverIdOf = (eventId: string): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
+/** Stands where an event was truncated in the log from which this one was copied. No type of event begins with a space. */
+export const TRUNCATED = ' truncated';
+
+export const truncatedEvent = (atServer: string, revision: number): ServerEvent => ({
+  id: serverIdOf(`truncated ${revision} of ${atServer}`),
+  type: TRUNCATED,
+  data: Buffer.from('{}'),
+  metadata: Buffer.from('{}'),
+});
+
 export const toServerEvent = ({ eventId, type, data, metadata, sealed, hash }: EventToStore): ServerEvent => {
   const id = serverIdOf(eventId);
   const sealedText = sealed === undefined ? 'null' : `"${base64(sealed)}"`;

@@ -1,5 +1,5 @@
 /** The names of our streams at a server that others may use too. */
-import type { RecordedServerEvent } from './records.js';
+import { TRUNCATED, type RecordedServerEvent } from './records.js';
 
 export type StreamNames = Readonly<{
   /** As it is called at the server. */
@@ -46,8 +46,8 @@ export const typeMatcher = (types: readonly string[] | undefined): ((type: strin
   return (type) => wanted.has(type);
 };
 
-/** The event under our name for its stream; undefined where that is not ours. */
+/** The event under our name for its stream; undefined where that is not ours, or where it only stands for one that was truncated. */
 export const renamed = (names: StreamNames, event: RecordedServerEvent): RecordedServerEvent | undefined => {
   const stream = names.ours(event.stream);
-  return stream === undefined ? undefined : { ...event, stream };
+  return stream === undefined || event.type === TRUNCATED ? undefined : { ...event, stream };
 };

@@ -1,0 +1,86 @@
+/** Takes what is left of old emails and bulk sends out of the log: its last events say again what is counted of it, and keep the hashes of the others. */
+import { whatIsFreed } from './credits.js';
+import type { CommandDeps } from './deps.js';
+import type { EmailEvent } from '../domain/email/events.js';
+import { evolveEmail, type EmailState } from '../domain/email/state.js';
+import { retirementOf } from '../domain/email/retirement.js';
+import { mayBeRetired } from '../domain/email/timers.js';
+import type { DomainEvent, Recorded } from '../domain/events.js';
+import { batchStream, assertDefined, parseBatchId, type StreamName } from '../domain/ids.js';
+import { DAY_MS } from '../domain/time.js';
+import { namesOf } from '../event-log/codec.js';
+import { versionOf, type Cause } from '../event-log/event-log.js';
+
+export type RetireDeps = Pick<CommandDeps, 'eventLog' | 'limits'> &
+  Readonly<{
+    /** Whether as many templates or tags as may have a row of their own on that day of that team have one. */
+    isFull: (teamId: string, day: string) => Promise<boolean>;
+  }>;
+
+/** Which event of the log, counted from 1, has that hash; undefined where that is not known, or no seal covers it. */
+export type OrdinalOf = (hash: string) => number | undefined;
+
+/** Longer streams stay: the hashes of their events would not fit into one event. */
+export const RETIRED_EVENTS_MAX = 2_000;
+
+/** What was appended: where that begins in the stream, and where it ends in the log. */
+export type Retired = Readonly<{ stream: StreamName; first: number; position: number }>;
+
+/**
+ * Appends the last events of an email or a bulk send whose time is over. undefined where something still speaks against it: then the stream
+ * stays as it is. Nothing is removed from the log by this.
+ */
+export const retireStream = async (
+  deps: RetireDeps,
+  stream: StreamName,
+  ordinalOf: OrdinalOf,
+  cause: Cause,
+): Promise<Retired | undefined> => {
+  const { eventLog } = deps;
+  const recorded = await eventLog.load(stream, 0, []);
+  const [first, last] = [recorded[0], recorded.at(-1)];
+  if (first === undefined || last === undefined || first.revision !== 0 || recorded.length > RETIRED_EVENTS_MAX) return undefined;
+  if ((await eventLog.existingKey(stream)) !== undefined) return undefined;
+  const ordinals = recorded.flatMap(({ hash }) => ordinalOf(hash) ?? []);
+  if (ordinals.length !== recorded.length) return undefined;
+  const places = { position: first.position, ordinals, hashes: recorded.map(({ hash }) => hash) };
+  const ending = stream.startsWith('batch-')
+    ? endingOfBatch(last, places, cause.at)
+    : await endingOfEmail(deps, recorded, places, cause.at);
+  if (ending === undefined) return undefined;
+  // Nothing of them is sealed, and the keys of the stream are destroyed.
+  const { revision, hash } = versionOf(last);
+  const { teamId } = first.metadata;
+  const { position } = await eventLog.append(stream, { revision, hash, keyId: undefined }, ending, { ...cause, teamId });
+  return { stream, first: recorded.length, position };
+};
+
+type Places = Parameters<typeof retirementOf>[1];
+
+const endingOfBatch = (last: Recorded, { ordinals, hashes }: Places, at: string): readonly DomainEvent[] | undefined =>
+  last.event.type === 'BatchRemoved' ? [{ type: 'BatchRetired', data: { at, ordinals: [...ordinals], hashes: [...hashes] } }] : undefined;
+
+/** What may stand last in the stream of a bulk send of which nothing shows anything any more. */
+const batchGone = namesOf(['BatchRemoved', 'BatchRetired']);
+
+const endingOfEmail = async (
+  { eventLog, limits, isFull }: RetireDeps,
+  recorded: readonly Recorded[],
+  places: Places,
+  at: string,
+): Promise<readonly DomainEvent[] | undefined> => {
+  const events = recorded.map(({ event }) => event as EmailEvent);
+  const email = events.reduce<EmailState>(evolveEmail, undefined);
+  if (email === undefined || !mayBeRetired(email, at, limits.archiveDays * DAY_MS)) return undefined;
+  // Credits that were given back name this stream, and whoever gives back goes on from there.
+  if (whatIsFreed(recorded) !== undefined) return undefined;
+  const { batch } = email.accepted;
+  if (batch !== undefined) {
+    const last = await eventLog.last(batchStream(assertDefined(parseBatchId(batch.id), 'batch id')));
+    if (last !== undefined && !batchGone.has(last.storedType)) return undefined;
+  }
+  const ending = retirementOf(events, places, at);
+  const { teamId } = recorded[0]!.metadata;
+  for (const event of ending ?? []) if (event.type === 'EmailSummarised' && (await isFull(teamId, event.data.day))) return undefined;
+  return ending;
+};

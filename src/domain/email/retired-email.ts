@@ -1,0 +1,37 @@
+/** What is left of an email whose events have left the log: nothing can happen to it, and nobody is shown anything of it. */
+import type { Email } from './state.js';
+
+export const retiredEmail = (at: string): Email => ({
+  status: 'cancelled',
+  recipientStatuses: [],
+  scheduledAt: null,
+  nextAttemptAt: null,
+  dialogueDeadlineAt: null,
+  createdAt: at,
+  updatedAt: at,
+  queuedAt: null,
+  processingAt: null,
+  sentAt: null,
+  deliveredAt: null,
+  archivedAt: at,
+  deletedAt: at,
+  accepted: {
+    at,
+    messageId: '',
+    templateId: '',
+    templateName: '',
+    templateRevision: 0,
+    templateVersion: null,
+    priority: 'normal',
+    tags: [],
+    roles: [],
+    attachmentCount: 0,
+    company: {},
+  },
+  content: undefined,
+  replies: [],
+  attempts: [],
+  deferrals: 0,
+  retries: [],
+  failureReason: null,
+});
