@@ -1,7 +1,7 @@
 /** Everything that can be checked of an instance from outside, beside a running service or without one. */
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkStores } from './commands/check-stores.js';
+import { checkStores, isOfOriginsAlone, stopping } from './commands/check-stores.js';
 import { missingParts } from './commands/missing-parts.js';
 import { givenUp } from './commands/repair.js';
 import type { Config } from './config.js';
@@ -38,7 +38,12 @@ export async function* examine(config: Config): AsyncGenerator<Check> {
 }
 
 const ok = (name: string, says: string): Check => ({ level: 'ok', name, says });
-const warning = (name: string, says: string, help: string): Check => ({ level: 'warning', name, says, help });
+const warning = (name: string, says: string, help?: string): Check => ({
+  level: 'warning',
+  name,
+  says,
+  ...(help === undefined ? {} : { help }),
+});
 const fault = (name: string, says: string, help?: string): Check => ({
   level: 'fault',
   name,
@@ -104,9 +109,9 @@ async function* storeChecks(config: Config): AsyncGenerator<Check> {
   }
   try {
     const findings = await checkStores(checkable(engine));
-    for (const { message } of findings) yield fault('stores', message);
-    if (findings.length > 0) return;
-    yield ok('stores', 'log, keys, files and read models belong together, and none is older than the others');
+    for (const { message, isTold } of findings) yield isTold === true ? warning('stores', message) : fault('stores', message);
+    if (stopping(findings).length > 0) return;
+    if (findings.length === 0) yield ok('stores', 'log, keys, files and read models belong together, and none is older than the others');
     yield* partChecks(engine);
     yield* readModelChecks(engine);
   } finally {
@@ -120,8 +125,10 @@ async function* partChecks(engine: Engine): AsyncGenerator<Check> {
     { ...engine, files: engine.noted.files },
     { keysAfter: await givenUp(engine, 'keys'), filesAfter: await givenUp(engine, 'files'), isThorough: true },
   );
-  const [firstKey] = keys.keys();
+  const [firstKey] = [...keys.keys()].sort((one, other) => Number(isOfOriginsAlone([one])) - Number(isOfOriginsAlone([other])));
   if (firstKey === undefined) yield ok('keys', 'every key is there that the log names and does not say is destroyed');
+  else if (isOfOriginsAlone([firstKey]))
+    yield warning('keys', `${keys.size} keys are missing by which the audit log tells from where was called, and no other`);
   else
     yield fault(
       'keys',

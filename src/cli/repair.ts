@@ -1,5 +1,5 @@
 /** `sealpost repair STORE`: what the sentence of a refused start names. */
-import { checkStores, type StoreFaultCode, type StoreFinding } from '../commands/check-stores.js';
+import { checkStores, stopping, type StoreFaultCode, type StoreFinding } from '../commands/check-stores.js';
 import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs, assertMayGiveUp, noteIn } from '../commands/repair.js';
 import { readConfig } from '../config.js';
 import { makeProjections } from '../projections/index.js';
@@ -49,7 +49,8 @@ const accept = ({ acceptLoss }: RepairOptions, codes: readonly StoreFaultCode[],
   });
 
 const nothingToRepair = (findings: readonly StoreFinding[]): void => {
-  if (findings[0] !== undefined) throw new Error(`this comes first: ${findings[0].message}`);
+  const [first] = stopping(findings);
+  if (first !== undefined) throw new Error(`this comes first: ${first.message}`);
   print('There is nothing to repair here.');
 };
 

@@ -88,5 +88,6 @@ const settle = async (config: Config, engine: Engine, given: readonly Given[]): 
     );
   }
   for (const { kind, backup } of given) print(`Restored: ${kind} of ${backup.at}.`);
-  for (const { message } of await checkStores(checkable(engine))) print(`The start will be refused: ${message}`);
+  for (const { message, isTold } of await checkStores(checkable(engine)))
+    print(isTold === true ? `The start will say: ${message}` : `The start will be refused: ${message}`);
 };

@@ -90,6 +90,8 @@ const evolve = (known: Known, recorded: Recorded): void => {
   switch (event.type) {
     case 'CallOriginSeen':
       if (event.sealed !== undefined) known.places.set(digest(event.sealed), recorded.revision);
+      // The key of the stream is lost or destroyed: what were appended now could be read by nobody.
+      else known.isForgotten = true;
       return;
     case 'CallOriginsForgotten':
       known.isForgotten = true;

@@ -1,13 +1,14 @@
 /** Whether the stores belong together and none of them is older than the others. What it finds is said in one sentence each. */
 import { firstAfter, noteOfLog, type LogToNote } from './log-notes.js';
 import { missingParts, type Missing, type MissingDeps } from './missing-parts.js';
+import { splitStream, type StreamName } from '../domain/ids.js';
 import type { LogNote, NotedStores } from '../domain/ports/log-note.js';
 
 export type StoreFaultCode =
   'LOG_MISSING' | 'LOG_OLDER' | 'STORE_OF_ANOTHER' | 'KEYS_MISSING' | 'KEYS_OLDER' | 'FILES_MISSING' | 'FILES_OLDER' | 'STORE_DAMAGED';
 
-/** The message says which file, what it means, and what helps. */
-export type StoreFinding = Readonly<{ code: StoreFaultCode; message: string }>;
+/** The message says which file, what it means, and what helps. `isTold`: nothing that is served or sent needs it, so a start says it and goes on. */
+export type StoreFinding = Readonly<{ code: StoreFaultCode; message: string; isTold?: true }>;
 
 /** The stores do not belong together, or one is damaged: nothing may be served or sent. */
 export class StoreFault extends Error {
@@ -64,10 +65,15 @@ export const checkStores = async (deps: CheckDeps): Promise<readonly StoreFindin
   return lookForMissing(deps, notes);
 };
 
-/** Throws StoreFault with what is found first. */
-export const assertStoresAgree = async (deps: CheckDeps): Promise<void> => {
-  const [finding] = await checkStores(deps);
+/** What of the findings must be mended before anything is served or sent. */
+export const stopping = (findings: readonly StoreFinding[]): readonly StoreFinding[] => findings.filter(({ isTold }) => isTold !== true);
+
+/** Out: what is only told. Throws StoreFault with what is found first that may not be. */
+export const assertStoresAgree = async (deps: CheckDeps): Promise<readonly StoreFinding[]> => {
+  const findings = await checkStores(deps);
+  const [finding] = stopping(findings);
   if (finding !== undefined) throw new StoreFault(finding);
+  return findings;
 };
 
 type Notes = Readonly<Record<keyof NotedStores, LogNote | undefined>>;
@@ -126,12 +132,28 @@ const ofAnother = ({ logPlace, noted }: CheckDeps, place: string, isLogAlone: bo
 
 const atLeast = (count: number): string => (count >= FOUND_MAX ? `at least ${count}` : `${count}`);
 
-const keysMissing = (place: string, note: LogNote | undefined, { keys }: Missing): StoreFinding => ({
-  code: note === undefined ? 'KEYS_MISSING' : 'KEYS_OLDER',
+const keysMissing = (place: string, note: LogNote | undefined, { keys }: Missing): StoreFinding => {
+  if (note !== undefined && isOfOriginsAlone(keys.keys())) return originsMissing(place, note, keys.size);
+  return {
+    code: note === undefined ? 'KEYS_MISSING' : 'KEYS_OLDER',
+    message:
+      `${place} ${note === undefined ? 'is missing or empty' : `is older than the log: it has seen it up to position ${note.position}`}, ` +
+      `and the keys of ${atLeast(keys.size)} emails or assets are not in it, which the log does not say are destroyed: what they seal cannot be read or sent. ` +
+      'Put the newest one back, or restore a backup of the keys (sealpost restore); to go on without them: sealpost repair keys --accept-loss',
+  };
+};
+
+/** From where was called is kept for auditors alone, under a key that the first call of a month makes, so even a copy of today may lack it. */
+export const isOfOriginsAlone = (streams: Iterable<StreamName>): boolean =>
+  [...streams].every((stream) => splitStream(stream).kind === 'auditOrigins');
+
+const originsMissing = (place: string, note: LogNote, count: number): StoreFinding => ({
+  code: 'KEYS_OLDER',
+  isTold: true,
   message:
-    `${place} ${note === undefined ? 'is missing or empty' : `is older than the log: it has seen it up to position ${note.position}`}, ` +
-    `and the keys of ${atLeast(keys.size)} emails or assets are not in it, which the log does not say are destroyed: what they seal cannot be read or sent. ` +
-    'Put the newest one back, or restore a backup of the keys (sealpost restore); to go on without them: sealpost repair keys --accept-loss',
+    `${place} is older than the log: it has seen it up to position ${note.position}. What is lost is from where ${atLeast(count)} people or teams called in a month: ` +
+    'the audit log shows those entries without network and agent, and keeps none for them in that month. Everything else is whole. ' +
+    'Where you have a newer copy, put it back before the service goes on.',
 });
 
 const filesMissing = (place: string, note: LogNote | undefined, { files }: Missing): StoreFinding => ({

@@ -121,6 +121,31 @@ await t.test('keys older than the log: what has none is counted, and fails only 
   t.match({ status: retried.status, body: await retried.json() }, { status: 400, body: { code: 'EMAIL_NOT_RETRYABLE' } });
 });
 
+await t.test('keys that lack only from where was called in a month: the start says it and goes on', async (t) => {
+  const dataDir = copyOf(t, newest);
+  const before = copyOf(t, newest);
+  const server = await startOn(t, dataDir);
+  const made = async (base: string, name: string): Promise<number> => {
+    const body = JSON.stringify({ name, permissions: ['emails:read'] });
+    return (await fetch(`${base}/api/api-keys`, { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } }))
+      .status;
+  };
+  t.equal(await made(server.base, 'before'), 201);
+  await server.end('SIGTERM');
+  exchangeStore(dataDir, 'keys.db', before);
+  const examined = await runCommand(['doctor'], settingsOf(dataDir));
+  t.match(examined, { code: 0, stdout: /WARNING stores: .*What is lost is from where 1 people or teams called in a month/ });
+  t.match(examined.stdout, /WARNING keys: 1 keys are missing by which the audit log tells from where was called, and no other/);
+  t.notMatch(examined.stdout, /FAULT/);
+  const { printed, base, end } = await startOn(t, dataDir, { SEALPOST_LOG_LEVEL: 'warn' });
+  await printed(/What is lost is from where 1 people or teams called/);
+  t.equal(await totals(base), 2 * MAILS);
+  for (const name of ['one', 'two']) t.equal(await made(base, name), 201, 'what an auditor is told of is done still');
+  await end('SIGTERM');
+  t.equal(countOf(await storedNow(dataDir), 'CallOriginSeen'), 1, 'and nothing is appended that nobody could read');
+  t.match(await repair(dataDir, 'keys'), { code: 0, stdout: /nothing to repair/ });
+});
+
 await t.test('files that are missing or older than the log', async (t) => {
   const dataDir = copyOf(t, newest);
   rmSync(join(dataDir, 'files'), { recursive: true });

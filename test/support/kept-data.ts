@@ -95,7 +95,7 @@ export const exchangeStore = (dataDir: string, name: string, from: string): void
 
 /** A start that is to be refused. */
 export const refusedStart = (dataDir: string, more: Settings = {}): Promise<Finished> =>
-  runCommand(['serve'], { ...settingsOf(dataDir, more), PORT: '0' }, 20_000);
+  runCommand(['serve'], { ...settingsOf(dataDir, more), PORT: '0' });
 
 export const startOn = async (t: Test, dataDir: string, more: Settings = {}): Promise<ServerProcess & Readonly<{ base: string }>> => {
   const server = startServer(settingsOf(dataDir, more));
