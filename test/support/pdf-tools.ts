@@ -15,7 +15,7 @@ const has = (program: string, flag: string): boolean => {
   }
 };
 
-const tools = { qpdf: has('qpdf', '--version'), pdftotext: has('pdftotext', '-v') };
+const tools = { qpdf: has('qpdf', '--version'), pdftotext: has('pdftotext', '-v'), pdfinfo: has('pdfinfo', '-v') };
 const words = (text: string): readonly string[] => (text.normalize('NFKC').match(/[a-z0-9]+/gi) ?? []).toSorted();
 
 /** Throws where qpdf finds a fault, or where pdftotext reads other words than `read` holds. */
@@ -34,3 +34,9 @@ export const checkedByOthers = async (bytes: Uint8Array, read: ReadPdf): Promise
     rmSync(folder, { recursive: true, force: true });
   }
 };
+
+export const readsStructure = tools.pdfinfo;
+
+/** What a screen reader is told: the elements with their attributes and texts, as poppler reads them. */
+export const heardOf = (bytes: Uint8Array): string =>
+  execFileSync('pdfinfo', ['-struct-text', '-'], { input: bytes, encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] });

@@ -42,7 +42,8 @@ export const readPdf = (bytes: Uint8Array): ReadPdf => {
   const walk = (reference: string, depth: number): void => {
     const { dictionary } = find(reference);
     structure.push('  '.repeat(depth) + (valueOf(dictionary, 'S') ?? '').replace('/', ''));
-    for (const child of arrayOf(valueOf(dictionary, 'K'))) if (/^\d+ 0 R$/.test(child)) walk(child, depth + 1);
+    const children = (valueOf(dictionary, 'K') ?? '').replace(/<<[^]*?>>/g, '');
+    for (const child of arrayOf(children === '' ? undefined : children)) if (/^\d+ 0 R$/.test(child)) walk(child, depth + 1);
   };
   const root = valueOf(catalog, 'StructTreeRoot');
   if (root !== undefined) for (const child of arrayOf(valueOf(find(root).dictionary, 'K'))) walk(child, 0);

@@ -3,7 +3,14 @@ import { boundedCache, type BoundedCache } from '../../../shared/bounded-cache.j
 import type { FontDescriptor } from './fonts.js';
 import { faceOf, fontBytes, roboto } from './fonts-files.js';
 import { withoutBreaks } from './word-breaks.js';
-import { fontMakerOf, forgetGlyphs, PdfmakeDocument, type EmbeddedFont, type EmbeddedFontMaker } from './pdfmake-internals.js';
+import {
+  fontMakerOf,
+  forgetGlyphs,
+  PdfmakeDocument,
+  type EmbeddedFont,
+  type EmbeddedFontMaker,
+  type StructureElement,
+} from './pdfmake-internals.js';
 
 let maker: EmbeddedFontMaker | undefined;
 const makerOf = (file: string): EmbeddedFontMaker => (maker ??= fontMakerOf(fontBytes(file)));
@@ -83,6 +90,15 @@ export class PrintedDocument extends PdfmakeDocument {
     this._offset += piece.length;
     if (this.onBytes === undefined) (this.early ??= []).push(piece);
     else this.onBytes(piece);
+  }
+
+  /** The link that is being drawn, whose element has the places that lead to its target, and what is read of it. */
+  linked: Readonly<{ element: StructureElement; text: string }> | undefined;
+
+  override link(x: number, y: number, width: number, height: number, url: string, options: object = {}): this {
+    const { linked } = this;
+    const more = linked === undefined ? {} : { structParent: linked.element, Contents: new String(linked.text.trim()) };
+    return super.link(x, y, width, height, url, { ...options, ...more });
   }
 
   /** A reader is not made to open the list of bookmarks. */

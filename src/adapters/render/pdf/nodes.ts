@@ -86,12 +86,15 @@ export type Tag = Readonly<{
     | 'TH'
     | 'TD'
     | 'Figure'
+    | 'Link'
     | 'BlockQuote'
     | /** Not read, with all inside. */ 'Artifact';
   parent: Tag | undefined;
   alt?: string;
-  /** Of a row whose cells are drawn in another order than they are read. */
-  cells?: readonly Tag[];
+  /** Made with it, in this order: of tables, whose cells may be empty or be drawn in another order than they are read. */
+  children?: readonly Tag[];
+  /** Of a cell. */ colSpan?: number;
+  rowSpan?: number;
 }>;
 
 type Block = Readonly<{

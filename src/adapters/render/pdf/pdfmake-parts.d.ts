@@ -33,6 +33,7 @@ declare module 'pdfmake/js/PDFDocument.js' {
     page: { readonly markings: readonly unknown[]; readonly width: number };
     readonly outline: Bookmark;
     endOutline(): void;
+    link(x: number, y: number, width: number, height: number, url: string, options?: object): this;
     _write(data: string | Uint8Array): void;
     font(source: unknown, family?: string | number | null, size?: number): this;
     fontSize(size: number): this;
@@ -97,8 +98,10 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
       trailingCut?: number;
       justifyShift?: number;
       bidiLevel?: number;
+      link?: string | null;
     }[];
     getHeight: () => number;
+    getAscenderHeight: () => number;
     leadingCut: number;
     trailingCut: number;
     inlineWidths: number;

@@ -1,7 +1,7 @@
 /** A picture with its size settled: never larger than the room, for pdfmake drops what fits on no sheet. */
 import type { Context, Picture } from './context.js';
 import { documentLink } from './rich-style.js';
-import type { Alignment, ImageNode, SvgNode } from './nodes.js';
+import type { Alignment, ImageNode, SvgNode, Tag } from './nodes.js';
 
 export type PictureWish = Readonly<{
   width: number | undefined;
@@ -22,7 +22,15 @@ export const pictureNode = (picture: Picture, wish: PictureWish, context: Contex
     field: context.field,
     ...(wish.radius === undefined || wish.radius === 0 ? {} : { radius: Math.min(wish.radius, width / 2, height / 2) }),
     ...(link === undefined ? {} : { link }),
-    ...(wish.alt === '' ? {} : { tag: { type: 'Figure' as const, parent: context.tag, alt: wish.alt } }),
+    ...(wish.alt === ''
+      ? {}
+      : {
+          tag: {
+            type: 'Figure' as const,
+            parent: link === undefined ? context.tag : ({ type: 'Link', parent: context.tag } satisfies Tag),
+            alt: wish.alt,
+          },
+        }),
   };
   return picture.kind === 'svg' ? { svg: picture.svg, options: silent, ...block } : { image: picture.name, ...block };
 };

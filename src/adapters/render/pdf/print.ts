@@ -1,11 +1,13 @@
 /** Prints nodes to a PDF file: layout, drawing and the structure that screen readers follow. No address of a template is opened here. */
 import { DomainError } from '../../../domain/errors.js';
-import { orderLine, readText } from './bidi-lines.js';
+import { orderLine } from './bidi-lines.js';
 import { PrintedDocument, type DocumentOptions } from './faces.js';
 import { DocumentLayout } from './layout.js';
+import { lineOfPart, partsOf, roomOf, type LinePart } from './line-parts.js';
+import { openStructure, type Structure } from './structure.js';
 import { unusable } from './unusable.js';
 import type { SectionNode, Tag, TextLook } from './nodes.js';
-import { Renderer, type Bookmark, type BrokenLine, type DrawnPicture, type LaidPage, type StructureElement } from './pdfmake-internals.js';
+import { Renderer, type Bookmark, type BrokenLine, type DrawnPicture, type LaidPage } from './pdfmake-internals.js';
 
 export type PrintJob = DocumentOptions &
   Readonly<{
@@ -38,10 +40,12 @@ const TITLE_CHARS_MAX = 200;
 
 const levelOf = ({ type }: Tag): number | undefined => (/^H[1-6]$/.test(type) ? Number(type.slice(1)) : undefined);
 
+const lettersOf = ({ inlines }: BrokenLine): number =>
+  inlines.reduce((most, { font, fontSize }) => Math.max(most, font.lineHeight(fontSize)), 0);
+
 class TaggedRenderer extends Renderer {
   private readonly document: PrintedDocument;
-  private readonly root: StructureElement;
-  private readonly elements = new Map<Tag, StructureElement>();
+  private readonly structure: Structure;
   private readonly seen = new WeakSet<object>();
   /** The texts of headings that have no bookmark yet. */
   private readonly titles = new Map<Tag, string>();
@@ -51,12 +55,11 @@ class TaggedRenderer extends Renderer {
   constructor(document: PrintedDocument) {
     super(document);
     this.document = document;
-    this.root = document.struct('Document');
-    document.addStructure(this.root);
+    this.structure = openStructure(document);
   }
 
   end(): void {
-    this.root.end();
+    this.structure.end();
   }
 
   /** The number of an item is laid out after its first line; it is read before it. */
@@ -104,19 +107,36 @@ class TaggedRenderer extends Renderer {
     const isRepeated = this.seen.has(line.inlines);
     if (!isRepeated) this.addBookmark(line.tag as Tag | undefined, y);
     this.seen.add(line.inlines);
-    const text = isRepeated ? undefined : readText(line);
+    const parts = partsOf(line);
+    const letters = lettersOf(line);
     orderLine(line);
-    this.marked(isRepeated ? undefined : (line.tag as Tag | undefined), () => {
-      if (text !== undefined) this.document.markContent('Span', { actual: text });
-      this.drawLine(line, x, y);
-      if (text !== undefined) this.document.endMarkedContent();
-    });
+    const top = y + (line.getHeight() - letters) / 2;
+    for (const part of parts) {
+      const drawn = parts.length === 1 && part.link === undefined ? line : lineOfPart(line, part);
+      const draw = (): void => {
+        this.drawLine(drawn, letters, x, top);
+        const { link } = part;
+        if (link === undefined) return;
+        const room = roomOf(drawn);
+        this.document.link(x + room.x, top, room.width, letters, link);
+      };
+      if (isRepeated) this.marked(undefined, draw);
+      else this.renderPart(part, line.tag as Tag | undefined, draw);
+    }
+  }
+
+  private renderPart({ link, actual, text }: LinePart, around: Tag | undefined, draw: () => void): void {
+    const tag = around === undefined || ancestor(around, 'Artifact') !== undefined ? undefined : this.structure.linkBelow(around, link);
+    const drawPart = (): void => {
+      if (actual !== undefined) this.document.markContent('Span', { actual });
+      draw();
+      if (actual !== undefined) this.document.endMarkedContent();
+    };
+    this.marked(tag, drawPart, text);
   }
 
   /** pdfmake sets all the room of a line below its letters; here half of it stands above them, and a background is as high as the letters. */
-  private drawLine(line: BrokenLine, x: number, y: number): void {
-    const letters = line.inlines.reduce((most, { font, fontSize }) => Math.max(most, font.lineHeight(fontSize)), 0);
-    const top = y + (line.getHeight() - letters) / 2;
+  private drawLine(line: BrokenLine, letters: number, x: number, top: number): void {
     for (const inline of line.inlines) {
       // A line may be drawn again, so the colour is moved to where pdfmake does not look.
       inline.highlight ??= inline.background ?? undefined;
@@ -142,37 +162,30 @@ class TaggedRenderer extends Renderer {
   }
 
   private drawPicture({ x, y, _width: width, _height: height, tag, field, radius }: DrawnPicture, draw: () => void): void {
-    this.marked(tag as Tag | undefined, () => {
-      if (radius !== undefined) this.document.save().roundedRect(x, y, width, height, radius).clip();
-      try {
-        draw();
-      } catch (fault) {
-        throw fault instanceof DomainError ? fault : unusable(field ?? '', 'cannot be drawn: a part of it is not as its format says');
-      }
-      if (radius !== undefined) this.document.restore();
-    });
+    this.marked(
+      tag as Tag | undefined,
+      () => {
+        if (radius !== undefined) this.document.save().roundedRect(x, y, width, height, radius).clip();
+        try {
+          draw();
+        } catch (fault) {
+          throw fault instanceof DomainError ? fault : unusable(field ?? '', 'cannot be drawn: a part of it is not as its format says');
+        }
+        if (radius !== undefined) this.document.restore();
+      },
+      (tag as Tag | undefined)?.alt,
+    );
   }
 
-  private marked(tag: Tag | undefined, draw: () => void): void {
+  /** `text`: what is read of a link. */
+  private marked(tag: Tag | undefined, draw: () => void, text = ''): void {
     if (this.document.page.markings.length > 0) this.document.endMarkedContent();
     if (tag === undefined || ancestor(tag, 'Artifact') !== undefined) this.document.markContent('Artifact', { type: 'Layout' });
-    else this.elementOf(tag).add(this.document.markStructureContent(tag.type));
+    else this.structure.elementOf(tag).add(this.document.markStructureContent(tag.type));
+    const link = ancestor(tag, 'Link');
+    this.document.linked = link === undefined ? undefined : { element: this.structure.elementOf(link), text };
     draw();
+    this.document.linked = undefined;
     this.document.endMarkedContent();
-  }
-
-  private elementOf(tag: Tag): StructureElement {
-    // The element of a row makes those of its cells.
-    const parent = tag.parent === undefined ? this.root : this.elementOf(tag.parent);
-    const known = this.elements.get(tag);
-    if (known !== undefined) return known;
-    const element = this.document.struct(tag.type, {
-      ...(tag.alt === undefined ? {} : { alt: tag.alt }),
-      ...(tag.type === 'TH' ? { scope: 'Column' } : {}),
-    });
-    parent.add(element);
-    this.elements.set(tag, element);
-    for (const cell of tag.cells ?? []) this.elementOf(cell);
-    return element;
   }
 }

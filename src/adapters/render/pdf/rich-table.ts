@@ -4,7 +4,8 @@ import type { TreeElement, TreeNode } from '../rich-tree.js';
 import { pdfColor } from '../colors.js';
 import { LINE_COLOR, lookOf, spaced, type Context } from './context.js';
 import { inlineStyle, lengthOf, type Inline } from './rich-style.js';
-import type { Node, TableCell, TableLayout, Tag } from './nodes.js';
+import type { Node, TableCell, TableLayout } from './nodes.js';
+import { cellTag, rowTag, tableTag, type OpenTag, type Spans } from './table-tags.js';
 
 type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
 type Row = Readonly<{ element: TreeElement; group: TreeElement | undefined }>;
@@ -25,9 +26,11 @@ export const richTable = (table: TreeElement, inline: Inline, surroundings: Cont
           ...spaced(node, 4),
           flow: { keepWithNext: true as const },
         }));
-  const tag: Tag = { type: 'Table', parent: context.tag };
-  const rowTags = new Map<TreeElement, Tag>();
-  const body = grid(rows, (cell, row) => cellOf(cell, row, { table, inline, context, tag, blocks, rowTags }), context);
+  const tag = tableTag(context.tag);
+  const rowTags = new Map(rows.map(({ element }) => [element, rowTag(tag)]));
+  const tagOf = (row: Row): OpenTag => rowTags.get(row.element) ?? rowTag(tag);
+  const makeCell: MakeCell = (cell, row, spans) => cellOf(cell, row, { inline, context, blocks, tag: tagOf(row), spans });
+  const body = grid(rows, makeCell, (row) => cellTag(tagOf(row), 'TD'), context);
   const columns = body[0]?.length ?? 0;
   const isMirrored = context.direction === 'rtl';
   if (columns === 0) return { stack: title };
@@ -71,12 +74,10 @@ const rowsOf = (table: TreeElement): readonly Row[] => {
 const spanOf = (text: string | undefined): number =>
   text !== undefined && /^\d{1,4}$/.test(text.trim()) ? Math.min(Math.max(Number(text), 1), SPAN_MAX) : 1;
 
+type MakeCell = (element: TreeElement, row: Row, spans: Spans) => TableCell;
+
 /** Rows of equal length: what a span covers, and what an author left out, is an empty cell. */
-const grid = (
-  rows: readonly Row[],
-  cell: (element: TreeElement, row: Row) => TableCell,
-  context: Context,
-): readonly (readonly TableCell[])[] => {
+const grid = (rows: readonly Row[], cell: MakeCell, onLeftOut: (row: Row) => void, context: Context): readonly (readonly TableCell[])[] => {
   const body: (TableCell | undefined)[][] = rows.map(() => []);
   const empty = (): TableCell => ({ text: '', ...lookOf(context) });
   rows.forEach((row, y) => {
@@ -89,30 +90,35 @@ const grid = (
       for (let at = 1; at < colSpan; at++) if (body[y]?.[x + at] !== undefined) colSpan = at;
       const rowSpan = Math.min(spanOf(element.attributes['rowspan']), rows.length - y);
       for (let dy = 0; dy < rowSpan; dy++) for (let dx = 0; dx < colSpan; dx++) (body[y + dy] ?? [])[x + dx] = empty();
-      (body[y] ?? [])[x] = { ...cell(element, row), ...(colSpan > 1 ? { colSpan } : {}), ...(rowSpan > 1 ? { rowSpan } : {}) };
+      (body[y] ?? [])[x] = {
+        ...cell(element, row, { colSpan, rowSpan }),
+        ...(colSpan > 1 ? { colSpan } : {}),
+        ...(rowSpan > 1 ? { rowSpan } : {}),
+      };
       x += colSpan;
     }
   });
   const columns = Math.max(0, ...body.map((row) => row.length));
-  return columns === 0 ? [] : body.map((row) => Array.from({ length: columns }, (_, x) => row[x] ?? empty()));
+  const leftOut = (row: Row | undefined): TableCell => {
+    if (row !== undefined) onLeftOut(row);
+    return empty();
+  };
+  return columns === 0 ? [] : body.map((row, y) => Array.from({ length: columns }, (_, x) => row[x] ?? leftOut(rows[y])));
 };
 
 type Around = Readonly<{
-  table: TreeElement;
   inline: Inline;
   context: Context;
-  tag: Tag;
   blocks: Blocks;
-  /** One element for all cells of a row. */ rowTags: Map<TreeElement, Tag>;
+  /** Of the row. */ tag: OpenTag;
+  spans: Spans;
 }>;
 
-const cellOf = (cell: TreeElement, { element: row, group }: Row, { inline, context, tag, blocks, rowTags }: Around): TableCell => {
-  const rowTag = rowTags.get(row) ?? { type: 'TR' as const, parent: tag };
-  rowTags.set(row, rowTag);
+const cellOf = (cell: TreeElement, { element: row, group }: Row, { inline, context, tag, blocks, spans }: Around): TableCell => {
   const isHeader = cell.tag === 'th' || group?.tag === 'thead';
   const own = inlineStyle(cell, inlineStyle(row, group === undefined ? inline : inlineStyle(group, inline, context), context), context);
   const align = alignOf(cell) ?? alignOf(row) ?? 'start';
-  const inner: Context = { ...context, align, tag: { type: isHeader ? 'TH' : 'TD', parent: rowTag } };
+  const inner: Context = { ...context, align, tag: cellTag(tag, isHeader ? 'TH' : 'TD', spans) };
   const content = blocks(cell.children, { ...own, bold: own.bold || isHeader, background: undefined }, inner);
   const fillColor = surface(cell) ?? surface(row) ?? (group === undefined ? undefined : surface(group));
   const vertical = (cell.style.get('vertical-align') ?? cell.attributes['valign'] ?? row.attributes['valign'] ?? '').toLowerCase();

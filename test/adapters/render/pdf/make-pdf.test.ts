@@ -4,7 +4,7 @@ import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { defaultLimits } from '../../../../src/domain/limits.js';
 import type { Expanded, ExpandedDocument } from '../../../../src/domain/rendering/expand/expanded.js';
 import { cell, column, component, documentOf, page, richText, tableOf } from '../../../support/expanded-documents.js';
-import { checkedByOthers } from '../../../support/pdf-tools.js';
+import { checkedByOthers, heardOf, readsStructure } from '../../../support/pdf-tools.js';
 import { readPdf, type ReadPdf } from '../../../support/read-pdf.js';
 
 const metadata = { title: 'Invoice 7 — Zoë', author: 'Ada', createdAt: '2026-01-02T03:04:05.000Z' };
@@ -403,4 +403,43 @@ void t.test('headings are bookmarks', async (t) => {
   t.same(titles.toSorted(), ['Deep', 'One and a half', 'Two']);
   t.match(text, /\/Outlines \d+ 0 R/);
   t.notMatch(text, /\/PageMode/);
+});
+
+const TABLE =
+  '<table><thead><tr><th colspan="2">Both</th><th>C</th></tr></thead><tbody><tr><td rowspan="2">a</td><td></td><td>c</td></tr><tr><td>b</td></tr></tbody></table>';
+
+void t.test('spans and empty cells of tables are elements', async (t) => {
+  const { structure } = await madeOf(richText(TABLE), tableOf(['A', 'B'], [['', '1']]));
+  t.same(
+    structure.filter((type) => !type.endsWith(' P')),
+    [
+      ...[
+        'Document',
+        '  Table',
+        '    TR',
+        '      TH',
+        '      TH',
+        '    TR',
+        '      TD',
+        '      TD',
+        '      TD',
+        '    TR',
+        '      TD',
+        '      TD',
+      ],
+      ...['  Table', '    TR', '      TH', '      TH', '    TR', '      TD', '      TD'],
+    ],
+  );
+});
+
+void t.test('spans and links are told to who hears the file, a link once for each of its lines', { skip: !readsStructure }, async (t) => {
+  const html = `<p>See <a href="https://one.example/">the first</a>, <a href="https://two.example/">and ${'then '.repeat(30)}</a>.</p>`;
+  const bytes = await makePdf(documentOf(page([richText(TABLE), richText(html)])), new Map(), metadata, defaultLimits);
+  const heard = heardOf(bytes);
+  t.match(heard, /TH:\n\s*\/Scope \/Column\n\s*\/ColSpan 2\n/);
+  t.match(heard, /TD:\n\s*\/RowSpan 2\n/);
+  t.match(heard, /P \(block\)\n\s*"See "\n\s*Link \(inline\)\n\s*"the first"\n\s*Object \d+ 0\n\s*", "\n\s*Link \(inline\)\n/);
+  t.equal(heard.match(/Link \(inline\)/g)?.length, 2);
+  t.equal(heard.match(/Object \d+ 0/g)?.length, 3, 'the second one takes two lines');
+  t.match(Buffer.from(bytes).toString('latin1'), /\/Contents \(the first\)/);
 });

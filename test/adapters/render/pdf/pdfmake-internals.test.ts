@@ -64,6 +64,7 @@ const EXTENDED = {
     markStructureContent: 'e55a204ea8ce',
     endMarkedContent: 'e955137ddb69',
     endOutline: 'e2c0eca55902',
+    link: '217c2001eba3',
     end: 'a867c0c56a0a',
   },
 };

@@ -5,6 +5,7 @@ import { dashOf, LINE_COLOR, lookOf, MUTED_COLOR, narrower, type ComponentRender
 import { padded } from './blocks.js';
 import { cellNodes } from '../rich.js';
 import type { Alignment, Node, TableCell, TableLayout, Tag } from '../nodes.js';
+import { cellTag, rowTag, tableTag, type OpenTag } from '../table-tags.js';
 
 /** Of a sheet: what stands in a cell must fit below the header that comes again on each. */
 const CELL_SHARE_MAX = 0.6;
@@ -22,7 +23,7 @@ export const table: ComponentRenderer<ExpandedTable> = (component, surroundings)
     color: pdfColor(component.color) ?? outer.color,
     height: outer.height * CELL_SHARE_MAX,
   };
-  const tag: Tag = { type: 'Table', parent: outer.tag };
+  const tag = tableTag(outer.tag);
   const hasHeader = component.showHeader && columns.some(({ header }) => header !== undefined && header !== '');
   const hasFooter = columns.some(({ footer }) => footer !== undefined);
   const stripe = (at: number): { fillColor?: string } => (striped && at % 2 === 1 ? { fillColor: STRIPE_COLOR } : {});
@@ -61,51 +62,46 @@ const mirrored =
   <Item>(items: readonly Item[]): readonly Item[] =>
     direction === 'rtl' ? items.toReversed() : items;
 
-/** The elements of a row's cells in reading order, which is not the order of drawing where the table is mirrored. */
-const cellTags = (type: 'TH' | 'TD', count: number, table: Tag, { direction }: Context): readonly Tag[] => {
-  const tags: Tag[] = [];
-  const row: Tag = { type: 'TR', parent: table, ...(direction === 'rtl' ? { cells: tags } : {}) };
-  while (tags.length < count) tags.push({ type, parent: row });
-  return tags;
-};
-
-type RowLook = Readonly<{ context: Context; tag: Tag; look: Readonly<{ fillColor?: string }>; bold?: boolean }>;
+type RowLook = Readonly<{ context: Context; tag: OpenTag; look: Readonly<{ fillColor?: string }>; bold?: boolean }>;
 
 const row = (
   columns: readonly ExpandedColumn[],
   html: (column: number) => Html,
   { context, tag, look, bold = false }: RowLook,
 ): readonly TableCell[] => {
-  const tags = cellTags('TD', columns.length, tag, context);
-  return columns.map(({ align }, at) => ({ ...cell(html(at), { ...context, align }, tags[at], bold), ...look }));
+  const own = rowTag(tag);
+  return columns.map(({ align }, at) => ({ ...cell(html(at), { ...context, align }, cellTag(own, 'TD'), bold), ...look }));
 };
 
-const cell = (html: Html, context: Context, tag: Tag | undefined, bold: boolean): Node => {
-  if (tag === undefined) return { text: '' };
+const cell = (html: Html, context: Context, tag: Tag, bold: boolean): Node => {
   const nodes = cellNodes(html, context, tag, bold ? { bold } : {});
   const [only] = nodes;
   if (only === undefined) return { text: '' };
   return nodes.length === 1 ? only : { stack: nodes };
 };
 
-const headerRow = ({ columns, headerBackgroundColor, headerColor }: ExpandedTable, context: Context, tag: Tag): readonly TableCell[] => {
-  const tags = cellTags('TH', columns.length, tag, context);
+const headerRow = (
+  { columns, headerBackgroundColor, headerColor }: ExpandedTable,
+  context: Context,
+  tag: OpenTag,
+): readonly TableCell[] => {
+  const own = rowTag(tag);
   const fillColor = pdfColor(headerBackgroundColor);
   const inner = { ...context, color: pdfColor(headerColor) ?? context.color };
-  return columns.map(({ header, headerAlign }, at) => ({
-    ...cell(header ?? '', { ...inner, align: headerAlign }, tags[at], true),
+  return columns.map(({ header, headerAlign }) => ({
+    ...cell(header ?? '', { ...inner, align: headerAlign }, cellTag(own, 'TH'), true),
     verticalAlignment: 'bottom' as const,
     ...(fillColor === undefined ? {} : { fillColor }),
   }));
 };
 
-const emptyRow = ({ columns, emptyText }: ExpandedTable, context: Context, tag: Tag): readonly (readonly TableCell[])[] => {
+const emptyRow = ({ columns, emptyText }: ExpandedTable, context: Context, tag: OpenTag): readonly (readonly TableCell[])[] => {
   if (emptyText === undefined || emptyText === '') return [];
   const align: Alignment = 'center';
   const inner: Context = { ...context, align, color: MUTED_COLOR };
   return [
     [
-      { ...cell(emptyText, inner, { type: 'TD', parent: { type: 'TR', parent: tag } }, false), colSpan: columns.length },
+      { ...cell(emptyText, inner, cellTag(rowTag(tag), 'TD', { colSpan: columns.length }), false), colSpan: columns.length },
       ...columns.slice(1).map(() => ({ text: '' })),
     ],
   ];

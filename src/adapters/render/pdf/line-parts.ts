@@ -1,0 +1,46 @@
+/** A line as it is read: what leads somewhere apart from what stands beside it. */
+import { readText, type Line } from './bidi-lines.js';
+import type { BrokenLine } from './pdfmake-internals.js';
+
+type Inlines = BrokenLine['inlines'];
+
+export type LinePart = Readonly<{
+  link: string | undefined;
+  inlines: ReadonlySet<Inlines[number]>;
+  /** As it is written, where what is drawn does not tell it. */
+  actual: string | undefined;
+  text: string;
+}>;
+
+/** In reading order; to be asked before `orderLine`. */
+export const partsOf = ({ inlines, ...line }: BrokenLine): readonly LinePart[] => {
+  const groups: Inlines[] = [];
+  for (const inline of inlines) {
+    const last = groups.at(-1);
+    if (last !== undefined && last[0]?.link === inline.link) last.push(inline);
+    else groups.push([inline]);
+  }
+  return groups.map((group) => ({
+    link: group[0]?.link ?? undefined,
+    inlines: new Set(group),
+    actual: readText({ ...line, inlines: group } as Line),
+    text: group.map(({ text }) => text).join(''),
+  }));
+};
+
+/** The line with one part of its words, as high as the whole; where they lead is told once for all of them by `roomOf`, not by each. */
+export const lineOfPart = (line: BrokenLine, { inlines }: LinePart): BrokenLine => {
+  const [height, ascender] = [line.getHeight(), line.getAscenderHeight()];
+  const part = Object.create(line) as BrokenLine;
+  return Object.assign(part, {
+    inlines: line.inlines.filter((inline) => inlines.has(inline)).map((inline) => ({ ...inline, link: null })),
+    getHeight: () => height,
+    getAscenderHeight: () => ascender,
+  });
+};
+
+/** From where to where the words of a line stand. */
+export const roomOf = ({ inlines }: BrokenLine): Readonly<{ x: number; width: number }> => {
+  const x = Math.min(...inlines.map((inline) => inline.x));
+  return { x, width: Math.max(...inlines.map((inline) => inline.x + inline.width)) - x };
+};
