@@ -39,7 +39,7 @@ export const translationsField = Type.Record(Type.String(), Type.Record(Type.Str
 export const warningsField = Type.Optional(
   Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
     description:
-      'Only in the answer to a save: paths that no variable declares, texts that a language lacks, and a mail (with the defaults of its variables) so large that Gmail cuts it off. Absent where there is nothing to tell',
+      'Only in the answer to a save: paths that no variable declares, formulas that a document shows as text, texts that a language lacks, and a mail (with the defaults of its variables) so large that Gmail cuts it off. Absent where there is nothing to tell',
   }),
 );
 

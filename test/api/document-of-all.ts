@@ -44,7 +44,7 @@ export const documentOfAll: JsonObject = {
               categoryField: 'name',
               series: [{ name: 'Total', valueField: 'total', color: 'red' }],
               title: 'a',
-              width: '100%',
+              width: '12cm',
               height: 200,
               showLegend: true,
               xTitle: 'x',

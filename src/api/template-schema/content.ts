@@ -1,19 +1,17 @@
 /** What stands under `schema`, as JSON schemas: the sections of an email, the pages of a document. */
 import { backgroundFits, backgroundSheets, orientations, outputFormats, pageFormats } from '../../domain/attachment-template/schema.js';
 import type { Json, JsonObject } from '../../domain/json.js';
+import { PAGE_NAME_CHARS_MAX, type pageFields, type schemaFields } from '../../domain/rendering/check/attachment.js';
 import {
   backgroundSpecs,
   headerSpecs,
   marginSpecs,
-  PAGE_NAME_CHARS_MAX,
   PRINT_AREA,
   settingSpecs,
   sheetSpecs,
   watermarkSpecs,
-  type pageFields,
-  type schemaFields,
   type settingFields,
-} from '../../domain/rendering/check/attachment.js';
+} from '../../domain/rendering/check/page-settings.js';
 import { emailProps } from '../../domain/rendering/components.js';
 import { directions } from '../../domain/rendering/direction.js';
 import { missingCharacterRules } from '../../domain/rendering/missing-characters.js';

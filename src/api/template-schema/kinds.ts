@@ -72,6 +72,7 @@ const ofMedium = [
   'image',
   'length',
   'fixedLength',
+  'size',
   'box',
   'border',
   'lineHeight',
@@ -139,6 +140,7 @@ export const kindsOfMedium = (medium: Medium, refer: Refer): Readonly<Record<Kin
     image: described(text(), must(media.image.expected)),
     length: described(orTemplated(points, trimmed(length)), must(media.length.expected)),
     fixedLength: literal({ anyOf: [points, trimmed(sourceOf(fixed))] }, must(media.fixedLength.expected)),
+    size: described(orTemplated(points, trimmed(name === 'Email' ? length : sourceOf(DOCUMENT_LENGTH))), must(media.size.expected)),
     box: described(orTemplated(points, trimmed(`${side}(?:\\s+${side}){0,3}`)), must(media.box.expected)),
     border: described(
       orTemplated({ type: 'boolean' }, points, { type: 'string', pattern: VISIBLE, maxLength: 100 }),

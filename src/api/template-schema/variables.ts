@@ -8,13 +8,8 @@ import {
   LANGUAGE_CHARS_MAX,
   PATTERN_CHARS_MAX,
 } from '../../domain/rendering/check/format.js';
-import {
-  DESCRIPTION_CHARS_MAX,
-  MEMBERS_MAX,
-  VARIABLE_ID_CHARS_MAX,
-  type definitionFields,
-  type memberFields,
-} from '../../domain/rendering/check/variables.js';
+import { MEMBERS_MAX, type memberFields } from '../../domain/rendering/check/members.js';
+import { DESCRIPTION_CHARS_MAX, VARIABLE_ID_CHARS_MAX, type definitionFields } from '../../domain/rendering/check/variables.js';
 import { RULE_TEXT_CHARS_MAX, ruleMembers, ruleOperators, type ColumnRule } from '../../domain/rendering/column-rules.js';
 import { FALLBACK_CHARS_MAX, filterNames, FILTERS_MAX, TRUNCATE_MAX } from '../../domain/rendering/fill/shown-value.js';
 import { NAME_CHARS_MAX, PATH_NAME } from '../../domain/rendering/scope/path.js';

@@ -11,6 +11,8 @@ export type Media = Readonly<{
   noun: 'email' | 'document';
   length: Kind;
   fixedLength: Kind;
+  /** Of what has no measure that a share could be taken of. */
+  size: Kind;
   box: Kind;
   border: Kind;
   lineHeight: Kind;
@@ -39,6 +41,7 @@ export const mailMedia: Media = {
     },
     expected: 'a length in pixels such as 16 or "16px"',
   },
+  size: { accepts: passes(cssLength), expected: mailLength },
   box: { accepts: passes(cssBox), expected: 'one to four lengths such as 16 or "8px 16px"' },
   border: { accepts: passes(cssBorder), expected: 'a border such as "1px solid #e5e7eb", true or false' },
   lineHeight: { accepts: passes(cssLineHeight), expected: 'a factor such as 1.5, or a length' },
@@ -51,11 +54,14 @@ export const mailMedia: Media = {
   columnsMax: 20,
 };
 
+const documentSize = 'a length such as 16, "16pt" or "5mm"';
+
 /** `columnsMax` is that of a sheet: no output has more. */
 export const documentMedia = (columnsMax: number): Media => ({
   noun: 'document',
   length: { accepts: passes(widthOf), expected: 'a length such as 16, "16pt", "5mm" or "50%"' },
-  fixedLength: { accepts: passes(pointsOf), expected: 'a length such as 16, "16pt" or "5mm"' },
+  fixedLength: { accepts: passes(pointsOf), expected: documentSize },
+  size: { accepts: passes(pointsOf), expected: `${documentSize}, without %` },
   box: { accepts: passes(boxOf), expected: 'one to four lengths such as 16 or "5mm 10mm"' },
   border: { accepts: passes(borderOf), expected: 'a border such as "0.5pt solid #e5e7eb", true or false' },
   lineHeight: { accepts: (value) => lineHeightOf(value, 12) !== undefined, expected: 'a factor such as 1.5, or a length' },

@@ -101,7 +101,7 @@ const passes =
 
 /** Lengths and what is made of them: mails and documents know different units. */
 const measured =
-  (kind: 'length' | 'box' | 'border' | 'lineHeight'): Check =>
+  (kind: 'length' | 'size' | 'box' | 'border' | 'lineHeight'): Check =>
   (value, field, tools) =>
     templated(tools.media[kind].accepts, tools.media[kind].expected)(value, field, tools);
 const fixedMeasure =
@@ -219,6 +219,7 @@ const kinds = {
   image: (value, field, tools) => address(tools.media.image)(value, field, tools),
   color: templated(passes(cssColor), 'a colour such as #1f2937, rgb(31, 41, 55) or a CSS colour name'),
   length: measured('length'),
+  size: measured('size'),
   fixedLength: fixedMeasure('fixedLength'),
   box: measured('box'),
   border: measured('border'),

@@ -26,11 +26,49 @@ const items = {
   type: 'array',
   schema: { itemSchema: { properties: { month: { type: 'string' }, total: { type: 'number' } } } },
 };
-const chart = (field: string): unknown =>
+const format = (given: object): unknown => variable({ type: 'date', format: given });
+const calculated = (expression: string): unknown =>
+  attachmentOf([], { variables: [items, { name: 'twice', type: 'number', isCalculated: true, expression }] });
+const chart = (field: string, props: object = {}): unknown =>
   attachmentOf(
-    [{ id: 'c', type: 'chart', props: { chartType: 'bar', dataSource: 'items', categoryField: field, series: [{ valueField: 'total' }] } }],
+    [
+      {
+        id: 'c',
+        type: 'chart',
+        props: { chartType: 'bar', dataSource: 'items', categoryField: field, series: [{ valueField: 'total' }], ...props },
+      },
+    ],
     { variables: [items] },
   );
+
+const warningsOf = (template: unknown): readonly string[] =>
+  checkAttachmentTemplate(template, defaultLimits).warnings.map(({ field, message }) => `${field.split('.').at(-1)}: ${message}`);
+const cells = (outputFormats: readonly string[], ...contents: readonly string[]): unknown =>
+  attachmentOf(
+    [{ id: 't', type: 'table', props: { dataSource: 'items', columns: contents.map((content) => ({ content, footer: 'x' })) } }],
+    {
+      variables: [items],
+      schema: { outputFormats },
+    },
+  );
+
+void t.test('what is saved and shows something else than was meant is told', (t) => {
+  const text = /^content: stands in the workbook as text.*name cells, as in =B\{row\}\*2/;
+  t.match(warningsOf(cells(['excel'], '={{item.total}}*2', '{{item.total}}')), [text]);
+  t.same(warningsOf(cells(['excel'], '=B{row}*2', '=', 'a = {{item.total}}')), []);
+  t.same(warningsOf(cells(['pdf'], '={{item.total}}*2')), []);
+  t.match(warningsOf(cells(['pdf', 'excel'], '=B{row}*2')), [/^content: stands in the PDF as it is written/]);
+  t.match(warningsOf(cells(['excel'], ...Array.from({ length: 30 }, () => '={{item.total}}'))), { length: 20 });
+  const footer = (content: string): unknown => page({ footer: { content } });
+  t.match(warningsOf(footer('{{page}} of {{pages}}')), [
+    /the number of the page is \{\{pageNumber\}\}$/,
+    /of all pages is \{\{totalPages\}\}$/,
+  ]);
+  t.match(warningsOf(footer('{{Current_Page}}')), [/the number of the page is \{\{pageNumber\}\}$/]);
+  t.match(warningsOf(footer('{{shop}}')), [/declare it under variables$/]);
+  t.match(warningsOf(attachmentOf([{ id: 'r', type: 'rich-text', content: '{{page}}' }])), [/declare it under variables$/]);
+  t.end();
+});
 
 void t.test('a refusal says what would be right', (t) => {
   const cases: readonly (readonly [unknown, RegExp])[] = [
@@ -52,9 +90,48 @@ void t.test('a refusal says what would be right', (t) => {
       /^type: "heading" is not a component: use rich-text, .*; components of a pdf document are /,
     ],
     [chart('item.month'), /^categoryField: "item.month": a field begins at the item itself; write "month"$/],
+    [format({ style: 'date', pattern: 'DD.MM.YYYY' }), /^pattern: has "DD", which stands for nothing: .*; did you mean "dd\.MM\.yyyy"\?$/],
+    [
+      format({ style: 'date', pattern: 'dddd, d MMMM' }),
+      /^pattern: has "dddd": the weekday is EEE or EEEE.*; did you mean "EEEE, d MMMM"\?$/,
+    ],
+    [format({ style: 'date', pattern: 'dd.mm.yyyy' }), /^pattern: has "m", which is the minute.*; did you mean "dd\.MM\.yyyy"\?$/],
+    [format({ style: 'time', pattern: 'HH:MM' }), /^pattern: has "M", which is the month.*; did you mean "HH:mm"\?$/],
+    [format({ style: 'datetime', pattern: 'YYYY-MM-DDTHH:mm' }), /; did you mean "yyyy-MM-dd'T'HH:mm"\?$/],
+    [format({ style: 'datetime', pattern: 'd MMMM um HH:mm' }), /^pattern: has "u", .*others stand in quotes, such as 'at'$/],
+    [
+      format({ style: 'currency', currency: 'EUR', pattern: '#.##0,00 €' }),
+      /^pattern: must be a pattern of digits such as 0.00 or #,##0.00/,
+    ],
+    [format({ style: 'number', locale: 'german' }), /^locale: must be a language tag \(BCP 47\) such as en-US or de-DE$/],
+    [
+      variable({ schema: { properties: { month: { type: 'string' } } } }),
+      /^properties: belongs to an object: .* are itemSchema.properties$/,
+    ],
+    [
+      variable({ itemType: 'array', schema: { itemSchema: { properties: {} } } }),
+      /^properties: belongs to an object: .* are itemSchema.properties$/,
+    ],
+    [variable({ type: 'object', schema: { itemType: 'string' } }), /^itemType: belongs to an array, and the type is object$/],
+    [calculated('{{items.length}} * 2'), /; an expression names variables without braces, as in items.length \* 2$/],
+    [calculated('=1 + 1'), /; an expression begins without "="$/],
+    [
+      attachmentOf([{ id: 'q', type: 'qr-code', props: { value: 'x', size: '50%' } }]),
+      /^size: must be a length such as 16, "16pt" or "5mm", without %, got "50%"$/,
+    ],
+    [chart('month', { width: '100%' }), /^width: must be a length such as 16, "16pt" or "5mm", without %, got "100%"$/],
     [chart('mnoth'), /^categoryField: "mnoth": the schema of an item declares no member "mnoth"; did you mean "month"\?/],
   ];
   for (const [template, message] of cases) t.match(faultsOf(template), [message], String(message));
-  t.same(faultsOf(chart('month')), []);
+  for (const right of [
+    chart('month', { width: '120mm' }),
+    ...["yyyy-MM-dd'T'HH:mm:ss", 'mm:ss', 'MMMM yyyy', 'yyyy年M月d日', "h 'o''clock' a", 'EEE d. MMM', 'd/M HH:mm'].map((pattern) =>
+      format({ style: 'datetime', pattern }),
+    ),
+    ...['0', '#,##0.00', '0.##', '.00'].map((pattern) => format({ style: 'number', pattern, locale: 'gsw-CH' })),
+    variable({ schema: { itemSchema: { properties: { month: { type: 'string' } } } } }),
+    calculated('items.length * 2'),
+  ])
+    t.same(faultsOf(right), []);
   t.end();
 });

@@ -4,31 +4,24 @@ import { withoutNulls } from './nulls.js';
 import { openBudget } from '../../budget.js';
 import type { FieldError } from '../../errors.js';
 import type { Limits } from '../../limits.js';
-import {
-  backgroundFits,
-  backgroundSheets,
-  orientations,
-  outputFormats,
-  pageFormats,
-  type AttachmentTemplateContent,
-  type OutputFormat,
-} from '../../attachment-template/schema.js';
+import { outputFormats, type AttachmentTemplateContent, type OutputFormat } from '../../attachment-template/schema.js';
 import { checkId, checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { checkFallbacks, checkTranslations } from './translations.js';
 import { checkVariables } from './variables.js';
-import { checkStrictness, collectFaults } from './faults.js';
+import { checkStrictness, collectFaults, type Faults } from './faults.js';
+import { formulaWarnings } from './formulas.js';
 import { namesIn, refusedOutsideMargins } from './margins.js';
+import { checkSettings, checkWord } from './page-settings.js';
 import { measureDocument } from './measure.js';
 import { DEFAULT_LOCALE } from '../../template/schema.js';
-import { directions } from '../direction.js';
 import { mapDocumentTexts } from '../languages/texts.js';
 import { missingCharacterRules } from '../missing-characters.js';
 import { documentMedia } from '../media.js';
 import { boundedNearest, checkPaths, type Nearest, type PathFindings } from '../paths/known.js';
 import { partsOfDocument } from '../paths/walk.js';
 import { shorten } from '../scope/path.js';
-import { aligns, checkProps, checkText, type PropSpecs } from '../props.js';
+import { checkText } from '../props.js';
 
 export const PAGE_NAME_CHARS_MAX = 200;
 const known = ['variables', 'schema', 'locale', 'timeZone', 'strictVariables', 'translations'];
@@ -45,11 +38,7 @@ export const checkAttachmentTemplate = (
   name = '',
 ): { content: AttachmentTemplateContent; warnings: readonly FieldError[] } => {
   const faults = collectFaults();
-  if (!isPlainObject(input)) {
-    faults.add('', 'must be an object');
-    faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-    throw new Error('unreachable: a fault was added');
-  }
+  refuseNoObject(input, faults);
   const outputs = formatsOf(input['schema']);
   measureDocument(input['schema'], outputs, limits);
   const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
@@ -97,8 +86,17 @@ export const checkAttachmentTemplate = (
     tools,
   );
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-  return { content: { ...content, ...(translations && { translations }) }, warnings: [...paths.warnings, ...warnings] };
+  return {
+    content: { ...content, ...(translations && { translations }) },
+    warnings: [...paths.warnings, ...formulaWarnings(content), ...warnings],
+  };
 };
+
+function refuseNoObject(input: unknown, faults: Faults): asserts input is Readonly<Record<string, unknown>> {
+  if (isPlainObject(input)) return;
+  faults.add('', 'must be an object');
+  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+}
 
 /** What stands beside variables and schema. */
 const checkSettingsOfTemplate = (input: Readonly<Record<string, unknown>>, { faults }: WalkTools): void => {
@@ -177,87 +175,3 @@ const checkPageName = (name: unknown, field: string, tools: WalkTools): void => 
 /** What a page, and its settings, may have. */
 export const pageFields = ['pageId', 'pageName', 'pageSettings', 'sections'] as const;
 export const schemaFields = ['outputFormats', 'pages', 'missingCharacters'] as const;
-export const marginSpecs: PropSpecs = {
-  top: { kind: 'fixedLength' },
-  right: { kind: 'fixedLength' },
-  bottom: { kind: 'fixedLength' },
-  left: { kind: 'fixedLength' },
-};
-export const settingSpecs: PropSpecs = { backgroundColor: { kind: 'color' } };
-export const headerSpecs: PropSpecs = { content: { kind: 'text', required: true }, height: { kind: 'fixedLength' } };
-
-const marginNames = ['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const;
-export const settingFields = [
-  'format',
-  'orientation',
-  'direction',
-  'margin',
-  'backgroundColor',
-  'backgroundImage',
-  'watermark',
-  'sheet',
-  ...marginNames,
-] as const;
-
-const checkSettings = (settings: unknown, field: string, tools: WalkTools, margins: WalkTools): void => {
-  if (settings === undefined) return;
-  const { faults } = tools;
-  if (!isPlainObject(settings)) return faults.add(field, 'must be an object');
-  refuseUnknown(settings, settingFields, field, tools);
-  const { format, orientation, direction, margin, backgroundColor } = settings;
-  checkSheet(settings['sheet'], `${field}.sheet`, tools);
-  if (format !== undefined) checkWord(format, pageFormats, `${field}.format`, tools);
-  if (orientation !== undefined) checkWord(orientation, orientations, `${field}.orientation`, tools);
-  if (direction !== undefined) checkWord(direction, directions, `${field}.direction`, tools);
-  checkProps(margin, marginSpecs, `${field}.margin`, tools);
-  if (backgroundColor !== undefined) checkProps({ backgroundColor }, settingSpecs, field, tools);
-  checkBackground(settings['backgroundImage'], `${field}.backgroundImage`, tools);
-  if (settings['watermark'] !== undefined) checkProps(settings['watermark'], watermarkSpecs, `${field}.watermark`, tools);
-  for (const name of marginNames) checkMargin(settings[name], `${field}.${name}`, margins);
-};
-
-export const watermarkSpecs: PropSpecs = { text: { kind: 'text', required: true }, color: { kind: 'color' } };
-export const backgroundSpecs: PropSpecs = { src: { kind: 'image', required: true } };
-
-const checkBackground = (background: unknown, field: string, tools: WalkTools): void => {
-  if (background === undefined) return;
-  if (!isPlainObject(background)) return tools.faults.add(field, 'must be an object with src');
-  const { fit, sheets, ...rest } = background;
-  if (fit !== undefined) checkWord(fit, backgroundFits, `${field}.fit`, tools);
-  if (sheets !== undefined) checkWord(sheets, backgroundSheets, `${field}.sheets`, tools);
-  checkProps(rest, backgroundSpecs, field, tools, ['fit', 'sheets']);
-};
-
-export const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };
-/** The form of an area of cells; which columns and rows a sheet has is looked at beside it. */
-export const PRINT_AREA = /^([A-Z]{1,3})([1-9]\d{0,6}):([A-Z]{1,3})([1-9]\d{0,6})$/;
-const LAST_COLUMN = 'XFD';
-const LAST_ROW = 1_048_576;
-
-/** An area of cells that a sheet has: a file with another is called damaged. */
-const isArea = (text: string): boolean => {
-  const [, left = '', top = '', right = '', bottom = ''] = PRINT_AREA.exec(text) ?? [];
-  const isColumn = (letters: string): boolean => letters.length < LAST_COLUMN.length || letters <= LAST_COLUMN;
-  return left !== '' && [left, right].every(isColumn) && [top, bottom].every((row) => Number(row) <= LAST_ROW);
-};
-
-const checkSheet = (sheet: unknown, field: string, tools: WalkTools): void => {
-  if (sheet === undefined) return;
-  if (!isPlainObject(sheet)) return tools.faults.add(field, 'must be an object');
-  const { printArea, ...rest } = sheet;
-  if (printArea !== undefined && !(typeof printArea === 'string' && isArea(printArea)))
-    tools.faults.add(`${field}.printArea`, 'must be an area of cells such as A1:F40');
-  checkProps(rest, sheetSpecs, field, tools, ['printArea']);
-};
-
-const checkWord = (value: unknown, words: readonly string[], field: string, { faults }: WalkTools): void => {
-  if (!words.some((word) => word === value)) faults.add(field, `must be one of ${words.join(', ')}`);
-};
-
-const checkMargin = (margin: unknown, field: string, tools: WalkTools): void => {
-  if (margin === undefined) return;
-  if (!isPlainObject(margin)) return tools.faults.add(field, 'must be an object with content; "content": "" is an empty one');
-  const { align, ...rest } = margin;
-  if (align !== undefined) checkWord(align, aligns, `${field}.align`, tools);
-  checkProps(rest, headerSpecs, field, tools, ['align']);
-};

@@ -2,6 +2,7 @@
 import type { Limits } from '../../limits.js';
 import type { ValueFormat } from '../../template/schema.js';
 import type { Faults } from './faults.js';
+import { datePatternFault, numberPatternFault } from './patterns.js';
 import { shorten } from '../scope/path.js';
 import { hasPlaceholder, parseTemplatedText } from '../fill/templated-text.js';
 
@@ -64,6 +65,7 @@ export const checkFormat = (format: unknown, field: string, faults: Faults, limi
     const fault = check === undefined ? `is not known; known are ${Object.keys(fields).join(', ')}` : check(value, limits);
     if (fault !== undefined) faults.add(`${field}.${shorten(name)}`, fault);
   }
+  checkPattern(format, field, faults);
   if (format['style'] === undefined) faults.add(`${field}.style`, `is required: one of ${formatStyles.join(', ')}`);
   if (format['style'] === 'currency' && format['currency'] === undefined)
     faults.add(`${field}.currency`, 'is required where style is currency');
@@ -73,11 +75,23 @@ export const checkFormat = (format: unknown, field: string, faults: Faults, limi
   }
 };
 
+/** What a pattern may hold depends on the style. */
+const checkPattern = ({ style, pattern }: Readonly<Record<string, unknown>>, field: string, faults: Faults): void => {
+  if (typeof pattern !== 'string' || pattern.length > PATTERN_CHARS_MAX) return;
+  const isDate = style === 'date' || style === 'time' || style === 'datetime';
+  const isNumber = style === 'number' || style === 'currency' || style === 'percent';
+  const fault = isDate ? datePatternFault(pattern) : isNumber ? numberPatternFault(pattern) : undefined;
+  if (fault !== undefined) faults.add(`${field}.pattern`, fault);
+};
+
 /** undefined where Intl takes the language tag (BCP 47). */
 export const localeFault = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.length <= LANGUAGE_CHARS_MAX && accepted(() => Intl.getCanonicalLocales(value))
+  typeof value === 'string' && value.length <= LANGUAGE_CHARS_MAX && accepted(() => Intl.getCanonicalLocales(value)) && hasCode(value)
     ? undefined
     : 'must be a language tag (BCP 47) such as en-US or de-DE';
+
+/** No language has a code of more than three letters, but a word such as "german" has the form of one. */
+const hasCode = (tag: string): boolean => new Intl.Locale(tag).language.length <= 3;
 
 /** undefined where Intl knows the time zone (IANA). */
 export const timeZoneFault = (value: unknown): string | undefined =>

@@ -5,6 +5,7 @@ import type { Limits } from '../../limits.js';
 import { uuidV5 } from '../../ids.js';
 import { variableTypes, type VariableDefinition } from '../../template/schema.js';
 import { checkFormat, isPlainObject } from './format.js';
+import { checkItemType, checkParts, checkSchema, refuseUnknown } from './members.js';
 import { checkShowing } from './showing.js';
 import { orderCalculated } from '../expression/calculated.js';
 import type { Faults } from './faults.js';
@@ -15,7 +16,6 @@ import { DomainError } from '../../errors.js';
 
 export const DESCRIPTION_CHARS_MAX = 2_000;
 export const VARIABLE_ID_CHARS_MAX = 100;
-export const MEMBERS_MAX = 500;
 /** What a definition may have. */
 export const definitionFields = [
   'id',
@@ -32,19 +32,6 @@ export const definitionFields = [
   'fallback',
   'filters',
 ] as const;
-/** What a node of its `schema` may have. */
-export const memberFields = [
-  'type',
-  'description',
-  'required',
-  'format',
-  'fallback',
-  'filters',
-  'properties',
-  'itemType',
-  'itemSchema',
-] as const;
-
 type Tools = Readonly<{ faults: Faults; limits: Limits }>;
 
 /**
@@ -111,7 +98,9 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
   if (definition['format'] !== undefined) checkFormat(definition['format'], `${field}.format`, faults, limits);
   checkShowing(definition, field, faults);
   checkItemType(definition['itemType'], `${field}.itemType`, faults);
-  if (definition['schema'] !== undefined) checkSchema(definition['schema'], `${field}.schema`, 1, tools);
+  checkParts({ itemType: definition['itemType'] }, type, field, faults);
+  if (definition['schema'] !== undefined)
+    checkSchema(definition['schema'], `${field}.schema`, { depth: 1, type, itemType: definition['itemType'] }, tools);
   if (isPlainObject(definition['schema']) && definition['schema']['type'] !== undefined && definition['schema']['type'] !== type) {
     faults.add(`${field}.schema.type`, `must be the variable's own type, ${String(type)}`);
   }
@@ -136,34 +125,6 @@ const checkName = (name: unknown, field: string, faults: Faults): void => {
   if (isConstantName(name)) return faults.add(field, `"${shorten(name)}" has the form of a global constant (__NAME__)`);
   if (!isName(name))
     faults.add(field, `"${shorten(name)}" is not a name: letters, digits, "_" and "-", not beginning with a digit, at most 100 characters`);
-};
-
-const checkItemType = (itemType: unknown, field: string, faults: Faults): void => {
-  if (itemType !== undefined && !isVariableType(itemType)) faults.add(field, `must be one of ${variableTypes.join(', ')}`);
-};
-
-const checkSchema = (node: unknown, field: string, depth: number, tools: Tools): void => {
-  const { faults, limits } = tools;
-  if (!isPlainObject(node)) return faults.add(field, 'must be an object');
-  if (depth > limits.nestingDepthMax) return faults.add(field, `is nested ${depth} deep, the maximum is ${limits.nestingDepthMax}`);
-  refuseUnknown(node, memberFields, field, faults, inSchemas);
-  const { type, required, properties, itemType, itemSchema, format, description } = node;
-  if (type !== undefined && !isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
-  if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
-  if (description !== undefined && typeof description !== 'string') faults.add(`${field}.description`, 'must be text');
-  if (format !== undefined) checkFormat(format, `${field}.format`, faults, limits);
-  checkShowing(node, field, faults);
-  checkItemType(itemType, `${field}.itemType`, faults);
-  if (itemSchema !== undefined) checkSchema(itemSchema, `${field}.itemSchema`, depth + 1, tools);
-  if (properties === undefined) return;
-  if (!isPlainObject(properties)) return faults.add(`${field}.properties`, 'must be an object of name to {type}');
-  const members = Object.entries(properties);
-  if (members.length > MEMBERS_MAX)
-    return faults.add(`${field}.properties`, `has ${members.length} members, the maximum is ${MEMBERS_MAX}`);
-  for (const [name, member] of members) {
-    if (!isName(name)) faults.add(`${field}.properties`, `"${shorten(name)}" is not a name`);
-    else checkSchema(member, `${field}.properties.${name}`, depth + 1, tools);
-  }
 };
 
 /** A default that would be refused in a call is refused here. */
@@ -201,12 +162,6 @@ const inDefinitions: Readonly<Record<string, string>> = {
   default: 'use defaultValue',
   label: 'use description',
 };
-const inSchemas: Readonly<Record<string, string>> = {
-  items: 'what items consist of is itemSchema',
-  default: 'only a variable itself has a defaultValue',
-  defaultValue: 'only a variable itself has one',
-};
-
 /** Types of other languages. */
 const otherTypes: Readonly<Record<string, string>> = {
   currency: 'an amount is a number with a format of style currency',
@@ -221,17 +176,3 @@ const otherTypes: Readonly<Record<string, string>> = {
 };
 
 const meantBy = (type: unknown): string => (typeof type === 'string' && Object.hasOwn(otherTypes, type) ? `: ${otherTypes[type]}` : '');
-
-const refuseUnknown = (
-  node: Readonly<Record<string, unknown>>,
-  names: readonly string[],
-  field: string,
-  faults: Faults,
-  elsewhere: Readonly<Record<string, string>>,
-): void => {
-  for (const name of Object.keys(node)) {
-    if (names.includes(name)) continue;
-    const hint = Object.hasOwn(elsewhere, name) ? ` here: ${elsewhere[name]}` : '';
-    faults.add(`${field}.${shorten(name)}`, `is not known${hint}; known are ${names.join(', ')}`);
-  }
-};

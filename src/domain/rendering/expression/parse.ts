@@ -12,8 +12,8 @@ export const parseSource = (source: string, { expressionCharsMax }: ExpressionLi
     throw new ExpressionError('TOO_LONG', `has ${source.length} characters, the maximum is ${expressionCharsMax}`, expressionCharsMax);
   }
   if (source.trim() === '') throw new ExpressionError('SYNTAX', 'is empty', 0);
-  const tree = guarded(0, () => parseExpressionAt(source, 0, options));
-  const rest = guarded(tree.end, () => restAfter(source, tree.end));
+  const tree = guarded({ source, from: 0 }, () => parseExpressionAt(source, 0, options));
+  const rest = guarded({ source, from: tree.end }, () => restAfter(source, tree.end));
   if (rest !== undefined)
     throw new ExpressionError('SYNTAX', `goes on after its end, at character ${rest + 1}; one expression is expected`, rest);
   return tree;
@@ -27,7 +27,7 @@ const restAfter = (source: string, end: number): number | undefined => {
   return token.type === tokTypes.eof ? undefined : end + token.start;
 };
 
-const guarded = <T>(from: number, read: () => T): T => {
+const guarded = <T>({ source, from }: Readonly<{ source: string; from: number }>, read: () => T): T => {
   try {
     return read();
   } catch (error) {
@@ -37,10 +37,16 @@ const guarded = <T>(from: number, read: () => T): T => {
     const what = error.message.replace(/ \(\d+:\d+\)$/, '');
     throw new ExpressionError(
       'SYNTAX',
-      `cannot be read as a JavaScript expression: ${what.charAt(0).toLowerCase()}${what.slice(1)} at character ${at + 1}`,
+      `cannot be read as a JavaScript expression: ${what.charAt(0).toLowerCase()}${what.slice(1)} at character ${at + 1}${habitIn(source)}`,
       at,
     );
   }
+};
+
+/** What authors write who know placeholders or workbooks better. */
+const habitIn = (source: string): string => {
+  if (source.includes('{{')) return '; an expression names variables without braces, as in items.length * 2';
+  return source.trimStart().startsWith('=') ? '; an expression begins without "="' : '';
 };
 
 /** acorn notices most of its own overflows and words them so. */

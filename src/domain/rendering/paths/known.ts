@@ -4,7 +4,7 @@ import type { VariableDefinition } from '../../template/schema.js';
 import { constants, isConstant } from '../scope/constants.js';
 import { shorten, writePath, type Path } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
-import { pageMarks } from '../fill/page-marks.js';
+import { pageMarkMeantBy, pageMarks, type PageMark } from '../fill/page-marks.js';
 import { nearestName } from './distance.js';
 import { walkOf, walkTemplate, type PathReader, type PathUse, type WalkedTemplate } from './walk.js';
 
@@ -89,8 +89,16 @@ const findingOf = (path: Path, scope: Scope, use: PathUse, nearest: Nearest): Fi
   return type === undefined || type === 'array' ? undefined : warning(path, `is declared as ${type}, and only an array can be gone over`);
 };
 
+const markOf: Readonly<Record<PageMark, string>> = { pageNumber: 'the number of the page', totalPages: 'the number of all pages' };
+
 const unknownName = (name: string, path: Path, scope: Scope, nearest: Nearest): Finding => {
   const near = nearest(name, [...scope.keys(), ...constants]);
+  const mark = scope.has('pageNumber') ? pageMarkMeantBy(name) : undefined;
+  if (near === undefined && mark !== undefined)
+    return warning(
+      path,
+      `no variable "${shorten(name)}" is declared, so it is empty unless a call brings it; ${markOf[mark]} is {{${mark}}}`,
+    );
   if (near === undefined)
     return warning(path, `no variable "${shorten(name)}" is declared, so its values are not checked; declare it under variables`);
   return fault(

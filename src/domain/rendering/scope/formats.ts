@@ -69,10 +69,13 @@ const numberFormatter = (format: ValueFormat, locale: string): Formatter => {
   };
 };
 
+/** A pattern of digits: groups, whole digits, fraction. */
+export const DIGITS_PATTERN = /^[#,]*(0+)?(?:\.(0*)(#*))?$/;
+
 /** Fraction digits from the format, or from a pattern such as `#,##0.00`. */
 export const digitsOf = (format: ValueFormat): Intl.NumberFormatOptions => {
   const digits: Intl.NumberFormatOptions = {};
-  const pattern = /^[#,]*(0+)?(?:\.(0*)(#*))?$/.exec(format.pattern ?? '');
+  const pattern = DIGITS_PATTERN.exec(format.pattern ?? '');
   if (format.pattern !== undefined && pattern !== null) {
     digits.minimumFractionDigits = pattern[2]?.length ?? 0;
     digits.maximumFractionDigits = (pattern[2]?.length ?? 0) + (pattern[3]?.length ?? 0);

@@ -1,0 +1,51 @@
+/** What an author should know of cells that begin as formulas and are none: a workbook shows their text. */
+import type { AttachmentTemplateContent, DocumentComponent, OutputFormat } from '../../attachment-template/schema.js';
+import type { FieldError } from '../../errors.js';
+import { isJsonObject, type Json } from '../../json.js';
+import { hasPlaceholder } from '../fill/templated-text.js';
+
+/** Enough to work with. */
+const WARNINGS_MAX = 20;
+
+const WITH_PLACEHOLDERS =
+  'stands in the workbook as text, for what a variable brings never becomes part of a formula: name cells, as in =B{row}*2, or show a variable that is calculated';
+const IN_PDF = 'stands in the PDF as it is written: only a workbook works formulas out';
+
+/** In: a checked template. Out: a warning for each cell of a table that begins with an equals sign and is no formula in each of the outputs. */
+export const formulaWarnings = ({ schema: { pages, outputFormats } }: AttachmentTemplateContent): readonly FieldError[] => {
+  const warnings: FieldError[] = [];
+  const look = (content: Json | undefined, field: string): void => {
+    const message = typeof content === 'string' ? warningFor(content, outputFormats) : undefined;
+    if (message !== undefined && warnings.length < WARNINGS_MAX) warnings.push({ field, message });
+  };
+  const walk = (components: readonly DocumentComponent[], field: string): void => {
+    for (const [at, { type, props = {}, children = [], elseChildren = [] }] of components.entries()) {
+      if (type === 'table') lookAtTable(props, `${field}[${at}].props`, look);
+      walk(children, `${field}[${at}].children`);
+      walk(elseChildren, `${field}[${at}].elseChildren`);
+    }
+  };
+  for (const [page, { sections }] of pages.entries())
+    for (const [section, { components }] of sections.entries()) walk(components, `schema.pages[${page}].sections[${section}].components`);
+  return warnings;
+};
+
+const warningFor = (content: string, outputs: readonly OutputFormat[]): string | undefined => {
+  if (!/^\s*=./.test(content)) return undefined;
+  if (hasPlaceholder(content)) return outputs.includes('excel') ? WITH_PLACEHOLDERS : undefined;
+  return outputs.includes('excel') && outputs.includes('pdf') ? IN_PDF : undefined;
+};
+
+type Look = (content: Json | undefined, field: string) => void;
+
+const lookAtTable = ({ columns, rows }: NonNullable<DocumentComponent['props']>, field: string, look: Look): void => {
+  const each = (list: Json | undefined, use: (one: Json, at: number) => void): void => {
+    if (Array.isArray(list)) for (const [at, one] of (list as readonly Json[]).entries()) use(one, at);
+  };
+  each(columns, (column, at) => {
+    if (!isJsonObject(column)) return;
+    look(column['content'], `${field}.columns[${at}].content`);
+    look(column['footer'], `${field}.columns[${at}].footer`);
+  });
+  each(rows, (row, at) => each(row, (cell, place) => look(cell, `${field}.rows[${at}][${place}]`)));
+};

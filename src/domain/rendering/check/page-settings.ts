@@ -1,0 +1,93 @@
+/** Checks the settings of a page of a document: paper, margins, header and footer, and what a sheet looks like. */
+import { backgroundFits, backgroundSheets, orientations, pageFormats } from '../../attachment-template/schema.js';
+import { refuseUnknown, type WalkTools } from './components.js';
+import { isPlainObject } from './format.js';
+import { directions } from '../direction.js';
+import { aligns, checkProps, type PropSpecs } from '../props.js';
+
+export const marginSpecs: PropSpecs = {
+  top: { kind: 'fixedLength' },
+  right: { kind: 'fixedLength' },
+  bottom: { kind: 'fixedLength' },
+  left: { kind: 'fixedLength' },
+};
+export const settingSpecs: PropSpecs = { backgroundColor: { kind: 'color' } };
+export const headerSpecs: PropSpecs = { content: { kind: 'text', required: true }, height: { kind: 'fixedLength' } };
+
+const marginNames = ['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const;
+export const settingFields = [
+  'format',
+  'orientation',
+  'direction',
+  'margin',
+  'backgroundColor',
+  'backgroundImage',
+  'watermark',
+  'sheet',
+  ...marginNames,
+] as const;
+
+/** The settings of a page; `margins` are the tools for headers and footers, where the number of the page is known. */
+export const checkSettings = (settings: unknown, field: string, tools: WalkTools, margins: WalkTools): void => {
+  if (settings === undefined) return;
+  const { faults } = tools;
+  if (!isPlainObject(settings)) return faults.add(field, 'must be an object');
+  refuseUnknown(settings, settingFields, field, tools);
+  const { format, orientation, direction, margin, backgroundColor } = settings;
+  checkSheet(settings['sheet'], `${field}.sheet`, tools);
+  if (format !== undefined) checkWord(format, pageFormats, `${field}.format`, tools);
+  if (orientation !== undefined) checkWord(orientation, orientations, `${field}.orientation`, tools);
+  if (direction !== undefined) checkWord(direction, directions, `${field}.direction`, tools);
+  checkProps(margin, marginSpecs, `${field}.margin`, tools);
+  if (backgroundColor !== undefined) checkProps({ backgroundColor }, settingSpecs, field, tools);
+  checkBackground(settings['backgroundImage'], `${field}.backgroundImage`, tools);
+  if (settings['watermark'] !== undefined) checkProps(settings['watermark'], watermarkSpecs, `${field}.watermark`, tools);
+  for (const name of marginNames) checkMargin(settings[name], `${field}.${name}`, margins);
+};
+
+export const watermarkSpecs: PropSpecs = { text: { kind: 'text', required: true }, color: { kind: 'color' } };
+export const backgroundSpecs: PropSpecs = { src: { kind: 'image', required: true } };
+
+const checkBackground = (background: unknown, field: string, tools: WalkTools): void => {
+  if (background === undefined) return;
+  if (!isPlainObject(background)) return tools.faults.add(field, 'must be an object with src');
+  const { fit, sheets, ...rest } = background;
+  if (fit !== undefined) checkWord(fit, backgroundFits, `${field}.fit`, tools);
+  if (sheets !== undefined) checkWord(sheets, backgroundSheets, `${field}.sheets`, tools);
+  checkProps(rest, backgroundSpecs, field, tools, ['fit', 'sheets']);
+};
+
+export const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };
+/** The form of an area of cells; which columns and rows a sheet has is looked at beside it. */
+export const PRINT_AREA = /^([A-Z]{1,3})([1-9]\d{0,6}):([A-Z]{1,3})([1-9]\d{0,6})$/;
+const LAST_COLUMN = 'XFD';
+const LAST_ROW = 1_048_576;
+
+/** An area of cells that a sheet has: a file with another is called damaged. */
+const isArea = (text: string): boolean => {
+  const [, left = '', top = '', right = '', bottom = ''] = PRINT_AREA.exec(text) ?? [];
+  const isColumn = (letters: string): boolean => letters.length < LAST_COLUMN.length || letters <= LAST_COLUMN;
+  return left !== '' && [left, right].every(isColumn) && [top, bottom].every((row) => Number(row) <= LAST_ROW);
+};
+
+const checkSheet = (sheet: unknown, field: string, tools: WalkTools): void => {
+  if (sheet === undefined) return;
+  if (!isPlainObject(sheet)) return tools.faults.add(field, 'must be an object');
+  const { printArea, ...rest } = sheet;
+  if (printArea !== undefined && !(typeof printArea === 'string' && isArea(printArea)))
+    tools.faults.add(`${field}.printArea`, 'must be an area of cells such as A1:F40');
+  checkProps(rest, sheetSpecs, field, tools, ['printArea']);
+};
+
+const checkMargin = (margin: unknown, field: string, tools: WalkTools): void => {
+  if (margin === undefined) return;
+  if (!isPlainObject(margin)) return tools.faults.add(field, 'must be an object with content; "content": "" is an empty one');
+  const { align, ...rest } = margin;
+  if (align !== undefined) checkWord(align, aligns, `${field}.align`, tools);
+  checkProps(rest, headerSpecs, field, tools, ['align']);
+};
+
+/** One of these words and nothing else. */
+export const checkWord = (value: unknown, words: readonly string[], field: string, { faults }: WalkTools): void => {
+  if (!words.some((word) => word === value)) faults.add(field, `must be one of ${words.join(', ')}`);
+};
