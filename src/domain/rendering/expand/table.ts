@@ -1,7 +1,7 @@
 /** Tables of a document: rows from a data source or written out, each cell with its text and, where it is one value, the value. */
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
-import type { ValueFormat } from '../../template/schema.js';
+import type { ValueFormat, VariableType } from '../../template/schema.js';
 import { rulesOf } from '../column-rules.js';
 import type { DocumentComponent } from '../../attachment-template/schema.js';
 import { colorOf, compileAlign, compileBorder, compileBox, compilePoints, compileWidth, defined } from './style.js';
@@ -12,10 +12,10 @@ import { compileCell, keepText, rowOf, type TablePlace } from './cells.js';
 import { compileHtml, compilePlain, onlyPlaceholder, templated } from '../fill/filling.js';
 import { thinBorder } from '../lengths.js';
 import { tooManyColumns, tooManyItems, tooManyRows } from '../limit-errors.js';
-import { writePath } from '../scope/path.js';
+import { writePath, type Path } from '../scope/path.js';
 import { charge, compileSource, rootShape, steadySource, type Scope, type State } from '../scope/scope.js';
 import { shapeAt } from '../scope/shapes.js';
-import { isColumnType, type Showing } from '../scope/showing.js';
+import { holdsNumbers, isColumnType, isNumeric, type Showing } from '../scope/showing.js';
 
 type Column = Readonly<{
   showing: Showing;
@@ -86,8 +86,6 @@ const compileLook = (props: JsonObject, scope: Scope) => {
   });
 };
 
-const NUMERIC = new Set<Json | undefined>(['number', 'currency', 'percent']);
-
 type CompiledColumn = Column & Readonly<{ hasHeader: boolean }>;
 
 /** `inside` is where the cells stand: a column knows its type from the definition of what they show. */
@@ -95,16 +93,17 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
   const column = isJsonObject(given) ? given : {};
   const { header, footer, content } = column;
   const format = isJsonObject(column['format']) ? (column['format'] as ValueFormat) : undefined;
-  const type = typeOf(column, format, inside);
+  const alone = typeof content === 'string' ? onlyPlaceholder(templated(content, inside))?.path : undefined;
+  const type = typeOf(column, format, alone && shapeAt(rootShape(alone, inside), alone)?.type);
   const headerFill = typeof header === 'string' && header !== '' ? compileHtml(header, scope) : undefined;
   const showing: Showing = { ...(isColumnType(column['type']) && { type: column['type'] }), ...(format && { format }) };
   const footerCell = typeof footer === 'string' ? compileCell(footer, showing, scope) : undefined;
   const width = compileWidth(column['width'], scope);
-  const natural = NUMERIC.has(column['type']) || NUMERIC.has(format?.style) ? 'end' : 'start';
+  const natural = holdsNumbers(showing, alone && rootShape(alone, inside), alone) ? 'end' : 'start';
   const align = compileAlign(column['align'], scope, natural);
   const headerAlign = column['headerAlign'] === undefined ? align : compileAlign(column['headerAlign'], scope, natural);
   const rules = rulesOf(column['rules']);
-  const path = itemPath(content, inside, scope);
+  const path = itemPath(alone, inside, scope);
   const ofSheet = { path, hidden: column['hidden'] === true || undefined, rules: rules.length === 0 ? undefined : rules };
   const shared = format?.currency?.includes('{{') === true ? undefined : format;
   return {
@@ -128,23 +127,19 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
 };
 
 /** From the item of the table itself: a variable of a loop around it is another one. */
-const itemPath = (content: Json | undefined, inside: Scope, scope: Scope): string | undefined => {
-  const path = typeof content === 'string' ? onlyPlaceholder(templated(content, inside))?.path : undefined;
+const itemPath = (path: Path | undefined, inside: Scope, scope: Scope): string | undefined => {
   const local = path === undefined ? undefined : inside.locals.get(String(path[0]));
   if (path === undefined || local?.slot !== scope.slots || path.length < 2) return undefined;
   return writePath(path.slice(1));
 };
 
 /** What the author says, else what the definition of the value says. */
-const typeOf = (column: JsonObject, format: ValueFormat | undefined, inside: Scope): ExpandedColumn['type'] => {
-  const { type, content } = column;
+const typeOf = ({ type }: JsonObject, format: ValueFormat | undefined, known: VariableType | undefined): ExpandedColumn['type'] => {
   if (type === 'currency' || type === 'percent') return 'number';
   if (isCellType(type)) return type;
-  const path = typeof content === 'string' ? onlyPlaceholder(templated(content, inside))?.path : undefined;
-  const known = path === undefined ? undefined : shapeAt(rootShape(path, inside), path)?.type;
   if (isCellType(known)) return known;
   if (format === undefined) return undefined;
-  return NUMERIC.has(format.style) ? 'number' : 'date';
+  return isNumeric(format) ? 'number' : 'date';
 };
 
 type CellType = NonNullable<ExpandedColumn['type']>;

@@ -6,7 +6,7 @@ import { isConstant } from './constants.js';
 import type { Language } from './formats.js';
 import { documentTooLong, tooManyImages, tooManyItems, tooManyIterations } from '../limit-errors.js';
 import { isArray, readPath, readStep, writePath, type Path } from './path.js';
-import { shapeAt, type Shape } from './shapes.js';
+import { indexShape, shapeAt, type Shape } from './shapes.js';
 import { parsePathText } from '../fill/templated-text.js';
 import { notAnArray } from '../fill/variables.js';
 
@@ -74,7 +74,6 @@ export const pathOf = (value: Json | undefined, { limits }: Scope): Path => {
 };
 
 const NONE: readonly Json[] = [];
-const indexShape: Shape = { type: 'number', required: true, format: undefined, members: new Map(), item: undefined };
 
 /** A data source: its items, the scope in which one of them is in reach, and how one is put there. */
 export type Source = Readonly<{

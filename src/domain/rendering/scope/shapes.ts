@@ -17,6 +17,9 @@ export type Shape = Readonly<{
   substitution?: Substitution;
 }>;
 
+/** Of the place of an item in its list. */
+export const indexShape: Shape = { type: 'number', required: true, format: undefined, members: new Map(), item: undefined };
+
 export const isVariableType = (value: unknown): value is VariableType => variableTypes.some((type) => type === value);
 
 const anything: Shape = { type: undefined, required: false, format: undefined, members: new Map(), item: undefined };

@@ -6,7 +6,7 @@ import { toNumber } from './conditions.js';
 import { parseDate, type Instant } from './dates.js';
 import { formatterOf, type Formatter, type Language } from './formats.js';
 import type { Path } from './path.js';
-import { formatAt, shapeAt, type Shape } from './shapes.js';
+import { formatAt, indexShape, shapeAt, type Shape } from './shapes.js';
 import { writeValue } from './values.js';
 
 /** What the author says that a column holds. */
@@ -47,6 +47,18 @@ export const showingAt = (root: Shape | undefined, path: Path, column: Showing |
 };
 
 const shownType = (type: VariableType | undefined): ColumnType | undefined => (type === 'array' || type === 'object' ? undefined : type);
+
+/**
+ * True where a column holds numbers, whose digits stand below each other: by what the author says of the column, else by what `root` says of
+ * the value at `path` that is alone in its cells. The place of an item is a label, which nobody adds up.
+ */
+export const holdsNumbers = ({ type, format }: Showing, root: Shape | undefined, path: Path | undefined): boolean => {
+  if (type !== undefined || format !== undefined) return isNumericType(type) || isNumeric(format);
+  const content = path === undefined || root === indexShape ? undefined : showingAt(root, path, undefined);
+  return content !== undefined && (isNumericType(content.type) || (content.type === undefined && isNumeric(content.format)));
+};
+
+const isNumericType = (type: ColumnType | undefined): boolean => type === 'number' || type === 'currency' || type === 'percent';
 
 /**
  * The value that an author wrote into a cell: a number or a truth value, or the text of one where the column has a type or a format.

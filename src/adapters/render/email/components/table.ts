@@ -1,7 +1,6 @@
 /** Tables of data: rows from a data source or written out, in HTML and in aligned columns of text. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/json.js';
-import { isColumnType, literalValue, writerOf, type Showing } from '../../../../domain/rendering/scope/showing.js';
-import type { ValueFormat } from '../../../../domain/template/schema.js';
+import { literalValue, writerOf, type Showing } from '../../../../domain/rendering/scope/showing.js';
 import { pathsOf } from '../../../../domain/rendering/fill/templated-text.js';
 import { concat, js, literalOf, quote, type Term } from '../code.js';
 import { WORD_CHARS, type ComponentRenderer, type Context } from '../context.js';
@@ -18,7 +17,6 @@ import {
   dirAttribute,
   endOf,
   onBackground,
-  side,
   startOf,
   textDeclarations,
   typographyOf,
@@ -27,19 +25,7 @@ import { shownOf, templated, textOf } from '../values.js';
 import { anyShown } from '../hiding.js';
 import { alignAttribute, attributeWidth, gap, propsOf } from './blocks.js';
 import { openItems } from './items.js';
-
-type Column = Readonly<{
-  header: string;
-  content: Json | undefined;
-  footer: string | undefined;
-  width: Json | undefined;
-  align: Term;
-  headerAlign: Term;
-  /** How it shows its values. */
-  showing: Showing;
-  /** The name of what tells whether it is there; undefined where it always is. */
-  shown?: string;
-}>;
+import { columnsOf, type Column } from './table-columns.js';
 
 type Look = Readonly<{
   context: Context;
@@ -99,13 +85,6 @@ export const table: ComponentRenderer = (component, outer) => {
   );
 };
 
-const columnsOf = (props: JsonObject, context: Context): readonly Column[] => {
-  const rows = Array.isArray(props['rows']) ? (props['rows'] as readonly (readonly Json[])[]) : [];
-  const given = Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [];
-  const count = Math.max(given.length, ...rows.slice(0, 1_000).map((row) => row.length), 0);
-  return Array.from({ length: count }, (_, at) => columnOf(given[at], context));
-};
-
 /** Columns that may be left out say whether they are there: where a row has a value for them, or there are no rows. */
 const withHiding = (columns: readonly Column[], props: JsonObject, context: Context): readonly Column[] => {
   const given = Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [];
@@ -133,24 +112,6 @@ const onlyWhere = (shown: string | undefined, text: string): Term => (shown === 
 /** The expression of a list with one text for each column that is there. */
 const listOf = (columns: readonly Column[], text: (column: Column, at: number) => string): string =>
   `[${columns.map((column, at) => (column.shown === undefined ? text(column, at) : `...(${column.shown}?[${text(column, at)}]:[])`)).join(',')}]`;
-
-const NUMERIC = new Set<Json | undefined>(['number', 'currency', 'percent']);
-
-const columnOf = (given: Json | undefined, context: Context): Column => {
-  const column = isJsonObject(given) ? given : {};
-  const format = isJsonObject(column['format']) ? (column['format'] as ValueFormat) : undefined;
-  const natural = NUMERIC.has(column['type']) || NUMERIC.has(format?.style) ? endOf(context) : startOf(context);
-  const align = column['align'] === undefined ? natural : side(column['align'], natural, context);
-  return {
-    header: typeof column['header'] === 'string' ? column['header'] : '',
-    content: column['content'],
-    footer: typeof column['footer'] === 'string' ? column['footer'] : undefined,
-    width: column['width'],
-    align,
-    headerAlign: column['headerAlign'] === undefined ? align : side(column['headerAlign'], natural, context),
-    showing: { ...(isColumnType(column['type']) && { type: column['type'] }), ...(format && { format }) },
-  };
-};
 
 const lookOf = (props: JsonObject, hasHeader: boolean, context: Context): Look => {
   const border = props['border'] === undefined ? undefined : css('border', props['border'], 'none', context);
