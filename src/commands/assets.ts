@@ -10,7 +10,7 @@ import { removableBefore, restorableSince } from './restoring.js';
 import type { Deleted, DeleteQuery } from '../api/common.js';
 import { checkAssetSizes } from '../domain/asset/errors.js';
 import type { AssetUploaded } from '../domain/asset/events.js';
-import { kindOf, nameFor } from '../domain/asset/kind.js';
+import { isFont, kindOf, nameFor } from '../domain/asset/kind.js';
 import type { AssetRecord } from '../api/assets.js';
 import type { AssetUsage } from '../domain/asset/state.js';
 import { assetDecider, assetNotFound, assetListing, type AssetState } from '../domain/asset/state.js';
@@ -74,6 +74,8 @@ export const uploadAsset = async (
   const fault = nameFault(given) ?? (named === '' ? NO_NAME_LEFT : undefined);
   if (fault !== undefined) throw invalid('upload', 'filename', fault);
   const { contentType, size } = kindOf(bytes, await deps.mediaTypes.of(bytes), named);
+  // A signal that never aborts: the time of the check is bounded.
+  if (isFont(contentType)) await deps.generator.checkFont({ teamId: caller.teamId, bytes }, new AbortController().signal);
   const description = { filename: nameFor(named, contentType, deps.limits.filenameCharsMax), sha256: hash('sha256', bytes) };
 
   const id = assertDefined(parseAssetId(deps.ids.uuid()), 'UUID');

@@ -177,12 +177,12 @@ const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): Readonly<{ draf
   // Who writes a template looks at it next.
   deps.generator.prepare();
   assertLanguagesWritable(deps, content.translations !== undefined);
-  const { outputFormats, pages } = content.schema;
+  const { outputFormats, pages, fonts, ...rest } = content.schema;
   return {
     draft: {
       ...withStrictness(untranslated),
       variables: [...content.variables],
-      schema: { ...content.schema, outputFormats: [...outputFormats], pages: [...pages] },
+      schema: { ...rest, outputFormats: [...outputFormats], pages: [...pages], ...(fonts === undefined ? {} : { fonts: [...fonts] }) },
       ...translationsPart(content),
     },
     warnings,

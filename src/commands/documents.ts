@@ -2,13 +2,14 @@
 import { isUtf8 } from 'node:buffer';
 import { loadAsset } from './assets.js';
 import type { CommandDeps } from './deps.js';
+import { fontFilesOf } from '../domain/attachment-template/gallery-fonts.js';
 import { imageFieldOf } from '../domain/attachment-template/image-field.js';
 import type { AttachmentTemplateContent, OutputFormat } from '../domain/attachment-template/schema.js';
 import { readSvg } from '../domain/asset/svg.js';
 import { DomainError } from '../domain/errors.js';
 import type { TeamId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
-import type { DocumentInput, LoadedImage } from '../domain/ports/generator.js';
+import type { DocumentInput, FontType, LoadedImage } from '../domain/ports/generator.js';
 import { OutboundFault } from '../domain/ports/outbound-http.js';
 import type { RenderEnvironment } from '../domain/ports/renderer.js';
 
@@ -51,12 +52,13 @@ const loadImages = async (
   const stop = new AbortController();
   const signal = AbortSignal.any([order.signal, stop.signal, AbortSignal.timeout(deps.limits.documentImagesTimeoutMs)]);
   const queue = sources.values();
+  const fonts = order.format === 'pdf' ? fontFilesOf(order.content.schema) : new Map<string, string>();
   let sizeBytes = 0;
   const work = async (): Promise<void> => {
     for (const source of queue) {
       if (signal.aborted) throw notAvailable(order, source, 'The pictures of the document did not all come in time.');
       const bytes = await loadImage(deps, { ...order, signal }, source);
-      const contentType = await imageType(deps, bytes);
+      const contentType = fonts.has(source) ? await fontType(deps, bytes) : await imageType(deps, bytes);
       if (typeof contentType !== 'string') throw notAvailable(order, source, contentType.fault);
       sizeBytes += bytes.byteLength;
       if (sizeBytes > deps.limits.documentImagesSizeBytesMax) throw tooLarge(sizeBytes, deps.limits.documentImagesSizeBytesMax);
@@ -111,6 +113,12 @@ const imageType = async (
   return 'fault' in svg ? { fault: `The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.` } : 'image/svg+xml';
 };
 
+/** That it can be used was seen when it was uploaded. */
+const fontType = async ({ mediaTypes }: CommandDeps, bytes: Uint8Array): Promise<FontType | Readonly<{ fault: string }>> => {
+  const signature = await mediaTypes.of(bytes);
+  return signature === 'font/ttf' || signature === 'font/otf' ? signature : { fault: 'It is no TTF or OTF font.' };
+};
+
 const ADDRESS_CHARS_SHOWN = 200;
 
 /** The query of an address may hold a signature, and is left out. */
@@ -121,8 +129,10 @@ const shownAddress = (source: string): string => {
 
 /** `reason`: a sentence that says what would be right, and nothing about our network. */
 const notAvailable = ({ content }: DocumentOrder, source: string, reason: string): DomainError => {
-  const field = imageFieldOf(content, source) ?? 'schema.pages';
-  const message = `the picture ${shownAddress(source)} cannot be shown. ${reason}`;
+  const font = fontFilesOf(content.schema).get(source);
+  const field = font ?? imageFieldOf(content, source) ?? 'schema.pages';
+  const what = font === undefined ? 'picture' : 'font';
+  const message = `the ${what} ${shownAddress(source)} cannot be ${font === undefined ? 'shown' : 'used'}. ${reason}`;
   return new DomainError('IMAGE_NOT_AVAILABLE', `${field}: ${message}`, { errors: [{ field, message }] });
 };
 

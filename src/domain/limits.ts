@@ -123,7 +123,7 @@ export const defaultLimits = {
   /** So is one whose rendering takes more than one such part of the budget of a call. */
   previewInlineShare: 8,
   previewTimeoutMs: 30_000,
-  /** The drawing of one SVG as PNG, for a mail. */
+  /** The drawing of one SVG as PNG, for a mail; and the trial of a font that is uploaded. */
   svgTimeoutMs: 10_000,
   /** Documents that are made at once, at least two; fewer where the machine has fewer cores to spare. No team has the last one. */
   generatorProcessesMax: 3,

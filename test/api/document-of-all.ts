@@ -15,6 +15,13 @@ export const documentOfAll: JsonObject = {
   schema: {
     outputFormats: ['pdf'],
     missingCharacters: 'replace',
+    fonts: [
+      {
+        family: 'Brand Sans',
+        regular: `asset:${'0'.repeat(8)}-0000-4000-8000-${'0'.repeat(12)}`,
+        bold: `asset:${'1'.repeat(8)}-0000-4000-8000-${'0'.repeat(12)}`,
+      },
+    ],
     pages: [
       page(
         'a',

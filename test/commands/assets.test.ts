@@ -8,7 +8,10 @@ import { deleteAsset, loadAsset } from '../../src/commands/assets.js';
 import { eraseAll } from '../../src/commands/erase.js';
 import { caller, openWorld, OTHER_TEAM, stranger, TEAM, commandsOfTest } from '../support/command-world.js';
 import { DAY_MS, T0 } from '../support/email-facts.js';
+import { brandFont, withLicence } from '../support/gallery-fonts.js';
 import { png, svg } from '../support/pictures.js';
+import { readPdf } from '../support/read-pdf.js';
+import type { JsonObject } from '../../src/domain/json.js';
 
 const empty = { count: 0, sizeBytes: 0 };
 const idOf = (record: Readonly<{ id: string }>): AssetId => assertDefined(parseAssetId(record.id), 'asset id');
@@ -232,4 +235,29 @@ void t.test('an upload that cannot be recorded leaves no file behind', async (t)
   });
   await t.rejects(commands.uploadAsset(caller, upload, empty), { message: 'the disk is full' });
   t.equal(files.stored.size, 0);
+});
+
+void t.test('a font is kept where documents may be written in it, and a template names it', async (t) => {
+  const { commands } = await openWorld();
+  const font = await commands.uploadAsset(caller, { filename: 'Brand.ttf', bytes: brandFont }, empty);
+  t.match(font, { filename: 'Brand.ttf', contentType: 'font/ttf', sizeBytes: brandFont.length });
+  await t.rejects(commands.uploadAsset(caller, { filename: 'Brand.ttf', bytes: withLicence(2) }, empty), {
+    code: 'ASSET_TYPE_NOT_ALLOWED',
+    message: /licence/,
+  });
+  const text = { id: 'text', type: 'rich-text', content: '<p>Brand</p>', props: { fontFamily: 'Brand Sans' } };
+  const schemaOf = (regular: string): JsonObject => ({
+    outputFormats: ['pdf'],
+    fonts: [{ family: 'Brand Sans', regular }],
+    pages: [{ pageId: 'p', pageName: 'Page', sections: [{ id: 's', type: 'main', components: [text] }] }],
+  });
+  await commands.createAttachmentTemplate(caller, { name: 'Letter', slug: 'letter', schema: schemaOf(`asset:${font.id}`) });
+  const preview = () => commands.previewAttachmentTemplate(caller, 'letter', { variables: {} }, new AbortController().signal);
+  t.same(readPdf((await preview()).bytes).fonts, ['Roboto-Italic']);
+  const picture = await commands.uploadAsset(caller, upload, empty);
+  await commands.updateAttachmentTemplate(caller, 'letter', { schema: schemaOf(`asset:${picture.id}`) });
+  await t.rejects(preview(), {
+    code: 'IMAGE_NOT_AVAILABLE',
+    message: /^schema\.fonts\[0\]\.regular: the font asset:.* It is no TTF or OTF font/,
+  });
 });

@@ -69,6 +69,7 @@ const noGenerator: Generator = {
   make: nobody,
   renderEmail: nobody,
   drawSvg: nobody,
+  checkFont: nobody,
   prepare: () => {},
   close: async () => {},
 };

@@ -25,6 +25,7 @@ export const recordingGenerator = (sources: readonly string[] = []): RecordingGe
       throw new Error('this generator renders no mails');
     },
     drawSvg: async () => undefined,
+    checkFont: async () => {},
     prepare: () => {},
     close: async () => {},
   };

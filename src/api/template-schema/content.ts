@@ -12,6 +12,7 @@ import {
   watermarkSpecs,
   type settingFields,
 } from '../../domain/rendering/check/page-settings.js';
+import { FAMILY, FAMILY_CHARS_MAX, FONTS_MAX, type fontFields } from '../../domain/rendering/check/fonts.js';
 import { emailProps } from '../../domain/rendering/components.js';
 import { directions } from '../../domain/rendering/direction.js';
 import { missingCharacterRules } from '../../domain/rendering/missing-characters.js';
@@ -65,10 +66,25 @@ export const documentContent = (medium: Medium, refer: Refer): JsonObject => {
     pageSettings: refer('DocumentPageSettings'),
     sections: { type: 'array', minItems: 1, items: refer('DocumentSection') },
   };
+  const file = described(
+    { type: 'string', pattern: '^asset:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
+    'A TTF or OTF font of the gallery',
+  );
+  const font: Readonly<Record<(typeof fontFields)[number], JsonObject>> = {
+    family: { type: 'string', pattern: FAMILY.source, maxLength: FAMILY_CHARS_MAX },
+    regular: file,
+    bold: file,
+    italic: file,
+    boldItalic: file,
+  };
   const members: Readonly<Record<(typeof schemaFields)[number], JsonObject>> = {
     outputFormats: { type: 'array', minItems: 1, maxItems: outputFormats.length, uniqueItems: true, items: words(outputFormats) },
     pages: { type: 'array', minItems: 1, items: refer('DocumentPage') },
     missingCharacters: described(words(missingCharacterRules), 'What becomes of a character that no font of a PDF has'),
+    fonts: described(
+      { type: 'array', maxItems: FONTS_MAX, items: closedObject(font, ['family', 'regular']) },
+      'Fonts of the gallery that fontFamily names in a PDF',
+    ),
   };
   return {
     DocumentContent: described(closedObject(members, ['outputFormats', 'pages']), 'What a document looks like'),

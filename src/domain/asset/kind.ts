@@ -13,6 +13,8 @@ const extensions: Readonly<Record<string, readonly string[]>> = {
   'image/gif': ['gif'],
   'image/webp': ['webp'],
   'image/svg+xml': ['svg'],
+  'font/ttf': ['ttf'],
+  'font/otf': ['otf'],
   'application/pdf': ['pdf'],
   'text/plain': ['txt', 'text', 'log', 'md', 'json'],
   'text/csv': ['csv', 'tsv'],
@@ -33,8 +35,11 @@ const WRITTEN_AS_TEXT: readonly string[] = ['application/pdf', 'application/rtf'
 /** True for pictures of dots: a browser may show them, for there is nothing in them that acts. */
 export const isRaster = (contentType: string): boolean => RASTER.includes(contentType);
 
+/** True for fonts, which are to be checked before they are kept. */
+export const isFont = (contentType: string): boolean => contentType === 'font/ttf' || contentType === 'font/otf';
+
 const TAKEN =
-  'The gallery takes PNG, JPEG, GIF, WebP and SVG pictures, PDF, text and CSV in UTF-8, calendar files, ZIP, and documents of Word, Excel, PowerPoint and OpenDocument without macros.';
+  'The gallery takes PNG, JPEG, GIF, WebP and SVG pictures, TTF and OTF fonts, PDF, text and CSV in UTF-8, calendar files, ZIP, and documents of Word, Excel, PowerPoint and OpenDocument without macros.';
 
 const notAllowed = (what: string, contentType?: string): DomainError =>
   new DomainError('ASSET_TYPE_NOT_ALLOWED', `${what} ${TAKEN}`, contentType === undefined ? {} : { relatedInfo: { contentType } });

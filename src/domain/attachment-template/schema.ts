@@ -59,11 +59,20 @@ export type PageSettings = Readonly<{
 
 export type Page = Readonly<{ pageId: string; pageName: string; pageSettings?: PageSettings; sections: readonly DocumentSection[] }>;
 
+export const fontStyles = ['regular', 'bold', 'italic', 'boldItalic'] as const;
+export type FontStyleName = (typeof fontStyles)[number];
+
+/** A family of the team's gallery, by the addresses of its files (`asset:` and an id). A style that is not there is shown by the nearest. */
+export type GalleryFont = Readonly<{ family: string; regular: string }> &
+  Readonly<Partial<Record<Exclude<FontStyleName, 'regular'>, string>>>;
+
 export type AttachmentSchema = Readonly<{
   outputFormats: readonly OutputFormat[];
   pages: readonly Page[];
   /** Not said: characters of the schema itself are refused, those of variables replaced. */
   missingCharacters?: MissingCharacterRule;
+  /** What `fontFamily` may name in a PDF, beside the families of the service. */
+  fonts?: readonly GalleryFont[];
 }>;
 
 /** One revision of an attachment template: all that a document depends on, beside the variables. */

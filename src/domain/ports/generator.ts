@@ -28,8 +28,13 @@ export type DocumentMetadata = Readonly<{ title: string; author: string; /** ISO
 
 export type LoadedImage = Readonly<{
   bytes: Uint8Array;
-  /** From the bytes themselves. */ contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml';
+  /** From the bytes themselves. */ contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml' | FontType;
 }>;
+
+export type FontType = 'font/ttf' | 'font/otf';
+
+/** A font as it was uploaded, and whose it would be. */
+export type FontInput = Readonly<{ teamId: TeamId; bytes: Uint8Array }>;
 
 /**
  * Throws DomainError: VALIDATION_ERROR (variables), ERR_LIMIT_001 to 009 with the actual value and the maximum, GENERATION_FAILED
@@ -37,7 +42,7 @@ export type LoadedImage = Readonly<{
  * FONT_MISSING (a script that no font has). A fault of one document never harms another.
  */
 export type Generator = Readonly<{
-  /** The addresses of the pictures that the document shows, in order and each once: `https:`, `http:` and `asset:`. Checks all that can be checked without them. */
+  /** The addresses of the pictures that the document shows, and of its fonts (`asset:`), in order and each once: `https:`, `http:` and `asset:`. Checks all that can be checked without them. */
   imageSources: (input: DocumentInput, format: OutputFormat, signal: AbortSignal) => Promise<readonly string[]>;
   /** `images` by the addresses of `imageSources`. */
   make: (
@@ -51,6 +56,8 @@ export type Generator = Readonly<{
   renderEmail: (input: ApartEmail, signal: AbortSignal) => Promise<RenderedEmail>;
   /** The PNG of a drawing, or undefined where it cannot be drawn. The same drawing gives the same bytes. */
   drawSvg: (input: SvgInput, signal: AbortSignal) => Promise<Uint8Array | undefined>;
+  /** Throws DomainError ASSET_TYPE_NOT_ALLOWED where documents cannot be written in the font, or its licence does not let them. */
+  checkFont: (input: FontInput, signal: AbortSignal) => Promise<void>;
   /** Documents are expected: the first of them shall not wait for what has to be loaded. Answers at once, and may do nothing. */
   prepare: () => void;
   close: () => Promise<void>;

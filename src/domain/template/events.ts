@@ -32,6 +32,15 @@ const EmailDraftSchema = Type.Object({
 });
 export type EmailDraft = Static<typeof EmailDraftSchema>;
 
+const StoredFont = Type.Object({
+  family: text,
+  /** `asset:` and an id, as the others. */
+  regular: text,
+  bold: Type.Optional(text),
+  italic: Type.Optional(text),
+  boldItalic: Type.Optional(text),
+});
+
 /** The same of an attachment. A document has no sender and no subject; `schema` holds its formats. */
 const AttachmentDraftSchema = Type.Object({
   ...common,
@@ -39,6 +48,7 @@ const AttachmentDraftSchema = Type.Object({
     outputFormats: Type.Array(oneOf(['pdf', 'excel'])),
     pages: Type.Array(Type.Unknown()),
     missingCharacters: Type.Optional(oneOf(['refuse', 'replace'])),
+    fonts: Type.Optional(Type.Array(StoredFont)),
   }),
 });
 export type AttachmentDraft = Static<typeof AttachmentDraftSchema>;

@@ -13,18 +13,18 @@ import {
 } from './pdfmake-internals.js';
 
 let maker: EmbeddedFontMaker | undefined;
-const makerOf = (file: string): EmbeddedFontMaker => (maker ??= fontMakerOf(fontBytes(file)));
+const makerOf = (): EmbeddedFontMaker => (maker ??= fontMakerOf(fontBytes(roboto.files.normal)));
 
 const WORDS_MAX = 5_000;
 const WORD_CHARS_MAX = 40;
-/** Words as they were laid out, by file: most words of a document stood in the one before. */
-const wordsByFile = new Map<string, BoundedCache<string, object>>();
+/** Words as they were laid out, by font: most words of a document stood in the one before. */
+const wordsByFace = new WeakMap<object, BoundedCache<string, object>>();
 
 /** A function from a word (with the space after it) to its glyphs, the same for every document and in every order. */
 const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) => {
   const face = faceOf(file);
-  const words = wordsByFile.get(file) ?? boundedCache<string, object>({ entriesMax: WORDS_MAX });
-  wordsByFile.set(file, words);
+  const words = wordsByFace.get(face) ?? boundedCache<string, object>({ entriesMax: WORDS_MAX });
+  wordsByFace.set(face, words);
   return (word) => {
     const known = words.get(word);
     if (known !== undefined) return known;
@@ -117,7 +117,7 @@ export class PrintedDocument extends PdfmakeDocument {
     if (typeof file !== 'string') throw new TypeError('fonts are named by their files');
     let font = this.embedded.get(file);
     if (font === undefined) {
-      const Maker = makerOf(file);
+      const Maker = makerOf();
       font = Object.assign(new Maker(this, faceOf(file), `F${++this._fontCount}`), lineOfRoboto());
       font.layoutCached = layoutOf(font, file);
       this.embedded.set(file, font);

@@ -9,7 +9,7 @@ import { sfntOfWoff } from './fonts-woff.js';
 
 /** Paths by style. A family without a style of its own shows its upright or regular letters in place of it. */
 export type FontFiles = Readonly<{ normal: string; bold?: string; italics?: string; bolditalics?: string }>;
-export type FontFamily = Readonly<{ name: string; files: FontFiles }>;
+export type FontFamily = Readonly<{ name: string; /** How templates name it; default: `name`. */ alias?: string; files: FontFiles }>;
 export type Face = fontkit.Font;
 
 const folder = new URL('../../../../../fonts/', import.meta.url);
@@ -78,13 +78,22 @@ export const familiesIn = (directory: string): readonly FontFamily[] => {
   });
 };
 
+/** Of the document that is being made, or was made last: the files that its template brings, by names that no file on disk has. */
+let brought: ReadonlyMap<string, Uint8Array> = new Map();
+
+/** What an earlier document brought is forgotten with its faces, but for the files that are the same. */
+export const bringFonts = (files: ReadonlyMap<string, Uint8Array>): void => {
+  for (const file of brought.keys()) if (!files.has(file)) faceByFile.delete(file);
+  brought = files;
+};
+
 /** Bounded by the files that are shipped and configured: no template can name a file. */
 const bytesByFile = new Map<string, Uint8Array>();
 const faceByFile = new Map<string, Face>();
 
 /** A font file as TrueType or OpenType, from memory after the first time. Throws where it cannot be read. */
 export const fontBytes = (file: string): Uint8Array => {
-  const known = bytesByFile.get(file);
+  const known = brought.get(file) ?? bytesByFile.get(file);
   if (known !== undefined) return known;
   const stored = readFileSync(file);
   const bytes = file.endsWith('.br') ? brotliDecompressSync(stored) : file.toLowerCase().endsWith('.woff') ? sfntOfWoff(stored) : stored;

@@ -1,6 +1,7 @@
 /** Which font shows which part of a text, so that no character is drawn as an empty box; right-to-left text in runs that can be put in order line by line. */
 import { boundedCache } from '../../../shared/bounded-cache.js';
 import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
+import { plainFamily } from '../../../domain/rendering/font-family.js';
 import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './fonts-files.js';
 import { codePointOf, missing } from './missing-characters.js';
 import { textLine, type TextLine } from './fonts-line.js';
@@ -66,11 +67,13 @@ const uprightOf = ({ files: { normal } }: FontFamily): FontDescriptor => ({ norm
 /** `extra` are tried after the built-in ones, in their order. No file is read yet. */
 export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
   const families = [...builtInFamilies, ...extra];
-  const named = new Map(families.map((known) => [plainName(known.name), known]));
+  const named = new Map(
+    families.flatMap((known) => [known.name, known.alias ?? known.name].map((name): [string, FontFamily] => [plainFamily(name), known])),
+  );
   const chosen = new Map<string, FontChooser>();
   const chooserOf = (style: StyleName, hanOrder: readonly ('zh' | 'ja' | 'ko')[], family: string | undefined): FontChooser => {
     const key = `${style} ${hanOrder[0] ?? ''} ${family ?? ''}`;
-    const first = family === undefined ? undefined : named.get(plainName(family));
+    const first = family === undefined ? undefined : named.get(plainFamily(family));
     const known = chosen.get(key) ?? makeChooser(candidatesOf(style, hanOrder, extra, first));
     chosen.set(key, known);
     return known;
@@ -124,12 +127,9 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
 
 const drawnRun = (run: FontRun): FontRun => ({ ...run, text: asDrawn(withoutBreaks(run.text), run.bidiLevel) });
 
-/** `'Noto Sans Hebrew'` and NotoSansHebrew are one family. */
-const plainName = (name: string): string => name.replace(/['"\s]+/g, '').toLowerCase();
-
 const firstNamed = (list: string, named: ReadonlyMap<string, FontFamily>): string | undefined => {
   for (const name of list.split(',')) {
-    const found = named.get(plainName(name));
+    const found = named.get(plainFamily(name));
     if (found !== undefined) return found.name;
   }
   return undefined;

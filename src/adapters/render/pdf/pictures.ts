@@ -32,6 +32,9 @@ export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures
           field,
           `is ${loaded.contentType === 'image/gif' ? 'a GIF' : 'a WebP'}, which a PDF cannot hold; it must be a PNG, a JPEG or an SVG`,
         );
+      case 'font/ttf':
+      case 'font/otf':
+        throw unusable(field, 'is a font; it must be a PNG, a JPEG or an SVG');
       case 'image/png':
       case 'image/jpeg': {
         const file = loaded.contentType === 'image/png' ? checkedPng(bytes, field) : checkedJpeg(bytes);

@@ -86,6 +86,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
     excel: limits.excelTimeoutMs,
     email: limits.previewTimeoutMs,
     svg: limits.svgTimeoutMs,
+    font: limits.svgTimeoutMs,
   };
   const ask = async (job: TeamJob, wanted: Wanted, signal: AbortSignal): Promise<Answer> => {
     const timeoutMs = timeoutsMs[wanted];
@@ -112,10 +113,24 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
       if (answer.kind !== 'rendered') throw unexpected(answer);
       return answer.email;
     },
+    checkFont: async (input, signal) => {
+      const answer = await ask({ kind: 'font', input }, 'font', signal).catch(refusedFont);
+      if (answer.kind !== 'font-checked') throw unexpected(answer);
+    },
     prepare: pool.prepare,
     drawSvg: drawnOnce((input, signal) => ask({ kind: 'svg', input }, 'svg', signal), clock),
     close: pool.close,
   };
+};
+
+/** What takes too much, or ends its process, is a fault of the font. */
+const refusedFont = (fault: unknown): never => {
+  throw fault instanceof DomainError && TOO_MUCH.has(fault.code)
+    ? new DomainError(
+        'ASSET_TYPE_NOT_ALLOWED',
+        'The font cannot be used: no text could be written in it within the bounds of time and memory.',
+      )
+    : fault;
 };
 
 type Asked = Readonly<{ wanted: Wanted; timeoutMs: number; limits: Limits; logger: Logger | undefined }>;

@@ -2,7 +2,7 @@
 import type { OutputFormat } from '../../../domain/attachment-template/schema.js';
 import { DomainError, type ErrorCode, type ErrorDetails } from '../../../domain/errors.js';
 import type { Limits } from '../../../domain/limits.js';
-import type { ApartEmail, DocumentInput, DocumentMetadata, LoadedImage, SvgInput } from '../../../domain/ports/generator.js';
+import type { ApartEmail, DocumentInput, DocumentMetadata, FontInput, LoadedImage, SvgInput } from '../../../domain/ports/generator.js';
 import type { RenderedEmail } from '../../../domain/ports/renderer.js';
 
 /** What a process is started with. */
@@ -12,7 +12,8 @@ export type DocumentJob = Readonly<{ input: DocumentInput; format: OutputFormat 
   (Readonly<{ kind: 'image-sources' }> | Readonly<{ kind: 'make'; images: ReadonlyMap<string, LoadedImage>; metadata: DocumentMetadata }>);
 export type EmailJob = Readonly<{ kind: 'email'; input: ApartEmail }>;
 export type SvgJob = Readonly<{ kind: 'svg'; input: SvgInput }>;
-export type TeamJob = DocumentJob | EmailJob | SvgJob;
+export type FontJob = Readonly<{ kind: 'font'; input: FontInput }>;
+export type TeamJob = DocumentJob | EmailJob | SvgJob | FontJob;
 /** `prepare`: loads what documents need, for no team. */
 export type Job = TeamJob | Readonly<{ kind: 'prepare' }>;
 
@@ -23,6 +24,7 @@ export type Answer =
   | Readonly<{ kind: 'made'; file: Uint8Array }>
   | Readonly<{ kind: 'rendered'; email: RenderedEmail }>
   | Readonly<{ kind: 'prepared' }>
+  | Readonly<{ kind: 'font-checked' }>
   | Readonly<{ kind: 'drawn'; png: Uint8Array | undefined }>
   | Refused;
 

@@ -4,14 +4,14 @@ import { DomainError } from '../../../domain/errors.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 
 /** What a job was to make. */
-export type Wanted = OutputFormat | 'email' | 'svg';
+export type Wanted = OutputFormat | 'email' | 'svg' | 'font';
 
 const RETRY_AFTER_S = 5;
 const FRAMES_MAX = 8;
 
 const written = new Intl.NumberFormat('en-US');
 const n = (value: number): string => written.format(value);
-const names: Readonly<Record<Wanted, string>> = { pdf: 'PDF', excel: 'workbook', email: 'mail', svg: 'drawing' };
+const names: Readonly<Record<Wanted, string>> = { pdf: 'PDF', excel: 'workbook', email: 'mail', svg: 'drawing', font: 'trial of the font' };
 
 export const queueFull = (waiting: number, maxWaiting: number): DomainError =>
   new DomainError(

@@ -2,33 +2,38 @@
 import { openBudget } from '../../../domain/budget.js';
 import { DomainError } from '../../../domain/errors.js';
 import type { Limits } from '../../../domain/limits.js';
-import type { DocumentInput } from '../../../domain/ports/generator.js';
+import type { GalleryFont } from '../../../domain/attachment-template/schema.js';
+import type { DocumentInput, LoadedImage } from '../../../domain/ports/generator.js';
 import type { Renderer } from '../../../domain/ports/renderer.js';
 import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
-import type { Fonts } from '../pdf/fonts.js';
+import type { FontFamily, Fonts } from '../pdf/fonts.js';
 import { boundedCache } from '../../../shared/bounded-cache.js';
 import { sampleJob } from './sample-job.js';
-import { refused, type Answer, type DocumentJob, type EmailJob, type Job, type SvgJob, type WorkerSettings } from './jobs.js';
+import { refused, type Answer, type DocumentJob, type EmailJob, type FontJob, type Job, type SvgJob, type WorkerSettings } from './jobs.js';
 
 const REVISIONS_MAX = 100;
 
 /** In: the bounds and fonts in force. Out: makes documents, of which each revision is compiled once. */
 const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
   const compiledOf = compilerOf(limits);
-  let fonts: Promise<Fonts> | undefined;
+  let configured: readonly FontFamily[] | undefined;
+  let fonts: Fonts | undefined;
 
-  /** The shipped fonts and those of the configured folder, which is read once. */
-  const fontsOf = (): Promise<Fonts> =>
-    (fonts ??= import('../pdf/fonts.js').then(({ familiesIn, openFonts }) =>
-      openFonts(fontsDir === undefined ? [] : familiesIn(fontsDir)),
-    ));
+  /** The shipped fonts and those of the configured folder, which is read once; with those of the template, where it brings some. */
+  const fontsOf = async (brought: readonly GalleryFont[] = [], files: ReadonlyMap<string, LoadedImage>): Promise<Fonts> => {
+    const { familiesIn, openFonts } = await import('../pdf/fonts.js');
+    configured ??= fontsDir === undefined ? [] : familiesIn(fontsDir);
+    if (brought.length === 0) return (fonts ??= openFonts(configured));
+    const { familiesOf } = await import('../pdf/gallery-fonts.js');
+    return openFonts([...configured, ...familiesOf(brought, files)]);
+  };
 
   const make = async (document: ExpandedDocument, { format, images, metadata }: DocumentJob & { kind: 'make' }): Promise<Uint8Array> => {
     switch (format) {
       case 'pdf': {
         const { makePdf } = await import('../pdf/make-pdf.js');
-        return makePdf(document, images, metadata, limits, await fontsOf());
+        return makePdf(document, images, metadata, limits, await fontsOf(document.fonts, images));
       }
       case 'excel': {
         const { makeWorkbook } = await import('../excel/make-workbook.js');
@@ -60,6 +65,12 @@ const draw = async ({ input: { svg, drawing } }: SvgJob): Promise<Answer> => {
   return { kind: 'drawn', png: await drawSvg(svg, drawing) };
 };
 
+const checkFont = async ({ input: { bytes } }: FontJob, { limits }: WorkerSettings): Promise<Answer> => {
+  const { tryFont } = await import('../pdf/font-trial.js');
+  await tryFont(bytes, limits);
+  return { kind: 'font-checked' };
+};
+
 /** Keeps what is compiled by the key that names a revision for ever. */
 const compilerOf = (limits: Limits): ((input: DocumentInput) => CompiledDocument) => {
   const compiled = boundedCache<string, CompiledDocument>({ entriesMax: REVISIONS_MAX });
@@ -76,6 +87,8 @@ export default (settings: WorkerSettings) => {
         case 'prepare':
           await make(sampleJob);
           return { kind: 'prepared' };
+        case 'font':
+          return await checkFont(job, settings);
         case 'email':
           return await render(job);
         case 'svg':

@@ -5,6 +5,7 @@ import { openBudget } from '../../budget.js';
 import type { FieldError } from '../../errors.js';
 import type { Limits } from '../../limits.js';
 import { outputFormats, type AttachmentTemplateContent, type OutputFormat } from '../../attachment-template/schema.js';
+import { checkFonts } from './fonts.js';
 import { checkId, checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { checkFallbacks, checkTranslations } from './translations.js';
@@ -129,6 +130,7 @@ const checkSchema = (schema: unknown, tools: WalkTools, margins: WalkTools): voi
   refuseUnknown(schema, schemaFields, 'schema', tools);
   const { missingCharacters } = schema;
   if (missingCharacters !== undefined) checkWord(missingCharacters, missingCharacterRules, 'schema.missingCharacters', tools);
+  if (schema['fonts'] !== undefined) checkFonts(schema['fonts'], tools);
   checkFormats(schema['outputFormats'], tools);
   const { pages } = schema;
   if (!Array.isArray(pages)) return faults.add('schema.pages', pages === undefined ? 'is required' : 'must be an array');
@@ -174,4 +176,4 @@ const checkPageName = (name: unknown, field: string, tools: WalkTools): void => 
 
 /** What a page, and its settings, may have. */
 export const pageFields = ['pageId', 'pageName', 'pageSettings', 'sections'] as const;
-export const schemaFields = ['outputFormats', 'pages', 'missingCharacters'] as const;
+export const schemaFields = ['outputFormats', 'pages', 'missingCharacters', 'fonts'] as const;

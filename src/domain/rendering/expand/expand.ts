@@ -73,7 +73,7 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
       items: 0,
       chars: 0,
     };
-    return { language, pages: pages.map((page) => page(state)), refuses };
+    return { language, pages: pages.map((page) => page(state)), refuses, ...defined({ fonts: content.schema.fonts }) };
   };
 };
 

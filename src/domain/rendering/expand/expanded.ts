@@ -4,7 +4,7 @@
  */
 import type { Json } from '../../json.js';
 import type { ValueFormat } from '../../template/schema.js';
-import type { Orientation, PageFormat } from '../../attachment-template/schema.js';
+import type { GalleryFont, Orientation, PageFormat } from '../../attachment-template/schema.js';
 import type { BarLook } from '../bar-codes.js';
 import type { Direction, TextDirection } from '../direction.js';
 import type { ColumnRule } from '../column-rules.js';
@@ -243,4 +243,6 @@ export type ExpandedDocument = Readonly<{
   pages: readonly ExpandedPage[];
   /** Whether a character that no font has is refused; else its number stands in its place. Undefined: all are. */
   refuses?: (character: string) => boolean;
+  /** What a PDF may name beside the families of the service; their files are among its sources. */
+  fonts?: readonly GalleryFont[];
 }>;

@@ -1,13 +1,14 @@
-/** Which pictures a document shows: what must be fetched before it can be drawn. */
+/** Which pictures a document shows, and in which fonts: what must be fetched before it can be drawn. */
+import { fontFilesOf } from '../../attachment-template/gallery-fonts.js';
 import type { OutputFormat } from '../../attachment-template/schema.js';
 import type { Expanded, ExpandedDocument, ExpandedTable, Html } from './expanded.js';
 import { safeDocumentImage } from '../urls.js';
 
 /**
  * The addresses of the pictures that must be fetched, `https:`, `http:` and `asset:`, in order and each once. In a PDF the texts may hold
- * pictures too (`<img src>`); a workbook shows only those of image components.
+ * pictures too (`<img src>`), and fonts of the gallery; a workbook shows only those of image components.
  */
-export const imageSourcesOf = ({ pages }: ExpandedDocument, format: OutputFormat = 'pdf'): readonly string[] => {
+export const imageSourcesOf = ({ pages, fonts }: ExpandedDocument, format: OutputFormat = 'pdf'): readonly string[] => {
   const sources = new Set<string>();
   const add = (src: string): void => void (src.startsWith('data:') || sources.add(src));
   const html = (text: Html | undefined): void => {
@@ -40,6 +41,7 @@ export const imageSourcesOf = ({ pages }: ExpandedDocument, format: OutputFormat
     for (const { components } of sections) components.forEach(look);
     for (const margin of [footer, firstFooter]) html(margin?.html);
   }
+  if (format === 'pdf' && fonts !== undefined) for (const file of fontFilesOf({ fonts }).keys()) sources.add(file);
   return [...sources];
 };
 

@@ -1,0 +1,98 @@
+/** Whether documents can be written in a font, tried by writing one, and whether its licence lets them hold it. */
+import { DomainError } from '../../../domain/errors.js';
+import type { Limits } from '../../../domain/limits.js';
+import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
+import { compileDocument } from '../../../domain/rendering/expand/expand.js';
+import { faceOf, type Face } from './fonts-files.js';
+import { openFonts } from './fonts.js';
+import { familiesOf } from './gallery-fonts.js';
+import { makePdf } from './make-pdf.js';
+
+const FAMILY = 'Trial';
+const FILE = 'asset:trial';
+const CHARACTERS_MAX = 400;
+const LINE_CHARS = 40;
+
+/** Throws DomainError ASSET_TYPE_NOT_ALLOWED. What spins or takes too much memory is ended with the process. */
+export const tryFont = async (bytes: Uint8Array, limits: Limits): Promise<void> => {
+  const files = new Map([[FILE, { bytes, contentType: 'font/ttf' as const }]]);
+  const fonts = openFonts(familiesOf([{ family: FAMILY, regular: FILE }], files));
+  try {
+    const face = faceOf(fonts.descriptors[`${FAMILY} (gallery)`]?.normal ?? '');
+    refuseLicence(face);
+    const metadata = { title: '', author: '', createdAt: '2026-01-01T00:00:00.000Z' };
+    await makePdf(sampleOf(face, limits), new Map(), metadata, limits, fonts);
+  } catch (fault) {
+    throw fault instanceof DomainError && fault.code === 'ASSET_TYPE_NOT_ALLOWED'
+      ? fault
+      : refused('it is damaged, or of a kind that no document can hold');
+  }
+};
+
+const refused = (why: string): DomainError => new DomainError('ASSET_TYPE_NOT_ALLOWED', `The font cannot be used: ${why}.`);
+
+const [RESTRICTED, PREVIEW_AND_PRINT, EDITABLE, NO_SUBSETTING, BITMAPS_ONLY] = [0x2, 0x4, 0x8, 0x100, 0x200];
+
+/** OpenType 1.9, OS/2, fsType: of several kinds of embedding the one that restricts least holds. */
+const refuseLicence = (face: Face): void => {
+  const tables = face as Face & Readonly<{ 'OS/2'?: Readonly<{ fsType?: unknown }>; directory?: Readonly<{ tables: object }> }>;
+  if (Object.hasOwn(tables.directory?.tables ?? {}, 'fvar'))
+    throw refused('it is a variable font; upload its regular, bold and italic instances');
+  const bits = licenceBits(tables['OS/2']?.fsType);
+  if (bits === undefined) throw refused('it does not say whether documents may hold it (there is no OS/2 table)');
+  if ((bits & RESTRICTED) !== 0 && (bits & (PREVIEW_AND_PRINT | EDITABLE)) === 0)
+    throw refused(
+      'its maker does not let documents hold it (fsType: restricted licence embedding); ask the maker for a licence and a file that say so',
+    );
+  if ((bits & NO_SUBSETTING) !== 0)
+    throw refused('its maker lets documents hold it as a whole only (fsType: no subsetting), and a PDF holds what it shows');
+  if ((bits & BITMAPS_ONLY) !== 0) throw refused('its maker lets documents hold its bitmaps only (fsType: bitmap embedding)');
+};
+
+/** The parser gives the bits by their names, or as a number. */
+const licenceBits = (fsType: unknown): number | undefined => {
+  if (typeof fsType === 'number') return fsType;
+  if (typeof fsType !== 'object' || fsType === null) return undefined;
+  const names: Readonly<Record<string, number>> = {
+    noEmbedding: RESTRICTED,
+    viewOnly: PREVIEW_AND_PRINT,
+    editable: EDITABLE,
+    noSubsetting: NO_SUBSETTING,
+    bitmapOnly: BITMAPS_ONLY,
+  };
+  return Object.entries(fsType).reduce((bits, [name, isSet]) => (isSet === true ? bits | (names[name] ?? 0) : bits), 0);
+};
+
+/** The first characters of the font, none of which can be part of HTML. */
+const sampleOf = (face: Face, limits: Limits): ExpandedDocument => {
+  const written = face.characterSet
+    .filter((code) => code > 0x20 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff))
+    .map((code) => String.fromCodePoint(code))
+    .filter((character) => /^[\p{L}\p{N}]$/u.test(character))
+    .slice(0, CHARACTERS_MAX);
+  if (written.length === 0) throw refused('it has no letters and no digits');
+  const lines = Array.from({ length: Math.ceil(written.length / LINE_CHARS) }, (_, at) =>
+    written.slice(at * LINE_CHARS, (at + 1) * LINE_CHARS).join(''),
+  );
+  const components = [{ id: 't', type: 'rich-text' as const, content: `<p>${lines.join('<br>')}</p>`, props: { fontFamily: FAMILY } }];
+  const pages = [{ pageId: 'p', pageName: 'p', sections: [{ id: 's', type: 'main' as const, components }] }];
+  return compileDocument({ variables: [], schema: { outputFormats: ['pdf'], pages, missingCharacters: 'replace' } }, limits)(
+    {},
+    environment,
+    'pdf',
+  );
+};
+
+const company = {
+  name: '',
+  legalName: '',
+  email: '',
+  phone: '',
+  website: '',
+  addressLine1: '',
+  city: '',
+  state: '',
+  postalCode: '',
+  country: '',
+};
+const environment = { at: '2026-01-01T00:00:00.000Z', company };

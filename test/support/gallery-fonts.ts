@@ -1,0 +1,47 @@
+/** Font files as teams upload them, good and bad: made of one that is free. */
+import { readFileSync } from 'node:fs';
+import { roboto } from '../../src/adapters/render/pdf/fonts-files.js';
+
+/** Slanted letters, which no text has that does not name them. */
+export const brandFont = readFileSync(roboto.files.italics ?? '');
+
+const ENTRIES_AT = 12;
+const ENTRY_BYTES = 16;
+
+/** Where the directory of the file tells of a table. */
+const entryOf = (font: Buffer, tag: string): number => {
+  for (let at = ENTRIES_AT; at < ENTRIES_AT + font.readUInt16BE(4) * ENTRY_BYTES; at += ENTRY_BYTES)
+    if (font.toString('latin1', at, at + 4) === tag) return at;
+  throw new Error(`no table ${tag}`);
+};
+
+/** With other licence bits. */
+export const withLicence = (fsType: number): Buffer => {
+  const font = Buffer.from(brandFont);
+  font.writeUInt16BE(fsType, font.readUInt32BE(entryOf(font, 'OS/2') + 8) + 8);
+  return font;
+};
+
+/** With one table under another name. */
+export const withTable = (from: string, to: string): Buffer => {
+  const font = Buffer.from(brandFont);
+  font.write(to, entryOf(font, from), 'latin1');
+  return font;
+};
+
+/** It says that it has four billion characters. */
+export const endlessFont = (): Buffer => {
+  const table = Buffer.alloc(40);
+  [1, 3, 10].forEach((value, at) => table.writeUInt16BE(value, 2 + at * 2));
+  table.writeUInt32BE(12, 8);
+  table.writeUInt16BE(12, 12);
+  table.writeUInt32BE(28, 16);
+  table.writeUInt32BE(1, 24);
+  table.writeUInt32BE(0xffffffff, 32);
+  table.writeUInt32BE(1, 36);
+  const font = Buffer.concat([brandFont, table]);
+  const entry = entryOf(font, 'cmap');
+  font.writeUInt32BE(brandFont.length, entry + 8);
+  font.writeUInt32BE(table.length, entry + 12);
+  return font;
+};
