@@ -19,6 +19,7 @@ import { DEFAULT_LOCALE } from '../../template/schema.js';
 import { mapDocumentTexts } from '../languages/texts.js';
 import { missingCharacterRules } from '../missing-characters.js';
 import { documentMedia } from '../media.js';
+import { withExpressions } from '../paths/expressions.js';
 import { boundedNearest, checkPaths, type Nearest, type PathFindings } from '../paths/known.js';
 import { partsOfDocument } from '../paths/walk.js';
 import { shorten } from '../scope/path.js';
@@ -68,7 +69,8 @@ export const checkAttachmentTemplate = (
     const parts = partsOfDocument(one.content);
     return checkPaths({ ...parts, texts: [['name', one.name], ...parts.texts] }, variables, limits.pathSegmentsMax, nearest);
   };
-  const paths = pathsOf({ name, content }, boundedNearest());
+  const nearest = boundedNearest();
+  const paths = withExpressions(pathsOf({ name, content }, nearest), variables, nearest);
   for (const { field, message } of paths.faults) faults.add(field, message);
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
   const { translations, warnings } = checkTranslations(

@@ -14,6 +14,7 @@ import { measureTemplate } from './measure.js';
 import { withoutNulls } from './nulls.js';
 import { mapEmailTexts } from '../languages/texts.js';
 import { mailMedia } from '../media.js';
+import { withExpressions } from '../paths/expressions.js';
 import { boundedNearest, checkPaths, type Nearest } from '../paths/known.js';
 import { partsOfEmail } from '../paths/walk.js';
 import { shorten } from '../scope/path.js';
@@ -54,7 +55,8 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
   };
   const pathsOf = (one: EmailTemplateContent, nearest: Nearest) =>
     checkPaths(partsOfEmail(one), variables, limits.pathSegmentsMax, nearest);
-  const paths = pathsOf(content, boundedNearest());
+  const nearest = boundedNearest();
+  const paths = withExpressions(pathsOf(content, nearest), variables, nearest);
   for (const { field, message } of paths.faults) faults.add(field, message);
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
   const { translations, warnings } = checkTranslations(

@@ -7,7 +7,7 @@ import type { ExpressionLimits } from './limits.js';
 const options: Options = { ecmaVersion: 2023, sourceType: 'script', preserveParens: true, allowHashBang: false };
 
 /** Throws ExpressionError: TOO_LONG, SYNTAX, or TOO_DEEP where the parser itself runs out of stack. */
-export const parseSource = (source: string, { expressionCharsMax }: ExpressionLimits): Expression => {
+export const parseSource = (source: string, { expressionCharsMax }: Pick<ExpressionLimits, 'expressionCharsMax'>): Expression => {
   if (source.length > expressionCharsMax) {
     throw new ExpressionError('TOO_LONG', `has ${source.length} characters, the maximum is ${expressionCharsMax}`, expressionCharsMax);
   }
