@@ -29,6 +29,8 @@ export type Sheet = Readonly<{
   nextRow: () => number;
   /** Writes a row; `height` in points, undefined: by its content. Cells that are undefined stay empty. */
   writeRow: (cells: readonly (DrawnCell | undefined)[], height?: number) => void;
+  /** A row that is there for charts and formulas, and not seen. */
+  writeHidden: (cells: readonly DrawnCell[]) => void;
   /** A row of one cell that reaches over all columns. */
   writeMerged: (cell: DrawnCell, height: number) => void;
   /** Leaves rows empty; with a height in points each. */
@@ -62,7 +64,8 @@ export const openSheet = (
   const drawings: Drawing[] = [];
   const columns = Math.max(1, widths.length);
   let next = 1;
-  const write = (cells: readonly (DrawnCell | undefined)[], height: number | undefined, merged: boolean): void => {
+  type Look = Readonly<{ height?: number | undefined; merged?: true; hidden?: true }>;
+  const write = (cells: readonly (DrawnCell | undefined)[], { height, merged, hidden }: Look): void => {
     const row = worksheet.getRow(next);
     let isEmpty = true;
     for (let at = 0; at < cells.length; at++) {
@@ -75,9 +78,10 @@ export const openSheet = (
       if (drawn.value !== null) isEmpty = false;
     }
     // The cells of a merged range take their look from the first one.
-    if (merged && columns > 1) worksheet.mergeCells(next, 1, next, columns);
+    if (merged === true && columns > 1) worksheet.mergeCells(next, 1, next, columns);
     // The writer leaves out rows without values and without a height, and with them their borders and colours.
     if (height !== undefined || (isEmpty && cells.length > 0)) row.height = height ?? DEFAULT_ROW_POINTS;
+    if (hidden === true) row.hidden = true;
     row.commit();
     next += 1;
   };
@@ -89,12 +93,13 @@ export const openSheet = (
     drawings,
     ...rulesOn(worksheet),
     nextRow: () => next,
-    writeRow: (cells, height) => write(cells, height, false),
-    writeMerged: (cell, height) => write([cell], height, true),
+    writeRow: (cells, height) => write(cells, { height }),
+    writeHidden: (cells) => write(cells, { hidden: true }),
+    writeMerged: (cell, height) => write([cell], { height, merged: true }),
     skip: (rows, height) => {
       for (let count = 0; count < rows; count++) {
         if (height === undefined) next += 1;
-        else write([], height, false);
+        else write([], { height });
       }
     },
     resultOf,

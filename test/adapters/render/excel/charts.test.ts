@@ -1,4 +1,4 @@
-/** Charts of a workbook: native ones of each type, drawn from cells that stand below them. */
+/** Charts of a workbook: native ones of each type, drawn from the cells of a table or from hidden rows below them. */
 import t from 'tap';
 import type { DocumentComponent } from '../../../../src/domain/attachment-template/schema.js';
 import { chartTypes, type ChartType } from '../../../../src/domain/rendering/expand/expanded.js';
@@ -64,6 +64,11 @@ for (const type of chartTypes) {
     };
     t.same(rows(categories), ['Jan & Feb', '=Mar', 'Apr']);
     t.same(rows(values), ['1.5', '', '5']);
+    const hidden = [...(sheet?.xml ?? '').matchAll(/<row r="(\d+)"[^>]* hidden="1"/g)].map(([, row]) => Number(row));
+    const [first = 0] = hidden;
+    t.same(hidden, [first, first + 1, first + 2, first + 3], 'names and numbers are not seen');
+    t.equal(name, `B${first}`);
+    t.match(xml, '<c:plotVisOnly val="0"/>', 'and drawn all the same');
     const cached = textsOf(/<c:numCache>.*?<\/c:numCache>/s.exec(xml)?.[0] ?? '', 'c:v');
     t.same(cached, ['1.5', '5'], 'readers that do not calculate see the same');
     t.notMatch(sheet?.xml, '<f>');
@@ -123,6 +128,7 @@ void t.test('a chart of items that a table shows is drawn from the cells of the 
     variables: { sales },
   });
   const xml = workbook.part('xl/charts/chart1.xml');
+  t.notMatch(workbook.sheets[0]?.xml, 'hidden="1"', 'nothing is written twice');
   t.same(textsOf(xml, 'c:f'), ["'Bob''s data'!$B$4:$B$6", "'Bob''s data'!$C$4:$C$6", "'Bob''s data'!$B$4:$B$6", "'Bob''s data'!$A$4:$A$6"]);
   t.same(
     ['B4', 'C4', 'A6'].map((address) => workbook.sheets[1]?.cells.get(address)?.text),

@@ -1,4 +1,4 @@
-/** Charts of the sheet itself: the numbers stand in cells below, and the chart draws what stands there. */
+/** Charts of the sheet itself: they draw the cells of a table that shows the same items, else rows of their own below, which are not seen. */
 import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
 import { assertDefined } from '../../../../domain/ids.js';
 import type { ExpandedChart, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
@@ -89,12 +89,12 @@ const writeNumbers = ({ categories, series, xTitle, field }: ExpandedChart, shee
     const safe = cellText(value, limits.excelCellCharsMax, { field, where: () => where });
     return { value: safe === '' ? null : safe, style: looksLikeFormula(safe) ? { ...style, numFmt: TEXT_CODE } : style };
   };
-  sheet.writeRow([
+  sheet.writeHidden([
     text(xTitle, 'xTitle', headerStyle),
     ...series.map(({ name }, at) => text(name, `the name of series ${at + 1}`, numberHeaderStyle)),
   ]);
   categories.forEach((category, at) => {
     const numbers = series.map(({ values }): DrawnCell => ({ value: values[at] ?? null, style: textStyle }));
-    sheet.writeRow([text(category, `category ${at + 1}`, textStyle), ...numbers]);
+    sheet.writeHidden([text(category, `category ${at + 1}`, textStyle), ...numbers]);
   });
 };
