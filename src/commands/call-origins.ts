@@ -94,10 +94,13 @@ const evolve = (known: Known, recorded: Recorded): void => {
       else known.isForgotten = true;
       return;
     case 'CallOriginsForgotten':
+    case 'StreamRetired':
       known.isForgotten = true;
       return;
   }
 };
+
+const isForgetting = ({ type }: DomainEvent): boolean => type === 'CallOriginsForgotten' || type === 'StreamRetired';
 
 /** Of streams that were forgotten nothing is read, whatever is still at hand. */
 const readOrigins = async (eventLog: Pick<EventLog, 'load'>, names: readonly string[]): Promise<ReadonlyMap<string, CallOrigin>> => {
@@ -111,7 +114,7 @@ const readOrigins = async (eventLog: Pick<EventLog, 'load'>, names: readonly str
   }
   for (const [stream, wanted] of byStream) {
     const events = (await eventLog.load(stream)).map(({ event }) => event as AuditOriginEvent);
-    if (events.some(({ type }) => type === 'CallOriginsForgotten')) continue;
+    if (events.some(isForgetting)) continue;
     for (const [name, revision] of wanted) {
       const event = events[revision];
       if (event?.type === 'CallOriginSeen' && event.sealed !== undefined) found.set(name, { ...event.sealed });
@@ -141,7 +144,7 @@ export const forgetOrigins = async (eventLog: Log, stream: StreamName, cause: Ca
     const events = await eventLog.load(stream, 0, []);
     const last = events.at(-1);
     if (last === undefined) return;
-    if (events.some(({ event }) => event.type === 'CallOriginsForgotten')) break;
+    if (events.some(({ event }) => isForgetting(event))) break;
     try {
       await eventLog.append(stream, versionOf(last), [{ type: 'CallOriginsForgotten', data: { at: cause.at } }], cause);
       break;

@@ -133,7 +133,7 @@ export const eventSchemas = {
 } as const;
 
 /** With one of these a stream may begin, for what stood before it has left the log. */
-export const retiringTypes: readonly EventType[] = ['EmailSummarised', 'EmailRetired', 'BatchRetired'];
+export const retiringTypes: readonly EventType[] = ['EmailSummarised', 'EmailRetired', 'BatchRetired', 'StreamRetired'];
 
 /** After one of these nothing personal of the stream may be left. */
 export const erasingEvents: readonly EventType[] = [
@@ -155,6 +155,7 @@ export const erasingEvents: readonly EventType[] = [
   'SessionEnded',
   'TokenKeyRetired',
   'CallOriginsForgotten',
+  'StreamRetired',
 ];
 
 /** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */

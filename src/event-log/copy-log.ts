@@ -34,7 +34,7 @@ const OVERLAP_GROUPS = 1_000;
 export const copyLog = async ({ source, target, resumed, inFlightMax = IN_FLIGHT_MAX, onCopied }: LogCopy): Promise<Copied> => {
   let copied: Copied = resumed ?? nothingCopied;
   const begins = new Map<string, number>();
-  for await (const { stream, first } of retirements(source)) begins.set(stream, first);
+  for await (const { stream, first } of retirements(source)) if (first !== undefined) begins.set(stream, first);
   let overlap = resumed === undefined ? 0 : OVERLAP_GROUPS;
   const underWay: Readonly<{ group: readonly StoredEvent[]; done: Promise<Position> }>[] = [];
 

@@ -3,34 +3,71 @@
  * stood. By that the chains and the seals over them can be checked as if they were there, on every engine, whatever positions it gives.
  */
 import { decodeEvent, namesOf } from './codec.js';
-import type { EventStore, StoredEvent } from '../domain/ports/event-store.js';
+import type { DomainEvent } from '../domain/events.js';
+import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
 
 export type RetiredEvent = Readonly<{ stream: string; revision: number; hash: string }>;
 
-/** What stands next in the log: an event, or one that has left it. */
-export type LogItem = Readonly<{ event: StoredEvent }> | Readonly<{ retired: RetiredEvent }>;
+/** What stands next in the log: an event, or one that has left it. `isLeaving`: it is said to have left, and is still there. */
+export type LogItem = Readonly<{ event: StoredEvent; isLeaving?: true }> | Readonly<{ retired: RetiredEvent }>;
 
 export type RetiringStore = Pick<EventStore, 'readAll'> & Partial<Pick<EventStore, 'types'>>;
 
 /** The last events of a stream whose others leave the log, by their stored names. */
-const retiring = namesOf(['EmailRetired', 'BatchRetired']);
+const retiring = namesOf(['EmailRetired', 'BatchRetired', 'StreamRetired']);
 /** So many places of the log are held at once. */
-const WINDOW_EVENTS = 1_000_000;
+const WINDOW_EVENTS = 200_000;
+/** So many events that say what leaves are told apart by the places that they name. */
+const ZONE_EVENTS = 500;
 
-type Retirement = Readonly<{ stream: string; ordinals: readonly number[]; hashes: readonly string[] }>;
+/**
+ * Events of a stream, from revision `from` on, that leave the log. `first`: the revision of the first that stays; undefined where another
+ * event is yet to say of the rest that it leaves, before which nothing does.
+ */
+type Retirement = Readonly<{
+  stream: string;
+  from: number;
+  ordinals: readonly number[];
+  hashes: readonly string[];
+  first: number | undefined;
+  /** Where the event stands that says so. */
+  position: Position;
+}>;
 
-/** Each stream whose events leave the log, in the order in which that was said. `first`: the revision of the first that stays. */
-export async function* retirements(store: RetiringStore): AsyncGenerator<Retirement & Readonly<{ first: number }>> {
+/** What leaves the log, in the order in which that was said after a position. */
+export async function* retirements(store: RetiringStore, after: Position = 0): AsyncGenerator<Retirement> {
   const known = await store.types?.();
   if (known !== undefined && ![...retiring].some((type) => known.has(type))) return;
-  for await (const { events } of store.readAll(0, { types: [...retiring] }))
-    for (const { type, data, stream } of events) {
-      const decoded = decodeEvent(type, data, undefined);
-      if (decoded.type !== 'EmailRetired' && decoded.type !== 'BatchRetired') continue;
-      const { ordinals, hashes } = decoded.data;
-      yield { stream, ordinals, hashes, first: hashes.length };
+  for await (const { events } of store.readAll(after, { types: [...retiring] }))
+    for (const event of events) {
+      const retirement = retirementIn(event);
+      if (retirement !== undefined) yield retirement;
     }
 }
+
+/** undefined where the event says nothing of that kind. */
+const retirementIn = ({ type, data, stream, position }: StoredEvent): Retirement | undefined => {
+  if (!retiring.has(type)) return undefined;
+  const decoded = decodeEvent(type, data, undefined);
+  if (decoded.type === 'EmailRetired' || decoded.type === 'BatchRetired') {
+    const { ordinals, hashes } = decoded.data;
+    return { stream, position, from: 0, ordinals, hashes, first: hashes.length };
+  }
+  if (decoded.type !== 'StreamRetired') return undefined;
+  const { from, first, ordinals, hashes } = decoded.data;
+  return { stream, position, from, ordinals, hashes, first: isWhole(decoded) ? first : undefined };
+};
+
+/** Whether that was the last of the events that say of a stream what leaves. */
+export const isWhole = ({ data: { from, first, hashes } }: Extract<DomainEvent, { type: 'StreamRetired' }>): boolean =>
+  from + hashes.length === first;
+
+/** Truncates a stream whose first events are said to leave the log, where they are still there. Safe to repeat. */
+export const truncateRetired = async (store: Pick<EventStore, 'readStream' | 'truncate'>, stream: string): Promise<void> => {
+  const events = await store.readStream(stream);
+  const first = events.map(retirementIn).find((one) => one?.first !== undefined)?.first;
+  if (first !== undefined && events[0]!.revision < first) await store.truncate(stream, first);
+};
 
 export const countRetirements = async (store: RetiringStore): Promise<number> => {
   let count = 0;
@@ -48,33 +85,68 @@ export async function* withRetired(
   after = 0,
   windowEvents = WINDOW_EVENTS,
 ): AsyncGenerator<readonly LogItem[]> {
+  const zones = await zonesOf(store);
   let window = new Map<number, RetiredEvent>();
   let loadedTo = after;
   let ordinal = after;
   for await (const { events } of batches) {
     const items: LogItem[] = [];
     for (const event of events) {
+      let isLeaving: boolean;
       for (;;) {
         if (ordinal >= loadedTo) {
-          window = await retiredBetween(store, loadedTo, loadedTo + windowEvents);
+          window = await retiredBetween(store, zones, loadedTo, loadedTo + windowEvents);
           loadedTo += windowEvents;
         }
         const retired = window.get(ordinal + 1);
-        if (retired === undefined || retired.hash === event.hash) break;
+        isLeaving = retired?.hash === event.hash;
+        if (retired === undefined || isLeaving) break;
         ordinal += 1;
         items.push({ retired });
       }
       ordinal += 1;
-      items.push({ event });
+      items.push(isLeaving ? { event, isLeaving } : { event });
     }
     yield items;
   }
 }
 
-const retiredBetween = async (store: RetiringStore, after: number, upTo: number): Promise<Map<number, RetiredEvent>> => {
+/** Some of those that say what leaves, after one position up to another, and between which places all stands that they name. */
+type Zone = { readonly after: Position; upTo: Position; least: number; most: number; count: number };
+
+const zonesOf = async (store: RetiringStore): Promise<readonly Zone[]> => {
+  const zones: Zone[] = [];
+  let reached: Position = 0;
+  for await (const { position, ordinals } of retirements(store)) {
+    let zone = zones.at(-1);
+    if (zone === undefined || zone.count >= ZONE_EVENTS) {
+      zone = { after: reached, upTo: position, least: Infinity, most: 0, count: 0 };
+      zones.push(zone);
+    }
+    zone.upTo = reached = position;
+    zone.count += 1;
+    for (const ordinal of ordinals) {
+      if (ordinal < zone.least) zone.least = ordinal;
+      if (ordinal > zone.most) zone.most = ordinal;
+    }
+  }
+  return zones;
+};
+
+const retiredBetween = async (
+  store: RetiringStore,
+  zones: readonly Zone[],
+  after: number,
+  upTo: number,
+): Promise<Map<number, RetiredEvent>> => {
   const found = new Map<number, RetiredEvent>();
-  for await (const { stream, ordinals, hashes } of retirements(store))
-    for (const [revision, ordinal] of ordinals.entries())
-      if (ordinal > after && ordinal <= upTo) found.set(ordinal, { stream, revision, hash: hashes[revision]! });
+  for (const zone of zones) {
+    if (zone.least > upTo || zone.most <= after) continue;
+    for await (const { stream, position, from, ordinals, hashes } of retirements(store, zone.after)) {
+      if (position > zone.upTo) break;
+      for (const [at, ordinal] of ordinals.entries())
+        if (ordinal > after && ordinal <= upTo) found.set(ordinal, { stream, revision: from + at, hash: hashes[at]! });
+    }
+  }
   return found;
 };

@@ -168,6 +168,7 @@ export const current: { readonly [Type in EventType]: string } = {
   CallOriginSeen: 'CallOriginSeen.v1',
   CallOriginsForgotten: 'CallOriginsForgotten.v1',
   AuditEntriesForgotten: 'AuditEntriesForgotten.v1',
+  StreamRetired: 'StreamRetired.v1',
   InstanceInitialised: 'InstanceInitialised.v1',
   LossAccepted: 'LossAccepted.v1',
   InstanceSeen: 'InstanceSeen.v1',

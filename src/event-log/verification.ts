@@ -36,8 +36,11 @@ export type VerifyOptions = Readonly<{
   onProgress?: (events: number) => void;
   /** The chains of these streams alone are checked. The order and the seals are checked in any case. */
   chainsOf?: ReadonlySet<string>;
-  /** Told of each event that is there: the how manieth of the log it is, counted from 1, with those that have left it. */
-  onEvent?: (event: StoredEvent, ordinal: number) => void;
+  /**
+   * Told of each event that is there: the how manieth of the log it is, counted from 1, with those that have left it, and whether it is
+   * said to have left, too.
+   */
+  onEvent?: (event: StoredEvent, ordinal: number, isLeaving: boolean) => void;
   /** Told how many events of the log are under a seal. */
   onSealed?: (ordinal: number) => void;
 }>;
@@ -118,7 +121,7 @@ const verifyOnce = async (
       const finding = step(progress, item.event);
       if (finding !== undefined) return result(finding);
       const ordinal = progress.events + progress.retired;
-      onEvent?.(item.event, ordinal);
+      onEvent?.(item.event, ordinal, item.isLeaving === true);
       if (item.event.stream === LEDGER_STREAM) onSealed?.(ordinal - progress.unsealed.length);
       if (noted !== undefined && progress.ledger?.position === noted.position) seen = progress.ledger;
     }

@@ -33,6 +33,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   EmailRetired: RECORD_REMOVALS_FROM,
   BatchRemoved: RECORD_REMOVALS_FROM,
   BatchRetired: RECORD_REMOVALS_FROM,
+  StreamRetired: RECORD_REMOVALS_FROM,
   EmailBounceReported: REPORTS_FROM,
   EmailComplained: REPORTS_FROM,
   BatchQueued: BULK_SENDS_FROM,

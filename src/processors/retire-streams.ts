@@ -1,8 +1,8 @@
 /**
- * Takes the events of emails and bulk sends whose record is gone out of the log. Each pass reads the whole log and verifies it: what was
+ * Takes the events of emails and bulk sends whose record is gone, and of months of the audit log that are over, out of the log. Each pass reads the whole log and verifies it: what was
  * changed in it is not removed. First it is recorded what stays of a stream, then, once the read models have that, the rest is truncated.
  */
-import { retireStream, type Retired, type RetireDeps } from '../commands/retire.js';
+import { retireStream, type OrdinalOf, type Retired, type RetireDeps } from '../commands/retire.js';
 import { LEDGER_STREAM, type StreamName } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { EventStore } from '../domain/ports/event-store.js';
@@ -10,7 +10,7 @@ import type { Worker } from '../domain/ports/worker.js';
 import { DAY_MS, HOUR_MS } from '../domain/time.js';
 import { RETIRED_WITHIN_DAYS } from '../domain/email/timers.js';
 import type { LedgerEvent } from '../domain/team/events.js';
-import { retirements } from '../event-log/retired-events.js';
+import { retirements, truncateRetired } from '../event-log/retired-events.js';
 import { verifyLog } from '../event-log/verification.js';
 import { causeOfWork, type ProcessorDeps } from './deps.js';
 import { recurringWorker, type LeaseDeps } from './lease.js';
@@ -22,6 +22,11 @@ export type RetireStreamsDeps = LeaseDeps &
     store: Pick<EventStore, 'readAll' | 'readStream' | 'truncate' | 'head' | 'positions' | 'types'>;
     /** Streams whose time is over by then, the longest first, as far as the read models have it. */
     due: (now: string, limit: number) => Promise<readonly Readonly<{ stream: StreamName; dueAt: string }>[]>;
+    /**
+     * Streams of the audit log that are over at that moment; undefined while anything as old is listed still. Reads the oldest part of the
+     * log.
+     */
+    dueOfAudit: (nowMs: number, limit: number, signal: AbortSignal) => Promise<readonly StreamName[] | undefined>;
     /** Resolves when the read models have what was appended up to that position. */
     emailsCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
   }>;
@@ -36,17 +41,28 @@ const AT_ONCE = 200;
 
 export const retireStreamsWorker = (deps: RetireStreamsDeps): Worker => {
   let passedMs: number | undefined;
+  let lookedMs: number | undefined;
   let hasFinished = false;
+  const isEarly = (sinceMs: number | undefined): boolean => sinceMs !== undefined && deps.clock.monotonic() - sinceMs < PASS_EVERY_MS;
   return recurringWorker(deps, 'retire-streams', LOOK_EVERY_MS, async ({ fence, signal }) => {
     if (!deps.mayDestroy()) return;
     if (!hasFinished) hasFinished = await finishLast(deps, signal);
-    if (passedMs !== undefined && deps.clock.monotonic() - passedMs < PASS_EVERY_MS) return;
-    const nowMs = deps.clock.now();
-    const due = await deps.due(isoTime(nowMs), STREAMS_MAX);
-    const [oldest] = due;
-    if (oldest === undefined || (Date.parse(oldest.dueAt) > nowMs - PASS_EVERY_MS && due.length < STREAMS_MAX)) return;
-    const retired = await retireAll(deps, new Set(due.map(({ stream }) => stream)), signal, fence);
-    if (!signal.aborted && retired < STREAMS_MAX / 2) passedMs = deps.clock.monotonic();
+    if (isEarly(passedMs) || signal.aborted) return;
+    const [nowMs, startedMs] = [deps.clock.now(), deps.clock.monotonic()];
+    const found = isEarly(lookedMs) ? [] : await deps.dueOfAudit(nowMs, STREAMS_MAX, signal);
+    if (signal.aborted) return;
+    const whole = found ?? [];
+    if (!isEarly(lookedMs) && found?.length === 0) lookedMs = startedMs;
+    const due = await deps.due(isoTime(nowMs), STREAMS_MAX - whole.length);
+    const oldest = due[0]?.dueAt ?? isoTime(nowMs);
+    if (whole.length === 0 && Date.parse(oldest) > nowMs - PASS_EVERY_MS && due.length < STREAMS_MAX) return;
+    // What is recorded and not truncated when this is broken off is found at the next look.
+    hasFinished = false;
+    const retired = await retireAll(deps, new Set([...whole, ...due.map(({ stream }) => stream)]), signal, fence);
+    if (signal.aborted) return;
+    hasFinished = true;
+    if (whole.length > 0) lookedMs = startedMs;
+    if (retired < STREAMS_MAX / 2) passedMs = startedMs;
   });
 };
 
@@ -60,18 +76,13 @@ const finishLast = async (deps: RetireStreamsDeps, signal: AbortSignal): Promise
   const near: EventStore['readAll'] = (position, options) => store.readAll(Math.max(position, after), options);
   for await (const { stream, first } of retirements({ readAll: near, types: store.types })) {
     if (signal.aborted) return false;
-    await truncateTo(deps, stream, first);
+    if (first !== undefined) await truncateRetired(store, stream);
   }
   return !signal.aborted;
 };
 
 /** In so many entries of the ledger far more happens than between a record and its truncation. */
 const SEALS_BACK = 500;
-
-const truncateTo = async ({ store }: RetireStreamsDeps, stream: string, first: number): Promise<void> => {
-  const [event] = await store.readStream(stream);
-  if (event !== undefined && event.revision < first) await store.truncate(stream, first);
-};
 
 /** Out: how many were taken out. Nothing is where the log is not what it was. */
 export const retireAll = async (
@@ -81,16 +92,18 @@ export const retireAll = async (
   fence?: number,
 ): Promise<number> => {
   const { store, logger } = deps;
-  const ordinals = new Map<string, number>();
+  const ordinals = new Map<string, number[]>();
   let sealed = 0;
-  const firsts = new Map<string, number>();
-  for await (const { stream, first } of retirements(store)) firsts.set(stream, first);
   const unfinished = new Set<string>();
   const { finding } = await verifyLog(store, undefined, {
     chainsOf: streams,
-    onEvent: ({ stream, revision, hash }, ordinal) => {
-      if (streams.has(stream as StreamName)) ordinals.set(hash, ordinal);
-      if (revision < (firsts.get(stream) ?? 0) && unfinished.size < STREAMS_MAX) unfinished.add(stream);
+    onEvent: ({ stream, revision }, ordinal, isLeaving) => {
+      if (streams.has(stream as StreamName)) {
+        const known = ordinals.get(stream) ?? [];
+        known[revision] = ordinal;
+        ordinals.set(stream, known);
+      }
+      if (isLeaving && unfinished.size < STREAMS_MAX) unfinished.add(stream);
     },
     onSealed: (ordinal) => {
       sealed = ordinal;
@@ -100,11 +113,11 @@ export const retireAll = async (
     logger.error({ position: finding.position, finding: finding.kind }, `nothing leaves the log, for it was changed: ${finding.message}`);
     return 0;
   }
-  const ordinalOf = (hash: string): number | undefined => {
-    const ordinal = ordinals.get(hash);
+  const ordinalOf: OrdinalOf = (stream, revision) => {
+    const ordinal = ordinals.get(stream)?.[revision];
     return ordinal !== undefined && ordinal <= sealed ? ordinal : undefined;
   };
-  for (const stream of unfinished) if (!signal.aborted) await truncateTo(deps, stream, firsts.get(stream) ?? 0);
+  for (const stream of unfinished) if (!signal.aborted) await truncateRetired(store, stream);
   let count = 0;
   let recorded: Retired[] = [];
   for (const stream of streams) {
@@ -126,7 +139,7 @@ export const retireAll = async (
     recorded = [];
   }
   await truncateAll(deps, recorded, signal);
-  logger.info({ streams: count }, 'events of emails and bulk sends whose record is gone have left the log');
+  logger.info({ streams: count }, 'streams whose time is over have left the log');
   return count;
 };
 
@@ -136,5 +149,5 @@ const truncateAll = async (deps: RetireStreamsDeps, recorded: readonly Retired[]
   if (last === undefined || signal.aborted) return;
   await deps.emailsCaughtUp(last.position, signal);
   if (signal.aborted) return;
-  for (const { stream, first } of recorded) await deps.store.truncate(stream, first);
+  for (const { stream } of recorded) await truncateRetired(deps.store, stream);
 };

@@ -8,6 +8,8 @@ import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import { RETIRED_WITHIN_DAYS } from '../domain/email/timers.js';
 import { DAY_MS } from '../domain/time.js';
 import { timersOf } from '../domain/timers.js';
+import type { EventLog } from '../event-log/event-log.js';
+import { oldAuditStreams } from '../event-log/old-audit.js';
 import { SESSIONS } from './sessions.js';
 import { TEAMS } from './teams.js';
 import { AUDIT, type AuditDocument } from './audit.js';
@@ -29,6 +31,7 @@ export type RetentionDeps = Readonly<{
   readModels: Pick<ReadModels, 'find' | 'count'>;
   files: Pick<Files, 'expired'>;
   limits: Limits;
+  eventLog: Pick<EventLog, 'readAll' | 'last' | 'load'>;
 }>;
 
 type Due = Pick<RetentionLine, 'due' | 'oldest' | 'next'>;
@@ -63,6 +66,12 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
     line('webhookRecords', 'records of webhook deliveries, in parts', days(limits.webhookRecordDays), 'SEALPOST_RETENTION_WEBHOOK_DAYS'),
     line('files', 'generated files', `${days(limits.generatedFileDays)} after the email was due`, 'SEALPOST_RETENTION_GENERATED_FILE_DAYS'),
     line('audit', 'entries of the audit log', days(limits.auditDays), 'SEALPOST_RETENTION_AUDIT_DAYS'),
+    line(
+      'oldAudit',
+      'months of the audit log in the log, of a team or a person',
+      `${days(limits.auditDays)} after the month, ${days(RETIRED_WITHIN_DAYS)} more`,
+      'SEALPOST_RETENTION_AUDIT_DAYS',
+    ),
     ...Object.entries(DELETED).map(([kind, what]) =>
       line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS'),
     ),
@@ -85,6 +94,7 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
     ['oldEvents', await dueEvents(deps, nowMs)],
     ['webhookRecords', await dueParts(deps, nowMs)],
     ['audit', await dueEntries(deps, nowMs)],
+    ['oldAudit', await dueMonths(deps, nowMs)],
     ['files', { due: await deps.files.expired(now), oldest: null, next: null }],
   ]);
   for (const kind of Object.keys(DELETED) as (keyof typeof DELETED)[])
@@ -126,6 +136,14 @@ const dueEvents = async (deps: RetentionDeps, nowMs: number): Promise<Due> => {
     return first === undefined ? null : isoTime(Date.parse(first) + waitMs);
   };
   return { due: emails.due + batches.due, oldest: later(emails.oldest, batches.oldest), next: later(emails.next, batches.next) };
+};
+
+const dueMonths = async ({ eventLog, limits }: RetentionDeps, nowMs: number): Promise<Due> => {
+  const waitMs = RETIRED_WITHIN_DAYS * DAY_MS;
+  const later = (ms: number | undefined): string | null => (ms === undefined ? null : isoTime(ms + waitMs));
+  const { over, nextMs } = await oldAuditStreams({ eventLog, limits }, nowMs, { limit: Number.MAX_SAFE_INTEGER });
+  const [due, waiting] = [over.filter(({ overMs }) => overMs + waitMs <= nowMs), over.filter(({ overMs }) => overMs + waitMs > nowMs)];
+  return { due: due.length, oldest: later(due[0]?.overMs), next: later(waiting[0]?.overMs ?? nextMs) };
 };
 
 /** Times are texts of one form: behind every other of that millisecond. */

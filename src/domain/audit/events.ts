@@ -1,5 +1,6 @@
 /** The facts of the audit log that are no facts of anything else: who was refused, who read, and from where calls came. */
 import { Type } from '@sinclair/typebox';
+import { retirementEventSchemas } from '../retirement-events.js';
 import { nullable, oneOf } from '../schema.js';
 import { text, type EventsOf } from '../stored.js';
 
@@ -32,6 +33,7 @@ export const auditEventSchemas = {
       root: text,
     }),
   },
+  ...retirementEventSchemas,
 } as const;
 
 /** The networks and agents from which one person, or the keys of one team, called in one month. */
@@ -40,6 +42,7 @@ export const auditOriginEventSchemas = {
   CallOriginSeen: { data: Type.Object({ at: text }), sealed: Type.Object({ ipAddress: text, userAgent: text }) },
   /** Their time is over, or the person is erased: the key is destroyed right after. */
   CallOriginsForgotten: { data: Type.Object({ at: text }) },
+  ...retirementEventSchemas,
 } as const;
 
 export const auditRetentionEventSchemas = {

@@ -1,5 +1,6 @@
 /** The months by which keys of the audit log are made and destroyed. */
 import { isoTime } from '../ports/clock.js';
+import { CLOCKS_APART_MS } from '../restoring.js';
 import { DAY_MS } from '../time.js';
 
 /** The month of a moment: `2026-11`. */
@@ -10,6 +11,10 @@ export const endOfMonth = (month: string): number => {
   const [year = 0, number = 0] = month.split('-').map(Number);
   return Date.UTC(year, number, 1);
 };
+
+/** In: a stream of one month of the audit log. Out: when all of it is over. */
+export const auditOverAt = (stream: string, auditDays: number): number =>
+  endOfMonth(stream.slice(stream.lastIndexOf('.') + 1)) + auditDays * DAY_MS + CLOCKS_APART_MS;
 
 /** The months in which something was kept for so many days up to a moment, and the one before, for clocks that are apart. */
 export const monthsUpTo = (at: string, days: number): readonly string[] => {

@@ -54,6 +54,7 @@ export const auditTable: AuditTable<EventType> = {
   ErasureWaits: not('it is work on the erasure, which is listed'),
   ErasureCompleted: { category: 'data_access', action: 'recipient.erased' },
 
+  StreamRetired: not('what it takes the place of is over'),
   ContentRead: { category: 'data_access', action: ({ action }) => action, target: ({ target }) => targetOf(target) },
   CallDenied: {
     category: ({ code }) => categoryOfRefusal(code),
