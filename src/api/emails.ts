@@ -197,6 +197,8 @@ const AttachmentRecordSchema = Type.Object({ filename: Type.String(), contentTyp
 
 const OmittedAttachmentSchema = Type.Object({ name: Type.String(), reason: Type.String() }, closed);
 
+const ReplacedCharactersSchema = Type.Object({ name: Type.String(), characters: Type.Array(Type.String()) }, closed);
+
 const Recipients = Type.Array(RecipientSchema);
 
 const failedRecipients = Type.Integer({
@@ -259,6 +261,12 @@ export const EmailRecordSchema = Type.Object(
         omittedAttachments: Type.Array(OmittedAttachmentSchema, {
           description: 'Documents with `required: false` that could not be made, and why: it went without them',
         }),
+        replacedCharacters: Type.Optional(
+          Type.Array(ReplacedCharactersSchema, {
+            description:
+              'Characters in whose place the PDFs show numbers such as `[U+170B]`, for no font has them; absent where there is none',
+          }),
+        ),
         custom: Type.Record(Type.String(), Type.Unknown(), { description: 'The `metadata` of the send call' }),
       },
       closed,

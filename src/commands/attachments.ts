@@ -46,6 +46,8 @@ export type PreparedAttachments = Readonly<{
   generated: Readonly<Record<OutputFormat, number>> | undefined;
   /** What the email goes without, for it could not be made. */
   omitted: NonNullable<EmailContent['omitted']>;
+  /** Characters of documents that no font has; absent where there is none. */
+  replaced?: NonNullable<EmailContent['replaced']>;
 }>;
 
 export const noAttachments: PreparedAttachments = { files: [], generated: undefined, omitted: [] };
@@ -64,6 +66,7 @@ export const prepareAttachments = async (
   const files: Prepared[] = [];
   const generated = { pdf: 0, excel: 0 };
   const omitted: { name: string; reason: string }[] = [];
+  const replaced: { name: string; characters: string[] }[] = [];
   let totalSizeBytes = 0;
   const add = (file: Prepared): void => {
     totalSizeBytes += file.bytes.byteLength;
@@ -73,8 +76,9 @@ export const prepareAttachments = async (
   };
   for (const attachment of given) {
     if (attachment.kind === 'generated') {
-      for (const { file, format } of await unlessOmitted(attachment, omitted, () => generate(deps, caller, attachment, call))) {
+      for (const { file, format, characters } of await unlessOmitted(attachment, omitted, () => generate(deps, caller, attachment, call))) {
         add(file);
+        if (characters.length > 0) replaced.push({ name: file.filename, characters: [...characters] });
         generated[format] += 1;
       }
     } else {
@@ -82,7 +86,12 @@ export const prepareAttachments = async (
     }
   }
   for (const assetId of call.assetIds) add(await shown(deps, caller, assetId));
-  return { files, generated: generated.pdf + generated.excel === 0 ? undefined : generated, omitted };
+  return {
+    files,
+    generated: generated.pdf + generated.excel === 0 ? undefined : generated,
+    omitted,
+    ...(replaced.length === 0 ? {} : { replaced }),
+  };
 };
 
 /** Nothing of a document that may be left out where it cannot be made, which is noted; what may be made later is no reason to leave it out. */
@@ -103,12 +112,15 @@ const unlessOmitted = async <T>(
 
 type Generated = Extract<Given, { kind: 'generated' }>;
 
+/** `characters`: those that no font has. */
+type Generation = Readonly<{ file: Prepared; format: OutputFormat; characters: readonly string[] }>;
+
 const generate = async (
   deps: CommandDeps,
   caller: Pick<Caller, 'teamId'>,
   { field, reference, filename, outputFormats, variables, pinned }: Generated,
   call: AttachmentCall,
-): Promise<readonly Readonly<{ file: Prepared; format: OutputFormat }>[]> => {
+): Promise<readonly Generation[]> => {
   const { id, revision, name } = pinned ?? (await publishedDocument(deps, caller, reference, field));
   const inLanguages = await attachmentContentAt(deps, id, revision);
   const content = documentInLanguage(inLanguages, call.language);
@@ -131,14 +143,14 @@ const generate = async (
       limits: deps.limits,
     }),
   );
-  const made: { file: Prepared; format: OutputFormat }[] = [];
+  const made: Generation[] = [];
   for (const format of formats) {
     if (call.areDocumentsOnlyChecked === true) {
       const document = { teamId: caller.teamId, content, cacheKey, ...input };
       await inContext(field, `"${name}", ${format}`, () => deps.generator.imageSources(document, format, new AbortController().signal));
       continue;
     }
-    const bytes = await inContext(field, `"${name}", ${format}`, () =>
+    const { bytes, replaced: characters } = await inContext(field, `"${name}", ${format}`, () =>
       makeDocument(deps, {
         teamId: caller.teamId,
         content,
@@ -156,7 +168,7 @@ const generate = async (
       bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       temporary: true as const,
     };
-    made.push({ file, format });
+    made.push({ file, format, characters });
   }
   return made;
 };

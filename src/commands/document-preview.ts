@@ -8,6 +8,7 @@ import { makeDocument } from './documents.js';
 import { emptyPathsIn } from './empty-paths.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import { attachmentTemplateNotFound, resolveAttachmentVersion } from '../domain/attachment-template/state.js';
+import type { MadeDocument } from '../domain/ports/generator.js';
 import { openBudget } from '../domain/budget.js';
 import { invalid } from '../domain/errors.js';
 import { teamStream } from '../domain/ids.js';
@@ -24,8 +25,8 @@ export type DocumentPreviewRequest = Readonly<{
   locale?: string;
   timeZone?: string;
 }>;
-/** `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has no value. */
-export type DocumentPreview = Readonly<{ bytes: Uint8Array; format: OutputFormat; name: string; emptyPaths: readonly string[] }>;
+/** `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has no value; `replaced`: characters that no font has. */
+export type DocumentPreview = MadeDocument & Readonly<{ format: OutputFormat; name: string; emptyPaths: readonly string[] }>;
 
 /** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
 export const previewAttachmentTemplate = async (
@@ -57,7 +58,7 @@ export const previewAttachmentTemplate = async (
     budget: openBudget(limits),
     limits,
   });
-  const bytes = await makeDocument(deps, {
+  const { bytes, replaced } = await makeDocument(deps, {
     teamId: caller.teamId,
     content,
     cacheKey: `${attachmentCacheKey(id, revision, language)}:preview`,
@@ -67,5 +68,5 @@ export const previewAttachmentTemplate = async (
     title,
     signal,
   });
-  return { bytes, format: wanted, name: title, emptyPaths: emptyPathsIn(content, limits)(given, environment) };
+  return { bytes, format: wanted, name: title, replaced, emptyPaths: emptyPathsIn(content, limits)(given, environment) };
 };

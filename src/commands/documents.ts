@@ -9,7 +9,7 @@ import { readSvg } from '../domain/asset/svg.js';
 import { DomainError } from '../domain/errors.js';
 import type { TeamId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
-import type { DocumentInput, FontType, LoadedImage } from '../domain/ports/generator.js';
+import type { DocumentInput, FontType, LoadedImage, MadeDocument } from '../domain/ports/generator.js';
 import { OutboundFault } from '../domain/ports/outbound-http.js';
 import type { RenderEnvironment } from '../domain/ports/renderer.js';
 
@@ -27,10 +27,10 @@ export type DocumentOrder = Readonly<{
 }>;
 
 /**
- * Out: the bytes of the document. Rejects with IMAGE_NOT_AVAILABLE, IMAGES_TOO_LARGE, and with what the generator rejects with.
+ * Out: the document. Rejects with IMAGE_NOT_AVAILABLE, IMAGES_TOO_LARGE, and with what the generator rejects with.
  * The same order gives the same bytes as long as the pictures stay the same.
  */
-export const makeDocument = async (deps: CommandDeps, order: DocumentOrder): Promise<Uint8Array> => {
+export const makeDocument = async (deps: CommandDeps, order: DocumentOrder): Promise<MadeDocument> => {
   const { teamId, content, cacheKey, variables, environment, format, title, signal } = order;
   const input: DocumentInput = { teamId, content, cacheKey, variables, environment };
   const sources = await deps.generator.imageSources(input, format, signal);

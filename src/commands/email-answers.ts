@@ -122,6 +122,7 @@ const saidBy = ({ accepted, content }: Email): Omit<EmailRecord['metadata'], 're
         ofTemplate ? [] : [{ filename, contentType, sizeBytes }],
       ) ?? [],
     omittedAttachments: shown?.omitted ?? [],
+    ...(shown?.replaced === undefined ? {} : { replacedCharacters: shown.replaced }),
     custom: shown?.metadata ?? {},
   };
 };

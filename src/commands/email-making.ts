@@ -86,7 +86,7 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
   const stored = hasAttachments ? await storedBytes?.() : undefined;
   // A team that is at its bound has no document made.
   if (stored !== undefined) deps.attachmentClaims.check(order.teamId, stored, 0);
-  const { files, generated, omitted } = hasAttachments
+  const { files, generated, omitted, replaced } = hasAttachments
     ? await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget })
     : noAttachments;
   const claim = stored === undefined || files.length === 0 ? undefined : deps.attachmentClaims.claim(order.teamId, stored, sizeOf(files));
@@ -96,7 +96,7 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
     attachmentBytes: files.length === 0 ? undefined : keptBytes(files, dueAtMs, deps.limits),
     generated,
   });
-  const ready = omitted.length === 0 ? { subject, attachments } : { subject, attachments, omitted: [...omitted] };
+  const ready = { subject, attachments, ...(omitted.length > 0 && { omitted: [...omitted] }), ...(replaced && { replaced }) };
   return { event: acceptedEvent(order, accepted, ready), keyId, claim };
 };
 
@@ -180,7 +180,7 @@ const acceptedOf = (
 const acceptedEvent = (
   order: EmailOrder,
   accepted: EmailAccepted['data'],
-  ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted'>,
+  ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted' | 'replaced'>,
 ): EmailAccepted => {
   const content = contentOf(order, ready);
   const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted, scheduledAt: order.scheduledAt, content }, undefined);
@@ -228,7 +228,7 @@ export const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: num
 };
 
 /** The sealed part of the event: what was asked for, and what was made ready for it. */
-const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted'>): EmailContent => {
+const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted' | 'replaced'>): EmailContent => {
   const content: EmailContent = {
     from: order.from,
     recipients: [...order.recipients],
@@ -241,6 +241,7 @@ const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'att
   if (order.language?.locale !== undefined) content.locale = order.language.locale;
   if (order.language?.timeZone !== undefined) content.timeZone = order.language.timeZone;
   if (ready.omitted !== undefined) content.omitted = ready.omitted;
+  if (ready.replaced !== undefined) content.replaced = ready.replaced;
   if (order.replyTo !== undefined) content.replyTo = order.replyTo;
   if (order.subject !== undefined) content.subjectOverride = order.subject;
   return content;

@@ -387,3 +387,23 @@ void t.test('an accepted email says what its attachments take: given ones as lon
   t.match(data.attachmentBytes, { lasting: 5, temporaryUntil: new Date(Date.parse(data.at) + 7 * 86_400_000).toISOString() });
   t.ok(data.attachmentBytes!.temporary > 0);
 });
+
+void t.test('characters that no font has are told of in a preview and in the record of the email', async (t) => {
+  const { commands } = await openWorld();
+  await commands.createTemplate(caller, welcome);
+  await commands.createAttachmentTemplate(caller, invoice);
+  const variables = { number: '7', net: 1, name: 'ᜋ Ada ᜋ' };
+  const preview = (more: object) =>
+    commands.previewAttachmentTemplate(caller, 'invoice', { variables: { ...variables, ...more } }, new AbortController().signal);
+  t.same((await preview({})).replaced, ['ᜋ']);
+  t.same((await preview({ name: 'Ada' })).replaced, []);
+  const attachments = [{ attachmentTemplateId: 'invoice', outputFormats: ['pdf' as const], variables }];
+  const { body } = await commands.sendEmail(caller, simple({ attachments }));
+  const { metadata } = await commands.getEmail(caller, assertDefined(parseEmailId(body.id), 'id'));
+  t.match(metadata, { attachments: [{ filename: 'Invoice 7.pdf' }], replacedCharacters: [{ name: 'Invoice 7.pdf', characters: ['ᜋ'] }] });
+  const plain = await commands.sendEmail(
+    caller,
+    simple({ attachments: [{ ...attachments[0]!, variables: { ...variables, name: 'Ada' } }] }),
+  );
+  t.notOk('replacedCharacters' in (await commands.getEmail(caller, assertDefined(parseEmailId(plain.body.id), 'id'))).metadata);
+});

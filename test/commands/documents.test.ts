@@ -102,7 +102,7 @@ void t.test('pictures come from the web and from the gallery, each once, typed b
     title: 'Invoice',
     signal: new AbortController().signal,
   };
-  const bytes = await makeDocument({ ...world.deps, generator, outbound }, order);
+  const { bytes } = await makeDocument({ ...world.deps, generator, outbound }, order);
   t.match(Buffer.from(bytes).toString(), /^pdf: /);
   const [made] = generator.made;
   t.strictSame(Object.fromEntries([...made!.images].map(([source, { contentType }]) => [source, contentType])), {
@@ -125,7 +125,7 @@ void t.test('pictures come from the web and from the gallery, each once, typed b
 void t.test('a document without pictures asks for none', async (t) => {
   const outbound = outboundOf({});
   const { make, generator } = await making({ sources: [], outbound });
-  t.equal(Buffer.from(await make()).toString(), 'pdf: ');
+  t.equal(Buffer.from((await make()).bytes).toString(), 'pdf: ');
   t.equal(generator.made.length, 1);
   t.same(outbound.asked, []);
 });

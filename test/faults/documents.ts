@@ -38,7 +38,7 @@ const heavy = inputOf(
 
 const metadata = { title: 'Test', author: 'sealpost', createdAt: '2026-11-21T10:00:00.000Z' };
 const make = (generator: Generator, input: DocumentInput): Promise<unknown> =>
-  generator.make(input, 'pdf', new Map(), metadata, new AbortController().signal);
+  generator.make(input, 'pdf', new Map(), metadata, new AbortController().signal).then(({ bytes }) => bytes);
 
 const timed = async (work: () => Promise<unknown>): Promise<number> => {
   const begunMs = performance.now();

@@ -938,6 +938,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
           format: request.format ?? 'pdf',
           name: attachmentTemplate.name,
           emptyPaths: ['customer.name', 'größe'],
+          replaced: ['ᜋ', '\ufffd'],
         }),
       ),
     uploadAsset: (caller, upload, usage) => did('uploadAsset', [caller, upload, usage], asset),

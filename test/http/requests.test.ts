@@ -597,6 +597,7 @@ void t.test('attachment templates', async (t) => {
 
   void t.test('a preview tells what stayed empty, and takes its variables in a body too', async (t) => {
     t.equal((await preview('')).headers['x-empty-paths'], 'customer.name,gr%C3%B6%C3%9Fe');
+    t.equal((await preview('')).headers['x-replaced-characters'], '%E1%9C%8B,%EF%BF%BD');
     const variables = { items: Array.from({ length: 2_000 }, (_, at) => `item ${at}`) };
     const answer = await app.inject({
       method: 'POST',

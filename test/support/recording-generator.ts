@@ -19,7 +19,7 @@ export const recordingGenerator = (sources: readonly string[] = []): RecordingGe
     imageSources: async () => sources,
     make: async (input, format, images, metadata) => {
       made.push({ input, format, images, metadata });
-      return Buffer.from(`${format}: ${[...images.keys()].join(' ')}`);
+      return { bytes: Buffer.from(`${format}: ${[...images.keys()].join(' ')}`), replaced: [] };
     },
     renderEmail: async () => {
       throw new Error('this generator renders no mails');

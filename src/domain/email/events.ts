@@ -101,6 +101,8 @@ const Content = Type.Object({
   timeZone: optional(text),
   /** Documents that it goes without, for they could not be made; absent where there is none. */
   omitted: optional(Type.Array(Type.Object({ name: text, reason: text }))),
+  /** Characters in whose place the documents show numbers, for no font has them; absent where there is none. */
+  replaced: optional(Type.Array(Type.Object({ name: text, characters: Type.Array(text) }))),
 });
 export type EmailContent = Static<typeof Content>;
 export type AttachmentBytes = NonNullable<Static<typeof accepted.attachmentBytes>>;

@@ -31,6 +31,9 @@ export type LoadedImage = Readonly<{
   /** From the bytes themselves. */ contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml' | FontType;
 }>;
 
+/** `replaced`: the characters that no font of the document has, each once, where the template lets their numbers stand in their place. */
+export type MadeDocument = Readonly<{ bytes: Uint8Array; replaced: readonly string[] }>;
+
 export type FontType = 'font/ttf' | 'font/otf';
 
 /** A font as it was uploaded, and whose it would be. */
@@ -51,7 +54,7 @@ export type Generator = Readonly<{
     images: ReadonlyMap<string, LoadedImage>,
     metadata: DocumentMetadata,
     signal: AbortSignal,
-  ) => Promise<Uint8Array>;
+  ) => Promise<MadeDocument>;
   /** The same mail as the renderer makes of the same input, with its refusals. */
   renderEmail: (input: ApartEmail, signal: AbortSignal) => Promise<RenderedEmail>;
   /** The PNG of a drawing, or undefined where it cannot be drawn. The same drawing gives the same bytes. */

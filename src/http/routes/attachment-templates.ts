@@ -17,7 +17,7 @@ import { callerOf, type App, type HttpDeps } from '../context.js';
 import type { DocumentPreviewRequest } from '../../commands/document-preview.js';
 import { queryVariables } from '../query-variables.js';
 import { disposition } from '../hooks/disposition.js';
-import { tellEmptyPaths } from '../hooks/empty-paths.js';
+import { tellEmptyPaths, tellReplaced } from '../hooks/empty-paths.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
 import { untilClosed } from '../hooks/until-closed.js';
 import { coerceQuery } from '../hooks/validation.js';
@@ -196,7 +196,8 @@ const previewRoutes = (app: App, deps: Deps): void => {
     unknownId,
     media: [files.pdf.contentType, files.excel.contentType],
   } as const;
-  const told = 'The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value.';
+  const told =
+    'The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value; `X-Replaced-Characters` in the same way the characters that no font of a PDF has.';
 
   app.get(
     '/api/templates/attachment/:id/preview',
@@ -246,9 +247,9 @@ const answerDocument = async (
 ): Promise<FastifyReply> => {
   const { id } = request.params as Readonly<{ id: string }>;
   const made = await deps.commands.previewAttachmentTemplate(callerOf(request), id, wanted, untilClosed(reply));
-  const { bytes, format, name, emptyPaths } = made;
+  const { bytes, format, name, emptyPaths, replaced } = made;
   const { contentType, extension } = files[format];
-  return tellEmptyPaths(reply, emptyPaths)
+  return tellReplaced(tellEmptyPaths(reply, emptyPaths), replaced)
     .header('content-type', contentType)
     .header('content-disposition', disposition('inline', `${safeFilename(name) || 'document'}${extension}`))
     .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));

@@ -21,7 +21,7 @@ export type Job = TeamJob | Readonly<{ kind: 'prepare' }>;
 export type Refused = Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
 export type Answer =
   | Readonly<{ kind: 'image-sources'; sources: readonly string[] }>
-  | Readonly<{ kind: 'made'; file: Uint8Array }>
+  | Readonly<{ kind: 'made'; file: Uint8Array; replaced: readonly string[] }>
   | Readonly<{ kind: 'rendered'; email: RenderedEmail }>
   | Readonly<{ kind: 'prepared' }>
   | Readonly<{ kind: 'font-checked' }>

@@ -46,8 +46,25 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     const { input, format } = job;
     const document = compiledOf(input)(input.variables, input.environment, format);
     if (job.kind === 'image-sources') return { kind: 'image-sources', sources: imageSourcesOf(document, format) };
-    return { kind: 'made', file: await make(document, job) };
+    const { noted, replaced } = notingReplaced(document);
+    return { kind: 'made', file: await make(noted, job), replaced: [...replaced] };
   };
+};
+
+const REPLACED_MAX = 100;
+
+/** Without the marks that stand above and below it. */
+const firstOf = (character: string): string => String.fromCodePoint(character.codePointAt(0) ?? 0).replace(/\p{Cs}/u, '\ufffd');
+
+/** The same document, and the characters that come to be replaced in it, as far as there is room for them. */
+const notingReplaced = (document: ExpandedDocument): Readonly<{ noted: ExpandedDocument; replaced: ReadonlySet<string> }> => {
+  const replaced = new Set<string>();
+  const refuses = (character: string): boolean => {
+    const isRefused = document.refuses?.(character) ?? true;
+    if (!isRefused && replaced.size < REPLACED_MAX) replaced.add(firstOf(character));
+    return isRefused;
+  };
+  return { noted: { ...document, refuses }, replaced };
 };
 
 /** In: the bounds in force. Out: renders mails, of which each revision is compiled once. */

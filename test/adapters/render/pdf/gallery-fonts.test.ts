@@ -70,7 +70,7 @@ await t.test('a document in a font of the gallery', async (t) => {
   const generator = opened();
   const html = '<p>Brand שלום</p><p style="font-family: Roboto">own</p>';
   const read = async (schema: JsonObject): Promise<ReadPdf & { bytes: Uint8Array }> => {
-    const bytes = await generator.make(inputOf(html, schema), 'pdf', files, metadata, never);
+    const bytes = (await generator.make(inputOf(html, schema), 'pdf', files, metadata, never)).bytes;
     return { ...readPdf(bytes), bytes };
   };
   const plain = await read({});

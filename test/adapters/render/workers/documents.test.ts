@@ -77,9 +77,9 @@ await t.test(
     const [first, second] = [open(t).generator, open(t).generator];
     for (const format of ['pdf', 'excel'] as const) {
       const files = [
-        await first.make(input, format, noImages, metadata, never),
-        await first.make(input, format, noImages, metadata, never),
-        await second.make(input, format, noImages, metadata, never),
+        (await first.make(input, format, noImages, metadata, never)).bytes,
+        (await first.make(input, format, noImages, metadata, never)).bytes,
+        (await second.make(input, format, noImages, metadata, never)).bytes,
       ].map((file) => Buffer.from(file));
       t.ok(
         files.every((file) => file.equals(files[0]!)),
@@ -104,8 +104,8 @@ await t.test('a process that stood ready makes the same bytes', async (t) => {
   const input = inputOf([text], { definitions, variables: { name: 'Ada' } });
   const { generator, logger } = open(t, { keepsReady: true });
   generator.prepare();
-  const file = await generator.make(input, 'pdf', noImages, metadata, never);
-  t.ok(Buffer.from(file).equals(Buffer.from(await open(t).generator.make(input, 'pdf', noImages, metadata, never))));
+  const file = (await generator.make(input, 'pdf', noImages, metadata, never)).bytes;
+  t.ok(Buffer.from(file).equals(Buffer.from((await open(t).generator.make(input, 'pdf', noImages, metadata, never)).bytes)));
   t.same(logger.lines, [], 'and what it made first was in order');
 });
 
@@ -113,8 +113,10 @@ await t.test('a revision is compiled once for its key', async (t) => {
   const { generator } = open(t);
   const input = inputOf([text], { definitions, variables: { name: 'Ada' } });
   const other = inputOf([text, { ...text, id: 'more' }], { definitions });
-  const one = await generator.make(input, 'excel', noImages, metadata, never);
-  const same = await generator.make({ ...other, cacheKey: input.cacheKey, variables: input.variables }, 'excel', noImages, metadata, never);
+  const one = (await generator.make(input, 'excel', noImages, metadata, never)).bytes;
+  const same = (
+    await generator.make({ ...other, cacheKey: input.cacheKey, variables: input.variables }, 'excel', noImages, metadata, never)
+  ).bytes;
   t.ok(Buffer.from(one).equals(same), 'what a key names never changes');
 });
 
@@ -125,7 +127,10 @@ await t.test('variables are refused as in a mail, before and while the document 
     code: 'VALIDATION_ERROR',
     details: { errors: [{ field: 'variables.name' }] },
   });
-  await t.rejects(generator.make(input, 'excel', noImages, metadata, never), { code: 'VALIDATION_ERROR' });
+  await t.rejects(
+    generator.make(input, 'excel', noImages, metadata, never).then(({ bytes }) => bytes),
+    { code: 'VALIDATION_ERROR' },
+  );
 });
 
 await t.test('the addresses of pictures come out once each; damaged pictures fail their own document', async (t) => {
@@ -151,8 +156,8 @@ await t.test('the addresses of pictures come out once each; damaged pictures fai
   };
   for (const [what, image] of Object.entries(damaged)) {
     const [failing, beside] = await Promise.all([
-      codeOf(generator.make(input, 'pdf', imagesOf(image), metadata, never)),
-      codeOf(generator.make(input, 'pdf', imagesOf(whole), metadata, never)),
+      codeOf(generator.make(input, 'pdf', imagesOf(image), metadata, never).then(({ bytes }) => bytes)),
+      codeOf(generator.make(input, 'pdf', imagesOf(whole), metadata, never).then(({ bytes }) => bytes)),
     ]);
     t.equal(failing, 'GENERATION_FAILED', what);
     t.equal(beside, undefined, `${what}: another document at the same time is made`);
@@ -177,11 +182,11 @@ await t.test('a layout that takes too long or too much memory is ended, and the 
   const short = inputOf([text], { definitions, variables: { name: 'Ada' } });
   const generous = { pdfPagesMax: 100_000, loopIterationsMax: 100_000 };
   const late = open(t, { limits: { ...generous, pdfTimeoutMs: 1_500 } });
-  t.equal(await codeOf(late.generator.make(long, 'pdf', noImages, metadata, never)), 'GENERATION_TIMEOUT');
-  t.equal(await codeOf(late.generator.make(short, 'excel', noImages, metadata, never)), undefined);
+  t.equal(await codeOf(late.generator.make(long, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)), 'GENERATION_TIMEOUT');
+  t.equal(await codeOf(late.generator.make(short, 'excel', noImages, metadata, never).then(({ bytes }) => bytes)), undefined);
   const poor = open(t, { limits: { ...generous, generatorMemoryMbMax: 64 } });
-  t.equal(await codeOf(poor.generator.make(long, 'pdf', noImages, metadata, never)), 'GENERATION_FAILED');
-  t.equal(await codeOf(poor.generator.make(short, 'excel', noImages, metadata, never)), undefined);
+  t.equal(await codeOf(poor.generator.make(long, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)), 'GENERATION_FAILED');
+  t.equal(await codeOf(poor.generator.make(short, 'excel', noImages, metadata, never).then(({ bytes }) => bytes)), undefined);
 });
 
 await t.test('a folder of fonts is read in the process', async (t) => {
@@ -189,9 +194,9 @@ await t.test('a folder of fonts is read in the process', async (t) => {
   mkdirSync(fontsDir, { recursive: true });
   const { generator, logger } = open(t, { fontsDir });
   const input = inputOf([text], { definitions, variables: { name: 'Ada' } });
-  t.equal(await codeOf(generator.make(input, 'pdf', noImages, metadata, never)), undefined);
+  t.equal(await codeOf(generator.make(input, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)), undefined);
   const gone = open(t, { fontsDir: join(fontsDir, 'gone') });
-  t.equal(await codeOf(gone.generator.make(input, 'pdf', noImages, metadata, never)), 'GENERATION_FAILED');
-  t.equal(await codeOf(gone.generator.make(input, 'excel', noImages, metadata, never)), undefined);
+  t.equal(await codeOf(gone.generator.make(input, 'pdf', noImages, metadata, never).then(({ bytes }) => bytes)), 'GENERATION_FAILED');
+  t.equal(await codeOf(gone.generator.make(input, 'excel', noImages, metadata, never).then(({ bytes }) => bytes)), undefined);
   t.same(logger.lines, []);
 });

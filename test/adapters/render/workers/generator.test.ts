@@ -106,7 +106,7 @@ const refusalOf = async (t: Test, generator: Generator, refused: Promise<unknown
     (error: unknown) => error,
   );
   if (!(fault instanceof DomainError)) throw new Error('no DomainError', { cause: fault });
-  const file = await generator.make(inputOf('answer'), 'pdf', noImages, metadata, never);
+  const file = (await generator.make(inputOf('answer'), 'pdf', noImages, metadata, never)).bytes;
   t.equal(file.length, 0, `after ${fault.code} the next document is made`);
   return fault;
 };
@@ -139,7 +139,7 @@ await t.test('a callback that fails after its document is done harms no other', 
   t.same(await ask('throw-when-done'), []);
   t.same(await ask('slow'), ['slow'], 'not even the one that was in the same process by then');
   await eventually('the process ends', () => logger.lines.some(({ message }) => message === 'a document process ended'));
-  t.equal((await generator.make(inputOf('answer'), 'pdf', noImages, metadata, never)).length, 0);
+  t.equal((await generator.make(inputOf('answer'), 'pdf', noImages, metadata, never)).bytes.length, 0);
 });
 
 await t.test('a layout that does not end is ended at its deadline, with both numbers', async (t) => {
@@ -253,8 +253,8 @@ await t.test('twelve heavy documents of one team hold one of two processes, and 
   const heavy = Array.from({ length: 12 }, () => awaited(generator.imageSources(inputOf('spin'), 'pdf', left.signal)));
   await clock.whenWaiting(12);
   const light = inputOf('answer', {}, teamB);
-  t.equal((await generator.make(light, 'pdf', noImages, metadata, never)).length, 0, 'while none of the twelve has ended');
-  t.equal((await generator.make(light, 'pdf', noImages, metadata, never)).length, 0, 'nor has one of them taken its place');
+  t.equal((await generator.make(light, 'pdf', noImages, metadata, never)).bytes.length, 0, 'while none of the twelve has ended');
+  t.equal((await generator.make(light, 'pdf', noImages, metadata, never)).bytes.length, 0, 'nor has one of them taken its place');
   t.equal(clock.waiting(), 12, 'one at work, eleven waiting');
   left.abort(new Error('left'));
   for (const one of await Promise.allSettled(heavy)) t.match(one, { status: 'rejected', reason: { message: 'left' } });
@@ -285,7 +285,7 @@ await t.test('images stay readable for the caller, and a process sees no setting
     ['asset:a', { bytes: whole.subarray(8, 18), contentType: 'image/png' }],
     ['asset:b', { bytes: whole, contentType: 'image/png' }],
   ]);
-  const file = await generator.make(inputOf('answer'), 'pdf', images, metadata, never);
+  const file = (await generator.make(inputOf('answer'), 'pdf', images, metadata, never)).bytes;
   t.equal(Buffer.from(file).toString(), '10,64', 'no more than the image itself is sent');
   t.equal(whole.length, 64);
   const names = (await ask('environment')) as readonly string[];

@@ -13,6 +13,7 @@ const hostile = async (job: DocumentJob | Readonly<{ kind: 'prepare' }>): Promis
     case 'answer':
       return {
         kind: 'made',
+        replaced: [],
         file: new TextEncoder().encode(job.kind === 'make' ? [...job.images.values()].map(({ bytes }) => bytes.length).join() : ''),
       };
     case 'sources':
