@@ -137,7 +137,8 @@ export const sendExamples: Examples = {
   invitationInArabic: {
     summary: 'The same in Arabic, from right to left',
     value: {
-      templateId: 'invitation-ar',
+      templateId: 'invitation',
+      locale: 'ar',
       to: [ada],
       variables: {
         inviter: { name: 'سلمى حداد', email: 'salma@example.com' },

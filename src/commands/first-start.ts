@@ -76,11 +76,11 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: 
   const caller = systemCaller(teamId, 'system', 'first-start');
   for (const sample of samples.emails) {
     const known = await findTemplate(deps, teamId, sample.slug ?? '');
-    if (known === undefined) await createTemplate(deps, caller, { ...sample, publish: true });
+    if (known === undefined) await createTemplate(deps, caller, { ...writableOf(deps, sample), publish: true });
   }
   for (const sample of samples.attachments) {
     const known = await findAttachmentTemplate(deps, teamId, sample.slug ?? '');
-    if (known === undefined) await createAttachmentTemplate(deps, caller, { ...sample, publish: true });
+    if (known === undefined) await createAttachmentTemplate(deps, caller, { ...writableOf(deps, sample), publish: true });
   }
   if (pending !== undefined && pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
   try {
@@ -89,6 +89,10 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: 
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
   }
 };
+
+/** A sample without its other languages where an older version, which runs beside this one, could not read them. */
+const writableOf = <Sample extends { translations?: unknown }>({ withoutLanguages }: CommandDeps, sample: Sample): Sample =>
+  withoutLanguages === true ? { ...sample, translations: null } : sample;
 
 /**
  * Makes the key that waits and shows it. It is forgotten only then: where the program dies in between, the next start shows the same

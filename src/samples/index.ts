@@ -1,7 +1,7 @@
-/** The templates that the first start creates: eight kinds of mails, one of them in Arabic too, and the documents that go with them. */
+/** The templates that the first start creates: eight kinds of mails, each in two languages, and the documents that go with them. */
 import { accountTemplates } from './account-mails.js';
 import { sampleAttachments } from './attachments/index.js';
-import { invitation, invitationInArabic } from './invitation.js';
+import { invitation } from './invitation.js';
 import { monthlyReport } from './monthly-report.js';
 import { offer } from './offer.js';
 import { orderConfirmation } from './order-confirmation.js';
@@ -22,7 +22,6 @@ export const sampleTemplates: readonly SampleTemplate[] = [
   monthlyReport,
   passwordReset,
   invitation,
-  invitationInArabic,
 ];
 
 export { sampleAttachments } from './attachments/index.js';
@@ -34,6 +33,6 @@ export const accountSamples = accountTemplates.map(({ exampleVariables: _, ...te
 
 /** As one posts them. */
 export const samples = {
-  emails: sampleTemplates.map(({ exampleVariables: _, ...template }) => template),
+  emails: sampleTemplates.map(({ exampleVariables: _, examplesIn: __, ...template }) => template),
   attachments: sampleAttachments.map(({ exampleVariables: _, ...template }) => template),
 };

@@ -1,96 +1,90 @@
-/** An invitation to work together: who invites, to what, as what, until when; in English, and in Arabic from right to left. */
-import type { JsonObject } from '../domain/json.js';
-import type { VariableDefinition } from '../domain/template/schema.js';
-import { brandHeader, footerIn, rich, SMALL, type SampleTemplate } from './sample.js';
+/** An invitation to work together: who invites, to what, as what, until when; in Arabic everything runs from right to left. */
+import { emailInLanguages } from './languages.js';
+import { brandHeader, footerIn, rich, SMALL } from './sample.js';
 
-const texts = {
-  invitation: {
-    locale: 'en-GB',
+const en = {
+  subject: '{{inviter.name}} invites you to {{workspace.name}}',
+  preheader: 'Accept until {{expiresAt}}.',
+  title: 'Join {{workspace.name}}',
+  intro: '<strong>{{inviter.name}}</strong> ({{inviter.email}}) invites you to work together in <strong>{{workspace.name}}</strong>.',
+  role: 'Your role',
+  until: 'Valid until',
+  accept: 'Accept the invitation',
+  address: 'If the button does nothing, open this address:',
+  ignore: 'If you do not know {{inviter.name}}, ignore this email: nothing happens unless you accept.',
+};
+
+const ar: typeof en = {
+  subject: 'يدعوك {{inviter.name}} إلى {{workspace.name}}',
+  preheader: 'يمكنك القبول حتى {{expiresAt}}.',
+  title: 'انضم إلى {{workspace.name}}',
+  intro: 'يدعوك <strong>{{inviter.name}}</strong> ({{inviter.email}}) إلى العمل معًا في <strong>{{workspace.name}}</strong>.',
+  role: 'دورك',
+  until: 'صالحة حتى',
+  accept: 'قبول الدعوة',
+  address: 'إذا لم يعمل الزر، فافتح هذا العنوان:',
+  ignore: 'إذا كنت لا تعرف {{inviter.name}}، فتجاهل هذه الرسالة: لن يحدث شيء ما لم تقبل الدعوة.',
+};
+
+const inviter = { name: 'Grace Example', email: 'grace@example.com' };
+const workspace = { name: 'Northwind Roastery' };
+const rest = { acceptUrl: 'https://app.example.com/invitations/Zk3v-9Qm', expiresAt: '2026-12-05' };
+
+export const invitation = emailInLanguages(
+  {
+    slug: 'invitation',
     name: 'Invitation',
     description: 'Somebody invites somebody to a workspace of your product.',
-    subject: '{{inviter.name}} invites you to {{workspace.name}}',
-    preheader: 'Accept until {{expiresAt}}.',
-    title: 'Join {{workspace.name}}',
-    intro: '<strong>{{inviter.name}}</strong> ({{inviter.email}}) invites you to work together in <strong>{{workspace.name}}</strong>.',
-    role: 'Your role',
-    until: 'Valid until',
-    accept: 'Accept the invitation',
-    address: 'If the button does nothing, open this address:',
-    ignore: 'If you do not know {{inviter.name}}, ignore this email: nothing happens unless you accept.',
+    locale: 'en-GB',
+    exampleVariables: {
+      inviter,
+      workspace,
+      role: 'Editor',
+      message: 'We plan the winter menu here, and your notes on water would help us a lot.',
+      ...rest,
+    },
+    examplesIn: {
+      ar: {
+        inviter: { name: 'سلمى حداد', email: 'salma@example.com' },
+        workspace: { name: 'محمصة الشمال' },
+        role: 'محرر',
+        message: 'نخطط هنا لقائمة الشتاء، وستفيدنا ملاحظاتك عن الماء كثيرًا.',
+        ...rest,
+      },
+    },
   },
-  'invitation-ar': {
-    locale: 'ar-EG',
-    name: 'Invitation (Arabic)',
-    description: 'The same invitation in Arabic: everything runs from right to left.',
-    subject: 'يدعوك {{inviter.name}} إلى {{workspace.name}}',
-    preheader: 'يمكنك القبول حتى {{expiresAt}}.',
-    title: 'انضم إلى {{workspace.name}}',
-    intro: 'يدعوك <strong>{{inviter.name}}</strong> ({{inviter.email}}) إلى العمل معًا في <strong>{{workspace.name}}</strong>.',
-    role: 'دورك',
-    until: 'صالحة حتى',
-    accept: 'قبول الدعوة',
-    address: 'إذا لم يعمل الزر، فافتح هذا العنوان:',
-    ignore: 'إذا كنت لا تعرف {{inviter.name}}، فتجاهل هذه الرسالة: لن يحدث شيء ما لم تقبل الدعوة.',
-  },
-} as const;
-
-const examples = {
-  invitation: {
-    inviter: { name: 'Grace Example', email: 'grace@example.com' },
-    workspace: { name: 'Northwind Roastery' },
-    role: 'Editor',
-    message: 'We plan the winter menu here, and your notes on water would help us a lot.',
-  },
-  'invitation-ar': {
-    inviter: { name: 'سلمى حداد', email: 'salma@example.com' },
-    workspace: { name: 'محمصة الشمال' },
-    role: 'محرر',
-    message: 'نخطط هنا لقائمة الشتاء، وستفيدنا ملاحظاتك عن الماء كثيرًا.',
-  },
-} satisfies Record<keyof typeof texts, JsonObject>;
-
-type Example = (typeof examples)[keyof typeof texts] & Readonly<{ acceptUrl: string; expiresAt: string }>;
-
-const variablesOf = (example: Example): readonly VariableDefinition[] => [
-  {
-    name: 'inviter',
-    type: 'object',
-    required: true,
-    description: 'Who invites',
-    defaultValue: example.inviter,
-    schema: { type: 'object', properties: { name: { type: 'string', required: true }, email: { type: 'string', required: true } } },
-  },
-  {
-    name: 'workspace',
-    type: 'object',
-    required: true,
-    description: 'To what',
-    defaultValue: example.workspace,
-    schema: { type: 'object', properties: { name: { type: 'string', required: true } } },
-  },
-  { name: 'role', type: 'string', required: true, description: 'As what', defaultValue: example.role },
-  { name: 'message', type: 'string', description: 'In the words of who invites; without it the box is left out', defaultValue: '' },
-  { name: 'acceptUrl', type: 'string', required: true, description: 'Where the button leads', defaultValue: example.acceptUrl },
-  {
-    name: 'expiresAt',
-    type: 'date',
-    required: true,
-    description: 'The last day',
-    defaultValue: example.expiresAt,
-    format: { style: 'date', dateStyle: 'long' },
-  },
-];
-
-const invitationOf = (slug: keyof typeof texts): SampleTemplate => {
-  const text = texts[slug];
-  const example = { ...examples[slug], acceptUrl: 'https://app.example.com/invitations/Zk3v-9Qm', expiresAt: '2026-12-05' };
-  return {
-    slug,
-    name: text.name,
-    description: text.description,
+  { own: en, others: { ar } },
+  (text) => ({
     subject: text.subject,
-    locale: text.locale,
-    variables: variablesOf(example),
+    variables: [
+      {
+        name: 'inviter',
+        type: 'object',
+        required: true,
+        description: 'Who invites',
+        defaultValue: inviter,
+        schema: { type: 'object', properties: { name: { type: 'string', required: true }, email: { type: 'string', required: true } } },
+      },
+      {
+        name: 'workspace',
+        type: 'object',
+        required: true,
+        description: 'To what',
+        defaultValue: workspace,
+        schema: { type: 'object', properties: { name: { type: 'string', required: true } } },
+      },
+      { name: 'role', type: 'string', required: true, description: 'As what', defaultValue: 'Editor' },
+      { name: 'message', type: 'string', description: 'In the words of who invites; without it the box is left out', defaultValue: '' },
+      { name: 'acceptUrl', type: 'string', required: true, description: 'Where the button leads', defaultValue: rest.acceptUrl },
+      {
+        name: 'expiresAt',
+        type: 'date',
+        required: true,
+        description: 'The last day',
+        defaultValue: rest.expiresAt,
+        format: { style: 'date', dateStyle: 'long' },
+      },
+    ],
     schema: {
       props: { preheader: text.preheader, linkColor: '#4338ca' },
       sections: [
@@ -126,11 +120,5 @@ const invitationOf = (slug: keyof typeof texts): SampleTemplate => {
         footerIn({ direction: 'auto' }),
       ],
     },
-    exampleVariables: example,
-  };
-};
-
-export const invitation = invitationOf('invitation');
-
-/** Everything in it runs from right to left. */
-export const invitationInArabic = invitationOf('invitation-ar');
+  }),
+);

@@ -1,15 +1,16 @@
 /** An order confirmation: a table over the items, sums, addresses side by side. Its invoice takes the same order. */
+import { emailInLanguages } from './languages.js';
 import { exampleOrder, orderVariable } from './order.js';
-import { footerWith, helpLine, logoHeader, logoVariable, rich, whereGiven, type SampleTemplate } from './sample.js';
+import { footerWith, helpLine, logoHeader, logoVariable, rich, whereGiven } from './sample.js';
 import { moneyOf, sumsOf } from './sums.js';
 import { sumsTable } from './sums-table.js';
 
 const money = moneyOf('order');
 const customer = { firstName: 'Ada', email: 'ada@example.com' };
 
-const text = {
+const en = {
   subject: 'Your order {{order.number}} is confirmed',
-  preheader: '{{order.items.length}} items, {{total}}. We will write again when it ships.',
+  preheader: 'Total {{total}}. We will write again when it ships.',
   title: 'Thank you, {{customer.firstName}}!',
   intro: 'Your order <strong>{{order.number}}</strong> of {{order.placedAt}} is confirmed. We will write again as soon as it ships.',
   introWithoutDay: 'Your order <strong>{{order.number}}</strong> is confirmed. We will write again as soon as it ships.',
@@ -25,82 +26,106 @@ const text = {
   help: 'Questions? Reply to this email or write to @.',
 };
 
-export const orderConfirmation: SampleTemplate = {
-  slug: 'order-confirmation',
-  name: 'Order confirmation',
-  description: 'What was ordered, what it costs, where it goes and when it arrives. Attach invoice: it takes the same variables.',
-  subject: text.subject,
-  locale: 'en-GB',
-  timeZone: 'Europe/Lisbon',
-  variables: [
-    {
-      name: 'customer',
-      type: 'object',
-      required: true,
-      description: 'Who ordered',
-      defaultValue: customer,
-      schema: { type: 'object', properties: { firstName: { type: 'string', required: true }, email: { type: 'string' } } },
-    },
-    orderVariable,
-    logoVariable,
-    ...sumsOf('order'),
-  ],
-  schema: {
-    props: { preheader: text.preheader, linkColor: '#0f766e' },
-    sections: [
-      logoHeader,
-      {
-        id: 'main',
-        type: 'main',
-        components: [
-          rich('title', `<h1>${text.title}</h1>`),
-          whereGiven(
-            'order.placedAt',
-            [rich('intro', `<p>${text.intro}</p>`)],
-            [rich('intro-without-day', `<p>${text.introWithoutDay}</p>`)],
-          ),
-          { id: 'track', type: 'button', content: text.track, props: { href: '{{order.trackingUrl}}', hideWhenEmpty: true } },
-          { id: 'gap', type: 'spacer', props: { height: 8 } },
-          {
-            id: 'items',
-            type: 'table',
-            props: {
-              dataSource: 'lines',
-              itemVariable: 'line',
-              headerColor: '#6b7280',
-              cellPadding: '10px 12px 10px 0',
-              columns: [
-                { header: text.item, content: '{{line.title}}' },
-                { header: text.quantity, content: '{{line.quantity}}', align: 'end', width: 56 },
-                { header: text.amount, content: '{{line.total}}', format: money, width: 104 },
-              ],
-              emptyText: text.noItems,
-            },
-          },
-          ...sumsTable(text.sums, 'order.taxRate'),
-          { id: 'rule', type: 'divider' },
-          {
-            id: 'where-and-when',
-            type: 'columns',
-            props: { widths: ['50%', '50%'], gap: 24, hideWhenEmpty: true },
-            children: [
-              rich(
-                'address',
-                `<h4>${text.shipsTo}</h4><p>{{order.shippingAddress.name}}<br>{{order.shippingAddress.street}}<br>{{order.shippingAddress.city}}<br>{{order.shippingAddress.country}}</p>`,
-                { fontSize: 15, hideWhenEmpty: 'lines' },
-              ),
-              whereGiven('order.delivery', [
-                rich('delivery', `<h4>${text.arrives}</h4><p>${text.period}<br>{{order.delivery.method}}</p>`, {
-                  fontSize: 15,
-                  hideWhenEmpty: 'lines',
-                }),
-              ]),
-            ],
-          },
-        ],
-      },
-      footerWith(helpLine(text.help)),
-    ],
-  },
-  exampleVariables: { customer, order: exampleOrder },
+const de: typeof en = {
+  subject: 'Ihre Bestellung {{order.number}} ist bestätigt',
+  preheader: 'Gesamtbetrag {{total}}. Wir schreiben Ihnen wieder, sobald sie unterwegs ist.',
+  title: 'Vielen Dank, {{customer.firstName}}!',
+  intro:
+    'Ihre Bestellung <strong>{{order.number}}</strong> vom {{order.placedAt}} ist bestätigt. Wir schreiben Ihnen wieder, sobald sie unterwegs ist.',
+  introWithoutDay: 'Ihre Bestellung <strong>{{order.number}}</strong> ist bestätigt. Wir schreiben Ihnen wieder, sobald sie unterwegs ist.',
+  track: 'Bestellung ansehen',
+  item: 'Artikel',
+  quantity: 'Menge',
+  amount: 'Betrag',
+  noItems: 'Diese Bestellung enthält keine Artikel.',
+  sums: { subtotal: 'Zwischensumme', shipping: 'Versand', discount: 'Rabatt', tax: 'MwSt.', total: 'Gesamtbetrag' },
+  shipsTo: 'Lieferung an',
+  arrives: 'Liefertermin',
+  period: '{{order.delivery.from}} bis {{order.delivery.to}}',
+  help: 'Fragen? Antworten Sie auf diese Nachricht oder schreiben Sie an @.',
 };
+
+export const orderConfirmation = emailInLanguages(
+  {
+    slug: 'order-confirmation',
+    name: 'Order confirmation',
+    description: 'What was ordered, what it costs, where it goes and when it arrives. Attach invoice: it takes the same variables.',
+    locale: 'en-GB',
+    timeZone: 'Europe/Lisbon',
+    exampleVariables: { customer, order: exampleOrder },
+  },
+  { own: en, others: { de } },
+  (text) => ({
+    subject: text.subject,
+    variables: [
+      {
+        name: 'customer',
+        type: 'object',
+        required: true,
+        description: 'Who ordered',
+        defaultValue: customer,
+        schema: { type: 'object', properties: { firstName: { type: 'string', required: true }, email: { type: 'string' } } },
+      },
+      orderVariable,
+      logoVariable,
+      ...sumsOf('order'),
+    ],
+    schema: {
+      props: { preheader: text.preheader, linkColor: '#0f766e' },
+      sections: [
+        logoHeader,
+        {
+          id: 'main',
+          type: 'main',
+          components: [
+            rich('title', `<h1>${text.title}</h1>`),
+            whereGiven(
+              'order.placedAt',
+              [rich('intro', `<p>${text.intro}</p>`)],
+              [rich('intro-without-day', `<p>${text.introWithoutDay}</p>`)],
+            ),
+            { id: 'track', type: 'button', content: text.track, props: { href: '{{order.trackingUrl}}', hideWhenEmpty: true } },
+            { id: 'gap', type: 'spacer', props: { height: 8 } },
+            {
+              id: 'items',
+              type: 'table',
+              props: {
+                dataSource: 'lines',
+                itemVariable: 'line',
+                headerColor: '#6b7280',
+                cellPadding: '10px 12px 10px 0',
+                columns: [
+                  { header: text.item, content: '{{line.title}}' },
+                  { header: text.quantity, content: '{{line.quantity}}', align: 'end', width: 56 },
+                  { header: text.amount, content: '{{line.total}}', format: money, width: 104 },
+                ],
+                emptyText: text.noItems,
+              },
+            },
+            ...sumsTable(text.sums, 'order.taxRate'),
+            { id: 'rule', type: 'divider' },
+            {
+              id: 'where-and-when',
+              type: 'columns',
+              props: { widths: ['50%', '50%'], gap: 24, hideWhenEmpty: true },
+              children: [
+                rich(
+                  'address',
+                  `<h4>${text.shipsTo}</h4><p>{{order.shippingAddress.name}}<br>{{order.shippingAddress.street}}<br>{{order.shippingAddress.city}}<br>{{order.shippingAddress.country}}</p>`,
+                  { fontSize: 15, hideWhenEmpty: 'lines' },
+                ),
+                whereGiven('order.delivery', [
+                  rich('delivery', `<h4>${text.arrives}</h4><p>${text.period}<br>{{order.delivery.method}}</p>`, {
+                    fontSize: 15,
+                    hideWhenEmpty: 'lines',
+                  }),
+                ]),
+              ],
+            },
+          ],
+        },
+        footerWith(helpLine(text.help)),
+      ],
+    },
+  }),
+);

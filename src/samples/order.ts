@@ -30,7 +30,7 @@ export const exampleCustomer: JsonObject = {
   vatId: 'PT 999 999 990',
 };
 
-const day = { style: 'date', pattern: 'EEE d MMM' };
+const day = { style: 'date', dateStyle: 'medium' };
 
 /** The order as a call sends it, to the mail and to its invoice. */
 export const orderVariable: VariableDefinition = {

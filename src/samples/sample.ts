@@ -9,6 +9,8 @@ export type SampleTemplate = EmailTemplateContent &
     description: string;
     /** Variables for a first email, as the `curl` lines of the documentation send them. */
     exampleVariables: JsonObject;
+    /** Such variables by language, where they have words of a script of their own. */
+    examplesIn?: Readonly<Record<string, JsonObject>>;
   }>;
 
 /** Small and grey: what is beside the point. */

@@ -1,8 +1,9 @@
 /** Tickets for an event: a QR code for each who comes, in the mail itself and in the document beside it. */
-import { footerWith, helpLine, logoHeader, logoVariable, rich, SMALL, type SampleTemplate } from './sample.js';
+import { emailInLanguages } from './languages.js';
+import { footerWith, helpLine, logoHeader, logoVariable, rich, SMALL } from './sample.js';
 import { exampleTickets, ticketVariables } from './ticketing.js';
 
-const text = {
+const en = {
   subject: 'Your tickets for {{event.name}}',
   preheader: '{{event.startsAt}}, {{event.venue}}',
   title: 'See you at {{event.name}}',
@@ -14,60 +15,77 @@ const text = {
   help: 'You cannot come? Write to @, and somebody on the waiting list gets your place.',
 };
 
-export const ticket: SampleTemplate = {
-  slug: 'ticket',
-  name: 'Tickets',
-  description: 'The tickets for an event, a QR code each. Attach ticket: it takes the same variables and prints one on each sheet.',
-  subject: text.subject,
-  locale: 'en-GB',
-  timeZone: 'Europe/Lisbon',
-  variables: [...ticketVariables, logoVariable],
-  schema: {
-    props: { preheader: text.preheader, linkColor: '#7c2d12' },
-    sections: [
-      logoHeader,
-      {
-        id: 'main',
-        type: 'main',
-        components: [
-          rich('title', `<h1>${text.title}</h1><p>${text.intro}</p>`),
-          {
-            id: 'when-and-where',
-            type: 'columns',
-            props: { widths: ['50%', '50%'], gap: 24 },
-            children: [
-              rich('when', `<h4>${text.when}</h4><p>{{event.startsAt}}<br>${text.doors}</p>`, { fontSize: 15, hideWhenEmpty: 'lines' }),
-              rich('where', `<h4>${text.where}</h4><p>{{event.venue}}<br>{{event.street}}<br>{{event.city}}</p>`, {
-                fontSize: 15,
-                hideWhenEmpty: 'lines',
-              }),
-            ],
-          },
-          {
-            id: 'each',
-            type: 'loop',
-            props: { dataSource: 'tickets', itemVariable: 'one' },
-            children: [
-              {
-                id: 'box',
-                type: 'container',
-                props: { border: '1px solid #e5e7eb', borderRadius: 8, padding: '20px 16px', align: 'center' },
-                children: [
-                  { id: 'code', type: 'qr-code', props: { value: '{{one.code}}', size: 180, errorCorrection: 'Q', align: 'center' } },
-                  rich('holder', '<p style="font-size:18px"><strong>{{one.holder}}</strong></p><p>{{one.kind}}<br>{{one.seat}}</p>', {
-                    align: 'center',
-                    hideWhenEmpty: 'lines',
-                  }),
-                  rich('number', '<p>{{one.code}}</p>', { ...SMALL, align: 'center' }),
-                ],
-              },
-            ],
-          },
-          { id: 'more', type: 'button', content: text.more, props: { href: '{{event.url}}', hideWhenEmpty: true } },
-        ],
-      },
-      footerWith(helpLine(text.help)),
-    ],
-  },
-  exampleVariables: exampleTickets,
+const pt: typeof en = {
+  subject: 'Os seus bilhetes para {{event.name}}',
+  preheader: '{{event.startsAt}}, {{event.venue}}',
+  title: 'Até breve: {{event.name}}',
+  intro: 'Mostre um código à entrada, no telemóvel ou em papel. Cada código dá entrada a uma pessoa, uma vez.',
+  when: 'Quando',
+  doors: 'Portas abertas a partir das {{event.doorsAt}}',
+  where: 'Onde',
+  more: 'Sobre o evento',
+  help: 'Não pode vir? Escreva para @, e o seu lugar fica para alguém da lista de espera.',
 };
+
+export const ticket = emailInLanguages(
+  {
+    slug: 'ticket',
+    name: 'Tickets',
+    description: 'The tickets for an event, a QR code each. Attach ticket: it takes the same variables and prints one on each sheet.',
+    locale: 'en-GB',
+    timeZone: 'Europe/Lisbon',
+    exampleVariables: exampleTickets,
+  },
+  { own: en, others: { pt } },
+  (text) => ({
+    subject: text.subject,
+    variables: [...ticketVariables, logoVariable],
+    schema: {
+      props: { preheader: text.preheader, linkColor: '#7c2d12' },
+      sections: [
+        logoHeader,
+        {
+          id: 'main',
+          type: 'main',
+          components: [
+            rich('title', `<h1>${text.title}</h1><p>${text.intro}</p>`),
+            {
+              id: 'when-and-where',
+              type: 'columns',
+              props: { widths: ['50%', '50%'], gap: 24 },
+              children: [
+                rich('when', `<h4>${text.when}</h4><p>{{event.startsAt}}<br>${text.doors}</p>`, { fontSize: 15, hideWhenEmpty: 'lines' }),
+                rich('where', `<h4>${text.where}</h4><p>{{event.venue}}<br>{{event.street}}<br>{{event.city}}</p>`, {
+                  fontSize: 15,
+                  hideWhenEmpty: 'lines',
+                }),
+              ],
+            },
+            {
+              id: 'each',
+              type: 'loop',
+              props: { dataSource: 'tickets', itemVariable: 'one' },
+              children: [
+                {
+                  id: 'box',
+                  type: 'container',
+                  props: { border: '1px solid #e5e7eb', borderRadius: 8, padding: '20px 16px', align: 'center' },
+                  children: [
+                    { id: 'code', type: 'qr-code', props: { value: '{{one.code}}', size: 180, errorCorrection: 'Q', align: 'center' } },
+                    rich('holder', '<p style="font-size:18px"><strong>{{one.holder}}</strong></p><p>{{one.kind}}<br>{{one.seat}}</p>', {
+                      align: 'center',
+                      hideWhenEmpty: 'lines',
+                    }),
+                    rich('number', '<p>{{one.code}}</p>', { ...SMALL, align: 'center' }),
+                  ],
+                },
+              ],
+            },
+            { id: 'more', type: 'button', content: text.more, props: { href: '{{event.url}}', hideWhenEmpty: true } },
+          ],
+        },
+        footerWith(helpLine(text.help)),
+      ],
+    },
+  }),
+);

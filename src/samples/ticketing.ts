@@ -33,8 +33,8 @@ export const ticketVariables: readonly VariableDefinition[] = [
       properties: {
         name: { type: 'string', required: true },
         subtitle: { type: 'string' },
-        startsAt: { type: 'date', required: true, format: { style: 'datetime', pattern: 'EEEE d MMMM yyyy, HH:mm' } },
-        doorsAt: { type: 'date', format: { style: 'time', pattern: 'HH:mm' } },
+        startsAt: { type: 'date', required: true, format: { style: 'datetime', dateStyle: 'full', timeStyle: 'short' } },
+        doorsAt: { type: 'date', format: { style: 'time', timeStyle: 'short' } },
         venue: { type: 'string', required: true },
         street: { type: 'string' },
         city: { type: 'string' },

@@ -3,6 +3,8 @@ import type { OutputFormat } from '../../src/domain/attachment-template/schema.j
 import type { JsonObject } from '../../src/domain/json.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/attachment.js';
+import { documentInLanguage } from '../../src/domain/rendering/languages/in-language.js';
+import type { CallLanguage } from '../../src/domain/rendering/languages/translations.js';
 import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
 import type { Expanded, ExpandedDocument } from '../../src/domain/rendering/expand/expanded.js';
 import { environment } from './rendering.js';
@@ -25,8 +27,9 @@ export const attachmentOf = (
 export const expandTemplate = (
   template: unknown,
   variables: JsonObject = {},
-  { format = 'pdf', limits = defaultLimits }: { format?: OutputFormat; limits?: Limits } = {},
-): ExpandedDocument => compileDocument(checkAttachmentTemplate(template, limits).content, limits)(variables, environment, format);
+  { format = 'pdf', limits = defaultLimits, language }: { format?: OutputFormat; limits?: Limits; language?: CallLanguage } = {},
+): ExpandedDocument =>
+  compileDocument(documentInLanguage(checkAttachmentTemplate(template, limits).content, language), limits)(variables, environment, format);
 
 /** The expanded components of the first section of the first page. */
 export const componentsOf = ({ pages }: ExpandedDocument): readonly Expanded[] => pages[0]?.sections[0]?.components ?? [];

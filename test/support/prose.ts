@@ -11,3 +11,9 @@ export const holesOf = (html: string): readonly string[] => {
   const body = /<body[^]*<\/body>/.exec(html)?.[0].replace(/<!--[^]*?-->/g, '') ?? html;
   return [...(body.match(hole) ?? []), ...(body.match(leftover) ?? [])];
 };
+
+/** A line, a paragraph or an item with nothing in it. */
+const emptyLine = /<(p|li|h\d)\b[^>]*>(?:\s|&nbsp;|<br\/?>)*<\/\1>|<br\/?>\s*(?=<br|<\/(?:p|li|td|h\d)>)|<(?:p|li|h\d)\b[^>]*>\s*<br/g;
+
+/** In: HTML of a mail or of a rich text. Out: the lines of it that are empty. */
+export const emptyLinesOf = (html: string): readonly string[] => html.replace(/<!--[^]*?-->/g, '').match(emptyLine) ?? [];

@@ -2,6 +2,8 @@
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import type { Company, EmailInput, RenderedEmail } from '../../src/domain/ports/renderer.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/check.js';
+import { emailInLanguage } from '../../src/domain/rendering/languages/in-language.js';
+import type { CallLanguage } from '../../src/domain/rendering/languages/translations.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import type { JsonObject } from '../../src/domain/json.js';
 
@@ -32,8 +34,8 @@ export const templateOf = (components: readonly unknown[], more: Readonly<Record
 export const renderTemplate = (
   template: unknown,
   variables: JsonObject = {},
-  { limits = defaultLimits, ...input }: Partial<EmailInput> & { limits?: Limits } = {},
+  { limits = defaultLimits, language, ...input }: Partial<EmailInput> & { limits?: Limits; language?: CallLanguage } = {},
 ): RenderedEmail => {
   const { content } = checkEmailTemplate(template, limits);
-  return openRenderer({ limits }).compileEmail(content)({ variables, environment, ...input });
+  return openRenderer({ limits }).compileEmail(emailInLanguage(content, language))({ variables, environment, ...input });
 };

@@ -1,9 +1,10 @@
 /** An invoice over an order, as PDF to be paid and as Excel to be booked: the sums are those of the order's confirmation. */
+import { documentInLanguages } from '../languages.js';
 import type { JsonObject } from '../../domain/json.js';
 import { exampleLogo } from '../logo.js';
 import { exampleCustomer, exampleOrder, orderVariable } from '../order.js';
 import { moneyOf, sumsOf } from '../sums.js';
-import { FINE_PRINT, imprint, letterhead, logoVariable, rich, type SampleAttachment } from './sample.js';
+import { FINE_PRINT, imprint, letterhead, logoVariable, rich } from './sample.js';
 import { sumsTable } from './sums-table.js';
 
 const money = moneyOf('order');
@@ -16,7 +17,8 @@ const seller: JsonObject = {
   bank: 'Banco Exemplo',
 };
 
-const text = {
+const en = {
+  name: 'Invoice',
   title: 'Invoice',
   issued: 'Date',
   due: 'Due',
@@ -38,157 +40,192 @@ const text = {
   pages: 'Page {{pageNumber}} of {{totalPages}}',
 };
 
+const de: typeof en = {
+  name: 'Rechnung',
+  title: 'Rechnung',
+  issued: 'Datum',
+  due: 'Zahlbar bis',
+  order: 'Bestellung',
+  customerVat: 'USt-IdNr. {{customer.vatId}}',
+  article: 'Artikelnr.',
+  item: 'Bezeichnung',
+  quantity: 'Menge',
+  price: 'Preis',
+  amount: 'Betrag',
+  noItems: 'Es wird nichts berechnet.',
+  sums: { subtotal: 'Zwischensumme', shipping: 'Versand', discount: 'Rabatt', tax: 'MwSt.', total: 'Gesamtbetrag' },
+  pay: 'Bitte zahlen Sie <strong>{{total}}</strong> bis zum <strong>{{invoice.dueAt}}</strong> und geben Sie die Rechnungsnummer {{invoice.number}} an.',
+  account: 'IBAN {{seller.iban}}<br>BIC {{seller.bic}}<br>{{seller.bank}}',
+  scan: 'Scannen und zahlen',
+  thanks: 'Vielen Dank für Ihre Bestellung.',
+  sellerVat: 'Unsere USt-IdNr.',
+  imprint: 'USt-IdNr. {{seller.vatId}} · IBAN {{seller.iban}} · {{__COMPANY_EMAIL__}}',
+  pages: 'Seite {{pageNumber}} von {{totalPages}}',
+};
+
 const string = { type: 'string' } as const;
 const day = { type: 'date', required: true, format: { style: 'date', dateStyle: 'long' } } as const;
 
-export const invoiceSample: SampleAttachment = {
-  slug: 'invoice',
-  name: 'Invoice',
-  description: 'Items, tax and total of an order, payable by a date and by a code that a bank scans; as PDF and as Excel.',
-  locale: 'en-GB',
-  timeZone: 'Europe/Lisbon',
-  variables: [
-    {
-      name: 'invoice',
-      type: 'object',
-      required: true,
-      description: 'Number and dates',
-      defaultValue: invoice,
-      schema: { type: 'object', properties: { number: { ...string, required: true }, issuedAt: day, dueAt: day } },
-    },
-    {
-      name: 'seller',
-      type: 'object',
-      required: true,
-      description: 'Who is paid: required, so that no invoice leaves with the account of an example',
-      defaultValue: seller,
-      schema: {
-        type: 'object',
-        properties: { vatId: { ...string, required: true }, iban: { ...string, required: true }, bic: string, bank: string },
-      },
-    },
-    {
-      name: 'customer',
-      type: 'object',
-      required: true,
-      description: 'Who pays',
-      defaultValue: exampleCustomer,
-      schema: {
-        type: 'object',
-        properties: { name: { ...string, required: true }, company: string, street: string, city: string, country: string, vatId: string },
-      },
-    },
-    orderVariable,
-    logoVariable,
-    ...sumsOf('order'),
-  ],
-  schema: {
-    outputFormats: ['pdf', 'excel'],
-    pages: [
+export const invoiceSample = documentInLanguages(
+  {
+    slug: 'invoice',
+    description: 'Items, tax and total of an order, payable by a date and by a code that a bank scans; as PDF and as Excel.',
+    locale: 'en-GB',
+    timeZone: 'Europe/Lisbon',
+    exampleVariables: { invoice, seller, customer: exampleCustomer, order: exampleOrder, logo: exampleLogo },
+  },
+  { own: en, others: { de } },
+  (text) => ({
+    name: text.name,
+    variables: [
       {
-        pageId: 'invoice',
-        pageName: 'Invoice',
-        pageSettings: {
-          format: 'A4',
-          margin: { top: '20mm', right: '20mm', bottom: '26mm', left: '20mm' },
-          header: { content: `<p style="${FINE_PRINT}">{{__COMPANY_NAME__}} · {{invoice.number}}</p>`, align: 'end' },
-          firstPageHeader: letterhead,
-          footer: imprint(text.pages, text.imprint),
-          sheet: { fitToWidth: true },
+        name: 'invoice',
+        type: 'object',
+        required: true,
+        description: 'Number and dates',
+        defaultValue: invoice,
+        schema: { type: 'object', properties: { number: { ...string, required: true }, issuedAt: day, dueAt: day } },
+      },
+      {
+        name: 'seller',
+        type: 'object',
+        required: true,
+        description: 'Who is paid: required, so that no invoice leaves with the account of an example',
+        defaultValue: seller,
+        schema: {
+          type: 'object',
+          properties: { vatId: { ...string, required: true }, iban: { ...string, required: true }, bic: string, bank: string },
         },
-        sections: [
-          {
-            id: 'head',
-            type: 'header',
-            components: [
-              rich(
-                'payer',
-                '<p><strong>{{customer.name}}</strong><br>{{customer.company}}<br>{{customer.street}}<br>{{customer.city}}<br>{{customer.country}}<br>' +
-                  `${text.customerVat}</p>`,
-                { padding: '10pt 0 14pt 0', hideWhenEmpty: 'lines' },
-              ),
-              rich('title', `<h1>${text.title} {{invoice.number}}</h1>`),
-              {
-                id: 'facts',
-                type: 'table',
-                props: {
-                  border: false,
-                  headerColor: '#6b7280',
-                  cellPadding: '2pt 6pt',
-                  columns: [
-                    { header: text.issued, width: '27%' },
-                    { header: text.due, width: '27%' },
-                    { header: text.order, width: '22%' },
-                    { header: text.sellerVat, width: '24%' },
-                  ],
-                  rows: [['{{invoice.issuedAt}}', '<strong>{{invoice.dueAt}}</strong>', '{{order.number}}', '{{seller.vatId}}']],
-                },
-              },
-            ],
+      },
+      {
+        name: 'customer',
+        type: 'object',
+        required: true,
+        description: 'Who pays',
+        defaultValue: exampleCustomer,
+        schema: {
+          type: 'object',
+          properties: {
+            name: { ...string, required: true },
+            company: string,
+            street: string,
+            city: string,
+            country: string,
+            vatId: string,
           },
-          {
-            id: 'main',
-            type: 'main',
-            components: [
-              {
-                id: 'items',
-                type: 'table',
-                props: {
-                  dataSource: 'lines',
-                  itemVariable: 'line',
-                  headerBackgroundColor: '#0f3d3a',
-                  headerColor: '#ffffff',
-                  emptyText: text.noItems,
-                  columns: [
-                    { header: text.article, content: '{{line.sku}}', width: widths[0], hideWhenEmpty: true },
-                    { header: text.item, content: '{{line.title}}', width: widths[1] },
-                    { header: text.quantity, content: '{{line.quantity}}', width: widths[2], align: 'end' },
-                    { header: text.price, content: '{{line.price}}', width: widths[3], align: 'end', format: money },
-                    { header: text.amount, content: '{{line.total}}', width: widths[4], align: 'end', format: money },
-                  ],
+        },
+      },
+      orderVariable,
+      logoVariable,
+      ...sumsOf('order'),
+    ],
+    schema: {
+      outputFormats: ['pdf', 'excel'],
+      pages: [
+        {
+          pageId: 'invoice',
+          pageName: text.name,
+          pageSettings: {
+            format: 'A4',
+            margin: { top: '20mm', right: '20mm', bottom: '26mm', left: '20mm' },
+            header: { content: `<p style="${FINE_PRINT}">{{__COMPANY_NAME__}} · {{invoice.number}}</p>`, align: 'end' },
+            firstPageHeader: letterhead,
+            footer: imprint(text.pages, text.imprint),
+            sheet: { fitToWidth: true },
+          },
+          sections: [
+            {
+              id: 'head',
+              type: 'header',
+              components: [
+                rich(
+                  'payer',
+                  '<p><strong>{{customer.name}}</strong><br>{{customer.company}}<br>{{customer.street}}<br>{{customer.city}}<br>{{customer.country}}<br>' +
+                    `${text.customerVat}</p>`,
+                  { padding: '10pt 0 14pt 0', hideWhenEmpty: 'lines' },
+                ),
+                rich('title', `<h1>${text.title} {{invoice.number}}</h1>`),
+                {
+                  id: 'facts',
+                  type: 'table',
+                  props: {
+                    border: false,
+                    headerColor: '#6b7280',
+                    cellPadding: '2pt 6pt',
+                    columns: [
+                      { header: text.issued, width: '27%' },
+                      { header: text.due, width: '27%' },
+                      { header: text.order, width: '22%' },
+                      { header: text.sellerVat, width: '24%' },
+                    ],
+                    rows: [['{{invoice.issuedAt}}', '<strong>{{invoice.dueAt}}</strong>', '{{order.number}}', '{{seller.vatId}}']],
+                  },
                 },
-              },
-              sumsTable(widths, text.sums, 'order.taxRate'),
-              rich('terms', `<p>${text.pay}</p><p>${text.account}</p>`, {
-                padding: '10pt 0 0 0',
-                keepWithNext: true,
-                hideWhenEmpty: 'lines',
-              }),
-              {
-                id: 'in-euros',
-                type: 'conditional',
-                props: { condition: 'order.currency', operator: '==', value: 'EUR' },
-                children: [
-                  {
-                    id: 'something-to-pay',
-                    type: 'conditional',
-                    props: { condition: 'total', operator: '>', value: 0 },
-                    children: [
-                      {
-                        id: 'scan',
-                        type: 'qr-code',
-                        props: {
-                          kind: 'epc',
-                          name: '{{__COMPANY_LEGAL_NAME__}}',
-                          iban: '{{seller.iban}}',
-                          bic: '{{seller.bic}}',
-                          amount: '{{total}}',
-                          text: '{{invoice.number}}',
-                          size: 96,
-                          keepWithNext: true,
-                        },
-                      },
-                      rich('scan-label', `<p style="${FINE_PRINT}">${text.scan}</p>`),
+              ],
+            },
+            {
+              id: 'main',
+              type: 'main',
+              components: [
+                {
+                  id: 'items',
+                  type: 'table',
+                  props: {
+                    dataSource: 'lines',
+                    itemVariable: 'line',
+                    headerBackgroundColor: '#0f3d3a',
+                    headerColor: '#ffffff',
+                    emptyText: text.noItems,
+                    columns: [
+                      { header: text.article, content: '{{line.sku}}', width: widths[0], hideWhenEmpty: true },
+                      { header: text.item, content: '{{line.title}}', width: widths[1] },
+                      { header: text.quantity, content: '{{line.quantity}}', width: widths[2], align: 'end' },
+                      { header: text.price, content: '{{line.price}}', width: widths[3], align: 'end', format: money },
+                      { header: text.amount, content: '{{line.total}}', width: widths[4], align: 'end', format: money },
                     ],
                   },
-                ],
-              },
-              rich('thanks', `<p>${text.thanks}</p>`),
-            ],
-          },
-        ],
-      },
-    ],
-  },
-  exampleVariables: { invoice, seller, customer: exampleCustomer, order: exampleOrder, logo: exampleLogo },
-};
+                },
+                sumsTable(widths, text.sums, 'order.taxRate'),
+                rich('terms', `<p>${text.pay}</p><p>${text.account}</p>`, {
+                  padding: '10pt 0 0 0',
+                  keepWithNext: true,
+                  hideWhenEmpty: 'lines',
+                }),
+                {
+                  id: 'in-euros',
+                  type: 'conditional',
+                  props: { condition: 'order.currency', operator: '==', value: 'EUR' },
+                  children: [
+                    {
+                      id: 'something-to-pay',
+                      type: 'conditional',
+                      props: { condition: 'total', operator: '>', value: 0 },
+                      children: [
+                        {
+                          id: 'scan',
+                          type: 'qr-code',
+                          props: {
+                            kind: 'epc',
+                            name: '{{__COMPANY_LEGAL_NAME__}}',
+                            iban: '{{seller.iban}}',
+                            bic: '{{seller.bic}}',
+                            amount: '{{total}}',
+                            text: '{{invoice.number}}',
+                            size: 96,
+                            keepWithNext: true,
+                          },
+                        },
+                        rich('scan-label', `<p style="${FINE_PRINT}">${text.scan}</p>`),
+                      ],
+                    },
+                  ],
+                },
+                rich('thanks', `<p>${text.thanks}</p>`),
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  }),
+);

@@ -1,14 +1,17 @@
 /** An offer: a cover page, then the letter with its items, sums, terms and a place to sign. */
+import { documentInLanguages } from '../languages.js';
 import { exampleLogo } from '../logo.js';
 import { exampleOffer, offerVariables } from '../offering.js';
 import { moneyOf } from '../sums.js';
-import { imprint, letterhead, logoVariable, rich, type SampleAttachment } from './sample.js';
+import { imprint, letterhead, logoVariable, rich } from './sample.js';
 import { sumsTable } from './sums-table.js';
 
 const money = moneyOf('offer');
 const widths = ['54%', '12%', '17%', '17%'] as const;
 
-const text = {
+const en = {
+  name: 'Offer {{offer.number}}',
+  cover: 'Cover',
   kind: 'Offer',
   for: 'For',
   from: 'From',
@@ -29,157 +32,185 @@ const text = {
   pages: 'Page {{pageNumber}} of {{totalPages}}',
 };
 
+const de: typeof en = {
+  name: 'Angebot {{offer.number}}',
+  cover: 'Titelblatt',
+  kind: 'Angebot',
+  for: 'Für',
+  from: 'Von',
+  until: 'Gültig bis {{offer.validUntil}}',
+  numberAndDay: 'Angebot {{offer.number}}, {{offer.date}}',
+  greeting: 'Guten Tag {{customer.name}},',
+  item: 'Leistung',
+  quantity: 'Menge',
+  price: 'Preis',
+  amount: 'Betrag',
+  noItems: 'Es wird nichts angeboten.',
+  sums: { subtotal: 'Zwischensumme', shipping: 'Lieferung', discount: 'Rabatt', tax: 'MwSt.', total: 'Gesamtbetrag' },
+  terms: 'Lieferung und Zahlung',
+  validity: 'Dieses Angebot gilt bis zum <strong>{{offer.validUntil}}</strong>. Die Preise in der Tabelle verstehen sich ohne MwSt.',
+  accept: 'Angenommen',
+  day: 'Ort und Datum',
+  signature: 'Unterschrift',
+  pages: 'Seite {{pageNumber}} von {{totalPages}}',
+};
+
 // A dark upper part with a curve, so that the title stands on colour and the facts on white.
 const cover =
   "data:image/svg+xml;utf8,<svg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%20210%20297'><path%20d='M0%200h210v182q-80%2034-210%200z'%20fill='%230f3d3a'/>" +
   "<path%20d='M0%20190q130%2034%20210%200v-5q-80%2034-210%200z'%20fill='%23f59e0b'/></svg>";
 
-export const offerSample: SampleAttachment = {
-  slug: 'offer',
-  name: 'Offer {{offer.number}}',
-  description: 'A cover page, the letter with items and sums, and a place to sign. draft, when it is given, stands across the sheets.',
-  locale: 'en-GB',
-  timeZone: 'Europe/Lisbon',
-  variables: [
-    ...offerVariables,
-    { name: 'draft', type: 'string', description: 'A word across the sheets, such as DRAFT', defaultValue: '' },
-    logoVariable,
-  ],
-  schema: {
-    outputFormats: ['pdf'],
-    pages: [
-      {
-        pageId: 'cover',
-        pageName: 'Cover',
-        pageSettings: {
-          format: 'A4',
-          margin: { top: '30mm', right: '24mm', bottom: '24mm', left: '24mm' },
-          backgroundImage: { src: cover },
-          watermark: { text: '{{draft}}' },
-        },
-        sections: [
-          {
-            id: 'cover-main',
-            type: 'main',
-            components: [
-              { id: 'logo', type: 'image', props: { src: '{{logo}}', alt: '{{__COMPANY_NAME__}}', height: 56, hideWhenEmpty: true } },
-              rich('brand', '<p style="font-size:16pt;color:#ffffff"><strong>{{__COMPANY_NAME__}}</strong></p>'),
-              { id: 'down', type: 'spacer', props: { height: 120 } },
-              rich(
-                'cover-title',
-                `<p style="font-size:16pt;color:#fcd34d">${text.kind} {{offer.number}}</p><h1 style="font-size:38pt;color:#ffffff">{{offer.title}}</h1><p style="font-size:14pt;color:#ffffff">{{offer.date}}</p>`,
-              ),
-              { id: 'further', type: 'spacer', props: { height: 190 } },
-              {
-                id: 'for-and-from',
-                type: 'columns',
-                props: { widths: ['50%', '50%'], gap: 24 },
-                children: [
-                  rich(
-                    'for',
-                    `<p style="color:#6b7280">${text.for}</p><p style="font-size:13pt"><strong>{{customer.name}}</strong><br>{{customer.company}}</p>`,
-                    {
-                      hideWhenEmpty: 'lines',
-                    },
-                  ),
-                  rich(
-                    'from',
-                    `<p style="color:#6b7280">${text.from}</p><p style="font-size:13pt"><strong>{{author.name}}</strong><br>{{__COMPANY_NAME__}}</p><p>${text.until}</p>`,
-                  ),
-                ],
-              },
-            ],
+export const offerSample = documentInLanguages(
+  {
+    slug: 'offer',
+    description: 'A cover page, the letter with items and sums, and a place to sign. draft, when it is given, stands across the sheets.',
+    locale: 'en-GB',
+    timeZone: 'Europe/Lisbon',
+    exampleVariables: { ...exampleOffer, logo: exampleLogo },
+  },
+  { own: en, others: { de } },
+  (text) => ({
+    name: text.name,
+    variables: [
+      ...offerVariables,
+      { name: 'draft', type: 'string', description: 'A word across the sheets, such as DRAFT', defaultValue: '' },
+      logoVariable,
+    ],
+    schema: {
+      outputFormats: ['pdf'],
+      pages: [
+        {
+          pageId: 'cover',
+          pageName: text.cover,
+          pageSettings: {
+            format: 'A4',
+            margin: { top: '30mm', right: '24mm', bottom: '24mm', left: '24mm' },
+            backgroundImage: { src: cover },
+            watermark: { text: '{{draft}}' },
           },
-        ],
-      },
-      {
-        pageId: 'offer',
-        pageName: 'Offer',
-        pageSettings: {
-          format: 'A4',
-          margin: { top: '22mm', right: '20mm', bottom: '24mm', left: '20mm' },
-          firstPageHeader: letterhead,
-          header: { content: '<p style="font-size:8pt;color:#6b7280">{{__COMPANY_NAME__}} · {{offer.number}}</p>', align: 'end' },
-          footer: imprint(text.pages),
-          watermark: { text: '{{draft}}' },
-        },
-        sections: [
-          {
-            id: 'letter',
-            type: 'main',
-            components: [
-              rich(
-                'address',
-                '<p><strong>{{customer.name}}</strong><br>{{customer.company}}<br>{{customer.street}}<br>{{customer.city}}<br>{{customer.country}}</p>',
-                { padding: '4pt 0 8pt 0', hideWhenEmpty: 'lines' },
-              ),
-              rich('title', `<h1>{{offer.title}}</h1><p style="color:#6b7280">${text.numberAndDay}</p>`),
-              rich('intro', `<p>${text.greeting}</p><p>{{offer.intro}}</p>`, { hideWhenEmpty: 'lines' }),
-              {
-                id: 'items',
-                type: 'table',
-                props: {
-                  dataSource: 'lines',
-                  itemVariable: 'line',
-                  headerBackgroundColor: '#0f3d3a',
-                  headerColor: '#ffffff',
-                  emptyText: text.noItems,
-                  columns: [
-                    { header: text.item, content: '{{line.title}}', width: widths[0] },
-                    { header: text.quantity, content: '{{line.quantity}}', width: widths[1], align: 'end' },
-                    { header: text.price, content: '{{line.price}}', width: widths[2], align: 'end', format: money },
-                    { header: text.amount, content: '{{line.total}}', width: widths[3], align: 'end', format: money },
+          sections: [
+            {
+              id: 'cover-main',
+              type: 'main',
+              components: [
+                { id: 'logo', type: 'image', props: { src: '{{logo}}', alt: '{{__COMPANY_NAME__}}', height: 56, hideWhenEmpty: true } },
+                rich('brand', '<p style="font-size:16pt;color:#ffffff"><strong>{{__COMPANY_NAME__}}</strong></p>'),
+                { id: 'down', type: 'spacer', props: { height: 120 } },
+                rich(
+                  'cover-title',
+                  `<p style="font-size:16pt;color:#fcd34d">${text.kind} {{offer.number}}</p><h1 style="font-size:38pt;color:#ffffff">{{offer.title}}</h1><p style="font-size:14pt;color:#ffffff">{{offer.date}}</p>`,
+                ),
+                { id: 'further', type: 'spacer', props: { height: 190 } },
+                {
+                  id: 'for-and-from',
+                  type: 'columns',
+                  props: { widths: ['50%', '50%'], gap: 24 },
+                  children: [
+                    rich(
+                      'for',
+                      `<p style="color:#6b7280">${text.for}</p><p style="font-size:13pt"><strong>{{customer.name}}</strong><br>{{customer.company}}</p>`,
+                      {
+                        hideWhenEmpty: 'lines',
+                      },
+                    ),
+                    rich(
+                      'from',
+                      `<p style="color:#6b7280">${text.from}</p><p style="font-size:13pt"><strong>{{author.name}}</strong><br>{{__COMPANY_NAME__}}</p><p>${text.until}</p>`,
+                    ),
                   ],
                 },
-              },
-              sumsTable(widths, text.sums, 'offer.taxRate'),
-              rich('terms', `<h3>${text.terms}</h3><p>{{offer.terms}}</p><p>${text.validity}</p>`, { hideWhenEmpty: 'lines' }),
-              {
-                id: 'author',
-                type: 'columns',
-                props: { widths: ['50%', '50%'], gap: 24, keepTogether: true, keepWithNext: true },
-                children: [
-                  rich('author-name', '<p><strong>{{author.name}}</strong><br>{{author.role}}</p>', { hideWhenEmpty: 'lines' }),
-                  rich('author-reach', '<p>{{author.email}}<br>{{author.phone}}</p>', { hideWhenEmpty: 'lines' }),
-                ],
-              },
-              {
-                id: 'signing',
-                type: 'container',
-                props: { border: '0.75pt solid #d1d5db', padding: '10pt', keepTogether: true },
-                children: [
-                  rich('accept', `<p><strong>${text.accept}</strong></p>`),
-                  { id: 'room', type: 'spacer', props: { height: 24 } },
-                  {
-                    id: 'lines-to-sign',
-                    type: 'columns',
-                    props: { widths: ['50%', '50%'], gap: 24 },
-                    children: [
-                      {
-                        id: 'day',
-                        type: 'container',
-                        children: [
-                          { id: 'day-line', type: 'divider', props: { color: '#1f2937', margin: 0 } },
-                          rich('day-label', `<p style="font-size:8pt;color:#6b7280">${text.day}</p>`),
-                        ],
-                      },
-                      {
-                        id: 'signature',
-                        type: 'container',
-                        children: [
-                          { id: 'signature-line', type: 'divider', props: { color: '#1f2937', margin: 0 } },
-                          rich('signature-label', `<p style="font-size:8pt;color:#6b7280">${text.signature}</p>`),
-                        ],
-                      },
+              ],
+            },
+          ],
+        },
+        {
+          pageId: 'offer',
+          pageName: text.kind,
+          pageSettings: {
+            format: 'A4',
+            margin: { top: '22mm', right: '20mm', bottom: '24mm', left: '20mm' },
+            firstPageHeader: letterhead,
+            header: { content: '<p style="font-size:8pt;color:#6b7280">{{__COMPANY_NAME__}} · {{offer.number}}</p>', align: 'end' },
+            footer: imprint(text.pages),
+            watermark: { text: '{{draft}}' },
+          },
+          sections: [
+            {
+              id: 'letter',
+              type: 'main',
+              components: [
+                rich(
+                  'address',
+                  '<p><strong>{{customer.name}}</strong><br>{{customer.company}}<br>{{customer.street}}<br>{{customer.city}}<br>{{customer.country}}</p>',
+                  { padding: '4pt 0 8pt 0', hideWhenEmpty: 'lines' },
+                ),
+                rich('title', `<h1>{{offer.title}}</h1><p style="color:#6b7280">${text.numberAndDay}</p>`),
+                rich('intro', `<p>${text.greeting}</p><p>{{offer.intro}}</p>`, { hideWhenEmpty: 'lines' }),
+                {
+                  id: 'items',
+                  type: 'table',
+                  props: {
+                    dataSource: 'lines',
+                    itemVariable: 'line',
+                    headerBackgroundColor: '#0f3d3a',
+                    headerColor: '#ffffff',
+                    emptyText: text.noItems,
+                    columns: [
+                      { header: text.item, content: '{{line.title}}', width: widths[0] },
+                      { header: text.quantity, content: '{{line.quantity}}', width: widths[1], align: 'end' },
+                      { header: text.price, content: '{{line.price}}', width: widths[2], align: 'end', format: money },
+                      { header: text.amount, content: '{{line.total}}', width: widths[3], align: 'end', format: money },
                     ],
                   },
-                ],
-              },
-            ],
-          },
-        ],
-      },
-    ],
-  },
-  exampleVariables: { ...exampleOffer, logo: exampleLogo },
-};
+                },
+                sumsTable(widths, text.sums, 'offer.taxRate'),
+                rich('terms', `<h3>${text.terms}</h3><p>{{offer.terms}}</p><p>${text.validity}</p>`, { hideWhenEmpty: 'lines' }),
+                {
+                  id: 'author',
+                  type: 'columns',
+                  props: { widths: ['50%', '50%'], gap: 24, keepTogether: true, keepWithNext: true },
+                  children: [
+                    rich('author-name', '<p><strong>{{author.name}}</strong><br>{{author.role}}</p>', { hideWhenEmpty: 'lines' }),
+                    rich('author-reach', '<p>{{author.email}}<br>{{author.phone}}</p>', { hideWhenEmpty: 'lines' }),
+                  ],
+                },
+                {
+                  id: 'signing',
+                  type: 'container',
+                  props: { border: '0.75pt solid #d1d5db', padding: '10pt', keepTogether: true },
+                  children: [
+                    rich('accept', `<p><strong>${text.accept}</strong></p>`),
+                    { id: 'room', type: 'spacer', props: { height: 24 } },
+                    {
+                      id: 'lines-to-sign',
+                      type: 'columns',
+                      props: { widths: ['50%', '50%'], gap: 24 },
+                      children: [
+                        {
+                          id: 'day',
+                          type: 'container',
+                          children: [
+                            { id: 'day-line', type: 'divider', props: { color: '#1f2937', margin: 0 } },
+                            rich('day-label', `<p style="font-size:8pt;color:#6b7280">${text.day}</p>`, { padding: '3pt 0 0' }),
+                          ],
+                        },
+                        {
+                          id: 'signature',
+                          type: 'container',
+                          children: [
+                            { id: 'signature-line', type: 'divider', props: { color: '#1f2937', margin: 0 } },
+                            rich('signature-label', `<p style="font-size:8pt;color:#6b7280">${text.signature}</p>`, { padding: '3pt 0 0' }),
+                          ],
+                        },
+                      ],
+                    },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  }),
+);

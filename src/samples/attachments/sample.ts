@@ -30,7 +30,7 @@ export const logoVariable: VariableDefinition = {
 /** The company's name and the logo where there is one, over the first sheet alone. */
 export const letterhead: PageMargin = {
   content:
-    '<table border="0" width="100%"><tr><td width="80%" align="left" valign="middle"><span style="font-size:15pt;color:#1f2937"><strong>{{__COMPANY_NAME__}}</strong></span></td>' +
+    '<table border="0" cellpadding="0" width="100%"><tr><td width="80%" align="left" valign="middle"><span style="font-size:15pt;color:#1f2937"><strong>{{__COMPANY_NAME__}}</strong></span></td>' +
     '<td width="20%" align="right"><img src="{{logo}}" alt="" width="40" height="40"></td></tr></table>',
   align: 'start',
 };

@@ -1,15 +1,29 @@
 /** Tickets, one on each sheet: what, when and where, who, and the code that is scanned at the door. */
+import { documentInLanguages } from '../languages.js';
 import { exampleTickets, ticketVariables } from '../ticketing.js';
-import { FINE_PRINT, logoVariable, rich, type SampleAttachment } from './sample.js';
+import { FINE_PRINT, logoVariable, rich } from './sample.js';
 import { exampleLogo } from '../logo.js';
 
-const text = {
+const en = {
+  name: 'Ticket {{event.name}}',
+  page: 'Ticket',
   when: 'When',
   doors: 'Doors open at {{event.doorsAt}}',
   where: 'Where',
   who: 'Admits',
   terms:
     'Lets one person in, once. Do not show the code to anybody else: the first who shows it gets in. Tickets are taken back until two days before; write to {{__COMPANY_EMAIL__}}.',
+};
+
+const pt: typeof en = {
+  name: 'Bilhete {{event.name}}',
+  page: 'Bilhete',
+  when: 'Quando',
+  doors: 'Portas abertas a partir das {{event.doorsAt}}',
+  where: 'Onde',
+  who: 'Entrada para',
+  terms:
+    'Dá entrada a uma pessoa, uma vez. Não mostre o código a mais ninguém: entra quem o mostrar primeiro. Aceitamos devoluções até dois dias antes; escreva para {{__COMPANY_EMAIL__}}.',
 };
 
 const label = (words: string): string => `<p style="font-size:8pt;color:#9a3412">${words}</p>`;
@@ -19,100 +33,111 @@ const band =
   "data:image/svg+xml;utf8,<svg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%20210%20148'><rect%20width='8'%20height='148'%20fill='%237c2d12'/>" +
   "<rect%20x='8'%20width='202'%20height='148'%20fill='%23fffaf5'/><path%20d='M142%2010v128'%20stroke='%23d6b8a4'%20stroke-width='.5'%20stroke-dasharray='2%202'/></svg>";
 
-export const ticketSample: SampleAttachment = {
-  slug: 'ticket',
-  name: 'Ticket {{event.name}}',
-  description: 'A ticket for each who comes, on sheets of A5 in landscape.',
-  locale: 'en-GB',
-  timeZone: 'Europe/Lisbon',
-  variables: [...ticketVariables, logoVariable],
-  schema: {
-    outputFormats: ['pdf'],
-    pages: [
-      {
-        pageId: 'ticket',
-        pageName: 'Ticket',
-        pageSettings: {
-          format: 'A5',
-          orientation: 'landscape',
-          margin: { top: '12mm', right: '10mm', bottom: '10mm', left: '18mm' },
-          backgroundImage: { src: band },
-        },
-        sections: [
-          {
-            id: 'main',
-            type: 'main',
-            components: [
-              {
-                id: 'each',
-                type: 'loop',
-                props: { dataSource: 'tickets', itemVariable: 'one', indexVariable: 'at' },
-                children: [
-                  {
-                    id: 'ticket',
-                    type: 'columns',
-                    props: { widths: ['68%', '32%'], gap: 24, pageBreak: 'before' },
-                    children: [
-                      {
-                        id: 'about',
-                        type: 'container',
-                        children: [
-                          {
-                            id: 'logo',
-                            type: 'image',
-                            props: { src: '{{logo}}', alt: '{{__COMPANY_NAME__}}', height: 40, hideWhenEmpty: true },
-                          },
-                          rich(
-                            'name',
-                            '<h1 style="font-size:30pt;color:#7c2d12">{{event.name}}</h1><p style="font-size:12pt">{{event.subtitle}}</p>',
-                            {
-                              hideWhenEmpty: 'lines',
-                            },
-                          ),
-                          { id: 'air', type: 'spacer', props: { height: 10 } },
-                          rich(
-                            'when',
-                            `${label(text.when)}<p style="font-size:13pt"><strong>{{event.startsAt}}</strong><br>${text.doors}</p>`,
-                            {
-                              hideWhenEmpty: 'lines',
-                            },
-                          ),
-                          rich(
-                            'where',
-                            `${label(text.where)}<p style="font-size:13pt"><strong>{{event.venue}}</strong><br>{{event.street}}<br>{{event.city}}</p>`,
-                            { hideWhenEmpty: 'lines' },
-                          ),
-                          { id: 'more-air', type: 'spacer', props: { height: 10 } },
-                          rich('terms', `<p style="${FINE_PRINT}">${text.terms}</p>`),
-                        ],
-                      },
-                      {
-                        id: 'stub',
-                        type: 'container',
-                        props: { align: 'center' },
-                        children: [
-                          {
-                            id: 'code',
-                            type: 'qr-code',
-                            props: { value: '{{one.code}}', size: 150, errorCorrection: 'Q', align: 'center', backgroundColor: '#fffaf5' },
-                          },
-                          rich('number', '<p style="font-size:9pt">{{one.code}}</p>', { align: 'center' }),
-                          rich(
-                            'who',
-                            `${label(text.who)}<p style="font-size:14pt"><strong>{{one.holder}}</strong></p><p>{{one.kind}}<br>{{one.seat}}</p>`,
-                            { align: 'center', hideWhenEmpty: 'lines' },
-                          ),
-                        ],
-                      },
-                    ],
-                  },
-                ],
-              },
-            ],
-          },
-        ],
-      },
-    ],
+export const ticketSample = documentInLanguages(
+  {
+    slug: 'ticket',
+    description: 'A ticket for each who comes, on sheets of A5 in landscape.',
+    locale: 'en-GB',
+    timeZone: 'Europe/Lisbon',
+    exampleVariables: { ...exampleTickets, logo: exampleLogo },
   },
-  exampleVariables: { ...exampleTickets, logo: exampleLogo },
-};
+  { own: en, others: { pt } },
+  (text) => ({
+    name: text.name,
+    variables: [...ticketVariables, logoVariable],
+    schema: {
+      outputFormats: ['pdf'],
+      pages: [
+        {
+          pageId: 'ticket',
+          pageName: text.page,
+          pageSettings: {
+            format: 'A5',
+            orientation: 'landscape',
+            margin: { top: '12mm', right: '10mm', bottom: '10mm', left: '18mm' },
+            backgroundImage: { src: band },
+          },
+          sections: [
+            {
+              id: 'main',
+              type: 'main',
+              components: [
+                {
+                  id: 'each',
+                  type: 'loop',
+                  props: { dataSource: 'tickets', itemVariable: 'one', indexVariable: 'at' },
+                  children: [
+                    {
+                      id: 'ticket',
+                      type: 'columns',
+                      props: { widths: ['68%', '32%'], gap: 24, pageBreak: 'before' },
+                      children: [
+                        {
+                          id: 'about',
+                          type: 'container',
+                          children: [
+                            {
+                              id: 'logo',
+                              type: 'image',
+                              props: { src: '{{logo}}', alt: '{{__COMPANY_NAME__}}', height: 40, hideWhenEmpty: true },
+                            },
+                            rich(
+                              'name',
+                              '<h1 style="font-size:30pt;color:#7c2d12">{{event.name}}</h1><p style="font-size:12pt">{{event.subtitle}}</p>',
+                              {
+                                hideWhenEmpty: 'lines',
+                              },
+                            ),
+                            { id: 'air', type: 'spacer', props: { height: 10 } },
+                            rich(
+                              'when',
+                              `${label(text.when)}<p style="font-size:13pt"><strong>{{event.startsAt}}</strong><br>${text.doors}</p>`,
+                              {
+                                hideWhenEmpty: 'lines',
+                              },
+                            ),
+                            rich(
+                              'where',
+                              `${label(text.where)}<p style="font-size:13pt"><strong>{{event.venue}}</strong><br>{{event.street}}<br>{{event.city}}</p>`,
+                              { hideWhenEmpty: 'lines' },
+                            ),
+                            { id: 'more-air', type: 'spacer', props: { height: 10 } },
+                            rich('terms', `<p style="${FINE_PRINT}">${text.terms}</p>`),
+                          ],
+                        },
+                        {
+                          id: 'stub',
+                          type: 'container',
+                          props: { align: 'center' },
+                          children: [
+                            {
+                              id: 'code',
+                              type: 'qr-code',
+                              props: {
+                                value: '{{one.code}}',
+                                size: 150,
+                                errorCorrection: 'Q',
+                                align: 'center',
+                                backgroundColor: '#fffaf5',
+                              },
+                            },
+                            rich('number', '<p style="font-size:9pt">{{one.code}}</p>', { align: 'center' }),
+                            rich(
+                              'who',
+                              `${label(text.who)}<p style="font-size:14pt"><strong>{{one.holder}}</strong></p><p>{{one.kind}}<br>{{one.seat}}</p>`,
+                              { align: 'center', hideWhenEmpty: 'lines' },
+                            ),
+                          ],
+                        },
+                      ],
+                    },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  }),
+);

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../src/domain/json.js';
 import { defaultLimits } from '../../../src/domain/limits.js';
 import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
 import { sampleTemplates } from '../../../src/samples/index.js';
+import { emailSamples } from '../../support/samples.js';
 import { matchesGolden } from '../../support/golden.js';
 import { everyComponent, kitchenSink, sinkDefinitions, sinkVariables } from '../../support/kitchen-sink.js';
 import { company, environment, renderTemplate, templateOf } from '../../support/rendering.js';
@@ -69,15 +70,15 @@ void t.test('all of them together', async (t) => {
 });
 
 void t.test('the samples', async (t) => {
-  for (const { slug, name, description, exampleVariables, ...content } of sampleTemplates) {
-    t.ok(name.length > 3 && description.length > 10);
-    const rendered = renderTemplate(content, exampleVariables);
-    matchesGolden(t, `email/sample-${slug}.html`, rendered.html);
-    matchesGolden(t, `email/sample-${slug}.txt`, `Subject: ${rendered.subject}\n\n${rendered.text}`);
-    t.same(await wellFormed(rendered.html), [], slug);
-    t.ok(Buffer.byteLength(rendered.html) < 24 * 1024, `${slug} is small`);
+  for (const { name, description } of sampleTemplates) t.ok(name.length > 3 && description.length > 10);
+  for (const { name, locale, content, values } of emailSamples) {
+    const rendered = renderTemplate(content, values, locale === undefined ? {} : { language: { locale } });
+    matchesGolden(t, `email/sample-${name}.html`, rendered.html);
+    matchesGolden(t, `email/sample-${name}.txt`, `Subject: ${rendered.subject}\n\n${rendered.text}`);
+    t.same(await wellFormed(rendered.html), [], name);
+    t.ok(Buffer.byteLength(rendered.html) < 24 * 1024, `${name} is small`);
     const defaults = Object.fromEntries(content.variables.map(({ name: of, defaultValue }) => [of, defaultValue ?? null]));
-    t.doesNotThrow(() => renderTemplate(content, defaults as JsonObject), `${slug} renders with its defaults`);
+    t.doesNotThrow(() => renderTemplate(content, defaults as JsonObject), `${name} renders with its defaults`);
   }
 });
 

@@ -12,12 +12,13 @@ import t, { type Test } from 'tap';
 import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
 import type { JsonObject } from '../../../src/domain/json.js';
 import { defaultLimits } from '../../../src/domain/limits.js';
-import { sampleAttachments, sampleTemplates } from '../../../src/samples/index.js';
+import { sampleAttachments } from '../../../src/samples/index.js';
 import { attachmentOf, expandTemplate } from '../../support/documents.js';
 import { everyComponent, kitchenSink, sinkDefinitions, sinkVariables } from '../../support/kitchen-sink.js';
 import { png } from '../../support/pictures.js';
 import { differenceOf, gridOf, readPng, readPpm, writePng, type Picture } from '../../support/picture-grid.js';
 import { company, environment, renderTemplate } from '../../support/rendering.js';
+import { documentSamples, emailSamples } from '../../support/samples.js';
 
 const golden = fileURLToPath(new URL('../../../../test/golden/pictures/', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'sealpost-pictures-'));
@@ -60,9 +61,9 @@ const pagesOf = (pdf: Uint8Array, name: string): readonly Picture[] => {
 
 type Content = Readonly<Record<string, unknown>>;
 
-const pdfOf = (content: Content, variables: JsonObject): Promise<Uint8Array> =>
+const pdfOf = (content: Content, variables: JsonObject, locale?: string): Promise<Uint8Array> =>
   makePdf(
-    expandTemplate(content, variables),
+    expandTemplate(content, variables, locale === undefined ? {} : { language: { locale } }),
     new Map(),
     { title: 'Picture', author: company.name, createdAt: environment.at },
     defaultLimits,
@@ -85,9 +86,9 @@ const pdfComponents = [
 ];
 
 void t.test('PDFs, page by page', { skip: runs('pdftoppm') ? false : 'pdftoppm is not here' }, async (t) => {
-  for (const { slug, variables, schema, locale, timeZone, exampleVariables } of sampleAttachments) {
-    const pages = pagesOf(await pdfOf({ variables, schema, locale, timeZone }, exampleVariables), slug);
-    for (const [at, page] of pages.entries()) matches(t, `pdf-${slug}-${at + 1}`, page);
+  for (const { name, locale, content, values } of documentSamples) {
+    const pages = pagesOf(await pdfOf(content, values, locale), name);
+    for (const [at, page] of pages.entries()) matches(t, `pdf-${name}-${at + 1}`, page);
   }
   const all = attachmentOf(pdfComponents, { variables: sinkDefinitions });
   for (const [at, page] of pagesOf(await pdfOf(all, sinkVariables), 'components').entries()) matches(t, `pdf-components-${at + 1}`, page);
@@ -173,7 +174,9 @@ const screenshotOf = ({ html, inline }: ReturnType<typeof renderTemplate>, name:
 
 void t.test('mails, wide and narrow, light and dark', { skip: runs('chromium') ? false : 'chromium is not here' }, async (t) => {
   const fonts = fontFace();
-  for (const { slug, name: _name, description: _description, exampleVariables, ...content } of sampleTemplates)
-    matches(t, `mail-${slug}`, screenshotOf(renderTemplate(content, exampleVariables), `mail-${slug}`, fonts));
+  for (const { name, locale, content, values } of emailSamples) {
+    const rendered = renderTemplate(content, values, locale === undefined ? {} : { language: { locale } });
+    matches(t, `mail-${name}`, screenshotOf(rendered, `mail-${name}`, fonts));
+  }
   matches(t, 'mail-components', screenshotOf(renderTemplate(kitchenSink(), sinkVariables), 'mail-components', fonts, COMPONENTS_HEIGHT));
 });

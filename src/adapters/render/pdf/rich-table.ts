@@ -155,25 +155,34 @@ const widthsOf = (table: TreeElement, rows: readonly Row[], columns: number, con
   // Cells have padding inside their width; a sum over the room shrinks in proportion.
   const factor = sum > room ? room / sum : 1;
   return wanted.map((width) =>
-    width === undefined ? (total === undefined ? 'auto' : '*') : Math.max(width * factor - 2 * PADDING_X_PT, 4),
+    width === undefined ? (total === undefined ? 'auto' : '*') : Math.max(width * factor - 2 * paddingOf(table).x, 4),
   );
 };
 
 const PADDING_X_PT = 5;
 const PADDING_Y_PT = 3;
+const PADDING_PT_MAX = 40;
+
+/** In: a table. Out: what stands around the content of its cells: `cellpadding` is in pixels, as in HTML. */
+const paddingOf = (table: TreeElement): Readonly<{ x: number; y: number }> => {
+  const given = /^\d{1,3}$/.test(table.attributes['cellpadding'] ?? '') ? Number(table.attributes['cellpadding']) * 0.75 : undefined;
+  if (given === undefined) return { x: PADDING_X_PT, y: PADDING_Y_PT };
+  return { x: Math.min(given, PADDING_PT_MAX), y: Math.min(given, PADDING_PT_MAX) };
+};
 
 const layoutOf = (table: TreeElement, rows: readonly Row[]): TableLayout => {
   const cell = rows[0] === undefined ? undefined : elements(rows[0].element, ['td', 'th'])[0];
   const { width, color } = lineOf(table, cell);
+  const { x, y } = paddingOf(table);
   return {
     hLineWidth: () => width,
     vLineWidth: () => width,
     hLineColor: () => color,
     vLineColor: () => color,
-    paddingLeft: () => PADDING_X_PT,
-    paddingRight: () => PADDING_X_PT,
-    paddingTop: () => PADDING_Y_PT,
-    paddingBottom: () => PADDING_Y_PT,
+    paddingLeft: () => x,
+    paddingRight: () => x,
+    paddingTop: () => y,
+    paddingBottom: () => y,
   };
 };
 

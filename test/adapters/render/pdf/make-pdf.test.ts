@@ -5,6 +5,7 @@ import { defaultLimits } from '../../../../src/domain/limits.js';
 import type { Expanded, ExpandedDocument } from '../../../../src/domain/rendering/expand/expanded.js';
 import { cell, column, component, documentOf, page, richText, tableOf } from '../../../support/expanded-documents.js';
 import { checkedByOthers, heardOf, readsStructure } from '../../../support/pdf-tools.js';
+import { placedWords } from '../../../support/pdf-words.js';
 import { readPdf, type ReadPdf } from '../../../support/read-pdf.js';
 
 const metadata = { title: 'Invoice 7 — Zoë', author: 'Ada', createdAt: '2026-01-02T03:04:05.000Z' };
@@ -97,6 +98,19 @@ void t.test('rich text', async (t) => {
       '<table><caption>Cap</caption><tfoot><tr><td>f1</td><td>f2</td><td>f3</td></tr></tfoot><thead><tr><th>A</th><th>B</th><th>C</th></tr></thead>' +
       '<tbody><tr><td colspan="2">ab</td><td rowspan="2">c</td></tr><tr><td>1</td><td>2</td></tr><tr><td>short</td></tr></tbody></table>';
     t.same(await linesOf(richText(html)), ['Cap', 'A\tB\tC', 'ab\tc', '1\t2', 'short', 'f1\tf2\tf3']);
+  });
+
+  void t.test('tables with room in their cells', async (t) => {
+    const boxOf = async (attribute: string) => {
+      const html = `<table border="0"${attribute}><tr><td>one</td></tr><tr><td>two</td></tr></table>`;
+      const [one, two] = (await placedWords(await makePdf(documentOf(page([richText(html)])), new Map(), metadata, defaultLimits))) ?? [];
+      return one && two ? [one.left, two.top - one.top].map(Math.round) : [];
+    };
+    const [left = 0, step = 0] = await boxOf(' cellpadding="0"');
+    if (left === 0) return void t.pass('poppler is not here');
+    t.same(await boxOf(' cellpadding="20"'), [left + 15, step + 30]);
+    t.same(await boxOf(' cellpadding="x"'), await boxOf(''), 'what is no number');
+    t.same(await boxOf(' cellpadding="999"'), await boxOf(' cellpadding="54"'), 'no more than 40 points');
   });
 
   void t.test('links lead only to the web, to mail and to telephones', async (t) => {
