@@ -4,13 +4,14 @@ import { toNumber } from '../scope/conditions.js';
 import { colorOf, compilePoints, defined } from './style.js';
 import { chartTypes, type ChartSeries, type TimelineItem } from './expanded.js';
 import type { CompileComponent } from './expander.js';
-import { compilePlain, compileWriter, type Fill } from '../fill/filling.js';
+import { compilePlain, compileWriter, type Fill, type Writer } from '../fill/filling.js';
 import { chartPalette } from '../chart-palette.js';
 import { parsePath, readPath, writePath, type Path } from '../scope/path.js';
 import { charge, compileSource, steadySource, type Scope, type State } from '../scope/scope.js';
+import type { Shape } from '../scope/shapes.js';
 import { showingAt } from '../scope/showing.js';
 
-type Series = Readonly<{ name: Fill; color: (state: State) => string | undefined; path: Path }>;
+type Series = Readonly<{ name: Fill; color: (state: State) => string | undefined; path: Path; writer: (state: State) => Writer }>;
 
 export const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
   const { limits } = scope;
@@ -18,7 +19,7 @@ export const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
   const chartType = chartTypes.find((type) => type === props['chartType']) ?? 'bar';
   const categoryPath = fieldPath(props['categoryField'], scope);
   const category = compileWriter(showingAt(source.itemShape, ['item', ...categoryPath], { isWhole: true }), scope);
-  const series = objectsIn(props['series']).map((one) => compileSeries(one, scope));
+  const series = objectsIn(props['series']).map((one) => compileSeries(one, source.itemShape, scope));
   const titles = ['title', 'xTitle', 'yTitle'].map((name) => compileOptional(props[name], scope));
   const [width, height] = [compilePoints(props['width'], scope), compilePoints(props['height'], scope)];
   const round = chartType === 'pie' || chartType === 'doughnut';
@@ -41,10 +42,11 @@ export const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
       xTitle,
       yTitle,
       categories: items.map((item) => charge(category(state).write(readPath(item, categoryPath)), state, limits)),
-      series: series.map(({ name, color, path }, at): ChartSeries => ({
+      series: series.map(({ name, color, path, writer }, at): ChartSeries => ({
         name: charge(name(state), state, limits),
         color: color(state) ?? chartPalette[at % chartPalette.length] ?? '#2563eb',
         values: items.map((item) => finite(toNumber(readPath(item, path)))),
+        ...defined({ showing: writer(state).showing }),
       })),
       ...defined({
         width: width(state),
@@ -56,10 +58,11 @@ export const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
 };
 
 /** A series without a name is called after its field. */
-const compileSeries = (one: JsonObject, scope: Scope): Series => ({
+const compileSeries = (one: JsonObject, item: Shape | undefined, scope: Scope): Series => ({
   name: compilePlain(typeof one['name'] === 'string' ? one['name'] : String(one['valueField']), scope),
   color: colorOf(one['color'], scope),
   path: fieldPath(one['valueField'], scope),
+  writer: compileWriter(showingAt(item, ['item', ...fieldPath(one['valueField'], scope)], undefined), scope),
 });
 
 const finite = (value: number | undefined): number | null => (value === undefined || !Number.isFinite(value) ? null : value);

@@ -180,6 +180,7 @@ export type ChartSeries = Readonly<{
   name: string;
   color: string;
   /** One for each category; null where the data has no number. */ values: readonly (number | null)[];
+  /** How its definition shows them. */ showing?: Showing;
 }>;
 export type ExpandedChart = Of<
   'chart',

@@ -101,6 +101,26 @@ void t.test('several charts and a sheet with an apostrophe', async (t) => {
   t.match(part('xl/charts/chart3.xml'), '&#39;Two&#39;!');
 });
 
+void t.test('numbers that no table shows have the format of their definition, and so has the axis', async (t) => {
+  const item = { properties: { n: { type: 'number', format: { style: 'currency', currency: '{{currency}}' } }, s: { type: 'number' } } };
+  const { part, sheets } = await workbookOf({
+    components: [chart('column')],
+    variables: { sales, currency: 'EUR' },
+    definitions: [
+      { name: 'sales', type: 'array', schema: { itemSchema: item } },
+      { name: 'currency', type: 'string' },
+    ],
+  });
+  const xml = part('xl/charts/chart1.xml');
+  t.match(xml, /<c:valAx>.*<c:numFmt formatCode="[^"]*€[^"]*"/s);
+  const codes = textsOf(xml, 'c:formatCode');
+  t.match(codes[0], '€');
+  t.equal(codes[1], 'General', 'a number without a format is as the sheet shows it');
+  const [, , values = ''] = textsOf(xml, 'c:f');
+  const first = /\$B\$(\d+):/.exec(values)?.[1] ?? '';
+  t.equal(sheets[0]?.cells.get(`B${first}`)?.code, codes[0]);
+});
+
 void t.test('too many series', async (t) => {
   const series = Array.from({ length: 5 }, (_, at) => ({ name: `S${at}`, valueField: 'n' }));
   t.match(await failureOf({ components: [chart('line', { series })], variables: { sales }, limits: { excelColumnsMax: 5 } }), {

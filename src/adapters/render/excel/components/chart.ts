@@ -4,6 +4,7 @@ import { assertDefined } from '../../../../domain/ids.js';
 import type { ExpandedChart, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
 import { chartXml } from '../chart-xml.js';
 import { columnAt, tableOfChart, type NumbersPlace } from '../chart-places.js';
+import { typedCells } from '../cell-values.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
 import { BASE_FONT } from '../fonts.js';
 import type { CellStyle, DrawnCell, Sheet } from '../sheet.js';
@@ -14,7 +15,7 @@ const SIZE_POINTS = { width: 480, height: 270, min: 60, max: 2_000 } as const;
 const ROW_POINTS = 15;
 const ROWS_BETWEEN = 1;
 
-export const chart: ComponentDrawer<'chart'> = (component, { limits, tables }) => {
+export const chart: ComponentDrawer<'chart'> = (component, { limits, tables, language }) => {
   const { categories, series } = component;
   if (series.length + 1 > limits.excelColumnsMax) throw tooManyColumns(series.length + 1, limits.excelColumnsMax);
   const width = bounded(component.width ?? SIZE_POINTS.width);
@@ -34,6 +35,7 @@ export const chart: ComponentDrawer<'chart'> = (component, { limits, tables }) =
       },
     };
   }
+  const codes = codesOf(component, language);
   return {
     kind: 'block',
     rows: chartRows + ROWS_BETWEEN + 1 + categories.length,
@@ -51,11 +53,11 @@ export const chart: ComponentDrawer<'chart'> = (component, { limits, tables }) =
         category: 1,
         values: series.map((_, at) => at + 2),
         headerRow,
-        codes: series.map(() => undefined),
+        codes,
       });
       sheet.draw({ kind: 'chart', place: { row, column: 0, offset: 0, width, height }, title: component.title, xml });
       sheet.skip(chartRows + ROWS_BETWEEN, ROW_POINTS);
-      writeNumbers(component, sheet, limits);
+      writeNumbers(component, codes, sheet, limits);
       await sheet.flush();
     },
   };
@@ -84,7 +86,20 @@ const headerStyle: CellStyle = { font: { ...BASE_FONT, bold: true }, fill: fille
 const textStyle: CellStyle = { font: BASE_FONT, border: { bottom: line } };
 const numberHeaderStyle: CellStyle = { ...headerStyle, alignment: { horizontal: 'right' } };
 
-const writeNumbers = ({ categories, series, xTitle, field }: ExpandedChart, sheet: Sheet, limits: Surroundings['limits']): void => {
+type Codes = NumbersPlace['codes'];
+
+/** The format of each series by its definition, for its first number. */
+const codesOf = ({ series }: ExpandedChart, language: Surroundings['language']): Codes => {
+  const typed = typedCells(language);
+  return series.map(({ values, showing }) => typed({ value: values.find((value) => value !== null), showing })?.code);
+};
+
+const writeNumbers = (
+  { categories, series, xTitle, field }: ExpandedChart,
+  codes: Codes,
+  sheet: Sheet,
+  limits: Surroundings['limits'],
+): void => {
   const text = (value: string, where: string, style: CellStyle): DrawnCell => {
     const safe = cellText(value, limits.excelCellCharsMax, { field, where: () => where });
     return { value: safe === '' ? null : safe, style: looksLikeFormula(safe) ? { ...style, numFmt: TEXT_CODE } : style };
@@ -93,8 +108,9 @@ const writeNumbers = ({ categories, series, xTitle, field }: ExpandedChart, shee
     text(xTitle, 'xTitle', headerStyle),
     ...series.map(({ name }, at) => text(name, `the name of series ${at + 1}`, numberHeaderStyle)),
   ]);
+  const styles = codes.map((code): CellStyle => (code === undefined ? textStyle : { ...textStyle, numFmt: code }));
   categories.forEach((category, at) => {
-    const numbers = series.map(({ values }): DrawnCell => ({ value: values[at] ?? null, style: textStyle }));
+    const numbers = series.map(({ values }, place): DrawnCell => ({ value: values[at] ?? null, style: styles[place] ?? textStyle }));
     sheet.writeHidden([text(category, `category ${at + 1}`, textStyle), ...numbers]);
   });
 };
