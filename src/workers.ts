@@ -45,6 +45,7 @@ import { CLOCKS_APART_MS } from './domain/restoring.js';
 import { DAY_MS } from './domain/time.js';
 import { PEOPLE_FROM, RECORD_REMOVALS_FROM } from './domain/write-level.js';
 import { oldAuditStreams } from './event-log/old-audit.js';
+import { oldTeamStreams } from './event-log/old-teams.js';
 import type { Surroundings } from './surroundings.js';
 
 export type WorkerParts = Engine &
@@ -109,14 +110,16 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
 };
 
 const retiring = ({ readModels, runners, limits, eventLog }: WorkerParts) => ({
-  dueOfAudit: async (nowMs: number, limit: number, signal: AbortSignal) => {
+  dueWhole: async (nowMs: number, limit: number, signal: AbortSignal) => {
     await feederOf(runners, limits, AUDIT).caughtUp(await eventLog.head(), signal);
     if (signal.aborted) return undefined;
     const keptSince = isoTime(nowMs - limits.auditDays * DAY_MS - CLOCKS_APART_MS);
     const { origins, entries } = await overdueAudit(readModels, isoTime(nowMs), keptSince, 1);
     if (origins.length > 0 || entries.length > 0) return undefined;
     // A day later a seal covers that it is forgotten.
-    return (await oldAuditStreams({ eventLog, limits }, nowMs - DAY_MS, { limit, signal })).over.map(({ stream }) => stream);
+    const audit = await oldAuditStreams({ eventLog, limits }, nowMs - DAY_MS, { limit, signal });
+    const teams = await oldTeamStreams({ eventLog, limits }, nowMs - DAY_MS, { limit: limit - audit.over.length, signal });
+    return [...audit.over, ...teams.over].map(({ stream }) => stream);
   },
   due: (now: string, limit: number) => retirableStreams(readModels, now, limit),
   isFull: (teamId: string, day: string) => isDayFull(readModels, teamId, day),

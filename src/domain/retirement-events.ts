@@ -14,6 +14,8 @@ export const retirementEventSchemas = {
       from: Type.Integer(),
       ordinals: Type.Array(Type.Integer()),
       hashes: Type.Array(text),
+      /** Ids of those of which the members of the team were told. */
+      told: Type.Optional(Type.Array(text)),
     }),
   },
 } as const;

@@ -19,6 +19,7 @@ const byTimeOnly: StartedBy<'senderDomains'> = {
   SenderDomainTrashed: null,
   SenderDomainRestored: null,
   SenderDomainDeleted: null,
+  StreamRetired: null,
 };
 
 /** Look-ups end before by themselves. */

@@ -77,6 +77,7 @@ export const removeDeletedDomains = (deps: RemoveDeletedDeps): Processor =>
       SenderDomainTrashed: null,
       SenderDomainRestored: null,
       SenderDomainDeleted: null,
+      StreamRetired: null,
     },
     timers,
     deadlineMs: DEADLINE_MS,

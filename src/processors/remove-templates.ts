@@ -19,6 +19,7 @@ const byTimeOnly: StartedBy<'template'> & StartedBy<'attachmentTemplate'> = {
   TemplateDeleted: null,
   TemplateRestored: null,
   TemplateRemoved: null,
+  StreamRetired: null,
 };
 
 const timers: readonly TimerUse[] = [{ kind: 'removal', read: 'due', destroys: true, seldom: true }];

@@ -1,8 +1,10 @@
 /**
- * Takes the events of emails and bulk sends whose record is gone, and of months of the audit log that are over, out of the log. Each pass reads the whole log and verifies it: what was
+ * Takes the events of emails and bulk sends whose record is gone, and those of months of the audit
+ * log and of removed teams that are over, out of the log. Each pass reads the whole log and verifies it: what was
  * changed in it is not removed. First it is recorded what stays of a stream, then, once the read models have that, the rest is truncated.
  */
-import { retireStream, type OrdinalOf, type Retired, type RetireDeps } from '../commands/retire.js';
+import { retireStream, type RetireDeps } from '../commands/retire.js';
+import type { OrdinalOf, Retired } from '../commands/retire-whole.js';
 import { LEDGER_STREAM, type StreamName } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { EventStore } from '../domain/ports/event-store.js';
@@ -23,10 +25,10 @@ export type RetireStreamsDeps = LeaseDeps &
     /** Streams whose time is over by then, the longest first, as far as the read models have it. */
     due: (now: string, limit: number) => Promise<readonly Readonly<{ stream: StreamName; dueAt: string }>[]>;
     /**
-     * Streams of the audit log that are over at that moment; undefined while anything as old is listed still. Reads the oldest part of the
-     * log.
+     * Streams of the audit log, and of teams that were removed, that are over at that moment; undefined while the audit log lists anything
+     * as old. Reads much of the log.
      */
-    dueOfAudit: (nowMs: number, limit: number, signal: AbortSignal) => Promise<readonly StreamName[] | undefined>;
+    dueWhole: (nowMs: number, limit: number, signal: AbortSignal) => Promise<readonly StreamName[] | undefined>;
     /** Resolves when the read models have what was appended up to that position. */
     emailsCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
   }>;
@@ -49,7 +51,7 @@ export const retireStreamsWorker = (deps: RetireStreamsDeps): Worker => {
     if (!hasFinished) hasFinished = await finishLast(deps, signal);
     if (isEarly(passedMs) || signal.aborted) return;
     const [nowMs, startedMs] = [deps.clock.now(), deps.clock.monotonic()];
-    const found = isEarly(lookedMs) ? [] : await deps.dueOfAudit(nowMs, STREAMS_MAX, signal);
+    const found = isEarly(lookedMs) ? [] : await deps.dueWhole(nowMs, STREAMS_MAX, signal);
     if (signal.aborted) return;
     const whole = found ?? [];
     if (!isEarly(lookedMs) && found?.length === 0) lookedMs = startedMs;

@@ -122,7 +122,9 @@ const spellStep = ({ stream, position }: Recorded, change: (spells: readonly Aud
 };
 
 const peopleSteps = (recorded: Recorded): readonly Step[] => {
-  const { event } = recorded;
+  const { event, stream } = recorded;
+  const { kind, id } = splitStream(stream);
+  if (event.type === 'StreamRetired') return kind === 'team' ? [{ collection: AUDIT_PEOPLE, id, document: undefined }] : [];
   return changesSpells(event) ? [spellStep(recorded, (spells) => spellsAfter(spells, event))] : [];
 };
 
@@ -155,7 +157,7 @@ const forgottenSteps = ({ event }: Recorded): readonly Step[] =>
   event.type === 'AuditEntriesForgotten' ? event.data.ids.map((id) => ({ collection: AUDIT, id, document: undefined })) : [];
 
 /** Beside those that are told themselves. */
-const others: readonly EventType[] = ['TeamErased', 'CallOriginSeen', 'CallOriginsForgotten', 'AuditEntriesForgotten'];
+const others: readonly EventType[] = ['TeamErased', 'StreamRetired', 'CallOriginSeen', 'CallOriginsForgotten', 'AuditEntriesForgotten'];
 
 /** `days`: how long it is kept. */
 export const auditProjection = (days: number): Projection => {

@@ -12,6 +12,7 @@ export type OAuthAppDocument = Document & Readonly<{ team?: string; app: Omit<OA
 
 const step: Handler<OAuthClientEvent> = ({ event, stream, position, metadata }, document) => {
   const { id } = splitStream(stream);
+  if (event.type === 'StreamRetired') return [{ collection: OAUTH_APPS, id, next: () => undefined }];
   const before = document as OAuthAppDocument | undefined;
   // The hashes of secrets are in no read model: nothing that is shown needs them.
   const app = oauthAppDecider.evolve(before && { ...before.app, secret: null }, event);
@@ -28,7 +29,7 @@ export const oauthAppsProjection = declareProjection({
   main: OAUTH_APPS,
   kinds: ['oauthClient'],
   decrypts: [],
-  on: { OAuthAppRegistered: step, OAuthAppChanged: step, OAuthAppSecretRotated: step, OAuthAppDeleted: step },
+  on: { OAuthAppRegistered: step, OAuthAppChanged: step, OAuthAppSecretRotated: step, OAuthAppDeleted: step, StreamRetired: step },
 });
 
 export const listedOAuthApp = ({ id, app }: OAuthAppDocument): OAuthAppListing =>

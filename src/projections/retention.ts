@@ -10,6 +10,7 @@ import { DAY_MS } from '../domain/time.js';
 import { timersOf } from '../domain/timers.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { oldAuditStreams } from '../event-log/old-audit.js';
+import { oldTeamStreams } from '../event-log/old-teams.js';
 import { SESSIONS } from './sessions.js';
 import { TEAMS } from './teams.js';
 import { AUDIT, type AuditDocument } from './audit.js';
@@ -75,6 +76,12 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
     ...Object.entries(DELETED).map(([kind, what]) =>
       line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS'),
     ),
+    line(
+      'oldTeams',
+      'streams of removed teams in the log',
+      `${days(limits.auditDays)} after their removal, ${days(RETIRED_WITHIN_DAYS)} more`,
+      'SEALPOST_RETENTION_AUDIT_DAYS',
+    ),
     line('deleted.team', 'deleted teams with all they have', days(limits.teamRestoreDays), null),
     line('invitations', 'teams with invitations that nobody accepted', days(limits.invitationDays), null),
     line('sessions', 'sessions that nobody refreshes', days(limits.sessionUnusedMs / DAY_MS), null),
@@ -94,7 +101,8 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
     ['oldEvents', await dueEvents(deps, nowMs)],
     ['webhookRecords', await dueParts(deps, nowMs)],
     ['audit', await dueEntries(deps, nowMs)],
-    ['oldAudit', await dueMonths(deps, nowMs)],
+    ['oldAudit', await dueStreams(oldAuditStreams, deps, nowMs)],
+    ['oldTeams', await dueStreams(oldTeamStreams, deps, nowMs)],
     ['files', { due: await deps.files.expired(now), oldest: null, next: null }],
   ]);
   for (const kind of Object.keys(DELETED) as (keyof typeof DELETED)[])
@@ -138,10 +146,10 @@ const dueEvents = async (deps: RetentionDeps, nowMs: number): Promise<Due> => {
   return { due: emails.due + batches.due, oldest: later(emails.oldest, batches.oldest), next: later(emails.next, batches.next) };
 };
 
-const dueMonths = async ({ eventLog, limits }: RetentionDeps, nowMs: number): Promise<Due> => {
+const dueStreams = async (look: typeof oldAuditStreams, { eventLog, limits }: RetentionDeps, nowMs: number): Promise<Due> => {
   const waitMs = RETIRED_WITHIN_DAYS * DAY_MS;
   const later = (ms: number | undefined): string | null => (ms === undefined ? null : isoTime(ms + waitMs));
-  const { over, nextMs } = await oldAuditStreams({ eventLog, limits }, nowMs, { limit: Number.MAX_SAFE_INTEGER });
+  const { over, nextMs } = await look({ eventLog, limits }, nowMs, { limit: Number.MAX_SAFE_INTEGER });
   const [due, waiting] = [over.filter(({ overMs }) => overMs + waitMs <= nowMs), over.filter(({ overMs }) => overMs + waitMs > nowMs)];
   return { due: due.length, oldest: later(due[0]?.overMs), next: later(waiting[0]?.overMs ?? nextMs) };
 };

@@ -32,7 +32,7 @@ const stepWith =
     return [
       checks,
       timerStep(recorded, 'removal', removalTimes(trash ?? [], restoreMs)),
-      { collection: SENDER_DOMAINS, id, next: () => after },
+      { collection: SENDER_DOMAINS, id, next: () => (event.type === 'StreamRetired' ? undefined : after) },
     ];
   };
 
@@ -72,6 +72,7 @@ export const senderDomainsProjection = (restoreMs: number): Projection => {
       SenderDomainTrashed: step,
       SenderDomainRestored: step,
       SenderDomainDeleted: step,
+      StreamRetired: step,
     },
   });
 };

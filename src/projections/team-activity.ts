@@ -8,7 +8,7 @@ import { API_KEYS, type ApiKeyDocument } from './api-keys.js';
 import { ASSETS, type AssetDocument } from './assets.js';
 import { OAUTH_APPS, type OAuthAppDocument } from './oauth-apps.js';
 import { counted, readPage } from './paging.js';
-import { declareProjection, type Handler, type Handlers } from './projection.js';
+import { declareProjection, type Handler, type Handlers, type Step } from './projection.js';
 import type { Page, Paging } from './query-types.js';
 import { SENDER_DOMAINS, type SenderDomainsDocument } from './sender-domains.js';
 import { TEAMS, type TeamDocument } from './teams.js';
@@ -35,6 +35,12 @@ const step: Handler<Told> = (recorded) => {
     { collection: STREAMS, id, document: { id, seq: position, position } },
   ];
 };
+
+/** Of what has left the log nothing is told: nobody is in that team any more. */
+const retired: Handler<Extract<Told, { type: 'StreamRetired' }>> = ({ event, stream }) => [
+  ...(event.data.told ?? []).map((id): Step => ({ collection: TEAM_ACTIVITY, id, document: undefined })),
+  { collection: STREAMS, id: splitStream(stream).id, document: undefined },
+];
 
 const handlers: Handlers<Kinds> = {
   TeamCreated: step,
@@ -90,6 +96,7 @@ const handlers: Handlers<Kinds> = {
   OAuthAppChanged: step,
   OAuthAppSecretRotated: step,
   OAuthAppDeleted: step,
+  StreamRetired: retired,
 };
 
 export const teamActivityProjection = declareProjection({

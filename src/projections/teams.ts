@@ -74,6 +74,7 @@ const after = (
       return others;
     }
     case 'TeamErased':
+    case 'StreamRetired':
       return undefined;
     case 'MemberInvited':
     case 'InvitationRenewed':
@@ -110,6 +111,7 @@ const membershipSteps = (event: TeamEvent, before: TeamDocument | undefined, tea
     case 'MemberInvited':
     case 'InvitationRenewed':
     case 'InvitationWithdrawn':
+    case 'StreamRetired':
       return [];
   }
 };
@@ -165,6 +167,7 @@ export const teamsProjection = declareProjection({
     MemberInvited: step,
     InvitationRenewed: step,
     InvitationWithdrawn: step,
+    StreamRetired: step,
   },
 });
 

@@ -6,10 +6,14 @@ import { fakeClock } from '../support/fake-clock.js';
 import { runCommand } from '../support/server-process.js';
 import { traces } from '../support/traces.js';
 import { DAY_MS } from '../../src/domain/time.js';
+import { makeProjections } from '../../src/projections/index.js';
+import { rebuildProjection } from '../../src/projections/rebuild.js';
 
 t.setTimeout(900_000);
 
 const MARK = 'Zanzibarian';
+/** Of what is never sealed. (What emails say of their team, the name of its company among it, leaves the log with them.) */
+const NAME = 'Ljubljana';
 const person = { email: 'ada@example.com', password: 'a pelican in the rain', name: 'Ada Example' };
 
 await t.test('nothing sealed of a removed team is left in any file, and verify holds', async (t) => {
@@ -30,7 +34,7 @@ await t.test('nothing sealed of a removed team is left in any file, and verify h
   const template = {
     slug: 'note',
     name: 'Note',
-    subject: 'A note',
+    subject: `A note of ${NAME}`,
     variables: [{ name: 'text', type: 'string', required: true }],
     schema: { sections: [{ id: 'm', type: 'main', components: [{ id: 't', type: 'rich-text', content: '<p>{{text}}</p>' }] }] },
     publish: true,
@@ -47,6 +51,7 @@ await t.test('nothing sealed of a removed team is left in any file, and verify h
   await made(app.call('POST', '/api/emails/send', { ...mail, scheduledAt }, inTeam));
   const bulk = { templateId: 'note', recipients: [{ email: `${MARK}-bulk@private.example`, variables: { text: MARK } }], scheduledAt };
   await made(app.call('POST', '/api/emails/send/bulk', bulk, inTeam));
+  await made(app.call('POST', '/api/domains', { domain: `${NAME.toLowerCase()}.example` }, inTeam));
   await made(app.call('POST', '/api/suppressions', { email: `${MARK}-not@private.example` }, inTeam));
   const webhook = { url: `https://${MARK.toLowerCase()}.private.example/`, events: ['email.bounced'], description: MARK };
   await made(app.call('POST', '/api/v1/webhook-subscriptions', webhook, inTeam));
@@ -62,6 +67,25 @@ await t.test('nothing sealed of a removed team is left in any file, and verify h
   await app.whenCaughtUp();
   await advanceUntil(clock, 1_000, 'nothing of it is left in any file', () => traces(dataDir, MARK).length === 0).catch(() => {});
   t.same(traces(dataDir, MARK), []);
+  t.ok(
+    traces(dataDir, NAME).some((file) => file.startsWith('/events.db')),
+    'what it has called and written is in the log',
+  );
+
+  const ofTeam = async (types: RegExp) =>
+    (await storedEvents(app.engine)).filter(({ stream, type, metadata }) => types.test(type) && `${stream}${metadata}`.includes(id));
+  const leaves = (types: RegExp) =>
+    advanceUntil(clock, 20 * 60_000, `${types} have left the log`, async () => (await ofTeam(types)).length === 0);
+  await clock.advance(733 * DAY_MS);
+  await leaves(/^Template(?!Slug)|^SenderDomain/);
+  t.ok((await ofTeam(/^TeamErased/)).length > 0, 'by that of the team its others are found, so it goes a month later');
+  await clock.advance(32 * DAY_MS);
+  await leaves(/^Team[A-Z]/);
+  const inLog = (): readonly string[] => traces(dataDir, NAME).filter((file) => !file.startsWith('/documents.'));
+  await advanceUntil(clock, 1_000, 'nothing of that is left in the log', () => inLog().length === 0).catch(() => {});
+  t.same(inLog(), []);
+  for (const projection of makeProjections(app.engine.limits)) await rebuildProjection(projection, app.engine);
+  t.same(traces(dataDir, NAME), [], 'nor, once they are made anew, in read models');
   await app.stop();
   t.same(traces(dataDir, MARK), [], 'nor after the stop');
   const replayed = await runCommand(['replay', '--all', '--json'], { SEALPOST_DATA_DIR: dataDir });

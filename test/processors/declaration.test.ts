@@ -27,7 +27,7 @@ const announceKey = (world: World, deps: Processing): Processor =>
     name: 'announce-key',
     kind: 'apiKey',
     decider: apiKeyDecider,
-    startedBy: { ApiKeyCreated: () => 'high', ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null },
+    startedBy: { ApiKeyCreated: () => 'high', ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null, StreamRetired: null },
     timers: [],
     deadlineMs: 1_000,
     act: async ({ state }) => {
@@ -46,7 +46,7 @@ const retireKey = (world: World, deps: Processing): Processor =>
     name: 'retire-key',
     kind: 'apiKey',
     decider: apiKeyDecider,
-    startedBy: { ApiKeyCreated: null, ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null },
+    startedBy: { ApiKeyCreated: null, ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null, StreamRetired: null },
     timers: [{ kind: 'expiry', read: 'due' }],
     deadlineMs: 1_000,
     act: async ({ state }) => {
@@ -76,6 +76,7 @@ const expiries = declareProjection({
     ApiKeyCreated: setExpiry,
     ApiKeyChanged: 'ignored',
     ApiKeyUsed: 'ignored',
+    StreamRetired: 'ignored',
     ApiKeyRevoked: ({ stream }) => [{ collection: TIMERS, id: splitStream(stream).id, next: () => undefined }],
   },
 });

@@ -91,7 +91,7 @@ const openYears = async (t: Test) => {
     store: world.store,
     isFull: async () => false,
     due: async () => [],
-    dueOfAudit: async () => [],
+    dueWhole: async () => [],
     emailsCaughtUp: async () => {},
   };
   const old = async (): Promise<readonly StreamName[]> =>

@@ -59,7 +59,7 @@ const openWorld = async (t: Test) => {
     store,
     isFull: (teamId, day) => isDayFull(readModels, teamId, day),
     due: (now, limit) => retirableStreams(readModels, now, limit),
-    dueOfAudit: async () => [],
+    dueWhole: async () => [],
     emailsCaughtUp: () => world.settled(),
   };
   await sealOnce({ eventLog, store, limits, clock: world.clock }, never);

@@ -1,5 +1,6 @@
 /** The facts of one API key. The key itself is nowhere: only the SHA-256 of its 256 random bits. */
 import { Type } from '@sinclair/typebox';
+import { retirementEventSchemas } from '../retirement-events.js';
 import { nullable } from '../schema.js';
 import { text, type EventsOf } from '../stored.js';
 
@@ -43,6 +44,7 @@ export const apiKeyEventSchemas = {
   ApiKeyUsed: { data: Type.Object({ at: text }) },
   /** `withMade`: what this key made, and what that made, is revoked with it. */
   ApiKeyRevoked: { data: Type.Object({ at: text, withMade: Type.Optional(Type.Boolean()) }) },
+  ...retirementEventSchemas,
 } as const;
 
 export type ApiKeyEvent = EventsOf<typeof apiKeyEventSchemas>;

@@ -16,6 +16,9 @@ export const endOfMonth = (month: string): number => {
 export const auditOverAt = (stream: string, auditDays: number): number =>
   endOfMonth(stream.slice(stream.lastIndexOf('.') + 1)) + auditDays * DAY_MS + CLOCKS_APART_MS;
 
+/** In: when nothing sealed of a team was left. Out: when all is over that the audit log tells of it. */
+export const teamOverAt = (erasedAt: string, auditDays: number): number => Date.parse(erasedAt) + auditDays * DAY_MS + CLOCKS_APART_MS;
+
 /** The months in which something was kept for so many days up to a moment, and the one before, for clocks that are apart. */
 export const monthsUpTo = (at: string, days: number): readonly string[] => {
   const months: string[] = [];

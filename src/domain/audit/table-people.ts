@@ -25,7 +25,7 @@ const invitation = ({ invitationId }: Readonly<{ invitationId: string }>): Audit
 const reason = (data: Readonly<{ reason: string }>): string => data.reason;
 const role = (data: Readonly<{ role: string }>): string => data.role;
 
-export const auditedPeople: AuditTable<PeopleEvent['type']> = {
+export const auditedPeople: AuditTable<Exclude<PeopleEvent['type'], 'StreamRetired'>> = {
   UserRegistered: { category: 'authentication', action: 'user.registered' },
   UserLinkMade: { category: 'authentication', action: ({ use }) => (use === 'reset' ? 'password.reset_asked' : 'address.link_sent') },
   UserAddressVerified: { category: 'authentication', action: 'address.verified' },

@@ -31,7 +31,7 @@ const sending = not('the bulk send tells it');
 const account = not('the account of credits tells it');
 const delivery = not('it is work of the service on deliveries of webhooks');
 
-export const auditedWork: AuditTable<WorkEvent['type']> = {
+export const auditedWork: AuditTable<Exclude<WorkEvent['type'], 'StreamRetired'>> = {
   EmailQueued: mail,
   EmailScheduled: mail,
   EmailRescheduled: mail,

@@ -1,5 +1,6 @@
 /** The facts of apps, of what people grant them, and of how many tokens are in use. Of secrets, codes and tokens only SHA-256 is kept. */
 import { Type } from '@sinclair/typebox';
+import { retirementEventSchemas } from '../retirement-events.js';
 import { nullable, oneOf } from '../schema.js';
 import { text, type EventsOf } from '../stored.js';
 
@@ -21,6 +22,7 @@ export const oauthClientEventSchemas = {
   /** `oldUntil`: until when the secret before is good as well. */
   OAuthAppSecretRotated: { data: Type.Object({ at: text, secretHash: text, oldUntil: text }) },
   OAuthAppDeleted: { data: Type.Object({ at: text }) },
+  ...retirementEventSchemas,
 } as const;
 
 export const oauthGrantEventSchemas = {

@@ -1,5 +1,6 @@
 /** The facts of the sender domains of one team. Public keys are data; each private key is sealed under the key of the stream. */
 import { Type, type Static } from '@sinclair/typebox';
+import { retirementEventSchemas } from '../retirement-events.js';
 import { oneOf } from '../schema.js';
 import { text, type EventsOf } from '../stored.js';
 
@@ -47,6 +48,7 @@ export const senderDomainEventSchemas = {
   SenderDomainRestored: { data: Type.Object({ at: text, id: text }) },
   /** Gone for good. */
   SenderDomainDeleted: { data: Type.Object({ at: text, id: text }) },
+  ...retirementEventSchemas,
 } as const;
 
 /** The private keys of one domain alone, so that they can be destroyed with it. Of older domains they stand in the stream of the team. */

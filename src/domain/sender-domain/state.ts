@@ -55,6 +55,8 @@ export const evolveSenderDomains = (state: SenderDomainsState, event: SenderDoma
         domains.map((domain) => afterCheck(domain, event.data)),
         trash,
       );
+    case 'StreamRetired':
+      return undefined;
     case 'SenderDomainTrashed': {
       const { at: deletedAt, id } = event.data;
       const [gone, left] = [domains.filter((one) => one.id === id), domains.filter((one) => one.id !== id)];
@@ -153,7 +155,15 @@ const failingAfter = ({ failing }: SenderDomain, found: Found, day: string): Sen
 
 type Change = Exclude<
   SenderDomainEvent,
-  { type: 'SenderDomainAdded' | 'SenderDomainsChecked' | 'SenderDomainTrashed' | 'SenderDomainRestored' | 'SenderDomainDeleted' }
+  {
+    type:
+      | 'SenderDomainAdded'
+      | 'SenderDomainsChecked'
+      | 'SenderDomainTrashed'
+      | 'SenderDomainRestored'
+      | 'SenderDomainDeleted'
+      | 'StreamRetired';
+  }
 >;
 
 const afterChange = (domain: SenderDomain, event: Change): SenderDomain => {

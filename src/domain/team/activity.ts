@@ -128,7 +128,12 @@ const table: { readonly [Type in Told['type']]: Tell<Extract<Told, { type: Type 
   OAuthAppChanged: tells('app', 'changed'),
   OAuthAppSecretRotated: tells('app', 'secret-rotated'),
   OAuthAppDeleted: tells('app', 'deleted'),
+  StreamRetired: 'silent',
 };
+
+/** Whether members are told anything of events of that type. */
+export const isTold = ({ event }: Readonly<{ event: Readonly<{ type: string }> }>): boolean =>
+  ((table as Readonly<Record<string, unknown>>)[event.type] ?? 'silent') !== 'silent';
 
 /** undefined: members are told nothing of it. */
 export const activityOf = ({ event, stream }: Recorded<Told>): Activity | undefined => {

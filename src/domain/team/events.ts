@@ -1,5 +1,6 @@
 /** The facts of a team, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
+import { retirementEventSchemas } from '../retirement-events.js';
 import { nullable, oneOf } from '../schema.js';
 import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
 
@@ -68,6 +69,7 @@ export const teamEventSchemas = {
   TeamRemoved: { data: Type.Object({ at: text }) },
   /** Nothing sealed of it is left. */
   TeamErased: { data: Type.Object({ at: text }) },
+  ...retirementEventSchemas,
 } as const;
 
 export const instanceEventSchemas = {

@@ -1,5 +1,6 @@
 /** The facts of one template, of an email or of an attachment, and of the slugs that name templates. */
 import { Type, type Static } from '@sinclair/typebox';
+import { retirementEventSchemas } from '../retirement-events.js';
 import { oneOf } from '../schema.js';
 import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
 
@@ -69,6 +70,7 @@ export const templateEventSchemas = {
   TemplateRestored: { data: Type.Object({ at: text }) },
   /** Nothing is shown of it any more, and it cannot be taken back. */
   TemplateRemoved: { data: Type.Object({ at: text }) },
+  ...retirementEventSchemas,
 } as const;
 
 export const templateSlugEventSchemas = {
