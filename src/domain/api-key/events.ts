@@ -1,8 +1,7 @@
 /** The facts of one API key. The key itself is nowhere: only the SHA-256 of its 256 random bits. */
 import { Type } from '@sinclair/typebox';
-import { retirementEventSchemas } from '../retirement-events.js';
 import { nullable } from '../schema.js';
-import { text, type EventsOf } from '../stored.js';
+import { retirementEventSchemas, text, type EventsOf } from '../stored.js';
 
 const optionalText = nullable(text);
 

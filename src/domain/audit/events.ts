@@ -1,8 +1,7 @@
 /** The facts of the audit log that are no facts of anything else: who was refused, who read, and from where calls came. */
 import { Type } from '@sinclair/typebox';
-import { retirementEventSchemas } from '../retirement-events.js';
 import { nullable, oneOf } from '../schema.js';
-import { text, type EventsOf } from '../stored.js';
+import { retirementEventSchemas, text, type EventsOf } from '../stored.js';
 
 /** Of one team, or one person, and one month. `target`: kind and id, as `email:…`. */
 export const auditEventSchemas = {

@@ -1,8 +1,7 @@
 /** The facts of apps, of what people grant them, and of how many tokens are in use. Of secrets, codes and tokens only SHA-256 is kept. */
 import { Type } from '@sinclair/typebox';
-import { retirementEventSchemas } from '../retirement-events.js';
 import { nullable, oneOf } from '../schema.js';
-import { text, type EventsOf } from '../stored.js';
+import { retirementEventSchemas, text, type EventsOf } from '../stored.js';
 
 const described = {
   name: text,

@@ -1,8 +1,7 @@
 /** The facts of the sender domains of one team. Public keys are data; each private key is sealed under the key of the stream. */
 import { Type, type Static } from '@sinclair/typebox';
-import { retirementEventSchemas } from '../retirement-events.js';
 import { oneOf } from '../schema.js';
-import { text, type EventsOf } from '../stored.js';
+import { retirementEventSchemas, text, type EventsOf } from '../stored.js';
 
 /** `publicKey`: as the tag `p` of its DNS record has it (RFC 6376, RFC 8463). */
 const StoredKey = Type.Object({ selector: text, algorithm: oneOf(['rsa', 'ed25519'] as const), publicKey: text });

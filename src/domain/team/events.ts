@@ -1,8 +1,7 @@
 /** The facts of a team, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
-import { retirementEventSchemas } from '../retirement-events.js';
 import { nullable, oneOf } from '../schema.js';
-import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
+import { StoredRecipient, StoredTracking, retirementEventSchemas, text, type EventsOf } from '../stored.js';
 
 /** What the company constants of templates say; empty where not set. */
 const Company = Type.Object({

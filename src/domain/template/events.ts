@@ -1,8 +1,7 @@
 /** The facts of one template, of an email or of an attachment, and of the slugs that name templates. */
 import { Type, type Static } from '@sinclair/typebox';
-import { retirementEventSchemas } from '../retirement-events.js';
 import { oneOf } from '../schema.js';
-import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
+import { StoredRecipient, StoredTracking, retirementEventSchemas, text, type EventsOf } from '../stored.js';
 
 /** Frozen: what was ever written. */
 export const templateKinds = ['email', 'attachment'] as const;
