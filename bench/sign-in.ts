@@ -1,10 +1,10 @@
 /**
  * What it costs to be let in by an access token: the same call with an API key, with a token that this process sees for the first time
- * after a sign-in here, or after one in another process, of which it has read neither session nor person; and with the token of the call
- * before. CPU of a whole call, in one process.
+ * after a sign-in here, after one in another process that it has been told of, or with one that it was not told of and whose signature it
+ * checks; and with the token of the call before. CPU of a whole call, in one process.
  */
+import { setTimeout } from 'node:timers/promises';
 import { startApp, type App } from '../src/app.js';
-import { makeAccessToken } from '../src/commands/access-tokens.js';
 import { createApiKey } from '../src/commands/api-keys.js';
 import { firstTeam, systemCaller } from '../src/commands/first-start.js';
 import { loadState } from '../src/commands/command-handler.js';
@@ -17,6 +17,7 @@ import {
   sessionIdOf,
   sessionStream,
   teamStream,
+  tokenKeysStream,
   userStream,
   type TeamId,
   type UserId,
@@ -25,6 +26,7 @@ import { defaultLimits } from '../src/domain/limits.js';
 import { isoTime } from '../src/domain/ports/clock.js';
 import type { TeamEvent } from '../src/domain/team/events.js';
 import { evolveTeam, type TeamState } from '../src/domain/team/state.js';
+import { tokenKeyPeriod } from '../src/domain/token-keys/state.js';
 import type { Engine } from '../src/engine.js';
 import { startOf } from '../src/event-log/event-log.js';
 import { machineWithDisk } from './support/machine.js';
@@ -45,7 +47,10 @@ type Person = Readonly<{ userId: UserId; token: string }>;
 
 const from = { requestId: 'bench', ipAddress: '192.0.2.7', userAgent: 'bench' };
 
-const personOf = async (engine: Engine, isHere: boolean): Promise<Person> => {
+/** Where a person signed in: in this process; in another, which this one was told of; there, with a token that nobody could foresee. */
+type Where = 'here' | 'elsewhere' | 'unforeseen';
+
+const personOf = async (engine: Engine, where: Where): Promise<Person> => {
   const userId = assertDefined(parseUserId(engine.ids.uuid()), 'user id');
   const sessionId = sessionIdOf(engine.ids.bytes(16));
   const cause = personalCause(engine, userId, 'bench');
@@ -54,7 +59,7 @@ const personOf = async (engine: Engine, isHere: boolean): Promise<Person> => {
   const registered = { at, addressId: engine.ids.uuid(), isVerified: true };
   const sealed = { email: `${userId}@example.com`, name: 'Ada Example', passwordHash: 'none' };
   await engine.eventLog.append(ofUser, startOf(ofUser), [{ type: 'UserRegistered', data: registered, sealed }], cause);
-  if (isHere) {
+  if (where === 'here') {
     const { state: user } = await loadState(engine.eventLog, ofUser, userFold);
     const { accessToken } = await startSession(engine, { userId, user: assertDefined(user, 'user'), secondFactor: false }, from);
     return { userId, token: accessToken };
@@ -63,12 +68,26 @@ const personOf = async (engine: Engine, isHere: boolean): Promise<Person> => {
   const started = { at, userId, epoch: 0, hash: '0'.repeat(64), expiresAt, secondFactor: false };
   const { requestId: _request, ...sealedFrom } = from;
   await engine.eventLog.append(ofSession, startOf(ofSession), [{ type: 'SessionStarted', data: started, sealed: sealedFrom }], cause);
-  return { userId, token: await makeAccessToken(engine, userId, sessionId) };
+  const issuedAtMs = Date.parse(at) - (where === 'unforeseen' ? UNFORESEEN_MS : 0);
+  return { userId, token: await signed(engine, { userId, sessionId, issuedAtMs, expiresAtMs: issuedAtMs + defaultLimits.accessTokenMs }) };
 };
 
-/** People who are in the team and signed in: in this process, or in another, so that it has read none of them. */
-const makePeople = async (engine: Engine, teamId: TeamId, isHere: boolean): Promise<readonly Person[]> => {
-  const people = await Promise.all(Array.from({ length: CALLS }, () => personOf(engine, isHere)));
+const UNFORESEEN_MS = 5_000;
+
+/** A token that this process has not made, as it makes them. */
+const signed = async (engine: Engine, claims: Parameters<Engine['people']['accessTokens']['sign']>[2]): Promise<string> => {
+  const { state } = await engine.tokenKey(tokenKeysStream(tokenKeyPeriod(claims.issuedAtMs)));
+  const { kid, publicKey, privateKey } = assertDefined(state, 'token key');
+  return engine.people.accessTokens.sign(
+    { kid, publicKey, privateKey: assertDefined(privateKey, 'private key') },
+    engine.tokenParties,
+    claims,
+  );
+};
+
+/** People who are in the team and signed in. */
+const makePeople = async (engine: Engine, teamId: TeamId, where: Where): Promise<readonly Person[]> => {
+  const people = await Promise.all(Array.from({ length: CALLS }, () => personOf(engine, where)));
   const at = isoTime(engine.clock.now());
   const stream = teamStream(teamId);
   const { version } = await loadState(engine.eventLog, stream, { evolve: evolveTeam, initialState: undefined as TeamState });
@@ -89,11 +108,15 @@ const cpuOf = async ({ server }: App, teamId: TeamId, credentialOf: (n: number) 
   return (user + system) / CALLS;
 };
 
-type Round = Readonly<{ key: number; again: number; first: number; elsewhere: number; next: number }>;
+type Round = Readonly<{ key: number; again: number; first: number; elsewhere: number; unforeseen: number; next: number }>;
 
 /** The key before and after the tokens in turn, so that what the machine does meanwhile is told from what the token costs. */
 const round = async (app: App, teamId: TeamId, key: string, at: number): Promise<Round> => {
-  const [here, there] = [await makePeople(app.engine, teamId, true), await makePeople(app.engine, teamId, false)];
+  const here = await makePeople(app.engine, teamId, 'here');
+  const unknown = await makePeople(app.engine, teamId, 'unforeseen');
+  const there = await makePeople(app.engine, teamId, 'elsewhere');
+  // Sessions are read in their order: with the last ones all are.
+  while (there.some(({ token }) => app.engine.knownTokens.get(token) === undefined)) await setTimeout(20);
   // The state of the team, which has new members, is read for none of the calls that are measured.
   await cpuOf(app, teamId, () => key);
   const ofKey = () => cpuOf(app, teamId, () => key);
@@ -103,12 +126,14 @@ const round = async (app: App, teamId: TeamId, key: string, at: number): Promise
       key: await ofKey(),
       first: await ofTokens(here),
       elsewhere: await ofTokens(there),
+      unforeseen: await ofTokens(unknown),
       again: await ofKey(),
       next: await ofTokens(here),
     };
+  const unforeseen = await ofTokens(unknown);
   const elsewhere = await ofTokens(there);
   const first = await ofTokens(here);
-  return { elsewhere, first, key: await ofKey(), next: await ofTokens(here), again: await ofKey() };
+  return { elsewhere, unforeseen, first, key: await ofKey(), next: await ofTokens(here), again: await ofKey() };
 };
 
 const measure = async (directory: string): Promise<readonly Round[]> => {
@@ -149,7 +174,8 @@ const figuresOf = (rounds: readonly Round[]): readonly Figure[] => {
     { what: 'a call with an API key', value: median(rounds.map(({ key, again }) => (key + again) / 2)), unit: 'µs' },
     { what: 'a call with the key / the same again', value: self.median, low: self.low, high: self.high, unit: '' },
     more('more: the first call with an access token', ({ first }) => first, FIRST_TARGET_US),
-    more('more: the same after a sign-in in another process', ({ elsewhere }) => elsewhere),
+    more('more: the same after a sign-in in another process', ({ elsewhere }) => elsewhere, FIRST_TARGET_US),
+    more('more: the same where the signature is checked', ({ unforeseen }) => unforeseen, FIRST_TARGET_US),
     more('more: each next call with it', ({ next }) => next, NEXT_TARGET_US),
   ];
 };

@@ -11,12 +11,34 @@ import { invalidToken } from '../domain/session/state.js';
 import { evolveTokenKey, kidOf, periodOfKid, tokenKeyPeriod, type TokenKey, type TokenKeyState } from '../domain/token-keys/state.js';
 import { startOf, type Cause } from '../event-log/event-log.js';
 
-/** In: whom it is for. Out: a token that is good for `accessTokenMs`. */
-export const makeAccessToken = async (deps: CommandDeps, userId: UserId, sessionId: SessionId): Promise<string> => {
-  const issuedAtMs = deps.clock.now();
-  const key = await signingKey(deps, tokenKeyPeriod(issuedAtMs));
+export type TokenMakers = Pick<CommandDeps, 'tokenKey' | 'people' | 'tokenParties' | 'limits' | 'knownTokens'>;
+
+/** Whom a token is for, and since when: the moment of the event of its session that it is made with. */
+export type TokenOf = Readonly<{ userId: UserId; sessionId: SessionId; at: string }>;
+
+/** A token that is good for `accessTokenMs`. Its first call here checks no signature: that was made here. */
+export const makeAccessToken = async (deps: CommandDeps, of: TokenOf): Promise<string> => {
+  const key = await signingKey(deps, tokenKeyPeriod(Date.parse(of.at)));
+  return keepToken(deps, key, of);
+};
+
+/**
+ * The token that another process gave for a session, made here once more: EdDSA has one signature for one text, and to make it costs less
+ * than to check it. Where it is not the same after all, its first call is checked as every other. Nothing is made where the key is not
+ * there.
+ */
+export const foreseeAccessToken = async (deps: TokenMakers, of: TokenOf): Promise<void> => {
+  const { state } = await deps.tokenKey(tokenKeysStream(tokenKeyPeriod(Date.parse(of.at))));
+  if (state?.privateKey !== undefined) await keepToken(deps, usable(state), of);
+};
+
+const keepToken = async (deps: TokenMakers, key: UsableKey, { userId, sessionId, at }: TokenOf): Promise<string> => {
+  const issuedAtMs = Date.parse(at);
   const claims = { userId, sessionId, issuedAtMs, expiresAtMs: issuedAtMs + deps.limits.accessTokenMs };
-  return deps.people.accessTokens.sign(key, deps.tokenParties, claims);
+  const token = await deps.people.accessTokens.sign(key, deps.tokenParties, claims);
+  // As it is read: in whole seconds.
+  deps.knownTokens.set(token, { userId, sessionId, expiresAtMs: Math.floor(claims.expiresAtMs / 1_000) * 1_000 });
+  return token;
 };
 
 /** Rejects with INVALID_TOKEN and TOKEN_EXPIRED. Whether its session still is one is another question. */

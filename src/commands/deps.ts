@@ -112,7 +112,7 @@ export type CommandDeps = CommandPorts &
     /** Without from where it is used. */
     session: Load<SessionState>;
     tokenKey: Load<TokenKeyState>;
-    /** Access tokens whose signature was checked, until they are not used for long. */
+    /** Access tokens that were made here or whose signature was checked, until they are not used for long. */
     knownTokens: BoundedCache<string, KnownToken>;
     tokenParties: TokenParties;
     /** Of a team; without private keys. */
@@ -152,7 +152,12 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
   const team = states.loader({ evolve: evolveTeam, initialState: undefined as TeamState }, STATES_MAX);
   const user = states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, { decrypt: [] });
   const session = states.loader(sessionDecider, STATES_MAX * 10, { decrypt: [] });
-  const ahead = readingSessionsAhead({ session, user });
+  const tokens = {
+    tokenKey: states.loader({ evolve: evolveTokenKey, initialState: undefined as TokenKeyState }, TOKEN_KEYS_MAX),
+    knownTokens: boundedCache<string, KnownToken>({ entriesMax: ports.limits.accessTokensKept }),
+    tokenParties: partiesOf(ports),
+  };
+  const ahead = readingSessionsAhead({ ...ports, ...tokens, session, user });
   return {
     ...ports,
     eventLog,
@@ -170,9 +175,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     activity: states.loader(activityDecider, STATES_MAX, { absent: true }),
     user,
     session,
-    tokenKey: states.loader({ evolve: evolveTokenKey, initialState: undefined as TokenKeyState }, TOKEN_KEYS_MAX),
-    knownTokens: boundedCache({ entriesMax: ports.limits.accessTokensKept }),
-    tokenParties: partiesOf(ports),
+    ...tokens,
     senderDomains: states.loader(senderDomainDecider, STATES_MAX, { absent: true, decrypt: [] }),
     joinSends: joinedCalls(),
     joinBulkSends: joinedCalls(),

@@ -1,6 +1,6 @@
 /** Sessions of people: begun by a sign-in, kept alive by refresh tokens of which each is good once, and ended. */
 import { noteLogins } from './activity.js';
-import { makeAccessToken } from './access-tokens.js';
+import { makeAccessToken, type TokenOf } from './access-tokens.js';
 import type { Caller } from './caller.js';
 import { handle, loadState } from './command-handler.js';
 import { refusing } from './denials.js';
@@ -101,8 +101,8 @@ const rehash = async (deps: CommandDeps, userId: UserId, { passwordHash }: User,
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
 };
 
-const tokensOf = async (deps: CommandDeps, userId: UserId, sessionId: SessionId, refreshToken: string): Promise<Tokens> => ({
-  accessToken: await makeAccessToken(deps, userId, sessionId),
+const tokensOf = async (deps: CommandDeps, of: TokenOf, refreshToken: string): Promise<Tokens> => ({
+  accessToken: await makeAccessToken(deps, of),
   refreshToken,
   expiresIn: deps.limits.accessTokenMs / 1_000,
   tokenType: 'Bearer',
@@ -123,7 +123,7 @@ export const startSession = async (deps: CommandDeps, { userId, user, secondFact
   await handle(deps.eventLog, sessionStream(sessionId), sessionDecider, command, cause);
   // Who signs in calls next: what that call asks for is read now.
   await Promise.all([deps.session(sessionStream(sessionId)), deps.user(userStream(userId))]);
-  return { ...(await tokensOf(deps, userId, sessionId, token)), sessionId, user: userRecordOf(userId, user) };
+  return { ...(await tokensOf(deps, { userId, sessionId, at: cause.at }, token)), sessionId, user: userRecordOf(userId, user) };
 };
 
 /** Rejects with INVALID_TOKEN, and with SESSION_ENDED where the session has ended, by this call too: a token that was used before ends it. */
@@ -148,7 +148,7 @@ export const refresh = async (
     await deps.eventLog.destroyKey(stream);
     throw sessionEnded(state.ended);
   }
-  return { ...(await tokensOf(deps, userId, sessionId, token)), sessionId };
+  return { ...(await tokensOf(deps, { userId, sessionId, at: cause.at }, token)), sessionId };
 };
 
 type Held = Readonly<{ userId: UserId; sessionId: SessionId; session: NonNullable<SessionState> }>;

@@ -116,15 +116,31 @@ void t.test('where requests are served the session of a sign-in elsewhere is rea
       return readStream(stream, from);
     };
     Object.assign(world.store, { readStream: noting });
+    const checked: string[] = [];
+    for (const { accessTokens } of new Set([world.deps.people, elsewhere.people])) {
+      const { read } = accessTokens;
+      Object.assign(accessTokens, { read: (...asked: Parameters<typeof read>) => (checked.push(asked[0]), read(...asked)) });
+    }
     const login = await world.commands.login({ email, password: PASSWORD }, from);
+    t.equal(await admitted(world, login.accessToken), 'fine');
+    t.strictSame(checked, [], 'no signature is checked where it was made');
     const streams = [sessionStream(idOf(login)), userStream(ada.userId)];
     const reads = () => streams.map((stream) => asked.filter((one) => one === stream).length);
     await elsewhere.statesCaughtUp(await world.store.head(), stop.signal);
     if (serving === undefined) byLogin.push(...reads());
     else await eventually('both are read once more', () => reads().every((count, index) => count > byLogin[index]!));
+    if (serving !== undefined) await eventually('the token is foreseen', () => elsewhere.knownTokens.get(login.accessToken) !== undefined);
     asked.length = 0;
     t.ok(await authenticate(elsewhere, login.accessToken, { asked: undefined, isNeeded: false }));
     t.strictSame(reads(), serving === undefined ? [1, 1] : [0, 0]);
+    t.equal(checked.length, serving === undefined ? 1 : 0, 'nor where it was foreseen');
+    const changed = login.accessToken.replace(/.{2}$/, (end) => (end === 'AA' ? 'BA' : 'AA'));
+    t.equal(
+      await codeOf(authenticate(elsewhere, changed, { asked: undefined, isNeeded: false })),
+      'INVALID_TOKEN',
+      'another signature is none',
+    );
+    t.strictSame(elsewhere.knownTokens.get(login.accessToken), world.deps.knownTokens.get(login.accessToken));
     stop.abort();
     await following.catch(() => {});
   }
