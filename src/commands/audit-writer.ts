@@ -4,7 +4,7 @@ import type { CommandDeps } from './deps.js';
 import type { AuditEvent } from '../domain/audit/events.js';
 import { monthOf } from '../domain/audit/months.js';
 import type { CallOrigin } from '../domain/audit/origin.js';
-import { AppendUnknown, StoreAway, WrongExpectedRevision } from '../domain/errors.js';
+import { AppendUnknown, StoreAway, type AppendAttempt, WrongExpectedRevision } from '../domain/errors.js';
 import { auditStream, type StreamName } from '../domain/ids.js';
 import type { Logger } from '../domain/ports/logger.js';
 import { startOf, versionOf, type Cause, type StreamVersion } from '../event-log/event-log.js';
@@ -13,8 +13,9 @@ import { boundedCache } from '../shared/bounded-cache.js';
 /** Who called: as in the metadata of events. */
 export type AuditedCall = Readonly<{ teamId: string; actor: string; requestId: string; calledFrom: () => CallOrigin }>;
 
-/** One fact of the audit log of a team, or a person. */
-export type Noted = Readonly<{ scope: string; event: AuditEvent; call: AuditedCall; at: string }>;
+/** One fact of the audit log of a team, or a person. `tried`: by appends of which nobody knows what became. */
+export type Noted = Readonly<{ scope: string; event: AuditEvent; call: AuditedCall; at: string; tried?: readonly Tried[] }>;
+type Tried = Readonly<{ after: number; eventId: string }>;
 
 export type AuditWriterDeps = Pick<CommandDeps, 'eventLog'> & Readonly<{ origins: Pick<CallOrigins, 'keep'>; logger: Logger }>;
 
@@ -32,16 +33,23 @@ export const openAuditWriter = (deps: AuditWriterDeps): ((noted: readonly Noted[
     return recorded === undefined ? startOf(stream) : versionOf(recorded);
   };
 
-  const append = async (stream: StreamName, noted: readonly Noted[]): Promise<void> => {
-    const causes: Cause[] = [];
-    for (const { call, at } of noted) causes.push(await causeOfCall(deps, call, at));
+  /** Out: what a server that is away has not taken, or of which it is not known whether it has. */
+  const append = async (stream: StreamName, noted: readonly Noted[]): Promise<readonly Noted[]> => {
     for (;;) {
+      let left = noted;
       try {
-        const events = noted.map(({ event }) => event);
-        versions.set(stream, await deps.eventLog.append(stream, await versionAt(stream), events, causes as [Cause, ...Cause[]]));
-        return;
+        const found = await notWritten(deps, stream, noted, versionAt);
+        left = found.left;
+        if (left.length === 0) return [];
+        const causes: Cause[] = [];
+        for (const { call, at } of left) causes.push(await causeOfCall(deps, call, at));
+        const events = left.map(({ event }) => event);
+        versions.set(stream, await deps.eventLog.append(stream, found.version, events, causes as [Cause, ...Cause[]]));
+        return [];
       } catch (fault) {
         versions.delete(stream);
+        if (fault instanceof AppendUnknown) return left.map((one, index) => triedBy(one, fault.attempt, index));
+        if (fault instanceof StoreAway) return left;
         if (!(fault instanceof WrongExpectedRevision)) throw fault;
       }
     }
@@ -51,18 +59,39 @@ export const openAuditWriter = (deps: AuditWriterDeps): ((noted: readonly Noted[
     const left: Noted[] = [];
     for (const [stream, some] of byStream(noted)) {
       try {
-        await append(stream, some);
+        left.push(...(await append(stream, some)));
       } catch (fault) {
-        if (fault instanceof StoreAway || fault instanceof AppendUnknown) left.push(...some);
-        else
-          deps.logger.warn(
-            { err: fault instanceof Error ? fault : new Error('not an Error'), lost: some.length },
-            'reads and refusals could not be recorded',
-          );
+        deps.logger.warn(
+          { err: fault instanceof Error ? fault : new Error('not an Error'), lost: some.length },
+          'reads and refusals could not be recorded',
+        );
       }
     }
     return left;
   };
+};
+
+type NotWritten = Readonly<{ version: StreamVersion; left: readonly Noted[] }>;
+
+/** What is not in the stream yet, and the version at which that was found: a try that is written later than that is refused there. */
+const notWritten = async (
+  { eventLog }: Pick<AuditWriterDeps, 'eventLog'>,
+  stream: StreamName,
+  noted: readonly Noted[],
+  versionAt: (stream: StreamName) => Promise<StreamVersion>,
+): Promise<NotWritten> => {
+  const tries = noted.flatMap(({ tried = [] }) => tried);
+  if (tries.length === 0) return { version: await versionAt(stream), left: noted };
+  const written = await eventLog.load(stream, Math.min(...tries.map(({ after }) => after)) + 1, []);
+  const ids = new Set(written.map(({ metadata }) => metadata.eventId));
+  const left = noted.filter(({ tried = [] }) => !tried.some(({ eventId }) => ids.has(eventId)));
+  const last = written.at(-1);
+  return { version: last === undefined ? await versionAt(stream) : versionOf(last), left };
+};
+
+const triedBy = (noted: Noted, { after, eventIds }: AppendAttempt, index: number): Noted => {
+  const eventId = eventIds[index];
+  return eventId === undefined ? noted : { ...noted, tried: [...(noted.tried ?? []), { after, eventId }] };
 };
 
 const byStream = (noted: readonly Noted[]): ReadonlyMap<StreamName, readonly Noted[]> => {

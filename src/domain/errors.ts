@@ -186,11 +186,17 @@ export class StoreAway extends Error {
 /** Nobody knows whether the events are in the log: they may have been written, or may be written later. Nothing may be undone for it. */
 export class AppendUnknown extends Error {
   override readonly name = 'AppendUnknown';
+  /** By what the events can be found later: where they are there, they are after that revision, and have these ids. */
+  readonly attempt: AppendAttempt;
 
-  constructor(stream: string, cause: Error) {
+  constructor(stream: string, cause: Error, attempt: AppendAttempt = { after: -1, eventIds: [] }) {
     super(`whether the append to ${stream} was written is not known: ${cause.message}`, { cause });
+    this.attempt = attempt;
   }
 }
+
+/** `after`: the revision of the stream after which the events were to stand. */
+export type AppendAttempt = Readonly<{ after: number; eventIds: readonly string[] }>;
 
 /** The lease under which something was to be appended is older than that of the stream's last event: another holds it now. */
 export class LeaseSuperseded extends Error {

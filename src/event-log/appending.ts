@@ -20,7 +20,8 @@ export const appendForCertain = async (ports: AppendingPorts, append: Append): P
   const { stream, expectedRevision } = append;
   let outcome = await ports.store.append(stream, expectedRevision, append.events);
   for (let attempt = 1; outcome.kind === 'unknown'; attempt += 1) {
-    if (attempt > ATTEMPTS_MAX) throw new AppendUnknown(stream, outcome.cause);
+    if (attempt > ATTEMPTS_MAX)
+      throw new AppendUnknown(stream, outcome.cause, { after: expectedRevision, eventIds: append.events.map(({ eventId }) => eventId) });
     // The first look is taken at once: most answers are lost after the deed.
     if (attempt > 1) await ports.clock.sleep(PAUSE_MS * 2 ** (attempt - 2), never);
     outcome = await settle(ports, append);

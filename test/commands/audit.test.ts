@@ -10,7 +10,7 @@ import { makeUser, makeVerifyLink } from '../../src/commands/registering.js';
 import { login, personalCause } from '../../src/commands/sessions.js';
 import { auditEntryOf, type AuditEntry } from '../../src/domain/audit/entry.js';
 import { callOrigin } from '../../src/domain/audit/origin.js';
-import { StoreAway } from '../../src/domain/errors.js';
+import { AppendUnknown, StoreAway } from '../../src/domain/errors.js';
 import type { Recorded } from '../../src/domain/events.js';
 import {
   apiKeyStream,
@@ -26,6 +26,7 @@ import {
   type StreamName,
 } from '../../src/domain/ids.js';
 import type { LogFields, Logger } from '../../src/domain/ports/logger.js';
+import { openEventLog } from '../../src/event-log/event-log.js';
 import { caller, OTHER_TEAM, openWorld, simple, TEAM, withTemplate, type World } from '../support/command-world.js';
 import { from, PASSWORD, signedIn } from '../support/people.js';
 import { eventually } from '../support/wait.js';
@@ -281,4 +282,42 @@ void t.test('a store that is away loses nothing that there is room for, and memo
   await world.clock.advance(1_000);
   await recording.stop();
   t.equal((await recording.entries(OTHER_TEAM)).length, 10_000);
+});
+
+void t.test('a line whose answer was lost is written once, whether it had been written, is written later, or never', async (t) => {
+  for (const fate of ['written', 'later', 'never'] as const) {
+    const world = await openWorld();
+    const { append } = world.deps.eventLog;
+    const late: (() => Promise<unknown>)[] = [];
+    let isFirst = true;
+    const losing: typeof append = async (stream, version, events, cause) => {
+      if (!isFirst) {
+        await Promise.all(late.splice(0).map((write) => write()));
+        return append(stream, version, events, cause);
+      }
+      isFirst = false;
+      const eventIds = events.map((_, index) => `0b9c2f5e-6d1a-4c0e-9f3b-00000000000${index}`);
+      const ids = eventIds.values();
+      const write = () =>
+        openEventLog({
+          ...world.deps,
+          store: world.store,
+          keys: world.keys,
+          ids: { ...world.deps.ids, uuid: () => ids.next().value! },
+        }).append(stream, version, events, cause);
+      if (fate === 'written') await write();
+      if (fate === 'later') late.push(write);
+      throw new AppendUnknown(stream, new Error('lost'), { after: version.revision, eventIds });
+    };
+    const eventLog = { ...world.deps.eventLog, append: losing };
+    const recording = record(world, { eventLog, origins: { ...world.deps.origins, keep: async () => undefined } });
+    for (const id of [1, 2]) recording.recorder.read(call(`user:${USER}`), 'email.read', `email:${id}`);
+    await world.clock.whenWaiting(1);
+    recording.recorder.read(call(`user:${USER}`), 'email.read', 'email:3');
+    await world.clock.advance(1_000);
+    await recording.stop();
+    const read = (await recording.entries(TEAM)).map(({ target }) => target?.id);
+    t.strictSame(read.toSorted(), ['1', '2', '3'], fate);
+    t.equal(recording.recorder.waiting(), 0);
+  }
 });

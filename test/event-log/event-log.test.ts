@@ -459,6 +459,8 @@ void t.test('where it cannot be found out what became of an append, that is said
   t.ok(fault instanceof AppendUnknown);
   t.match(fault, { message: /the connection was lost|no connection/ });
   t.equal(store.events.length, 3);
+  const eventIds = store.events.map(({ eventId }) => eventId);
+  t.strictSame((fault as AppendUnknown).attempt, { after: -1, eventIds }, 'by these it can be found later');
 });
 
 void t.test('an answer that is lost while another was faster is a conflict', async (t) => {
