@@ -5,17 +5,15 @@ import { openCopies } from './adapters/mailbox/mailbox.js';
 import type { Config } from './config.js';
 import type { MailCopies } from './domain/ports/mailbox.js';
 
-/** Runs the work with what forgets those copies; where there is no mailbox there are none. */
-export const withMailboxCopies = async (
-  { dataDir }: Pick<Config, 'dataDir'>,
-  work: (copies: MailCopies) => Promise<void>,
-): Promise<void> => {
+/** Opens the mailbox when the first copy is to be forgotten; where there is none there are no copies. */
+export const mailboxCopies = ({ dataDir }: Pick<Config, 'dataDir'>): MailCopies & Readonly<{ close: () => void }> => {
   const file = join(dataDir, 'mailbox.db');
-  if (!existsSync(file)) return work({ forgetCopies: async () => {} });
-  const { copies, close } = openCopies(file);
-  try {
-    await work(copies);
-  } finally {
-    close();
-  }
+  let opened: ReturnType<typeof openCopies> | undefined;
+  return {
+    forgetCopies: async (messageId) => {
+      if (opened === undefined && existsSync(file)) opened = openCopies(file);
+      await opened?.copies.forgetCopies(messageId);
+    },
+    close: () => opened?.close(),
+  };
 };

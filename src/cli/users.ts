@@ -22,8 +22,6 @@ import {
   type UserId,
 } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
-import { readConfig } from '../config.js';
-import { withMailboxCopies } from '../mailbox-copies.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
 
@@ -39,9 +37,7 @@ export const erase = (who: string): Promise<void> =>
     const id = parseUserId(who) ?? (await ownerOf(engine, signInAddress(engine, who).addressId));
     if (id === undefined) throw new Error(`${who} is neither the address nor the id of a user`);
     const cause = { teamId: NO_TEAM, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
-    await withMailboxCopies(readConfig(), (mailCopies) =>
-      eraseUser({ ...engine, mailCopies }, id, (userId, mailed) => tracesInLog(engine, userId, mailed), cause),
-    );
+    await eraseUser(engine, id, (userId, mailed) => tracesInLog(engine, userId, mailed), cause);
     print(`The user ${id} is erased: out of all teams, with all sessions, and nothing personal is left in the log.`);
   });
 

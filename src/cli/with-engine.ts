@@ -3,6 +3,7 @@ import { firstTeam } from '../commands/first-start.js';
 import { readConfig } from '../config.js';
 import type { TeamId } from '../domain/ids.js';
 import { openEngine, type Engine } from '../engine.js';
+import { mailboxCopies } from '../mailbox-copies.js';
 import { assertWholeEngine } from '../starting.js';
 import { holdStopped } from '../running.js';
 import { endWhenNobodyReads } from './output.js';
@@ -20,14 +21,17 @@ export const withStopped = async (work: () => Promise<void>): Promise<void> => {
   }
 };
 
-/** Opens the stores, does the work and closes them. */
+/** Opens the stores, does the work and closes them. What the work erases goes out of the built-in mailbox too. */
 export const withEngine = async (work: (engine: Engine) => Promise<void>): Promise<void> => {
   endWhenNobodyReads();
-  const engine = await openEngine({ ...readConfig(), logLevel: 'silent' });
+  const config = readConfig();
+  const mailCopies = mailboxCopies(config);
+  const engine = await openEngine({ ...config, logLevel: 'silent' }, { mailCopies });
   try {
     await work(engine);
   } finally {
     await engine.close();
+    mailCopies.close();
   }
 };
 

@@ -190,18 +190,20 @@ await t.test('of many emails that are deleted while others are sent nothing stay
   t.ok(traces(dataDir, 'Beside').length > 0, 'the others are there');
 });
 
-await t.test('keys that an older backup brought back are destroyed again by `forget`, the others stay', async (t) => {
+await t.test('keys and mails that an older backup brought back are destroyed again by `forget`, the others stay', async (t) => {
   const dataDir = temporaryDirectory(t);
   const app = await start(t, dataDir, fakeClock());
   const [doomed, kept] = [await app.send(personal('Nouakchott')), await app.send(personal('Lilongwe'))];
   for (const { id } of [doomed, kept]) await app.whenStatus(id, 'delivered');
   await app.stop();
-  const [keysFile, backup] = [join(dataDir, 'keys.db'), join(dataDir, 'keys.backup')];
-  copyFileSync(keysFile, backup);
+  const backup = temporaryDirectory(t);
+  const backedUp = ['keys.db', 'mailbox.db'] as const;
+  for (const name of backedUp) copyFileSync(join(dataDir, name), join(backup, name));
   const again = await start(t, dataDir, fakeClock());
   t.match(await again.call('DELETE', `/api/emails/${doomed.id}`), { status: 200 });
   await again.stop();
-  copyFileSync(backup, keysFile);
+  for (const name of backedUp) copyFileSync(join(backup, name), join(dataDir, name));
+  t.not(traces(dataDir, 'Nouakchott').length, 0);
 
   const [first, second] = [
     await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
@@ -209,6 +211,8 @@ await t.test('keys that an older backup brought back are destroyed again by `for
   ];
   t.match(first, { code: 0, stdout: /^1 keys .* destroyed now/m });
   t.match(second, { code: 0, stdout: /^0 keys/m });
+  t.same(traces(dataDir, 'Nouakchott'), [], 'nor is its copy left in the mailbox');
+  t.not(traces(dataDir, 'Lilongwe').length, 0);
   const restored = await start(t, dataDir, fakeClock());
   t.equal(await restored.engine.eventLog.existingKey(streamOf(doomed.id)), undefined);
   t.not(await restored.engine.eventLog.existingKey(streamOf(kept.id)), undefined);
