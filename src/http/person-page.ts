@@ -31,14 +31,14 @@ const styleHash = createHash('sha256').update(style).digest('base64');
 const policyOf = (target: string | undefined): string =>
   `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'self'${target === undefined ? '' : ` ${new URL(target).origin}`}; frame-ancestors 'none'`;
 
-const shell = (inside: string): string => `<!doctype html>
+const shell = (inside: string, after: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex, nofollow">
-<title><%= it.title %> · sealpost</title>
+<title><%= it.title %>${after}</title>
 <style><%~ it.style %></style>
 </head>
 <body>
@@ -48,9 +48,12 @@ ${inside}</main>
 </html>
 `;
 
-/** In: what stands inside of the page, as an Eta template. Out: a function that fills it. */
-export const personPage = <Values extends object>(inside: string): ((values: Values & Readonly<{ title: string }>) => string) => {
-  const fill = pageTemplate<Values & Readonly<{ title: string; style: string }>>(shell(inside));
+/** In: what stands inside of the page, as an Eta template, and what its title ends with. Out: a function that fills it. */
+export const personPage = <Values extends object>(
+  inside: string,
+  after = ' · sealpost',
+): ((values: Values & Readonly<{ title: string }>) => string) => {
+  const fill = pageTemplate<Values & Readonly<{ title: string; style: string }>>(shell(inside, after));
   return (values) => fill({ ...values, style });
 };
 

@@ -1,55 +1,26 @@
 /** Where the links of mails lead by which recipients unsubscribe (RFC 8058): a page that changes nothing, and the calls of its buttons. */
-import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { Subscribed } from '../../commands/unsubscribing.js';
 import { UNSUBSCRIBE_PATH } from '../../commands/unsubscribe-links.js';
 import type { App, HttpDeps } from '../context.js';
-import { pageTemplate } from '../dashboard/template.js';
-
-const style = `
-:root { color-scheme: light dark; --ground: light-dark(#fff, #17181b); --line: light-dark(#e2e1dd, #33363c); --ink: light-dark(#1d1d1b, #ececea); --soft: light-dark(#63625d, #a3a5aa); --accent: light-dark(#b3261e, #ff8a80); --on-accent: light-dark(#fff, #1d1d1b); }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-main { max-width: 480px; margin: 0 auto; padding: 14vh 24px 48px; }
-h1 { font-size: 26px; line-height: 1.2; margin: 0 0 10px; }
-p { margin: 0; color: var(--soft); overflow-wrap: anywhere; }
-strong { color: var(--ink); font-weight: 600; }
-form { margin: 26px 0 0; }
-button { min-height: 44px; padding: 10px 22px; border: 1px solid var(--line); border-radius: 10px; background: transparent; color: inherit; font: inherit; font-weight: 600; cursor: pointer; }
-button.main { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-`;
-
-const styleHash = createHash('sha256').update(style).digest('base64');
-const CSP = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
+import { personPage, sendPersonPage } from '../person-page.js';
 
 type Button = Readonly<{ name: string; value: string; text: string; isMain: boolean }>;
 type Page = Readonly<{ title: string; text: string; list: string; company: string; button: Button | undefined }>;
 
-const fill = pageTemplate<Page & Readonly<{ style: string }>>(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex, nofollow">
-<title><%= it.title %></title>
-<style><%~ it.style %></style>
-</head>
-<body>
-<main>
-<h1><%= it.title %></h1>
+/** Whoever reads it knows the list and its sender, not the service. */
+const fill = personPage<Page>(
+  `<h1><%= it.title %></h1>
 <p><%= it.text %><% if (it.list !== '') { %> <strong><%= it.list %></strong><% if (it.company !== '') { %> from <strong><%= it.company %></strong><% } %>.<% } %></p>
 <% if (it.button !== undefined) { %>\
 <form method="post">
 <input type="hidden" name="<%= it.button.name %>" value="<%= it.button.value %>">
-<button type="submit"<% if (it.button.isMain) { %> class="main"<% } %>><%= it.button.text %></button>
+<div class="buttons"><button type="submit"<% if (it.button.isMain) { %> class="main"<% } %>><%= it.button.text %></button></div>
 </form>
 <% } %>\
-</main>
-</body>
-</html>
-`);
+`,
+  '',
+);
 
 /** RFC 8058, section 3.1. */
 const ONE_CLICK = ['List-Unsubscribe', 'One-Click'] as const;
@@ -82,13 +53,7 @@ const subscribedAgain = ({ list, company }: Subscribed): Page => ({
 
 const nothing = { list: '', company: '', button: undefined };
 
-const send = (reply: FastifyReply, status: number, page: Page): FastifyReply =>
-  reply
-    .code(status)
-    .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', CSP)
-    .header('x-robots-tag', 'noindex, nofollow')
-    .send(fill({ ...page, style }));
+const send = (reply: FastifyReply, status: number, page: Page): FastifyReply => sendPersonPage(reply, status, fill(page));
 
 const unknown: Page = { title: 'This link is not valid', text: 'It may have been cut short; open it from the mail once more.', ...nothing };
 
