@@ -18,7 +18,7 @@ export const authExamples = {
       value: { refreshToken: `sealpost_rt_${'A'.repeat(87)}` } satisfies RefreshRequest,
     },
   },
-  verify: { token: { summary: 'What the link of the mail carries', value: { token: 'A'.repeat(65) } } },
+  confirm: { token: { summary: 'What the link of the mail carries, and the password of now', value: { token: 'A'.repeat(65), password } } },
   address: { address: { summary: 'The address of the user', value: { email } } },
   reset: { token: { summary: 'What the link of the mail carries', value: { token: 'A'.repeat(65), password } } },
   changeAddress: { address: { summary: 'Another address', value: { email: 'ada@example.org', password } } },

@@ -136,7 +136,7 @@ export const ChangeAddressRequestSchema = Type.Object({ email: Email, password: 
 export type ChangeAddressRequest = Static<typeof ChangeAddressRequestSchema>;
 
 const LinkToken = Type.String({ minLength: 1, maxLength: 256 });
-export const LinkRequestSchema = Type.Object({ token: LinkToken }, closed);
+export const ConfirmRequestSchema = Type.Object({ token: LinkToken, password: Password }, closed);
 export const AddressRequestSchema = Type.Object({ email: Email }, closed);
 export const ResetRequestSchema = Type.Object({ token: LinkToken, password: NewPassword }, closed);
 

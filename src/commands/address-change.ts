@@ -51,27 +51,44 @@ export const askAddressChange = async (deps: CommandDeps, caller: Caller, reques
     await sendAccountMail(deps, { kind: 'change-address', to: { email }, variables: { name, url: `${page}${token}`, hoursValid } }, cause);
 };
 
-/**
- * The address is claimed first: as long as the link is good nobody else takes it over. Where the program dies in between, the link does it
- * again, or the claim is worth nothing once it has expired. Rejects with LINK_INVALID, ADDRESS_TAKEN.
- */
-export const changeAddress = async (deps: CommandDeps, token: string, from: RequestFrom): Promise<Readonly<{ email: string }>> => {
+/** Whose link it is. Rejects with LINK_INVALID. */
+const ofGoodLink = async (deps: CommandDeps, token: string) => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();
-  const { userId, hash } = read;
-  const cause = personalCause(deps, userId, from);
-  const { state: before } = await loadState(deps.eventLog, userStream(userId), userFold);
-  assertLink(before?.nextAddress, hash, cause.at);
-  const { addressId, email } = before!.nextAddress!;
+  const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userFold);
+  assertLink(user?.nextAddress, read.hash, isoMoment(deps.clock.now()));
+  return { ...read, user: user! };
+};
+
+/** Whose attempts are counted where a link is followed: together with those to sign in as them. Rejects with LINK_INVALID. */
+export const addressLinkBucket = async (deps: CommandDeps, token: string): Promise<string> =>
+  (await ofGoodLink(deps, token)).user.addressId;
+
+/**
+ * Who follows the link gives the password of the account: the address that was asked for may be anybody's, who shall not be given an
+ * account that somebody else signs in to, nor be given theirs by a slip. The address is claimed first: as long as the link is good nobody
+ * else takes it over. Where the program dies in between, the link does it again, or the claim is worth nothing once it has expired. Rejects
+ * with LINK_INVALID, INVALID_CREDENTIALS, ADDRESS_TAKEN.
+ */
+export const changeAddress = async (
+  deps: CommandDeps,
+  token: string,
+  password: string,
+  from: RequestFrom,
+): Promise<Readonly<{ email: string }>> => {
+  const { userId, hash, user: before } = await ofGoodLink(deps, token);
+  const { addressId, email } = before.nextAddress!;
   if (email === undefined) throw linkInvalid();
+  await assertOwnPassword(deps, userId, password);
+  const cause = personalCause(deps, userId, from);
   await claimAddress(deps, addressId, userId, cause);
   // To the address of before.
-  await tellPerson(deps, userId, before!, { kind: 'address-changed', about: [hash] }, cause);
+  await tellPerson(deps, userId, before, { kind: 'address-changed', about: [hash] }, cause);
   const decide = (_: null, now: UserState): readonly UserEvent[] => {
     assertLink(now?.nextAddress, hash, cause.at);
     return [{ type: 'UserAddressChanged', data: { at: cause.at, addressId }, sealed: { email } }];
   };
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
-  await releaseAddress(deps, before!.addressId, userId, cause);
+  await releaseAddress(deps, before.addressId, userId, cause);
   return { email };
 };

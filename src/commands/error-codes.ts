@@ -132,7 +132,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   sendVerifyLink: accountMail,
   sendResetLink: accountMail,
   askAddressChange: ['VALIDATION_ERROR', ...showOneself, 'USER_NOT_FOUND', 'RATE_LIMIT_EXCEEDED', ...accountMail],
-  changeAddress: ['LINK_INVALID', 'ADDRESS_TAKEN', 'NOT_DURING_UPDATE', ...sendMail, ...write],
+  changeAddress: ['LINK_INVALID', 'INVALID_CREDENTIALS', 'ADDRESS_TAKEN', 'NOT_DURING_UPDATE', ...sendMail, ...write],
   getOwnUser: ['USER_NOT_FOUND'],
   updateOwnUser: ['USER_NOT_FOUND', ...write],
   getUser: ['USER_NOT_FOUND'],

@@ -4,7 +4,7 @@ import { changeApiKey, createApiKey, getApiKey, revokeApiKey } from './api-keys.
 import { authenticate } from './authenticate.js';
 import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './assets.js';
 import { readJsonWebKeys } from './access-tokens.js';
-import { askAddressChange, changeAddress } from './address-change.js';
+import { addressLinkBucket, askAddressChange, changeAddress } from './address-change.js';
 import { resetPassword, sendResetLink, sendVerifyLink, verifyAddress } from './account-links.js';
 import { getOwnUser, getUser, updateOwnUser } from './users.js';
 import { loginBucketOf } from './login-attempts.js';
@@ -99,6 +99,7 @@ const commands = {
   resetPassword,
   askAddressChange,
   changeAddress,
+  addressLinkBucket,
   getOwnUser,
   updateOwnUser,
   getUser,

@@ -14,6 +14,7 @@ export const ownAccountCodes = {
   csrfTokenOf: [],
   sessionOfRefreshToken: ['INVALID_TOKEN'],
   ownLoginBucket: ['USER_NOT_FOUND'],
+  addressLinkBucket: ['LINK_INVALID'],
   prepareSecondFactor: ['SECOND_FACTOR_SET', ...showPassword],
   confirmSecondFactor: ['USER_NOT_FOUND', 'SECOND_FACTOR_SET', 'SECOND_FACTOR_NOT_SET', 'INVALID_CODE', 'NOT_DURING_UPDATE', ...write],
   removeSecondFactor: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...showPassword],

@@ -25,7 +25,7 @@ void t.test('an address is verified once, by the newest link, within a day', asy
   for (const wrong of ['', 'x', old, guessed, long, `${newest}A`, newest.replace(/.$/, newest.endsWith('A') ? 'B' : 'A')])
     t.equal(await codeOf(world.commands.verifyAddress(wrong, PASSWORD, 'r')), 'LINK_INVALID', wrong.slice(0, 80));
   t.equal(await codeOf(world.commands.resetPassword(newest, OTHER, 'r')), 'LINK_INVALID', 'it is for nothing else');
-  t.equal(await codeOf(world.commands.changeAddress(newest, 'r')), 'LINK_INVALID', 'for nothing else');
+  t.equal(await codeOf(world.commands.changeAddress(newest, PASSWORD, 'r')), 'LINK_INVALID', 'for nothing else');
   await world.clock.advance(world.deps.limits.verifyLinkMs);
   t.equal(await codeOf(world.commands.verifyAddress(newest, PASSWORD, 'r')), 'LINK_INVALID', 'past its time');
   const last = await makeVerifyLink(world.deps, userId, personalCause(world.deps, userId, 'r'));

@@ -36,8 +36,8 @@ void t.test('it is taken when the link is followed; the session stays, the addre
   );
   t.equal(await logIn(world, 'ada@new.example'), 'INVALID_CREDENTIALS', 'not before');
   const token = await world.tokenTo('address');
-  t.strictSame(await commands.changeAddress(token, 'r'), { email: 'ada@new.example' });
-  t.equal(await codeOf(commands.changeAddress(token, 'r')), 'LINK_INVALID', 'once');
+  t.strictSame(await commands.changeAddress(token, PASSWORD, 'r'), { email: 'ada@new.example' });
+  t.equal(await codeOf(commands.changeAddress(token, PASSWORD, 'r')), 'LINK_INVALID', 'once');
   t.equal((await world.mails()).at(-1)?.to, 'ada@example.com', 'the address of before is told');
   t.equal(await logIn(world, 'ada@new.example'), 'fine');
   t.equal(await logIn(world, 'ada@example.com'), 'INVALID_CREDENTIALS');
@@ -59,15 +59,33 @@ void t.test('it needs the password, and links lapse: by time, by the next one, b
   t.equal(await asking('first@new.example'), 'fine');
   const first = await world.tokenTo('address');
   t.equal(await asking('second@new.example'), 'fine');
-  t.equal(await codeOf(commands.changeAddress(first, 'r')), 'LINK_INVALID');
+  t.equal(await codeOf(commands.changeAddress(first, PASSWORD, 'r')), 'LINK_INVALID');
   await clock.advance(deps.limits.changeLinkMs);
-  t.equal(await codeOf(commands.changeAddress(await world.tokenTo('address'), 'r')), 'LINK_INVALID');
+  t.equal(await codeOf(commands.changeAddress(await world.tokenTo('address'), PASSWORD, 'r')), 'LINK_INVALID');
   t.equal(await asking('third@new.example'), 'fine');
   await commands.sendResetLink('ada@example.com', 'r');
   await commands.resetPassword(await world.tokenTo('reset'), PASSWORD, 'r');
-  t.equal(await codeOf(commands.changeAddress(await world.tokenTo('address'), 'r')), 'LINK_INVALID');
-  for (const wrong of ['', 'x', await world.tokenTo('reset')]) t.equal(await codeOf(commands.changeAddress(wrong, 'r')), 'LINK_INVALID');
+  t.equal(await codeOf(commands.changeAddress(await world.tokenTo('address'), PASSWORD, 'r')), 'LINK_INVALID');
+  for (const wrong of ['', 'x', await world.tokenTo('reset')])
+    t.equal(await codeOf(commands.changeAddress(wrong, PASSWORD, 'r')), 'LINK_INVALID');
   t.equal(await logIn(world, 'ada@example.com'), 'fine');
+});
+
+void t.test('who reads the mails of an address that somebody else asked for gains nothing and loses nothing by the link', async (t) => {
+  const world = await openAccountWorld();
+  const eve = await signedIn(world.deps, { email: 'eve@example.com', name: 'Eve' });
+  await world.commands.askAddressChange(callerOf(eve.userId), ask('ada@example.com'));
+  const token = await world.tokenTo('address');
+  for (const password of ['', 'a pelican in the snow'])
+    t.equal(await codeOf(world.commands.changeAddress(token, password, 'r')), 'INVALID_CREDENTIALS');
+  t.equal(await logIn(world, 'ada@example.com'), 'INVALID_CREDENTIALS', 'Eve signs in by no address but hers');
+  t.equal(await logIn(world, 'eve@example.com'), 'fine');
+  t.strictSame(
+    await world.events(userAddressStream(signInAddress(world.deps, 'ada@example.com').addressId)),
+    [],
+    'and nobody has the other',
+  );
+  t.equal(await codeOf(world.commands.changeAddress(token, PASSWORD, 'r')), 'fine', 'a slip ends no link');
 });
 
 void t.test('an address that is taken is answered as one that is not, and never taken', async (t) => {
@@ -97,8 +115,8 @@ void t.test('of those who take one address at once, by changing and by registeri
     await askAddressChange(one, callerOf(bea), ask('new@example.com'));
     const ofBea = await world.tokenTo('address');
     const racing = [
-      () => changeAddress(one, ofAda, 'r'),
-      () => changeAddress(two, ofBea, 'r'),
+      () => changeAddress(one, ofAda, PASSWORD, 'r'),
+      () => changeAddress(two, ofBea, PASSWORD, 'r'),
       () => makeUser(three, { email: 'new@example.com', password: PASSWORD, name: 'Cy' }, { isVerified: true, from: 'r' }),
     ];
     const turned = [...racing.slice(round % 3), ...racing.slice(0, round % 3)];
@@ -125,8 +143,8 @@ void t.test('whatever breaks off while the link is followed, it does it again, a
       const token = await world.tokenTo('address');
       const error = new Error('the program died');
       const { port: eventLog, calls } = faultPort(deps.eventLog, { failCall, error, only: ['append'], afterwards });
-      await codeOf(changeAddress({ ...deps, eventLog }, token, 'r'));
-      const again = await codeOf(changeAddress(quickly(world.elsewhere()), token, 'r'));
+      await codeOf(changeAddress({ ...deps, eventLog }, token, PASSWORD, 'r'));
+      const again = await codeOf(changeAddress(quickly(world.elsewhere()), token, PASSWORD, 'r'));
       t.match(again, /^(?:fine|LINK_INVALID)$/);
       const changes = (await world.events(userStream(ada))).filter(({ type }) => type === 'UserAddressChanged');
       t.equal(changes.length, 1, `write ${failCall}`);

@@ -100,7 +100,7 @@ void t.test('mails of the service to any of their addresses go at once, wherever
     await world.commands.sendResetLink(email, 'r');
     await world.commands.sendResetLink('bea@example.com', 'r');
     await world.commands.askAddressChange(callerOf(ada), { email: 'next@example.com', password: PASSWORD });
-    await world.commands.changeAddress(await world.tokenTo('address'), 'r');
+    await world.commands.changeAddress(await world.tokenTo('address'), PASSWORD, 'r');
     t.equal((await world.mails()).length, 5);
     const asked: MailedTo[] = [];
     const traces = async (userId: UserId, mailed: MailedTo): Promise<PersonTraces> => {

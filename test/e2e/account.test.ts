@@ -203,10 +203,18 @@ void t.test('another address: the link makes the change, by its page or by the A
   t.match((await service.mailTo(ada.email, /Another address/)).text, /choose\s+another\s+password\s+at\s+once/);
   const { token } = await service.mailTo('ada@new.example', /Confirm/);
   await scan(t, service, `/account/address?token=${token}`);
-  t.match(text(await service.fill('/account/address', { token })), /sign in by ada@new\.example/);
+  for (const password of ['', OTHER]) {
+    const refused = await service.fill('/account/address', { token, password });
+    t.equal(refused.statusCode, 401);
+    t.match(text(refused), /The password is wrong/);
+  }
+  t.match(text(await service.fill('/account/address', { token, password: PASSWORD })), /sign in by ada@new\.example/);
   t.strictSame([await service.logIn(ada.email), await service.logIn('ada@new.example')], [401, 200]);
   t.match(await service.call('GET', '/api/users/me', undefined, ofAda), { status: 200, body: { email: 'ada@new.example' } });
-  t.match(await service.call('POST', '/api/auth/email/confirm', { token }, NOBODY), { status: 400, body: { code: 'LINK_INVALID' } });
+  t.match(await service.call('POST', '/api/auth/email/confirm', { token, password: PASSWORD }, NOBODY), {
+    status: 400,
+    body: { code: 'LINK_INVALID' },
+  });
 });
 
 void t.test('a key that reads emails of the first team reads no link, wherever it looks', async (t) => {

@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError, type ErrorCode } from '../../domain/errors.js';
 import type { App, HttpDeps } from '../context.js';
 import { statusOf } from '../errors.js';
+import { countLinkAttempt } from '../hooks/login-pauses.js';
 import { fieldsOf, readForms } from '../oauth/form.js';
 import { askForLink } from '../routes/account-links.js';
 import { calledFrom } from '../routes/auth.js';
@@ -15,6 +16,7 @@ import {
   emailField,
   inWords,
   newPasswordFields,
+  passwordField,
   passwordFieldsNamed,
   sentForm,
   tokenInLink,
@@ -128,16 +130,18 @@ const resetPage = ({ commands, queries }: AccountDeps): LinkPage => ({
   },
 });
 
-const addressPage = ({ commands }: AccountDeps): LinkPage => ({
+const addressPage = (deps: AccountDeps): LinkPage => ({
   path: '/account/address',
-  asks: (token) => ({
+  asks: (token, again) => ({
     title: 'Confirm your new address',
-    texts: ['From then on you sign in by this address, and no longer by the one before.'],
-    forms: [{ action: '/account/address', hidden: { token }, fields: [], button: 'Confirm the address' }],
+    texts: ['Give the password of your account. From then on you sign in by this address, and no longer by the one before.'],
+    fault: again === undefined ? '' : inWords(again.fault),
+    forms: [{ action: '/account/address', hidden: { token }, fields: [passwordField], button: 'Confirm the address' }],
     note: 'If you did not ask for this, close this page: nothing has happened.',
   }),
-  does: async ({ token, request }) => {
-    const { email } = await commands.changeAddress(token, calledFrom(request));
+  does: async ({ token, fields, request }) => {
+    await countLinkAttempt(deps, request, token);
+    const { email } = await deps.commands.changeAddress(token, fields['password'] ?? '', calledFrom(request));
     return { title: 'Your address is changed', texts: [`From now on you sign in by ${email}.`], note: CLOSE };
   },
 });

@@ -30,6 +30,10 @@ export const countLogin = async (deps: Deps, request: Asked, email: string): Pro
 export const countOwnAttempt = async (deps: Deps, request: Asked & Readonly<{ caller: Caller | null }>): Promise<void> =>
   countAttempt(deps, request, await deps.commands.ownLoginBucket(callerOf(request)));
 
+/** The same where the link to another address is followed, which takes the password of the account. Rejects with LINK_INVALID and LOGIN_PAUSED. */
+export const countLinkAttempt = async (deps: Deps, request: Asked, token: string): Promise<void> =>
+  countAttempt(deps, request, await deps.commands.addressLinkBucket(token));
+
 const countAttempt = async ({ limiter }: Deps, request: Asked, account: string): Promise<void> => {
   const network = addressBucket(request.ip ?? '');
   const { ofBoth, ofNetwork, ofAccount } = loginLimits;

@@ -1,9 +1,9 @@
 /** What the links in mails to people call, and how another one is asked for. */
 import { authExamples } from '../../api/auth-examples.js';
-import { AddressRequestSchema, ChangeAddressRequestSchema, DoneSchema, LinkRequestSchema, ResetRequestSchema } from '../../api/auth.js';
+import { AddressRequestSchema, ChangeAddressRequestSchema, ConfirmRequestSchema, DoneSchema, ResetRequestSchema } from '../../api/auth.js';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type App, type HttpDeps } from '../context.js';
-import { countLogin, countOwnAttempt } from '../hooks/login-pauses.js';
+import { countLinkAttempt, countLogin, countOwnAttempt } from '../hooks/login-pauses.js';
 import { calledFrom } from './auth.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'logger' | 'queries'>;
@@ -88,18 +88,21 @@ const addressRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/auth/email/confirm',
     {
-      config: { access, command: 'changeAddress', examples: authExamples.verify },
+      config: { access, command: 'changeAddress', codes: ['LOGIN_PAUSED'], examples: authExamples.confirm },
       schema: {
         summary: 'Take another address by the link of a mail',
-        description: 'Sessions go on; from here on the person signs in by the new address alone.',
+        description:
+          '`password` is that of the account: who reads the mails of the new address may be somebody else. Sessions go on; from here on the person signs in by the new address alone.',
         operationId: 'changeAddress',
         tags,
-        body: LinkRequestSchema,
+        body: ConfirmRequestSchema,
         response,
       },
     },
     async (request) => {
-      await deps.commands.changeAddress(request.body.token, calledFrom(request));
+      const { token, password } = request.body;
+      await countLinkAttempt(deps, request, token);
+      await deps.commands.changeAddress(token, password, calledFrom(request));
       return { message: 'The address is changed. Sign in by the new one from now on.' };
     },
   );
