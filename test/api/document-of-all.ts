@@ -31,7 +31,12 @@ export const documentOfAll: JsonObject = {
           direction: 'ltr',
           margin: { top: '20mm', right: 20, bottom: '1in', left: '2cm' },
           backgroundColor: 'white',
-          header: { content: '<p>{{pageNumber}}</p>', height: '10mm', align: 'center' },
+          header: {
+            content: '<p>{{pageNumber}}</p>',
+            height: '10mm',
+            align: 'center',
+            code: { value: '{{name}}', size: 40, align: 'right' },
+          },
           footer: { content: '' },
           firstPageHeader: { content: 'a' },
           firstPageFooter: { content: 'b', align: 'end' },

@@ -13,7 +13,7 @@ import {
   type settingFields,
 } from '../../domain/rendering/check/page-settings.js';
 import { FAMILY, FAMILY_CHARS_MAX, FONTS_MAX, type fontFields } from '../../domain/rendering/check/fonts.js';
-import { emailProps } from '../../domain/rendering/components.js';
+import { componentSpecs, emailProps } from '../../domain/rendering/components.js';
 import { directions } from '../../domain/rendering/direction.js';
 import { missingCharacterRules } from '../../domain/rendering/missing-characters.js';
 import { aligns, type PropSpecs } from '../../domain/rendering/props.js';
@@ -40,7 +40,10 @@ const withMembers = (specs: PropSpecs, medium: Medium, refer: Refer, members: Js
 };
 
 const settings = (medium: Medium, refer: Refer): JsonObject => {
-  const margin = withMembers(headerSpecs, medium, refer, { align: words(aligns) });
+  const margin = withMembers(headerSpecs, medium, refer, {
+    align: words(aligns),
+    code: described(propsOf(componentSpecs['qr-code'].props, medium, refer), 'The props of a qr-code, in a PDF beside the content'),
+  });
   const members: Readonly<Record<(typeof settingFields)[number], Json>> = {
     format: words(pageFormats),
     orientation: words(orientations),

@@ -30,7 +30,13 @@ export type DocumentComponent = Readonly<{
 export type DocumentSection = Readonly<{ id: string; type: SectionType; props?: JsonObject; components: readonly DocumentComponent[] }>;
 
 /** HTML with `{{pageNumber}}` and `{{totalPages}}` beside the variables. */
-export type PageMargin = Readonly<{ content: string; height?: string | number; align?: 'left' | 'center' | 'right' | 'start' | 'end' }>;
+export type PageMargin = Readonly<{
+  content: string;
+  height?: string | number;
+  align?: 'left' | 'center' | 'right' | 'start' | 'end';
+  /** The props of a `qr-code` component, which stands beside the content. Of a PDF alone. */
+  code?: JsonObject;
+}>;
 
 /** Of the sheet of a workbook alone. `printArea` is an area such as `A1:F40`. */
 export type SheetSettings = Readonly<{ hidden?: boolean; fitToWidth?: boolean; gridLines?: boolean; printArea?: string }>;

@@ -1,7 +1,8 @@
 /** Headers and footers: on each sheet with its numbers, on the first one of their own where the template has them. */
-import type { ExpandedMargin, ExpandedPage } from '../../../domain/rendering/expand/expanded.js';
-import type { Context } from './context.js';
-import type { SectionNode, StackNode, Tag } from './nodes.js';
+import type { ExpandedMargin, ExpandedPage, ExpandedQrCode } from '../../../domain/rendering/expand/expanded.js';
+import { qrCode } from './components/media.js';
+import { alignIn, type Context } from './context.js';
+import type { Node, SectionNode, StackNode, Tag } from './nodes.js';
 import { richNodes } from './rich.js';
 
 /** Of a sheet: a header or a footer is never higher, or no room would be left for the text. */
@@ -45,10 +46,35 @@ export const openBands = (page: ExpandedPage, context: Context, sides: Sides): B
   };
 };
 
-const bandOf = ({ html, height, align }: ExpandedMargin, context: Context, { left, right }: Sides): MakeBand => {
+const CODE_GAP_PT = 12;
+const CODE_SHARE_MAX = 0.5;
+
+const bandOf = ({ html, height, align, code }: ExpandedMargin, context: Context, { left, right }: Sides): MakeBand => {
   const inner: Context = { ...context, fontSize: FONT_SIZE_PT, lineHeight: LINE_HEIGHT, color: COLOR, align, tag: unread };
+  const around = code === undefined ? (text: Text) => text(inner) : besideCode(code, inner);
   return (sheet, sheets) => {
     const numbered = html.replace(/\{\{\s*pageNumber\s*\}\}/g, String(sheet)).replace(/\{\{\s*totalPages\s*\}\}/g, String(sheets));
-    return { stack: richNodes(numbered, inner), margin: [left, 0, right, 0], band: { height } };
+    return { stack: around((room) => richNodes(numbered, room)), margin: [left, 0, right, 0], band: { height } };
   };
 };
+
+type Text = (context: Context) => readonly Node[];
+
+/** A code stands at the end of the line, or at the start where it says so; in the middle it stands below the text. Drawn anew for each sheet. */
+const besideCode =
+  (code: ExpandedQrCode, context: Context) =>
+  (text: Text): readonly Node[] => {
+    const side = alignIn(context, code.align ?? 'end');
+    const drawn = qrCode({ ...code, align: side }, { ...context, width: context.width * CODE_SHARE_MAX });
+    if (side === 'center') return [...text(context), ...drawn];
+    const width = widthOf(drawn);
+    const words = {
+      stack: text({ ...context, width: Math.max(context.width - width - CODE_GAP_PT, 1) }),
+      width: '*' as const,
+      verticalAlignment: 'middle' as const,
+    };
+    const picture = { stack: drawn, width, verticalAlignment: 'middle' as const };
+    return [{ columns: side === 'left' ? [picture, words] : [words, picture], columnGap: CODE_GAP_PT }];
+  };
+
+const widthOf = (nodes: readonly Node[]): number => Math.max(0, ...nodes.map((node) => (typeof node.width === 'number' ? node.width : 0)));

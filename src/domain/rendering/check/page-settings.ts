@@ -1,5 +1,7 @@
 /** Checks the settings of a page of a document: paper, margins, header and footer, and what a sheet looks like. */
 import { backgroundFits, backgroundSheets, orientations, pageFormats } from '../../attachment-template/schema.js';
+import { componentSpecs } from '../components.js';
+import { checkCode } from './codes.js';
 import { refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject } from './format.js';
 import { directions } from '../direction.js';
@@ -42,7 +44,10 @@ export const checkSettings = (settings: unknown, field: string, tools: WalkTools
   if (backgroundColor !== undefined) checkProps({ backgroundColor }, settingSpecs, field, tools);
   checkBackground(settings['backgroundImage'], `${field}.backgroundImage`, tools);
   if (settings['watermark'] !== undefined) checkProps(settings['watermark'], watermarkSpecs, `${field}.watermark`, tools);
-  for (const name of marginNames) checkMargin(settings[name], `${field}.${name}`, margins);
+  for (const name of marginNames) {
+    checkMargin(settings[name], `${field}.${name}`, margins);
+    checkMarginCode(settings[name], `${field}.${name}.code`, tools);
+  }
 };
 
 export const watermarkSpecs: PropSpecs = { text: { kind: 'text', required: true }, color: { kind: 'color' } };
@@ -82,9 +87,18 @@ const checkSheet = (sheet: unknown, field: string, tools: WalkTools): void => {
 const checkMargin = (margin: unknown, field: string, tools: WalkTools): void => {
   if (margin === undefined) return;
   if (!isPlainObject(margin)) return tools.faults.add(field, 'must be an object with content; "content": "" is an empty one');
-  const { align, ...rest } = margin;
+  const { align, code: _code, ...rest } = margin;
   if (align !== undefined) checkWord(align, aligns, `${field}.align`, tools);
-  checkProps(rest, headerSpecs, field, tools, ['align']);
+  checkProps(rest, headerSpecs, field, tools, ['align', 'code']);
+};
+
+/** What is drawn in a code is settled before there are pages, so `body` are the tools of where no page has a number. */
+const checkMarginCode = (margin: unknown, field: string, body: WalkTools): void => {
+  const code = isPlainObject(margin) ? margin['code'] : undefined;
+  if (code === undefined) return;
+  if (!isPlainObject(code)) return body.faults.add(field, 'must be an object with the props of a qr-code');
+  checkProps(code, componentSpecs['qr-code'].props, field, body);
+  checkCode(code, field, body);
 };
 
 /** One of these words and nothing else. */

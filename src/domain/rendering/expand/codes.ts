@@ -7,13 +7,20 @@ import { compileJson, compileRaw } from '../fill/filling.js';
 import { aligns, errorCorrections } from '../props.js';
 import { fitsQrCode } from '../qr-code.js';
 import { charge, type Scope, type State } from '../scope/scope.js';
-import type { CompileComponent } from './expander.js';
+import type { CompileComponent, Expander } from './expander.js';
 import { colorOf, compilePoints, compileWord, defined } from './style.js';
 
 const QR_POINTS = 96;
 
 /** A code that says nothing is not there. */
-export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) => {
+export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) => codeAt(props, { id, field, props: `${field}.props` }, scope);
+
+/** `props`: the place of the props, for messages. */
+type CodePlace = Readonly<{ id: string; field: string; props: string }>;
+
+/** The same wherever its props stand. */
+export const codeAt = (props: JsonObject, place: CodePlace, scope: Scope): Expander => {
+  const { id, field } = place;
   const kind = codeKindOf(props['kind']);
   const value = compileText(props['value'], scope);
   const payment = compilePayment(props, scope);
@@ -25,7 +32,7 @@ export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) => {
   return (state, out) => {
     const content = codeContent(kind, gs1, value(state), () => payment(state));
     if (content === undefined) return;
-    if ('fault' in content) throw invalidAt(`${field}.props.${content.prop}`, content.fault);
+    if ('fault' in content) throw invalidAt(`${place.props}.${content.prop}`, content.fault);
     const level = kind === 'epc' ? 'M' : (errorCorrection(state) ?? 'M');
     if (!isBarKind(kind)) fitsQrCode(content.text, level, field);
     out.push({

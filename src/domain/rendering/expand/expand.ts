@@ -18,11 +18,20 @@ import { refusalOf } from '../missing-characters.js';
 import { compileBackgrounds } from './backgrounds.js';
 import { image, list, divider, richText, spacer } from './blocks.js';
 import { chart, timeline } from './chart.js';
-import { qrCode } from './codes.js';
+import { codeAt, qrCode } from './codes.js';
 import { columnsOf, conditionalOf, containerOf, loopOf, type CompileChildren } from './layout.js';
 import { colorOf, compileBox, compileTextStyle, defined } from './style.js';
 import { table } from './table.js';
-import type { Box, Expanded, ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection, ExpandedSheet } from './expanded.js';
+import type {
+  Box,
+  Expanded,
+  ExpandedDocument,
+  ExpandedMargin,
+  ExpandedPage,
+  ExpandedQrCode,
+  ExpandedSection,
+  ExpandedSheet,
+} from './expanded.js';
 import type { CompileComponent, Expander } from './expander.js';
 import { withFlow } from './flow.js';
 import { compileHiding } from './hiding.js';
@@ -125,12 +134,10 @@ const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: str
   const { format = 'A4', orientation = 'portrait' } = pageSettings;
   const name = compilePlain(pageName, scope);
   const backgroundColor = colorOf(pageSettings.backgroundColor, scope);
-  const [header, footer, firstHeader, firstFooter] = [
-    pageSettings.header,
-    pageSettings.footer,
-    pageSettings.firstPageHeader,
-    pageSettings.firstPageFooter,
-  ].map((margin) => (margin === undefined ? undefined : compileMargin(margin, scope)));
+  const [header, footer, firstHeader, firstFooter] = (['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const).map((side) => {
+    const margin = pageSettings[side];
+    return margin === undefined ? undefined : compileMargin(margin, `${field}.pageSettings.${side}`, scope);
+  });
   const backgrounds = compileBackgrounds(pageSettings, `${field}.pageSettings`, scope);
   const direction = pageSettings.direction ?? directionOfLocale(scope.language.locale);
   const margin = marginOf(pageSettings);
@@ -172,11 +179,21 @@ const marginOf = ({ margin = {}, header, footer }: NonNullable<Page['pageSetting
 
 const heightOf = (margin: PageMargin | undefined): number => (margin === undefined ? 0 : (pointsOf(margin.height) ?? MARGIN_HEIGHT_POINTS));
 
-const compileMargin = (margin: PageMargin, scope: Scope): ((state: State) => ExpandedMargin) => {
+const compileMargin = (margin: PageMargin, field: string, scope: Scope): ((state: State) => ExpandedMargin) => {
+  const code =
+    margin.code === undefined ? undefined : codeAt(margin.code, { id: 'code', field: `${field}.code`, props: `${field}.code` }, scope);
   const html = compileHtml(margin.content, { ...scope, inMargin: true });
   const height = heightOf(margin);
   const align = margin.align ?? 'center';
-  return (state) => ({ html: charge(html(state), state, scope.limits), height, align });
+  return (state) => ({ html: charge(html(state), state, scope.limits), height, align, ...defined({ code: codeIn(code, state) }) });
+};
+
+/** None where it says nothing, and none in a workbook, whose headers are text. */
+const codeIn = (code: Expander | undefined, state: State): ExpandedQrCode | undefined => {
+  if (code === undefined || state.format !== 'pdf') return undefined;
+  const out: Expanded[] = [];
+  code(state, out);
+  return out.find((one) => one.type === 'qr-code');
 };
 
 const compileSection = ({ props = {}, components }: DocumentSection, field: string, scope: Scope): ((state: State) => ExpandedSection) => {

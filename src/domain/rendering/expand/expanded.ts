@@ -213,7 +213,12 @@ export type Expanded =
   | ExpandedChart;
 
 /** Header and footer of each sheet of paper; `{{pageNumber}}` and `{{totalPages}}` stand in it as they were written. */
-export type ExpandedMargin = Readonly<{ html: Html; height: number; align: Exclude<HorizontalAlign, 'justify'> }>;
+export type ExpandedMargin = Readonly<{
+  html: Html;
+  height: number;
+  align: Exclude<HorizontalAlign, 'justify'>;
+  /** Beside the text; it stands on each of the sheets. */ code?: ExpandedQrCode;
+}>;
 
 export type ExpandedSection = Readonly<{ style: TextStyle; linkColor?: string; padding: Box; components: readonly Expanded[] }>;
 

@@ -4,6 +4,8 @@ import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { defaultLimits } from '../../../../src/domain/limits.js';
 import type { LoadedImage } from '../../../../src/domain/ports/generator.js';
 import type { ExpandedMargin, ExpandedPage } from '../../../../src/domain/rendering/expand/expanded.js';
+import type { JsonObject } from '../../../../src/domain/json.js';
+import { attachmentOf, expandTemplate } from '../../../support/documents.js';
 import { documentOf, page, richText } from '../../../support/expanded-documents.js';
 import { placedWords, type PlacedWord } from '../../../support/pdf-words.js';
 import { jpeg } from '../../../support/pictures.js';
@@ -100,4 +102,54 @@ void t.test('a picture and a watermark behind the text', async (t) => {
   await t.rejects(make({ backgroundImage: { ...backgroundImage, src: 'asset:0b2f5d6e-8f0a-4c7e-9a3b-1c2d3e4f5a6b' } }), {
     code: 'GENERATION_FAILED',
   });
+});
+
+const lettersOf = (header: JsonObject, content = lines(60)): unknown =>
+  attachmentOf([], {
+    variables: [{ name: 'number', type: 'string', defaultValue: '4711' }],
+    schema: {
+      outputFormats: ['pdf', 'excel'],
+      pages: [
+        {
+          pageId: 'page',
+          pageName: 'Page',
+          pageSettings: { header },
+          sections: [{ id: 'section', type: 'main', components: [{ id: 'text', type: 'rich-text', content }] }],
+        },
+      ],
+    },
+  });
+
+void t.test('a code beside the text of a header', async (t) => {
+  const made = async (code: JsonObject): Promise<Uint8Array> =>
+    makePdf(expandTemplate(lettersOf({ content: 'No. {{number}}', align: 'left', code })), new Map(), metadata, defaultLimits);
+  const bytes = await made({ value: 'https://example.com/{{number}}', size: 60 });
+  const { sheets, structure } = readPdf(bytes);
+  t.equal(sheets.length, 2);
+  const pathsIn = (content: string): number => content.match(/ l$| h$|\bre$/gm)?.length ?? 0;
+  for (const { content } of sheets) t.ok(pathsIn(content) > 100, 'its modules are on each sheet');
+  t.notOk(
+    structure.some((type) => type.includes('Figure')),
+    'it is no part of the text',
+  );
+  const words = placedWords(bytes);
+  if (words === undefined) return t.comment('poppler is not installed');
+  const [at] = words.filter(({ text }) => text === 'No.');
+  t.ok((at?.left ?? NaN) < 50, 'the text begins at the left');
+  t.ok((words.find(({ text }) => text === 'line0')?.top ?? NaN) > 60, 'the margin has room for the code');
+  const atStart = placedWords(await made({ value: 'x', size: 60, align: 'start' }));
+  const moved = (atStart?.find(({ text }) => text === 'No.')?.left ?? NaN) - (at?.left ?? NaN);
+  t.ok(Math.abs(moved - 72) < 1, 'it stands at the left of the text, with a gap');
+  t.notOk('code' in (expandTemplate(lettersOf({ content: '', code: { value: 'x' } }), {}, { format: 'excel' }).pages[0]?.header ?? {}));
+});
+
+void t.test('what is wrong with the code of a header is said', (t) => {
+  const checked = (code: unknown) => () => expandTemplate(lettersOf({ content: '', code } as JsonObject));
+  t.throws(checked('x'), /header\.code: must be an object with the props of a qr-code/);
+  t.throws(checked({}), /header\.code\.value: is required/);
+  t.throws(checked({ kind: 'ean13', value: '1' }), /header\.code\.value/);
+  t.throws(checked({ value: '{{pageNumber}}' }), /pageNumber/);
+  t.throws(checked({ kind: 'ean13', value: '{{number}}' }), /header\.code\.value/);
+  t.throws(checked({ value: 'x', hue: 'red' }), /header\.code\.hue/);
+  t.end();
 });
