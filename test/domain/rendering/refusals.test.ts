@@ -26,6 +26,7 @@ const items = {
   type: 'array',
   schema: { itemSchema: { properties: { month: { type: 'string' }, total: { type: 'number' } } } },
 };
+const text = (content: string): unknown => attachmentOf([{ id: 'r', type: 'rich-text', content }], { variables: [items] });
 const format = (given: object): unknown => variable({ type: 'date', format: given });
 const calculated = (expression: string): unknown =>
   attachmentOf([], { variables: [items, { name: 'twice', type: 'number', isCalculated: true, expression }] });
@@ -59,6 +60,15 @@ void t.test('what is saved and shows something else than was meant is told', (t)
   t.same(warningsOf(cells(['pdf'], '={{item.total}}*2')), []);
   t.match(warningsOf(cells(['pdf', 'excel'], '=B{row}*2')), [/^content: stands in the PDF as it is written/]);
   t.match(warningsOf(cells(['excel'], ...Array.from({ length: 30 }, () => '={{item.total}}'))), { length: 20 });
+  const inText = (content: string): unknown =>
+    attachmentOf([{ id: 'r', type: 'rich-text', content }], { schema: { outputFormats: ['excel'] } });
+  t.match(warningsOf(inText('<p>=SUM(A1:A3)</p>')), [
+    /^content: stands in the workbook as text: formulas are contents and footers of tables/,
+  ]);
+  t.same(warningsOf(inText('<p>= so it is</p>')), []);
+  t.match(warningsOf(cells(['pdf'], '{{items.month}}')), [/items is declared as array; of one of its items it is \{\{item\.month\}\}$/]);
+  t.match(warningsOf(cells(['pdf'], '{{items.colour}}')), [/an item of it has an index, items\[0\]$/]);
+  t.match(warningsOf(cells(['pdf'], '{{month}}')), [/no variable "month" is declared; did you mean \{\{item\.month\}\}\?$/]);
   const footer = (content: string): unknown => page({ footer: { content } });
   t.match(warningsOf(footer('{{page}} of {{pages}}')), [
     /the number of the page is \{\{pageNumber\}\}$/,
@@ -74,7 +84,7 @@ void t.test('a refusal says what would be right', (t) => {
   const cases: readonly (readonly [unknown, RegExp])[] = [
     [page({ margin: '20mm' }), /^margin: must be an object, with top, right, bottom, left$/],
     [page({ watermark: 'Draft' }), /^watermark: must be an object, with text, color$/],
-    [page({ header: { content: '', size: 1 } }), /^size: .*known are content, height, align$/],
+    [page({ header: { content: '', size: 1 } }), /^size: .*known are content, height, align, code$/],
     [page({ sheet: { freeze: true } }), /^freeze: .*known are hidden, fitToWidth, gridLines, printArea$/],
     [page({ backgroundImage: { src: 'https://example.com/a.png', size: 1 } }), /^size: .*known are src, fit, sheets$/],
     [page({ firstPageHeader: false }), /"content": "" is an empty one$/],
@@ -120,6 +130,8 @@ void t.test('a refusal says what would be right', (t) => {
       /^size: must be a length such as 16, "16pt" or "5mm", without %, got "50%"$/,
     ],
     [chart('month', { width: '100%' }), /^width: must be a length such as 16, "16pt" or "5mm", without %, got "100%"$/],
+    [text('{{items.length * 2}}'), /; what is calculated is a variable of its own, with isCalculated and expression$/],
+    [text('{{items | upper}}'), /; format, filters and fallback are fields of the variable$/],
     [chart('mnoth'), /^categoryField: "mnoth": the schema of an item declares no member "mnoth"; did you mean "month"\?/],
   ];
   for (const [template, message] of cases) t.match(faultsOf(template), [message], String(message));

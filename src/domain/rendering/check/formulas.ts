@@ -9,6 +9,7 @@ const WARNINGS_MAX = 20;
 
 const WITH_PLACEHOLDERS =
   'stands in the workbook as text, for what a variable brings never becomes part of a formula: name cells, as in =B{row}*2, or show a variable that is calculated';
+const NOT_IN_TEXT = 'stands in the workbook as text: formulas are contents and footers of tables, and cells of their rows';
 const IN_PDF = 'stands in the PDF as it is written: only a workbook works formulas out';
 
 /** In: a checked template. Out: a warning for each cell of a table that begins with an equals sign and is no formula in each of the outputs. */
@@ -19,7 +20,9 @@ export const formulaWarnings = ({ schema: { pages, outputFormats } }: Attachment
     if (message !== undefined && warnings.length < WARNINGS_MAX) warnings.push({ field, message });
   };
   const walk = (components: readonly DocumentComponent[], field: string): void => {
-    for (const [at, { type, props = {}, children = [], elseChildren = [] }] of components.entries()) {
+    for (const [at, { type, content = '', props = {}, children = [], elseChildren = [] }] of components.entries()) {
+      const isFormula = type === 'rich-text' && outputFormats.includes('excel') && /^\s*(?:<p>\s*)?=[A-Z]+\(/.test(content);
+      if (isFormula && warnings.length < WARNINGS_MAX) warnings.push({ field: `${field}[${at}].content`, message: NOT_IN_TEXT });
       if (type === 'table') lookAtTable(props, `${field}[${at}].props`, look);
       walk(children, `${field}[${at}].children`);
       walk(elseChildren, `${field}[${at}].elseChildren`);

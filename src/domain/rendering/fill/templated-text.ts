@@ -77,7 +77,11 @@ const faultOf = (source: string): string | undefined => {
     return `{{${shown}}} holds markup between its braces: format the text around it, not inside`;
   }
   if (/[\s()|?+*=,"'`]/.test(source)) {
-    return `{{${shown}}} is not a path: only names, "." and "[index]" may stand between the braces`;
+    return `{{${shown}}} is not a path: only names, "." and "[index]" may stand between the braces; ${
+      source.includes('|')
+        ? 'format, filters and fallback are fields of the variable'
+        : 'what is calculated is a variable of its own, with isCalculated and expression'
+    }`;
   }
   const root = source.split(/[.[]/, 1)[0] ?? '';
   if (isConstantName(root) && !isConstant(root)) return `{{${shown}}} is not a global constant that exists`;

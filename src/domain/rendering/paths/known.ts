@@ -84,12 +84,28 @@ const findingOf = (path: Path, scope: Scope, use: PathUse, nearest: Nearest): Fi
   const shape = scope.get(name);
   if (shape === undefined) return unknownName(name, path, scope, nearest);
   const finding = memberFinding(path, shape, 1, nearest);
+  const ofItem = finding?.kind === 'warning' ? itemMeantBy(path, scope) : undefined;
+  if (finding !== undefined && ofItem !== undefined)
+    return warning(path, `${name} is declared as array; of one of its items it is {{${ofItem}}}`);
   if (finding !== undefined || use !== 'repeated') return finding;
   const type = shapeIn(path, scope)?.type;
   return type === undefined || type === 'array' ? undefined : warning(path, `is declared as ${type}, and only an array can be gone over`);
 };
 
 const markOf: Readonly<Record<PageMark, string>> = { pageNumber: 'the number of the page', totalPages: 'the number of all pages' };
+
+/** What has a member of that name: an item that is in reach goes before a variable. */
+const ownerOf = (member: string, scope: Scope): string | undefined => [...scope].findLast(([, { members }]) => members.has(member))?.[0];
+
+/** In: a path that asks an array for a member. Out: the same of an item of it that is in reach, where that has the member. */
+const itemMeantBy = ([name, member, ...rest]: Path, scope: Scope): string | undefined => {
+  const item = scope.get(String(name))?.item;
+  const inReach =
+    item !== undefined && typeof member === 'string' && item.members.has(member)
+      ? [...scope].findLast(([, shape]) => shape === item)
+      : undefined;
+  return inReach === undefined ? undefined : writePath([inReach[0], member as string, ...rest]);
+};
 
 const unknownName = (name: string, path: Path, scope: Scope, nearest: Nearest): Finding => {
   const near = nearest(name, [...scope.keys(), ...constants]);
@@ -99,6 +115,9 @@ const unknownName = (name: string, path: Path, scope: Scope, nearest: Nearest): 
       path,
       `no variable "${shorten(name)}" is declared, so it is empty unless a call brings it; ${markOf[mark]} is {{${mark}}}`,
     );
+  const owner = near === undefined ? ownerOf(name, scope) : undefined;
+  if (owner !== undefined)
+    return warning(path, `no variable "${shorten(name)}" is declared; did you mean {{${shorten(writePath([owner, ...path]))}}}?`);
   if (near === undefined)
     return warning(path, `no variable "${shorten(name)}" is declared, so its values are not checked; declare it under variables`);
   return fault(
