@@ -207,6 +207,8 @@ void t.test('what authors get wrong most is refused where it is written', async 
     'a currency that is not named': [{ name: 'a', type: 'number', format: { style: 'currency' } }],
     'a filter that is none': [{ name: 'a', type: 'string', filters: ['reverse'] }],
     'a schema of JSON Schema': [{ name: 'a', type: 'array', schema: { items: { type: 'string' } } }],
+    'members of an array': [{ name: 'a', type: 'array', schema: { properties: { b: { type: 'string' } } } }],
+    'items of an object': [{ name: 'a', type: 'object', schema: { properties: { b: { type: 'object', itemType: 'string' } } } }],
     'an array in an object': { variables: [] },
   };
   for (const [what, wrong] of Object.entries(variables)) {

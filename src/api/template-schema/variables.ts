@@ -113,6 +113,12 @@ const columnRule = (refer: Refer): JsonObject => {
   };
 };
 
+/** Members belong to objects, items to arrays. */
+const partsByType: readonly JsonObject[] = [
+  given(where('type', { not: words(['object']) }), without(['properties'])),
+  given(where('type', { not: words(['array']) }), without(['itemType', 'itemSchema'])),
+];
+
 /** A language tag as `Intl` writes it. */
 const LANGUAGE_TAG = '^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$';
 
@@ -130,11 +136,18 @@ export const valueDefinitions = (refer: Refer): JsonObject => ({
   Variable: described(
     {
       ...closedObject(definition(refer), ['name', 'type']),
-      allOf: [given(where('isCalculated', words([true])), { required: ['expression'] }, without(['expression']))],
+      allOf: [
+        given(where('isCalculated', words([true])), { required: ['expression'] }, without(['expression'])),
+        given(where('type', { not: words(['object']) }), { properties: { schema: without(['properties']) } }),
+        given(where('type', { not: words(['array']) }), { properties: { itemType: false, schema: without(['itemType', 'itemSchema']) } }),
+      ],
     },
     'A variable that calls bring, or that is calculated from them',
   ),
-  VariableSchema: described(closedObject(member(refer)), 'What a value consists of: the members of an object, the items of an array'),
+  VariableSchema: described(
+    { ...closedObject(member(refer)), allOf: partsByType },
+    'What a value consists of: the members of an object, the items of an array',
+  ),
   ValueFormat: described(
     { ...closedObject(format, ['style']), allOf: [given(where('style', words(['currency'])), { required: ['currency'] })] },
     'How a value is written, as in ECMA-402',
