@@ -12,8 +12,13 @@ export type LinePart = Readonly<{
   text: string;
 }>;
 
+const wholeLine = { link: undefined, inlines: new Set<Inlines[number]>(), text: '' } as const;
+
 /** In reading order; to be asked before `orderLine`. */
-export const partsOf = ({ inlines, ...line }: BrokenLine): readonly LinePart[] => {
+export const partsOf = (whole: BrokenLine): readonly LinePart[] => {
+  const { inlines, ...line } = whole;
+  // Most lines lead nowhere: they are drawn as they are.
+  if (inlines.every(({ link }) => link === undefined || link === null)) return [{ ...wholeLine, actual: readText(whole as Line) }];
   const groups: Inlines[] = [];
   for (const inline of inlines) {
     const last = groups.at(-1);
