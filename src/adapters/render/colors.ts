@@ -38,6 +38,13 @@ export const luminanceOf = ([red, green, blue]: Rgb): number => 0.2126 * linearO
 
 const linearOf = (channel: number): number => (channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
 
+/** True for a background on which dark text cannot be read. */
+export const isDark = (css: string): boolean => {
+  const rgb = rgbOf(css);
+  if (rgb === undefined) return false;
+  return luminanceOf(rgb) < 0.36;
+};
+
 export const hslOf = ([r, g, b]: Rgb): Hsl => {
   const [max, min] = [Math.max(r, g, b), Math.min(r, g, b)];
   const lightness = (max + min) / 2;

@@ -1,5 +1,5 @@
 /** Every colour of a template has a twin for dark mode, worked out when the template is compiled: light surfaces become dark ones of the same hue, dark text light. */
-import { hexOfHsl, hslOf, luminanceOf, rgbOf } from '../colors.js';
+import { hexOfHsl, hslOf, rgbOf } from '../colors.js';
 
 /** `cells`: the lines of all cells of a table, by one class of the table. */
 export type ColorRole = 'page' | 'surface' | 'text' | 'line' | 'cells';
@@ -39,13 +39,6 @@ const ruleOf = (role: ColorRole, name: string, declared: string): { name: string
   name,
   rule: role === 'cells' ? `.${name} td,.${name} th{${declared}}` : `.${name}{${declared}}`,
 });
-
-/** True for a background on which dark text cannot be read. */
-export const isDark = (css: string): boolean => {
-  const rgb = rgbOf(css);
-  if (rgb === undefined) return false;
-  return luminanceOf(rgb) < 0.36;
-};
 
 const twinOf = (role: ColorRole, css: string): string | undefined => {
   const rgb = rgbOf(css);

@@ -6,7 +6,8 @@ import { hasPlaceholder } from '../../../domain/rendering/fill/templated-text.js
 import { js, literalOf, quote, type Term } from './code.js';
 import type { Context, Typography } from './context.js';
 import { escapeHtml } from './escape.js';
-import { isDark, type ColorRole } from './dark-colors.js';
+import { isDark } from '../colors.js';
+import type { ColorRole } from './dark-colors.js';
 import { plainOf, templated } from './values.js';
 
 type CssKind = 'color' | 'length' | 'box' | 'border' | 'fontFamily' | 'lineHeight';

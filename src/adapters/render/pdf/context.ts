@@ -1,7 +1,7 @@
 /** What a component renderer knows of the place where it draws. */
 import { directionOfText, sideOf, type Direction, type Side, type TextDirection } from '../../../domain/rendering/direction.js';
 import type { Border, HorizontalAlign, Html, TextStyle } from '../../../domain/rendering/expand/expanded.js';
-import { pdfColor } from '../colors.js';
+import { isDark, pdfColor } from '../colors.js';
 import type { Fonts } from './fonts.js';
 import type { Dash, Margin, Node, Tag } from './nodes.js';
 
@@ -62,10 +62,27 @@ export const withStyle = (style: TextStyle, context: Context): Context => ({
     lineHeight: Math.min(style.lineHeight ?? context.lineHeight, 2),
   }),
   lineHeight: style.lineHeight ?? context.lineHeight,
-  color: pdfColor(style.color) ?? context.color,
+  ...colorsOn(style, context),
   align: style.align ?? context.align,
   family: (style.fontFamily === undefined ? undefined : context.fonts.familyOf(style.fontFamily)) ?? context.family,
 });
+
+export const TEXT_COLOR = '#1f2937';
+export const LINK_COLOR = '#1d4ed8';
+const WHITE = '#ffffff';
+
+/** In: what an author says of a box, and what stands around it. Out: the colours in it: readable on its background where no colour is named. */
+export const colorsOn = (
+  { color, backgroundColor }: Readonly<{ color?: string; backgroundColor?: string }>,
+  { color: around, linkColor }: Context,
+): Pick<Context, 'color' | 'linkColor'> => {
+  const given = pdfColor(color);
+  if (given !== undefined) return { color: given, linkColor };
+  const behind = pdfColor(backgroundColor);
+  if (behind === undefined) return { color: around, linkColor };
+  if (isDark(behind)) return { color: WHITE, linkColor: WHITE };
+  return around === WHITE ? { color: TEXT_COLOR, linkColor: LINK_COLOR } : { color: around, linkColor };
+};
 
 /** The side on which lines begin. */
 export const startOf = ({ direction }: Context): 'left' | 'right' => sideOf('start', direction);

@@ -8,7 +8,7 @@ import { openBackground } from './backgrounds.js';
 import { BAND_SHARE_MAX, openBands } from './bands.js';
 import { padded } from './components/blocks.js';
 import { pdfColor } from '../colors.js';
-import { directed, GAP_PT, lineFactor, spaced, withStyle, type Context } from './context.js';
+import { directed, GAP_PT, lineFactor, LINK_COLOR, spaced, TEXT_COLOR, withStyle, type Context } from './context.js';
 import { openFonts, type Fonts } from './fonts.js';
 import type { Node, SectionNode } from './nodes.js';
 import { openPictures } from './pictures.js';
@@ -27,8 +27,6 @@ const paper: Readonly<Record<PageFormat, readonly [width: number, height: number
 
 const FONT_SIZE_PT = 11;
 const LINE_HEIGHT = 1.4;
-const TEXT_COLOR = '#1f2937';
-const LINK_COLOR = '#1d4ed8';
 const PRODUCER = 'sealpost';
 
 let shippedFonts: Fonts | undefined;
@@ -147,10 +145,7 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNod
 };
 
 const sectionNodes = ({ style, linkColor, padding, components }: ExpandedSection, outer: Context): readonly Node[] => {
-  const inner = withStyle(style, {
-    ...outer,
-    width: Math.max(outer.width - padding.left - padding.right, 1),
-    linkColor: pdfColor(linkColor) ?? outer.linkColor,
-  });
+  const styled = withStyle(style, { ...outer, width: Math.max(outer.width - padding.left - padding.right, 1) });
+  const inner = { ...styled, linkColor: pdfColor(linkColor) ?? styled.linkColor };
   return padded(drawAll(components, inner), padding, pdfColor(style.backgroundColor));
 };

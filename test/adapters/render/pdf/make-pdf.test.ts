@@ -2,7 +2,7 @@
 import t from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { defaultLimits } from '../../../../src/domain/limits.js';
-import type { Expanded, ExpandedDocument } from '../../../../src/domain/rendering/expand/expanded.js';
+import type { Expanded, ExpandedDocument, TextStyle } from '../../../../src/domain/rendering/expand/expanded.js';
 import { cell, column, component, documentOf, page, richText, tableOf } from '../../../support/expanded-documents.js';
 import { checkedByOthers, heardOf, readsStructure } from '../../../support/pdf-tools.js';
 import { placedWords } from '../../../support/pdf-words.js';
@@ -98,6 +98,18 @@ void t.test('rich text', async (t) => {
       '<table><caption>Cap</caption><tfoot><tr><td>f1</td><td>f2</td><td>f3</td></tr></tfoot><thead><tr><th>A</th><th>B</th><th>C</th></tr></thead>' +
       '<tbody><tr><td colspan="2">ab</td><td rowspan="2">c</td></tr><tr><td>1</td><td>2</td></tr><tr><td>short</td></tr></tbody></table>';
     t.same(await linesOf(richText(html)), ['Cap', 'A\tB\tC', 'ab\tc', '1\t2', 'short', 'f1\tf2\tf3']);
+  });
+
+  void t.test('text on a dark background can be read', async (t) => {
+    const colorsOf = async (style: TextStyle): Promise<boolean> => {
+      const { sheets } = await madeOf(component('rich-text', { html: '<p>word <a href="https://a.example">link</a></p>', style }));
+      return /^1 1 1 (?:rg|scn)$/m.test(sheets[0]?.content ?? '');
+    };
+    t.ok(await colorsOf({ backgroundColor: '#1e3a8a' }), 'white');
+    t.notOk(await colorsOf({ backgroundColor: '#eef2ff' }));
+    t.notOk(await colorsOf({ backgroundColor: '#1e3a8a', color: '#fcd34d' }), 'as the author says');
+    const header = tableOf(['Head'], [['body']], { headerBackgroundColor: '#111827' });
+    t.match((await madeOf(header)).sheets[0]?.content, /^1 1 1 (?:rg|scn)$/m);
   });
 
   void t.test('tables with room in their cells', async (t) => {

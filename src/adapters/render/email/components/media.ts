@@ -2,7 +2,7 @@
 import type { ComponentRenderer } from '../context.js';
 import { parseRichText } from '../rich-nodes.js';
 import { literalOf, type Term } from '../code.js';
-import { isDark } from '../dark-colors.js';
+import { isDark } from '../../colors.js';
 import { inlineText, linkTail, writeLine } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import { aligned, attributePx, attributeSafe, classAttribute, colorClass, css } from '../style.js';

@@ -4,7 +4,7 @@ import type { TemplatedText } from '../../../../domain/rendering/fill/templated-
 import { progressOf, type Progress } from '../../../../domain/rendering/expand/timeline-progress.js';
 import { concat, js, literalOf, type Term } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
-import { isDark } from '../dark-colors.js';
+import { isDark } from '../../colors.js';
 import { attributeSafe, boxAt, classAttribute, colorClass, css, startOf, tableTag, textDeclarations } from '../style.js';
 import { plainOf, shownOf, templated, textOf } from '../values.js';
 import { gap, propsOf } from './blocks.js';

@@ -2,7 +2,7 @@
 import type { Borders, Fill } from 'exceljs';
 import { sideOf, type Direction, type Side } from '../../../../domain/rendering/direction.js';
 import type { Border, ExpandedTable, HorizontalAlign, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
-import { argb } from '../../colors.js';
+import { argb, isDark, pdfColor } from '../../colors.js';
 import { fontOfStyle, type RunFont } from '../fonts.js';
 import type { CellStyle } from '../sheet.js';
 
@@ -29,7 +29,8 @@ export const createLooks = (table: ExpandedTable, style: TextStyle, direction: D
     ...(table.color === undefined ? {} : { color: table.color }),
     ...(table.fontSize === undefined ? {} : { fontSize: table.fontSize }),
   });
-  const headerColor = argb(table.headerColor);
+  const isHeaderDark = isDark(pdfColor(table.headerBackgroundColor) ?? '#ffffff');
+  const headerColor = argb(table.headerColor ?? (isHeaderDark ? '#ffffff' : undefined));
   const headerFont: RunFont = { ...font, bold: true, ...(headerColor === undefined ? {} : { color: { argb: headerColor } }) };
   const footerFont: RunFont = { ...font, bold: true };
   const line = lineOf(table.border);

@@ -1,7 +1,7 @@
 /** Components that hold others: container and columns. */
 import type { Expanded, ExpandedColumns, ExpandedContainer, Width } from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../../colors.js';
-import { blockSide, dashOf, startOf, type Context } from '../context.js';
+import { blockSide, colorsOn, dashOf, startOf, type Context } from '../context.js';
 import type { Area, Margin, Node, Vector } from '../nodes.js';
 import { pointsOf } from './blocks.js';
 
@@ -14,7 +14,7 @@ export const container = (component: ExpandedContainer, outer: Context, drawAll:
   const context: Context = {
     ...outer,
     width: Math.max(width - padding.left - padding.right - 2 * line, 1),
-    color: pdfColor(component.color) ?? outer.color,
+    ...colorsOn(component, outer),
     align: align === 'start' ? outer.align : align,
   };
   const inner: Node = {

@@ -1,7 +1,7 @@
 /** Tables of data: header rows that come again on each sheet, widths, alignment, stripes, lines and a footer. */
 import type { Box, ExpandedColumn, ExpandedTable, Html } from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../../colors.js';
-import { dashOf, LINE_COLOR, lookOf, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
+import { colorsOn, dashOf, LINE_COLOR, lookOf, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
 import { padded } from './blocks.js';
 import { cellNodes } from '../rich.js';
 import type { Alignment, Node, TableCell, TableLayout, Tag } from '../nodes.js';
@@ -87,7 +87,13 @@ const headerRow = (
 ): readonly TableCell[] => {
   const own = rowTag(tag);
   const fillColor = pdfColor(headerBackgroundColor);
-  const inner = { ...context, color: pdfColor(headerColor) ?? context.color };
+  const inner = {
+    ...context,
+    ...colorsOn(
+      { ...(headerColor && { color: headerColor }), ...(headerBackgroundColor && { backgroundColor: headerBackgroundColor }) },
+      context,
+    ),
+  };
   return columns.map(({ header, headerAlign }) => ({
     ...cell(header ?? '', { ...inner, align: headerAlign }, cellTag(own, 'TH'), true),
     verticalAlignment: 'bottom' as const,
