@@ -59,6 +59,13 @@ const reachedFurther = (event: StoredEvent): StoredEvent => {
 };
 const UNDER_WAY = 2;
 
+/** A rotation, as if the secret before it signed for ever. */
+const overlappingForEver = (event: StoredEvent): StoredEvent => {
+  if (!event.type.startsWith('WebhookSecretRotated')) return event;
+  const data = JSON.parse(event.data) as Record<string, unknown>;
+  return { ...event, data: JSON.stringify({ ...data, overlapUntil: '2099-01-01T00:00:00.000Z' }) };
+};
+
 export const plants = {
   'a conflict is swallowed': appending((append) => async (stream, expectedRevision, events) => {
     const outcome = await append(stream, expectedRevision, events);
@@ -174,6 +181,29 @@ export const plants = {
     (append) => async (stream, expectedRevision, events) =>
       stream.startsWith('webhookOutcome-') ? asIfDone(expectedRevision, events) : append(stream, expectedRevision, events),
   ),
+
+  'what was taken once is said to be taken again': planted({
+    outbound: (outbound) => {
+      const taken = new Set<string>();
+      return {
+        ...outbound,
+        post: async (url, options) => {
+          const name = `${url} ${options.headers['webhook-id']}`;
+          if (taken.has(name)) return { status: 200, retryAfter: undefined, body: '' };
+          const posted = await outbound.post(url, options);
+          if (posted.status < 300) taken.add(name);
+          return posted;
+        },
+      };
+    },
+  }),
+
+  'a secret that was rotated out goes on signing': planted({
+    eventStore: (store) => ({
+      ...store,
+      readStream: async (stream, from) => (await store.readStream(stream, from)).map(overlappingForEver),
+    }),
+  }),
 
   'a mail is handed over twice': planted({
     mailer: (mailer) => ({

@@ -18,5 +18,7 @@ export const recorded: Readonly<Record<PlantName, Readonly<{ seed: number; oracl
   'a router that begins anew loses its place': { seed: 16, oracles: ['webhook-routed'] },
   'a courier that begins anew forgets what was under way': { seed: 20, oracles: ['webhook-arrived', 'webhook-ended'] },
   'what was sent is not written down': { seed: 6, oracles: ['webhook-ended', 'webhook-once'] },
+  'what was taken once is said to be taken again': { seed: 60, oracles: ['webhook-replayed'] },
+  'a secret that was rotated out goes on signing': { seed: 334, oracles: ['webhook-post'] },
   'a mail is handed over twice': { seed: 6, oracles: ['double'] },
 };

@@ -3,7 +3,13 @@ import { createHmac } from 'node:crypto';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { splitStream, webhookOfStream } from '../../src/domain/ids.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
-import type { WebhookEvent, WebhookOutcome, WebhookOutcomeEvent, WebhookRouteEvent } from '../../src/domain/webhook/events.js';
+import type {
+  WebhookEvent,
+  WebhookOutcome,
+  WebhookOutcomeEvent,
+  WebhookReplay,
+  WebhookRouteEvent,
+} from '../../src/domain/webhook/events.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
 import { decodeMetadata } from '../../src/event-log/metadata.js';
 import { openSealed } from '../../src/event-log/sealed-part.js';
@@ -28,16 +34,23 @@ type Ask = Readonly<{ id: string; position: number; since: string; until: string
 type RouteFact = WebhookRouteEvent['data'];
 export type Attempt = Readonly<{ outcome: WebhookOutcome; fence: number | undefined }>;
 
+/** `untilMs`: it signs no more from then on; `endedAtMs`: when that was decided. */
+export type Secret = { readonly text: string; untilMs: number; endedAtMs: number };
+
+/** `attempts`: how many there were when it was asked for. */
+export type AskedReplay = Readonly<{ replay: WebhookReplay; attempts: number }>;
+
 export type Subscription = {
   readonly id: string;
   readonly team: string;
   url: string | undefined;
-  readonly secrets: string[];
+  readonly secrets: Secret[];
   /** From which position on which settings held. */
   readonly spans: Readonly<{ from: number; settings: Settings }>[];
   readonly asks: Ask[];
   readonly routes: RouteFact[];
   readonly attempts: Attempt[];
+  readonly replays: AskedReplay[];
   /** By number of the event: whether it is to be tried again, as its last fact says. */
   readonly isOpen: Map<number, boolean>;
   isReplaying: boolean;
@@ -68,6 +81,8 @@ export const subscriptionsOf = (world: World): ReadonlyMap<string, Subscription>
   return found;
 };
 
+const secretOf = (text: string): Secret => ({ text, untilMs: Infinity, endedAtMs: Infinity });
+
 const begun = (id: string, team: string): Subscription => ({
   id,
   team,
@@ -77,6 +92,7 @@ const begun = (id: string, team: string): Subscription => ({
   asks: [],
   routes: [],
   attempts: [],
+  replays: [],
   isOpen: new Map(),
   isReplaying: false,
 });
@@ -89,15 +105,22 @@ const note = (known: Subscription, event: Fact, position: number, fence: number 
   switch (event.type) {
     case 'WebhookCreated':
       known.url = event.sealed?.url;
-      if (event.sealed !== undefined) known.secrets.push(event.sealed.secret);
+      if (event.sealed !== undefined) known.secrets.push(secretOf(event.sealed.secret));
       return change({ enabled: event.data.enabled, kinds: event.data.events, isDeleted: false });
     case 'WebhookChanged': {
       const { enabled = before.enabled, events: kinds = before.kinds } = event.data;
       return change({ enabled, kinds });
     }
-    case 'WebhookSecretRotated':
-      if (event.sealed !== undefined) known.secrets.push(event.sealed.secret);
+    case 'WebhookSecretRotated': {
+      const { at, overlapUntil } = event.data;
+      for (const [index, secret] of known.secrets.entries()) {
+        const isNewest = index === known.secrets.length - 1;
+        if (secret.untilMs > Date.parse(at)) secret.endedAtMs = Date.parse(at);
+        secret.untilMs = Math.min(secret.untilMs, Date.parse(isNewest ? overlapUntil : at));
+      }
+      if (event.sealed !== undefined) known.secrets.push(secretOf(event.sealed.secret));
       return;
+    }
     case 'WebhookDisabled':
       return change({ enabled: false });
     case 'WebhookTrashed':
@@ -125,6 +148,8 @@ const note = (known: Subscription, event: Fact, position: number, fence: number 
       return;
     case 'WebhookReplayAsked':
       known.isReplaying = true;
+      if (event.data.progress.replay !== undefined)
+        known.replays.push({ replay: event.data.progress.replay, attempts: known.attempts.length });
       return;
     case 'WebhookOutcomesClosed':
     case 'WebhookOutcomesEnded':

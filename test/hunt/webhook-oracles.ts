@@ -4,32 +4,25 @@ import type { RoutedEntry, WebhookOutcome } from '../../src/domain/webhook/event
 import type { Clients } from './clients.js';
 import { mannerOf, RETRY_AFTER_MS, type HookPost } from './endpoints.js';
 import type { Finding, KnownEmail } from './oracles.js';
-import { isAskedFor, isMissed, isSignedBy, nameOf, noticesOf, settingsOf, subscriptionsOf, type Subscription } from './webhook-log.js';
+import {
+  isAskedFor,
+  isMissed,
+  isSignedBy,
+  nameOf,
+  noticesOf,
+  settingsOf,
+  subscriptionsOf,
+  type Secret,
+  type Subscription,
+} from './webhook-log.js';
+import { replayedFindings } from './webhook-replays.js';
+import { isLater, isWorking, sentTo, UNDER_WAY_MS, type Moment, type Sent } from './webhook-sent.js';
 import type { World } from './world.js';
 
 /** The contract's. */
 const ATTEMPTS_MAX = 4;
 const GONE = 410;
 const ERASED = 'ERASED';
-
-/** An event that went to a subscription, and the ids that it and the one before it are posted with. */
-type Sent = Readonly<{ entry: RoutedEntry; number: number; id: string; previous: string | undefined }>;
-
-const sentTo = ({ routes }: Subscription): readonly Sent[] => {
-  let previous: string | undefined;
-  return routes
-    .flatMap(({ entries }) => entries)
-    .map((entry, number) => {
-      const sent = { entry, number, id: `evt_${number.toString(36)}_${entry.key}`, previous };
-      previous = sent.id;
-      return sent;
-    });
-};
-
-const isWorking = (subscription: Subscription): boolean => {
-  const { enabled, isDeleted } = settingsOf(subscription);
-  return enabled && !isDeleted;
-};
 
 /** Every event that it asks for has gone to it. */
 const isRouted = (world: World, subscription: Subscription): boolean => {
@@ -84,7 +77,8 @@ export const webhookFindings = (
       return [
         ...routedFindings(world, subscription),
         ...chainFindings(subscription, sent),
-        ...postFindings(subscription, sent, posts, byStream),
+        ...postFindings(world, subscription, sent, posts, byStream),
+        ...replayedFindings(subscription, sent, posts),
         ...arrivedFindings(subscription, sent, posts, byStream),
         ...endedFindings(subscription, sent),
         ...(isQuiet ? onceFindings(world, subscription, posts) : []),
@@ -136,6 +130,7 @@ const chainFindings = ({ id, routes }: Subscription, sent: readonly Sent[]): Fin
 
 /** Each post says what the log says, under the id that its event has, signed, and a double is the same byte for byte. */
 const postFindings = (
+  world: World,
   { id, secrets }: Subscription,
   sent: readonly Sent[],
   posts: readonly HookPost[],
@@ -158,7 +153,9 @@ const postFindings = (
     if (headers['webhook-id'] !== event) found.push(`${event} has two ids`);
     if (body !== earlier.body) found.push(`${event} was posted with two bodies`);
     // The secrets of one that is gone for good went with it.
-    if (secrets.length > 0 && !isSignedBy(secrets, headers, body)) found.push(`${event} is not signed by its secrets`);
+    if (secrets.length > 0 && !isSignedBy(textsOf(secrets), headers, body)) found.push(`${event} is not signed by its secrets`);
+    else if (secrets.length > 0 && !isSignedBy(textsOf(secrets.filter((secret) => !hasEnded(world, secret, post))), headers, body))
+      found.push(`${event} is signed by a secret after its overlap`);
     return found.map((text) => ({ oracle: 'webhook-post', message: `${id}: ${text}` }));
   });
 };
@@ -168,6 +165,15 @@ const says = (body: string, { kind, at, stream, recipient }: RoutedEntry, email:
   const recipients = email?.email.content?.recipients;
   const isRight = event === kind && timestamp === at && data['emailLogId'] === splitStream(stream).id;
   return isRight && (recipients === undefined || data['recipient'] === recipients[recipient ?? 0]?.email);
+};
+
+const textsOf = (secrets: readonly Secret[]): readonly string[] => secrets.map(({ text }) => text);
+
+/** Whether it signed no more when the post was signed, and its sender can have heard of that. */
+const hasEnded = (world: World, { untilMs, endedAtMs }: Secret, post: HookPost): boolean => {
+  const signedMs = Number(post.headers['webhook-timestamp']) * 1_000;
+  if (signedMs < untilMs + UNDER_WAY_MS) return false;
+  return isLater(world, { ms: endedAtMs, jumps: world.jumps(endedAtMs) }, post);
 };
 
 /** An endpoint that works has everything that was not erased. */
@@ -229,19 +235,15 @@ const onceFindings = (world: World, { id, attempts }: Subscription, posts: reado
   );
 };
 
-/** How long a body that was made before a deletion may still be on its way to a post, and after how many jumps of the time nothing is left of it. */
-const [UNDER_WAY_MS, JUMPS_MAX] = [6_000, 3];
-
 /** Nothing of an email leaves after its deletion was answered. */
 const deletedFindings = (world: World, { deleted }: Clients): Finding[] => {
-  const byEmail = new Map<string, Readonly<{ ms: number; jumps: number }>>(deleted);
-  return world.endpoints.posts.flatMap(({ body, leftMs, jumps, machine, url }) => {
+  const byEmail = new Map<string, Moment>(deleted);
+  return world.endpoints.posts.flatMap((post) => {
+    const { body, url } = post;
     const { data } = JSON.parse(body) as { data: Record<string, unknown> };
     const moment = byEmail.get(String(data['emailLogId']));
     if (moment === undefined) return [];
-    const isSteady = jumps === moment.jumps && !world.frozen.has(machine);
-    const isLate = jumps - moment.jumps >= JUMPS_MAX || (isSteady && leftMs - moment.ms > UNDER_WAY_MS);
-    return isLate
+    return isLater(world, moment, post)
       ? [{ oracle: 'webhook-deleted', message: `${url} was told of ${String(data['emailLogId'])} after its deletion had been answered` }]
       : [];
   });

@@ -55,8 +55,8 @@ export type World = Readonly<{
   frozen: Set<Machine>;
   /** Moves the time on without running anything. */
   jump: (ms: number) => void;
-  /** How often it was. */
-  jumps: () => number;
+  /** How often it was, by now or by a moment of before. */
+  jumps: (atMs?: number) => number;
   /** Rules that were broken while the history went on, each with the name of the oracle in front. */
   broken: string[];
 }>;
@@ -73,7 +73,7 @@ export const openWorld = ({ seed, rates, plant = noPlant, from, hasWebhooks = fa
     const isHeld = held !== undefined && held.endMs > scheduler.now() && held.fence === 1;
     return !machine.alive || machine.frozenUntilMs > startMs || !isHeld;
   };
-  let jumps = 0;
+  const jumpedAt: number[] = [];
   return {
     seed,
     scheduler,
@@ -88,13 +88,13 @@ export const openWorld = ({ seed, rates, plant = noPlant, from, hasWebhooks = fa
     leases,
     broken: [],
     hasWebhooks,
-    endpoints: makeEndpoints({ scheduler, jumps: () => jumps }),
+    endpoints: makeEndpoints({ scheduler, jumps: () => jumpedAt.length }),
     frozen: new Set(),
     jump: (ms) => {
-      jumps += 1;
+      jumpedAt.push(scheduler.now());
       scheduler.jump(ms);
     },
-    jumps: () => jumps,
+    jumps: (atMs = Infinity) => jumpedAt.filter((ms) => ms < atMs).length,
     sink: makeSink(scheduler, hasLost),
   };
 };
