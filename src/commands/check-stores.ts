@@ -1,5 +1,5 @@
 /** Whether the stores belong together and none of them is older than the others. What it finds is said in one sentence each. */
-import { firstAfter, noteOfLog, type LogToNote } from './log-notes.js';
+import { type LogToNote, isOfLog, noteOfLog } from './log-notes.js';
 import { missingParts, type Missing, type MissingDeps } from './missing-parts.js';
 import { splitStream, type StreamName } from '../domain/ids.js';
 import type { LogNote, NotedStores } from '../domain/ports/log-note.js';
@@ -59,8 +59,7 @@ export const checkStores = async (deps: CheckDeps): Promise<readonly StoreFindin
   if (strangers.length > 0) return strangers.map((stranger) => ofAnother(deps, stranger.place, strangers.length === seen.length));
   if (furthest.position > log.position) return [logOlder(deps, log.position, furthest)];
   for (const note of seen) {
-    const there = await firstAfter(deps.store, note.position - 1);
-    if (there?.hash !== note.hash) return [logWentOn(deps, note)];
+    if (!(await isOfLog(deps.store, note))) return [logWentOn(deps, note)];
   }
   return lookForMissing(deps, notes);
 };

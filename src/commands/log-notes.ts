@@ -1,6 +1,7 @@
 /** The notes that the stores keep of their log. */
 import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
 import type { LogNote, NotedStores } from '../domain/ports/log-note.js';
+import { retirements } from '../event-log/retired-events.js';
 
 export type LogToNote = Pick<EventStore, 'head' | 'subscribeAll'>;
 
@@ -21,6 +22,14 @@ export const noteOfLog = async (store: LogToNote): Promise<LogNote | undefined> 
   if (first === undefined) return undefined;
   const last = await lastOfLog(store);
   return last && { instance: first.hash, position: last.position, hash: last.hash };
+};
+
+/** Whether the log has that event where it is noted, or says that it has left it: a store may be a copy of years ago. */
+export const isOfLog = async (store: LogToNote & Pick<EventStore, 'readAll'>, { position, hash }: LogNote): Promise<boolean> => {
+  const there = await firstAfter(store, position - 1);
+  if (there?.hash === hash) return true;
+  for await (const { hashes } of retirements(store)) if (hashes.includes(hash)) return true;
+  return false;
 };
 
 /** Notes in each store where the log ends, where that has changed. The keys come last: where they have a note, all have. */

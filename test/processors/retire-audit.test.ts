@@ -3,6 +3,8 @@ import t, { type Test } from 'tap';
 import { checkExport } from '../../src/cli/verify-export.js';
 import { openAuditExport } from '../../src/commands/audit-export.js';
 import { forgetAllOrigins } from '../../src/commands/call-origins.js';
+import { eraseAll } from '../../src/commands/erase.js';
+import { isOfLog } from '../../src/commands/log-notes.js';
 import type { Caller } from '../../src/commands/caller.js';
 import { callOrigin } from '../../src/domain/audit/origin.js';
 import { monthOf } from '../../src/domain/audit/months.js';
@@ -185,4 +187,33 @@ void t.test('while from where was called is not forgotten, or a seal is missing,
   await retireAll(deps, new Set([origins]), never);
   t.notOk(typesIn(origins).includes('StreamRetired.v1'), 'no seal covers that it is');
   t.ok(typesIn(reads).includes('CallsCounted.v1'), 'nor is what was not asked for');
+});
+
+void t.test('what older copies bring back goes again', async (t) => {
+  const { world, deps, reads, origins, forget, old, typesIn, sound } = await openYears(t);
+  const seen = world.store.events.findLast(({ stream }) => stream === reads)!;
+  const note = { instance: world.store.events[0]!.hash, position: seen.position, hash: seen.hash };
+  const { eventLog } = world.deps;
+  const key = await eventLog.existingKey(origins);
+  t.ok(key, 'it is sealed from where was called');
+  const olderKeys = world.keys.copy();
+  await world.clock.advance((DAYS + 40) * DAY_MS);
+  await forget();
+  await seal(world);
+  const olderLog = [...world.store.events];
+  await retireAll(deps, new Set(await old()), never);
+
+  t.equal(await isOfLog(world.store, note), true, 'an older copy has seen an event that has left the log');
+  t.equal(await isOfLog(world.store, { ...note, hash: 'a'.repeat(64) }), false, 'but none that never was in it');
+  world.keys.restore(olderKeys);
+  t.ok(await eventLog.existingKey(origins), 'the last event names the key that an older copy has');
+  await eraseAll({ ...world.deps, store: world.store, keys: world.keys }, 0);
+  t.equal(await eventLog.existingKey(origins), undefined, 'it is destroyed again');
+
+  world.store.events.splice(0, world.store.events.length, ...olderLog);
+  t.same([...(await old())].sort(), [reads, origins].sort(), 'what a restored log has is found again');
+  await sound(t);
+  await retireAll(deps, new Set(await old()), never);
+  for (const stream of [reads, origins]) t.same(typesIn(stream), ['StreamRetired.v1']);
+  await sound(t);
 });
