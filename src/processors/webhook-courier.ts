@@ -196,6 +196,7 @@ const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void
   void tryOnce(deps, run.endpoint, work.sent, cutOff)
     .then(
       (tried) => {
+        underWay.delete(number);
         if (tried === undefined) return;
         if (tried === 'kept') {
           queues.putBack(work);
@@ -211,6 +212,8 @@ const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void
         if (tried.statusCode === GONE) run.hurry.ring();
       },
       (fault: unknown) => {
+        // Before it is put back: who takes it then shall not find it under way, and pass over it.
+        underWay.delete(number);
         deps.logger.error(
           { webhook: deps.id, err: fault instanceof Error ? fault : undefined },
           'a webhook could not be tried, trying again',
@@ -219,7 +222,6 @@ const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void
       },
     )
     .finally(() => {
-      underWay.delete(number);
       if (run.isEnding) bell.ring();
       else run.startNext?.();
     });
