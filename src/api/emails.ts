@@ -264,7 +264,7 @@ export const EmailRecordSchema = Type.Object(
         replacedCharacters: Type.Optional(
           Type.Array(ReplacedCharactersSchema, {
             description:
-              'Characters in whose place the PDFs show numbers such as `[U+170B]`, for no font has them; absent where there is none',
+              'Characters in whose place the PDFs show names such as `[TAGALOG LETTER MA]`, for no font has them; absent where there is none',
           }),
         ),
         custom: Type.Record(Type.String(), Type.Unknown(), { description: 'The `metadata` of the send call' }),

@@ -3,7 +3,7 @@ import { boundedCache } from '../../../shared/bounded-cache.js';
 import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
 import { plainFamily } from '../../../domain/rendering/font-family.js';
 import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './fonts-files.js';
-import { codePointOf, missing } from './missing-characters.js';
+import { codePointOf, missing, nameOf } from './missing-characters.js';
 import { textLine, type TextLine } from './fonts-line.js';
 import { WORD_BREAK, withoutBreaks, withWordBreaks } from './word-breaks.js';
 import { hanOrderOf, isInvisible, isJoiner, isNeutral, isSpace } from './scripts.js';
@@ -245,6 +245,9 @@ const plainCharacters = (): Uint8Array => {
   return table;
 };
 
+/** So many characters of one text are named in full: a name is as long as a line of a narrow column. */
+const NAMED_MAX = 20;
+
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /** Cut where font or level change, and at odd levels after each space: pdfkit draws the words of one run from left to right. */
@@ -258,10 +261,14 @@ const runsOf = (
   let pending = '';
   let current: Candidate | undefined;
   let level = 0;
+  let named = 0;
   const present = (choice: Choice): readonly Choice[] => {
     if (choice.isMissing !== true) return [choice];
     if (refuses === undefined || refuses(choice.text)) throw missing(choice.text, field);
-    return Array.from(`[${codePointOf(choice.text)}]`).flatMap((character) => choose(character, undefined));
+    named += 1;
+    return Array.from(`[${named <= NAMED_MAX ? nameOf(choice.text) : codePointOf(choice.text)}]`).flatMap((character) =>
+      choose(character, undefined),
+    );
   };
   const flush = (): void => {
     if (pending !== '' && current !== undefined) runs.push({ text: pending, font: current.font, bidiLevel: level });

@@ -1,9 +1,22 @@
 /** What is said of a character that no font has. */
+import { createRequire } from 'node:module';
 import { DomainError } from '../../../domain/errors.js';
 import { scriptOf } from './scripts.js';
 
 /** `U+170B` */
 export const codePointOf = (character: string): string => `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+
+/** The names are 1.6 MB, which nearly no document needs. */
+const load = createRequire(import.meta.url);
+type Names = Readonly<{ unicodeName: (character: string) => string | undefined }>;
+
+/** `TAGALOG LETTER MA`, the name of the character in Unicode; its number where it has none. */
+export const nameOf = (character: string): string => {
+  const first = String.fromCodePoint(character.codePointAt(0)!);
+  const name = (load('unicode-name') as Names).unicodeName(first);
+  // What is no character has a label such as <private-use-E000>.
+  return name === undefined || name.startsWith('<') ? codePointOf(first) : name;
+};
 
 /** FONT_MISSING */
 export const missing = (character: string, field: string): DomainError => {
