@@ -329,12 +329,22 @@ const chargesExactly = async (t: Test, { command, start }: World, http: Started)
     t.match(await command('team', 'billing', ...args), { code: 0 });
   };
   await billed('--by', 'plan', '--plan', 'free', '--emails-per-month', '40');
-  const ends = await Promise.all(
-    Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? http : other).call('POST', '/api/emails/send', sendBody())),
+  // A busy machine may answer that it is busy: whoever sends asks again, and is decided on then.
+  const sendOnce = async (from: Started): Promise<unknown> => {
+    let told: Readonly<{ status: number; body: Readonly<Record<string, unknown>> }> | undefined;
+    await eventually(
+      'a send is decided',
+      async () => (told = await from.call('POST', '/api/emails/send', sendBody())).status !== 503,
+      WITHIN_MS,
+    );
+    return told?.status === 201 ? 'sent' : told?.body['code'];
+  };
+  const codes = await Promise.all(Array.from({ length: 60 }, (_, index) => sendOnce(index % 2 === 0 ? http : other)));
+  t.same(
+    Object.fromEntries([...new Set(codes)].sort().map((code) => [code, codes.filter((one) => one === code).length])),
+    { QUOTA_EXCEEDED: 20, sent: 40 },
+    'as many as the quota, and all others are refused for it',
   );
-  const codes = ends.map(({ status, body }) => (status === 201 ? 'sent' : body['code']));
-  t.equal(codes.filter((code) => code === 'sent').length, 40, 'as many as the quota');
-  t.equal(codes.filter((code) => code === 'QUOTA_EXCEEDED').length, 20, 'and all others are refused for it');
   await billed('--by', 'credits', '--plan', 'none', '--emails-per-month', 'plan');
   const left = async (): Promise<number> =>
     (JSON.parse((await command('credits', 'balance', '--json')).stdout) as { creditsRemaining: number }).creditsRemaining;
