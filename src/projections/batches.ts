@@ -14,9 +14,10 @@ export const BATCH_TIMERS = timersOf('batch');
 
 export const batchesSpec: CollectionSpec = {
   name: BATCHES,
-  version: 2,
+  version: 3,
   fields: ['team', 'status', 'createdAt'],
   indexes: [['team', 'createdAt']],
+  personal: ['name'],
 };
 export const batchTimersSpec: CollectionSpec = timersSpec(BATCH_TIMERS);
 

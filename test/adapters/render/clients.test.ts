@@ -20,6 +20,7 @@ const mayBeMissing: Readonly<Record<string, string>> = {
   'color-scheme meta tag': 'the same',
   '<body> element': 'its background stands on a table as well',
   'overflow-wrap': 'words that are too long stand in elements of their own, which break',
+  'word-break': 'a single word of more than 30 letters, such as a whole link, widens its line',
   overflow: 'of the hidden preheader',
   'display:none': 'the preheader is hidden by its height too',
   'max-height property': 'the preheader is hidden by display too',
