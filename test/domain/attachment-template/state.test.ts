@@ -56,6 +56,7 @@ void t.test('created with its short id; changed, published and resolved as every
     locale: 'de-CH',
     timeZone: 'Europe/Zurich',
     strictVariables: false,
+    translations: {},
     createdAt: T0,
     updatedAt: T0,
     revision: 1,

@@ -61,6 +61,7 @@ void t.test('created, as a draft or published at once; a second time nothing', a
     locale: 'en-US',
     timeZone: 'UTC',
     strictVariables: false,
+    translations: {},
     unsubscribeList: null,
     tracking: null,
     createdAt: T0,
