@@ -18,7 +18,10 @@ export const policyOf = (method: string, pattern: string): RatePolicy => {
   return { endpoint, perMinute: own ?? generalRateLimit.perMinute, general: own === undefined };
 };
 
-/** In whose name a credential is counted: a key, a person in one team, or what a person granted an app. */
+/**
+ * In whose name a credential is counted: a key, a person in one team, what a person granted an app, or an app that calls for itself. Each
+ * token of the last is a grant of its own, of which it takes as many as it likes, so they are counted together.
+ */
 const countedAs = (caller: Authenticated): string => {
   switch (caller.kind) {
     case 'apiKey':
@@ -26,7 +29,7 @@ const countedAs = (caller: Authenticated): string => {
     case 'user':
       return `${caller.userId}@${caller.teamId}`;
     case 'app':
-      return caller.grantId;
+      return caller.userId === undefined ? caller.clientId : caller.grantId;
   }
 };
 
