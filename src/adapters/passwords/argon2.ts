@@ -13,11 +13,12 @@ const WAITING_MAX = 64;
 /** The hash of random bytes that nobody kept, by the parameters above: what an unknown address is compared with. */
 const OF_NOBODY = '$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5c3NhbHQxMjM0NQ$Zm9yIG5vYm9keSBhdCBhbGwuLi4uLi4uLi4uLi4uLi4';
 
-export const argon2Passwords = (): Passwords => {
+/** `compare`: by what a password is held against a hash. */
+export const argon2Passwords = (compare: (hash: string, password: string) => Promise<boolean> = verify): Passwords => {
   const inTurn = openTurns();
   return {
     hash: (password) => inTurn(() => argon2(password, parameters)),
-    verify: (hash, password) => inTurn(async () => (await verify(hash ?? OF_NOBODY, password)) && hash !== undefined),
+    verify: (hash, password) => inTurn(async () => (await compare(hash ?? OF_NOBODY, password)) && hash !== undefined),
     isOutdated: (hash) => {
       const { memoryCost, timeCost, parallelism, algorithm } = parseOptions(hash);
       const { memoryCost: memory, timeCost: time, parallelism: lanes, algorithm: kind } = parameters;
