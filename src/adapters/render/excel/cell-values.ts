@@ -93,7 +93,8 @@ export const resultCodes = (language: Language): ((format: ValueFormat | undefin
   return (format) => {
     const known = codes.get(format);
     if (known !== undefined || format === undefined) return known ?? '';
-    const code = (isDated(format) ? dateCode(format, language) : numberCode(format, language)?.(0.25)) ?? '';
+    const openDigits = format.style === 'percent' ? 0.2525 : 0.25;
+    const code = (isDated(format) ? dateCode(format, language) : numberCode(format, language)?.(openDigits)) ?? '';
     codes.set(format, code);
     return code;
   };

@@ -90,6 +90,13 @@ export const meaningOf = (value: Json | undefined, { type, format, isWhole }: Sh
   }
 };
 
+/** The format of what a formula will give, whose value nobody knows yet; undefined: as a sheet shows it by itself. */
+export const formatOfResult = ({ type, format }: Showing): ValueFormat | undefined => {
+  if (type === 'currency') return isNumeric(format) ? format : AMOUNT;
+  if (type === 'percent') return isNumeric(format) ? format : PERCENT;
+  return type === 'date' ? (isDated(format) ? format : DAY) : format;
+};
+
 const meaningOfUntyped = (value: Json | undefined, format: ValueFormat | undefined, isWhole: true | undefined): Meaning => {
   if (isNumeric(format)) return numeric(value, format);
   if (isDated(format)) return dated(value, format);

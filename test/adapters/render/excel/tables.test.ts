@@ -137,6 +137,18 @@ void t.test('nothing that a variable brings is a formula', async (t) => {
   t.notMatch(cellOf(await sheetOf(table([{ header: 'x', content: '{{item}}' }]), ['plain']), 'A2').style.xf, 'quotePrefix');
 });
 
+void t.test('what a formula gives looks as the type of its column says', async (t) => {
+  const codes = async (column: JsonObject) => {
+    const sheet = await sheetOf(table([{ header: 'H', content: '=1/3', footer: '=SUM(A{first}:A{last})', ...column }]), [{}]);
+    return [cellOf(sheet, 'A2').code, cellOf(sheet, 'A3').code];
+  };
+  t.same(await codes({ type: 'percent' }), ['#,##0.00%', '#,##0.00%']);
+  t.same(await codes({ type: 'currency' }), ['#,##0.00', '#,##0.00']);
+  t.same(await codes({ type: 'percent', format: { style: 'percent' } }), ['#,##0%', '#,##0%'], 'the format says more');
+  t.same(await codes({ type: 'number' }), ['General', 'General']);
+  t.same(await codes({ type: 'date' }), ['[$-409]mmm d, yyyy', 'General'], 'below dates may stand how many they are');
+});
+
 void t.test('the author writes formulas', async (t) => {
   const sheet = await sheetOf(
     table([

@@ -8,6 +8,7 @@ import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
 import { resultCodes, typedCells, type Typed } from '../cell-values.js';
 import { contentWidth, htmlWidth, isAsItIs } from '../column-width.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
+import { formatOfResult } from '../../../../domain/rendering/scope/showing.js';
 import type { Scalar } from '../formula/values.js';
 import { formulaAt } from '../formulas.js';
 import { columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
@@ -191,7 +192,7 @@ const bodyCell = (
   if (formula !== undefined)
     return {
       value: formulaValue(formula, sheet, row, at),
-      style: looks.body(align, striped, resultCode(cell.showing?.format ?? format), false),
+      style: looks.body(align, striped, resultCode(cell.showing === undefined ? format : formatOfResult(cell.showing)), false),
     };
   const typed = typedOf(cell);
   if (typed !== undefined) return { value: typed.value, style: looks.body(align, striped, typed.code ?? '', false) };
@@ -215,7 +216,11 @@ const footerCell = (
   const row = sheet.nextRow();
   const { align, format, footer = '', footerFormula, footerValue, footerShowing } = column;
   const formula = footerFormula === undefined ? undefined : formulaAt(footerFormula, { row, first, last });
-  if (formula !== undefined) return { value: formulaValue(formula, sheet, row, at), style: looks.footer(align, resultCode(format), false) };
+  if (formula !== undefined) {
+    // Below dates may stand how many they are.
+    const shown = footerShowing === undefined || footerShowing.type === 'date' ? format : formatOfResult(footerShowing);
+    return { value: formulaValue(formula, sheet, row, at), style: looks.footer(align, resultCode(shown), false) };
+  }
   // A footer says what it is by its value: words such as "Total" stand under numbers too.
   const typed = typedOf({ value: footerValue, showing: footerShowing });
   if (typed !== undefined) return { value: typed.value, style: looks.footer(align, typed.code ?? '', false) };
