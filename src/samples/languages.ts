@@ -1,6 +1,7 @@
 /** Samples in several languages: one function makes the template from its words, once for each language, so that each text has its translation. */
 import type { AttachmentTemplateContent } from '../domain/attachment-template/schema.js';
 import { mapDocumentTexts, mapEmailTexts, type MapText } from '../domain/rendering/languages/texts.js';
+import { nameOfText } from '../domain/rendering/languages/translations.js';
 import type { EmailTemplateContent } from '../domain/template/schema.js';
 import type { SampleAttachment } from './attachments/sample.js';
 import type { SampleTemplate } from './sample.js';
@@ -59,8 +60,9 @@ const paired = (own: readonly string[], other: readonly string[]): Record<string
   const pairs: Record<string, string> = {};
   for (const [at, text] of own.entries()) {
     const translated = other[at] ?? '';
-    if (pairs[text] !== undefined && pairs[text] !== translated) throw new Error(`"${text}" has two translations`);
-    if (translated !== text || hasWords(text)) pairs[text] = translated;
+    const name = nameOfText(text);
+    if (pairs[name] !== undefined && pairs[name] !== translated) throw new Error(`"${text}" has two translations`);
+    if (translated !== text || hasWords(text)) pairs[name] = translated;
   }
   return pairs;
 };

@@ -65,3 +65,10 @@ void t.test('what only looks like it', async (t) => {
     t.same(read(JSON.stringify(value, undefined, '\n ')), value, text);
   }
 });
+
+void t.test('where texts are names, it says how they are written', async (t) => {
+  t.throws(() => read(JSON.stringify({ translations: { de: { '<p style="">Sum</p>': '' } } })), {
+    message: /in `translations` write ' for "/,
+  });
+  t.throws(() => read(JSON.stringify({ variables: { '"': '' } })), { message: /character; leave it out/ });
+});

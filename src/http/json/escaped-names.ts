@@ -54,6 +54,8 @@ export const withPlainNames = (text: string): string => {
   return from === 0 ? text : plain + text.slice(from);
 };
 
+const inTranslations = 'in `translations` write \' for ", / for a backslash and a blank for a line break, elsewhere leave it out';
+
 /** In: a JSON text. Out: the fault of a name that only an escape can write, or undefined. */
 export const escapedNameFault = (text: string): FieldError | undefined => {
   const name = escapedNames(text)
@@ -62,6 +64,6 @@ export const escapedNameFault = (text: string): FieldError | undefined => {
   if (name === undefined) return undefined;
   return {
     field: childPath('', name),
-    message: 'is not allowed as a name: it has a quotation mark, a backslash or a control character; leave it out',
+    message: `is not allowed as a name: it has a quotation mark, a backslash or a control character; ${text.includes('"translations"') ? inTranslations : 'leave it out'}`,
   };
 };

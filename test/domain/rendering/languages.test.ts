@@ -5,7 +5,7 @@ import { defaultLimits as limits, type Limits } from '../../../src/domain/limits
 import { checkAttachmentTemplate } from '../../../src/domain/rendering/check/attachment.js';
 import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
 import { documentInLanguage, emailInLanguage, languageKey, textInLanguage } from '../../../src/domain/rendering/languages/in-language.js';
-import { fallbackTags, translatorOf } from '../../../src/domain/rendering/languages/translations.js';
+import { fallbackTags, nameOfText, translatorOf } from '../../../src/domain/rendering/languages/translations.js';
 
 const mail = {
   subject: 'Order {{number}}',
@@ -147,6 +147,25 @@ void t.test('a document: names of pages, margins, watermark, its own name', asyn
     faultsOf(() => checkAttachmentTemplate({ ...document, translations: misplaced }, limits, 'Invoice {{number}}')),
     [/^translations\.de: schema\.pages\[0\]\.sections\[0\]\.components\[0\]\.content: \{\{pageNumber\}\} is known only in the header/],
   );
+});
+
+void t.test('a text with quotation marks and lines is named without them', async (t) => {
+  const text = '<p style="color:#6b7280">\n  C:\\Sum\t{{number}}\r\n</p>';
+  const name = "<p style='color:#6b7280'>   C:/Sum {{number}} </p>";
+  t.equal(nameOfText(text), name);
+  t.equal(nameOfText(name), name);
+  t.equal(JSON.stringify(nameOfText('"\\\n\u0000\ud800')).length, 5 + 2, 'JSON needs no escape for it');
+  const translated = '<p style="color:#6b7280">Summe {{number}}</p>';
+  for (const key of [name, text]) t.equal(translatorOf({ de: { [key]: translated } }, 'de')(text), translated);
+  const content = [{ id: 'p', type: 'rich-text', content: text }];
+  const own = { ...mail, schema: { sections: [{ id: 's', type: 'main', components: content }] } };
+  const given = { 'Order {{number}}': 'Bestellung {{number}}', friend: 'Freund', none: 'keine' };
+  for (const key of [name, text]) {
+    const { content: saved, warnings } = checkEmailTemplate({ ...own, translations: { de: { ...given, [key]: translated } } }, limits);
+    t.same(warnings, []);
+    t.same(Object.keys(saved.translations?.['de'] ?? {}), [...Object.keys(given), name], 'stored as any reader of JSON can read it');
+    t.equal(emailInLanguage(saved, { locale: 'de' }).schema.sections[0]?.components[0]?.content, translated);
+  }
 });
 
 void t.test('what a language lacks is told, and what the template has not', async (t) => {

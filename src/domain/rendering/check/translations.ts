@@ -7,7 +7,7 @@ import { isPlainObject, localeFault } from './format.js';
 import { checkShowing } from './showing.js';
 import type { WalkTools } from './components.js';
 import type { MapText } from '../languages/texts.js';
-import { fallbackTags, translatorOf, type Translations } from '../languages/translations.js';
+import { fallbackTags, namedTexts, nameOfText, translatorOf, type Translations } from '../languages/translations.js';
 import { boundedNearest, type Nearest, type PathFindings } from '../paths/known.js';
 import { shorten } from '../scope/path.js';
 
@@ -42,7 +42,7 @@ export const checkTranslations = <Content>(
   const before = tools.faults.count();
   checkForm(given, locale, tools);
   if (tools.faults.count() > before) return nothing;
-  const translations = given as Translations;
+  const translations = namedTexts(given as Translations);
   if (Object.keys(translations).length === 0) return nothing;
   const texts = textsOf(spoken);
   const warnings: FieldError[] = [];
@@ -105,11 +105,12 @@ const checkTexts = (texts: unknown, field: string, { faults, limits }: Pick<Walk
     if (typeof translated !== 'string') faults.add(field, `"${shorten(text, CHARS_SHOWN)}" must be text`);
 };
 
-/** Each text once, with the place where it first stands, and whether a reader reads it. */
+/** Each text once by its name, with the place where it first stands, and whether a reader reads it. */
 const textsOf = <Content>({ mapped }: Spoken<Content>): ReadonlyMap<string, Readonly<{ field: string; isRead: boolean }>> => {
   const texts = new Map<string, Readonly<{ field: string; isRead: boolean }>>();
   mapped((text, field, kind) => {
-    if (!texts.has(text)) texts.set(text, { field, isRead: kind === 'prose' && hasWords(text) });
+    const name = nameOfText(text);
+    if (!texts.has(name)) texts.set(name, { field, isRead: kind === 'prose' && hasWords(text) });
     return text;
   });
   return texts;

@@ -1,6 +1,6 @@
 /** Texts of a template in other languages: which of them a call gets. */
 
-/** By language tag (BCP 47, in its canonical form), the texts of that language by the template's own text. */
+/** By language tag (BCP 47, in its canonical form), the texts of that language by the name of the template's own text. */
 export type Translations = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** What a call says in place of the template's own; both canonical. */
@@ -8,6 +8,22 @@ export type CallLanguage = Readonly<{ locale?: string; timeZone?: string }>;
 
 /** From a text of the template to the text that is shown. */
 export type Translate = (text: string) => string;
+
+/**
+ * What names a text among translations: the text itself, with `'` for each `"`, `/` for each backslash and a blank for each line break, tab or other
+ * character that JSON writes only with an escape, for a name of that kind is read by no JSON body.
+ */
+export const nameOfText = (text: string): string =>
+  text.replaceAll(/\r\n|["\\]|\p{Cc}|\p{Cs}/gu, (character) => (character === '"' ? "'" : character === '\\' ? '/' : ' '));
+
+/** The same translations, each text under its name. */
+export const namedTexts = (translations: Translations): Translations =>
+  Object.fromEntries(
+    Object.entries(translations).map(([tag, texts]) => [
+      tag,
+      Object.fromEntries(Object.entries(texts).map(([text, translated]) => [nameOfText(text), translated])),
+    ]),
+  );
 
 /** The tags that are asked one after the other (RFC 4647, lookup): `zh-Hant-TW`, `zh-Hant`, `zh`. */
 export const fallbackTags = (tag: string): readonly string[] => {
@@ -30,7 +46,9 @@ export const translatorOf = (translations: Translations | undefined, locale: str
   });
   if (known.length === 0) return (text) => text;
   return (text) => {
-    const texts = known.find((one) => Object.hasOwn(one, text));
-    return texts?.[text] ?? text;
+    const name = nameOfText(text);
+    // Translations may be stored under the text as it stands.
+    const texts = known.find((one) => Object.hasOwn(one, text) || Object.hasOwn(one, name));
+    return texts?.[text] ?? texts?.[name] ?? text;
   };
 };
