@@ -11,12 +11,14 @@ import {
   oauthTokensStream,
   parseTeamId,
   type OAuthGrantId,
+  type StreamName,
   type TeamId,
   type UserId,
 } from '../domain/ids.js';
 import {
   accessTokenOf,
   grantDecider,
+  hasToken,
   type AccessToken,
   type EndReason,
   type Grant,
@@ -26,7 +28,8 @@ import {
 import { ACCESS_TOKEN_MS, CODE_MS, REFRESH_TOKEN_MS } from '../domain/oauth/lifetimes.js';
 import { evolveTokenList, emptyTokenList, isCounted, type TokenList } from '../domain/oauth/token-list.js';
 import type { OAuthTokensEvent } from '../domain/oauth/events.js';
-import { formatToken, grantIdOf, hashOf, readToken } from '../domain/oauth/tokens.js';
+import { formatToken, grantIdOf, hashOf, readToken, type TokenKind } from '../domain/oauth/tokens.js';
+import type { MaybePromise } from '../domain/maybe-promise.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Decider } from '../domain/decider.js';
 
@@ -91,9 +94,25 @@ export const useCode = async (deps: CommandDeps, found: OpenGrant, code: string,
 export const openGrant = async (deps: CommandDeps, id: OAuthGrantId): Promise<OpenGrant | undefined> =>
   grantOf(id, await deps.oauthGrant(oauthGrantStream(id)));
 
-const findGrant = async (deps: CommandDeps, kind: 'code' | 'access' | 'refresh', token: string): Promise<OpenGrant | undefined> => {
+/** Another process may have given a token a moment ago: where the state from memory does not have it, what was appended since is read. */
+const findGrant = async (deps: CommandDeps, kind: TokenKind, token: string): Promise<OpenGrant | undefined> => {
   const read = readToken(kind, token);
-  return read === undefined ? undefined : openGrant(deps, read.grantId);
+  if (read === undefined) return undefined;
+  const { grantId, hash } = read;
+  const isThere = (grant: GrantState): boolean => grant === undefined || grant.ended !== undefined || hasToken(grant, kind, hash);
+  return grantOf(grantId, await withNews(deps, deps.oauthGrant, oauthGrantStream(grantId), isThere));
+};
+
+const withNews = async <State>(
+  { eventLog }: CommandDeps,
+  load: (stream: StreamName) => MaybePromise<Loaded<State>>,
+  stream: StreamName,
+  isThere: (state: State) => boolean,
+): Promise<Loaded<State>> => {
+  const known = await load(stream);
+  if (isThere(known.state)) return known;
+  const news = await eventLog.load(stream, known.version.revision + 1, []);
+  return news.length === 0 ? known : load(stream);
 };
 
 export type Issued = Readonly<{ accessToken: string; refreshToken: string | undefined; scopes: readonly Scope[] }>;
@@ -160,11 +179,13 @@ export const readRefreshToken = async (
   const { refresh, superseded } = found.grant;
   if (superseded.some((old) => old.hash === hash && old.expiresAt > at)) await endGrant(deps, found, 'refresh-token-reused', request);
   if (refresh === undefined || refresh.hash !== hash || refresh.expiresAt <= at) return undefined;
-  return isCounted((await tokenListOf(deps, found)).refresh, found.id, refresh.number) ? { ...found, hash } : undefined;
+  return (await isInUse(deps, found, 'refresh', refresh.number)) ? { ...found, hash } : undefined;
 };
 
-const tokenListOf = async (deps: CommandDeps, { grant }: OpenGrant): Promise<TokenList> =>
-  (await deps.oauthTokens(oauthTokensStream(grant.userId ?? grant.clientId))).state;
+const isInUse = async (deps: CommandDeps, { id, grant }: OpenGrant, kind: keyof TokenList, number: number): Promise<boolean> => {
+  const isThere = (list: TokenList): boolean => isCounted(list[kind], id, number);
+  return isThere((await withNews(deps, deps.oauthTokens, oauthTokensStream(grant.userId ?? grant.clientId), isThere)).state);
+};
 
 export const endGrant = async (deps: CommandDeps, open: OpenGrant, reason: EndReason, request: AppRequest): Promise<void> => {
   await change(deps, open, request, { type: 'EndGrant', at: isoTime(deps.clock.now()), reason });
@@ -179,7 +200,7 @@ export const readAccessToken = async (deps: CommandDeps, text: string): Promise<
   const found = await findGrant(deps, 'access', text);
   const token = found && accessTokenOf(found.grant, hashOf(text));
   if (found === undefined || token === undefined || found.grant.ended !== undefined) return undefined;
-  if (!isCounted((await tokenListOf(deps, found)).access, found.id, token.number)) return undefined;
+  if (!(await isInUse(deps, found, 'access', token.number))) return undefined;
   const app = await openOAuthApp(deps, found.grant.clientId);
   if (app === undefined) return undefined;
   const scopes = token.scopes.filter((scope) => app.scopes.includes(scope));

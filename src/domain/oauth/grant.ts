@@ -3,7 +3,7 @@ import { isScope, type Scope } from '../access/scopes.js';
 import type { Decider } from '../decider.js';
 import { assertDefined, parseOAuthClientId, parseUserId, type OAuthClientId, type UserId } from '../ids.js';
 import type { OAuthGrantEvent } from './events.js';
-import { isSameHash } from './tokens.js';
+import { isSameHash, type TokenKind } from './tokens.js';
 
 type Given = Extract<OAuthGrantEvent, { type: 'OAuthGrantGiven' }>['data'];
 type Code = Extract<OAuthGrantEvent, { type: 'OAuthCodeIssued' }>['data'];
@@ -132,3 +132,15 @@ export const grantDecider: Decider<GrantCommand, OAuthGrantEvent, GrantState> = 
 /** The access token of a grant with that hash, expired or not; undefined where it has none. Compares in constant time. */
 export const accessTokenOf = ({ access }: Grant, hash: string): AccessToken | undefined =>
   access.find((token) => isSameHash(token.hash, hash));
+
+/** Whether a code or token with that hash is one of the grant, good or not any more. */
+export const hasToken = (grant: Grant, kind: TokenKind, hash: string): boolean => {
+  switch (kind) {
+    case 'code':
+      return grant.code !== undefined;
+    case 'access':
+      return accessTokenOf(grant, hash) !== undefined;
+    case 'refresh':
+      return [...grant.superseded, ...(grant.refresh === undefined ? [] : [grant.refresh])].some((token) => isSameHash(token.hash, hash));
+  }
+};
