@@ -101,9 +101,11 @@ export const sendResetLink = async (deps: CommandDeps, email: string, from: Requ
   const { resetLinkMs } = deps.limits;
   const expiresAt = isoMoment(Date.parse(cause.at) + resetLinkMs);
   const made: UserEvent = { type: 'UserLinkMade', data: { at: cause.at, use: 'reset', hash, expiresAt } };
-  const decide = (_: null, now: UserState) => (now === undefined || now.isErased ? [] : [made]);
+  // Who has taken another address meanwhile is not opened to whoever reads the mails of this one.
+  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || now.addressId !== user.addressId ? [] : [made]);
   const url = accountLink(deps, 'reset', token);
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  const { events } = await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  if (events.length === 0) return;
   const variables = { name: user.name ?? '', url, hoursValid: resetLinkMs / 3_600_000 };
   await sendAccountMail(deps, { kind: 'reset-password', to: { email: user.email! }, variables }, cause);
 };

@@ -3,10 +3,10 @@ import t from 'tap';
 import { makeVerifyLink, makeUser } from '../../src/commands/registering.js';
 import { personalCause } from '../../src/commands/sessions.js';
 import { resetPassword, sendResetLink, verifyAddress } from '../../src/commands/account-links.js';
-import { assertDefined, parseSessionId, sessionStream } from '../../src/domain/ids.js';
+import { assertDefined, parseSessionId, sessionStream, userStream } from '../../src/domain/ids.js';
 import { makeLink } from '../../src/domain/user/links.js';
 import { codeOf, openAccountWorld, quickly, tally } from '../support/account-world.js';
-import { from, PASSWORD, signedIn } from '../support/people.js';
+import { callerOf, from, PASSWORD, signedIn } from '../support/people.js';
 
 t.setTimeout(900_000);
 
@@ -88,4 +88,23 @@ void t.test('a link of another instance is none, and letter case and spelling of
   t.not(await world.tokenTo('reset'), '');
   await world.commands.sendResetLink('zoe+shop@bücher.example', 'r');
   t.equal((await world.mails()).length, 1, 'a label is part of the address');
+});
+
+void t.test('a link that is asked for while the person takes another address does not go to the one of before', async (t) => {
+  const world = await openAccountWorld();
+  const ada = await signedIn(world.deps, { email });
+  await world.commands.askAddressChange(callerOf(ada), { email: 'ada@new.example', password: PASSWORD });
+  const change = await world.tokenTo('address');
+  let looks = 0;
+  const { eventLog } = world.deps;
+  const load: typeof eventLog.load = async (stream, ...more) => {
+    if (stream === userStream(ada.userId)) looks += 1;
+    if (stream === userStream(ada.userId) && looks === 2) await world.commands.changeAddress(change, PASSWORD, 'r');
+    return eventLog.load(stream, ...more);
+  };
+  await sendResetLink({ ...world.deps, eventLog: { ...eventLog, load } }, email, 'r');
+  t.match((await world.commands.getOwnUser(callerOf(ada))).email, 'ada@new.example', 'it was taken meanwhile');
+  t.equal(await world.tokenTo('reset'), '', 'no link went out');
+  await world.commands.sendResetLink('ada@new.example', 'r');
+  t.not(await world.tokenTo('reset'), '');
 });
