@@ -9,7 +9,9 @@ import { exchange, type TokenAnswer } from '../../../src/http/oauth/token-endpoi
 import type { Role } from '../../../src/domain/access/roles.js';
 import { assertDefined, parseUserId, teamStream } from '../../../src/domain/ids.js';
 import { caller, OTHER_TEAM, openWorld, TEAM, type World } from '../../support/command-world.js';
+import type { TeamEvent } from '../../../src/domain/team/events.js';
 import { refusedWith } from '../../support/given.js';
+import { addMember } from '../../support/people.js';
 
 const userId = assertDefined(parseUserId('0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21'), 'user id');
 const person: Caller & { user: { id: typeof userId } } = { ...caller, actor: `user:${userId}`, user: { id: userId } };
@@ -265,4 +267,28 @@ void t.test('of one person 50 access tokens and 10 refresh tokens are good, the 
   for (let index = 0; index < 51; index += 1) own.push((await token({ grant_type: 'client_credentials' })).body['access_token']);
   await refusedWith(t, allowed(own[0]), 'INVALID_TOKEN');
   t.ok(await allowed(own[1]));
+});
+
+void t.test('an app of a deleted team acts for nobody in any team, until the team is restored', async (t) => {
+  const { token, allowed, oauth, app, world } = await open();
+  await addMember(world.deps, OTHER_TEAM, userId, 'member');
+  const known = assertDefined(await oauth.openOAuthApp(app.id), 'app');
+  const consent = { app: known, scopes: ['emails:read'] as const, redirectUri, challenge };
+  const code = () => oauth.giveConsent({ ...person, teamId: OTHER_TEAM }, consent);
+  const [{ body }, unused] = [await token(forCode(await code())), await code()];
+  t.strictSame(await allowed(body['access_token']), ['emails:read']);
+  const decided = async (event: TeamEvent): Promise<void> => {
+    const stream = teamStream(TEAM);
+    const cause = { teamId: TEAM, actor: 'cli', correlationId: 'test', causationId: 'test', at: event.data.at };
+    await world.deps.eventLog.append(stream, (await world.deps.team(stream)).version, [event], cause);
+  };
+  const at = '2030-01-01T12:00:00.000Z';
+  await decided({ type: 'TeamDeleted', data: { at } });
+  await refusedWith(t, allowed(body['access_token']), 'INVALID_TOKEN');
+  const refresh = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+  for (const form of [refresh, forCode(unused), { grant_type: 'client_credentials' }]) refused(t, await token(form), 400, 'invalid_client');
+  t.equal(await oauth.openOAuthApp(app.id), undefined, 'nobody is asked to let it in');
+  await decided({ type: 'TeamRestored', data: { at } });
+  t.strictSame(await allowed(body['access_token']), ['emails:read']);
+  t.equal((await token(refresh)).status, 200);
 });
