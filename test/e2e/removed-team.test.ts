@@ -74,8 +74,15 @@ await t.test('nothing sealed of a removed team is left in any file, and verify h
 
   const ofTeam = async (types: RegExp) =>
     (await storedEvents(app.engine)).filter(({ stream, type, metadata }) => types.test(type) && `${stream}${metadata}`.includes(id));
-  const leaves = (types: RegExp) =>
-    advanceUntil(clock, 20 * 60_000, `${types} have left the log`, async () => (await ofTeam(types)).length === 0);
+  const leaves = async (types: RegExp): Promise<void> => {
+    const areGone = async (): Promise<boolean> => (await ofTeam(types)).length === 0;
+    // A jump of the clock ends the lease of what is under way, which goes on at its next look.
+    for (let looks = 0; looks < 20 && !(await areGone()); looks += 1) {
+      await clock.advance(61 * 60_000);
+      await advanceUntil(clock, 1_000, 'they have left the log', areGone, 20_000).catch(() => {});
+    }
+    t.ok(await areGone(), `${types} have left the log`);
+  };
   await clock.advance(733 * DAY_MS);
   await leaves(/^Template(?!Slug)|^SenderDomain/);
   t.ok((await ofTeam(/^TeamErased/)).length > 0, 'by that of the team its others are found, so it goes a month later');
