@@ -7,7 +7,8 @@ import { emailDecider } from '../domain/email/decider.js';
 import { timesToRecord, type EngagementCommand } from '../domain/email/engagement.js';
 import type { EmailEvent } from '../domain/email/events.js';
 import type { EmailState } from '../domain/email/state.js';
-import { AppendUnknown, StoreAway } from '../domain/errors.js';
+import type { DomainEvent } from '../domain/events.js';
+import { AppendUnknown, StoreAway, WrongExpectedRevision } from '../domain/errors.js';
 import { emailStream, type EmailId } from '../domain/ids.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
@@ -48,7 +49,11 @@ type Entry = {
   /** How often it takes to be recorded; Infinity: never again. */
   needed: number;
   isWaiting: boolean;
+  /** Appends of which nobody knows what became, and how often each said that it happened. */
+  tried: readonly Tried[];
 };
+
+type Tried = Readonly<{ after: number; eventIds: readonly string[]; times: number }>;
 
 const ENTRIES_MAX = 10_000;
 const WAITING_MAX = 10_000;
@@ -66,7 +71,7 @@ export const openEngagementRecorder = (deps: Deps): EngagementRecorder => {
       const machine = machineOf(seen);
       const key = `${seen.emailId} ${seen.recipient} ${seen.link ?? ''} ${machine ?? ''}`;
       entries ??= boundedCache<string, Entry>({ entriesMax: ENTRIES_MAX });
-      const entry = entries.getOrMake(key, () => ({ seen, atMs: 0, machine, times: 0, needed: 1, isWaiting: false }));
+      const entry = entries.getOrMake(key, () => ({ seen, atMs: 0, machine, times: 0, needed: 1, isWaiting: false, tried: [] }));
       if (entry.needed === Infinity) return;
       entry.seen = seen;
       entry.atMs = clock.now();
@@ -133,10 +138,13 @@ const openQueue = (deps: Deps): Queue => {
   const recordOne = async (entry: Entry): Promise<boolean> => {
     const { times } = entry;
     try {
-      entry.needed = (await record(deps, entry, times)) ?? Infinity;
-      entry.times -= times;
+      const recorded = await record(deps, entry, times);
+      entry.needed = recorded.needed ?? Infinity;
+      entry.times -= recorded.times;
+      entry.tried = [];
     } catch (fault) {
-      if (fault instanceof StoreAway || fault instanceof AppendUnknown) return false;
+      if (fault instanceof AppendUnknown) entry.tried = [...entry.tried, { ...fault.attempt, times }];
+      if (fault instanceof StoreAway || fault instanceof AppendUnknown || fault instanceof WrongExpectedRevision) return false;
       entry.needed = Infinity;
       logger.warn({ err: fault instanceof Error ? fault : new Error('not an Error') }, 'an open or a click could not be recorded');
     }
@@ -172,34 +180,48 @@ const until = (signal: AbortSignal, wakeBy: Queue['wakeBy']): Promise<void> =>
     wakeBy(go);
   });
 
-/** Out: how often it must happen from now on to be recorded again; undefined: it is not any more. */
-const record = async (deps: Deps, { seen, atMs, machine }: Entry, times: number): Promise<number | undefined> => {
-  const { emailId, recipient, link, url, userAgent, ipAddress, requestId } = seen;
-  const stream = emailStream(emailId);
+/** `needed`: how often it must happen from now on to be recorded again; undefined: it is not any more. `times`: as often as has been recorded. */
+type Outcome = Readonly<{ needed: number | undefined; times: number }>;
+
+/** Rejects with WrongExpectedRevision where it must be looked again what became of what was tried. */
+const record = async (deps: Deps, entry: Entry, times: number): Promise<Outcome> => {
+  const { seen, tried } = entry;
+  const stream = emailStream(seen.emailId);
   // Nothing that is personal of the email is needed, so nothing is decrypted.
-  const known = foldOnto<EmailEvent, EmailState>(
-    emailDecider,
-    emptyLoaded<EmailState>(stream, undefined),
-    await deps.eventLog.load(stream, 0, []),
-  );
-  if (known.state === undefined || known.teamId === undefined) return undefined;
+  const recorded = await deps.eventLog.load(stream, 0, []);
+  const known = foldOnto<EmailEvent, EmailState>(emailDecider, emptyLoaded<EmailState>(stream, undefined), recorded);
+  if (known.state === undefined || known.teamId === undefined) return { needed: undefined, times };
   // A deleted team learns nothing more of anybody; one that is restored does again.
-  if (await isTeamDeleted(deps, known.teamId)) return 1;
-  const command: EngagementCommand = {
-    type: 'RecordEngagement',
-    at: isoMoment(atMs),
-    recipient,
-    link,
-    url,
-    times,
-    machine,
-    userAgent: userAgent?.slice(0, USER_AGENT_CHARS_MAX) ?? null,
-    ipAddress: ipAddress ?? null,
+  if (await isTeamDeleted(deps, known.teamId)) return { needed: 1, times };
+  const command = commandOf(entry, times);
+  for (const { event, metadata } of recorded) {
+    const written = tried.find(({ eventIds }) => eventIds.includes(metadata.eventId));
+    if (written !== undefined) return { needed: timesToRecord(known.state, command, isOfMachine(event, command)), times: written.times };
+  }
+  // One that was tried after an older revision can be written no more; one that is written later than this look must not be passed over.
+  const { revision } = known.version;
+  entry.tried = tried.filter(({ after }) => after >= revision);
+  const isLooked = ({ version }: typeof known): void => {
+    if (entry.tried.length > 0 && version.revision !== revision) throw new WrongExpectedRevision(stream, revision, version.revision);
   };
   const at = isoMoment(deps.clock.now());
-  const cause = { teamId: known.teamId, actor: 'reader', correlationId: requestId, causationId: requestId, at };
-  const { state, events } = await handleFrom(known, deps.eventLog, stream, emailDecider, command, cause);
-  const recorded = events[0];
-  const isMachine = recorded !== undefined && 'machine' in recorded.data ? recorded.data.machine : machine !== undefined;
-  return timesToRecord(state!, command, isMachine);
+  const cause = { teamId: known.teamId, actor: 'reader', correlationId: seen.requestId, causationId: seen.requestId, at };
+  const { state, events } = await handleFrom(known, deps.eventLog, stream, emailDecider, command, cause, isLooked);
+  return { needed: timesToRecord(state!, command, isOfMachine(events[0], command)), times };
 };
+
+const commandOf = ({ seen, atMs, machine }: Entry, times: number): EngagementCommand => ({
+  type: 'RecordEngagement',
+  at: isoMoment(atMs),
+  recipient: seen.recipient,
+  link: seen.link,
+  url: seen.url,
+  times,
+  machine,
+  userAgent: seen.userAgent?.slice(0, USER_AGENT_CHARS_MAX) ?? null,
+  ipAddress: seen.ipAddress ?? null,
+});
+
+/** As it is recorded, where it is. */
+const isOfMachine = (event: DomainEvent | undefined, { machine }: EngagementCommand): boolean =>
+  event !== undefined && 'machine' in event.data ? event.data.machine : machine !== undefined;
