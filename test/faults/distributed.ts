@@ -103,13 +103,13 @@ const begin = async (
   process.once('exit', () => {
     for (const member of members) void member.end('SIGKILL');
   });
-  const [first, ...others] = members;
-  await first!.start();
-  const apiKey = await makeKey(first!.base()!, await first!.firstKey());
-  await Promise.all(others.map((member) => member.start()));
+  const apiKey = await startAll(members).catch(async (fault: unknown) => {
+    // What runs on would keep this process waiting.
+    for (const member of members) await member.end('SIGKILL');
+    throw fault;
+  });
   const bases = (): readonly string[] => members.flatMap((member) => member.base() ?? []);
   const senders = startSenders({ senders: count, pauseMs: PAUSE_MS, seed, apiKey, bases });
-  await eventually('mails are accepted', () => senders.accepted.size > 0);
   const verify = async (): Promise<void> => {
     const command = { ...settingsOf(sink), ...servers.direct, SEALPOST_DATA_DIR: join(directory, 'verify') };
     const { code, stdout, stderr } = await runCommand(['verify'], command, VERIFY_WITHIN_MS);
@@ -117,6 +117,14 @@ const begin = async (
     else if (!/emails: \d+ documents at position \d+ equal a rebuild/.test(stdout)) fault(`verify said: ${stdout}`);
   };
   return { servers, sink, members, senders, faults, cuts: { max: 0 }, counts: new Map(), verify };
+};
+
+/** Out: a key for the senders. */
+const startAll = async ([first, ...others]: readonly Member[]): Promise<string> => {
+  await first!.start();
+  const apiKey = await makeKey(first!.base()!, await first!.firstKey());
+  await Promise.all(others.map((member) => member.start()));
+  return apiKey;
 };
 
 const makeKey = async (base: string, first: string): Promise<string> => {
@@ -136,6 +144,7 @@ const runAll = async (options: DistributedOptions, run: Run, random: FaultContex
   const count = (what: string, by = 1): void => void counts.set(what, (counts.get(what) ?? 0) + by);
   const context = { members: run.members, servers: run.servers, random, times: options.times ?? usualTimes, count };
   try {
+    await eventually('mails are accepted', () => run.senders.accepted.size > 0);
     for (let round = 1; round <= options.rounds; round += 1)
       for (const fault of shuffled(options.faults ?? allFaults, random)) await doOne(options, run, context, fault);
     await run.senders.end();
