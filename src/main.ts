@@ -267,10 +267,15 @@ program
   .argument('<kind>', 'email or attachment')
   .action(async (kind: string) => (await import('./cli/schema.js')).schema(kind));
 
+/** What was printed is out by then. */
+const ENDS_WITHIN_MS = 2_000;
+
 try {
   loadEnvFile();
   await program.parseAsync();
 } catch (fault) {
   printFault(`sealpost: ${explain(fault)}`);
   process.exitCode ??= 1;
+  // A connection that was left open must not keep a process that has failed: whatever supervises it waits for its end.
+  setTimeout(() => process.exit(), ENDS_WITHIN_MS).unref();
 }
