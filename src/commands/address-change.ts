@@ -66,7 +66,7 @@ export const addressLinkBucket = async (deps: CommandDeps, token: string): Promi
 
 /**
  * Who follows the link gives the password of the account: the address that was asked for may be anybody's, who shall not be given an
- * account that somebody else signs in to, nor be given theirs by a slip. The address is claimed first: as long as the link is good nobody
+ * account that somebody else signs in to, nor be given theirs by a mistyped address. The address is claimed first: as long as the link is good nobody
  * else takes it over. Where the program dies in between, the link does it again, or the claim is worth nothing once it has expired. Rejects
  * with LINK_INVALID, INVALID_CREDENTIALS, ADDRESS_TAKEN.
  */

@@ -48,7 +48,7 @@ export const nameField = (value: string): Field => ({
 
 const passwordBounds = { type: 'password', minLength: passwordCharsMin, maxLength: passwordCharsMax } as const;
 
-/** Asked for twice, for nobody could sign in by a slip. */
+/** Asked for twice: with a password that was mistyped nobody could sign in. */
 export const passwordFieldsNamed = (name: string): readonly Field[] => [
   { label: `${name}, at least ${passwordCharsMin} characters`, name: 'password', autocomplete: 'new-password', ...passwordBounds },
   { label: 'The same once more', name: 'again', autocomplete: 'new-password', ...passwordBounds },

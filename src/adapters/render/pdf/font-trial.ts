@@ -3,6 +3,7 @@ import { DomainError } from '../../../domain/errors.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import { compileDocument } from '../../../domain/rendering/expand/expand.js';
+import { emptyCompany } from '../../../domain/team/state.js';
 import { faceOf, type Face } from './fonts-files.js';
 import { openFonts } from './fonts.js';
 import { familiesOf } from './gallery-fonts.js';
@@ -83,16 +84,4 @@ const sampleOf = (face: Face, limits: Limits): ExpandedDocument => {
   );
 };
 
-const company = {
-  name: '',
-  legalName: '',
-  email: '',
-  phone: '',
-  website: '',
-  addressLine1: '',
-  city: '',
-  state: '',
-  postalCode: '',
-  country: '',
-};
-const environment = { at: '2026-01-01T00:00:00.000Z', company };
+const environment = { at: '2026-01-01T00:00:00.000Z', company: emptyCompany };

@@ -1,22 +1,10 @@
 /** The document that a process makes before the first one that is asked of it: of all that most documents have, so that it is loaded and was run once. */
 import { parseTeamId, assertDefined } from '../../../domain/ids.js';
+import { emptyCompany } from '../../../domain/team/state.js';
 import type { DocumentJob } from './jobs.js';
 
 const html =
   '<h1>Title</h1><p>Text with <strong>bold</strong>, <em>slanted</em>, <strong><em>both</em></strong> and a <a href="https://example.com">link</a>.</p><ul><li>Item</li></ul>';
-
-const company = {
-  name: 'Example',
-  legalName: '',
-  email: '',
-  phone: '',
-  website: '',
-  addressLine1: '',
-  city: '',
-  state: '',
-  postalCode: '',
-  country: '',
-};
 
 export const sampleJob: DocumentJob & { kind: 'make' } = {
   kind: 'make',
@@ -27,7 +15,7 @@ export const sampleJob: DocumentJob & { kind: 'make' } = {
     teamId: assertDefined(parseTeamId('00000000-0000-4000-8000-000000000000'), 'team'),
     cacheKey: 'sample',
     variables: { rows: Array.from({ length: 3 }, (_, at) => ({ name: `Row ${at}`, count: at + 0.5 })) },
-    environment: { at: '2026-01-01T00:00:00.000Z', company },
+    environment: { at: '2026-01-01T00:00:00.000Z', company: emptyCompany },
     content: {
       variables: [],
       schema: {
