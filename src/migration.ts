@@ -169,7 +169,10 @@ const copyEvents = async ({ from, oneAtATime, progress }: MigrateOptions, { sour
 };
 
 const verified = async (target: Engine, events: number, progress: MigrationProgress): Promise<Verification> => {
-  const verification = await verifyLog(target.store, undefined, { onProgress: (done) => progress.verified(done, events) });
+  const verification = await verifyLog(target.store, undefined, {
+    keys: target.keys,
+    onProgress: (done) => progress.verified(done, events),
+  });
   if (verification.finding !== undefined) throw new CopyBroken(`the copied log does not verify: ${verification.finding.message}`);
   const [fault] = await target.keys.faults();
   if (fault !== undefined) throw new CopyBroken(`the copied keys do not verify: ${fault}`);

@@ -28,7 +28,7 @@ const notedRoot = (text: string): NotedRoot => {
 
 const verifyChain = async (engine: Engine, noted: NotedRoot | undefined): Promise<boolean> => {
   const bar = progressBar('log       ', await engine.eventLog.head());
-  const result = await verifyLog(engine.store, noted, { onProgress: bar.update });
+  const result = await verifyLog(engine.store, noted, { onProgress: bar.update, keys: engine.keys });
   bar.stop();
   if (result.finding !== undefined) {
     const { kind, position, message } = result.finding;

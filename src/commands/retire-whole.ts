@@ -9,8 +9,9 @@ import type { TeamEvent } from '../domain/team/events.js';
 import { evolveTeam, type TeamState } from '../domain/team/state.js';
 import { versionOf, type Cause, type StreamVersion } from '../event-log/event-log.js';
 import { teamKinds } from '../event-log/old-teams.js';
+import { retirementMark } from '../event-log/retired-events.js';
 
-type Deps = Pick<CommandDeps, 'eventLog' | 'limits'>;
+type Deps = Pick<CommandDeps, 'eventLog' | 'limits' | 'keys'>;
 
 /** Which event of the log, counted from 1, a revision of a stream is; undefined where that is not known, or no seal covers it. */
 export type OrdinalOf = (stream: StreamName, revision: number) => number | undefined;
@@ -25,10 +26,16 @@ const STREAM_EVENTS_MAX = 100_000;
 /** It is said of the stream up to that position what leaves. */
 export type Retired = Readonly<{ stream: StreamName; position: number }>;
 
-export const placesOf = (stream: StreamName, recorded: readonly Recorded[], ordinalOf: OrdinalOf): Places | undefined => {
+/** Of events of a stream from revision `from` on, of whose first `first` it is said that they leave. undefined where a place is not known. */
+export const placesOf = (
+  { keys }: Pick<Deps, 'keys'>,
+  stream: StreamName,
+  { recorded, first, from, ordinalOf }: Readonly<{ recorded: readonly Recorded[]; first: number; from: number; ordinalOf: OrdinalOf }>,
+): Places | undefined => {
   const ordinals = recorded.flatMap(({ revision }) => ordinalOf(stream, revision) ?? []);
   if (ordinals.length !== recorded.length) return undefined;
-  return { position: recorded[0]?.position ?? 0, ordinals, hashes: recorded.map(({ hash }) => hash) };
+  const hashes = recorded.map(({ hash }) => hash);
+  return { position: recorded[0]?.position ?? 0, ordinals, hashes, mark: retirementMark(keys, stream, { first, from, ordinals, hashes }) };
 };
 
 /** A long stream is told of by several events: where that was broken off, it goes on. */
@@ -54,7 +61,7 @@ export const retireWhole = async (
   const { teamId } = lastFact.metadata;
   while (noted < facts.length) {
     const some = facts.slice(noted, noted + RETIRED_EVENTS_MAX);
-    const places = placesOf(stream, some, ordinalOf);
+    const places = placesOf(deps, stream, { recorded: some, first: facts.length, from: noted, ordinalOf });
     if (places === undefined) return undefined;
     const ids = some.filter(isTold).map(({ metadata }) => metadata.eventId);
     const data = {
@@ -63,6 +70,7 @@ export const retireWhole = async (
       from: noted,
       ordinals: [...places.ordinals],
       hashes: [...places.hashes],
+      mark: places.mark,
       ...(ids.length === 0 ? {} : { told: ids }),
     };
     const appended = await deps.eventLog.append(stream, version, [{ type: 'StreamRetired', data }], { ...cause, teamId });

@@ -15,7 +15,7 @@ import { DAY_MS } from '../domain/time.js';
 import { namesOf } from '../event-log/codec.js';
 import { versionOf, type Cause } from '../event-log/event-log.js';
 
-export type RetireDeps = Pick<CommandDeps, 'eventLog' | 'limits'> &
+export type RetireDeps = Pick<CommandDeps, 'eventLog' | 'limits' | 'keys'> &
   Readonly<{
     /** Whether as many templates or tags as may have a row of their own on that day of that team have one. */
     isFull: (teamId: string, day: string) => Promise<boolean>;
@@ -40,7 +40,7 @@ export const retireStream = async (
   if (isCounted && recorded.length > RETIRED_EVENTS_MAX) return undefined;
   if ((await eventLog.existingKey(stream)) !== undefined) return undefined;
   if (!isCounted) return retireWhole(deps, stream, recorded, { ordinalOf, cause });
-  const places = placesOf(stream, recorded, ordinalOf);
+  const places = placesOf(deps, stream, { recorded, first: recorded.length, from: 0, ordinalOf });
   if (places === undefined) return undefined;
   const ending = kind === 'batch' ? endingOfBatch(last, places, cause.at) : await endingOfEmail(deps, recorded, places, cause.at);
   if (ending === undefined) return undefined;
@@ -50,8 +50,10 @@ export const retireStream = async (
   return { stream, position };
 };
 
-const endingOfBatch = (last: Recorded, { ordinals, hashes }: Places, at: string): readonly DomainEvent[] | undefined =>
-  last.event.type === 'BatchRemoved' ? [{ type: 'BatchRetired', data: { at, ordinals: [...ordinals], hashes: [...hashes] } }] : undefined;
+const endingOfBatch = (last: Recorded, { ordinals, hashes, mark }: Places, at: string): readonly DomainEvent[] | undefined =>
+  last.event.type === 'BatchRemoved'
+    ? [{ type: 'BatchRetired', data: { at, ordinals: [...ordinals], hashes: [...hashes], mark } }]
+    : undefined;
 
 /** What may stand last in the stream of a bulk send of which nothing shows anything any more. */
 const batchGone = namesOf(['BatchRemoved', 'BatchRetired']);

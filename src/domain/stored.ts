@@ -11,6 +11,9 @@ export const StoredTracking = Type.Object({ opens: Type.Boolean(), clicks: Type.
 
 export const StoredRecipient = Type.Object({ email: text, name: Type.Optional(text) });
 
+/** By the master key, of what is said to leave the log: whoever can write the log alone cannot say it. See event-log/retired-events.ts. */
+export const RetirementMark = text;
+
 /** What stands last in a stream of which nothing is counted any more, when its events leave the log. */
 export const retirementEventSchemas = {
   /**
@@ -24,6 +27,7 @@ export const retirementEventSchemas = {
       from: Type.Integer(),
       ordinals: Type.Array(Type.Integer()),
       hashes: Type.Array(text),
+      mark: RetirementMark,
       /** Ids of those of which the members of the team were told. */
       told: Type.Optional(Type.Array(text)),
     }),

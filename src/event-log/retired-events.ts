@@ -5,6 +5,7 @@
 import { decodeEvent, namesOf } from './codec.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
+import type { Keys } from '../domain/ports/keys.js';
 
 export type RetiredEvent = Readonly<{ stream: string; revision: number; hash: string }>;
 
@@ -45,26 +46,57 @@ export async function* retirements(store: RetiringStore, after: Position = 0): A
     }
 }
 
-/** undefined where the event says nothing of that kind. */
+/** undefined where the event says nothing of that kind, or cannot be read. */
 const retirementIn = ({ type, data, stream, position }: StoredEvent): Retirement | undefined => {
+  const said = saidIn(type, data);
+  return said && { ...said, stream, position, first: said.from + said.hashes.length === said.first ? said.first : undefined };
+};
+
+/** What an event says that leaves: of the first `first` events of its stream those from revision `from` on. */
+type Leaving = Readonly<{ first: number; from: number; ordinals: readonly number[]; hashes: readonly string[] }>;
+
+const saidIn = (type: string, data: string): (Leaving & Readonly<{ mark: string }>) | undefined => {
   if (!retiring.has(type)) return undefined;
-  const decoded = decodeEvent(type, data, undefined);
-  if (decoded.type === 'EmailRetired' || decoded.type === 'BatchRetired') {
-    const { ordinals, hashes } = decoded.data;
-    return { stream, position, from: 0, ordinals, hashes, first: hashes.length };
+  const decoded = readable(type, data);
+  if (decoded?.type === 'EmailRetired' || decoded?.type === 'BatchRetired')
+    return { ...decoded.data, from: 0, first: decoded.data.hashes.length };
+  return decoded?.type === 'StreamRetired' ? decoded.data : undefined;
+};
+
+const readable = (type: string, data: string): DomainEvent | undefined => {
+  try {
+    return decodeEvent(type, data, undefined);
+  } catch {
+    return undefined;
   }
-  if (decoded.type !== 'StreamRetired') return undefined;
-  const { from, first, ordinals, hashes } = decoded.data;
-  return { stream, position, from, ordinals, hashes, first: isWhole(decoded) ? first : undefined };
+};
+
+/** What makes it known that the service has said that these events of the stream leave the log. */
+export const retirementMark = (
+  { fingerprint }: Pick<Keys, 'fingerprint'>,
+  stream: string,
+  { first, from, ordinals, hashes }: Leaving,
+): string => fingerprint('retirement', JSON.stringify([stream, first, from, ordinals, hashes]));
+
+/** Whether an event says that events leave the log, and the service did not say so, or it cannot be read. */
+export const isForeignRetirement = (keys: Pick<Keys, 'fingerprint'>, { type, data, stream }: StoredEvent): boolean => {
+  if (!retiring.has(type)) return false;
+  const said = saidIn(type, data);
+  return said === undefined || said.mark !== retirementMark(keys, stream, said);
 };
 
 /** Whether that was the last of the events that say of a stream what leaves. */
 export const isWhole = ({ data: { from, first, hashes } }: Extract<DomainEvent, { type: 'StreamRetired' }>): boolean =>
   from + hashes.length === first;
 
-/** Truncates a stream whose first events are said to leave the log, where they are still there. Safe to repeat. */
-export const truncateRetired = async (store: Pick<EventStore, 'readStream' | 'truncate'>, stream: string): Promise<void> => {
+/** Truncates a stream whose first events the service has said to leave the log, where they are still there. Safe to repeat. */
+export const truncateRetired = async (
+  store: Pick<EventStore, 'readStream' | 'truncate'>,
+  keys: Pick<Keys, 'fingerprint'>,
+  stream: string,
+): Promise<void> => {
   const events = await store.readStream(stream);
+  if (events.some((event) => isForeignRetirement(keys, event))) return;
   const first = events.map(retirementIn).find((one) => one?.first !== undefined)?.first;
   if (first !== undefined && events[0]!.revision < first) await store.truncate(stream, first);
 };

@@ -2,10 +2,11 @@
 import { chainHash, chainStart } from './hash-chain.js';
 import { evolveLedger, sealOf, type LedgerState, type Seal } from './ledger.js';
 import { readableMetadata } from './metadata.js';
-import { countRetirements, withRetired, type RetiredEvent, type RetiringStore } from './retired-events.js';
+import { countRetirements, isForeignRetirement, withRetired, type RetiredEvent, type RetiringStore } from './retired-events.js';
 import { LEDGER_STREAM } from '../domain/ids.js';
 import { decodeEvent } from './codec.js';
 import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
+import type { Keys } from '../domain/ports/keys.js';
 import type { LedgerEvent } from '../domain/team/events.js';
 
 export type Finding = Readonly<{
@@ -34,6 +35,8 @@ export type NotedRoot = Readonly<{ position: number; root: string }>;
 /** How a log is verified otherwise than as a whole, and what is told on the way. */
 export type VerifyOptions = Readonly<{
   onProgress?: (events: number) => void;
+  /** With them events that say that others have left the log must be the service's own; without them they are believed. */
+  keys?: Pick<Keys, 'fingerprint'>;
   /** The chains of these streams alone are checked. The order and the seals are checked in any case. */
   chainsOf?: ReadonlySet<string>;
   /**
@@ -47,6 +50,7 @@ export type VerifyOptions = Readonly<{
 
 type Progress = {
   readonly isDense: boolean;
+  readonly keys: Pick<Keys, 'fingerprint'> | undefined;
   readonly chainsOf: ReadonlySet<string> | undefined;
   retired: number;
   /** How many have left the log since the last event that is there. */
@@ -87,9 +91,10 @@ const verifyOnce = async (
   noted: NotedRoot | undefined,
   options: VerifyOptions = {},
 ): Promise<Verification> => {
-  const { onProgress = () => {}, chainsOf, onEvent, onSealed } = options;
+  const { onProgress = () => {}, keys, chainsOf, onEvent, onSealed } = options;
   const progress: Progress = {
     isDense: store.positions === 'dense',
+    keys,
     chainsOf,
     retired: 0,
     gone: 0,
@@ -166,6 +171,11 @@ const step = (progress: Progress, event: StoredEvent): Finding | undefined => {
     if (broken !== undefined) return broken;
     progress.versions.set(event.stream, { revision: event.revision, hash: event.hash });
   }
+  if (progress.keys !== undefined && isForeignRetirement(progress.keys, event))
+    return at(
+      'inserted',
+      `position ${event.position} (${event.stream} revision ${event.revision}) says that events have left the log, and bears no mark of this service`,
+    );
   progress.position = event.position;
   progress.gone = 0;
   progress.events += 1;

@@ -78,7 +78,7 @@ const finishLast = async (deps: RetireStreamsDeps, signal: AbortSignal): Promise
   const near: EventStore['readAll'] = (position, options) => store.readAll(Math.max(position, after), options);
   for await (const { stream, first } of retirements({ readAll: near, types: store.types })) {
     if (signal.aborted) return false;
-    if (first !== undefined) await truncateRetired(store, stream);
+    if (first !== undefined) await truncateRetired(store, deps.keys, stream);
   }
   return !signal.aborted;
 };
@@ -98,6 +98,7 @@ export const retireAll = async (
   let sealed = 0;
   const unfinished = new Set<string>();
   const { finding } = await verifyLog(store, undefined, {
+    keys: deps.keys,
     chainsOf: streams,
     onEvent: ({ stream, revision }, ordinal, isLeaving) => {
       if (streams.has(stream as StreamName)) {
@@ -119,7 +120,7 @@ export const retireAll = async (
     const ordinal = ordinals.get(stream)?.[revision];
     return ordinal !== undefined && ordinal <= sealed ? ordinal : undefined;
   };
-  for (const stream of unfinished) if (!signal.aborted) await truncateRetired(store, stream);
+  for (const stream of unfinished) if (!signal.aborted) await truncateRetired(store, deps.keys, stream);
   let count = 0;
   let recorded: Retired[] = [];
   for (const stream of streams) {
@@ -151,5 +152,5 @@ const truncateAll = async (deps: RetireStreamsDeps, recorded: readonly Retired[]
   if (last === undefined || signal.aborted) return;
   await deps.emailsCaughtUp(last.position, signal);
   if (signal.aborted) return;
-  for (const { stream } of recorded) await truncateRetired(deps.store, stream);
+  for (const { stream } of recorded) await truncateRetired(deps.store, deps.keys, stream);
 };

@@ -14,7 +14,8 @@ const [file = '', now = ''] = process.argv.slice(2);
 const store = openSqliteEventStore({ file });
 const clock = fakeClock(Date.parse(now));
 const limits = defaultLimits;
-const eventLog = openEventLog({ store, keys: memoryKeys(), files: memoryFiles(), ids: systemIds(), clock, limits });
+const keys = memoryKeys();
+const eventLog = openEventLog({ store, keys, files: memoryFiles(), ids: systemIds(), clock, limits });
 const never = new AbortController().signal;
 const streams = new Set<StreamName>();
 for await (const { events } of store.readAll(0))
@@ -34,6 +35,7 @@ const telling = {
 };
 const deps = {
   eventLog,
+  keys,
   store,
   limits,
   clock,

@@ -99,7 +99,7 @@ await t.test(`${KILLS} kills lose nothing that is counted, and leave nothing tha
       clock: fakeClock(),
       limits: defaultLimits,
     });
-    const { finding, retired } = await verifyLog(store, undefined);
+    const { finding, retired } = await verifyLog(store, undefined, { keys: memoryKeys() });
     const readModels = openDocuments(t);
     await rebuildProjection(emailsProjection(PERIODS), { eventLog, readModels });
     const { [SUMMARIES]: summaries = [] } = await documentsOf(readModels, emailsProjection(PERIODS));

@@ -102,7 +102,7 @@ const openYears = async (t: Test) => {
     ...new Set(world.store.events.filter((event) => event.stream === stream).map(({ type }) => type)),
   ];
   const sound = async (t: Test): Promise<void> => {
-    t.equal((await verifyLog(world.store, undefined)).finding, undefined);
+    t.equal((await verifyLog(world.store, undefined, { keys: world.deps.keys })).finding, undefined);
     t.equal((await compareWithRebuild(projection, { eventLog, readModels })).difference, undefined);
   };
   return { world, deps, reads, origins, month, exported, entriesOf, forget, old, typesIn, sound, project };
@@ -122,7 +122,7 @@ void t.test('of a month that is over nothing stays but hashes', async (t) => {
   for (const stream of [reads, origins]) t.same(typesIn(stream), ['StreamRetired.v1']);
   t.same(await old(), []);
   await sound(t);
-  const { retired } = await verifyLog(world.store, undefined);
+  const { retired } = await verifyLog(world.store, undefined, { keys: world.deps.keys });
   t.equal(retired, READS + 2, 'reads, and two of from where was called');
   t.equal(await retireAll(deps, new Set([reads, origins]), never), 0, 'once');
 

@@ -242,7 +242,7 @@ void t.test('a batch that has ended has a time at which its record goes, and the
   t.equal(batchCounts((await found()).batches[0] as BatchDocument).sent, 1, 'its figures stay as long as it does');
   await world.append(stream, [{ type: 'BatchRemoved', data: { at: dueAt } }]);
   t.match(await found(), { batches: [], timers: [{ id: `${BATCH}:retirement`, kind: 'retirement', key: stream, dueAt }] });
-  await world.append(stream, [{ type: 'BatchRetired', data: { at: dueAt, ordinals: [], hashes: [] } }]);
+  await world.append(stream, [{ type: 'BatchRetired', data: { at: dueAt, ordinals: [], hashes: [], mark: '' } }]);
   t.same(await found(), { batches: [], timers: [] });
 });
 

@@ -105,6 +105,7 @@ const retire = async ({ eventLog, open }: World): Promise<ReadonlyMap<string, nu
       // Of this log the positions are the ordinals.
       ordinals: events.map(({ position }) => position),
       hashes: events.map(({ hash }) => hash),
+      mark: '',
     };
     const { teamId } = first.metadata;
     const final = retirementOf(

@@ -1,7 +1,7 @@
 /** The facts of a bulk send. `sealed` is what its emails are made of; it goes with the key of the stream when the last of them is made. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../schema.js';
-import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
+import { RetirementMark, StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
 
 const storedPriority = oneOf(['high', 'normal', 'low']);
 const storedFormat = oneOf(['pdf', 'excel']);
@@ -112,7 +112,7 @@ export const batchEventSchemas = {
   /** Its record is kept no longer: nothing shows it any more. */
   BatchRemoved: { data: Type.Object({ at: text }) },
   /** All before this leaves the log: `hashes`, in their order, stood as the `ordinals`-th events in it. */
-  BatchRetired: { data: Type.Object({ at: text, ordinals: Type.Array(count), hashes: Type.Array(text) }) },
+  BatchRetired: { data: Type.Object({ at: text, ordinals: Type.Array(count), hashes: Type.Array(text), mark: RetirementMark }) },
 } as const;
 
 export type BatchEvent = EventsOf<typeof batchEventSchemas>;

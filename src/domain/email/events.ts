@@ -1,7 +1,7 @@
 /** The facts of one email. `data` is what statistics may know; `sealed` is personal and goes with the key of the stream. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../schema.js';
-import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
+import { RetirementMark, StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
 
 /** Frozen: what was ever written. */
 const storedPriority = oneOf(['high', 'normal', 'low']);
@@ -265,6 +265,7 @@ export const emailEventSchemas = {
       ended: Type.Array(Type.Object({ revision: Type.Integer(), minute: text })),
       ordinals: Type.Array(Type.Integer()),
       hashes: Type.Array(text),
+      mark: RetirementMark,
     }),
   },
 } as const;

@@ -9,8 +9,8 @@ export type EmailSummarised = Extract<EmailEvent, { type: 'EmailSummarised' }>;
 export type EmailRetired = Extract<EmailEvent, { type: 'EmailRetired' }>;
 type ReachedThen = EmailSummarised['data']['reached'][number];
 
-/** Where the events stood: the place of each in the total order of the log, counted from 1 with those that have left it, and its hash. */
-export type LogPlaces = Readonly<{ position: number; ordinals: readonly number[]; hashes: readonly string[] }>;
+/** Where the events stood: the place of each in the total order of the log, counted from 1 with those that have left it, its hash, and the mark of these. */
+export type LogPlaces = Readonly<{ position: number; ordinals: readonly number[]; hashes: readonly string[]; mark: string }>;
 
 /** The last events of an email, from all that it had before. undefined where it was given up before it came to be. */
 export const retirementOf = (
@@ -22,7 +22,7 @@ export const retirementOf = (
   if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled') return undefined;
   const { days, used, ended } = retold(first, events);
   const { templateId, tags, priority, generated, attachmentBytes, at: createdAt } = first.data;
-  const { position, ordinals, hashes } = places;
+  const { position, ordinals, hashes, mark } = places;
   return [
     ...[...days].map(([day, reached]): EmailSummarised => ({
       type: 'EmailSummarised',
@@ -41,6 +41,7 @@ export const retirementOf = (
         ended,
         ordinals: [...ordinals],
         hashes: [...hashes],
+        mark,
       },
     },
   ];
