@@ -19,6 +19,19 @@ await t.test('an older Node is told what to do', async (t) => {
   );
 });
 
+await t.test('a command that fails ends, whatever it left open', async (t) => {
+  const { status, signal, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'data:text/javascript,setInterval(()=>{},1e9)', bin, 'serve'],
+    {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], SEALPOST_SMTP_URL: 'nowhere' },
+      timeout: 60_000,
+    },
+  );
+  t.match({ status, signal, stderr }, { status: 1, signal: null, stderr: /^sealpost: .*SEALPOST_SMTP_URL/ });
+});
+
 await t.test('the oldest supported one runs it', async (t) => {
   const { status, stdout } = run('22.0.0');
   t.equal(status, 0);
