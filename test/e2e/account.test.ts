@@ -160,6 +160,38 @@ void t.test('a forgotten password: the page that asks for the link, and the one 
   );
 });
 
+void t.test('what is sent is the account template as it is published, and never its draft', async (t) => {
+  const service = await start(t);
+  await service.registerFirst();
+  const slug = 'account-reset-password';
+  const { body: template } = await service.call<{ schema: Record<string, unknown> }>('GET', `/api/templates/${slug}`);
+  const edited = (subject: string) => {
+    const schema = JSON.parse(
+      JSON.stringify(template.schema).replaceAll('follow this link', 'seven otters wave: follow this link'),
+    ) as unknown;
+    return service.call('PATCH', `/api/templates/${slug}`, { subject, schema });
+  };
+  const asked = async (): Promise<Mail> => {
+    t.equal((await service.fill('/account', { ask: 'password', email: ada.email })).statusCode, 200);
+    return service.mailTo(ada.email, /password|otters/);
+  };
+  t.equal((await edited('Draft otters')).status, 200);
+  t.match((await asked()).subject, /^Choose another password/, "a draft is nobody else's");
+  t.equal((await edited('{{name}}, the otters have your link')).status, 200);
+  t.equal((await service.call('POST', `/api/templates/${slug}/publish`)).status, 200);
+  const {
+    subject,
+    text: body,
+    token,
+  } = await eventually('the edited mail', async () => {
+    await asked();
+    return service.mailTo(ada.email, /otters/);
+  });
+  t.equal(subject, 'Ada Example, the otters have your link');
+  t.match(body, /seven otters wave: follow this link/);
+  t.match(text(await service.fill('/account/reset', { token, password: OTHER, again: OTHER })), /Your password is changed/);
+});
+
 void t.test('an invitation: a new person registers on its page, and one who has an account signs in', async (t) => {
   const service = await start(t);
   await service.registerFirst();
