@@ -26,7 +26,8 @@ export const templateFields = {
     description: 'A send fails with `VARIABLES_EMPTY` where a path that is shown has no value; default false',
   }),
   translations: Type.Unknown({
-    description: 'By language (BCP 47) an object with the text of that language for each text of the template; `null` or `{}` for none',
+    description:
+      'By language (BCP 47) an object with the text of that language for each text of the template; `null` or `{}` for none. A text of the template is named as it is written there, with `\'` for each `"`, `/` for each backslash and a blank for each line break and tab; the text of the language is written as it is to be',
     examples: [{ de: { 'Your order {{number}}': 'Ihre Bestellung {{number}}' } }],
   }),
 };
@@ -35,11 +36,11 @@ export const translationsField = Type.Record(Type.String(), Type.Record(Type.Str
   description: 'By language the text of that language for each text of the template; `{}` for none',
 });
 
-/** What a save is told: paths that no variable of the template declares, texts that a language lacks, and mails that Gmail cuts off. */
+/** What a save is told. */
 export const warningsField = Type.Optional(
   Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
     description:
-      'Only in the answer to a save: paths that no variable declares, formulas that a document shows as text, texts that a language lacks, and a mail (with the defaults of its variables) so large that Gmail cuts it off. Absent where there is nothing to tell',
+      'Only in the answer to a save: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Absent where there is nothing to tell',
   }),
 );
 
@@ -255,7 +256,8 @@ export const PreviewResponseSchema = Type.Object(
     emptyPaths: emptyPathsField,
     warnings: Type.Optional({
       ...warningsField,
-      description: 'That the mail is so large that Gmail cuts it off. Absent where there is room',
+      description:
+        'Links and pictures of rich text with an address that can never be one, files that are not in the gallery, and that the mail is so large that Gmail cuts it off. Absent where there is nothing to tell',
     }),
   },
   closed,

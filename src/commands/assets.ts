@@ -46,6 +46,16 @@ const living = async (deps: Pick<CommandDeps, 'eventLog'>, teamId: TeamId, id: A
   return asset?.description === undefined || asset.deletedAt !== null ? undefined : { ...asset, description: asset.description };
 };
 
+/** In: an id as somebody wrote it. Out: the media type of the team's living asset, or undefined: another team's is never told apart from an unknown one. */
+export const findAssetType = async (
+  deps: Pick<CommandDeps, 'eventLog'>,
+  teamId: TeamId,
+  reference: string,
+): Promise<string | undefined> => {
+  const id = parseAssetId(reference);
+  return (id && (await living(deps, teamId, id)))?.contentType;
+};
+
 export const getAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<AssetRecord> => {
   const asset = await living(deps, caller.teamId, id);
   if (asset === undefined) throw assetNotFound();

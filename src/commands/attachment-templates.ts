@@ -3,6 +3,7 @@ import type { Caller } from './caller.js';
 import { assertLanguagesWritable } from './call-language.js';
 import { remembered } from './remembered.js';
 import type { CommandDeps } from './deps.js';
+import { assetWarnings } from './missing-assets.js';
 import {
   attachmentTemplateRecord,
   attachmentTemplateVersionRecord,
@@ -114,8 +115,21 @@ export const updateAttachmentTemplate = async (
     requireRevision(revision, expected);
     requireReadOnlyParts(request, attachmentTemplateRecord({ id, template, revision }), template.published);
   };
-  return { ...attachmentTemplateRecord(await changeOf(kind, deps, caller, id, { slug, changed, expects })), ...warnings() };
+  return saved(deps, caller, await changeOf(kind, deps, caller, id, { slug, changed, expects }), warnings());
 };
+
+type Warned = Readonly<{ warnings?: readonly FieldError[] }>;
+
+/** The answer to a save, with what is to be told of it. */
+const saved = async (
+  deps: CommandDeps,
+  { teamId }: Caller,
+  known: KnownAttachmentTemplate,
+  { warnings = [] }: Warned,
+): Promise<AttachmentTemplateRecord> => ({
+  ...attachmentTemplateRecord(known),
+  ...warningsPart([...warnings, ...(await assetWarnings(deps, teamId, known.template.draft))]),
+});
 
 const atRevision =
   (expected: ExpectedRevisions) =>
@@ -208,7 +222,7 @@ export const createAttachmentTemplate = async (
   const { id, shortId } = await freeId(deps, caller.teamId);
   const slug = request.slug ?? slugOf(request.name, id);
   const made = await createOf(kind, deps, caller, { id, shortId, slug, draft, publish: request.publish ?? false });
-  return { ...attachmentTemplateRecord(made), ...warningsPart(warnings) };
+  return saved(deps, caller, made, { warnings });
 };
 
 /** The id is derived from the short id. Of 2^50 short ids one that is taken will hardly ever be drawn; then another is. */
@@ -245,7 +259,7 @@ export const importAttachmentTemplate = async (
     };
   const { changed, warnings } = tellingChange((draft: AttachmentDraft) => checkedDraft(deps, { ...draft, ...given, name, schema }));
   await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
-  return { template: { ...attachmentTemplateRecord(await publishOf(kind, deps, caller, known.id)), ...warnings() }, created: false };
+  return { template: await saved(deps, caller, await publishOf(kind, deps, caller, known.id), warnings()), created: false };
 };
 
 /** An export says its formats twice; a file in which only one of the two was changed is not understood as one of them. */

@@ -10,9 +10,10 @@ import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import { attachmentTemplateNotFound, resolveAttachmentVersion } from '../domain/attachment-template/state.js';
 import type { MadeDocument } from '../domain/ports/generator.js';
 import { openBudget } from '../domain/budget.js';
-import { invalid } from '../domain/errors.js';
+import { invalid, type FieldError } from '../domain/errors.js';
 import { teamStream } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
+import { shownWarnings } from '../domain/rendering/check/attachment.js';
 import { documentInLanguage, textInLanguage } from '../domain/rendering/languages/in-language.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
 import { emptyCompany } from '../domain/team/state.js';
@@ -25,8 +26,9 @@ export type DocumentPreviewRequest = Readonly<{
   locale?: string;
   timeZone?: string;
 }>;
-/** `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has no value; `replaced`: characters that no font has. */
-export type DocumentPreview = MadeDocument & Readonly<{ format: OutputFormat; name: string; emptyPaths: readonly string[] }>;
+/** `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has no value; `replaced`: characters that no font has; `warnings`: what its author should know. */
+export type DocumentPreview = MadeDocument &
+  Readonly<{ format: OutputFormat; name: string; emptyPaths: readonly string[]; warnings: readonly FieldError[] }>;
 
 /** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
 export const previewAttachmentTemplate = async (
@@ -68,5 +70,6 @@ export const previewAttachmentTemplate = async (
     title,
     signal,
   });
-  return { bytes, format: wanted, name: title, replaced, emptyPaths: emptyPathsIn(content, limits)(given, environment) };
+  const emptyPaths = emptyPathsIn(content, limits)(given, environment);
+  return { bytes, format: wanted, name: title, replaced, emptyPaths, warnings: shownWarnings(content, limits) };
 };

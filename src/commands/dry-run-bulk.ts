@@ -3,7 +3,7 @@ import { attachmentContentAt } from './attachment-templates.js';
 import { isOfRecipient, orderOf, type OpenBatch } from './batch-emails.js';
 import { prepareBulk, readRecipients, type LeftOut, type PreparedBulk } from './bulk-request.js';
 import type { Caller } from './caller.js';
-import { sizeWarnings } from './clipping.js';
+import { measuringBudget, sizeWarnings } from './clipping.js';
 import type { CommandDeps } from './deps.js';
 import { emptyPathsIn, type EmptyPaths } from './empty-paths.js';
 import type { QuotaStatus } from './credits.js';
@@ -183,13 +183,21 @@ const emptyPaths = async (deps: CommandDeps, { templateId, accepted }: PreparedB
   return [...found].slice(0, EMPTY_PATHS_MAX);
 };
 
-/** Of the first mail: those of the others are as long or nearly so. */
+/** Of the first mail in each language: those of the others are as long or nearly so. One share of a budget is for all languages. */
 const tooLong = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
-  if (open.content.recipients.length === 0) return [];
-  const { variables, language, company, at } = orderOf(open, 0);
-  const compiled = compiledTemplate(deps, templateId, accepted.templateRevision, language);
-  const large = await sizeWarnings(deps, compiled, { variables, environment: { at, company } });
-  return large.map(({ message }) => `the template ${message}`);
+  const budget = measuringBudget(deps);
+  const warnings: string[] = [];
+  const seen = new Set<string>();
+  for (const [index, { locale = open.content.locale }] of open.content.recipients.entries()) {
+    if (seen.has(locale ?? '')) continue;
+    seen.add(locale ?? '');
+    const { variables, language, company, at } = orderOf(open, index);
+    const compiled = compiledTemplate(deps, templateId, accepted.templateRevision, language);
+    for (const { message } of await sizeWarnings(compiled, { variables, environment: { at, company } }, budget))
+      warnings.push(`the template${language?.locale === undefined ? '' : `, in ${language.locale},`} ${message}`);
+    await nextTurn();
+  }
+  return warnings;
 };
 
 /** Names of variables that some recipient lacks. */

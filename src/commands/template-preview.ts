@@ -4,6 +4,7 @@ import { loadAsset } from './assets.js';
 import { requireLanguage } from './call-language.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { emptyPathsIn } from './empty-paths.js';
+import { assetWarnings } from './missing-assets.js';
 import { picturesOf, sizesOfPictures, withInlineImages } from './inline-images.js';
 import { withoutSvg } from './mail-drawings.js';
 import { exampleUnsubscribeUrl } from './unsubscribe-links.js';
@@ -18,7 +19,9 @@ import type { Limits } from '../domain/limits.js';
 import type { EmailInput, RenderedEmail } from '../domain/ports/renderer.js';
 import { emailInLanguage } from '../domain/rendering/languages/in-language.js';
 import type { CallLanguage } from '../domain/rendering/languages/translations.js';
+import { addressWarnings } from '../domain/rendering/check/addresses.js';
 import { clippingWarnings } from '../domain/rendering/clipping.js';
+import { mailMedia } from '../domain/rendering/media.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
 import type { EmailTemplateContent } from '../domain/template/schema.js';
 import { emptyCompany } from '../domain/team/state.js';
@@ -58,7 +61,12 @@ export const previewTemplate = async (
   const shown = withInlineImages(html, inline, { pictures, totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax });
   const emptyPaths = [...emptyPathsIn(content, deps.limits)(email.variables, email.environment)];
   const sizeBytes = Buffer.byteLength(html);
-  return { subject, html: shown, text, sizeBytes, emptyPaths, ...warningsPart(clippingWarnings(sizeBytes)) };
+  const warnings = [
+    ...addressWarnings(content, mailMedia),
+    ...(await assetWarnings(deps, caller.teamId, content)),
+    ...clippingWarnings(sizeBytes),
+  ];
+  return { subject, html: shown, text, sizeBytes, emptyPaths, ...warningsPart(warnings) };
 };
 
 type Previewed = Readonly<{

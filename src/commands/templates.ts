@@ -4,8 +4,9 @@ import { withDrawnSvgs } from './mail-drawings.js';
 import { remembered } from './remembered.js';
 import { assertLanguagesWritable } from './call-language.js';
 import { requireAddress } from './check-request.js';
-import { sizeWarnings } from './clipping.js';
+import { sizeWarningsOf } from './clipping.js';
 import { causeOf, type CommandDeps } from './deps.js';
+import { assetWarnings } from './missing-assets.js';
 import {
   tellingChange,
   templateRecord,
@@ -36,8 +37,6 @@ import { assertDefined, parseTemplateId, templateSlugStream, templateStream, typ
 import { checkEmailTemplate } from '../domain/rendering/check/check.js';
 import { emailInLanguage, languageKey } from '../domain/rendering/languages/in-language.js';
 import type { CallLanguage } from '../domain/rendering/languages/translations.js';
-import { previewVariables } from '../domain/rendering/fill/variables.js';
-import { emptyCompany } from '../domain/team/state.js';
 import { UNSUBSCRIBE_CONSTANT } from '../domain/rendering/scope/constants.js';
 import type { EmailDraft } from '../domain/template/events.js';
 import type { Deleted } from '../api/common.js';
@@ -145,13 +144,14 @@ const checkedChange = (deps: CommandDeps, changes: Omit<UpdateTemplateRequest, '
 
 type Warned = Readonly<{ warnings?: readonly FieldError[] }>;
 
-/** The answer to a save, with what is to be told of it: the size of the mail is that with the defaults of its variables. */
+/** The answer to a save, with what is to be told of it. */
 const saved = async (deps: CommandDeps, caller: Caller, known: KnownTemplate, { warnings = [] }: Warned): Promise<TemplateRecord> => {
   const { revision } = resolveVersion(known.template, 'draft');
-  const { variables } = contentOf(await draftAt(deps, known.id, revision));
-  const email = { variables: previewVariables(variables, {}), environment: { at: causeOf(deps, caller).at, company: emptyCompany } };
-  const large = await sizeWarnings(deps, compiledTemplate(deps, known.id, revision, undefined), email);
-  return { ...templateRecord(known), ...warningsPart([...warnings, ...large]) };
+  const content = contentOf(await draftAt(deps, known.id, revision));
+  const absent = await assetWarnings(deps, caller.teamId, content);
+  const compiledIn = (language: CallLanguage | undefined) => compiledTemplate(deps, known.id, revision, language);
+  const large = await sizeWarningsOf(deps, content, compiledIn, causeOf(deps, caller).at);
+  return { ...templateRecord(known), ...warningsPart([...warnings, ...absent, ...large]) };
 };
 
 const atRevision =

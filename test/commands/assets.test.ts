@@ -6,7 +6,7 @@ import { assetStream, assertDefined, parseAssetId } from '../../src/domain/ids.j
 import { AppendUnknown } from '../../src/domain/errors.js';
 import { deleteAsset, loadAsset } from '../../src/commands/assets.js';
 import { eraseAll } from '../../src/commands/erase.js';
-import { caller, openWorld, OTHER_TEAM, stranger, TEAM, commandsOfTest } from '../support/command-world.js';
+import { caller, openWorld, OTHER_TEAM, schemaSaying, stranger, TEAM, commandsOfTest, welcome } from '../support/command-world.js';
 import { DAY_MS, T0 } from '../support/email-facts.js';
 import { brandFont, withLicence } from '../support/gallery-fonts.js';
 import { png, svg } from '../support/pictures.js';
@@ -260,4 +260,17 @@ void t.test('a font is kept where documents may be written in it, and a template
     code: 'IMAGE_NOT_AVAILABLE',
     message: /^schema\.fonts\[0\]\.regular: the font asset:.* It is no TTF or OTF font/,
   });
+});
+
+void t.test('an asset of another team is told on save as one that is not there', async (t) => {
+  const { commands } = await openWorld();
+  const own = await commands.uploadAsset(caller, { filename: 'a.png', bytes: png }, empty);
+  const theirs = await commands.uploadAsset(stranger, { filename: 'b.png', bytes: png }, empty);
+  const showing = (assetId: string) => ({ ...welcome, schema: schemaSaying(`<img src="asset:${assetId}" alt="">`) });
+  const { id, warnings = [] } = await commands.createTemplate(caller, showing(theirs.id));
+  const unknown = await commands.updateTemplate(caller, id, showing('5f0c2a7e-1d4b-4c3a-9e8f-0a1b2c3d4e5f'));
+  const without = (told: readonly Readonly<{ message: string }>[]) => told.map(({ message }) => message.replace(/[0-9a-f-]{36}/, 'ID'));
+  t.match(warnings, [{ field: 'schema.sections[0].components[0].content', message: /^names the asset .* which is not in the gallery/ }]);
+  t.same(without(warnings), without(unknown.warnings ?? []));
+  t.notOk((await commands.updateTemplate(caller, id, showing(own.id))).warnings);
 });

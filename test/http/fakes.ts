@@ -940,6 +940,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
           name: attachmentTemplate.name,
           emptyPaths: ['customer.name', 'größe'],
           replaced: ['ᜋ', '\ufffd'],
+          warnings: [{ field: 'schema.pages[0].pageSettings.watermark.text', message: 'has 121 characters' }],
         }),
       ),
     uploadAsset: (caller, upload, usage) => did('uploadAsset', [caller, upload, usage], asset),

@@ -598,6 +598,7 @@ void t.test('attachment templates', async (t) => {
   void t.test('a preview tells what stayed empty, and takes its variables in a body too', async (t) => {
     t.equal((await preview('')).headers['x-empty-paths'], 'customer.name,gr%C3%B6%C3%9Fe');
     t.equal((await preview('')).headers['x-replaced-characters'], '%E1%9C%8B,%EF%BF%BD');
+    t.equal((await preview('')).headers['x-warnings'], 'schema.pages%5B0%5D.pageSettings.watermark.text%20has%20121%20characters');
     const variables = { items: Array.from({ length: 2_000 }, (_, at) => `item ${at}`) };
     const answer = await app.inject({
       method: 'POST',

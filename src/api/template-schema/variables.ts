@@ -127,7 +127,7 @@ const translations: JsonObject = {
   propertyNames: { type: 'string', pattern: LANGUAGE_TAG, maxLength: LANGUAGE_CHARS_MAX },
   additionalProperties: described(
     { type: 'object', additionalProperties: { type: 'string' } },
-    'By each text of the template the text of this language; what is left out stays as it is',
+    'By each text of the template the text of this language; what is left out stays as it is. A text of the template is named as it is written there, with \' for each ", / for each backslash and a blank for each line break and tab',
   ),
 };
 

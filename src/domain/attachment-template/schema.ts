@@ -12,6 +12,9 @@ export type OutputFormat = (typeof outputFormats)[number];
 export const pageFormats = ['A4', 'Letter', 'Legal', 'A3', 'A5', 'Tabloid'] as const;
 export type PageFormat = (typeof pageFormats)[number];
 
+/** So many characters of a watermark are drawn across a sheet: on A4, they are then 10 points high. */
+export const WATERMARK_CHARS_MAX = 120;
+
 export const orientations = ['portrait', 'landscape'] as const;
 export type Orientation = (typeof orientations)[number];
 

@@ -111,27 +111,29 @@ const fixedMeasure =
 
 /** An address: the literal beginning of one with `{{…}}` must not name a scheme that could never pass. */
 const address =
-  ({ safe, start: open, expected }: Media['image']): Check =>
+  (kind: AddressKind): Check =>
   (value, field, tools) => {
-    if (typeof value !== 'string') return tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
-    if (!hasPlaceholder(value)) {
-      if (safe(value) === undefined) tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
-      return;
-    }
-    checkText(value, field, tools);
-    const start = value.slice(0, value.indexOf('{{'));
-    // What a variable brings can only complete the beginning: with letters and digits for it, the whole must pass.
-    if (start.trim() !== '' && safe(`${start}1`) === undefined && safe(`${start}//1`) === undefined && !open.test(start.trim())) {
-      tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
-    }
+    if (typeof value === 'string' && hasPlaceholder(value)) checkText(value, field, tools);
+    if (typeof value !== 'string' || !mayBeAddress(value, kind)) tools.faults.add(field, `must be ${kind.expected}, got ${shown(value)}`);
   };
 
+export type AddressKind = Media['image'];
+
+/** False for an address that can never pass, whatever its variables bring. */
+export const mayBeAddress = (text: string, { safe, start: open }: AddressKind): boolean => {
+  if (!hasPlaceholder(text)) return safe(text) !== undefined;
+  const start = text.slice(0, text.indexOf('{{'));
+  // What a variable brings can only complete the beginning: with letters and digits for it, the whole must pass.
+  return start.trim() === '' || safe(`${start}1`) !== undefined || safe(`${start}//1`) !== undefined || open.test(start.trim());
+};
+
 /** `https:` and other beginnings that a variable may complete; rendering judges the whole. */
-const link = address({
+export const linkAddress: AddressKind = {
   safe: safeLink,
   start: /^(?:https?:?\/{0,2}|#)$/i,
   expected: 'an address that begins with https://, http://, mailto: or tel:',
-});
+};
+const link = address(linkAddress);
 
 const path: Check = (value, field, { faults, limits, refused }) => {
   if (typeof value !== 'string' || value.trim() === '') return faults.add(field, 'must be the path of a variable such as {{items}}');

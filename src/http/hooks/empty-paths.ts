@@ -1,5 +1,6 @@
-/** Tells beside a file which paths of its template stayed empty, and which characters no font has. */
+/** Tells beside a file which paths of its template stayed empty, which characters no font has, and what its author should know. */
 import type { FastifyReply } from 'fastify';
+import type { FieldError } from '../../domain/errors.js';
 
 const ITEMS_MAX = 50;
 const HEADER_CHARS_MAX = 2_000;
@@ -12,6 +13,14 @@ export const tellEmptyPaths = (reply: FastifyReply, paths: readonly string[]): F
 /** Sets `X-Replaced-Characters` in the same way. */
 export const tellReplaced = (reply: FastifyReply, characters: readonly string[]): FastifyReply =>
   told(reply, 'x-replaced-characters', characters);
+
+/** Sets `X-Warnings` in the same way: of each its place, a blank and its sentence. */
+export const tellWarnings = (reply: FastifyReply, warnings: readonly FieldError[]): FastifyReply =>
+  told(
+    reply,
+    'x-warnings',
+    warnings.map(({ field, message }) => `${field} ${message}`),
+  );
 
 const told = (reply: FastifyReply, name: string, items: readonly string[]): FastifyReply => {
   let value = '';

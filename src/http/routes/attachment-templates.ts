@@ -17,7 +17,7 @@ import { callerOf, type App, type HttpDeps } from '../context.js';
 import type { DocumentPreviewRequest } from '../../commands/document-preview.js';
 import { queryVariables } from '../query-variables.js';
 import { disposition } from '../hooks/disposition.js';
-import { tellEmptyPaths, tellReplaced } from '../hooks/empty-paths.js';
+import { tellEmptyPaths, tellReplaced, tellWarnings } from '../hooks/empty-paths.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
 import { untilClosed } from '../hooks/until-closed.js';
 import { coerceQuery } from '../hooks/validation.js';
@@ -197,7 +197,7 @@ const previewRoutes = (app: App, deps: Deps): void => {
     media: [files.pdf.contentType, files.excel.contentType],
   } as const;
   const told =
-    'The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value; `X-Replaced-Characters` in the same way the characters that no font of a PDF has.';
+    'The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value; `X-Replaced-Characters` in the same way the characters that no font of a PDF has, `X-Warnings` addresses that lead nowhere and watermarks that are cut off.';
 
   app.get(
     '/api/templates/attachment/:id/preview',
@@ -247,9 +247,9 @@ const answerDocument = async (
 ): Promise<FastifyReply> => {
   const { id } = request.params as Readonly<{ id: string }>;
   const made = await deps.commands.previewAttachmentTemplate(callerOf(request), id, wanted, untilClosed(reply));
-  const { bytes, format, name, emptyPaths, replaced } = made;
+  const { bytes, format, name, emptyPaths, replaced, warnings } = made;
   const { contentType, extension } = files[format];
-  return tellReplaced(tellEmptyPaths(reply, emptyPaths), replaced)
+  return tellWarnings(tellReplaced(tellEmptyPaths(reply, emptyPaths), replaced), warnings)
     .header('content-type', contentType)
     .header('content-disposition', disposition('inline', `${safeFilename(name) || 'document'}${extension}`))
     .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));

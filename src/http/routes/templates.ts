@@ -12,7 +12,7 @@ import {
 } from '../../api/templates.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
-import { tellEmptyPaths } from '../hooks/empty-paths.js';
+import { tellEmptyPaths, tellWarnings } from '../hooks/empty-paths.js';
 import { MAIL_CSP } from '../hooks/mail-html.js';
 import { queryVariables } from '../query-variables.js';
 import { untilClosed } from '../hooks/until-closed.js';
@@ -157,7 +157,7 @@ const changeRoutes = (app: App, deps: Deps): void => {
   );
 };
 
-const actionRoutes = (app: App, deps: Deps): void => {
+const publishRoute = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/:id/publish',
     {
@@ -173,7 +173,9 @@ const actionRoutes = (app: App, deps: Deps): void => {
     async (request, reply) =>
       tagged(reply, await deps.commands.publishTemplate(callerOf(request), request.params.id, expectedRevisions(request))),
   );
+};
 
+const previewRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates/:id/preview',
     {
@@ -181,7 +183,7 @@ const actionRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Show a template with its sample data',
         description:
-          'The HTML of the mail as a page for a browser, where no script runs. Default values stand in for variables that are not given. The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value.',
+          'The HTML of the mail as a page for a browser, where no script runs. Default values stand in for variables that are not given. The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value; `X-Warnings` in the same way what the answer to POST tells in `warnings`.',
         operationId: 'showTemplate',
         tags,
         params,
@@ -191,8 +193,12 @@ const actionRoutes = (app: App, deps: Deps): void => {
     async (request, reply) => {
       const { variables, ...options } = request.query;
       const wanted = { ...options, variables: queryVariables(variables, deps.limits) };
-      const { html, emptyPaths } = await deps.commands.previewTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply));
-      return tellEmptyPaths(reply, emptyPaths)
+      const {
+        html,
+        emptyPaths,
+        warnings = [],
+      } = await deps.commands.previewTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply));
+      return tellWarnings(tellEmptyPaths(reply, emptyPaths), warnings)
         .header('content-type', 'text/html; charset=utf-8')
         .header('content-security-policy', MAIL_CSP)
         .send(html);
@@ -223,5 +229,6 @@ export const templateRoutes = (app: App, deps: Deps): void => {
   creationRoute(app, deps);
   importRoute(app, deps);
   changeRoutes(app, deps);
-  actionRoutes(app, deps);
+  publishRoute(app, deps);
+  previewRoutes(app, deps);
 };

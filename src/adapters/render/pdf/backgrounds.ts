@@ -1,5 +1,7 @@
 /** What is drawn on a sheet before its text: a colour, a picture, a watermark. */
 import type { ExpandedPage } from '../../../domain/rendering/expand/expanded.js';
+import { WATERMARK_CHARS_MAX } from '../../../domain/attachment-template/schema.js';
+import { firstChars } from '../../../shared/characters.js';
 import { pdfColor } from '../colors.js';
 import { chartText, textElement } from './charts-text.js';
 import type { Context, Picture } from './context.js';
@@ -42,13 +44,12 @@ const silent = { warningCallback: () => {} };
 /** Of the diagonal of the sheet, and of its shorter side. */
 const LENGTH_SHARE = 0.75;
 const SIZE_SHARE = 0.22;
-const WATERMARK_CHARS_MAX = 60;
 
 /** From the lower left to the upper right. */
 const watermarkOf = ({ watermark }: ExpandedPage, { width, height }: Size, context: Context): Picture | undefined => {
   if (watermark === undefined) return undefined;
   const texts = chartText({ ...context, direction: 'ltr' }, watermark.field);
-  const text = watermark.text.replace(/\s+/g, ' ').slice(0, WATERMARK_CHARS_MAX);
+  const text = firstChars(watermark.text.replace(/\s+/g, ' '), WATERMARK_CHARS_MAX);
   const size = Math.min(
     (Math.hypot(width, height) * LENGTH_SHARE) / texts.line(text, true).widthAt(1),
     Math.min(width, height) * SIZE_SHARE,

@@ -5,6 +5,7 @@ import { openBudget } from '../../budget.js';
 import type { FieldError } from '../../errors.js';
 import type { Limits } from '../../limits.js';
 import { outputFormats, type AttachmentTemplateContent, type OutputFormat } from '../../attachment-template/schema.js';
+import { addressWarnings } from './addresses.js';
 import { checkFonts } from './fonts.js';
 import { checkId, checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
@@ -13,7 +14,7 @@ import { checkVariables } from './variables.js';
 import { checkStrictness, collectFaults, type Faults } from './faults.js';
 import { formulaWarnings } from './formulas.js';
 import { namesIn, refusedOutsideMargins } from './margins.js';
-import { checkSettings, checkWord } from './page-settings.js';
+import { checkSettings, checkWord, watermarkWarnings } from './page-settings.js';
 import { measureDocument } from './measure.js';
 import { DEFAULT_LOCALE } from '../../template/schema.js';
 import { mapDocumentTexts } from '../languages/texts.js';
@@ -89,11 +90,15 @@ export const checkAttachmentTemplate = (
     tools,
   );
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-  return {
-    content: { ...content, ...(translations && { translations }) },
-    warnings: [...paths.warnings, ...formulaWarnings(content), ...warnings],
-  };
+  const whole = { ...content, ...(translations && { translations }) };
+  return { content: whole, warnings: [...paths.warnings, ...formulaWarnings(content), ...shownWarnings(whole, limits), ...warnings] };
 };
+
+/** What the author of a checked template should know of what its documents show, in each of the languages that it has. */
+export const shownWarnings = (content: AttachmentTemplateContent, { excelColumnsMax }: Limits): readonly FieldError[] => [
+  ...watermarkWarnings(content),
+  ...addressWarnings(content, documentMedia(excelColumnsMax)),
+];
 
 function refuseNoObject(input: unknown, faults: Faults): asserts input is Readonly<Record<string, unknown>> {
   if (isPlainObject(input)) return;

@@ -4,6 +4,7 @@ import { charsOf, holdsControls, isLonger } from '../../../shared/characters.js'
 import type { Limits } from '../../limits.js';
 import type { FieldError } from '../../errors.js';
 import { DEFAULT_LOCALE, type EmailTemplateContent } from '../../template/schema.js';
+import { addressWarnings } from './addresses.js';
 import { checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { checkVariables } from './variables.js';
@@ -74,7 +75,10 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
     tools,
   );
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
-  return { content: { ...content, ...(translations && { translations }) }, warnings: [...paths.warnings, ...warnings] };
+  return {
+    content: { ...content, ...(translations && { translations }) },
+    warnings: [...paths.warnings, ...addressWarnings({ ...content, translations }, mailMedia), ...warnings],
+  };
 };
 
 const addIf = ({ faults }: WalkTools, field: string, fault: string | undefined): void => {

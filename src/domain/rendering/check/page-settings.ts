@@ -1,5 +1,17 @@
 /** Checks the settings of a page of a document: paper, margins, header and footer, and what a sheet looks like. */
-import { backgroundFits, backgroundSheets, orientations, pageFormats } from '../../attachment-template/schema.js';
+import { charsOf, isLonger } from '../../../shared/characters.js';
+import type { FieldError } from '../../errors.js';
+import { hasPlaceholder } from '../fill/templated-text.js';
+import { translatorOf } from '../languages/translations.js';
+import { writePath, type Path } from '../scope/path.js';
+import {
+  backgroundFits,
+  backgroundSheets,
+  orientations,
+  pageFormats,
+  WATERMARK_CHARS_MAX,
+  type AttachmentTemplateContent,
+} from '../../attachment-template/schema.js';
 import { componentSpecs } from '../components.js';
 import { checkCode } from './codes.js';
 import { refuseUnknown, type WalkTools } from './components.js';
@@ -97,9 +109,30 @@ const checkMarginCode = (margin: unknown, field: string, body: WalkTools): void 
   const code = isPlainObject(margin) ? margin['code'] : undefined;
   if (code === undefined) return;
   if (!isPlainObject(code)) return body.faults.add(field, 'must be an object with the props of a qr-code');
-  checkProps(code, componentSpecs['qr-code'].props, field, body);
+  checkProps(code, componentSpecs['qr-code'].props, field, { ...body, refused: refusedInCode(body) });
   checkCode(code, field, body);
 };
+
+const refusedInCode =
+  ({ refused }: WalkTools) =>
+  (path: Path): string | undefined =>
+    refused?.(path) === undefined
+      ? undefined
+      : `{{${writePath(path)}}} cannot stand in a code, which is drawn before there are pages; write it in the content beside the code`;
+
+/** In: a checked template. Out: a warning for each watermark that is too long to be drawn as a whole. */
+export const watermarkWarnings = ({ schema: { pages }, translations = {} }: AttachmentTemplateContent): readonly FieldError[] =>
+  pages.flatMap(({ pageSettings }, at) => {
+    const text = pageSettings?.watermark?.text;
+    if (text === undefined) return [];
+    const field = `schema.pages[${at}].pageSettings.watermark.text`;
+    const translated = Object.keys(translations).map((tag) => [translatorOf(translations, tag)(text), `translations.${tag}: `] as const);
+    return [[text, ''] as const, ...translated.filter(([other]) => other !== text)].flatMap(([one, where]) =>
+      hasPlaceholder(one) || !isLonger(one, WATERMARK_CHARS_MAX)
+        ? []
+        : [{ field, message: `${where}has ${charsOf(one)} characters, of which the first ${WATERMARK_CHARS_MAX} are drawn` }],
+    );
+  });
 
 /** One of these words and nothing else. */
 export const checkWord = (value: unknown, words: readonly string[], field: string, { faults }: WalkTools): void => {

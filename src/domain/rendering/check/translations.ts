@@ -105,16 +105,25 @@ const checkTexts = (texts: unknown, field: string, { faults, limits }: Pick<Walk
     if (typeof translated !== 'string') faults.add(field, `"${shorten(text, CHARS_SHOWN)}" must be text`);
 };
 
+/** `other`: where a text of the same name stands that looks different to its reader. */
+type OwnText = Readonly<{ text: string; field: string; isRead: boolean; other?: string }>;
+
 /** Each text once by its name, with the place where it first stands, and whether a reader reads it. */
-const textsOf = <Content>({ mapped }: Spoken<Content>): ReadonlyMap<string, Readonly<{ field: string; isRead: boolean }>> => {
-  const texts = new Map<string, Readonly<{ field: string; isRead: boolean }>>();
+const textsOf = <Content>({ mapped }: Spoken<Content>): ReadonlyMap<string, OwnText> => {
+  const texts = new Map<string, OwnText>();
   mapped((text, field, kind) => {
     const name = nameOfText(text);
-    if (!texts.has(name)) texts.set(name, { field, isRead: kind === 'prose' && hasWords(text) });
+    const known = texts.get(name);
+    if (known === undefined) texts.set(name, { text, field, isRead: kind === 'prose' && hasWords(text) });
+    else if (known.other === undefined && known.text !== text && looksOf(known.text) !== looksOf(text))
+      texts.set(name, { ...known, other: field });
     return text;
   });
   return texts;
 };
+
+/** Texts of one name that look alike to a reader have the same of this: blanks and line breaks, and quotation marks of attributes, are not told apart. */
+const looksOf = (text: string): string => text.replaceAll(/<[^<>]*>/g, (tag) => nameOfText(tag)).replaceAll(/\r\n|[^\S ]/g, ' ');
 
 type Telling = Readonly<{
   texts: ReturnType<typeof textsOf>;
@@ -126,6 +135,14 @@ const warnOfTexts = (tag: string, translations: Translations, { texts, isOwnLang
   const field = `translations.${tag}`;
   for (const text of Object.keys(translations[tag] ?? {}))
     if (!texts.has(text)) warn(field, `"${shorten(text, CHARS_SHOWN)}" is no text of the template, so it is never shown`);
+  for (const text of Object.keys(translations[tag] ?? {})) {
+    const { field: first, other } = texts.get(text) ?? {};
+    if (other !== undefined)
+      warn(
+        field,
+        `"${shorten(text, CHARS_SHOWN)}" is shown in the place of two texts, which differ only in quotation marks, backslashes or blanks: ${first} and ${other}; word one of them otherwise where they need two translations`,
+      );
+  }
   // Of a variety of its own language a template names what is different there.
   if (isOwnLanguage) return;
   const known = fallbackTags(tag).flatMap((one) => (Object.hasOwn(translations, one) ? [translations[one] ?? {}] : []));

@@ -27,6 +27,9 @@ const notTranslated: Partial<Record<ComponentsOf<Output>, ReadonlySet<string>>> 
   'qr-code': new Set(['name', 'iban', 'bic', 'amount', 'purpose', 'reference']),
 };
 
+/** Props of text that a program reads and that may still be another in each language, such as the address in a code. */
+const addressLike: Partial<Record<ComponentsOf<Output>, ReadonlySet<string>>> = { 'qr-code': new Set(['value']) };
+
 /** The same template with its texts as `map` says. */
 export const mapEmailTexts = (content: EmailTemplateContent, map: MapText): EmailTemplateContent => {
   const { subject, schema, variables } = content;
@@ -63,7 +66,12 @@ const mapSettings = (settings: NonNullable<Page['pageSettings']>, field: string,
   const mapped: Partial<Record<(typeof margins)[number], NonNullable<(typeof settings)['header']>>> = {};
   for (const name of margins) {
     const margin = settings[name];
-    if (margin !== undefined) mapped[name] = { ...margin, content: map(margin.content, `${field}.${name}.content`, 'prose') };
+    if (margin !== undefined)
+      mapped[name] = {
+        ...margin,
+        content: map(margin.content, `${field}.${name}.content`, 'prose'),
+        ...(margin.code && { code: mapPropsOf('qr-code', margin.code, `${field}.${name}.code`, map) }),
+      };
   }
   return {
     ...settings,
@@ -83,10 +91,17 @@ const mapComponent = (component: ComponentLike, field: string, map: MapText): Co
   return {
     ...component,
     ...(content !== undefined && { content: map(content, `${field}.content`, 'prose') }),
-    ...(props && { props: mapProps(props, componentSpecs[type].props, `${field}.props`, map, notTranslated[type]) }),
+    ...(props && { props: mapPropsOf(type, props, `${field}.props`, map) }),
     ...(children && { children: mapComponents(children, `${field}.children`, map) }),
     ...(elseChildren && { elseChildren: mapComponents(elseChildren, `${field}.elseChildren`, map) }),
   };
+};
+
+const mapPropsOf = (type: ComponentLike['type'], props: JsonObject, field: string, map: MapText): JsonObject => {
+  const addresses = addressLike[type];
+  const mapOne: MapText =
+    addresses === undefined ? map : (text, at, kind) => map(text, at, addresses.has(at.slice(field.length + 1)) ? 'address' : kind);
+  return mapProps(props, componentSpecs[type].props, field, mapOne, notTranslated[type]);
 };
 
 const mapProps = (props: JsonObject, specs: PropSpecs, field: string, map: MapText, without?: ReadonlySet<string>): JsonObject =>

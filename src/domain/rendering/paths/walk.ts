@@ -233,12 +233,15 @@ export const partsOfDocument = ({ schema }: Readonly<{ schema: Readonly<{ pages:
   const settings = schema.pages.flatMap(({ pageSettings = {} }, at) =>
     Object.entries(pageSettings).map(([name, value]) => [name, `schema.pages[${at}].pageSettings.${name}`, value as Json] as const),
   );
+  // A code is drawn before there are pages.
+  const margins = settings.flatMap(([name, field, value]) => (MARGINS.has(name) && isJsonObject(value) ? [[field, value] as const] : []));
   return {
     texts: [
       ...schema.pages.map(({ pageName }, at) => [`schema.pages[${at}].pageName`, pageName] as const),
       ...settings.filter(([name]) => !MARGINS.has(name)).map(([, field, value]) => [field, value] as const),
+      ...margins.map(([field, { code }]) => [`${field}.code`, code] as const),
     ],
-    margins: settings.filter(([name]) => MARGINS.has(name)).map(([, field, value]) => [field, value] as const),
+    margins: margins.map(([field, { code: _, ...margin }]) => [field, margin] as const),
     sections: schema.pages.flatMap(({ sections }, at) => sectionsAt(sections, `schema.pages[${at}].sections`)),
   };
 };
