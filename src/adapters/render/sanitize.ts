@@ -1,6 +1,6 @@
 /** The closed set of elements and attributes that is kept of the HTML of authors. */
 import sanitizeHtml from 'sanitize-html';
-import { blockTags, sectionTags } from './rich-tags.js';
+import { blockTags, droppedTags, NESTING_MAX, sectionTags } from '../../domain/rendering/rich-text/tags.js';
 
 /** `inline` is what may stand in a button or a cell, `block` in a rich text, `fragment` in an html-fragment. */
 export type RichMode = 'inline' | 'block' | 'fragment';
@@ -59,33 +59,14 @@ const attributes: Record<string, string[]> = {
   hr: ['width', 'size', 'color'],
 };
 
-/** Deeper elements are dropped: no mail has them, and what walks the elements does so by recursion. */
-const NESTING_MAX = 50;
-
-/** In: HTML, and a scheme that its addresses may have beside the known ones. Out: the same with nothing but the known elements and attributes. */
-export const sanitized = (html: string, mode: RichMode, scheme?: string): string =>
+/** In: HTML, and a scheme and an attribute that it may have beside the known ones. Out: the same with nothing but the known elements and attributes. */
+export const sanitized = (html: string, mode: RichMode, scheme?: string, attribute?: string): string =>
   sanitizeHtml(html, {
     allowedTags: [...tagsOf[mode]],
-    allowedAttributes: attributes,
+    allowedAttributes: attribute === undefined ? attributes : { ...attributes, '*': [...everywhere, attribute] },
     allowedSchemes: ['http', 'https', 'mailto', 'tel', 'data', 'asset', ...(scheme === undefined ? [] : [scheme])],
     allowedSchemesAppliedToAttributes: ['href', 'src'],
     parseStyleAttributes: false,
     nestingLimit: NESTING_MAX,
-    nonTextTags: [
-      'style',
-      'script',
-      'textarea',
-      'option',
-      'noscript',
-      'template',
-      'iframe',
-      'object',
-      'svg',
-      'math',
-      'title',
-      'xmp',
-      'noembed',
-      'noframes',
-      'plaintext',
-    ],
+    nonTextTags: [...droppedTags],
   });

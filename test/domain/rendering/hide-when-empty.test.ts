@@ -1,11 +1,12 @@
 /** What says `hideWhenEmpty` leaves no trace where it is empty: components, columns and lines, in mail, text part and documents alike. */
 import t from 'tap';
+import fc from 'fast-check';
 import type { JsonObject } from '../../../src/domain/json.js';
 import { defaultLimits as limits } from '../../../src/domain/limits.js';
 import { checkAttachmentTemplate } from '../../../src/domain/rendering/check/attachment.js';
 import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
 import type { Expanded } from '../../../src/domain/rendering/expand/expanded.js';
-import { linePiecesOf, withoutHollow } from '../../../src/domain/rendering/fill/lines.js';
+import { optionalLinesOf, type OptionalHtml } from '../../../src/domain/rendering/rich-text/lines.js';
 import { environment, renderTemplate, templateOf } from '../../support/rendering.js';
 
 const bodyOf = (html: string): string => html.slice(html.indexOf('<div role="article"')).replace(/\n/g, '');
@@ -152,29 +153,63 @@ void t.test('lines without a value are left out, and their breaks', async (t) =>
   t.same(documentOf([line('y', '<p>{{a}}</p><p>{{b}}</p>', { hideWhenEmpty: 'lines' })], {}), [], 'and a text that has lost its lines');
 });
 
+const whole = (part: OptionalHtml): string =>
+  typeof part === 'string' ? part : part.open + part.children.map(whole).join('') + part.close;
+
 void t.test('pieces of HTML, put together, are the same HTML', async (t) => {
-  for (const html of [
-    '<p>a<br>b</p><div><p>c</p></div>x<ul><li>d</li></ul>',
-    'a<br/>b',
-    '<table><tr><td><p>a</p></td><td>b</td></tr></table>',
-    '<p title="a > b">c',
-    '</p>x<li>y</li></ul>',
-    '',
-  ]) {
-    const again = linePiecesOf(html)
-      .map((piece) => (piece.kind === 'fixed' ? piece.html : piece.open + piece.lines.join('<br>') + piece.close))
-      .join('');
-    t.equal(again, html.replaceAll('<br/>', '<br>'));
-  }
-  t.equal(withoutHollow('<table><tbody> </tbody></table><ul>\n</ul>a'), 'a');
+  const tag = fc.constantFrom('p', 'b', 'span', 'ul', 'li', 'tr', 'td', 'table', 'div', 'h1', 'blockquote', 'section', 'svg', 'style');
+  const piece = fc.oneof(
+    tag.map((name) => `<${name}>`),
+    tag.map((name) => `</${name}>`),
+    fc.constantFrom(
+      '<br>',
+      '<br/>',
+      '<BR class=x>',
+      '<hr>',
+      '<img src="{{a}}">',
+      '<p title="a > b">',
+      "<p '>",
+      '<p ',
+      '<!-- {{a}} <p> -->',
+      '<!-',
+      '< ',
+    ),
+    fc.constantFrom('{{a}}', '{{b.c}}', 'letters', ' ', '\n', '&nbsp;', '<', '>', '"', '='),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+      const html = pieces.join('');
+      const again = optionalLinesOf(html, 10).map(whole).join('');
+      t.ok(again.replaceAll('<div></div>', '') === html.replaceAll('<div></div>', ''), html);
+    }),
+    { numRuns: 500 },
+  );
 });
 
-void t.test('tags whose quotes never end take no longer than others', async (t) => {
-  for (const unit of ['<p ">"', "<p '>'", '<p ', '<br ">"']) {
+void t.test('many tags, breaks and lines take no longer than others', async (t) => {
+  const units = [
+    '<p ">"',
+    "<p '>'",
+    '<p ',
+    '<br ">"',
+    '<br>',
+    '<b>',
+    '</b>',
+    '<p title="',
+    '<!--',
+    '<style>',
+    '{{a}}<br>',
+    '{{a}}<br><br>',
+    '<li>{{a}}',
+  ];
+  for (const unit of units) {
     const html = (unit + 'a'.repeat(250)).repeat(3_500);
-    const began = process.cpuUsage();
-    t.equal(linePiecesOf(html).length, 1, unit);
-    const { user } = process.cpuUsage(began);
-    t.ok(user < 1_500_000, `${unit}: ${Math.round(user / 1_000)} ms`);
+    const short = unit.repeat(20_000);
+    for (const text of [html, short]) {
+      const began = process.cpuUsage();
+      t.equal(optionalLinesOf(text, 10).map(whole).join('').length, text.length, unit);
+      const { user } = process.cpuUsage(began);
+      t.ok(user < 1_500_000, `${unit}: ${Math.round(user / 1_000)} ms`);
+    }
   }
 });

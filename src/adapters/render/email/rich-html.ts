@@ -47,7 +47,8 @@ export const richHtml = (nodes: readonly RichNode[], context: Context, column?: 
 
 const optionalElement = (node: RichElement, context: Context, isLast: boolean, column: Showing | undefined): readonly Term[] => {
   const terms = element(node, context, isLast, column);
-  return node.when === undefined ? terms : [js(`(${whenOf(node.when, context)}?${concat(terms)}:"")`)];
+  const when = node.when && whenOf(node.when, context);
+  return when === undefined ? terms : [js(`(${when}?${concat(terms)}:"")`)];
 };
 
 const htmlLiteral = (text: TemplatedText): readonly Term[] => text.map((part) => (typeof part === 'string' ? part : js('0')));

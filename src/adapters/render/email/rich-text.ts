@@ -1,7 +1,7 @@
 /** Writes the elements of rich text for the text part: paragraphs, underlined headings, bullets, links as `text (address)`. */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
-import { blockTags, sectionTags } from '../rich-tags.js';
+import { blockTags, sectionTags } from '../../../domain/rendering/rich-text/tags.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import type { Context } from './context.js';
 import { whenOf } from './hiding.js';
@@ -13,8 +13,8 @@ import { textOf } from './values.js';
 /** A paragraph to come: its pieces, and what its lines begin with. */
 type Paragraph = Readonly<{
   terms: readonly Term[];
-  kind: 'plain' | 'h1' | 'h2' | 'h4' | 'pre' | 'item';
-  first: string;
+  kind: 'plain' | 'h1' | 'h2' | 'h4' | 'pre' | 'item' | 'gap';
+  first: Term;
   rest: string;
   /** The expression of what it is there for; undefined where it is always there. */
   when: string | undefined;
@@ -23,26 +23,34 @@ type TextState = {
   readonly paragraphs: Paragraph[];
   terms: Term[];
   kind: Paragraph['kind'];
-  first: string;
+  first: Term;
   rest: string;
   when: string | undefined;
+  /** Variables of the numbers of items. */
+  readonly counters: string[];
 };
 
-const openText = (): TextState => ({ paragraphs: [], terms: [], kind: 'plain', first: '', rest: '', when: undefined });
+const openText = (): TextState => ({ paragraphs: [], terms: [], kind: 'plain', first: '', rest: '', when: undefined, counters: [] });
 
 /** Writes the elements as paragraphs, each followed by an empty line (the items of a list by a line break). */
 export const writeRichText = (nodes: readonly RichNode[], context: Context, column?: Showing): void => {
   const state = openText();
   visit(nodes, state, context, column);
   close(state);
+  for (const counter of state.counters) context.code.textStatement(`let ${counter}=0;`);
   state.paragraphs.forEach((paragraph, at) => {
-    const next = state.paragraphs[at + 1];
-    const close = paragraph.kind === 'h4' || (paragraph.kind === 'item' && next?.kind === 'item');
-    const gap = close && next !== undefined ? '\n' : '\n\n';
+    const gap = gapBehind(paragraph, state.paragraphs[at + 1]);
     const { when } = paragraph;
     if (when === undefined) context.code.text(layOut(paragraph), gap);
     else context.code.text(js(`(${when}?${concat([layOut(paragraph), gap])}:"")`));
   });
+};
+
+const gapBehind = ({ kind }: Paragraph, next: Paragraph | undefined): Term => {
+  if (kind === 'gap') return '\n';
+  if (next === undefined) return '\n\n';
+  if (kind === 'h4') return next.when === undefined ? '\n' : js(`(${next.when}?"\\n":"\\n\\n")`);
+  return kind === 'item' && (next.kind === 'item' || next.kind === 'gap') ? '\n' : '\n\n';
 };
 
 /** The elements on one line: for cells and labels. */
@@ -50,7 +58,10 @@ export const inlineText = (nodes: readonly RichNode[], context: Context, column?
   const state = openText();
   visit(nodes, state, context, column);
   close(state);
-  const terms = state.paragraphs.flatMap(({ terms }, at) => (at === 0 ? terms : [', ', ...terms]));
+  const terms = state.paragraphs.flatMap(({ terms, when }, at): readonly Term[] => {
+    const all = at === 0 ? terms : [', ', ...terms];
+    return when === undefined ? all : [js(`(${when}?${concat(all)}:"")`)];
+  });
   return terms.map((term) => (typeof term === 'string' ? term.replace(/^\n$/, ', ') : term));
 };
 
@@ -72,7 +83,10 @@ const layOut = ({ terms, kind, first, rest }: Paragraph): Term => {
     case 'plain':
     case 'h4':
     case 'item':
-      return literal === undefined ? js(`WRAP(${text},${quote(first)},${quote(rest)})`) : wrap(literal, first, rest);
+      if (literal !== undefined && typeof first === 'string') return wrap(literal, first, rest);
+      return js(`WRAP(${concat(terms)},${concat([first])},${quote(rest)})`);
+    case 'gap':
+      return '';
   }
 };
 
@@ -82,22 +96,21 @@ const visit = (nodes: readonly RichNode[], state: TextState, context: Context, c
   for (const node of nodes) {
     if (node.kind === 'text') addText(textOf(node.text, context, column), state);
     else if (BLOCKS.has(node.tag)) visitOptional(node, state, context, () => visitBlock(node, state, context, column));
-    else if (node.when === undefined) visitInline(node, state, context, column);
     else {
+      const when = node.when && whenOf(node.when, context);
       const start = state.terms.length;
       visitInline(node, state, context, column);
-      const inner = state.terms.splice(start);
-      state.terms.push(js(`(${whenOf(node.when, context)}?${concat(inner)}:"")`));
+      if (when !== undefined) state.terms.push(js(`(${when}?${concat(state.terms.splice(start))}:"")`));
     }
   }
 };
 
 /** What stands around a block ends before it, and is not there for what the block is there for. */
 const visitOptional = (node: RichElement, state: TextState, context: Context, visitIt: () => void): void => {
-  if (node.when === undefined) return visitIt();
+  const own = node.when && whenOf(node.when, context);
+  if (own === undefined) return visitIt();
   close(state);
   const { when } = state;
-  const own = whenOf(node.when, context);
   state.when = when === undefined ? own : `${when}&&${own}`;
   visitIt();
   close(state);
@@ -145,6 +158,7 @@ const withoutScheme = (address: readonly Term[]): readonly Term[] =>
 const visitBlock = (node: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
   close(state);
   const { first, rest, kind } = state;
+  const count = state.paragraphs.length;
   switch (node.tag) {
     case 'hr':
       state.terms.push('-'.repeat(40));
@@ -179,21 +193,38 @@ const visitBlock = (node: RichElement, state: TextState, context: Context, colum
   }
   visit(node.children, state, context, column);
   close(state);
-  Object.assign(state, { first, rest, kind });
+  const isMarked = typeof first === 'string' && state.paragraphs.length > count;
+  Object.assign(state, { first: isMarked ? rest : first, rest, kind });
 };
 
 const visitItems = (list: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
   const { first, rest, kind } = state;
+  const isOptional = list.children.some(holdsOptional);
+  const marked = isOptional ? marksOf(list, state, context) : undefined;
   let number = 0;
   for (const item of list.children) {
     if (item.kind === 'text') continue;
     number += 1;
     const bullet = list.tag === 'ol' ? `${number}. ` : '- ';
-    Object.assign(state, { kind: 'item', first: `${rest}${bullet}`, rest: rest + ' '.repeat(bullet.length) });
+    const inner = rest + ' '.repeat(bullet.length);
+    Object.assign(state, { kind: 'item', first: marked?.(number, inner) ?? `${rest}${bullet}`, rest: inner });
     visitOptional(item, state, context, () => visit(item.children, state, context, column));
     close(state);
   }
   Object.assign(state, { first, rest, kind });
+  // Nobody knows yet which item will be the last.
+  if (isOptional && kind !== 'item') state.paragraphs.push({ terms: [], kind: 'gap', first: '', rest, when: state.when });
+};
+
+const holdsOptional = (node: RichNode): boolean =>
+  node.kind === 'element' && (node.when !== undefined || node.children.some(holdsOptional));
+
+/** What the items of a list begin with where some may be left out: the first paragraph of an item that is there has the mark, and takes the next number. */
+const marksOf = ({ tag }: RichElement, { rest, counters }: TextState, { code }: Context): ((item: number, inner: string) => Term) => {
+  const [marked, counter] = [code.name('m'), code.name('n')];
+  counters.push(marked, counter);
+  const mark = tag === 'ol' ? `${quote(rest)}+ ++${counter}+". "` : quote(`${rest}- `);
+  return (item, inner) => js(`(${marked}===${item}?${quote(inner)}:(${marked}=${item},${mark}))`);
 };
 
 /** Blanks as HTML has them: runs are one, none at the ends of a line. */
@@ -218,6 +249,6 @@ const close = (state: TextState): void => {
   state.terms = [];
   if (literalOf(terms)?.trim() === '') return;
   state.paragraphs.push({ terms, kind, first, rest, when });
-  // The bullet stands before the first paragraph of an item only.
-  state.first = rest;
+  // The bullet stands before the first paragraph of an item only; of one that may be left out, the next takes it.
+  if (typeof first === 'string') state.first = rest;
 };

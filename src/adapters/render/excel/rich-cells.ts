@@ -2,7 +2,7 @@
 import type { RichText } from 'exceljs';
 import type { HorizontalAlign, Html } from '../../../domain/rendering/expand/expanded.js';
 import { safeLink } from '../../../domain/rendering/urls.js';
-import { blockTags } from '../rich-tags.js';
+import { blockTags } from '../../../domain/rendering/rich-text/tags.js';
 import { parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { argb } from '../colors.js';
 import { fontOf, type RunFont } from './fonts.js';
@@ -95,8 +95,10 @@ type Writer = Readonly<{
   rows: RichRow[];
   text: (text: string, state: State) => void;
   lineBreak: (state: State) => void;
-  /** The mark of a list item, at the beginning of its paragraph. */
+  /** The mark of a list item, at the beginning of its first paragraph. */
   mark: (text: string, state: State) => void;
+  /** A mark that no text has come for yet stands alone. */
+  settleMark: () => void;
   end: () => void;
 }>;
 
@@ -118,6 +120,7 @@ const createWriter = (): Writer => {
   const rows: RichRow[] = [];
   let runs: Run[] = [];
   let from: State | undefined;
+  let mark: Readonly<{ text: string; state: State }> | undefined;
   const add = (text: string, state: State): void => {
     if (text === '') return;
     from ??= state;
@@ -126,15 +129,29 @@ const createWriter = (): Writer => {
     else runs.push({ text, font: state.font, href: state.href });
   };
   const endsWithSpace = (): boolean => /[ \n]$/.test(runs.at(-1)?.text ?? ' ');
+  const addMark = (state: State): void => {
+    if (mark !== undefined) add(mark.text, { ...state, font: mark.state.font, href: undefined });
+    mark = undefined;
+  };
+  const settleMark = (): void => {
+    if (mark !== undefined) addMark(mark.state);
+  };
   return {
     rows,
     text: (text, state) => {
+      if (/[^ \t\r\n\f]/.test(text)) addMark(state);
       if (state.pre) return add(text, state);
       const folded = text.replace(/[ \t\r\n\f]+/g, ' ');
       add(endsWithSpace() ? folded.replace(/^ /, '') : folded, state);
     },
-    lineBreak: (state) => add('\n', state),
-    mark: add,
+    lineBreak: (state) => {
+      addMark(state);
+      add('\n', state);
+    },
+    mark: (text, state) => {
+      mark = { text, state };
+    },
+    settleMark,
     end: () => {
       const last = runs.at(-1);
       if (last !== undefined && from?.pre !== true) last.text = last.text.trimEnd();
@@ -179,6 +196,10 @@ const inlineOrBreak = (node: TreeElement, state: State, writer: Writer): void =>
 const block = (node: TreeElement, outer: State, writer: Writer): void => {
   const { tag } = node;
   writer.end();
+  if (tag === 'hr' || tag === 'table' || tag === 'li') {
+    writer.settleMark();
+    writer.end();
+  }
   if (tag === 'hr') return void writer.rows.push({ kind: 'line' });
   if (tag === 'table') return tableRows(node, outer, writer);
   const heading = /^h([1-6])$/.exec(tag)?.[1];
@@ -200,6 +221,7 @@ const block = (node: TreeElement, outer: State, writer: Writer): void => {
     writer.mark(number === 0 ? '\u2022 ' : `${number}. `, state);
   }
   blocks(node.children, state, writer);
+  if (tag === 'li') writer.settleMark();
   writer.end();
 };
 

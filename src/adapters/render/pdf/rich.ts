@@ -1,6 +1,6 @@
 /** Rich text as blocks and runs of text: what editors write, and no more. */
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
-import { blockTags } from '../rich-tags.js';
+import { blockTags } from '../../../domain/rendering/rich-text/tags.js';
 import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { blockAlign, indented, LINE_COLOR, lookOf, narrower, spaced, startOf, type Context } from './context.js';
 import { pdfColor } from '../colors.js';

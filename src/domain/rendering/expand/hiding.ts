@@ -2,9 +2,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
 import type { DocumentComponent } from '../../attachment-template/schema.js';
 import { compileHtml, type Fill } from '../fill/filling.js';
-import { linePiecesOf, withoutHollow } from '../fill/lines.js';
 import { isBlank } from '../fill/shown-value.js';
 import { decidingPaths, pathsInTexts } from '../paths/deciding.js';
+import { optionalLinesOf, type OptionalHtml } from '../rich-text/lines.js';
 import type { Path } from '../scope/path.js';
 import { compileRead, rootShape, type Scope, type Source, type State } from '../scope/scope.js';
 import { shapeAt } from '../scope/shapes.js';
@@ -26,18 +26,19 @@ export const compileHiding = (component: DocumentComponent, scope: Scope): IsHid
 };
 
 /** HTML as `compileHtml` fills it, without the lines in which every value is blank. */
-export const compileLines = (html: string, scope: Scope): Fill => {
-  const pathsIn = (text: string): readonly Path[] => pathsInTexts(text, scope.limits.pathSegmentsMax);
-  const pieces = linePiecesOf(html).map((piece): Fill => {
-    if (piece.kind === 'fixed') return compileHtml(piece.html, scope);
-    const [open, close] = [compileHtml(piece.open, scope), piece.close];
-    const lines = piece.lines.map((line) => ({ fill: compileHtml(line, scope), isHidden: compileBlank(pathsIn(line), scope) }));
-    return (state) => {
-      const shown = lines.filter(({ isHidden }) => isHidden?.(state) !== true);
-      return shown.length === 0 ? '' : open(state) + shown.map(({ fill }) => fill(state)).join('<br>') + close;
-    };
-  });
-  return (state) => withoutHollow(pieces.map((fill) => fill(state)).join(''));
+export const compileLines = (html: string, scope: Scope): Fill =>
+  filled(optionalLinesOf(html, scope.limits.pathSegmentsMax).map((part) => compilePart(part, scope)));
+
+const filled =
+  (fills: readonly Fill[]): Fill =>
+  (state) =>
+    fills.map((fill) => fill(state)).join('');
+
+const compilePart = (part: OptionalHtml, scope: Scope): Fill => {
+  if (typeof part === 'string') return compileHtml(part, scope);
+  const blank = part.when.flatMap((group) => compileBlank(group, scope) ?? []);
+  const fill = filled([part.open, ...part.children, part.close].map((inner) => compilePart(inner, scope)));
+  return (state) => (blank.some((isHidden) => isHidden(state)) ? '' : fill(state));
 };
 
 /** The places of the columns of a table that are left out: those whose values are blank in every row, where there are rows. */

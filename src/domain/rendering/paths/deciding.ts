@@ -1,6 +1,7 @@
 /** By which paths it is decided whether a component with `hideWhenEmpty` is there: it is hidden where all of them are blank. */
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from '../fill/templated-text.js';
+import { linePathsOf } from '../rich-text/lines.js';
 import type { Path } from '../scope/path.js';
 
 /** A component of a mail or of a document. */
@@ -47,6 +48,7 @@ export const decidingPaths = (component: WalkedComponent, segmentsMax: number): 
     case 'spacer':
       return [];
     default:
+      if (props['hideWhenEmpty'] === 'lines') return linePathsOf(content ?? '', segmentsMax);
       return [...within(content), ...[...children, ...elseChildren].flatMap((child) => decidingPaths(child, segmentsMax))];
   }
 };

@@ -1,7 +1,7 @@
 /** Goes over every path of a template in the scope where it stands. What a path means there is said by the reader: one knows definitions, another values. */
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
-import { linePiecesOf, type LinePiece } from '../fill/lines.js';
 import { parsePathText } from '../fill/templated-text.js';
+import { optionalLinesOf, type OptionalHtml } from '../rich-text/lines.js';
 import type { Path } from '../scope/path.js';
 import { once } from '../../../shared/once.js';
 import { decidingPaths, pathsInTexts, type WalkedComponent } from './deciding.js';
@@ -50,7 +50,7 @@ type Walker<Scope> = Walk<Scope> &
     segmentsMax: number;
     pathsIn: (text: string) => readonly Path[];
     deciding: (component: WalkedComponent) => readonly Path[];
-    lines: (html: string) => readonly LinePiece[];
+    lines: (html: string) => readonly OptionalHtml[];
     compared: (value: Json | undefined, field: string, scope: Scope) => void;
   }>;
 
@@ -74,7 +74,7 @@ export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): W
     segmentsMax,
     pathsIn,
     deciding: once((component) => decidingPaths(component, segmentsMax)),
-    lines: once(linePiecesOf),
+    lines: once((html) => optionalLinesOf(html, segmentsMax)),
     texts: (value, field, scope) => texts(value, field, scope, 'shown'),
     compared: (value, field, scope) => texts(value, field, scope, 'compared'),
     components: (components, field, scope) => {
@@ -101,7 +101,7 @@ const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope,
     case 'timeline':
       return walkRepeated(one, ['title', 'description', 'date', 'status'], field, scope, walker);
     default:
-      if (hides === 'lines') walkLines(one.content ?? '', `${field}.content`, scope, walker);
+      if (hides === 'lines') walkLines(walker.lines(one.content ?? ''), `${field}.content`, scope, walker);
       else walker.texts(one.content, `${field}.content`, scope);
       walker.texts(one.props, `${field}.props`, scope);
       return walker.components(one.children ?? [], `${field}.children`, scope);
@@ -109,11 +109,12 @@ const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope,
 };
 
 /** Of text whose blank lines are left out: the lines that are there. */
-const walkLines = <Scope>(html: string, field: string, scope: Scope, { reader, pathsIn, lines, texts }: Walker<Scope>): void => {
-  for (const piece of lines(html)) {
-    const parts = piece.kind === 'fixed' ? [piece.html] : [piece.open, ...piece.lines];
-    for (const part of parts) if (!reader.isHidden(pathsIn(part), [scope])) texts(part, field, scope);
-  }
+const walkLines = <Scope>(parts: readonly OptionalHtml[], field: string, scope: Scope, { reader, texts }: Walker<Scope>): void => {
+  const walkPart = (part: OptionalHtml): void => {
+    if (typeof part === 'string') texts(part, field, scope);
+    else if (!part.when.some((group) => reader.isHidden(group, [scope]))) [part.open, ...part.children, part.close].forEach(walkPart);
+  };
+  parts.forEach(walkPart);
 };
 
 const pathOf = <Scope>(value: Json | undefined, { segmentsMax }: Walker<Scope>): Path | undefined => {
@@ -182,7 +183,7 @@ const walkRepeated = <Scope>(
   walker: Walker<Scope>,
 ): void => {
   if (props['dataSource'] === undefined) {
-    if (props['hideWhenEmpty'] === 'lines') walkLines(content ?? '', `${field}.content`, scope, walker);
+    if (props['hideWhenEmpty'] === 'lines') walkLines(walker.lines(content ?? ''), `${field}.content`, scope, walker);
     else walker.texts(content, `${field}.content`, scope);
     return walker.texts(props, `${field}.props`, scope);
   }

@@ -6,8 +6,7 @@ import { concat, js, type Term } from '../code.js';
 import { type ComponentRenderer, type Context } from '../context.js';
 import { inlineText, writeRichText } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
-import { withOptionalLines } from '../hiding.js';
-import { parseRichText, type RichElement, type RichNode } from '../rich-nodes.js';
+import { parseOptionalLines, parseRichText, type RichElement, type RichNode } from '../rich-nodes.js';
 import {
   attributePx,
   attributeSafe,
@@ -82,10 +81,8 @@ const writeTextCell = (props: JsonObject, nodes: readonly RichNode[], context: C
 };
 
 /** The elements of a content, of which lines without a value may be left out. */
-const nodesOf = ({ content = '', props = {} }: Component, context: Context): readonly RichNode[] => {
-  const nodes = parseRichText(content, 'block', context);
-  return props['hideWhenEmpty'] === 'lines' ? withOptionalLines(nodes, context) : nodes;
-};
+const nodesOf = ({ content = '', props = {} }: Component, context: Context): readonly RichNode[] =>
+  props['hideWhenEmpty'] === 'lines' ? parseOptionalLines(content, context) : parseRichText(content, 'block', context);
 
 export const richText: ComponentRenderer = (component, context) => {
   const nodes = nodesOf(component, context);

@@ -24,3 +24,25 @@ export const blockTags = [
 ];
 /** Parts of a page, as whole templates of other tools have them. */
 export const sectionTags = ['article', 'section', 'header', 'footer', 'main', 'figure', 'figcaption'];
+
+/** Elements that are left out with all that is in them. */
+export const droppedTags = [
+  'style',
+  'script',
+  'textarea',
+  'option',
+  'noscript',
+  'template',
+  'iframe',
+  'object',
+  'svg',
+  'math',
+  'title',
+  'xmp',
+  'noembed',
+  'noframes',
+  'plaintext',
+];
+
+/** Deeper elements are dropped: no mail has them, and what walks the elements does so by recursion. */
+export const NESTING_MAX = 50;
