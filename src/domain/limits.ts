@@ -1,4 +1,5 @@
 /** The one table of every bound, with its default. Units stand last in the names. */
+import { jsonLimits } from './json-limits.js';
 import { peopleLimits } from './people-limits.js';
 import { defaultExpressionLimits } from './rendering/expression/limits.js';
 import { templateLimits } from './template-limits.js';
@@ -13,12 +14,7 @@ export const defaultLimits = {
   /** A request must have arrived whole within this time, its headers within the second one. */
   requestArrivalMs: 60_000,
   headersArrivalMs: 20_000,
-  jsonMembersMax: 200_000,
-  /** A body of more members is checked and fingerprinted in a process of its own. */
-  jsonMembersInlineMax: 50_000,
-  /** So is one whose names of members have more bytes together. */
-  jsonNameBytesInlineMax: 1024 * 1024,
-  jsonDepthMax: 64,
+  ...jsonLimits,
   requestIdCharsMax: 128,
   idempotencyKeyCharsMax: 255,
 
@@ -222,6 +218,7 @@ export const configurableLimits = [
   'headerSizeBytesMax',
   'connectionsMax',
   'jsonMembersMax',
+  'jsonNamesMax',
   'jsonMembersInlineMax',
   'jsonNameBytesInlineMax',
   'jsonDepthMax',

@@ -90,6 +90,7 @@ const shapes: readonly Case[] = [
   ['51 recipients over to, cc and bcc', () => send({ to: people(17), cc: people(17), bcc: people(17) }), 'VALIDATION_ERROR'],
   ['a body over 10 MB', () => post('/api/emails/send', raw(`{"code":"${'x'.repeat(10 * 1024 * 1024)}"}`)), 'BODY_TOO_LARGE'],
   ['600,000 keys', () => post('/api/emails/send', raw(members(600_000))), 'JSON_TOO_COMPLEX'],
+  ['400,000 keys', () => post('/api/emails/send', raw(members(400_000))), 'JSON_TOO_COMPLEX'],
   ['600,000 elements', () => post('/api/emails/send', raw(`{"code":[${'0,'.repeat(600_000)}0]}`)), 'JSON_TOO_COMPLEX'],
   ['depth 10,000', () => post('/api/emails/send', raw(`{"code":${nested(10_000)}}`)), 'JSON_TOO_COMPLEX'],
   ['depth 10,000, never closed', () => post('/api/emails/send', raw(`{"code":${'['.repeat(10_000)}`)), 'JSON_TOO_COMPLEX'],

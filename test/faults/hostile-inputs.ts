@@ -28,14 +28,15 @@ const text = (name: string, unit: string, head = '', tail = ''): Fragment => ({
 /** How many members of that size there are in so many bytes. */
 const members = (sizeBytes: number, unitBytes: number, membersMax = Infinity): number =>
   Math.max(1, Math.min(Math.floor(sizeBytes / unitBytes), membersMax));
-const READ_AT_ALL = 98_000;
+const READ_AT_ALL = 500_000;
+const NAMES_READ_AT_ALL = 98_000;
 
 const wide = (name: string, unit: string, membersMax = READ_AT_ALL): Fragment => ({
   name,
   text: (sizeBytes) => `[${Array.from({ length: members(sizeBytes, unit.length + 1, membersMax) }, () => unit).join(',')}]`,
 });
 
-const object = (name: string, member: (at: number) => string, membersMax = READ_AT_ALL): Fragment => ({
+const object = (name: string, member: (at: number) => string, membersMax = NAMES_READ_AT_ALL): Fragment => ({
   name,
   text: (sizeBytes) =>
     `{${Array.from({ length: members(sizeBytes, member(1_000).length + 1, membersMax) }, (_, at) => member(at)).join(',')}}`,
@@ -99,8 +100,10 @@ export const fragments: readonly Fragment[] = [
   object('an object of many members', (at) => `"k${at}":${at}`),
   object('an object of long names', (at) => `"${'n'.repeat(90)}${at}":""`),
   object('an object beyond what is read', (at) => `"k${at}":1`, Infinity),
-  object('one member again and again', () => `"a":1`),
-  object('a member of prototypes', (at) => `"constructor${at}":{"prototype":1}`, READ_AT_ALL / 2),
+  object('an object of more names than are read', (at) => `"k${at}":1`, READ_AT_ALL),
+  object('one member again and again', () => `"a":1`, READ_AT_ALL),
+  wide('an array of objects with the same names', '{"a":1,"b":"b"}', READ_AT_ALL / 3),
+  object('a member of prototypes', (at) => `"constructor${at}":{"prototype":1}`, NAMES_READ_AT_ALL / 2),
   nested('deep arrays', '[', ']', 60),
   nested('arrays deeper than is read', '[', ']', Infinity),
   nested('deep objects', '{"a":', '}', 60),

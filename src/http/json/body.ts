@@ -6,10 +6,11 @@ import { ambiguityOf } from './ambiguity.js';
 import { escapedNameFault, withPlainNames } from './escaped-names.js';
 import { inspectJson, mayHide } from './inspect.js';
 import { jsonFaultAt, placeOf } from './fault.js';
+import { hasMoreNames } from './names.js';
 import { isSurelyWithin, scanJson, type JsonBounds, type JsonScan } from './scan.js';
 
 /** How much of JSON is read. */
-export type JsonLimits = Pick<Limits, 'jsonMembersMax' | 'jsonDepthMax'>;
+export type JsonLimits = Pick<Limits, 'jsonMembersMax' | 'jsonNamesMax' | 'jsonDepthMax'>;
 
 /** In: bytes that are not UTF-8. Out: the offset of the first byte that does not belong. */
 const utf8FaultAt = (bytes: Buffer): number => {
@@ -72,6 +73,17 @@ export const scanBody = (bytes: Buffer, limits: JsonLimits): JsonScan => {
   return scan;
 };
 
+/** In: a body that was scanned. Throws JSON_TOO_COMPLEX where its members have too many different names. */
+export const checkNames = (bytes: Buffer, scan: JsonScan | undefined, { jsonNamesMax }: JsonLimits): void => {
+  // A name takes a comma or a bracket, so that few members are not looked at.
+  if (scan === undefined || scan.members <= jsonNamesMax || !hasMoreNames(bytes, jsonNamesMax)) return;
+  throw new DomainError(
+    'JSON_TOO_COMPLEX',
+    `The members of the body have more than ${jsonNamesMax} different names, the most that is read; send values whose names differ as an array of objects with the same names.`,
+    { relatedInfo: { maxNames: jsonNamesMax } },
+  );
+};
+
 /** A look over megabytes that the scan has made already is not made again. */
 const mayNameByEscape = (text: string, scan: JsonScan | undefined): boolean => scan?.hasEscapedName ?? text.includes('\\');
 
@@ -86,6 +98,12 @@ export const valueOfText = (text: string, scan?: JsonScan): Readonly<{ value: un
 
 const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => ({ membersMax: jsonMembersMax, depthMax: jsonDepthMax });
 
+/** Within these a body has few enough members, and so few enough names. */
+const smallestOf = ({ jsonMembersMax, jsonNamesMax, jsonDepthMax }: JsonLimits): JsonBounds => ({
+  membersMax: Math.min(jsonMembersMax, jsonNamesMax),
+  depthMax: jsonDepthMax,
+});
+
 /** Throws VALIDATION_ERROR where a reader of the value could be harmed or misled. */
 export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): void => {
   const escaped = (): FieldError | undefined => (mayNameByEscape(text, scan) ? escapedNameFault(text) : undefined);
@@ -97,7 +115,8 @@ export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: J
 export const parseJsonBody = (bytes: Buffer, limits: JsonLimits): unknown => {
   if (bytes.length === 0) return undefined;
   const text = textOfBody(bytes);
-  const scan = isSurelyWithin(text, boundsOf(limits)) ? undefined : scanBody(bytes, limits);
+  const scan = isSurelyWithin(text, smallestOf(limits)) ? undefined : scanBody(bytes, limits);
+  checkNames(bytes, scan, limits);
   const parsed = valueOfText(text, scan);
   if (parsed === undefined) throw parseFault(text);
   checkValue(bytes, text, parsed.value, scan);

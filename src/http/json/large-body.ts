@@ -5,7 +5,7 @@ import type { BodyChecks } from '../../domain/ports/body-checks.js';
 import { canonicalJson } from '../../shared/canonical-json.js';
 import { nextTurn } from '../../shared/next-turn.js';
 import { leaveOutNulls } from './absent.js';
-import { checkValue, parseFault, scanBody, textOfBody, valueOfText } from './body.js';
+import { checkNames, checkValue, parseFault, scanBody, textOfBody, valueOfText } from './body.js';
 import { parseInTurns } from './parse-in-turns.js';
 import type { JsonScan } from './scan.js';
 
@@ -33,7 +33,7 @@ export const readLargeBody = async (bytes: Buffer, options: LargeBodyOptions): P
   await nextTurn();
   const isApart = scan.members > limits.jsonMembersInlineMax || scan.nameBytes > limits.jsonNameBytesInlineMax;
   const checked = isApart ? await bodyChecks.check({ bytes, schema, isIdempotent }, team) : undefined;
-  const value = await (isApart ? parseInTurns(bytes) : parsed(bytes, scan));
+  const value = await (isApart ? parseInTurns(bytes) : parsed(bytes, scan, limits));
   leaveOutNulls(schema, value);
   await nextTurn();
   if (!isIdempotent) return { value, canonical: undefined };
@@ -42,8 +42,9 @@ export const readLargeBody = async (bytes: Buffer, options: LargeBodyOptions): P
   return { value, canonical };
 };
 
-const parsed = async (bytes: Buffer, scan: JsonScan): Promise<unknown> => {
+const parsed = async (bytes: Buffer, scan: JsonScan, limits: Limits): Promise<unknown> => {
   const text = textOfBody(bytes);
+  checkNames(bytes, scan, limits);
   await nextTurn();
   const found = valueOfText(text, scan);
   await nextTurn();

@@ -5,9 +5,10 @@ import { compileDocument } from '../../../src/domain/rendering/expand/expand.js'
 import { compileCalculation } from '../../../src/domain/rendering/expression/calculated.js';
 import { openBudget } from '../../../src/domain/budget.js';
 import { invoiceSample as invoice } from '../../../src/samples/attachments/invoice.js';
-import { scanBody } from '../../../src/http/json/body.js';
+import { parseJsonBody } from '../../../src/http/json/body.js';
 import type { JsonObject } from '../../../src/domain/json.js';
 import type { VariableDefinition } from '../../../src/domain/template/schema.js';
+import { attachmentOf, componentsOf, expandTemplate } from '../../support/documents.js';
 import { environment } from '../../support/rendering.js';
 
 void t.test('the shipped invoice has as many lines as a table may have', async (t) => {
@@ -21,14 +22,33 @@ void t.test('the shipped invoice has as many lines as a table may have', async (
   t.match(text, /3,000\.00/, 'the sum of all lines');
 });
 
-void t.test('a workbook of all its rows can be sent, ten columns wide and more', async (t) => {
-  for (const columns of [10, 18]) {
-    const row = Object.fromEntries(Array.from({ length: columns }, (_, at) => [`c${at}`, 1234.5]));
-    const rows = new Array<unknown>(limits.excelRowsMax).fill(row);
+void t.test('a workbook of all its rows and columns can be sent as far as the body holds it, and is expanded', async (t) => {
+  for (const width of [10, limits.excelColumnsMax]) {
+    const names = Array.from({ length: width }, (_, at) => `c${at}`);
+    const row = Object.fromEntries(names.map((name) => [name, 1234.5]));
+    const rows = new Array<Record<string, number>>(limits.excelRowsMax).fill(row);
     const bytes = Buffer.from(JSON.stringify({ templateId: 't', to: [{ email: 'a@example.com' }], variables: { rows } }));
-    t.ok(bytes.length <= limits.bodySizeBytesMax, `${columns} columns are ${bytes.length} bytes`);
-    t.ok(scanBody(bytes, limits).members <= limits.jsonMembersMax);
+    t.ok(bytes.length <= limits.bodySizeBytesMax, `${width} columns are ${bytes.length} bytes`);
+    const { variables } = parseJsonBody(bytes, limits) as { variables: JsonObject };
+    const columns = names.map((name) => ({ header: name, content: `{{item.${name}}}` }));
+    const template = attachmentOf([{ id: 'table', type: 'table', props: { dataSource: 'rows', columns } }], {
+      variables: [{ name: 'rows', type: 'array' }],
+      schema: { outputFormats: ['excel'] },
+    });
+    const [table] = componentsOf(expandTemplate(template, variables, { format: 'excel' }));
+    const made = table?.type === 'table' ? table.rows : [];
+    t.same([made.length, made.at(-1)?.length], [limits.excelRowsMax, width]);
   }
+});
+
+void t.test('names that differ are bounded for themselves', async (t) => {
+  const bodyOf = (names: number, rest: number): Buffer =>
+    Buffer.from(`[${'0,'.repeat(rest)}{${Array.from({ length: names }, (_, at) => `"k${at}":1`).join(',')}}]`);
+  const few = { ...limits, jsonMembersMax: 2_000, jsonNamesMax: 100 };
+  t.equal((parseJsonBody(bodyOf(100, 1_800), few) as readonly unknown[]).length, 1_801);
+  t.throws(() => parseJsonBody(bodyOf(101, 1_800), few), { code: 'JSON_TOO_COMPLEX', message: /more than 100 different names/ });
+  t.throws(() => parseJsonBody(bodyOf(101, 0), few), { code: 'JSON_TOO_COMPLEX' }, 'in a small body, too');
+  t.throws(() => parseJsonBody(bodyOf(100, 1_950), few), { code: 'JSON_TOO_COMPLEX', message: /more than 2000 members/ });
 });
 
 void t.test('what goes over its data again and again is stopped', async (t) => {

@@ -17,8 +17,9 @@ export type BodyChecksOptions = Readonly<{
 const PROCESSES = 2;
 const QUEUE_MAX = 32;
 const QUEUE_WAIT_MS = 10_000;
-const TIMEOUT_MS = 10_000;
-/** Beyond what the program itself takes; a body of the most members and bytes takes a third of it. */
+/** Several times what the worst body takes, for a machine that has much else to do. */
+const TIMEOUT_MS = 30_000;
+/** Beyond what the program itself takes; what a body of the most members, names, shapes or bytes needs is less. */
 const MEMORY_MB_MAX = 192;
 const IDLE_MS = 60_000;
 const RETRY_AFTER_S = 2;
