@@ -240,6 +240,7 @@ export const configurableLimits = [
   'templateVariablesMax',
   'templateLanguagesMax',
   'templateTextsMax',
+  'templateNamesMax',
   'bulkLanguagesMax',
   'componentsSavedMax',
   'componentsExpandedMax',

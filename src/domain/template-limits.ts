@@ -8,6 +8,8 @@ export const templateLimits = {
   /** Other languages of one template, and its texts in each of them. */
   templateLanguagesMax: 20,
   templateTextsMax: 2_000,
+  /** Names of one object that stands in a template: far more than any of its fields knows, and enough for a default value. */
+  templateNamesMax: 10_000,
   componentsSavedMax: 200,
   componentsExpandedMax: 500,
   nestingDepthMax: 10,

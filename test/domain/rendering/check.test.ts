@@ -222,6 +222,26 @@ void t.test('limits by their codes', async (t) => {
   );
 });
 
+void t.test('an object of more names than a template needs is refused before anything goes over them', async (t) => {
+  const { templateNamesMax } = defaultLimits;
+  const named = (count: number): JsonObject => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
+  const withDefault = (count: number) =>
+    templateOf([text('a')], { variables: [{ name: 'x', type: 'object', defaultValue: named(count) }] });
+  t.doesNotThrow(() => checkEmailTemplate(withDefault(templateNamesMax), defaultLimits));
+  const many = named(templateNamesMax + 1);
+  for (const [field, template] of [
+    ['variables', withDefault(templateNamesMax + 1)],
+    ['variables', templateOf([text('a')], { variables: [many] })],
+    ['schema', templateOf([{ ...text('a'), props: many }])],
+    ['schema', templateOf([{ ...text('a'), type: [[many]] }])],
+    ['translations', templateOf([text('a')], { translations: { de: many } })],
+  ] as const)
+    t.match(
+      thrown(() => checkEmailTemplate(template, defaultLimits)),
+      { code: 'TEMPLATE_INVALID', details: { errors: [{ field, message: 'holds an object of 10001 names, the maximum is 10000' }] } },
+    );
+});
+
 void t.test('hostile input is answered', async (t) => {
   for (const input of [
     undefined,

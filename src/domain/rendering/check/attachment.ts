@@ -43,7 +43,7 @@ export const checkAttachmentTemplate = (
   const faults = collectFaults();
   refuseNoObject(input, faults);
   const outputs = formatsOf(input['schema']);
-  measureDocument(input['schema'], outputs, limits);
+  measureDocument(input, outputs, limits);
   const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
   const definitions = withoutNulls(input['variables'], limits.jsonDepthMax);
   const tools: WalkTools = {
@@ -79,7 +79,7 @@ export const checkAttachmentTemplate = (
     {
       mapped: (map): Named => ({ name: map(name, 'name', 'prose'), content: mapDocumentTexts(content, map) }),
       check: (translated, inLanguage) => {
-        measureDocument(translated.content.schema, outputs, limits);
+        measureDocument(translated.content, outputs, limits);
         const refused = { ...inLanguage, ...(outside.refused && { refused: outside.refused }) };
         checkText(translated.name, 'name', refused);
         checkSchema(translated.content.schema, refused, inLanguage);

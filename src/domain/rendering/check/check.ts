@@ -36,7 +36,7 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
     throw new Error('unreachable: a fault was added');
   }
   const { subject, locale, timeZone, strictVariables } = input;
-  measureTemplate(input['schema'], limits);
+  measureTemplate(input, limits);
   const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
   const tools: WalkTools = { faults, limits, budget: openBudget(limits), media: mailMedia, ids: new Map(), outputs: ['email'] };
   for (const name of Object.keys(input))
@@ -65,7 +65,7 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
     {
       mapped: (map) => mapEmailTexts(content, map),
       check: (translated, inLanguage) => {
-        measureTemplate(translated.schema, limits);
+        measureTemplate(translated, limits);
         checkSubject(translated.subject, inLanguage);
         checkSchema(translated.schema, inLanguage);
         checkFallbacks(translated.variables, inLanguage);

@@ -5,23 +5,27 @@ import { isPlainObject } from './format.js';
 import type { Output } from '../components.js';
 import { nestedTooDeep, tooManyColumns, tooManyComponents, tooManyPages, tooManySheets } from '../limit-errors.js';
 
+/** What of a template may be large. */
+const measured = ['schema', 'variables', 'translations'] as const;
+
 type Open = Readonly<{ node: unknown; depth: number; loops: number; conditions: number }>;
 
 /**
- * In: what stands under `schema`. Throws ERR_LIMIT_009 where it has more components than may be saved, ERR_LIMIT_008 where
- * components, loops or conditions are nested too deep, TEMPLATE_INVALID where its texts together are longer than a body may be.
+ * In: a template. Throws ERR_LIMIT_009 where it has more components than may be saved, ERR_LIMIT_008 where components, loops or
+ * conditions are nested too deep, TEMPLATE_INVALID where one of its objects has too many names, or where the texts of its schema
+ * together are longer than a body may be.
  */
-export const measureTemplate = (schema: unknown, limits: Limits): void => {
-  measureSections(childrenOf(schema, ['sections']), limits);
-  measureText(schema, limits);
+export const measureTemplate = (template: Node, limits: Limits): void => {
+  measureSections(childrenOf(template['schema'], ['sections']), limits);
+  measureText(template, limits);
 };
 
 /**
  * The same for an attachment template. Throws ERR_LIMIT_001 and 004 as well where it has more pages than a PDF may have sheets of
  * paper or a workbook sheets, ERR_LIMIT_005 where a table of a workbook has too many columns.
  */
-export const measureDocument = (schema: unknown, outputs: readonly Output[], limits: Limits): void => {
-  const pages = childrenOf(schema, ['pages']);
+export const measureDocument = (template: Node, outputs: readonly Output[], limits: Limits): void => {
+  const pages = childrenOf(template['schema'], ['pages']);
   if (outputs.includes('pdf') && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax);
   if (outputs.includes('excel') && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
   measureSections(
@@ -32,7 +36,7 @@ export const measureDocument = (schema: unknown, outputs: readonly Output[], lim
       if (columns > limits.excelColumnsMax) throw tooManyColumns(columns, limits.excelColumnsMax);
     },
   );
-  measureText(schema, limits);
+  measureText(template, limits);
 };
 
 /** The widest of the columns and of the written rows of a table. */
@@ -66,12 +70,18 @@ const measureSections = (sections: readonly unknown[], limits: Limits, look?: (n
   if (found.conditions > limits.nestedConditionsMax) throw nestedTooDeep('conditions', found.conditions, limits.nestedConditionsMax);
 };
 
-const measureText = (schema: unknown, limits: Limits): void => {
-  const chars = textCharsOf(schema);
-  if (chars <= limits.htmlSizeBytesMax) return;
-  const message = `holds ${chars} characters of text, the maximum is ${limits.htmlSizeBytesMax}`;
-  throw new DomainError('TEMPLATE_INVALID', `the template is not valid: schema: ${message}`, { errors: [{ field: 'schema', message }] });
+const measureText = (template: Node, limits: Limits): void => {
+  for (const name of measured) {
+    const { chars, names } = sizeOf(template[name], limits.templateNamesMax);
+    if (names > limits.templateNamesMax)
+      throw tooLarge(name, `holds an object of ${names} names, the maximum is ${limits.templateNamesMax}`);
+    if (name === 'schema' && chars > limits.htmlSizeBytesMax)
+      throw tooLarge(name, `holds ${chars} characters of text, the maximum is ${limits.htmlSizeBytesMax}`);
+  }
 };
+
+const tooLarge = (field: string, message: string): DomainError =>
+  new DomainError('TEMPLATE_INVALID', `the template is not valid: ${field}: ${message}`, { errors: [{ field, message }] });
 
 /** The members of those names that are arrays, one after the other. */
 export const childrenOf = (node: unknown, names: readonly string[]): readonly unknown[] => {
@@ -82,19 +92,24 @@ export const childrenOf = (node: unknown, names: readonly string[]): readonly un
   });
 };
 
-const textCharsOf = (root: unknown): number => {
-  const open = [root];
+/** The characters of its texts, and how many names an object has: the first that has more than `namesMax`, with which it ends. */
+const sizeOf = (root: unknown, namesMax: number): Readonly<{ chars: number; names: number }> => {
+  const open: object[] = [];
   let chars = 0;
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value === 'string') chars += value.length;
-    else if (typeof value === 'object' && value !== null)
-      for (const name in value) {
-        const member = (value as Readonly<Record<string, unknown>>)[name];
-        // Most of what there may be a hundred thousand of is a number.
-        if (typeof member === 'string') chars += member.length;
-        else if (typeof member === 'object') open.push(member);
-      }
+  // Most of what there may be half a million of is a text or a number.
+  const take = (member: unknown): void => {
+    if (typeof member === 'string') chars += member.length;
+    else if (typeof member === 'object' && member !== null) open.push(member);
+  };
+  take(root);
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (Array.isArray(value)) {
+      for (const element of value as readonly unknown[]) take(element);
+      continue;
+    }
+    const names = Object.keys(value);
+    if (names.length > namesMax) return { chars, names: names.length };
+    for (const name of names) take((value as Node)[name]);
   }
-  return chars;
+  return { chars, names: 0 };
 };
