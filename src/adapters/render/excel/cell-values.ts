@@ -6,7 +6,7 @@ import { isDated, meaningOf, PLAIN_NUMBER } from '../../../domain/rendering/scop
 import { writeNumber } from '../../../domain/rendering/scope/values.js';
 import { wallClockOf } from '../../../domain/rendering/scope/wall-clock.js';
 import type { ValueFormat } from '../../../domain/template/schema.js';
-import { dateCode, numberCode, type NumberCode } from './number-formats.js';
+import { dateCode, NO_CODE, numberCode, type NumberCode } from './number-formats.js';
 
 export type TypedValue = Readonly<{
   value: number | Date | boolean;
@@ -48,18 +48,23 @@ const GENERAL_CHARS_MAX = 11;
 const isShortPlain = (value: number, format: ValueFormat): boolean =>
   format === PLAIN_NUMBER && writeNumber(value).length <= GENERAL_CHARS_MAX;
 
+/** A day in a form that every calendar knows. */
+const ISO_DAY = 'yyyy-mm-dd';
+
 /** Sheets know no day before this one; the days up to 1 March 1900 have another number in Excel than elsewhere. */
 const FIRST_DAY_MS = Date.UTC(1900, 2, 1);
 
 const dated = ({ epochMs, dateOnly }: Instant, format: ValueFormat, codes: Codes): TypedValue | undefined => {
   const wallMs = dateOnly ? epochMs : codes.wallClock(epochMs, format);
   if (wallMs < FIRST_DAY_MS || wallMs >= Date.UTC(10_000, 0, 1)) return undefined;
-  return { value: new Date(wallMs), code: codes.date(format) };
+  const code = codes.date(format);
+  // Of another calendar a cell is the text that mails and PDFs have.
+  return code === NO_CODE ? undefined : { value: new Date(wallMs), code };
 };
 
 type Codes = Readonly<{
   number: (format: ValueFormat) => NumberCode | undefined;
-  date: (format: ValueFormat) => string;
+  date: (format: ValueFormat) => string | typeof NO_CODE;
   /** What clocks and calendars of the format's time zone show, as if that were UTC: a sheet has no time zones. */
   wallClock: (epochMs: number, format: ValueFormat) => number;
 }>;
@@ -82,7 +87,7 @@ const createCodes = (language: Language): Codes => {
   const clocks = kept((format) => clocksOf(format.timeZone ?? language.timeZone));
   return {
     number: kept((format) => numberCode(format, language)),
-    date: (format) => dates(format) ?? 'yyyy-mm-dd',
+    date: (format) => dates(format) ?? ISO_DAY,
     wallClock: (epochMs, format) => clocks(format)(epochMs),
   };
 };
@@ -94,7 +99,8 @@ export const resultCodes = (language: Language): ((format: ValueFormat | undefin
     const known = codes.get(format);
     if (known !== undefined || format === undefined) return known ?? '';
     const openDigits = format.style === 'percent' ? 0.2525 : 0.25;
-    const code = (isDated(format) ? dateCode(format, language) : numberCode(format, language)?.(openDigits)) ?? '';
+    const written = isDated(format) ? dateCode(format, language) : numberCode(format, language)?.(openDigits);
+    const code = written === NO_CODE ? ISO_DAY : (written ?? '');
     codes.set(format, code);
     return code;
   };

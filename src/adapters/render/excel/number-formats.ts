@@ -82,21 +82,34 @@ const digitsNeeded = (value: number, max: number): number => {
   return fraction.replace(/0+$/, '').length;
 };
 
+/** What a sheet cannot write: a day of another calendar, or a month by its name in a language whose readers have other months. */
+export const NO_CODE = Symbol('no code');
+
 /** In: a format whose style is date, time or datetime. Out: its code; undefined where Intl refuses the format. */
-export const dateCode = (format: ValueFormat, language: Language): string | undefined => {
+export const dateCode = (format: ValueFormat, language: Language): string | undefined | typeof NO_CODE => {
   const locale = format.locale ?? language.locale;
   try {
+    const calendar = calendarOf(locale);
     const written = format.pattern === undefined ? styleCode(format, locale) : patternCode(format.pattern);
     // As it stands, this one is the number of "the short date of the reader's system".
     const code = written === 'mm-dd-yy' ? 'mm\\-dd\\-yy' : written;
     // Words for months and days in the template's language, whatever the reader's own is.
     const lcid = /mmm|ddd|AM\/PM/.test(code) ? localeId(locale) : '';
-    return lcid === '' ? code : `[$-${lcid}]${code}`;
+    if (calendar === 'gregory' || format.style === 'time') return inLanguage(lcid, code);
+    if (format.pattern !== undefined) return calendar !== 'buddhist' && /mmm/.test(code) ? NO_CODE : inLanguage(lcid, code);
+    return calendar === 'buddhist' ? `[$-${BUDDHIST}${localeId(locale).padStart(4, '0')}]${code}` : NO_CODE;
   } catch (error) {
     if (error instanceof RangeError || error instanceof TypeError) return undefined;
     throw error;
   }
 };
+
+/** Western digits and the Thai calendar, before a language. */
+const BUDDHIST = '107';
+
+const calendarOf = (locale: string): string => new Intl.DateTimeFormat(locale).resolvedOptions().calendar;
+
+const inLanguage = (lcid: string, code: string): string => (lcid === '' ? code : `[$-${lcid}]${code}`);
 
 const TOKEN = /'((?:[^']|'')*)'|(y+|M+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
@@ -130,32 +143,40 @@ const patternCode = (pattern: string): string =>
 /** The code as Intl itself orders the parts of a date in that language, in the Gregorian calendar. */
 const styleCode = (format: ValueFormat, locale: string): string => {
   const { style, dateStyle = 'medium', timeStyle = 'short' } = format;
-  const intl = new Intl.DateTimeFormat(new Intl.Locale(locale, { calendar: 'gregory', numberingSystem: 'latn' }), {
-    timeZone: 'UTC',
-    ...(style === 'time' ? {} : { dateStyle }),
-    ...(style === 'date' ? {} : { timeStyle }),
-  });
-  // 3 April 2005, 07:08:09: each number has one digit where the language does not ask for two.
-  return intl
-    .formatToParts(new Date(Date.UTC(2005, 3, 3, 7, 8, 9)))
-    .map(partCode)
+  const calendar = calendarOf(locale) === 'buddhist' ? 'buddhist' : 'gregory';
+  const inSheets = new Intl.Locale(locale, { calendar, numberingSystem: 'latn' });
+  const partsOf = (options: Intl.DateTimeFormatOptions): readonly Intl.DateTimeFormatPart[] =>
+    new Intl.DateTimeFormat(inSheets, { timeZone: 'UTC', ...options }).formatToParts(SHOWN_DAY);
+  const long = partsOf({ dateStyle: 'full' });
+  const isLong = ({ type, value }: Intl.DateTimeFormatPart): boolean => long.some((part) => part.type === type && part.value === value);
+  return partsOf({ ...(style === 'time' ? {} : { dateStyle }), ...(style === 'date' ? {} : { timeStyle }) })
+    .map((part) => partCode(part, isLong(part)))
     .join('')
     .trim();
 };
 
-const partCode = ({ type, value }: Intl.DateTimeFormatPart): string =>
-  Object.hasOwn(partCodes, type) ? (partCodes[type]?.(value) ?? '') : '';
+/** Saturday, 3 September 2005, 07:08:09: each number has one digit where the language does not ask for two, and words are longest in the longest date. */
+const SHOWN_DAY = new Date(Date.UTC(2005, 8, 3, 7, 8, 9));
 
-/** Months and days of the week are numbers or words, short or long, as the part itself shows. Eras and time zones have no code. */
-const partCodes: Readonly<Partial<Record<Intl.DateTimeFormatPartTypes, (value: string) => string>>> = {
+const partCode = ({ type, value }: Intl.DateTimeFormatPart, isLong: boolean): string =>
+  Object.hasOwn(partCodes, type) ? (partCodes[type]?.(value, isLong) ?? '') : '';
+
+type PartCode = (value: string, isLong: boolean) => string;
+
+/** Months and days of the week are numbers or words, short or long, as the part itself shows. Time zones have no code. */
+const partCodes: Readonly<Partial<Record<Intl.DateTimeFormatPartTypes, PartCode>>> = {
   year: (value) => (value.length <= 2 ? 'yy' : 'yyyy'),
-  month: (value) => (/^\d/.test(value) ? (value.length > 1 ? 'mm' : 'm') : [...value].length <= 4 ? 'mmm' : 'mmmm'),
+  month: (value, isLong) => {
+    const [, digits = '', word = ''] = /^(\d*)(.*)$/s.exec(value) ?? [];
+    return digits === '' ? (isLong ? 'mmmm' : 'mmm') : `${digits.length > 1 ? 'mm' : 'm'}${literal(word)}`;
+  },
   day: (value) => (value.length > 1 ? 'dd' : 'd'),
-  weekday: (value) => ([...value].length <= 4 ? 'ddd' : 'dddd'),
+  weekday: (_, isLong) => (isLong ? 'dddd' : 'ddd'),
   hour: (value) => (value.length > 1 ? 'hh' : 'h'),
   minute: () => 'mm',
   second: () => 'ss',
   dayPeriod: () => 'AM/PM',
+  era: (value) => literal(value),
   literal: (value) => literal(value),
 };
 

@@ -10,7 +10,9 @@ export const shownText = ({ type, text, code }: Pick<ReadCell, 'type' | 'text' |
   const value = Number(text);
   const bare = code.replace(/\[\$-[0-9A-Fa-f]+\]/, '');
   if (code === 'General') return marked(String(Number(value.toPrecision(11))), locale);
-  return /[ymdhs]/.test(bare.replace(/"[^"]*"|\[[^\]]*\]|\\./g, '')) ? dateText(value, bare, locale) : numberText(value, bare, locale);
+  return /[ymdhs]/.test(bare.replace(/"[^"]*"|\[[^\]]*\]|\\./g, ''))
+    ? dateText(value, bare, { locale, isBuddhist: code.startsWith('[$-107') })
+    : numberText(value, bare, locale);
 };
 
 const marked = (english: string, locale: string): string => {
@@ -24,23 +26,27 @@ const numberText = (value: number, code: string, locale: string): string => {
   const written = [...code.matchAll(TOKEN)].map(([whole, symbol, quoted, escaped, , , digits]) => {
     if (digits === undefined) return symbol ?? quoted ?? escaped ?? whole;
     const [integer = '', fraction = ''] = digits.split('.');
-    const english = new Intl.NumberFormat('en-US', {
+    return new Intl.NumberFormat(new Intl.Locale(locale, { numberingSystem: 'latn' }), {
       minimumIntegerDigits: integer.replace(/[^0]/g, '').length || 1,
       minimumFractionDigits: fraction.length,
       maximumFractionDigits: fraction.length,
-      useGrouping: integer.includes(','),
+      useGrouping: integer.includes(',') ? 'always' : false,
     }).format(Math.abs(Number(scaled.toPrecision(15))));
-    return marked(english, locale);
   });
   const text = written.join('');
   return scaled < 0 && /[1-9]/.test(text) ? `-${text}` : text;
 };
 
-const dateText = (serial: number, code: string, locale: string): string => {
+type Reader = Readonly<{ locale: string; isBuddhist: boolean }>;
+
+const dateText = (serial: number, code: string, { locale, isBuddhist }: Reader): string => {
   const date = new Date(Math.round((serial - 25_569) * DAY_MS));
+  const calendar = isBuddhist ? 'buddhist' : 'gregory';
+  const year = date.getUTCFullYear() + (isBuddhist ? 543 : 0);
   const pad = (value: number, width: number): string => String(value).padStart(width, '0');
   const word = (options: Intl.DateTimeFormatOptions, wanted: string): string =>
-    new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...options }).formatToParts(date).find(({ type }) => type === wanted)?.value ?? '';
+    new Intl.DateTimeFormat(locale, { timeZone: 'UTC', calendar, ...options }).formatToParts(date).find(({ type }) => type === wanted)
+      ?.value ?? '';
   const isHalved = code.includes('AM/PM');
   let lastUnit = '';
   return [...code.matchAll(TOKEN)]
@@ -52,7 +58,7 @@ const dateText = (serial: number, code: string, locale: string): string => {
       lastUnit = unit;
       switch (unit) {
         case 'y':
-          return letters.length <= 2 ? pad(date.getUTCFullYear() % 100, 2) : pad(date.getUTCFullYear(), 4);
+          return letters.length <= 2 ? pad(year % 100, 2) : pad(year, 4);
         case 'm':
           if (isMinute) return pad(date.getUTCMinutes(), letters.length);
           if (letters.length <= 2) return pad(date.getUTCMonth() + 1, letters.length);

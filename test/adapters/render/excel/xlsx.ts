@@ -153,6 +153,9 @@ const checkRelations = (parts: ReadonlyMap<string, string>, files: Readonly<Reco
 
 /** ECMA-376, 18.8.30. */
 const builtIn: Readonly<Record<string, string>> = {
+  20: 'h:mm',
+  21: 'h:mm:ss',
+  18: 'h:mm AM/PM',
   0: 'General',
   1: '0',
   2: '0.00',
