@@ -176,6 +176,7 @@ export const invoiceSample = documentInLanguages(
                     headerBackgroundColor: '#0f3d3a',
                     headerColor: '#ffffff',
                     emptyText: text.noItems,
+                    keepWithNext: true,
                     columns: [
                       { header: text.article, content: '{{line.sku}}', width: widths[0], hideWhenEmpty: true },
                       { header: text.item, content: '{{line.title}}', width: widths[1] },

@@ -155,6 +155,7 @@ export const offerSample = documentInLanguages(
                     headerBackgroundColor: '#0f3d3a',
                     headerColor: '#ffffff',
                     emptyText: text.noItems,
+                    keepWithNext: true,
                     columns: [
                       { header: text.item, content: '{{line.title}}', width: widths[0] },
                       { header: text.quantity, content: '{{line.quantity}}', width: widths[1], align: 'end' },

@@ -79,7 +79,8 @@ const heads = ({ heightOf, rowHeight, contentHeight }: Whole, linesOf: LinesOf):
     const [left, top, right, bottom] = node._margin ?? NO_MARGIN;
     const inner = Math.max(width - left - right, 1);
     if (node.stack !== undefined) return top + headFrom(node.stack, 0, inner, { ...options, after: () => bottom + rest() });
-    return top + contentHead(node, inner, options);
+    const head = top + contentHead(node, inner, options);
+    return node.table !== undefined && staysWhole(node as MeasuredTable) ? head + bottom + rest() : head;
   };
 
   const contentHead = (node: Measured, width: number, options: HeadOptions): number => {
@@ -96,14 +97,22 @@ const heads = ({ heightOf, rowHeight, contentHeight }: Whole, linesOf: LinesOf):
 
   const tableHead = (node: MeasuredTable, width: number): number => {
     settleWidths(node, width);
-    const rows = (node.table.headerRows ?? 0) + ROWS_MIN;
-    // A table that is hardly longer would leave a row alone on the next sheet.
-    const last = rows + 1 + (node.footerRows ?? 0) >= node.table.body.length ? node.table.body.length : rows;
+    const last = headRows(node);
     return node._layout.hLineWidth(0, node) + sum(Array.from({ length: last }, (_, row) => rowHeight(node, row)));
   };
 
   return headFrom;
 };
+
+/** How many rows the beginning of a table has. */
+const headRows = ({ table, footerRows = 0 }: MeasuredTable): number => {
+  const rows = (table.headerRows ?? 0) + ROWS_MIN;
+  // A table that is hardly longer would leave a row alone on the next sheet.
+  return rows + 1 + footerRows >= table.body.length ? table.body.length : rows;
+};
+
+/** The beginning of the table is all of it, and stands with what follows. */
+const staysWhole = (node: MeasuredTable): boolean => node.lastRowsStay === true && headRows(node) === node.table.body.length;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 

@@ -11,6 +11,8 @@ const HEADER_SHARE_MAX = 0.3;
 const KEPT_SHARE_MAX = 0.8;
 /** Of a sheet: higher rows, or rows that belong together, break, or they would leave half of it empty. */
 const ROWS_SHARE_MAX = 0.4;
+type Follows = (isKept: boolean) => number;
+
 export class DocumentLayout extends SheetLayout {
   private aligned = 0;
   private tables = 0;
@@ -18,7 +20,9 @@ export class DocumentLayout extends SheetLayout {
   private isKeptAbove = false;
   private breaksNext = false;
   /** How much of a sheet the nodes after the stack that is being laid out need to begin. */
-  private after: (isKept: boolean) => number = () => 0;
+  private after: Follows = () => 0;
+  /** The same for the table that is about to be laid out, whose cells are followed by nothing. */
+  private afterTable: Follows = () => 0;
 
   override processNode(node: Node, isVerticalAlignmentAllowed?: boolean): void {
     // One for each table and list around; pdfmake's default warns of the eleventh on the console.
@@ -29,6 +33,7 @@ export class DocumentLayout extends SheetLayout {
     if ('band' in node && node.band !== undefined) this.centre(node as StackNode & Measured);
     const { after } = this;
     // What ends a column or a cell is followed by nothing.
+    if ('table' in node) this.afterTable = after;
     if ('columns' in node || 'table' in node) this.after = () => 0;
     if (('ul' in node || 'ol' in node) && node.fromRight === true)
       this.processFromRight(node as object as MeasuredList, () => super.processNode(node, isVerticalAlignmentAllowed));
@@ -132,6 +137,7 @@ export class DocumentLayout extends SheetLayout {
   /** As pdfmake's own, with sheets that end between rows where the next ones belong together. */
   override processTable(tableNode: Node): void {
     const node = tableNode as Node & MeasuredTable & { positions: unknown[] };
+    const next = node.lastRowsStay === true ? this.afterTable : () => 0;
     settleWidths(node, this.writer.context().availableWidth);
     const free = 'fromRight' in node && node.fromRight === true ? this.roomBeside(node) : 0;
     this.writer.context().addMargin(free);
@@ -141,7 +147,7 @@ export class DocumentLayout extends SheetLayout {
     const processor = new TableProcessor(node);
     processor.beginTable(this.writer);
     node.table.body.forEach((cells, row) => {
-      if (row > 0 && this.endsSheetBeforeRow(node, row, processor)) {
+      if (row > 0 && this.endsSheetBeforeRow(node, row, processor, next)) {
         this.writer.moveToNextPage();
         if (processor.headerRows === 0) processor.drawHorizontalLine(row, this.writer);
       }
@@ -186,8 +192,8 @@ export class DocumentLayout extends SheetLayout {
     processor.endRow(row, this.writer, pageBreaks);
   }
 
-  /** A row goes to the next sheet as a whole; the last ones go together, with the totals below them. */
-  private endsSheetBeforeRow(node: MeasuredTable, row: number, { rowSpanData }: TableProcessor): boolean {
+  /** A row goes to the next sheet as a whole; the last ones go together, with the totals below them, in the table or right after it. */
+  private endsSheetBeforeRow(node: MeasuredTable, row: number, { rowSpanData }: TableProcessor, next: Follows): boolean {
     if (this.tables > 1 || this.writer.transactionLevel > 0 || rowSpanData.some(({ rowSpan }) => rowSpan > 0)) return false;
     const { availableHeight } = this.writer.context();
     const most = this.sheetRoom() * ROWS_SHARE_MAX;
@@ -199,7 +205,7 @@ export class DocumentLayout extends SheetLayout {
       for (let at = row; at < end; at++) height += this.heights.rowHeight(node, at);
       return height - TOLERANCE_PT;
     };
-    const together = row === lastOnes ? heightOf(rows) : 0;
+    const together = row === lastOnes ? heightOf(rows) + (node._margin?.[3] ?? 0) + next(true) : 0;
     const need = together > 0 && together <= most ? together : heightOf(row + 1);
     return need > availableHeight && need <= most;
   }

@@ -160,6 +160,8 @@ export type TableNode = Block &
     fillsWidth?: boolean;
     /** Rows at the end that stay with the last ones before them: totals. */
     footerRows?: number;
+    /** Its last rows stand on the sheet where what follows it begins. */
+    lastRowsStay?: boolean;
     /** Where it is narrower than its room, it stands at the right of it. */
     fromRight?: boolean;
   }>;

@@ -81,7 +81,7 @@ export type MeasuredList = Readonly<{
   _gapSize: Readonly<{ width: number; height: number; lineHeight: number }>;
 }>;
 
-/** As a table stands once it is measured; `fillsWidth` and `footerRows` are ours. */
+/** As a table stands once it is measured; `fillsWidth`, `footerRows` and `lastRowsStay` are ours. */
 export type MeasuredTable = Measured &
   Readonly<{
     table: {
@@ -99,4 +99,5 @@ export type MeasuredTable = Measured &
     _breaksBySpan?: unknown;
     fillsWidth?: boolean;
     footerRows?: number;
+    lastRowsStay?: boolean;
   }>;

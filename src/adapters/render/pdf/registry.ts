@@ -3,7 +3,7 @@ import type { Expanded, Flow } from '../../../domain/rendering/expand/expanded.j
 import { chart, image, qrCode } from './components/media.js';
 import { columns, container } from './components/boxes.js';
 import { divider, list, richText, spacer } from './components/blocks.js';
-import { table } from './components/table.js';
+import { lastRowsStay, table } from './components/table.js';
 import { timeline } from './components/timeline.js';
 import { GAP_PT, spaced, type ComponentRenderer, type Context } from './context.js';
 import type { Node } from './nodes.js';
@@ -27,7 +27,11 @@ const renderers: Renderers = {
 const draw = <Type extends Expanded['type']>(component: Extract<Expanded, { type: Type }>, context: Context): readonly Node[] => {
   const render: ComponentRenderer<Extract<Expanded, { type: Type }>> = renderers[component.type as Type];
   const nodes = render(component, { ...context, field: component.field });
-  return component.flow === undefined ? nodes : flowing(nodes, component.flow);
+  if (component.flow === undefined) return nodes;
+  // Where its last rows stay with the next component, the rows above them may end a sheet.
+  if (component.type !== 'table' || !lastRowsStay(component.flow)) return flowing(nodes, component.flow);
+  const { pageBreak } = component.flow;
+  return pageBreak === undefined ? nodes : flowing(nodes, { pageBreak });
 };
 
 /** One block, so that it moves as one; of a component that is not there no break is left. */

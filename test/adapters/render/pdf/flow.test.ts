@@ -6,6 +6,9 @@ import { defaultLimits } from '../../../../src/domain/limits.js';
 import type { Expanded } from '../../../../src/domain/rendering/expand/expanded.js';
 import { noBox } from '../../../../src/domain/rendering/lengths.js';
 import { cell, column, component, documentOf, page, richText, tableOf } from '../../../support/expanded-documents.js';
+import { expandTemplate } from '../../../support/documents.js';
+import type { JsonObject } from '../../../../src/domain/json.js';
+import { invoiceSample } from '../../../../src/samples/attachments/invoice.js';
 import { placedWords, type PlacedWord } from '../../../support/pdf-words.js';
 
 const metadata = { title: 'Flow', author: 'Ada', createdAt: '2026-01-02T03:04:05.000Z' };
@@ -164,6 +167,57 @@ void t.test('a component that its author keeps with the next one goes with it', 
   t.equal(await pageOf(t, 'title', [...full, plain, rows]), 1);
   t.equal(await pageOf(t, 'title', [...full, bold, rows]), 2);
   t.equal(await pageOf(t, 'row0', [...full, bold, rows]), 2);
+});
+
+void t.test('the last rows of a table stand with the totals in a table of their own below it', async (t) => {
+  const totals = component('table', {
+    columns: [column(undefined), column(undefined)],
+    showHeader: false,
+    rows: ['subtotal', 'tax', 'total'].map((name) => [cell(name), cell('1')]),
+    flow: { keepTogether: true },
+  });
+  const itemsOf = (count: number, flow: Expanded['flow']): Expanded =>
+    component('table', {
+      columns: [column('Head'), column('Sum')],
+      rows: rowsOf('a', count).map((row) => row.map(cell)),
+      padding,
+      ...(flow === undefined ? {} : { flow }),
+    });
+  const partedAt = async (flow: Expanded['flow']): Promise<readonly number[] | undefined> => {
+    const parted: number[] = [];
+    for (let count = 1; count <= 34; count++) {
+      const words = await wordsOf([richText('<p>to whom</p>'), itemsOf(count, flow), totals]);
+      if (words === undefined) return undefined;
+      const pageOfWord = (word: string): number | undefined => words.find(({ text }) => text === word)?.page;
+      const last = [pageOfWord(`a.r${count - 1}`), pageOfWord(`a.r${Math.max(count - 2, 0)}`), pageOfWord('subtotal')];
+      if (new Set([...last, pageOfWord('total')]).size > 1) parted.push(count);
+      if (pageOfWord('a.r0') !== 1) throw new Error(`of ${count} rows the first does not stand on the first sheet`);
+    }
+    return parted;
+  };
+  const plain = await partedAt(undefined);
+  if (plain === undefined) return t.comment('poppler is not installed');
+  t.ok(plain.length > 0, 'else they are parted');
+  t.same(await partedAt({ keepWithNext: true }), []);
+});
+
+void t.test('the sums of an invoice stand on the sheet of its last line, however many there are', async (t) => {
+  const given = Object.fromEntries(
+    invoiceSample.variables.flatMap(({ name, defaultValue }) => (defaultValue === undefined ? [] : [[name, defaultValue]])),
+  );
+  const order = given['order'] as JsonObject;
+  for (let count = 17; count <= 26; count++) {
+    const items = Array.from({ length: count }, (_, at) => ({ sku: `sku${at}`, name: 'Mug', quantity: 1, price: 10 }));
+    const { locale, timeZone, variables, schema } = invoiceSample;
+    const document = expandTemplate({ locale, timeZone, variables, schema }, {
+      ...given,
+      order: { ...order, items, shipping: 0, discount: 0 },
+    } as JsonObject);
+    const words = await placedWords(await makePdf(document, new Map(), metadata, defaultLimits));
+    if (words === undefined) return t.comment('poppler is not installed');
+    const pageOfWord = (word: string): number | undefined => words.find(({ text }) => text === word)?.page;
+    t.equal(pageOfWord('Subtotal'), pageOfWord(`sku${count - 1}`), `${count} lines`);
+  }
 });
 
 void t.test('what is higher than a sheet breaks, below the heading above it', async (t) => {

@@ -1,5 +1,5 @@
 /** Tables of data: header rows that come again on each sheet, widths, alignment, stripes, lines and a footer. */
-import type { Box, ExpandedColumn, ExpandedTable, Html } from '../../../../domain/rendering/expand/expanded.js';
+import type { Box, ExpandedColumn, ExpandedTable, Flow, Html } from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../../colors.js';
 import { colorsOn, dashOf, LINE_COLOR, lookOf, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
 import { padded } from './blocks.js';
@@ -47,6 +47,7 @@ export const table: ComponentRenderer<ExpandedTable> = (component, surroundings)
         layout: layoutOf(component, context, { hasHeader, hasFooter, rows: body.length }),
         fillsWidth: true,
         footerRows: hasFooter ? 1 : 0,
+        lastRowsStay: lastRowsStay(component.flow),
         fromRight: outer.direction === 'rtl',
         ...lookOf(context),
       },
@@ -55,6 +56,9 @@ export const table: ComponentRenderer<ExpandedTable> = (component, surroundings)
     undefined,
   );
 };
+
+/** True where the last rows stand on the sheet where the next component begins; a table that is kept whole goes there as one. */
+export const lastRowsStay = (flow: Flow | undefined): boolean => flow?.keepWithNext === true && flow.keepTogether !== true;
 
 /** The library lays columns from the left: the first one of a table from the right is its last. */
 const mirrored =
