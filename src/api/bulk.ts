@@ -142,7 +142,10 @@ export const DryRunResponseSchema = Type.Object(
       },
       closed,
     ),
-    warnings: Type.Array(Type.String()),
+    warnings: Type.Array(Type.String(), {
+      description:
+        'What the call would be refused for, who is left out, whose email fails and why, who is on the suppression list, mails that Gmail cuts off, and in whose documents names stand in the place of characters that no font has',
+    }),
   },
   closed,
 );

@@ -3,7 +3,7 @@ import type { Caller } from './caller.js';
 import { loadAsset } from './assets.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from './attachment-templates.js';
 import type { CommandDeps } from './deps.js';
-import { makeDocument } from './documents.js';
+import { checkDocument, makeDocument, type KnownCharacters } from './documents.js';
 import { temporaryUntil } from './attachment-storage.js';
 import { withoutSvg } from './mail-drawings.js';
 import { documentTypes, generatedName, generatedTitle } from './attachment-names.js';
@@ -35,8 +35,8 @@ export type AttachmentCall = Readonly<{
   environment: RenderEnvironment;
   /** Of the call; the names of its files are filled from it. */
   budget: Budget;
-  /** Documents are not made, only checked as far as that goes without drawing them; then they are no files. */
-  areDocumentsOnlyChecked?: boolean;
+  /** Where it is there, documents are not made, only checked as far as that goes without drawing them; then they are no files. */
+  onlyChecked?: KnownCharacters | undefined;
   /** Pictures of the gallery that the email's template shows; they are kept with the email, whatever becomes of the gallery. */
   assetIds: readonly string[];
 }>;
@@ -76,9 +76,12 @@ export const prepareAttachments = async (
   };
   for (const attachment of given) {
     if (attachment.kind === 'generated') {
-      for (const { file, format, characters } of await unlessOmitted(attachment, omitted, () => generate(deps, caller, attachment, call))) {
+      for (const { file, name, format, characters } of await unlessOmitted(attachment, omitted, () =>
+        generate(deps, caller, attachment, call),
+      )) {
+        if (characters.length > 0) replaced.push({ name, characters: [...characters] });
+        if (file === undefined) continue;
         add(file);
-        if (characters.length > 0) replaced.push({ name: file.filename, characters: [...characters] });
         generated[format] += 1;
       }
     } else {
@@ -112,8 +115,8 @@ const unlessOmitted = async <T>(
 
 type Generated = Extract<Given, { kind: 'generated' }>;
 
-/** `characters`: those that no font has. */
-type Generation = Readonly<{ file: Prepared; format: OutputFormat; characters: readonly string[] }>;
+/** `characters`: those that no font has; `file`: undefined where the document was only checked. */
+type Generation = Readonly<{ file: Prepared | undefined; name: string; format: OutputFormat; characters: readonly string[] }>;
 
 const generate = async (
   deps: CommandDeps,
@@ -145,9 +148,12 @@ const generate = async (
   );
   const made: Generation[] = [];
   for (const format of formats) {
-    if (call.areDocumentsOnlyChecked === true) {
-      const document = { teamId: caller.teamId, content, cacheKey, ...input };
-      await inContext(field, `"${name}", ${format}`, () => deps.generator.imageSources(document, format, new AbortController().signal));
+    const filename = generatedName(title, format, deps.limits.filenameCharsMax);
+    const { onlyChecked } = call;
+    if (onlyChecked !== undefined) {
+      const order = { teamId: caller.teamId, content, cacheKey, ...input, format, signal: new AbortController().signal };
+      const characters = await inContext(field, `"${name}", ${format}`, () => checkDocument(deps, order, onlyChecked));
+      made.push({ file: undefined, name: filename, format, characters });
       continue;
     }
     const { bytes, replaced: characters } = await inContext(field, `"${name}", ${format}`, () =>
@@ -162,13 +168,13 @@ const generate = async (
       }),
     );
     const file = {
-      filename: generatedName(title, format, deps.limits.filenameCharsMax),
+      filename,
       contentType: documentTypes[format],
       contentId: undefined,
       bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       temporary: true as const,
     };
-    made.push({ file, format, characters });
+    made.push({ file, name: filename, format, characters });
   }
   return made;
 };

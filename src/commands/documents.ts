@@ -38,13 +38,40 @@ export const makeDocument = async (deps: CommandDeps, order: DocumentOrder): Pro
   return deps.generator.make(input, format, images, { title, author: environment.company.name, createdAt: environment.at }, signal);
 };
 
+/** By the revision of a template, whether a character that the fonts of the service have not is lacking in those that the template brings too. */
+export type KnownCharacters = Map<string, Map<string, boolean>>;
+
+/**
+ * Out: the characters of the document that no font has. Rejects with what drawing it would reject with, as far as that is known without
+ * drawing. Fonts that the template brings are loaded only where `known` does not say what they have.
+ */
+export const checkDocument = async (
+  deps: CommandDeps,
+  order: Omit<DocumentOrder, 'title'>,
+  known: KnownCharacters,
+): Promise<readonly string[]> => {
+  const { teamId, content, cacheKey, variables, environment, format, signal } = order;
+  const input: DocumentInput = { teamId, content, cacheKey, variables, environment };
+  const lacking = await deps.generator.check(input, format, new Map(), signal);
+  const fonts = [...fontFilesOf(content.schema).keys()];
+  if (lacking.length === 0 || fonts.length === 0) return lacking;
+  const looked = known.get(cacheKey) ?? new Map<string, boolean>();
+  known.set(cacheKey, looked);
+  if (lacking.some((character) => !looked.has(character))) {
+    const files = await loadImages(deps, order, fonts);
+    const left = new Set(await deps.generator.check(input, format, files, signal));
+    for (const character of lacking) looked.set(character, left.has(character));
+  }
+  return lacking.filter((character) => looked.get(character) === true);
+};
+
 /** Each may hold a whole file in memory. */
 const IMAGES_AT_ONCE_MAX = 6;
 
 /** Brings in the pictures, some at a time. The first that fails stops the others. */
 const loadImages = async (
   deps: CommandDeps,
-  order: DocumentOrder,
+  order: Omit<DocumentOrder, 'title'>,
   sources: readonly string[],
 ): Promise<ReadonlyMap<string, LoadedImage>> => {
   const images = new Map<string, LoadedImage>();
@@ -75,7 +102,7 @@ const loadImages = async (
 
 const ASSET = 'asset:';
 
-const loadImage = async (deps: CommandDeps, order: DocumentOrder, source: string): Promise<Uint8Array> => {
+const loadImage = async (deps: CommandDeps, order: Omit<DocumentOrder, 'title'>, source: string): Promise<Uint8Array> => {
   if (source.startsWith(ASSET)) {
     const asset = await loadAsset(deps, order.teamId, source.slice(ASSET.length));
     if (asset === undefined) throw notAvailable(order, source, 'There is no such asset. GET /api/assets lists yours.');
@@ -128,7 +155,7 @@ const shownAddress = (source: string): string => {
 };
 
 /** `reason`: a sentence that says what would be right, and nothing about our network. */
-const notAvailable = ({ content }: DocumentOrder, source: string, reason: string): DomainError => {
+const notAvailable = ({ content }: Pick<DocumentOrder, 'content'>, source: string, reason: string): DomainError => {
   const font = fontFilesOf(content.schema).get(source);
   const field = font ?? imageFieldOf(content, source) ?? 'schema.pages';
   const what = font === undefined ? 'picture' : 'font';

@@ -5,6 +5,8 @@ import { prepareBulk, readRecipients, type LeftOut, type PreparedBulk } from './
 import type { Caller } from './caller.js';
 import { measuringBudget, sizeWarnings } from './clipping.js';
 import type { CommandDeps } from './deps.js';
+import type { KnownCharacters } from './documents.js';
+import type { ReplacedCharacters } from './email-making.js';
 import { emptyPathsIn, type EmptyPaths } from './empty-paths.js';
 import type { QuotaStatus } from './credits.js';
 import { checkOne, FIRST_RECIPIENTS, openOf } from './send-bulk.js';
@@ -32,7 +34,7 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
     return refusedReport(deps, request, { fault, quota });
   }
   const open = openOf(assertDefined(parseBatchId(deps.ids.uuid()), 'UUID'), caller, prepared);
-  const failing = await failingRecipients(deps, open);
+  const { failing, replacing } = await checkedRecipients(deps, open);
   const { emails, attachments } = prepared.cost;
   const refusals = [
     ...roomFault(deps, caller, prepared),
@@ -65,6 +67,7 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
       ...failing.map(({ given, fault }) => warningOf(given, fault)),
       ...(await suppressed(deps, caller, prepared)),
       ...(await tooLong(deps, prepared, open)),
+      ...replacing,
     ]),
   };
 };
@@ -104,21 +107,37 @@ const roomFault = (deps: CommandDeps, { teamId }: Caller, { cost }: PreparedBulk
   }
 };
 
+/** `replacing`: in whose documents names stand in the place of characters. */
+type Checked = Readonly<{ failing: readonly Failing[]; replacing: readonly string[] }>;
+
 /** Documents are drawn for as many recipients as the call draws them for; those of the others are checked. */
-const failingRecipients = async (deps: CommandDeps, open: OpenBatch): Promise<readonly Failing[]> => {
+const checkedRecipients = async (deps: CommandDeps, open: OpenBatch): Promise<Checked> => {
   const failing: Failing[] = [];
+  const replacing: string[] = [];
+  const known: KnownCharacters = new Map();
   for (const [index, { given }] of open.content.recipients.entries()) {
     const isDrawn = index < FIRST_RECIPIENTS && failing.length === index;
     try {
-      await checkOne(deps, open, index, !isDrawn);
+      for (const one of await checkOne(deps, open, index, isDrawn ? undefined : known)) replacing.push(replacedIn(given, one));
     } catch (fault) {
       if (!isOfRecipient(fault)) throw fault;
       failing.push({ index, given, fault });
     }
     await nextTurn();
   }
-  return failing;
+  return { failing, replacing };
 };
+
+const CHARACTERS_SHOWN = 10;
+
+const replacedIn = (given: number, { name, characters }: ReplacedCharacters[number]): string => {
+  const shown = characters.slice(0, CHARACTERS_SHOWN).map((character) => `${character} (${codePointOf(character)})`);
+  const more = characters.length > shown.length ? ` and ${characters.length - shown.length} more` : '';
+  return `recipients[${given}]: no font has ${shown.join(', ')}${more}, in whose place names stand in ${name}`;
+};
+
+/** `U+170B` */
+const codePointOf = (character: string): string => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
 const leftOut = ({ invalid, duplicates }: PreparedBulk): readonly string[] => {
   const text = ({ given }: LeftOut, why: string) => `recipients[${given}] is left out: ${why}`;

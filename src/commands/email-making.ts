@@ -1,8 +1,9 @@
 /** Makes the first event of an email: rendered once to check, with all that the mail depends on pinned, its attachments made and stored. */
-import { noAttachments, prepareAttachments, storeAttachments } from './attachments.js';
+import { noAttachments, prepareAttachments, storeAttachments, type PreparedAttachments } from './attachments.js';
 import type { Claim, Stored } from './attachment-claims.js';
 import { keptBytes, sizeOf } from './attachment-storage.js';
 import type { CommandDeps } from './deps.js';
+import type { KnownCharacters } from './documents.js';
 import { TYPICAL_DELIVERY_MS } from './email-answers.js';
 import type { Given } from './given-attachments.js';
 import { compiledTemplate } from './templates.js';
@@ -100,16 +101,27 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
   return { event: acceptedEvent(order, accepted, ready), keyId, claim };
 };
 
-/** Does all that making does and keeps nothing of it; documents may be checked without being drawn. Rejects with the same codes. */
-export const checkEmail = async (deps: CommandDeps, order: EmailOrder, areDocumentsOnlyChecked = false): Promise<void> => {
+/** What of the documents of an email no font has. */
+export type ReplacedCharacters = NonNullable<PreparedAttachments['replaced']>;
+
+/** Does all that making does and keeps nothing of it; with `onlyChecked` documents are checked without being drawn. Rejects with the same codes. */
+export const checkEmail = async (deps: CommandDeps, order: EmailOrder, onlyChecked?: KnownCharacters): Promise<ReplacedCharacters> => {
   const { at, scheduledAt, company, variables, language, given } = order;
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
   const compiled = await compiledTemplate(deps, order.template.id, order.template.revision, order.language);
   const { assetIds } = renderOnce(compiled, order, budget);
-  if (given.length + assetIds.length === 0) return;
+  if (given.length + assetIds.length === 0) return [];
   const environment = { at: scheduledAt ?? at, company };
-  await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget, areDocumentsOnlyChecked });
+  const { replaced = [] } = await prepareAttachments(deps, order, given, {
+    variables,
+    language,
+    environment,
+    assetIds,
+    budget,
+    onlyChecked,
+  });
+  return replaced;
 };
 
 /** Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR where the call brings a header that each copy has of its own. */

@@ -1,5 +1,6 @@
 /** Accepts a bulk send: one durable fact, from which its emails are made afterwards. */
-import { checkEmail } from './email-making.js';
+import { checkEmail, type ReplacedCharacters } from './email-making.js';
+import type { KnownCharacters } from './documents.js';
 import { isOfRecipient, orderOf, type OpenBatch } from './batch-emails.js';
 import { bulkResponse } from './batch-answers.js';
 import { prepareBulk, type PreparedBulk } from './bulk-request.js';
@@ -125,7 +126,7 @@ const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<voi
   let refused: unknown;
   for (let index = 0; index < Math.min(FIRST_RECIPIENTS, recipients.length); index += 1) {
     try {
-      return await checkOne(deps, open, index);
+      return void (await checkOne(deps, open, index));
     } catch (fault) {
       if (!isOfRecipient(fault)) throw fault;
       refused ??= fault;
@@ -135,9 +136,9 @@ const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<voi
 };
 
 /** Rejects with what is wrong with the email of one recipient, at the recipient's place in the call. */
-export const checkOne = (deps: CommandDeps, open: OpenBatch, index: number, areDocumentsOnlyChecked = false): Promise<void> => {
+export const checkOne = (deps: CommandDeps, open: OpenBatch, index: number, onlyChecked?: KnownCharacters): Promise<ReplacedCharacters> => {
   const { given } = assertDefined(open.content.recipients[index], 'recipient of the batch');
   return inContext(`recipients[${given}]`, `email ${index + 1} of ${open.content.recipients.length}`, () =>
-    checkEmail(deps, orderOf(open, index), areDocumentsOnlyChecked),
+    checkEmail(deps, orderOf(open, index), onlyChecked),
   );
 };

@@ -66,6 +66,7 @@ const nobody = (): never => {
 };
 const noGenerator: Generator = {
   imageSources: nobody,
+  check: nobody,
   make: nobody,
   renderEmail: nobody,
   drawSvg: nobody,

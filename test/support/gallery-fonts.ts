@@ -45,3 +45,21 @@ export const endlessFont = (): Buffer => {
   font.writeUInt32BE(table.length, entry + 12);
   return font;
 };
+
+/** It has nothing but Latin letters and these characters, each of which looks like a letter. */
+export const fontWith = (characters: string): Buffer => {
+  const codes = [...characters].map((character) => character.codePointAt(0) ?? 0).toSorted((one, other) => one - other);
+  const groups = [[0x20, 0x7e, 4] as const, ...codes.map((code) => [code, code, 40] as const)];
+  const table = Buffer.alloc(28 + groups.length * 12);
+  [1, 3, 10].forEach((value, at) => table.writeUInt16BE(value, 2 + at * 2));
+  table.writeUInt32BE(12, 8);
+  table.writeUInt16BE(12, 12);
+  table.writeUInt32BE(16 + groups.length * 12, 16);
+  table.writeUInt32BE(groups.length, 24);
+  groups.flat().forEach((value, at) => table.writeUInt32BE(value, 28 + at * 4));
+  const font = Buffer.concat([brandFont, table]);
+  const entry = entryOf(font, 'cmap');
+  font.writeUInt32BE(brandFont.length, entry + 8);
+  font.writeUInt32BE(table.length, entry + 12);
+  return font;
+};

@@ -17,6 +17,7 @@ export const recordingGenerator = (sources: readonly string[] = []): RecordingGe
   return {
     made,
     imageSources: async () => sources,
+    check: async () => [],
     make: async (input, format, images, metadata) => {
       made.push({ input, format, images, metadata });
       return { bytes: Buffer.from(`${format}: ${[...images.keys()].join(' ')}`), replaced: [] };

@@ -47,6 +47,17 @@ export type FontInput = Readonly<{ teamId: TeamId; bytes: Uint8Array }>;
 export type Generator = Readonly<{
   /** The addresses of the pictures that the document shows, and of its fonts (`asset:`), in order and each once: `https:`, `http:` and `asset:`. Checks all that can be checked without them. */
   imageSources: (input: DocumentInput, format: OutputFormat, signal: AbortSignal) => Promise<readonly string[]>;
+  /**
+   * Checks all that can be checked without the pictures and without drawing. Out: the characters that no font has, as `replaced` of a made document;
+   * throws FONT_MISSING for one that is refused. `fonts`: those that the template brings, by their addresses; where one of them is not given, what
+   * the fonts of the service have not is answered, and nothing is refused for it.
+   */
+  check: (
+    input: DocumentInput,
+    format: OutputFormat,
+    fonts: ReadonlyMap<string, LoadedImage>,
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
   /** `images` by the addresses of `imageSources`. */
   make: (
     input: DocumentInput,

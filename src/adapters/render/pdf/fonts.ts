@@ -43,6 +43,8 @@ export type Fonts = Readonly<{
     pieces: readonly Piece[],
     options: ShapeOptions,
   ) => Readonly<{ pieces: readonly ShapedPiece<Piece>[]; isRightToLeft: boolean }>;
+  /** Of single characters those that no font has. `locale`: BCP 47 */
+  lacking: (characters: readonly string[], locale: string) => readonly string[];
   /** One line that is not broken, as it is drawn. Throws DomainError FONT_MISSING. */
   line: (text: string, style: FontStyle, options: ShapeOptions & Readonly<{ family?: string }>) => TextLine;
 }>;
@@ -117,6 +119,7 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
     familyOf: (list) => firstNamed(list, named),
     shapeParagraph,
     shape: (text, style, options) => shapeOne(text, style, options).runs,
+    lacking: (characters, locale) => missingFrom(characters, chooserOf('normal', hanOrderOf('', locale), undefined)),
     line: (text, style, options) => {
       const { runs, isRightToLeft } = shapeOne(text, style, options);
       const visual = visualOrder(runs.map((run) => run.bidiLevel)).map((index) => drawnRun(runs[index]!));
@@ -124,6 +127,9 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
     },
   };
 };
+
+const missingFrom = (characters: readonly string[], choose: FontChooser): readonly string[] =>
+  characters.filter((character) => !isPlain(character) && choose(character, undefined).some(({ isMissing }) => isMissing === true));
 
 const drawnRun = (run: FontRun): FontRun => ({ ...run, text: asDrawn(withoutBreaks(run.text), run.bidiLevel) });
 

@@ -81,13 +81,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
     onStrayFault: (trace) => logger?.warn(trace, 'a document process ended'),
   });
 
-  const timeoutsMs: Readonly<Record<Wanted, number>> = {
-    pdf: limits.pdfTimeoutMs,
-    excel: limits.excelTimeoutMs,
-    email: limits.previewTimeoutMs,
-    svg: limits.svgTimeoutMs,
-    font: limits.svgTimeoutMs,
-  };
+  const timeoutsMs = timeoutsOf(limits);
   const ask = async (job: TeamJob, wanted: Wanted, signal: AbortSignal): Promise<Answer> => {
     const timeoutMs = timeoutsMs[wanted];
     const outcome = await pool.run(job, { team: job.input.teamId, timeoutMs, signal });
@@ -102,6 +96,11 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
       const answer = await askDocument({ kind: 'image-sources', input, format }, signal);
       if (answer.kind !== 'image-sources') throw unexpected(answer);
       return answer.sources;
+    },
+    check: async (input, format, images, signal) => {
+      const answer = await askDocument({ kind: 'check', input, format, images }, signal);
+      if (answer.kind !== 'checked') throw unexpected(answer);
+      return answer.lacking;
     },
     make: async (input, format, images, metadata, signal) => {
       const answer = await askDocument({ kind: 'make', input, format, images, metadata }, signal);
@@ -122,6 +121,14 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
     close: pool.close,
   };
 };
+
+const timeoutsOf = (limits: Limits): Readonly<Record<Wanted, number>> => ({
+  pdf: limits.pdfTimeoutMs,
+  excel: limits.excelTimeoutMs,
+  email: limits.previewTimeoutMs,
+  svg: limits.svgTimeoutMs,
+  font: limits.svgTimeoutMs,
+});
 
 /** What takes too much, or ends its process, is a fault of the font. */
 const refusedFont = (fault: unknown): never => {

@@ -9,7 +9,11 @@ import type { RenderedEmail } from '../../../domain/ports/renderer.js';
 export type WorkerSettings = Readonly<{ limits: Limits; /** More fonts than those that are shipped. */ fontsDir: string | undefined }>;
 
 export type DocumentJob = Readonly<{ input: DocumentInput; format: OutputFormat }> &
-  (Readonly<{ kind: 'image-sources' }> | Readonly<{ kind: 'make'; images: ReadonlyMap<string, LoadedImage>; metadata: DocumentMetadata }>);
+  (
+    | Readonly<{ kind: 'image-sources' }>
+    | Readonly<{ kind: 'check'; images: ReadonlyMap<string, LoadedImage> }>
+    | Readonly<{ kind: 'make'; images: ReadonlyMap<string, LoadedImage>; metadata: DocumentMetadata }>
+  );
 export type EmailJob = Readonly<{ kind: 'email'; input: ApartEmail }>;
 export type SvgJob = Readonly<{ kind: 'svg'; input: SvgInput }>;
 export type FontJob = Readonly<{ kind: 'font'; input: FontInput }>;
@@ -21,6 +25,7 @@ export type Job = TeamJob | Readonly<{ kind: 'prepare' }>;
 export type Refused = Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
 export type Answer =
   | Readonly<{ kind: 'image-sources'; sources: readonly string[] }>
+  | Readonly<{ kind: 'checked'; lacking: readonly string[] }>
   | Readonly<{ kind: 'made'; file: Uint8Array; replaced: readonly string[] }>
   | Readonly<{ kind: 'rendered'; email: RenderedEmail }>
   | Readonly<{ kind: 'prepared' }>

@@ -5,6 +5,8 @@ import type { Limits } from '../../../domain/limits.js';
 import type { GalleryFont } from '../../../domain/attachment-template/schema.js';
 import type { DocumentInput, LoadedImage } from '../../../domain/ports/generator.js';
 import type { Renderer } from '../../../domain/ports/renderer.js';
+import { fontFilesOf } from '../../../domain/attachment-template/gallery-fonts.js';
+import { drawnCharactersOf } from '../../../domain/rendering/expand/drawn-characters.js';
 import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { FontFamily, Fonts } from '../pdf/fonts.js';
@@ -29,6 +31,19 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     return openFonts([...configured, ...familiesOf(brought, files)]);
   };
 
+  /** Throws FONT_MISSING where the fonts are all there. */
+  const lackingIn = async (document: ExpandedDocument, files: ReadonlyMap<string, LoadedImage>): Promise<readonly string[]> => {
+    const drawn = drawnCharactersOf(document);
+    if (drawn.size === 0) return [];
+    const brought = document.fonts ?? [];
+    const isWhole = [...fontFilesOf({ fonts: brought }).keys()].every((address) => files.has(address));
+    const lacking = (await fontsOf(isWhole ? brought : [], files)).lacking([...drawn.keys()], document.language.locale);
+    const { missing } = await import('../pdf/missing-characters.js');
+    for (const character of isWhole ? lacking : [])
+      if (document.refuses?.(character) ?? true) throw missing(character, drawn.get(character) ?? 'schema.pages');
+    return lacking.slice(0, REPLACED_MAX).map(firstOf);
+  };
+
   const make = async (document: ExpandedDocument, { format, images, metadata }: DocumentJob & { kind: 'make' }): Promise<Uint8Array> => {
     switch (format) {
       case 'pdf': {
@@ -46,6 +61,7 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     const { input, format } = job;
     const document = compiledOf(input)(input.variables, input.environment, format);
     if (job.kind === 'image-sources') return { kind: 'image-sources', sources: imageSourcesOf(document, format) };
+    if (job.kind === 'check') return { kind: 'checked', lacking: format === 'pdf' ? await lackingIn(document, job.images) : [] };
     const { noted, replaced } = notingReplaced(document);
     return { kind: 'made', file: await make(noted, job), replaced: [...replaced] };
   };
@@ -111,6 +127,7 @@ export default (settings: WorkerSettings) => {
         case 'svg':
           return await draw(job);
         case 'image-sources':
+        case 'check':
         case 'make':
           return await make(job);
       }
