@@ -7,7 +7,10 @@ COPY tsconfig.json ./
 COPY src src
 COPY test test
 COPY bench bench
+COPY bin bin
 RUN npm run build && npm prune --omit=dev --no-audit --no-fund
+# Once more with the Node of the image: npm scripts take the one of the packages, and V8 takes back only what the same V8 has compiled.
+RUN node --no-deprecation build/src/adapters/render/workers/bundle-cache.js
 
 FROM node:24-bookworm-slim
 WORKDIR /app

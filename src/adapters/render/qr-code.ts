@@ -1,9 +1,15 @@
 /** QR codes (ISO/IEC 18004) as PNG: for a size in CSS pixels at twice the density, with the quiet zone of four modules around. */
 import { createHash } from 'node:crypto';
-import QRCode, { type QRCodeSegment } from 'qrcode';
+import { createRequire } from 'node:module';
+import type { create, QRCodeSegment } from 'qrcode';
 import { pixels } from '../../domain/rendering/css.js';
 import { luminanceOf, rgbOf, type Rgb } from './colors.js';
 import { writePng, type Rgba } from './png.js';
+
+type Library = Readonly<{ create: typeof create }>;
+let loaded: Library | undefined;
+/** Its core: what draws pictures is not used. */
+const library = (): Library => (loaded ??= createRequire(import.meta.url)('qrcode/lib/core/qrcode.js') as Library);
 
 export const errorCorrections = ['l', 'm', 'q', 'h'] as const;
 type Level = 'L' | 'M' | 'Q' | 'H';
@@ -69,7 +75,7 @@ export const layQrCode = (value: string, { size, level }: QrLook): QrCode | QrFa
   const { mode, units: actual, segment } = segmentOf(value);
   const max = room[mode][errorCorrectionLevel];
   if (actual > max) return { fault: `holds ${actual} ${units[mode]}, the maximum at error correction ${errorCorrectionLevel} is ${max}` };
-  const { modules } = QRCode.create([segment], { errorCorrectionLevel });
+  const { modules } = library().create([segment], { errorCorrectionLevel });
   const side = modules.size + 2 * QUIET_MODULES;
   const sizePx = qrSizePx(size);
   if (sizePx < side)

@@ -7,6 +7,7 @@ import type { Clock } from '../../../domain/ports/clock.js';
 import type { Generator, SvgInput } from '../../../domain/ports/generator.js';
 import type { Logger } from '../../../domain/ports/logger.js';
 import { boundedCache } from '../../../shared/bounded-cache.js';
+import { isBundled } from './bundle-files.js';
 import { errorOf, type Answer, type DocumentJob, type Job, type TeamJob, type WorkerSettings } from './jobs.js';
 import { openPool, type JobOutcome } from './pool.js';
 import { closed, failed, late, noProcessInTime, outOfMemory, queueFull, type Wanted } from './refusals.js';
@@ -63,9 +64,11 @@ const drawnOnce = (draw: Draw, clock: Pick<Clock, 'monotonic'>): Generator['draw
   };
 };
 
+const ownWorker = (): URL => new URL(isBundled() ? './bundled.js' : './worker.js', import.meta.url);
+
 /** In: the bounds in force. Out: a generator that has no process yet. */
 export const openGenerator = (options: GeneratorOptions): Generator => {
-  const { limits, clock, logger, fontsDir, workerFile = new URL('./worker.js', import.meta.url), cores = availableParallelism() } = options;
+  const { limits, clock, logger, fontsDir, workerFile = ownWorker(), cores = availableParallelism() } = options;
   const first: Job = { kind: 'prepare' };
   const settings: WorkerSettings = { limits, fontsDir };
   const pool = openPool({

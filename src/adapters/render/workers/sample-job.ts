@@ -36,8 +36,8 @@ export const sampleJob: DocumentJob & { kind: 'make' } = {
                     props: {
                       dataSource: 'rows',
                       columns: [
-                        { header: 'Name', accessor: 'name' },
-                        { header: 'Count', accessor: 'count', type: 'number' },
+                        { header: 'Name', content: '{{item.name}}' },
+                        { header: 'Count', content: '{{item.count}}', type: 'number' },
                       ],
                     },
                   },

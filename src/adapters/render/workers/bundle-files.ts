@@ -1,0 +1,16 @@
+/** Where the build leaves the document worker as one script, and whether it is of the modules that are there now. */
+import { statSync } from 'node:fs';
+
+/** The worker with all its libraries, as one function of a CommonJS module. Written by bin/bundle-documents.js. */
+export const bundleFile = new URL('./worker.bundle', import.meta.url);
+/** What V8 has compiled of it; V8 refuses one of another version of itself. */
+export const cacheFile = new URL('./worker.bundle.cache', import.meta.url);
+
+/** The compiler writes it whenever it writes anything; an image holds none, for nothing is compiled there. */
+const compiledFile = new URL('../../../../.tsbuildinfo', import.meta.url);
+
+const changedMs = (file: URL): number | undefined => statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+
+/** Whether the script is there and nothing was compiled after it. The files by name for a test. */
+export const isBundled = (bundle = bundleFile, compiled = compiledFile): boolean =>
+  (changedMs(bundle) ?? -Infinity) >= (changedMs(compiled) ?? 0);
