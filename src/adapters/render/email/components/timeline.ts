@@ -51,27 +51,27 @@ type Look = Readonly<{ color: Term; /** Known, or the expression of it. */ isLas
 const writeStep = (step: Step, { color, isLast }: Look, context: Context): void => {
   const { code, type } = context;
   const { progress } = step;
-  const cell = (below: string): readonly Term[] => [
-    '<td',
+  const details = detailsOf(step, context);
+  // The line stands in a row of its own, which takes all that the text needs beyond the dot.
+  const written = (last: boolean): readonly Term[] => [
+    '<td rowspan="2"',
     classAttribute(colorClass('text', type.color, context)),
-    ` align="${startOf(context)}" valign="top" style="padding:${boxAt(startOf(context), '12px', below)};`,
+    ` align="${startOf(context)}" valign="top" style="padding:${boxAt(startOf(context), '12px', last ? '0' : '20px')};`,
     ...textDeclarations(type).map(attributeSafe),
-    '">',
+    '"><strong style="font-weight:600">',
+    ...shownOf(step.title, context),
+    '</strong>',
+    ...(details === '' ? [] : ['<div>', details, '</div>']),
+    '</td></tr><tr>',
+    `<td width="13" style="width:13px;${THIN}">&nbsp;</td>`,
+    last ? EMPTY : byProgress(progress, (one) => line(one, color, context)),
+    '</tr>',
   ];
   code.html(
-    '<tr>',
+    `<tr style="height:${DOT_ROW_PX}px">`,
     byProgress(progress, (one) => dotCell(one, color, context)),
+    ...(typeof isLast === 'boolean' ? written(isLast) : [js(`(${isLast.js}?${concat(written(true))}:${concat(written(false))})`)]),
   );
-  code.html(...cell('0'), '<strong style="font-weight:600">', shownOf(step.title, context), '</strong></td></tr>');
-  const details = detailsOf(step, context);
-  const below = (last: boolean): readonly Term[] => [
-    '<tr><td width="13" style="width:13px;font-size:0;line-height:0">&nbsp;</td>',
-    last ? EMPTY : byProgress(progress, (one) => line(one, color, context)),
-    ...cell(last ? '0' : '20px'),
-    details,
-    '</td></tr>',
-  ];
-  code.html(...(typeof isLast === 'boolean' ? below(isLast) : [js(`(${isLast.js}?${concat(below(true))}:${concat(below(false))})`)]));
   code.text(
     js(`MOMENT(${[step.title, step.date, step.status, step.description].map((text) => concat(textOf(text, context))).join(',')})`),
     '\n',
@@ -111,7 +111,10 @@ const detailsOf = (step: Step, context: Context): Term => {
 
 const LINE = '#d1d5db';
 const PENDING = '#9ca3af';
-const EMPTY = '<td width="13" style="width:13px;font-size:0;line-height:0">&nbsp;</td>';
+const DOT_ROW_PX = 24;
+/** A row without any height would be given none of the room that a cell over two rows needs. */
+const THIN = 'font-size:1px;line-height:1px';
+const EMPTY = `<td width="13" style="width:13px;${THIN}">&nbsp;</td>`;
 
 /** The line below a dot: the border of a cell, which grows with its row. It has the colour of what is done. */
 const line = (progress: Progress, color: Term, context: Context): readonly Term[] => [
@@ -119,7 +122,7 @@ const line = (progress: Progress, color: Term, context: Context): readonly Term[
   progress === 'completed' ? '' : classAttribute(colorClass('line', LINE, context)),
   ` width="13" style="width:13px;border-${startOf(context)}:2px solid `,
   progress === 'completed' ? color : LINE,
-  ';font-size:0;line-height:0">&nbsp;</td>',
+  `;${THIN}">&nbsp;</td>`,
 ];
 
 const DOT = '<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="border-collapse:separate"><tr><td';
