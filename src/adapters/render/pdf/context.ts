@@ -74,7 +74,7 @@ const WHITE = '#ffffff';
 /** In: what an author says of a box, and what stands around it. Out: the colours in it: readable on its background where no colour is named. */
 export const colorsOn = (
   { color, backgroundColor }: Readonly<{ color?: string; backgroundColor?: string }>,
-  { color: around, linkColor }: Context,
+  { color: around, linkColor }: Pick<Context, 'color' | 'linkColor'>,
 ): Pick<Context, 'color' | 'linkColor'> => {
   const given = pdfColor(color);
   if (given !== undefined) return { color: given, linkColor };

@@ -95,6 +95,7 @@ export type Tag = Readonly<{
   children?: readonly Tag[];
   /** Of a cell. */ colSpan?: number;
   rowSpan?: number;
+  /** Of a header cell that is none of its column. */ scope?: 'Row';
 }>;
 
 type Block = Readonly<{

@@ -49,6 +49,8 @@ class TaggedRenderer extends Renderer {
   private readonly seen = new WeakSet<object>();
   /** The texts of headings that have no bookmark yet. */
   private readonly titles = new Map<Tag, string>();
+  /** By the first words of their parts. */
+  private readonly links = new WeakMap<object, Tag>();
   private above: readonly Readonly<{ level: number; bookmark: Bookmark }>[] = [];
   private bookmarked = 0;
 
@@ -120,13 +122,23 @@ class TaggedRenderer extends Renderer {
         const room = roomOf(drawn);
         this.document.link(x + room.x, top, room.width, letters, link);
       };
-      if (isRepeated) this.marked(undefined, draw);
+      if (isRepeated) this.marked(undefined, () => this.drawRepeated(part, draw));
       else this.renderPart(part, line.tag as Tag | undefined, draw);
     }
   }
 
-  private renderPart({ link, actual, text }: LinePart, around: Tag | undefined, draw: () => void): void {
+  /** What is drawn again is not read again, but its places to click are those of the link that was. */
+  private drawRepeated({ inlines, text }: LinePart, draw: () => void): void {
+    const [first] = inlines;
+    const tag = first === undefined ? undefined : this.links.get(first);
+    if (tag !== undefined) this.document.linked = { element: this.structure.elementOf(tag), text };
+    draw();
+  }
+
+  private renderPart({ link, actual, text, inlines }: LinePart, around: Tag | undefined, draw: () => void): void {
     const tag = around === undefined || ancestor(around, 'Artifact') !== undefined ? undefined : this.structure.linkBelow(around, link);
+    const [first] = inlines;
+    if (tag?.type === 'Link' && first !== undefined) this.links.set(first, tag);
     const drawPart = (): void => {
       if (actual !== undefined) this.document.markContent('Span', { actual });
       draw();

@@ -1,7 +1,7 @@
 /** Lists of rich text: their items, numbers and marks. */
 import type { TreeElement, TreeNode } from '../rich-tree.js';
 import { lookOf, narrower, spaced, type Context } from './context.js';
-import { alignOf, directedBy, inlineStyle, type Inline } from './rich-style.js';
+import { alignOf, directedBy, inlineStyle, namesColor, onBackground, type Inline } from './rich-style.js';
 import type { Node, Tag } from './nodes.js';
 
 /** Makes the blocks of an item. */
@@ -10,11 +10,13 @@ type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => 
 /** What stands in a list, ordered or not; items that are lists themselves belong to the item before. */
 export const listNode = (node: TreeElement, inline: Inline, context: Context, blocks: Blocks): Node => {
   const list: Tag = { type: 'L', parent: context.tag };
+  // The marks stand beside the background, the text on it.
+  const text = inline.background === undefined || namesColor(node) ? inline : onBackground(inline.background, inline, context);
   const items = node.children
     .filter((child): child is TreeElement => child.kind === 'element')
     .map((item): Node => {
       const body: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
-      const inner = blocks(item.tag === 'li' ? item.children : [item], inlineStyle(item, inline, context), {
+      const inner = blocks(item.tag === 'li' ? item.children : [item], inlineStyle(item, text, context), {
         ...directedBy(item, narrower(LIST_INDENT_PT, context)),
         tag: body,
         align: alignOf(item) ?? context.align,

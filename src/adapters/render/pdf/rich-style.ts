@@ -4,7 +4,7 @@ import { textDirections, type TextDirection } from '../../../domain/rendering/di
 import type { HorizontalAlign } from '../../../domain/rendering/expand/expanded.js';
 import { treeText, type TreeElement } from '../rich-tree.js';
 import { pdfColor } from '../colors.js';
-import { boundedSize, inDirection, startOf, type Context } from './context.js';
+import { boundedSize, colorsOn, inDirection, startOf, type Context } from './context.js';
 import type { Run } from './nodes.js';
 
 /** The look of text at one place of the tree. */
@@ -132,10 +132,10 @@ const ofTag = ({ tag, attributes }: TreeElement, outer: Inline, context: Context
     case 'small':
       return { ...outer, fontSize: outer.fontSize * 0.85 };
     case 'mark':
-      return { ...outer, background: MARK_COLOR };
+      return onBackground(MARK_COLOR, outer, context);
     case 'code':
     case 'kbd':
-      return { ...outer, fontSize: outer.fontSize * 0.92, background: outer.preserve ? outer.background : CODE_COLOR };
+      return { ...(outer.preserve ? outer : onBackground(CODE_COLOR, outer, context)), fontSize: outer.fontSize * 0.92 };
     case 'a':
       return linked(attributes['href'], outer, context);
     default:
@@ -145,7 +145,9 @@ const ofTag = ({ tag, attributes }: TreeElement, outer: Inline, context: Context
 
 const linked = (href: string | undefined, outer: Inline, context: Context): Inline => {
   const link = documentLink(href);
-  return link === undefined ? outer : { ...outer, link, underline: true, color: context.linkColor };
+  if (link === undefined) return outer;
+  const { linkColor: color } = colorsOn(outer.background === undefined ? {} : { backgroundColor: outer.background }, context);
+  return { ...outer, link, underline: true, color };
 };
 
 /** A link that a reader of PDF may open: http, https, mailto or tel. */
@@ -155,11 +157,23 @@ export const documentLink = (href: string | undefined): string | undefined => {
   return safe === undefined || safe.startsWith('#') ? undefined : safe.replace(/[^\x21-\x7e]/gu, encodeURIComponent);
 };
 
-const declared = ({ style }: TreeElement, outer: Inline, { fonts }: Context): Inline => {
+/** The look on a background, where nobody names a colour on it. */
+export const onBackground = (background: string | undefined, inline: Inline, { linkColor }: Context): Inline => {
+  if (background === undefined) return { ...inline, background };
+  return { ...inline, background, color: colorsOn({ backgroundColor: background }, { color: inline.color, linkColor }).color };
+};
+
+/** True where an element says which colour its text has. */
+export const namesColor = ({ style }: TreeElement): boolean => pdfColor(style.get('color')?.toLowerCase()) !== undefined;
+
+const declared = (element: TreeElement, outer: Inline, context: Context): Inline => {
+  const { style, tag } = element;
   const family = style.get('font-family');
-  let inline = family === undefined ? outer : { ...outer, family: fonts.familyOf(family) ?? outer.family };
+  let inline = family === undefined ? outer : { ...outer, family: context.fonts.familyOf(family) ?? outer.family };
   for (const [property, value] of style) inline = declaration(property, value.toLowerCase(), inline, outer);
-  return inline;
+  // The marks of a list stand beside the background of its items.
+  const isOn = inline.background !== outer.background && tag !== 'ul' && tag !== 'ol' && !namesColor(element);
+  return isOn ? onBackground(inline.background, inline, context) : inline;
 };
 
 const declaration = (property: string, value: string, inline: Inline, outer: Inline): Inline => {

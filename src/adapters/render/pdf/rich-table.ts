@@ -2,8 +2,8 @@
 import type { HorizontalAlign } from '../../../domain/rendering/expand/expanded.js';
 import type { TreeElement, TreeNode } from '../rich-tree.js';
 import { pdfColor } from '../colors.js';
-import { LINE_COLOR, lookOf, spaced, type Context } from './context.js';
-import { inlineStyle, lengthOf, type Inline } from './rich-style.js';
+import { colorsOn, LINE_COLOR, lookOf, spaced, type Context } from './context.js';
+import { inlineStyle, lengthOf, namesColor, type Inline } from './rich-style.js';
 import type { Node, TableCell, TableLayout } from './nodes.js';
 import { cellTag, rowTag, tableTag, type OpenTag, type Spans } from './table-tags.js';
 
@@ -22,14 +22,18 @@ export const richTable = (table: TreeElement, inline: Inline, surroundings: Cont
   const title =
     caption === undefined
       ? []
-      : blocks(caption.children, { ...inline, bold: true }, context).map((node) => ({
+      : blocks(
+          caption.children,
+          { ...inline, bold: true, ...(fillOf([table]) === undefined ? {} : { color: context.color, background: undefined }) },
+          context,
+        ).map((node) => ({
           ...spaced(node, 4),
           flow: { keepWithNext: true as const },
         }));
   const tag = tableTag(context.tag);
   const rowTags = new Map(rows.map(({ element }) => [element, rowTag(tag)]));
   const tagOf = (row: Row): OpenTag => rowTags.get(row.element) ?? rowTag(tag);
-  const makeCell: MakeCell = (cell, row, spans) => cellOf(cell, row, { inline, context, blocks, tag: tagOf(row), spans });
+  const makeCell: MakeCell = (cell, row, spans) => cellOf(cell, row, { table, inline, context, blocks, tag: tagOf(row), spans });
   const body = grid(rows, makeCell, (row) => cellTag(tagOf(row), 'TD'), context);
   const columns = body[0]?.length ?? 0;
   const isMirrored = context.direction === 'rtl';
@@ -107,6 +111,7 @@ const grid = (rows: readonly Row[], cell: MakeCell, onLeftOut: (row: Row) => voi
 };
 
 type Around = Readonly<{
+  table: TreeElement;
   inline: Inline;
   context: Context;
   blocks: Blocks;
@@ -114,13 +119,19 @@ type Around = Readonly<{
   spans: Spans;
 }>;
 
-const cellOf = (cell: TreeElement, { element: row, group }: Row, { inline, context, tag, blocks, spans }: Around): TableCell => {
+const cellOf = (cell: TreeElement, { element: row, group }: Row, { table, inline, context, tag, blocks, spans }: Around): TableCell => {
   const isHeader = cell.tag === 'th' || group?.tag === 'thead';
+  const around = [cell, row, ...(group === undefined ? [] : [group]), table];
+  const fillColor = fillOf(around);
   const own = inlineStyle(cell, inlineStyle(row, group === undefined ? inline : inlineStyle(group, inline, context), context), context);
   const align = alignOf(cell) ?? alignOf(row) ?? 'start';
-  const inner: Context = { ...context, align, tag: cellTag(tag, isHeader ? 'TH' : 'TD', spans) };
-  const content = blocks(cell.children, { ...own, bold: own.bold || isHeader, background: undefined }, inner);
-  const fillColor = surface(cell) ?? surface(row) ?? (group === undefined ? undefined : surface(group));
+  const scope = isHeader && group?.tag !== 'thead' ? scopeOf(cell, row) : undefined;
+  const on = colorsOn(fillColor === undefined ? {} : { backgroundColor: fillColor }, { color: own.color, linkColor: context.linkColor });
+  // A colour that is named outside of the background was not meant for it.
+  const isNamed = around.slice(0, around.findIndex((element) => surface(element) !== undefined) + 1).some(namesColor);
+  const color = isNamed ? own.color : on.color;
+  const inner: Context = { ...context, linkColor: on.linkColor, align, tag: cellTag(tag, isHeader ? 'TH' : 'TD', { ...spans, ...scope }) };
+  const content = blocks(cell.children, { ...own, color, bold: own.bold || isHeader, background: undefined }, inner);
   const vertical = (cell.style.get('vertical-align') ?? cell.attributes['valign'] ?? row.attributes['valign'] ?? '').toLowerCase();
   const [only] = content;
   return {
@@ -129,6 +140,16 @@ const cellOf = (cell: TreeElement, { element: row, group }: Row, { inline, conte
     ...(vertical === 'middle' || vertical === 'bottom' ? { verticalAlignment: vertical } : {}),
   };
 };
+
+/** A header beside cells of its row is theirs, where it says nothing else. */
+const scopeOf = (cell: TreeElement, row: TreeElement): Pick<Spans, 'scope'> | undefined => {
+  const given = (cell.attributes['scope'] ?? '').toLowerCase();
+  if (given.startsWith('col')) return undefined;
+  return given.startsWith('row') || elements(row, ['td']).length > 0 ? { scope: 'Row' } : undefined;
+};
+
+/** Of the innermost that has one. */
+const fillOf = (around: readonly TreeElement[]): string | undefined => around.map(surface).find((color) => color !== undefined);
 
 const surface = ({ style, attributes }: TreeElement): string | undefined =>
   pdfColor(style.get('background-color') ?? style.get('background') ?? attributes['bgcolor']);

@@ -2,9 +2,9 @@
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { blockTags } from '../../../domain/rendering/rich-text/tags.js';
 import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
-import { blockAlign, indented, LINE_COLOR, lookOf, narrower, spaced, startOf, type Context } from './context.js';
+import { blockAlign, colorsOn, indented, LINE_COLOR, lookOf, narrower, spaced, startOf, type Context } from './context.js';
 import { pdfColor } from '../colors.js';
-import { alignOf, directedBy, indentOf, inlineOf, inlineStyle, lengthOf, runOf, type Inline } from './rich-style.js';
+import { alignOf, directedBy, indentOf, inlineOf, inlineStyle, lengthOf, onBackground, runOf, type Inline } from './rich-style.js';
 import { listNode } from './rich-lists.js';
 import { richTable } from './rich-table.js';
 import type { Node, Run, Tag, TextNode } from './nodes.js';
@@ -154,7 +154,11 @@ const block = (node: TreeElement, outer: Inline, surroundings: Context): readonl
       return [quoteNode(node, inline, context, below)];
     case 'pre':
       return boxed(
-        blocks(node.children, { ...inline, preserve: true, fontSize: inline.fontSize * 0.9 }, narrower(16, context)),
+        blocks(
+          node.children,
+          { ...onBackground(CODE_BACKGROUND, inline, context), background: undefined, preserve: true, fontSize: inline.fontSize * 0.9 },
+          boxContext(CODE_BACKGROUND, narrower(16, context)),
+        ),
         CODE_BACKGROUND,
         below,
       );
@@ -181,11 +185,11 @@ const group = (
   { start, below }: Readonly<{ start: number; below: number }>,
 ): readonly Node[] => {
   // A background holds for the block, not for its words.
-  const background = BLOCKS.has(node.tag) ? pdfColor(node.style.get('background-color') ?? node.style.get('background')) : undefined;
+  const background = BLOCKS.has(node.tag) ? backgroundOf(node) : undefined;
   const inner = blocks(
     node.children,
     BLOCKS.has(node.tag) ? { ...inline, background: undefined } : inline,
-    background === undefined ? context : narrower(12, context),
+    background === undefined ? context : boxContext(background, narrower(12, context)),
   );
   if (background !== undefined && inner.length > 0) return boxed(inner, background, below);
   return inner.map((child, at) => {
@@ -199,10 +203,21 @@ const group = (
 const headingNodes = (node: TreeElement, base: Inline, context: Context, below: number): readonly Node[] => {
   const inline = inlineStyle(node, base, context);
   const level: Tag['type'] = tagOfHeading(node.tag);
-  const inner: Context = { ...context, lineHeight: Math.min(context.lineHeight, HEADING_LINE_HEIGHT) };
+  const background = backgroundOf(node);
+  const around = background === undefined ? context : boxContext(background, narrower(16, context));
+  const inner: Context = { ...around, lineHeight: Math.min(context.lineHeight, HEADING_LINE_HEIGHT) };
   const found = blocks(node.children, { ...inline, background: undefined }, inner, level);
+  if (background !== undefined) return boxed(found, background, base.fontSize * below);
   return found.map((child, at) => spaced(child, at === found.length - 1 ? base.fontSize * below : 0));
 };
+
+const backgroundOf = ({ style }: TreeElement): string | undefined => pdfColor(style.get('background-color') ?? style.get('background'));
+
+/** Links in a box can be read on its background. */
+const boxContext = (background: string, context: Context): Context => ({
+  ...context,
+  linkColor: colorsOn({ backgroundColor: background }, context).linkColor,
+});
 
 const tagOfHeading = (tag: string): Tag['type'] => {
   const levels: readonly Tag['type'][] = ['H1', 'H2', 'H3', 'H4', 'H5', 'H6'];

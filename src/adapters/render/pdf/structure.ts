@@ -49,11 +49,11 @@ export const openStructure = (document: PrintedDocument): Structure => {
 };
 
 /** Of the cells of a table (PDF 1.7, 14.8.5.7). */
-const attributesOf = ({ type, colSpan, rowSpan }: Tag): Readonly<Record<string, string | number>> | undefined => {
+const attributesOf = ({ type, colSpan, rowSpan, scope }: Tag): Readonly<Record<string, string | number>> | undefined => {
   if (type !== 'TH' && colSpan === undefined && rowSpan === undefined) return undefined;
   return {
     O: 'Table',
-    ...(type === 'TH' ? { Scope: 'Column' } : {}),
+    ...(type === 'TH' ? { Scope: scope ?? 'Column' } : {}),
     ...(colSpan === undefined ? {} : { ColSpan: colSpan }),
     ...(rowSpan === undefined ? {} : { RowSpan: rowSpan }),
   };

@@ -3,7 +3,8 @@ import type { Tag } from './nodes.js';
 
 /** Takes further elements until it is drawn. */
 export type OpenTag = Tag & Readonly<{ children: Tag[] }>;
-export type Spans = Readonly<{ colSpan?: number; rowSpan?: number }>;
+/** `scope`: of a header that is one of its row. */
+export type Spans = Readonly<{ colSpan?: number; rowSpan?: number; scope?: 'Row' }>;
 
 export const tableTag = (parent: Tag | undefined): OpenTag => ({ type: 'Table', parent, children: [] });
 
@@ -13,8 +14,8 @@ export const rowTag = (table: OpenTag): OpenTag => {
   return row;
 };
 
-export const cellTag = (row: OpenTag, type: 'TH' | 'TD', { colSpan = 1, rowSpan = 1 }: Spans = {}): Tag => {
-  const cell: Tag = { type, parent: row, ...(colSpan > 1 ? { colSpan } : {}), ...(rowSpan > 1 ? { rowSpan } : {}) };
+export const cellTag = (row: OpenTag, type: 'TH' | 'TD', { colSpan = 1, rowSpan = 1, ...scope }: Spans = {}): Tag => {
+  const cell: Tag = { type, parent: row, ...scope, ...(colSpan > 1 ? { colSpan } : {}), ...(rowSpan > 1 ? { rowSpan } : {}) };
   row.children.push(cell);
   return cell;
 };

@@ -112,6 +112,63 @@ void t.test('rich text', async (t) => {
     t.match((await madeOf(header)).sheets[0]?.content, /^1 1 1 (?:rg|scn)$/m);
   });
 
+  void t.test('text on a dark background of HTML can be read', async (t) => {
+    const isWhite = async (html: string, style: TextStyle = {}): Promise<boolean> =>
+      /^1 1 1 (?:rg|scn)$/m.test((await madeOf(component('rich-text', { html, style }))).sheets[0]?.content ?? '');
+    const row = (more: string, cell: string): string => `<table ${more}><tr><td ${cell}>word</td></tr></table>`;
+    for (const dark of [
+      row('', 'bgcolor="#111827"'),
+      row('', 'style="background:#111827"'),
+      row('style="background-color:#111827"', ''),
+      row('style="color:#ff0000"', 'bgcolor="#111827"'),
+      '<table><tr bgcolor="#111827"><td>word</td></tr></table>',
+      '<table><thead style="background:#111827"><tr><td>word</td></tr></thead><tr><td>a</td></tr></table>',
+      '<p style="background:#111827">word</p>',
+      '<h2 style="background:#111827">word</h2>',
+      '<p><span style="background:#111827">word</span></p>',
+      '<ul style="background:#111827"><li>word</li></ul>',
+      '<p style="background:#111827;color:#fde047"><a href="https://a.example">link</a></p>',
+    ])
+      t.ok(await isWhite(dark), dark);
+    for (const light of [
+      row('', 'bgcolor="#eeeeee"'),
+      row('', 'style="background:#111827;color:#fde047"'),
+      '<table><tr bgcolor="#111827" style="color:#fde047"><td>word</td></tr></table>',
+      '<table><tr bgcolor="#111827"><td bgcolor="#eeeeee">word</td></tr></table>',
+      '<table style="background:#111827"><caption>word</caption><tr><td style="color:#fde047"> </td></tr></table>',
+    ])
+      t.notOk(await isWhite(light), light);
+    const around = { backgroundColor: '#111827' };
+    for (const html of [row('', 'bgcolor="#fefefe"'), '<p><mark>word</mark></p>', '<p><code>word</code></p>', '<pre>word</pre>'])
+      t.notOk(await isWhite(html, around), `${html} on a dark text`);
+  });
+
+  void t.test('a header beside cells is one of its row, and links of repeated headers belong to the link', async (t) => {
+    const heads = '<thead><tr><th>A</th><th><a href="https://a.example">B</a></th></tr></thead>';
+    const many = Array.from({ length: 60 }, (_, at) => `<tr><th>r${at}</th><td>cell</td></tr>`).join('');
+    const bytes = await makePdf(documentOf(page([richText(`<table>${heads}${many}</table>`)])), new Map(), metadata, defaultLimits);
+    const file = Buffer.from(bytes).toString('latin1');
+    t.equal(file.match(/\/Scope \/Column/g)?.length, 2);
+    t.equal(file.match(/\/Scope \/Row/g)?.length, 60);
+    t.equal(file.match(/\/Subtype \/Link/g)?.length, 2, 'on both sheets');
+    t.equal(file.match(/\/Type \/OBJR/g)?.length, 2);
+    await checkedByOthers(bytes, readPdf(bytes));
+    const scopes = async (row: string): Promise<readonly string[]> =>
+      Buffer.from(
+        await makePdf(
+          documentOf(page([richText(`<table>${row}<tr><td>1</td><td>2</td></tr></table>`)])),
+          new Map(),
+          metadata,
+          defaultLimits,
+        ),
+      )
+        .toString('latin1')
+        .match(/\/Scope \/\w+/g) ?? [];
+    t.same(await scopes('<tr><th>A</th><th>B</th></tr>'), ['/Scope /Column', '/Scope /Column'], 'a first row of headers');
+    t.same(await scopes('<tr><th scope="col">A</th><td>B</td></tr>'), ['/Scope /Column'], 'as the author says');
+    t.same(await scopes('<tr><th scope="row">A</th><th>B</th></tr>'), ['/Scope /Row', '/Scope /Column']);
+  });
+
   void t.test('tables with room in their cells', async (t) => {
     const boxOf = async (attribute: string) => {
       const html = `<table border="0"${attribute}><tr><td>one</td></tr><tr><td>two</td></tr></table>`;
