@@ -45,6 +45,12 @@ export const isDark = (css: string): boolean => {
   return luminanceOf(rgb) < 0.36;
 };
 
+/** True for a colour of letters that only a dark background can be behind. */
+export const isPale = (css: string): boolean => {
+  const rgb = rgbOf(css);
+  return rgb !== undefined && luminanceOf(rgb) > 0.6;
+};
+
 export const hslOf = ([r, g, b]: Rgb): Hsl => {
   const [max, min] = [Math.max(r, g, b), Math.min(r, g, b)];
   const lightness = (max + min) / 2;

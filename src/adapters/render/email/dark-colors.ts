@@ -52,11 +52,16 @@ const twinOf = (role: ColorRole, css: string): string | undefined => {
     case 'surface':
       return lightness < 0.8
         ? undefined
-        : hexOfHsl([saturation === 0 ? 220 : hue, saturation === 0 ? 0.08 : Math.min(saturation, 0.22), 0.12 + dark * 1.3]);
+        : hexOfHsl([
+            saturation === 0 ? 220 : hue,
+            saturation === 0 ? 0.08 : Math.min(saturation, 0.22),
+            // A strong tint stays dark enough for links.
+            0.12 + Math.min(dark * 1.3, 0.045 + dark * 0.5),
+          ]);
     case 'text':
       return lightness > 0.6
         ? undefined
-        : hexOfHsl([hue, saturation * (saturation > 0.5 ? 1 : 0.6), Math.max(0.72, 0.98 - lightness * 0.5)]);
+        : hexOfHsl([hue, saturation * (saturation > 0.5 ? 1 : 0.6), Math.max(0.76, 0.98 - lightness * 0.5)]);
     case 'line':
     case 'cells':
       return lightness < 0.6 ? undefined : hexOfHsl([hue, Math.min(saturation, 0.15), 0.22 + dark * 0.5]);

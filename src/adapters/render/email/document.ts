@@ -7,15 +7,19 @@ import { shapesOf, WORD_CHARS, type Context } from './context.js';
 import type { Limits } from '../../../domain/limits.js';
 import { directionOfLocale, directions, type Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
+import { isDark } from '../colors.js';
 import { createDarkColors } from './dark-colors.js';
 import { renderRows } from './registry.js';
 import { countFixed } from './components/flow.js';
-import { aligned, classAttribute, colorClass, css, horizontalPx, onBackground, startOf, tableTag, typographyOf } from './style.js';
+import { aligned, classAttribute, colorClass, css, endOf, horizontalPx, onBackground, startOf, tableTag, typographyOf } from './style.js';
 import { escapeHtml } from './escape.js';
 import { htmlOf, templated, textOf } from './values.js';
 
 const FONTS = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const WIDTH_PX = 600;
+/** Read on the grey of the page: 4.5:1 at least (WCAG 2.2, 1.4.3). */
+const FOOTER_COLORS = { color: '#656b78', linkColor: '#4b5563' } as const;
+const DARK_FOOTER_COLORS = { color: '#d1d5db', linkColor: '#e5e7eb' } as const;
 
 /** What the function is made of: constants, made once, the body, and the subject, which both run for each email. */
 export type Source = Readonly<{ constants: string; body: string; subject: string }>;
@@ -40,30 +44,30 @@ export const writeDocument = (
   code.statement(
     `let n=${countFixed(content.schema.sections.flatMap(({ components }) => components))};if(n>${limits.componentsExpandedMax})TOO_MANY(n);`,
   );
+  const widthPx =
+    typeof props['width'] === 'undefined' ? WIDTH_PX : parseFloat(literalOf([css('length', props['width'], '600px', context)]) ?? '600');
   const lang = ` lang="${escapeHtml(language.locale)}" dir="${context.direction}"`;
   code.html(
     `<!doctype html><html${lang} xmlns:o="urn:schemas-microsoft-com:office:office"><head>${META}<title>`,
     js('E(subject)'),
-    `</title>${OUTLOOK}<style>${context.direction === 'rtl' ? STYLE.replace('padding-right:0!important}.card', 'padding-left:0!important}.card') : STYLE}`,
+    `</title>${OUTLOOK}<style>${styleOf(widthPx, context)}`,
     js('DARK'),
     '</style></head>',
   );
   code.html('<body', classAttribute(pageClass), ' style="margin:0;padding:0;background-color:', page, '">');
   preheader(props, context);
-  const widthPx =
-    typeof props['width'] === 'undefined' ? WIDTH_PX : parseFloat(literalOf([css('length', props['width'], '600px', context)]) ?? '600');
   code.html(
     `<div role="article" aria-roledescription="email"${lang}>`,
     tableTag(context),
     classAttribute(pageClass),
     ' style="background-color:',
     page,
-    '"><tr><td class="page" align="center" style="padding:12px">',
+    `"><tr><td class="page" align="center" style="padding:${PAGE_PADDING_PX}px">`,
   );
   code.html(
     `<!--[if mso]>${tableTag(context, String(widthPx))} align="center"><tr><td><![endif]--><div style="max-width:${widthPx}px;margin:0 auto">${tableTag(context)} style="border-collapse:separate">`,
   );
-  sections(content.schema.sections, props, { ...context, widthPx });
+  sections(content.schema.sections, props, { ...context, widthPx }, typeof page === 'string' && isDark(page));
   code.html('</table></div><!--[if mso]></td></tr></table><![endif]--></td></tr></table></div></body></html>');
 
   const { constants, body } = code.source();
@@ -89,9 +93,16 @@ const OUTLOOK =
 const STYLE =
   ':root{color-scheme:light dark;supported-color-schemes:light dark}' +
   'body{-webkit-text-size-adjust:100%;-ms-text-size-adjust:100%}td{overflow-wrap:break-word}' +
-  'a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}' +
-  '@media (max-width:620px){.w{word-break:break-word}.page{padding:0!important}.sec{padding-left:24px!important;padding-right:24px!important}' +
-  '.col{max-width:100%!important}.col+.col{padding-top:16px}.gut{padding-right:0!important}.card{border-radius:0!important}}';
+  'a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}';
+
+/** Of the page, at both sides of the mail. */
+const PAGE_PADDING_PX = 12;
+
+/** Where the page has no room beside the mail, the mail takes all of it; columns fall below each other only where the mail itself is narrower than it was made. */
+const styleOf = (widthPx: number, context: Context): string =>
+  `${STYLE}@media (max-width:${widthPx + 2 * PAGE_PADDING_PX - 1}px){.page{padding:0!important}.card{border-radius:0!important}}` +
+  `@media (max-width:${widthPx - 1}px){.w{word-break:break-word}.sec{padding-left:24px!important;padding-right:24px!important}` +
+  `.col{max-width:100%!important}.col+.col{padding-top:16px}.gut{padding-${endOf(context)}:0!important}.m{font-size:12px!important}.m td,.m th{padding:8px 3px!important}}`;
 
 /** As the template says, else as its language runs. */
 export const directionOf = (props: JsonObject | undefined, { locale }: Language): Direction =>
@@ -140,7 +151,7 @@ const preheader = (props: JsonObject, context: Context): void => {
  * Sections from top to bottom. Main and body stand on a card; header and footer on the page itself, the footer in small grey
  * letters, unless they have a background of their own, which makes them a part of the card.
  */
-const sections = (all: readonly Section[], props: JsonObject, context: Context): void => {
+const sections = (all: readonly Section[], props: JsonObject, context: Context, onDarkPage: boolean): void => {
   const card = css('color', props['contentBackgroundColor'], '#ffffff', context);
   const radius = css('length', props['borderRadius'], '8px', context);
   const onCard = all.map(({ type, props: own }) => type === 'main' || type === 'body' || own?.['backgroundColor'] !== undefined);
@@ -162,7 +173,7 @@ const sections = (all: readonly Section[], props: JsonObject, context: Context):
         corners: cornersOf(first, last, radius),
         padding: paddingOf(section, onCard[at] === true, joined && onCard[at + 1] === true),
       },
-      context,
+      background === 'transparent' && onDarkPage ? onDark(context) : context,
     );
   });
 };
@@ -178,12 +189,19 @@ const paddingOf = ({ type, props }: Section, onCard: boolean, joined: boolean): 
   return type === 'header' ? '20px 32px 24px' : '24px 32px';
 };
 
+/** Text on a page that is dark in every mode. */
+const onDark = (context: Context): Context => ({
+  ...context,
+  flips: false,
+  type: { ...context.type, color: '#ffffff', linkColor: '#ffffff' },
+});
+
 const oneSection = (section: Section, look: { background: Term; corners: readonly Term[]; padding: string }, outer: Context): void => {
   const { code } = outer;
   const props = section.props ?? {};
   const muted = section.type === 'footer' && look.background === 'transparent';
   const base: Context = muted
-    ? { ...outer, type: { ...outer.type, color: '#6b7280', linkColor: '#4b5563', fontSize: '13px', align: 'center' } }
+    ? { ...outer, type: { ...outer.type, ...(outer.flips ? FOOTER_COLORS : DARK_FOOTER_COLORS), fontSize: '13px', align: 'center' } }
     : outer;
   const context = onBackground(look.background, props['color'], base);
   const padding = css('box', props['padding'], look.padding, outer);

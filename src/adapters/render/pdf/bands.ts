@@ -28,10 +28,10 @@ type MakeBand = (sheet: number, sheets: number) => StackNode;
 
 /** Every picture in them is asked for here: what is asked for while sheets are drawn comes too late. */
 export const openBands = (page: ExpandedPage, context: Context, sides: Sides): Bands => {
-  const make = (margin: ExpandedMargin | undefined): MakeBand | undefined =>
-    margin === undefined ? undefined : bandOf(margin, context, sides);
-  const usual = [make(page.header), make(page.footer)] as const;
-  const first = [make(page.firstHeader) ?? usual[0], make(page.firstFooter) ?? usual[1]] as const;
+  const make = (margin: ExpandedMargin | undefined, edge: 'top' | 'bottom'): MakeBand | undefined =>
+    margin === undefined ? undefined : bandOf(margin, edge, context, sides);
+  const usual = [make(page.header, 'top'), make(page.footer, 'bottom')] as const;
+  const first = [make(page.firstHeader, 'top') ?? usual[0], make(page.firstFooter, 'bottom') ?? usual[1]] as const;
   const samples = [usual, first].map(([header, footer]) => [header?.(1, 1), footer?.(1, 1)] as const);
   let firstSheet: number | undefined;
   const drawn = (at: 0 | 1): SectionNode['header'] =>
@@ -49,12 +49,17 @@ export const openBands = (page: ExpandedPage, context: Context, sides: Sides): B
 const CODE_GAP_PT = 12;
 const CODE_SHARE_MAX = 0.5;
 
-const bandOf = ({ html, height, align, code }: ExpandedMargin, context: Context, { left, right }: Sides): MakeBand => {
+const bandOf = (
+  { html, height, align, code }: ExpandedMargin,
+  edge: 'top' | 'bottom',
+  context: Context,
+  { left, right }: Sides,
+): MakeBand => {
   const inner: Context = { ...context, fontSize: FONT_SIZE_PT, lineHeight: LINE_HEIGHT, color: COLOR, align, tag: unread };
   const around = code === undefined ? (text: Text) => text(inner) : besideCode(code, inner);
   return (sheet, sheets) => {
     const numbered = html.replace(/\{\{\s*pageNumber\s*\}\}/g, String(sheet)).replace(/\{\{\s*totalPages\s*\}\}/g, String(sheets));
-    return { stack: around((room) => richNodes(numbered, room)), margin: [left, 0, right, 0], band: { height } };
+    return { stack: around((room) => richNodes(numbered, room)), margin: [left, 0, right, 0], band: { height, edge } };
   };
 };
 

@@ -1,7 +1,7 @@
 /** What a component renderer knows of the place where it draws. */
 import { directionOfText, sideOf, type Direction, type Side, type TextDirection } from '../../../domain/rendering/direction.js';
 import type { Border, HorizontalAlign, Html, TextStyle } from '../../../domain/rendering/expand/expanded.js';
-import { isDark, pdfColor } from '../colors.js';
+import { isDark, isPale, pdfColor } from '../colors.js';
 import type { Fonts } from './fonts.js';
 import type { Dash, Margin, Node, Tag } from './nodes.js';
 
@@ -42,7 +42,10 @@ export type ComponentRenderer<Component> = (component: Component, context: Conte
 /** Below a component, unless it is the last one. */
 export const GAP_PT = 10;
 export const LINE_COLOR = '#d1d5db';
-export const MUTED_COLOR = '#6b7280';
+const MUTED_COLOR = '#6b7280';
+const MUTED_LIGHT_COLOR = '#d1d5db';
+/** For what is said beside the text: grey, and light where the text is, for that stands on something dark. */
+export const mutedColor = ({ color }: Pick<Context, 'color'>): string => (isPale(color) ? MUTED_LIGHT_COLOR : MUTED_COLOR);
 
 /** A line must fit on a sheet beside the header of a table; one that does not would be dropped. */
 export const LINE_SHARE_MAX = 0.3;

@@ -117,8 +117,8 @@ export type StackNode = Block &
     stack: readonly Node[];
     /** Drawn below the content on each sheet that the block reaches, once it is laid out. */
     behind?: (area: Area) => readonly Vector[];
-    /** Stands in the middle of a sheet's margin, at least this high. */
-    band?: Readonly<{ height: number }>;
+    /** Stands in the middle of a sheet's margin, which is at least this high, but never nearer to the edge of the paper than printers reach. */
+    band?: Readonly<{ height: number; edge: 'top' | 'bottom' }>;
   }>;
 export type ColumnsNode = Block & Readonly<{ columns: readonly Node[]; columnGap: number }>;
 export type ListNode = Block &

@@ -1,11 +1,15 @@
 /** The layout of pdfmake with margins that grow to their headers and footers, and heights that are told before anything is laid out. */
 import { BAND_SHARE_MAX } from './bands.js';
 import { openHeights, type LinesOf } from './heights.js';
-import type { Node, SectionNode } from './nodes.js';
+import type { Node, SectionNode, StackNode } from './nodes.js';
 import { LayoutBuilder, SvgMeasure, tableLayouts, type LaidPage, type Measured, type MeasuredList } from './pdfmake-internals.js';
 
 /** Sums of points differ in their last digits. */
 export const TOLERANCE_PT = 0.01;
+/** Printers leave 4 to 5 mm of the paper white. */
+const EDGE_PT = (5 * 72) / 25.4;
+/** Between a header or a footer that needs more than its margin and the text. */
+const BAND_GAP_PT = 4;
 
 export class SheetLayout extends LayoutBuilder<Node> {
   protected readonly heights = openHeights((node, width, most) => this.linesOf(node, width, most));
@@ -31,17 +35,20 @@ export class SheetLayout extends LayoutBuilder<Node> {
     const [header, footer] = bands(isFirst).map((band) => {
       if (band === undefined) return 0;
       const measured = this.docMeasure.measureBlock(this.docPreprocessor.preprocessBlock({ ...band }));
-      const height = this.heights.heightOf(measured, pageSize.width) + TOLERANCE_PT;
+      const content = this.heights.heightOf(measured, pageSize.width);
+      const height = content === 0 ? 0 : content + EDGE_PT + BAND_GAP_PT + TOLERANCE_PT;
       return Math.min(Math.max(height, band.band?.height ?? 0), pageSize.height * BAND_SHARE_MAX);
     });
     return [header ?? 0, footer ?? 0];
   }
 
-  protected centre(band: Measured & { _margin?: readonly number[] | null }): void {
+  protected centre(band: Measured & { _margin?: readonly number[] | null; band?: StackNode['band'] }): void {
     const { availableHeight, availableWidth } = this.writer.context();
     const [left = 0, , right = 0] = band._margin ?? [];
     const content = this.heights.heightOf({ ...band, _margin: [left, 0, right, 0] }, availableWidth);
-    band._margin = [left, Math.max((availableHeight - content) / 2, 0), right, 0];
+    const room = Math.max(availableHeight - content, 0);
+    const fromEdge = Math.max(room / 2, Math.min(EDGE_PT, room));
+    band._margin = [left, band.band?.edge === 'bottom' ? room - fromEdge : fromEdge, right, 0];
   }
 
   protected takeFirstSheet(): void {

@@ -153,3 +153,32 @@ void t.test('what is wrong with the code of a header is said', (t) => {
   t.throws(checked({ value: 'x', hue: 'red' }), /header\.code\.hue/);
   t.end();
 });
+
+void t.test('headers and footers keep off the edge of the paper, where printers do not reach', async (t) => {
+  const EDGE = 14;
+  const high = Array.from({ length: 5 }, (_, at) => `<p>band${at}</p>`).join('');
+  const narrow = { top: 6, right: 20, bottom: 6, left: 20 };
+  for (const [name, props] of Object.entries({
+    'higher than the margin': { header: margin(high, { height: 10 }), footer: margin(high, { height: 10 }) },
+    'as high as a narrow margin': { margin: narrow, header: margin('band', { height: 12 }), footer: margin('band', { height: 12 }) },
+    'in a margin with room': { header: margin('band', { height: 80 }), footer: margin('band', { height: 80 }) },
+  })) {
+    const words = await wordsOf(props, lines(70));
+    if (words === undefined) return t.comment('poppler is not installed');
+    const sheets = Math.max(...words.map((word) => word.page));
+    t.ok(sheets > 1);
+    for (let sheet = 1; sheet <= sheets; sheet++) {
+      const own = words.filter((word) => word.page === sheet);
+      const [bands, text] = [true, false].map((isBand) => own.filter((word) => word.text.startsWith('band') === isBand));
+      const top = Math.min(...(bands ?? []).map((word) => word.top));
+      const bottom = Math.max(...(bands ?? []).map((word) => word.bottom));
+      t.ok(top >= EDGE && bottom <= 841.89 - EDGE, `${name}: ${top} and ${bottom} on sheet ${sheet}`);
+      const [first, last] = [Math.min(...(text ?? []).map((word) => word.top)), Math.max(...(text ?? []).map((word) => word.bottom))];
+      t.same(
+        (bands ?? []).filter((word) => word.bottom > first && word.top < last),
+        [],
+        `${name}: nothing overlaps on sheet ${sheet}`,
+      );
+    }
+  }
+});

@@ -55,7 +55,7 @@ export const table: ComponentRenderer = (component, outer) => {
     '<tr><td style="padding:',
     css('box', props['padding'], gap(outer), outer),
     `"><table${dirAttribute(outer)} width="100%" cellpadding="0" cellspacing="0" border="0"`,
-    classAttribute(colorClass('text', context.type.color, context), lineClass(look)),
+    classAttribute(colorClass('text', context.type.color, context), lineClass(look), columns.length >= MANY_COLUMNS ? 'm' : ''),
     ' style="width:100%;border-collapse:collapse;',
     // Cells take this from their table in every client, Outlook included; said on each cell it would be most of a long table.
     ...textDeclarations(context.type).map(attributeSafe),
@@ -120,6 +120,8 @@ const lookOf = (props: JsonObject, hasHeader: boolean, context: Context): Look =
   return { context, padding: css('box', props['cellPadding'], '10px 12px', context), border, striped, hasHeader, flush };
 };
 
+/** So many do not fit on a small screen as they are: the class `m` takes the room around them and makes their letters small. */
+const MANY_COLUMNS = 5;
 const LINE = '#e5e7eb';
 const STRIPE = '#f9fafb';
 

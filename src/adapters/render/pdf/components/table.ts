@@ -1,7 +1,7 @@
 /** Tables of data: header rows that come again on each sheet, widths, alignment, stripes, lines and a footer. */
 import type { Box, ExpandedColumn, ExpandedTable, Flow, Html } from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../../colors.js';
-import { colorsOn, dashOf, LINE_COLOR, lookOf, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
+import { colorsOn, dashOf, LINE_COLOR, lookOf, mutedColor, narrower, type ComponentRenderer, type Context } from '../context.js';
 import { padded } from './blocks.js';
 import { cellNodes } from '../rich.js';
 import type { Alignment, Node, TableCell, TableLayout, Tag } from '../nodes.js';
@@ -108,7 +108,7 @@ const headerRow = (
 const emptyRow = ({ columns, emptyText }: ExpandedTable, context: Context, tag: OpenTag): readonly (readonly TableCell[])[] => {
   if (emptyText === undefined || emptyText === '') return [];
   const align: Alignment = 'center';
-  const inner: Context = { ...context, align, color: MUTED_COLOR };
+  const inner: Context = { ...context, align, color: mutedColor(context) };
   return [
     [
       { ...cell(emptyText, inner, cellTag(rowTag(tag), 'TD', { colSpan: columns.length }), false), colSpan: columns.length },

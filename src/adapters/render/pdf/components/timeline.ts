@@ -2,7 +2,7 @@
 import type { ExpandedTimeline, TimelineItem } from '../../../../domain/rendering/expand/expanded.js';
 import { progressOf, type Progress } from '../../../../domain/rendering/expand/timeline-progress.js';
 import { pdfColor } from '../../colors.js';
-import { indented, LINE_COLOR, MUTED_COLOR, narrower, startOf, type ComponentRenderer, type Context } from '../context.js';
+import { indented, LINE_COLOR, mutedColor, narrower, startOf, type ComponentRenderer, type Context } from '../context.js';
 import type { Area, Node, Tag, Vector } from '../nodes.js';
 import { plainNodes } from '../rich.js';
 
@@ -65,7 +65,7 @@ const rail = (
 
 /** A status that a dot stands for is not said again. */
 const itemNodes = ({ title, description, date, status }: TimelineItem, context: Context): readonly Node[] => {
-  const small: Context = { ...context, fontSize: context.fontSize * 0.85, color: MUTED_COLOR };
+  const small: Context = { ...context, fontSize: context.fontSize * 0.85, color: mutedColor(context) };
   const about = [date, progressOf(status) === 'other' ? status : ''].filter((text) => text.trim() !== '').join(' · ');
   return [
     ...plainNodes(title, context, true),
