@@ -1,5 +1,6 @@
 /** A chart as a part of the package (ECMA-376, DrawingML charts): it refers to the cells that hold its numbers and keeps a copy of them. */
 import type { ChartSeries, ChartType, ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
+import { chartPalette } from '../../../domain/rendering/chart-palette.js';
 import { rgbHex } from '../colors.js';
 import { cellsReference, type NumbersPlace } from './chart-places.js';
 import { escapeXml, XML_HEAD } from './xml.js';
@@ -45,13 +46,14 @@ const plot = (chart: ExpandedChart, place: NumbersPlace): string => {
   }
 };
 
-/** Colours of the slices after the first, which has the colour of its series. */
-const PALETTE = ['2563EB', 'F59E0B', '10B981', 'EF4444', '8B5CF6', '06B6D4', 'F97316', '84CC16', 'EC4899', '64748B'] as const;
+/** Colours of the slices after the first, which has the colour of its series: the same as in a PDF. */
+const PALETTE = chartPalette.map((color) => color.slice(1).toUpperCase());
+const FIRST = '2563EB';
 
 /** A pie shows one series, a doughnut a ring for each. */
 const slices = (chart: ExpandedChart, place: NumbersPlace): string => {
   const shown = chart.chartType === 'pie' ? chart.series.slice(0, 1) : chart.series;
-  const own = rgbHex(chart.series[0]?.color) ?? PALETTE[0];
+  const own = rgbHex(chart.series[0]?.color) ?? FIRST;
   const colors = [own, ...PALETTE.filter((color) => color !== own)];
   const points = chart.categories
     .map(
@@ -86,7 +88,7 @@ const seriesValues = ({ categories }: ExpandedChart, { values }: ChartSeries, at
 };
 
 const solid = (rgb: string): string => `<a:solidFill><a:srgbClr val="${rgb}"/></a:solidFill>`;
-const colorOf = (css: string): string => rgbHex(css) ?? PALETTE[0];
+const colorOf = (css: string): string => rgbHex(css) ?? FIRST;
 const filledShape = (css: string): string => `<c:spPr>${solid(colorOf(css))}</c:spPr>`;
 const areaShape = (css: string): string =>
   `<c:spPr><a:solidFill><a:srgbClr val="${colorOf(css)}"><a:alpha val="55000"/></a:srgbClr></a:solidFill><a:ln w="19050">${solid(colorOf(css))}</a:ln></c:spPr>`;

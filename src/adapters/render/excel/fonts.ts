@@ -2,7 +2,7 @@
 import type { Font } from 'exceljs';
 import type { TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import type { TreeElement } from '../rich-tree.js';
-import { argb } from '../colors.js';
+import { argb, isDark } from '../colors.js';
 
 export type RunFont = Partial<Font>;
 
@@ -18,6 +18,20 @@ export const fontOfStyle = ({ color, fontFamily, fontSize }: TextStyle): RunFont
     ...(name === undefined ? {} : { name }),
     ...(rgb === undefined ? {} : { color: { argb: rgb } }),
   };
+};
+
+/** Letters and links of no colour of their own on a background: white on a dark one, for readers draw them black on any. */
+export const colorsOnFill = (fill: string): Readonly<{ color: string | undefined; linkColor: string | undefined }> =>
+  isDark(`#${fill.slice(2).toLowerCase()}`) ? { color: WHITE, linkColor: WHITE } : { color: undefined, linkColor: undefined };
+
+const WHITE = 'FFFFFFFF';
+
+/** The font on a background, where nothing within it names a colour. */
+export const fontOnFill = (font: RunFont, fill: string): RunFont => {
+  const { color } = colorsOnFill(fill);
+  if (color !== undefined) return { ...font, color: { argb: color } };
+  const { color: around, ...rest } = font;
+  return around?.argb === WHITE ? rest : font;
 };
 
 /** The font of an element inside another; the same object where the element changes nothing, so that runs flow together. */

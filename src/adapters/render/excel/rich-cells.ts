@@ -5,7 +5,7 @@ import { safeLink } from '../../../domain/rendering/urls.js';
 import { blockTags } from '../../../domain/rendering/rich-text/tags.js';
 import { parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { argb } from '../colors.js';
-import { fontOf, type RunFont } from './fonts.js';
+import { colorsOnFill, fontOf, fontOnFill, type RunFont } from './fonts.js';
 
 export type Paragraph = Readonly<{
   runs: readonly RichText[];
@@ -52,7 +52,7 @@ export const richRows = (html: Html, font: RunFont, linkColor?: string): readonl
 /** In: the content of one cell. Out: its runs as one paragraph. */
 export const richCell = (html: Html, font: RunFont): Paragraph => oneParagraph(parseRichTree(html, 'inline'), font);
 
-const oneParagraph = (nodes: readonly TreeNode[], font: RunFont): Paragraph => {
+const oneParagraph = (nodes: readonly TreeNode[], font: RunFont, linkColor = LINK_COLOR): Paragraph => {
   const writer = createWriter();
   const state: State = {
     font,
@@ -63,7 +63,7 @@ const oneParagraph = (nodes: readonly TreeNode[], font: RunFont): Paragraph => {
     pre: false,
     href: undefined,
     ordered: undefined,
-    linkColor: LINK_COLOR,
+    linkColor,
   };
   for (const node of nodes) {
     if (node.kind === 'text') writer.text(node.text, state);
@@ -204,13 +204,16 @@ const block = (node: TreeElement, outer: State, writer: Writer): void => {
   if (tag === 'table') return tableRows(node, outer, writer);
   const heading = /^h([1-6])$/.exec(tag)?.[1];
   const level = heading === undefined ? outer.heading : Number(heading);
-  const base: RunFont = heading === undefined ? outer.font : { ...outer.font, bold: true, size: HEADING_SIZES[Number(heading) - 1] ?? 11 };
+  const fill = argb(node.style.get('background-color') ?? node.style.get('background'));
+  const around = fill === undefined ? outer : onFill(fill, outer);
+  const base: RunFont =
+    heading === undefined ? around.font : { ...around.font, bold: true, size: HEADING_SIZES[Number(heading) - 1] ?? 11 };
   const state: State = {
-    ...outer,
+    ...around,
     heading: level,
     font: fontOf(node, base),
     align: tag === 'center' ? 'center' : (alignOf(node) ?? outer.align),
-    fill: argb(node.style.get('background-color') ?? node.style.get('background')) ?? outer.fill,
+    fill: fill ?? outer.fill,
     indent:
       outer.indent + (tag === 'blockquote' || tag === 'dd' || ((tag === 'ul' || tag === 'ol') && outer.ordered !== undefined) ? 1 : 0),
     pre: outer.pre || tag === 'pre',
@@ -224,6 +227,12 @@ const block = (node: TreeElement, outer: State, writer: Writer): void => {
   if (tag === 'li') writer.settleMark();
   writer.end();
 };
+
+const onFill = (fill: string, { font, linkColor, ...state }: State): State => ({
+  ...state,
+  font: fontOnFill(font, fill),
+  linkColor: colorsOnFill(fill).linkColor ?? (linkColor === 'FFFFFFFF' ? LINK_COLOR : linkColor),
+});
 
 const counter = (start: number): (() => number) => {
   let next = Number.isSafeInteger(start) && start > 0 ? start : 1;
@@ -239,12 +248,14 @@ const tableRows = (table: TreeElement, outer: State, writer: Writer): void => {
     }
     const cells = child.children.filter((cell): cell is TreeElement => cell.kind === 'element' && (cell.tag === 'td' || cell.tag === 'th'));
     const drawn = cells.map((cell): Paragraph => {
-      const inner = oneParagraph(cell.children, fontOf(cell, cell.tag === 'th' ? { ...outer.font, bold: true } : outer.font));
-      return {
-        ...inner,
-        align: inner.align ?? alignOf(cell),
-        fill: inner.fill ?? argb(cell.style.get('background-color') ?? cell.attributes['bgcolor']),
-      };
+      const fill = argb(cell.style.get('background-color') ?? cell.attributes['bgcolor']);
+      const state = fill === undefined ? outer : onFill(fill, outer);
+      const inner = oneParagraph(
+        cell.children,
+        fontOf(cell, cell.tag === 'th' ? { ...state.font, bold: true } : state.font),
+        state.linkColor,
+      );
+      return { ...inner, align: inner.align ?? alignOf(cell), fill: inner.fill ?? fill ?? outer.fill };
     });
     if (drawn.length > 0) writer.rows.push({ kind: 'cells', cells: drawn });
   }

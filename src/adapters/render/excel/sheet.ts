@@ -31,8 +31,8 @@ export type Sheet = Readonly<{
   writeRow: (cells: readonly (DrawnCell | undefined)[], height?: number) => void;
   /** A row that is there for charts and formulas, and not seen. */
   writeHidden: (cells: readonly DrawnCell[]) => void;
-  /** A row of one cell that reaches over all columns. */
-  writeMerged: (cell: DrawnCell, height: number) => void;
+  /** A row of one cell that reaches over all columns, or over the first ones. */
+  writeMerged: (cell: DrawnCell, height: number, columns?: number) => void;
   /** Leaves rows empty; with a height in points each. */
   skip: (rows: number, height?: number) => void;
   /** What the formula of that cell gives; undefined where it is not computed here. Columns from 1. */
@@ -64,7 +64,7 @@ export const openSheet = (
   const drawings: Drawing[] = [];
   const columns = Math.max(1, widths.length);
   let next = 1;
-  type Look = Readonly<{ height?: number | undefined; merged?: true; hidden?: true }>;
+  type Look = Readonly<{ height?: number | undefined; /** Columns that the first cell reaches over. */ merged?: number; hidden?: true }>;
   const write = (cells: readonly (DrawnCell | undefined)[], { height, merged, hidden }: Look): void => {
     const row = worksheet.getRow(next);
     let isEmpty = true;
@@ -78,7 +78,7 @@ export const openSheet = (
       if (drawn.value !== null) isEmpty = false;
     }
     // The cells of a merged range take their look from the first one.
-    if (merged === true && columns > 1) worksheet.mergeCells(next, 1, next, columns);
+    if (merged !== undefined && merged > 1) worksheet.mergeCells(next, 1, next, merged);
     // The writer leaves out rows without values and without a height, and with them their borders and colours.
     if (height !== undefined || (isEmpty && cells.length > 0)) row.height = height ?? DEFAULT_ROW_POINTS;
     if (hidden === true) row.hidden = true;
@@ -95,7 +95,7 @@ export const openSheet = (
     nextRow: () => next,
     writeRow: (cells, height) => write(cells, { height }),
     writeHidden: (cells) => write(cells, { hidden: true }),
-    writeMerged: (cell, height) => write([cell], { height, merged: true }),
+    writeMerged: (cell, height, over = columns) => write([cell], { height, merged: over }),
     skip: (rows, height) => {
       for (let count = 0; count < rows; count++) {
         if (height === undefined) next += 1;

@@ -4,6 +4,7 @@ import ExcelJS from 'exceljs';
 import { DomainError } from '../../../../src/domain/errors.js';
 import { defaultLimits } from '../../../../src/domain/limits.js';
 import { checkAttachmentTemplate } from '../../../../src/domain/rendering/check/attachment.js';
+import { chartPalette } from '../../../../src/domain/rendering/chart-palette.js';
 import { bytesOf, pageOf, readWorkbook, workbookOf } from './xlsx.js';
 
 const table = (columns: readonly object[], id = 't') => ({ id, type: 'table', props: { dataSource: 'rows', columns } }) as never;
@@ -162,4 +163,61 @@ void t.test('a rule whose text holds what XML cannot is written without it', asy
   const { sheets } = await workbookOf({ components: [table([{ header: 'A', content: '{{item.a}}', rules }])], variables: { rows } });
   t.match(sheets[0]?.xml, /&quot;&lt;&amp;&quot;&quot;&gt;&quot;|"&lt;&amp;""&gt;"/);
   t.notMatch(sheets[0]?.xml, /[\u0001\ufffe\ufffd]|\p{Surrogate}/u);
+});
+
+void t.test('letters on a dark background are white where nobody names a colour: readers draw them black on any', async (t) => {
+  const dark = '#1e3a8a';
+  const { sheets } = await workbookOf({
+    components: [
+      {
+        id: 'box',
+        type: 'rich-text',
+        content:
+          '<p>on dark, <a href="https://example.com">a link</a> <span style="color:#fde047">yellow</span></p><p style="background-color:#fef3c7">on light</p>',
+        props: { backgroundColor: dark },
+      },
+      { id: 'own', type: 'rich-text', content: '<p>own colour</p>', props: { backgroundColor: dark, color: '#fde047' } },
+      {
+        id: 'cells',
+        type: 'rich-text',
+        content: `<table><tr><td bgcolor="${dark}">dark cell <a href="https://example.com/b">go</a> on</td><td>${'many words '.repeat(6)}</td></tr></table>`,
+      },
+    ] as never,
+  });
+  const xml = sheets[0]?.xml ?? '';
+  const runOf = (text: string): string => new RegExp(`<r><rPr>((?:(?!<rPr>).)*?)</rPr><t[^>]*>${text}`).exec(xml)?.[1] ?? 'no such run';
+  for (const text of ['on dark, ', 'a link', 'dark cell ', 'go']) t.match(runOf(text), 'rgb="FFFFFFFF"', text);
+  t.match(runOf('yellow'), 'rgb="FFFDE047"');
+  t.match(runOf('own colour'), 'rgb="FFFDE047"');
+  t.notMatch(runOf('on light'), 'rgb=');
+  t.match(runOf('many words'), /^(?!.*rgb=).*Calibri/);
+  const row = /<row (?:(?!<row ).)*?dark cell/s.exec(xml)?.[0] ?? '';
+  t.ok(Number(/ ht="(\d+)"/.exec(row)?.[1] ?? 0) > 30, 'the row is as high as its lines');
+});
+
+void t.test('what stands for an empty table reaches over its columns and no further', async (t) => {
+  const wide = table(
+    Array.from({ length: 5 }, (_, at) => ({ header: `H${at}`, content: '{{item.a}}' })),
+    'wide',
+  );
+  const empty = {
+    id: 'empty',
+    type: 'table',
+    props: { dataSource: 'none', emptyText: 'Nothing', columns: [{ header: 'A' }, { header: 'B' }] },
+  } as never;
+  const { sheets } = await workbookOf({ components: [empty, wide], variables: { rows, none: [] } });
+  t.match(sheets[0]?.xml, '<mergeCell ref="A2:B2"/>');
+});
+
+void t.test('slices have the colours that they have in a PDF', async (t) => {
+  const chart = {
+    id: 'pie',
+    type: 'chart',
+    props: { chartType: 'pie', dataSource: 'rows', categoryField: 'b', series: [{ valueField: 'a' }] },
+  } as never;
+  const { part } = await workbookOf({ components: [chart], variables: { rows: [...rows, { a: 3, b: 'late' }] } });
+  const colors = [...part('xl/charts/chart1.xml').matchAll(/<c:dPt>.*?<a:srgbClr val="(\w+)"/g)].map(
+    ([, color = '']) => `#${color.toLowerCase()}`,
+  );
+  t.same(colors, chartPalette.slice(0, 3));
 });

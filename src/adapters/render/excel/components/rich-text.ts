@@ -4,7 +4,7 @@ import type { ComponentDrawer } from '../component.js';
 import { tooManyColumns, tooManyRows } from '../../../../domain/rendering/limit-errors.js';
 import { directionOfText, sideOf, type Direction } from '../../../../domain/rendering/direction.js';
 import type { Html, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
-import { fontOfStyle, type RunFont } from '../fonts.js';
+import { colorsOnFill, fontOfStyle, fontOnFill, type RunFont } from '../fonts.js';
 import { richRows, type Paragraph, type RichRow } from '../rich-cells.js';
 import type { CellStyle, Sheet } from '../sheet.js';
 import { linesIn } from '../text.js';
@@ -18,8 +18,11 @@ const RULE_COLOR = 'FFE5E7EB';
 
 export const richText: ComponentDrawer<'rich-text'> = ({ html, style: own, field }, { limits, style: outer, linkColor, direction }) => {
   const style = { ...outer, ...own };
-  const font = fontOfStyle(style);
-  const rows = richRows(html, font, linkColor);
+  const fill = argb(style.backgroundColor);
+  const isColored = own.color !== undefined || (own.backgroundColor === undefined && outer.color !== undefined);
+  const font = fill === undefined || isColored ? fontOfStyle(style) : fontOnFill(fontOfStyle(style), fill);
+  const links = fill === undefined || isColored ? undefined : colorsOnFill(fill).linkColor;
+  const rows = richRows(html, font, links === undefined ? linkColor : `#${links.slice(2)}`);
   if (rows.length > limits.excelRowsMax) throw tooManyRows(rows.length, limits.excelRowsMax);
   const columns = Math.max(1, ...rows.map((row) => (row.kind === 'cells' ? row.cells.length : 1)));
   if (columns > limits.excelColumnsMax) throw tooManyColumns(columns, limits.excelColumnsMax);
@@ -27,7 +30,7 @@ export const richText: ComponentDrawer<'rich-text'> = ({ html, style: own, field
     direction: directionIn(style, html, direction),
     font,
     align: style.align,
-    fill: argb(style.backgroundColor),
+    fill,
     field,
     charsMax: limits.excelCellCharsMax,
   };
@@ -75,6 +78,7 @@ const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
       const box = { border: { top: border, right: border, bottom: border, left: border } };
       sheet.writeRow(
         row.cells.map((cell, index) => paragraphCell(cell, spot(index + 1), (_, code) => ({ ...styleOf(cell, look, code), ...box }))),
+        rowHeight(row.cells, sheet),
       );
       return;
     }
@@ -107,13 +111,24 @@ const styleOf = ({ align, fill, indent, heading, runs }: Paragraph, look: Look, 
   };
 };
 
+/** Of cells beside each other, where one has several lines: not every reader makes the row grow. */
+const rowHeight = (cells: readonly Paragraph[], { widths }: Sheet): number | undefined =>
+  cells.every((cell, at) => linesOf(cell, widths[at] ?? 0) === 1)
+    ? undefined
+    : Math.max(...cells.map((cell, at) => heightOf(cell, widths[at] ?? 0)));
+
 /** Merged cells do not grow by themselves. */
-const heightOf = ({ runs, text, heading }: Paragraph, chars: number): number => {
-  const size = Math.max(...runs.map(({ font }) => font?.size ?? 11));
-  const widthFactor = runs.some(({ font }) => font?.bold) ? 1.1 : 1;
-  const lines = linesIn(text, (chars * 11) / (size * widthFactor));
-  return Math.min(
+const heightOf = (paragraph: Paragraph, chars: number): number =>
+  Math.min(
     ROW_POINTS_MAX,
-    Math.ceil(lines * size * LINE_POINTS.perFontPoint) + (heading === undefined ? 1 : LINE_POINTS.aroundHeading),
+    Math.ceil(linesOf(paragraph, chars) * sizeOf(paragraph) * LINE_POINTS.perFontPoint) +
+      (paragraph.heading === undefined ? 1 : LINE_POINTS.aroundHeading),
   );
+
+const linesOf = (paragraph: Paragraph, chars: number): number => {
+  const widthFactor = paragraph.runs.some(({ font }) => font?.bold) ? 1.1 : 1;
+  return linesIn(paragraph.text, (chars * 11) / (sizeOf(paragraph) * widthFactor));
 };
+
+const sizeOf = ({ runs }: Paragraph): number =>
+  runs.reduce((size, { font }) => Math.max(size, font?.size ?? 11), runs.length === 0 ? 11 : 0);

@@ -117,6 +117,7 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
         () => looks.empty,
       ),
       EMPTY_ROW_POINTS,
+      columns.length,
     );
   }
   for (let at = 0; at < rows.length; at++) {
