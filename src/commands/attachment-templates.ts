@@ -118,14 +118,12 @@ export const updateAttachmentTemplate = async (
   return saved(deps, caller, await changeOf(kind, deps, caller, id, { slug, changed, expects }), warnings());
 };
 
-type Warned = Readonly<{ warnings?: readonly FieldError[] }>;
-
 /** The answer to a save, with what is to be told of it. */
 const saved = async (
   deps: CommandDeps,
   { teamId }: Caller,
   known: KnownAttachmentTemplate,
-  { warnings = [] }: Warned,
+  warnings: readonly FieldError[],
 ): Promise<AttachmentTemplateRecord> => ({
   ...attachmentTemplateRecord(known),
   ...warningsPart([...warnings, ...(await assetWarnings(deps, teamId, known.template.draft))]),
@@ -222,7 +220,7 @@ export const createAttachmentTemplate = async (
   const { id, shortId } = await freeId(deps, caller.teamId);
   const slug = request.slug ?? slugOf(request.name, id);
   const made = await createOf(kind, deps, caller, { id, shortId, slug, draft, publish: request.publish ?? false });
-  return saved(deps, caller, made, { warnings });
+  return saved(deps, caller, made, warnings);
 };
 
 /** The id is derived from the short id. Of 2^50 short ids one that is taken will hardly ever be drawn; then another is. */

@@ -6,7 +6,7 @@ import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { CompiledEmail, EmailInput } from '../domain/ports/renderer.js';
 import { clippingWarnings } from '../domain/rendering/clipping.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
-import type { CallLanguage } from '../domain/rendering/languages/translations.js';
+import { emailInLanguage } from '../domain/rendering/languages/in-language.js';
 import { emptyCompany } from '../domain/team/state.js';
 import type { EmailTemplateContent } from '../domain/template/schema.js';
 import { nextTurn } from '../shared/next-turn.js';
@@ -38,22 +38,24 @@ export const sizeWarnings = async (
   }
 };
 
-type Compiled = (language: CallLanguage | undefined) => MaybePromise<CompiledEmail>;
-
-/** In: a template that is saved. Out: the same of its mail in each language, with the defaults of its variables; the template's own language comes first to its share. */
-export const sizeWarningsOf = async (
-  deps: Pick<CommandDeps, 'limits'>,
-  { variables, translations = {} }: EmailTemplateContent,
-  compiledIn: Compiled,
+/**
+ * Compiles a template that is to be saved in each of its languages, the own one first. Out: the same of its mail in each of them, with the
+ * defaults of its variables. Rejects where it cannot be compiled.
+ */
+export const compileAndMeasure = async (
+  { renderer, limits }: Pick<CommandDeps, 'renderer' | 'limits'>,
+  content: EmailTemplateContent,
   at: string,
 ): Promise<readonly FieldError[]> => {
+  const { variables, translations = {} } = content;
   const email = { variables: previewVariables(variables, {}), environment: { at, company: emptyCompany } };
-  const budget = measuringBudget(deps);
-  const warnings = [...(await sizeWarnings(compiledIn(undefined), email, budget))];
-  for (const locale of Object.keys(translations)) {
+  const budget = measuringBudget({ limits });
+  const warnings: FieldError[] = [];
+  for (const locale of [undefined, ...Object.keys(translations)]) {
+    const compiled = await renderer.compileEmailInTurns(emailInLanguage(content, locale === undefined ? undefined : { locale }));
+    for (const { field, message } of await sizeWarnings(compiled, email, budget))
+      warnings.push({ field: locale === undefined ? field : `translations.${locale}`, message });
     await nextTurn();
-    const large = await sizeWarnings(compiledIn({ locale }), email, budget);
-    warnings.push(...large.map(({ message }) => ({ field: `translations.${locale}`, message })));
   }
   return warnings;
 };

@@ -25,7 +25,7 @@ export const tellingChange = <Draft>(change: (draft: Draft) => Checked<Draft>) =
     told = warnings;
     return draft;
   };
-  return { changed, warnings: () => warningsPart(told) };
+  return { changed, warnings: () => told };
 };
 
 /** A draft says that it is strict, or nothing: what was saved before it could be said is the same as `false`. */

@@ -81,3 +81,12 @@ export const slugOf = (name: string, id: string): string => {
     .replace(/-+$/, '');
   return `${words === '' ? 'template' : words}-${id.slice(-8)}`;
 };
+
+/** What stands behind /api/templates/ and is no template: a slug of that name could not be asked for. */
+const RESERVED_SLUG = 'attachment';
+
+/** Throws VALIDATION_ERROR. */
+export const refuseReserved = (slug: string | undefined): void => {
+  if (slug !== RESERVED_SLUG) return;
+  throw invalid('request body', 'slug', `must not be "${RESERVED_SLUG}", which is an address of its own`);
+};

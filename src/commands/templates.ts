@@ -4,7 +4,7 @@ import { withDrawnSvgs } from './mail-drawings.js';
 import { remembered } from './remembered.js';
 import { assertLanguagesWritable } from './call-language.js';
 import { requireAddress } from './check-request.js';
-import { sizeWarningsOf } from './clipping.js';
+import { compileAndMeasure } from './clipping.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { assetWarnings } from './missing-assets.js';
 import {
@@ -30,7 +30,7 @@ import {
   type TemplateKindOf,
 } from './template-lifecycle.js';
 import { restoreOf, restoreVersionOf, versionOf } from './template-restoring.js';
-import { slugOf } from './template-slugs.js';
+import { refuseReserved, slugOf } from './template-slugs.js';
 import { linkBaseOf } from './unsubscribe-links.js';
 import { invalid, type FieldError } from '../domain/errors.js';
 import { assertDefined, parseTemplateId, templateSlugStream, templateStream, type TeamId, type TemplateId } from '../domain/ids.js';
@@ -52,7 +52,7 @@ import type {
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent } from '../domain/template/schema.js';
 import type { Tracking } from '../domain/tracking/settings.js';
 import type { Recipient } from '../domain/recipient.js';
-import { resolveVersion, templateDecider, templateRules, type Template } from '../domain/template/state.js';
+import { templateDecider, templateRules, type Template } from '../domain/template/state.js';
 
 export type KnownTemplate = Known<TemplateId, Template>;
 
@@ -125,34 +125,34 @@ export const updateTemplate = async (
     requireRevision(revision, expected);
     requireReadOnlyParts(request, templateRecord({ id, template, revision }), template.published);
   };
-  const compiled = {
-    inTurns: (draft: EmailDraft) => compiledInTurns(deps, draft),
-    atOnce: (draft: EmailDraft) => void deps.renderer.compileEmail(emailInLanguage(contentOf(draft), undefined)),
-  };
-  return saved(deps, caller, await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects }), warnings());
+  const { compiled, large } = measuring(deps, caller);
+  const known = await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects });
+  return saved(deps, caller, known, [...warnings(), ...large()]);
 };
 
-/** Rejects where the template cannot be compiled in one of its languages. */
-const compiledInTurns = async ({ renderer }: CommandDeps, draft: EmailDraft): Promise<void> => {
-  const content = contentOf(draft);
-  for (const locale of [undefined, ...Object.keys(content.translations ?? {})])
-    await renderer.checkEmail(emailInLanguage(content, locale === undefined ? undefined : { locale }));
+/** What refuses a draft that cannot be compiled, and what it has measured meanwhile. */
+const measuring = (deps: CommandDeps, caller: Caller) => {
+  let told: readonly FieldError[] = [];
+  const inTurns = async (draft: EmailDraft): Promise<void> => {
+    told = await compileAndMeasure(deps, contentOf(draft), causeOf(deps, caller).at);
+  };
+  const atOnce = (draft: EmailDraft): void => void deps.renderer.compileEmail(emailInLanguage(contentOf(draft), undefined));
+  return { compiled: { inTurns, atOnce }, large: () => told };
 };
 
 const checkedChange = (deps: CommandDeps, changes: Omit<UpdateTemplateRequest, 'slug'>) =>
   tellingChange((draft: EmailDraft) => checkedDraft(deps, withTracking({ ...draft, ...changes })));
 
-type Warned = Readonly<{ warnings?: readonly FieldError[] }>;
-
 /** The answer to a save, with what is to be told of it. */
-const saved = async (deps: CommandDeps, caller: Caller, known: KnownTemplate, { warnings = [] }: Warned): Promise<TemplateRecord> => {
-  const { revision } = resolveVersion(known.template, 'draft');
-  const content = contentOf(await draftAt(deps, known.id, revision));
-  const absent = await assetWarnings(deps, caller.teamId, content);
-  const compiledIn = (language: CallLanguage | undefined) => compiledTemplate(deps, known.id, revision, language);
-  const large = await sizeWarningsOf(deps, content, compiledIn, causeOf(deps, caller).at);
-  return { ...templateRecord(known), ...warningsPart([...warnings, ...absent, ...large]) };
-};
+const saved = async (
+  deps: CommandDeps,
+  { teamId }: Caller,
+  known: KnownTemplate,
+  warnings: readonly FieldError[],
+): Promise<TemplateRecord> => ({
+  ...templateRecord(known),
+  ...warningsPart([...warnings, ...(await assetWarnings(deps, teamId, known.template.draft))]),
+});
 
 const atRevision =
   (expected: ExpectedRevisions) =>
@@ -252,14 +252,6 @@ const assertUnsubscribing = (
 
 const checkedSender = (from: Recipient): Recipient => ({ ...from, email: requireAddress(from.email, 'from.email') });
 
-/** What stands behind /api/templates/ and is no template: a slug of that name could not be asked for. */
-const RESERVED_SLUG = 'attachment';
-
-const refuseReserved = (slug: string | undefined): void => {
-  if (slug !== RESERVED_SLUG) return;
-  throw invalid('request body', 'slug', `must not be "${RESERVED_SLUG}", which is an address of its own`);
-};
-
 export const createTemplate = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<TemplateRecord> => {
   refuseReserved(request.slug);
   const id = assertDefined(parseTemplateId(deps.ids.uuid()), 'template id');
@@ -278,10 +270,11 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
     ...(request.strictVariables === undefined ? {} : { strictVariables: request.strictVariables }),
     translations: drawn.translations,
   });
-  await compiledInTurns(deps, draft);
+  const { compiled, large } = measuring(deps, caller);
+  await compiled.inTurns(draft);
   const slug = request.slug ?? slugOf(request.name, id);
   const made = await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false });
-  return saved(deps, caller, made, { warnings });
+  return saved(deps, caller, made, [...warnings, ...large()]);
 };
 
 /** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
@@ -294,6 +287,8 @@ export const importTemplate = async (
   const known = slug === undefined ? undefined : await findTemplate(deps, caller.teamId, slug);
   if (known === undefined) return { template: await createTemplate(deps, caller, { ...writtenOf(request), publish: true }), created: true };
   const { changed, warnings } = checkedChange(deps, await withDrawnSvgs(deps, caller.teamId, given));
-  await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
-  return { template: await saved(deps, caller, await publishOf(kind, deps, caller, known.id), warnings()), created: false };
+  const { compiled, large } = measuring(deps, caller);
+  await changeOf(kind, deps, caller, known.id, { slug: undefined, changed, compiled });
+  const published = await publishOf(kind, deps, caller, known.id);
+  return { template: await saved(deps, caller, published, [...warnings(), ...large()]), created: false };
 };

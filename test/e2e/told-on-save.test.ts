@@ -107,6 +107,15 @@ void t.test('what is told of a save is told of a preview, of the page for a brow
   }
 });
 
+void t.test('a preview of a workbook tells of a formula that stands as text', async (t) => {
+  const table = { id: 'table', type: 'table', props: { rows: [['={{x}}*2']] } };
+  const variables = [{ name: 'x', type: 'number', defaultValue: 1 }];
+  const { id, ...own } = await saved(DOCUMENTS, document([table], { variables, schema: { outputFormats: ['excel'] } }));
+  const { headers } = await app.call('GET', `${DOCUMENTS}/${id}/preview`);
+  t.match(toldOf({ id, ...own }), [/^schema\.pages\[0\].*rows\[0\]\[0\] stands in the workbook as text/]);
+  t.same(decodeURIComponent(String(headers['x-warnings'])).slice(0, 60), toldOf({ id, ...own })[0]?.slice(0, 60));
+});
+
 void t.test('fonts and pictures that are not in the gallery, or are something else, are told by their place', async (t) => {
   const upload = async (filename: string, bytes: Buffer): Promise<string> => {
     const { body } = await app.call<Told>('POST', '/api/assets', { filename, content: bytes.toString('base64') });

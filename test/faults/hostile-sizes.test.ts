@@ -200,7 +200,7 @@ void t.test('a rich text is taken apart once for both outputs of a template, whi
   writeDocument(content, defaultLimits, language, { outputs: 'html', richTexts, checkedCodes: new Set() });
   t.same([...richTexts.values()], [nodes]);
   t.equal([...richTexts.values()][0], nodes, 'the second output has taken what the first has made');
-  const turns = await turnsBeside(() => openRenderer({ limits: defaultLimits }).checkEmail(content));
+  const turns = await turnsBeside(() => openRenderer({ limits: defaultLimits }).compileEmailInTurns(content));
   t.ok(turns >= 2, `${turns} turns`);
 });
 

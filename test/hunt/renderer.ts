@@ -22,7 +22,7 @@ export const plainRenderer = (): Renderer => {
       return made;
     },
     compileEmail: () => compiled('unsaved'),
-    checkEmail: async () => undefined,
+    compileEmailInTurns: async () => compiled('unsaved'),
     close: async () => {},
   };
 };

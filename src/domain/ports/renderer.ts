@@ -76,7 +76,7 @@ export type Renderer = Readonly<{
   email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => MaybePromise<CompiledEmail>;
   /** Compiles without keeping: for a preview of something unsaved. */
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
-  /** Rejects where a checked template cannot be compiled. */
-  checkEmail: (content: EmailTemplateContent) => Promise<void>;
+  /** The same in turns of the event loop. Rejects where a checked template cannot be compiled. */
+  compileEmailInTurns: (content: EmailTemplateContent) => Promise<CompiledEmail>;
   close: () => Promise<void>;
 }>;

@@ -32,7 +32,7 @@ export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer
       return started;
     },
     compileEmail: (content) => compile(content, limits).render,
-    checkEmail: async (content) => void (await compileInTurns(content, limits)),
+    compileEmailInTurns: async (content) => (await compileInTurns(content, limits)).render,
     close: async () => compiled.clear(),
   };
 };

@@ -91,11 +91,12 @@ export const checkAttachmentTemplate = (
   );
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
   const whole = { ...content, ...(translations && { translations }) };
-  return { content: whole, warnings: [...paths.warnings, ...formulaWarnings(content), ...shownWarnings(whole, limits), ...warnings] };
+  return { content: whole, warnings: [...paths.warnings, ...shownWarnings(whole, limits), ...warnings] };
 };
 
 /** What the author of a checked template should know of what its documents show, in each of the languages that it has. */
 export const shownWarnings = (content: AttachmentTemplateContent, { excelColumnsMax }: Limits): readonly FieldError[] => [
+  ...formulaWarnings(content),
   ...watermarkWarnings(content),
   ...addressWarnings(content, documentMedia(excelColumnsMax)),
 ];
