@@ -16,9 +16,10 @@ const wholeLine = { link: undefined, inlines: new Set<Inlines[number]>(), text: 
 
 /** In reading order; to be asked before `orderLine`. */
 export const partsOf = (whole: BrokenLine): readonly LinePart[] => {
-  const { inlines, ...line } = whole;
+  const { inlines } = whole;
   // Most lines lead nowhere: they are drawn as they are.
   if (inlines.every(({ link }) => link === undefined || link === null)) return [{ ...wholeLine, actual: readText(whole as Line) }];
+  const { inlines: _whole, ...line } = whole;
   const groups: Inlines[] = [];
   for (const inline of inlines) {
     const last = groups.at(-1);

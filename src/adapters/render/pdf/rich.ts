@@ -106,10 +106,10 @@ const paragraphOf = (runs: readonly Run[], context: Context, type: Tag['type']):
   }
   if (collapsed.length === 0) return undefined;
   const { runs: text, isRightToLeft } = shapedRuns(collapsed, context);
-  const own: Context = { ...context, direction: isRightToLeft ? 'rtl' : 'ltr' };
+  const direction = isRightToLeft ? 'rtl' : 'ltr';
   return {
     text,
-    ...lookOf(own),
+    ...lookOf(direction === context.direction ? context : { ...context, direction }),
     tag: { type, parent: context.tag },
   };
 };

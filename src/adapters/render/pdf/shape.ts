@@ -17,12 +17,12 @@ export const shapedRuns = (
   runs: readonly Run[],
   { fonts, locale, field, direction, textDirection, refuses }: Shaping,
 ): Readonly<{ runs: readonly Run[]; isRightToLeft: boolean }> => {
-  const pieces = runs.map(({ family, ...run }) => ({
+  const pieces = runs.map((run) => ({
     text: run.text,
     bold: run.bold === true,
     italic: run.italics === true,
-    ...(family === undefined ? {} : { family }),
-    run,
+    ...(run.family === undefined ? {} : { family: run.family }),
+    run: withoutFamily(run),
   }));
   const shaped = fonts.shapeParagraph(pieces, { field, locale, refuses, ...directionOf(pieces, direction, textDirection) });
   return {
@@ -31,6 +31,13 @@ export const shapedRuns = (
     ),
     isRightToLeft: shaped.isRightToLeft,
   };
+};
+
+/** Most runs name none, and are not copied. */
+const withoutFamily = (run: Run): Run => {
+  if (run.family === undefined) return run;
+  const { family: _family, ...plain } = run;
+  return plain;
 };
 
 /** Undefined: as the first letter of the paragraph runs. */

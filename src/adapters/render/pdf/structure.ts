@@ -18,10 +18,12 @@ export const openStructure = (document: PrintedDocument): Structure => {
   const lastLinks = new Map<Tag, Readonly<{ link: string; tag: Tag }>>();
 
   const elementOf = (tag: Tag): StructureElement => {
-    // The element of a table makes those of its rows, and they those of their cells.
-    const parent = tag.parent === undefined ? root : elementOf(tag.parent);
     const known = elements.get(tag);
     if (known !== undefined) return known;
+    const parent = tag.parent === undefined ? root : elementOf(tag.parent);
+    // The element of a table makes those of its rows, and they those of their cells.
+    const madeByParent = elements.get(tag);
+    if (madeByParent !== undefined) return madeByParent;
     const element = document.struct(tag.type, tag.alt === undefined ? {} : { alt: tag.alt });
     const attributes = attributesOf(tag);
     if (attributes !== undefined) element.dictionary.data['A'] = attributes;
