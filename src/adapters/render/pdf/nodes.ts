@@ -19,9 +19,18 @@ export type TextLook = Readonly<{
   characterSpacing?: number;
 }>;
 
+/** A picture that stands among words, at the height of their letters: an embedded file by its name, or a cleaned drawing. In points. */
+export type LinePicture = Readonly<
+  { width: number; height: number; alt: string; /** For messages. */ field: string } & (
+    { kind: 'file'; name: string } | { kind: 'svg'; svg: string }
+  )
+>;
+
 export type Run = TextLook &
   Readonly<{
     text: string;
+    /** Drawn in the place of the text, which keeps its room. */
+    picture?: LinePicture;
     /** Tried first; gone once the run is shaped. */
     family?: string;
     decoration?: readonly ('underline' | 'lineThrough')[];

@@ -99,6 +99,9 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
       justifyShift?: number;
       bidiLevel?: number;
       link?: string | null;
+      height: number;
+      /** Ours. */
+      picture?: unknown;
     }[];
     getHeight: () => number;
     getAscenderHeight: () => number;
@@ -137,7 +140,19 @@ declare module 'pdfmake/js/Renderer.js' {
   import type { PDFDocument } from 'pdfmake/js/PDFDocument.js';
   import type { BrokenLine, LaidPage } from 'pdfmake/js/LayoutBuilder.js';
   /** `tag`, `field` and `radius` are ours. */
-  export type DrawnPicture = { x: number; y: number; _width: number; _height: number; tag?: unknown; field?: string; radius?: number };
+  export type DrawnPicture = {
+    x: number;
+    y: number;
+    _width: number;
+    _height: number;
+    image?: string;
+    svg?: string;
+    options?: object;
+    link?: string;
+    tag?: unknown;
+    field?: string;
+    radius?: number;
+  };
   export class Renderer {
     constructor(document: PDFDocument);
     readonly pdfDocument: PDFDocument;

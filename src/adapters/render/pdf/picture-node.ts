@@ -1,7 +1,7 @@
 /** A picture with its size settled: never larger than the room, for pdfmake drops what fits on no sheet. */
-import type { Context, Picture } from './context.js';
+import { LINE_SHARE_MAX, lineFactor, type Context, type Picture } from './context.js';
 import { documentLink } from './rich-style.js';
-import type { Alignment, ImageNode, SvgNode, Tag } from './nodes.js';
+import type { Alignment, ImageNode, LinePicture, Run, SvgNode, Tag } from './nodes.js';
 
 export type PictureWish = Readonly<{
   width: number | undefined;
@@ -36,9 +36,43 @@ export const pictureNode = (picture: Picture, wish: PictureWish, context: Contex
 };
 
 /** A drawing that is not quite as its format says is drawn as far as it goes; the library would say so on the console. */
-const silent = { warningCallback: () => {} };
+export const silent = { warningCallback: () => {} };
 
-const fitted = (picture: Picture, wish: PictureWish, context: Context): Readonly<{ width: number; height: number }> => {
+/** Letters that have no size, but room between them. */
+const ROOM_SIZE_PT = 0.01;
+const ROOM = '\u00a0\u00a0';
+/** What hangs below the letters, as a share of their size. */
+const BELOW = 0.25;
+
+/** The picture as a word of a line, which becomes as high as it needs; `run` is how a word in its place looks. */
+export const pictureRun = (picture: LinePicture, run: Run, { fontSize, lineHeight }: Context): Run => ({
+  ...run,
+  text: ROOM,
+  picture,
+  fontSize: ROOM_SIZE_PT,
+  characterSpacing: picture.width,
+  lineHeight: lineFactor((picture.height + fontSize * (BELOW + Math.max(lineHeight - 1.172, 0) / 2)) / ROOM_SIZE_PT),
+  preserveLeadingSpaces: true,
+  preserveTrailingSpaces: true,
+});
+
+/** The picture with its size among words; undefined where it is higher than so many of their lines. */
+export const linePictureOf = (
+  picture: Picture,
+  wish: Omit<PictureWish, 'align'>,
+  { linesMax, ...context }: Context & Readonly<{ linesMax: number }>,
+): LinePicture | undefined => {
+  const { width, height } = fitted(picture, wish, context);
+  if (height > Math.min(linesMax * context.fontSize * context.lineHeight, context.height * LINE_SHARE_MAX)) return undefined;
+  const common = { width, height, alt: wish.alt, field: context.field };
+  return picture.kind === 'svg' ? { ...common, kind: 'svg', svg: picture.svg } : { ...common, kind: 'file', name: picture.name };
+};
+
+const fitted = (
+  picture: Picture,
+  wish: Omit<PictureWish, 'align'>,
+  context: Pick<Context, 'width' | 'height'>,
+): Readonly<{ width: number; height: number }> => {
   const ratio = picture.width / picture.height;
   const width = wish.width ?? (wish.height === undefined ? picture.width : wish.height * ratio);
   const height = wish.height ?? width / ratio;

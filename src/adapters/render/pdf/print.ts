@@ -3,8 +3,9 @@ import { DomainError } from '../../../domain/errors.js';
 import { orderLine } from './bidi-lines.js';
 import { PrintedDocument, type DocumentOptions } from './faces.js';
 import { DocumentLayout } from './layout.js';
-import { lineOfPart, partsOf, roomOf, type LinePart } from './line-parts.js';
+import { lineOfPart, partsOf, roomBelow, roomOf, type LinePart } from './line-parts.js';
 import { openStructure, type Structure } from './structure.js';
+import { silent } from './picture-node.js';
 import { unusable } from './unusable.js';
 import type { SectionNode, Tag, TextLook } from './nodes.js';
 import { Renderer, type Bookmark, type BrokenLine, type DrawnPicture, type LaidPage } from './pdfmake-internals.js';
@@ -112,8 +113,12 @@ class TaggedRenderer extends Renderer {
     const parts = partsOf(line);
     const letters = lettersOf(line);
     orderLine(line);
-    const top = y + (line.getHeight() - letters) / 2;
+    const top = y + line.getHeight() - roomBelow(line, parts, letters) - letters;
     for (const part of parts) {
+      if (part.picture !== undefined) {
+        this.drawLinePicture(part, isRepeated ? undefined : (line.tag as Tag | undefined), x, top + line.getAscenderHeight());
+        continue;
+      }
       const drawn = parts.length === 1 && part.link === undefined ? line : lineOfPart(line, part);
       const draw = (): void => {
         this.drawLine(drawn, letters, x, top);
@@ -125,6 +130,25 @@ class TaggedRenderer extends Renderer {
       if (isRepeated) this.marked(undefined, () => this.drawRepeated(part, draw));
       else this.renderPart(part, line.tag as Tag | undefined, draw);
     }
+  }
+
+  /** A picture among words stands on their line. */
+  private drawLinePicture({ picture, inlines, link }: LinePart, around: Tag | undefined, x: number, baseline: number): void {
+    const [inline] = inlines;
+    if (picture === undefined || inline === undefined) return;
+    const { width, height, alt, field } = picture;
+    const parent = around === undefined || ancestor(around, 'Artifact') !== undefined ? undefined : this.structure.linkBelow(around, link);
+    const drawn: DrawnPicture = {
+      x: x + inline.x,
+      y: baseline - height,
+      _width: width,
+      _height: height,
+      field,
+      ...(link === undefined ? {} : { link }),
+      ...(parent === undefined || alt === '' ? {} : { tag: { type: 'Figure', parent, alt } satisfies Tag }),
+    };
+    if (picture.kind === 'file') this.renderImage({ ...drawn, image: picture.name });
+    else this.renderSVG({ ...drawn, svg: picture.svg, options: silent });
   }
 
   /** What is drawn again is not read again, but its places to click are those of the link that was. */

@@ -1,6 +1,5 @@
 /** Rich text as blocks and runs of text: what editors write, and no more. */
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
-import { blockTags } from '../../../domain/rendering/rich-text/tags.js';
 import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { blockAlign, colorsOn, indented, LINE_COLOR, lookOf, narrower, spaced, startOf, type Context } from './context.js';
 import { pdfColor } from '../colors.js';
@@ -8,7 +7,8 @@ import { alignOf, directedBy, indentOf, inlineOf, inlineStyle, lengthOf, onBackg
 import { listNode } from './rich-lists.js';
 import { richTable } from './rich-table.js';
 import type { Node, Run, Tag, TextNode } from './nodes.js';
-import { pictureNode } from './picture-node.js';
+import { pictureNode, pictureRun } from './picture-node.js';
+import { BLOCKS, hasBlock, picturesAmongWords, wordPicture } from './rich-pictures.js';
 import { shapedRuns } from './shape.js';
 
 /** In: HTML of a block. Out: its paragraphs, headings, lists, tables and pictures; the last has no room below itself. */
@@ -31,10 +31,6 @@ export const cellNodes = (html: Html, context: Context, cell: Tag, base: Partial
 /** Text that is no HTML, as a paragraph. */
 export const plainNodes = (text: string, context: Context, bold = false): readonly Node[] =>
   blocks([{ kind: 'text', text }], { ...inlineOf(context), bold }, context);
-
-const BLOCKS: ReadonlySet<string> = new Set([...blockTags, 'img', 'table', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'caption']);
-
-const hasBlock = (node: TreeNode): boolean => node.kind === 'element' && (BLOCKS.has(node.tag) || node.children.some(hasBlock));
 
 /** Factors of the size of the text around. */
 const headings: Readonly<Record<string, Readonly<{ factor: number; below: number }>>> = {
@@ -59,8 +55,10 @@ export const blocks = (nodes: readonly TreeNode[], inline: Inline, context: Cont
     if (paragraph !== undefined) out.push(paragraph);
     runs = [];
   };
-  for (const node of nodes) {
-    if (!hasBlock(node)) {
+  const held = nodes.map(hasBlock);
+  const amongWords = held.includes(true) ? picturesAmongWords(nodes, context) : undefined;
+  for (const [at, node] of nodes.entries()) {
+    if (held[at] !== true || amongWords?.has(node) === true) {
       collect(node, inline, runs, context);
       continue;
     }
@@ -82,6 +80,12 @@ const collect = (node: TreeNode, inline: Inline, runs: Run[], context: Context):
     runs.push(runOf('\n', { ...inline, preserve: true }, context));
     return;
   }
+  if (node.tag === 'img') {
+    const picture = wordPicture(node, context);
+    const run = runOf(node.attributes['alt'] ?? '', inline, context);
+    runs.push(picture === undefined ? run : pictureRun(picture, run, context));
+    return;
+  }
   const inner = inlineStyle(node, inline, context);
   if (node.tag === 'q') runs.push(runOf('“', inner, context));
   for (const child of node.children) collect(child, inner, runs, context);
@@ -95,7 +99,7 @@ const paragraphOf = (runs: readonly Run[], context: Context, type: Tag['type']):
   for (const run of runs) {
     if (run.preserveLeadingSpaces === true) {
       collapsed.push(run.text === '\n' ? withoutSpaces(run) : run);
-      afterSpace = /\s$/.test(run.text);
+      afterSpace = run.picture === undefined && /\s$/.test(run.text);
       continue;
     }
     let text = run.text.replace(/[ \t\r\n\f]+/g, ' ');

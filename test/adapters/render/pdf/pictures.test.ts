@@ -11,6 +11,7 @@ import { component, documentOf, page, richText } from '../../../support/expanded
 import { checkedByOthers } from '../../../support/pdf-tools.js';
 import { gif, jpeg, losslessWebp } from '../../../support/pictures.js';
 import { chunk, headerChunk, pngSample, sampleAt, SIGNATURE, type PngSample } from '../../../support/png-samples.js';
+import { placedWords } from '../../../support/pdf-words.js';
 import { readPdf, type ReadPdf } from '../../../support/read-pdf.js';
 
 const metadata = { title: 'Pictures', author: '', createdAt: '2026-01-02T03:04:05.000Z' };
@@ -238,4 +239,71 @@ void t.test('SVG', async (t) => {
       t.ok(await withImage(svgImage(source)), source);
     }
   });
+});
+
+void t.test('a low picture stands among the words of its line', async (t) => {
+  const drawing = (width: number, height: number): LoadedImage => ({
+    bytes: Buffer.from(
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="${width}" height="${height}"/></svg>`,
+    ),
+    contentType: 'image/svg+xml',
+  });
+  const images = new Map([
+    ['https://example.com/low', drawing(40, 20)],
+    ['https://example.com/high', drawing(100, 90)],
+    ['https://example.com/file', { bytes: jpeg, contentType: 'image/jpeg' } satisfies LoadedImage],
+  ]);
+  const [low, high, file] = ['low', 'high', 'file'].map((name) => `<img src="https://example.com/${name}" alt="${name}">`);
+  const madeOf = async (html: string): Promise<Readonly<{ read: ReadPdf; bytes: Uint8Array }>> => {
+    const bytes = await makePdf(documentOf(page([richText(html)])), images, metadata, defaultLimits);
+    const read = readPdf(bytes);
+    await checkedByOthers(bytes, read);
+    return { read, bytes };
+  };
+  const structureOf = async (html: string): Promise<readonly string[]> => (await madeOf(html)).read.structure;
+
+  const { bytes } = await madeOf(`<p>One ${low} two</p><p>Three</p>`);
+  const words = placedWords(bytes);
+  const [one, two, three] = words ?? [];
+  if (one !== undefined && two !== undefined && three !== undefined) {
+    t.equal(one.top, two.top, 'on one line');
+    const room = two.left - one.right;
+    t.ok(room > 30 && room < 30 + 8, `30 points and two spaces between them: ${room}`);
+    const usual = placedWords((await madeOf('<p>One two</p><p>Three</p>')).bytes)?.[0]?.top ?? 0;
+    t.ok(one.top > usual, 'the line is as high as the picture');
+  }
+  t.same(await structureOf(`<p>One ${low} two</p>`), ['Document', '  P', '    Figure']);
+  t.same(await structureOf(`<p>One ${file} two</p>`), ['Document', '  P', '    Figure']);
+  t.same(await structureOf(`<p>${low} ${low}</p>`), ['Document', '  P', '    Figure', '    Figure']);
+  t.same(await structureOf(`<p><a href="https://a.example">${low}</a> two</p>`), ['Document', '  P', '    Link', '      Figure']);
+  t.same(await structureOf(`<p>One <b>bold ${low}</b></p>`), ['Document', '  P', '    Figure']);
+  t.same(await structureOf(`<p>${low}</p>`), ['Document', '  Figure'], 'alone it is a block');
+  t.same(await structureOf(`<p>One ${high} two</p>`), ['Document', '  P', '  Figure', '  P'], 'a high one is a block');
+  t.same(await structureOf(`<table><tr><td>One ${low}</td><td>${low}</td></tr></table>`), [
+    'Document',
+    '  Table',
+    '    TR',
+    '      TD',
+    '        P',
+    '          Figure',
+    '      TD',
+    '        Figure',
+  ]);
+  const many = await madeOf(`<table><thead><tr><th>One ${file}</th></tr></thead>${'<tr><td>row</td></tr>'.repeat(60)}</table>`);
+  t.equal(many.read.structure.filter((type) => type.trim() === 'Figure').length, 1, 'in a header that comes again it is read once');
+  t.ok(many.read.sheets.length > 1 && many.read.sheets.every(({ content }) => / Do$/m.test(content)), 'and drawn on each sheet');
+  const huge = await makePdf(
+    documentOf(page([component('rich-text', { html: `<p>One ${high} two</p>`, style: { fontSize: 300 } })])),
+    images,
+    metadata,
+    defaultLimits,
+  );
+  t.equal(
+    readPdf(huge)
+      .sheets.flatMap(({ lines }) => lines)
+      .join(' ')
+      .replace(/\s+/g, ' '),
+    'One two',
+    'nothing is lost beside huge letters',
+  );
 });
