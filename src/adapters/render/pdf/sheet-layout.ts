@@ -1,8 +1,17 @@
 /** The layout of pdfmake with margins that grow to their headers and footers, and heights that are told before anything is laid out. */
 import { BAND_SHARE_MAX } from './bands.js';
 import { openHeights, type LinesOf } from './heights.js';
+import { showNextInlines } from './next-inlines.js';
 import type { Node, SectionNode, StackNode } from './nodes.js';
-import { LayoutBuilder, SvgMeasure, tableLayouts, type LaidPage, type Measured, type MeasuredList } from './pdfmake-internals.js';
+import {
+  LayoutBuilder,
+  SvgMeasure,
+  tableLayouts,
+  type BrokenLine,
+  type LaidPage,
+  type Measured,
+  type MeasuredList,
+} from './pdfmake-internals.js';
 
 /** Sums of points differ in their last digits. */
 export const TOLERANCE_PT = 0.01;
@@ -13,6 +22,7 @@ const BAND_GAP_PT = 4;
 
 export class SheetLayout extends LayoutBuilder<Node> {
   protected readonly heights = openHeights((node, width, most) => this.linesOf(node, width, most));
+  private readonly showNext = showNextInlines();
   /** The margins of the first sheet of a section, until its text begins. */
   private firstSheet: LaidPage['pageMargins'] | undefined;
 
@@ -91,9 +101,17 @@ export class SheetLayout extends LayoutBuilder<Node> {
     const { availableWidth } = context;
     context.availableWidth = width;
     const lines: number[] = [];
-    for (let line = super.buildNextLine(copy); line !== null && lines.length < most; line = super.buildNextLine(copy))
-      lines.push(line.getHeight());
+    for (let line = this.nextLine(copy); line !== null && lines.length < most; line = this.nextLine(copy)) lines.push(line.getHeight());
     context.availableWidth = availableWidth;
     return lines;
   };
+
+  override buildNextLine(node: Node): BrokenLine | null {
+    return this.nextLine(node);
+  }
+
+  private nextLine(node: Node): BrokenLine | null {
+    this.showNext(node, this.writer.context().availableWidth);
+    return super.buildNextLine(node);
+  }
 }
