@@ -22,7 +22,13 @@ export const lacksLibreOffice: string | false = isThere || process.env['CI'] !==
  * In: a workbook, and the options of LibreOffice's filter "Text - txt - csv (StarCalc)", of which the last may name a sheet.
  * Out: the one sheet that it writes as CSV.
  */
-export const csvOf = async (t: Test, workbook: Uint8Array, options: string): Promise<string> => {
+export const csvOf = (t: Test, workbook: Uint8Array, options: string): Promise<string> =>
+  converted(t, workbook, 'csv', `csv:Text - txt - csv (StarCalc):${options}`);
+
+/** In: a workbook. Out: the same as a flat OpenDocument spreadsheet, in which every cell says how it is shown. */
+export const openDocumentOf = (t: Test, workbook: Uint8Array): Promise<string> => converted(t, workbook, 'fods', 'fods');
+
+const converted = async (t: Test, workbook: Uint8Array, ending: string, filter: string): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), 'sealpost-workbook-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'book.xlsx');
@@ -31,12 +37,12 @@ export const csvOf = async (t: Test, workbook: Uint8Array, options: string): Pro
     `-env:UserInstallation=file://${folder}/profile`,
     '--headless',
     '--convert-to',
-    `csv:Text - txt - csv (StarCalc):${options}`,
+    filter,
     '--outdir',
     folder,
     file,
   ]);
-  const [written, ...others] = readdirSync(folder).filter((name) => name.endsWith('.csv'));
+  const [written, ...others] = readdirSync(folder).filter((name) => name.endsWith(`.${ending}`));
   if (written === undefined || others.length > 0)
     throw new Error(`LibreOffice wrote ${written === undefined ? 'no sheet' : 'several sheets'}`);
   return readFileSync(join(folder, written), 'utf8');
