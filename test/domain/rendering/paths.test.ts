@@ -93,6 +93,30 @@ void t.test('a name that is nearly a declared one is refused, and the declared o
   t.match(mail([text('x')], { subject: 'For {{custmer.city}}' }).faults, [['subject', /did you mean "customer"/]]);
 });
 
+void t.test('the currency that the format of a variable or a member names', async (t) => {
+  const withCurrency = (currency: string) => {
+    const format = { style: 'currency', currency };
+    const lines = {
+      name: 'lines',
+      type: 'array',
+      itemType: 'object',
+      schema: { itemSchema: { properties: { sum: { type: 'number', format } } } },
+    };
+    return mail(
+      [
+        text('{{price}}'),
+        { id: 'a', type: 'loop', props: { dataSource: 'lines', itemVariable: 'line' }, children: [text('{{line.sum}}', 'b')] },
+      ],
+      {
+        variables: [...variables, { name: 'price', type: 'number', format }, lines, { name: 'currency', type: 'string' }],
+      },
+    );
+  };
+  t.same(withCurrency('{{currency}}'), { faults: [], warnings: [] });
+  t.match(withCurrency('{{curency}}').faults, [[`${at}.content`, /did you mean "currency".*the currency in the format of \{\{price\}\}/]]);
+  t.match(withCurrency('{{money}}').warnings, [[`${at}.content`, /"money".*the format of \{\{price\}\}/]]);
+});
+
 void t.test('a name that is like none is told, once for each path', async (t) => {
   const { faults, warnings } = mail([
     text('{{voucher}} {{voucher}} {{customer.phone}} {{items.name}} {{isVip.since}}'),

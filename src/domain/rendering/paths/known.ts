@@ -6,6 +6,7 @@ import { shorten, writePath, type Path } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
 import { pageMarkMeantBy, pageMarks, type PageMark } from '../fill/page-marks.js';
 import { nearestName } from './distance.js';
+import { pathsInTexts } from './deciding.js';
 import { walkOf, walkTemplate, type PathReader, type PathUse, type WalkedTemplate } from './walk.js';
 
 /** What was found: `faults` stop the save, `warnings` go along with it. Each path is told once. */
@@ -56,6 +57,12 @@ export const checkPaths = (
     path: (path, field, scope, use) => {
       const finding = findingOf(path, scope, use, nearest);
       if (finding !== undefined) tell(path, field, finding);
+      const currency = use === 'shown' ? shapeIn(path, scope)?.format?.currency : undefined;
+      for (const named of currency === undefined ? [] : pathsInTexts(currency, segmentsMax)) {
+        const wrong = findingOf(named, scope, 'compared', nearest);
+        if (wrong !== undefined)
+          tell(named, field, { ...wrong, message: `${wrong.message}; it is the currency in the format of {{${writePath(path)}}}` });
+      }
     },
     branches: () => ({ then: true, otherwise: true }),
     items: (path, scope, { item, index }) => {
