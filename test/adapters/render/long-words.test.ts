@@ -83,6 +83,21 @@ void t.test('no word stands anywhere that cannot break', (t) => {
   t.end();
 });
 
+void t.test('what is told to be wide gives way on a narrow screen', (t) => {
+  for (const one of [
+    { id: 'a', type: 'container', props: { width: 560 }, children: [rich('b', 'x')] },
+    { id: 'a', type: 'divider', props: { width: '500px' } },
+    { id: 'a', type: 'image', props: { src: 'https://shop.example/a.png', width: 560 } },
+  ] as const) {
+    const { html } = renderTemplate(templateOf([one]));
+    const wide = [...html.matchAll(/<(?:table|img)[^>]* width="(\d+)"[^>]*style="([^"]*)"/g)].filter(([, width]) => Number(width) >= 500);
+    const inside = wide.filter(([, width]) => width !== '600');
+    t.ok(inside.length > 0, one.type);
+    for (const [, width, style] of inside) t.match(style, `width:100%;max-width:${width}px`, one.type);
+  }
+  t.end();
+});
+
 void t.test('only words that are too long', (t) => {
   t.equal(breakWords('short words & <signs>', 18), 'short words &amp; &lt;signs&gt;');
   t.equal(breakWords('Versandbestätigung', 18), 'Versandbest&#228;tigung');

@@ -145,8 +145,8 @@ export const divider: ComponentRenderer = (component, context) => {
     margin,
     '">',
     tableTag(context, typeof width === 'string' ? attributeWidth(width) : '100%'),
-    ' align="center" style="width:',
-    width,
+    ' align="center" style="',
+    ...narrowing(width),
     '"><tr><td',
     classAttribute(colorClass('line', color, context)),
     ' style="border-top:',
@@ -159,6 +159,11 @@ export const divider: ComponentRenderer = (component, context) => {
   );
   context.code.text('-'.repeat(40), '\n\n');
 };
+
+/** A table as wide as it is told where there is room, else as wide as its place: where its width is one of pixels, `max-width` alone would not let it shrink inside a cell. */
+export const narrowing = (width: Term): readonly Term[] => (isPixels(width) ? ['width:100%;max-width:', width] : ['width:', width]);
+
+export const isPixels = (width: Term): boolean => typeof width === 'string' && width.endsWith('px');
 
 export const attributeWidth = (width: string): string => {
   const px = attributePx(width);

@@ -5,7 +5,7 @@ import type { Component } from '../../../../domain/template/schema.js';
 import { literalOf } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
 import { aligned, classAttribute, colorClass, css, horizontalPx, endOf, boxAt, onBackground, startOf, tableTag } from '../style.js';
-import { alignAttribute, attributeWidth, gap, propsOf } from './blocks.js';
+import { alignAttribute, attributeWidth, gap, isPixels, narrowing, propsOf } from './blocks.js';
 
 export const container: ComponentRenderer = (component, outer) => {
   const props = propsOf(component);
@@ -25,7 +25,15 @@ export const container: ComponentRenderer = (component, outer) => {
   const align = aligned(props, startOf(outer), outer);
   code.html('<tr><td', ...alignAttribute(align, outer), ' style="padding:', gap(outer), '">');
   code.html(tableTag(outer, typeof width === 'string' ? attributeWidth(width) : '100%'));
-  code.html(' style="width:', width, ';max-width:100%;border-collapse:separate"><tr><td', classes, ' style="padding:', padding);
+  code.html(
+    ' style="',
+    ...narrowing(width),
+    isPixels(width) ? '' : ';max-width:100%',
+    ';border-collapse:separate"><tr><td',
+    classes,
+    ' style="padding:',
+    padding,
+  );
   if (background !== 'transparent') code.html(';background-color:', background);
   if (border !== 'none') code.html(';border:', border);
   if (radius !== '0') code.html(';border-radius:', radius);
