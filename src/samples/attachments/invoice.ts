@@ -177,6 +177,8 @@ export const invoiceSample = documentInLanguages(
                     headerColor: '#ffffff',
                     emptyText: text.noItems,
                     keepWithNext: true,
+                    // A thousand lines of one line each are within the pages that a PDF may have.
+                    cellPadding: '2.2pt 6pt',
                     columns: [
                       { header: text.article, content: '{{line.sku}}', width: widths[0], hideWhenEmpty: true },
                       { header: text.item, content: '{{line.title}}', width: widths[1] },

@@ -1,5 +1,6 @@
 /** What one limit allows no other takes back: invoices and workbooks as large as the limits of documents say, and what is refused all the same. */
 import t from 'tap';
+import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
 import { defaultLimits as limits } from '../../../src/domain/limits.js';
 import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
 import { compileCalculation } from '../../../src/domain/rendering/expression/calculated.js';
@@ -13,13 +14,21 @@ import { environment } from '../../support/rendering.js';
 
 void t.test('the shipped invoice has as many lines as a table may have', async (t) => {
   const document = compileDocument(invoice, limits);
-  const items = Array.from({ length: limits.loopIterationsMax }, (_, at) => ({ sku: `A-${at}`, name: 'Mug', quantity: 2, price: 1.5 }));
+  const items = Array.from({ length: limits.loopIterationsMax }, (_, at) => ({
+    sku: `A-${at}`,
+    name: 'Ceramic mug',
+    variant: 'sage green',
+    quantity: 2,
+    price: 1.5,
+  }));
   const defaults = Object.fromEntries(
     invoice.variables.flatMap(({ name, defaultValue }) => (defaultValue === undefined ? [] : [[name, defaultValue]])),
   );
   const order = { ...(defaults['order'] as JsonObject), items, shipping: 0, discount: 0 };
-  const text = JSON.stringify(document({ ...defaults, order } as JsonObject, environment, 'pdf'));
-  t.match(text, /3,000\.00/, 'the sum of all lines');
+  const expanded = document({ ...defaults, logo: null, order } as JsonObject, environment, 'pdf');
+  t.match(JSON.stringify(expanded), /3,000\.00/, 'the sum of all lines');
+  const metadata = { title: 'Invoice', author: 'Ada', createdAt: environment.at };
+  await t.resolves(makePdf(expanded, new Map(), metadata, limits), 'within the pages of a PDF');
 });
 
 void t.test('a workbook of all its rows and columns can be sent as far as the body holds it, and is expanded', async (t) => {
