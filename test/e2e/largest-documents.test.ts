@@ -2,10 +2,12 @@
 import t from 'tap';
 import PostalMime from 'postal-mime';
 import { defaultLimits as limits } from '../../src/domain/limits.js';
+import { invoiceSample as invoice } from '../../src/samples/attachments/invoice.js';
 import { readWorkbook } from '../adapters/render/excel/xlsx.js';
 import { signInVariables, startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { attachmentOf } from '../support/documents.js';
+import { readPdf } from '../support/read-pdf.js';
 import { openSmtpInbox } from '../support/smtp-inbox.js';
 import { eventually } from '../support/wait.js';
 
@@ -63,3 +65,16 @@ for (const width of [10, limits.excelColumnsMax])
     t.match(sheet.cells.get(`A${last}`), { type: 'n', text: String(limits.excelRowsMax - 1) });
     t.match(sheet.cells.get(`${lastColumn}${last}`), { type: 'n', text: String(limits.excelRowsMax - 1 + (width - 1) / 100) });
   });
+
+void t.test(`an invoice of ${limits.loopIterationsMax} lines`, async (t) => {
+  const defaults = Object.fromEntries(
+    invoice.variables.flatMap(({ name, defaultValue }) => (defaultValue === undefined ? [] : [[name, defaultValue]])),
+  );
+  const items = Array.from({ length: limits.loopIterationsMax }, (_, at) => ({ sku: `A-${at}`, name: 'Mug', quantity: 2, price: 1.5 }));
+  const order = { ...(defaults['order'] as object), items, shipping: 0, discount: 0 };
+  const bytes = await received({ attachmentTemplateId: 'invoice', filename: 'invoice.pdf', variables: { ...defaults, order } });
+  const { sheets } = readPdf(bytes);
+  const text = sheets.map(({ lines }) => lines.join('\n')).join('\n');
+  t.equal(text.match(/\bA-\d+\b/g)?.length, limits.loopIterationsMax, 'each line once');
+  t.match(sheets.at(-1)?.lines.join('\n'), /3,000\.00/, 'the sum stands on the last page');
+});
