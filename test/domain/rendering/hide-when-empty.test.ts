@@ -202,14 +202,35 @@ void t.test('many tags, breaks and lines take no longer than others', async (t) 
     '{{a}}<br><br>',
     '<li>{{a}}',
   ];
-  for (const unit of units) {
-    const html = (unit + 'a'.repeat(250)).repeat(3_500);
-    const short = unit.repeat(20_000);
-    for (const text of [html, short]) {
-      const began = process.cpuUsage();
-      t.equal(optionalLinesOf(text, 10).map(whole).join('').length, text.length, unit);
-      const { user } = process.cpuUsage(began);
-      t.ok(user < 1_500_000, `${unit}: ${Math.round(user / 1_000)} ms`);
-    }
+  const texts = [
+    ...units.flatMap((unit) => [(unit + 'a'.repeat(250)).repeat(3_500), unit.repeat(20_000)]),
+    `<script>${'</script'.repeat(20_000)}`,
+  ];
+  for (const text of texts) {
+    const began = process.cpuUsage();
+    t.equal(optionalLinesOf(text, 10).map(whole).join('').length, text.length, text.slice(0, 20));
+    const { user } = process.cpuUsage(began);
+    t.ok(user < 1_500_000, `${text.slice(0, 20)}: ${Math.round(user / 1_000)} ms`);
+  }
+});
+
+const namedIn = (part: OptionalHtml): number =>
+  typeof part === 'string'
+    ? 0
+    : [...part.when.map(({ length }) => length), ...part.children.map(namedIn)].reduce((total, count) => total + count, 0);
+
+void t.test('breaks of a text with very many paths do not each name all of them', async (t) => {
+  const count = 1_000;
+  const values = Array.from({ length: count }, (_, at) => `{{a${at}}}`);
+  for (const text of [
+    values.join(' ') + '<br>'.repeat(count),
+    '<br>'.repeat(count) + values.join('<br>'),
+    values.join('<br>'),
+    values.join(' ') + '<br>b'.repeat(count),
+  ]) {
+    const named = optionalLinesOf(`<p>{{z}}</p>${text}`, 10)
+      .map(namedIn)
+      .reduce((total, one) => total + one, 0);
+    t.ok(named < 50 * count, `${text.slice(0, 20)}: ${named}`);
   }
 });

@@ -28,8 +28,9 @@ type Break = Readonly<{ run: Run; index: number }>;
 /** A node, the lines that something in it belongs to, and the line in which it stands. */
 type Placed = Readonly<{ node: HtmlNode; lines: ReadonlySet<Line>; at?: Line | undefined; break?: Break; children: readonly Placed[] }>;
 
-/** Behind so many lines a break goes by its own line alone: what each of very many says of all others is too much. */
+/** A break goes by so many lines and paths beside its own line, else by that alone: every break of a long text naming all of its paths would be their product. */
 const LINES_MAX = 100;
+const PATHS_MAX = 100;
 
 type Reader = {
   readonly pathsIn: (html: string) => readonly Path[];
@@ -120,11 +121,12 @@ const placeBlock = (node: HtmlElement, reader: Reader): Placed => {
   return { node, lines, children };
 };
 
-/** What one of the lines has a value for; undefined where one of them is always there, or none is meant. */
-const groupOf = (lines: Iterable<Line>): readonly Path[] | undefined => {
+/** What one of the lines has a value for; undefined where one of them is always there, where none is meant, or where there are too many paths. */
+const groupOf = (lines: Iterable<Line>, pathsMax = Infinity): readonly Path[] | undefined => {
   const paths: Path[] = [];
   for (const line of lines) {
     if (line.isSeen && line.paths.length === 0) return undefined;
+    if (paths.length + line.paths.length > pathsMax) return undefined;
     paths.push(...line.paths);
   }
   return paths.length === 0 ? undefined : paths;
@@ -188,11 +190,12 @@ const isWithin = ({ node, at, lines, children }: Placed, line: Line): boolean =>
 
 /** A break is there where its line is and one before it; one of an empty line that the author wrote, where something is before and behind. */
 const groupsOfBreak = ({ run: { lines, first, last }, index }: Break): readonly (readonly Path[] | undefined)[] => {
-  if (index <= first || index > last) return [groupOf(lines.slice(first, last + 1))];
+  const groupOfSome = (from: number, to: number): readonly Path[] | undefined =>
+    to - from > LINES_MAX ? undefined : groupOf(lines.slice(from, to), PATHS_MAX);
+  if (index <= first || index > last) return [groupOfSome(first, last + 1)];
   const line = lines[index];
-  const before = index - first > LINES_MAX ? undefined : groupOf(lines.slice(first, index));
-  if (line?.isSeen === true) return [groupOf([line]), before];
-  return [last - index > LINES_MAX ? undefined : groupOf(lines.slice(index, last + 1)), before];
+  const before = groupOfSome(first, index);
+  return [line?.isSeen === true ? groupOf([line]) : groupOfSome(index, last + 1), before];
 };
 
 const sourceOf = (node: HtmlNode): string =>

@@ -104,9 +104,9 @@ const markupAt = (html: string, at: number): Markup | 'none' | 'endless' => {
   const tag = name.toLowerCase();
   if (slash !== '') return { kind: 'close', tag, end };
   if (!DROPPED.has(tag)) return { kind: 'open', tag, end };
-  const closing = new RegExp(`</${tag}\\b[^>]*>`, 'gi');
+  const closing = new RegExp(`</${tag}\\b`, 'gi');
   closing.lastIndex = end;
-  return { kind: 'other', tag, end: closing.test(html) ? closing.lastIndex : html.length };
+  return closing.test(html) ? otherUntil(html, '>', closing.lastIndex) : { kind: 'other', tag, end: html.length };
 };
 
 const NAME = /<(\/?)([A-Za-z][^\s/>]*)/y;
