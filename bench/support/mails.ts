@@ -1,0 +1,69 @@
+/** The mails under measurement, each as we render it and as it is written by hand. */
+import { openRenderer } from '../../src/adapters/render/email/renderer.js';
+import { defaultLimits } from '../../src/domain/limits.js';
+import { checkEmailTemplate } from '../../src/domain/rendering/check/check.js';
+import { parcelByHand } from '../limits/components.js';
+import { renderByHand, type OrderVariables } from '../limits/render.js';
+import { everyComponentTemplate, parcel } from './every-component.js';
+import { orderConfirmation } from './order-confirmation.js';
+
+const at = '2026-11-21T10:00:00Z';
+const northwind = {
+  name: 'Northwind Coffee',
+  legalName: 'Northwind Coffee Lda.',
+  email: 'hello@northwind.example',
+  phone: '',
+  website: 'https://northwind.example',
+  addressLine1: 'Rua do Sol 3',
+  city: 'Lisboa',
+  state: '',
+  postalCode: '1200-001',
+  country: 'Portugal',
+};
+const nobody = {
+  name: '',
+  legalName: '',
+  email: '',
+  phone: '',
+  website: '',
+  addressLine1: '',
+  city: '',
+  state: '',
+  postalCode: '',
+  country: '',
+};
+
+const compiled = (template: unknown) =>
+  openRenderer({ limits: defaultLimits }).compileEmail(checkEmailTemplate(template, defaultLimits).content);
+
+const orderOf = (rows: number): OrderVariables => {
+  const variables = structuredClone(orderConfirmation.exampleVariables) as OrderVariables;
+  const names = ['Ceramic mug', 'Pour-over kettle', 'Fish & chips <large>', 'Ethiopia Guji', 'Filter papers'];
+  variables.order.items = Array.from({ length: rows }, (_, row) => ({
+    name: names[row % names.length] ?? '',
+    variant: `Lot ${row + 1}`,
+    quantity: row + 1,
+    total: (row + 1) * 12.35,
+  }));
+  return variables;
+};
+
+/** An order confirmation of that many rows. */
+export const orderMails = (rows: number) => {
+  const { subject, variables: definitions, schema } = orderConfirmation;
+  const render = compiled({ subject, variables: definitions, schema });
+  const variables = orderOf(rows);
+  return {
+    ours: () => render({ variables, environment: { at, company: northwind } }),
+    byHand: () => renderByHand(variables, northwind, at),
+  };
+};
+
+/** A parcel with every component, or one with a type left out; `draws` says whether the program by hand draws a code. */
+export const parcelMails = (draws: boolean, template: unknown = everyComponentTemplate) => {
+  const render = compiled(template);
+  return {
+    ours: () => render({ variables: parcel, environment: { at, company: nobody } }),
+    byHand: () => parcelByHand(parcel, draws),
+  };
+};
