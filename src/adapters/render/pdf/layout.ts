@@ -137,7 +137,8 @@ export class DocumentLayout extends SheetLayout {
   /** As pdfmake's own, with sheets that end between rows where the next ones belong together. */
   override processTable(tableNode: Node): void {
     const node = tableNode as Node & MeasuredTable & { positions: unknown[] };
-    const next = node.lastRowsStay === true ? this.afterTable : () => 0;
+    const { afterTable } = this;
+    const next: Follows = node.lastRowsStay === true ? (isKept) => (node._margin?.[3] ?? 0) + afterTable(isKept) : () => 0;
     settleWidths(node, this.writer.context().availableWidth);
     const free = 'fromRight' in node && node.fromRight === true ? this.roomBeside(node) : 0;
     this.writer.context().addMargin(free);
@@ -205,7 +206,7 @@ export class DocumentLayout extends SheetLayout {
       for (let at = row; at < end; at++) height += this.heights.rowHeight(node, at);
       return height - TOLERANCE_PT;
     };
-    const together = row === lastOnes ? heightOf(rows) + (node._margin?.[3] ?? 0) + next(true) : 0;
+    const together = row === lastOnes ? heightOf(rows) + next(true) : 0;
     const need = together > 0 && together <= most ? together : heightOf(row + 1);
     return need > availableHeight && need <= most;
   }
