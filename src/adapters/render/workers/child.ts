@@ -46,9 +46,11 @@ export const startChild = (options: ChildOptions): Child => {
   const lastWords = tailOf(child);
   let fault: LogFields | undefined;
   let settleJob: ((end: JobEnd) => void) | undefined;
+  let isEnding = false;
 
   const settle = (end: JobEnd): void => {
-    hold(child, false);
+    // An answer that comes while the process is ended does not let the service go before the process is gone.
+    if (!isEnding) hold(child, false);
     settleJob?.(end);
     settleJob = undefined;
   };
@@ -79,6 +81,7 @@ export const startChild = (options: ChildOptions): Child => {
     });
   };
   const kill = (): Promise<unknown> => {
+    isEnding = true;
     hold(child, true);
     child.kill('SIGKILL');
     return ended;

@@ -1,7 +1,11 @@
 /** Document processes: each kind of fault ends one document and no more, and everything is bounded. */
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { getPriority } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../../src/adapters/clock/system.js';
 import { openGenerator, type GeneratorOptions } from '../../../../src/adapters/render/workers/generator.js';
@@ -10,6 +14,7 @@ import { DomainError } from '../../../../src/domain/errors.js';
 import type { JsonObject } from '../../../../src/domain/json.js';
 import { defaultLimits } from '../../../../src/domain/limits.js';
 import type { DocumentInput, Generator, LoadedImage } from '../../../../src/domain/ports/generator.js';
+import { temporaryDirectory } from '../../../support/data-directory.js';
 import { fakeClock } from '../../../support/fake-clock.js';
 import { memoryLog } from '../../../support/memory-ports.js';
 import { teamA, teamB } from '../../../support/teams.js';
@@ -84,6 +89,7 @@ const openedPool = (t: Test, { processesMax, idleMs = 60_000, readyMs }: PoolSet
 
 /** A service that has given one job to a document process. */
 const serviceFile = new URL('./service-to-kill.js', import.meta.url);
+const closingFile = new URL('./service-to-close.js', import.meta.url);
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -209,6 +215,15 @@ await t.test('the processes end with the service, even one that spins', async (t
     service.kill('SIGKILL');
     await eventually(`${act}: the process ends`, () => !isAlive(pid));
   }
+});
+
+await t.test('a service that closes runs until its processes are gone, also where an answer of one has just come', async (t) => {
+  const marker = join(temporaryDirectory(t), 'answered');
+  // Without a channel of its own, which would keep it alive.
+  const service = spawn(process.execPath, [fileURLToPath(closingFile), marker], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const said = await text(service.stdout);
+  t.ok(existsSync(marker));
+  t.equal(said, 'closed\n');
 });
 
 await t.test('the queue is bounded in length and in time, and served in order', async (t) => {

@@ -1,4 +1,5 @@
 /** A process that does to the pool what no document should be able to do: what the variables of the job say. */
+import { writeFileSync } from 'node:fs';
 import { DomainError } from '../../../../src/domain/errors.js';
 import { refused, type DocumentJob } from '../../../../src/adapters/render/workers/jobs.js';
 
@@ -20,6 +21,13 @@ const hostile = async (job: DocumentJob | Readonly<{ kind: 'prepare' }>): Promis
       return { kind: 'image-sources', sources: [] };
     case 'slow':
       return new Promise((resolve) => void setTimeout(() => resolve({ kind: 'image-sources', sources: ['slow'] }), 50));
+    case 'marker':
+      return new Promise((resolve) => {
+        setTimeout(() => {
+          writeFileSync(String(job.input.variables['marker']), '');
+          resolve({ kind: 'image-sources', sources: [] });
+        }, 200);
+      });
     case 'pid':
       return { kind: 'image-sources', sources: [String(process.pid)] };
     case 'spin':
