@@ -6,7 +6,8 @@ import { defaultLimits as limits } from '../../../src/domain/limits.js';
 import { checkAttachmentTemplate } from '../../../src/domain/rendering/check/attachment.js';
 import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
 import type { Expanded } from '../../../src/domain/rendering/expand/expanded.js';
-import { optionalLinesOf, type OptionalHtml } from '../../../src/domain/rendering/rich-text/lines.js';
+import { linePathsOf, optionalLinesOf, type OptionalHtml } from '../../../src/domain/rendering/rich-text/lines.js';
+import { growsLinearly } from '../../support/linear.js';
 import { environment, renderTemplate, templateOf } from '../../support/rendering.js';
 
 const bodyOf = (html: string): string => html.slice(html.indexOf('<div role="article"')).replace(/\n/g, '');
@@ -233,4 +234,25 @@ void t.test('breaks of a text with very many paths do not each name all of them'
       .reduce((total, one) => total + one, 0);
     t.ok(named < 50 * count, `${text.slice(0, 20)}: ${named}`);
   }
+});
+
+void t.test('tags with many paths around many lines take work in proportion to the text', async (t) => {
+  const paths = (count: number): string => Array.from({ length: count }, (_, at) => `{{a${at}}}`).join('');
+  const texts: Readonly<Record<string, (size: number) => string>> = {
+    'one tag of many paths': (size) => `<i title="${paths(size)}">${'x<br>'.repeat(size)}</i>`,
+    'tags in each other': (size) => '<a href="{{x}}">'.repeat(50) + '{{a}}<br>'.repeat(10 * size),
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    const isLinear = await growsLinearly((size) => optionalLinesOf(text(size), 10), 1_600);
+    t.ok(isLinear, name);
+  }
+});
+
+void t.test('tags around a line that hold very many paths keep it, and all of them decide about its component', async (t) => {
+  const around = (count: number): string =>
+    `<i title="${Array.from({ length: count }, (_, at) => `{{a${at}}}`).join('')}">{{v}}<br>{{w}}</i>{{z}}`;
+  const whens = (html: string): number => optionalLinesOf(html, 10).filter((part) => typeof part !== 'string').length;
+  t.ok(whens(around(20)) > 0);
+  t.equal(whens(around(21)), 0);
+  for (const count of [20, 21]) t.equal(linePathsOf(around(count), 10).length, count + 3);
 });

@@ -20,46 +20,66 @@ const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...TABLE_TAGS]);
 const AROUND: ReadonlySet<string> = new Set(['ul', 'ol', 'dl', 'table', 'thead', 'tbody', 'tfoot', 'colgroup']);
 const CELLS: ReadonlySet<string> = new Set(['td', 'th']);
 
-type Line = { readonly paths: Path[]; /** Whether something in it can be seen, or could be. */ isSeen: boolean };
+type Line = {
+  /** Equal paths are one object. */
+  readonly paths: Set<Path>;
+  /** Whether something in it can be seen, or could be. */
+  isSeen: boolean;
+  /** Whether it is there whatever its paths say. */
+  isKept: boolean;
+};
 /** The lines from one border of a block to the next, and which of them is the first and the last that is seen. */
 type Run = { readonly lines: Line[]; first: number; last: number };
 /** Where a `<br>` stands: the place of the line that it begins. */
 type Break = Readonly<{ run: Run; index: number }>;
+type Group = ReadonlySet<Path>;
 /** A node, the lines that something in it belongs to, and the line in which it stands. */
 type Placed = Readonly<{ node: HtmlNode; lines: ReadonlySet<Line>; at?: Line | undefined; break?: Break; children: readonly Placed[] }>;
 
 /** A break goes by so many lines and paths beside its own line, else by that alone: every break of a long text naming all of its paths would be their product. */
 const LINES_MAX = 100;
 const PATHS_MAX = 100;
+/** The tags around a line that hold more paths than this keep it: each of very many lines would say all of them. */
+const CARRIED_MAX = 20;
 
 type Reader = {
   readonly pathsIn: (html: string) => readonly Path[];
   run: Run | undefined;
   /** The rows that are open, the innermost last. */
   readonly rows: Line[];
-  /** Paths of the tags of inline elements that are open. */
+  /** For each inline element that is open the paths of its tag and of those around it, and not many more than `CARRIED_MAX`. */
   readonly carried: (readonly Path[])[];
+  /** Paths of tags that hold too many. */
+  readonly uncarried: Set<Path>;
 };
 
 const isBlock = (node: HtmlNode): boolean => node.kind === 'element' && BLOCKS.has(node.tag);
-const newLine = (): Line => ({ paths: [], isSeen: false });
+const newLine = (): Line => ({ paths: new Set(), isSeen: false, isKept: false });
 const newRun = (): Run => ({ lines: [newLine()], first: Infinity, last: -1 });
 
 /** In: HTML as its author wrote it, and how many segments a path may have. Out: the same, with what each part of it is there for. */
 export const optionalLinesOf = (html: string, segmentsMax: number): readonly OptionalHtml[] => {
-  const placed = placedIn(html, segmentsMax);
-  return written(placed, keyOf(pathsOfLines(placed)));
+  const { placed, paths } = placedIn(html, segmentsMax);
+  return written(placed, paths);
 };
 
 /** Every path that decides about a line. */
-export const linePathsOf = (html: string, segmentsMax: number): readonly Path[] => pathsOfLines(placedIn(html, segmentsMax));
+export const linePathsOf = (html: string, segmentsMax: number): readonly Path[] => [...placedIn(html, segmentsMax).paths];
 
-const placedIn = (html: string, segmentsMax: number): readonly Placed[] => {
-  const pathsIn = (text: string): readonly Path[] => (hasPlaceholder(text) ? pathsOf(parseTemplatedText(text, segmentsMax).parts) : []);
-  return placeAll(htmlTreeOf(html), { pathsIn, run: undefined, rows: [], carried: [] });
+/** `paths`: all that decide about a line. */
+const placedIn = (html: string, segmentsMax: number): Readonly<{ placed: readonly Placed[]; paths: Group }> => {
+  const known = new Map<string, Path>();
+  const oneOf = (path: Path): Path => {
+    const key = JSON.stringify(path);
+    if (!known.has(key)) known.set(key, path);
+    return known.get(key) ?? path;
+  };
+  const pathsIn = (text: string): readonly Path[] =>
+    hasPlaceholder(text) ? pathsOf(parseTemplatedText(text, segmentsMax).parts).map(oneOf) : [];
+  const uncarried = new Set<Path>();
+  const placed = placeAll(htmlTreeOf(html), { pathsIn, run: undefined, rows: [], carried: [], uncarried });
+  return { placed, paths: new Set([...[...linesOf(placed)].flatMap(({ paths }) => [...paths]), ...uncarried]) };
 };
-
-const pathsOfLines = (placed: readonly Placed[]): readonly Path[] => [...linesOf(placed)].flatMap(({ paths }) => paths);
 
 const linesOf = (placed: readonly Placed[]): ReadonlySet<Line> => new Set(placed.flatMap(({ lines }) => [...lines]));
 
@@ -77,7 +97,10 @@ const place = (node: HtmlNode, reader: Reader): Placed => {
     const index = reader.run.lines.push(newLine()) - 1;
     return { ...nothing, break: { run: reader.run, index } };
   }
-  reader.carried.push(reader.pathsIn(node.open));
+  const own = reader.pathsIn(node.open);
+  const carried = [...new Set([...(reader.carried.at(-1) ?? []), ...own])];
+  if (carried.length > CARRIED_MAX) for (const path of own) reader.uncarried.add(path);
+  reader.carried.push(carried.slice(0, CARRIED_MAX + 1));
   const children = placeAll(node.children, reader);
   reader.carried.pop();
   return { node, lines: linesOf(children), at: lineAt(reader), children };
@@ -94,9 +117,14 @@ const placeSeen = (node: HtmlNode, html: string, reader: Reader): Placed => {
     run.last = run.lines.length - 1;
     run.first = Math.min(run.first, run.last);
   }
-  const paths = [...reader.pathsIn(html), ...reader.carried.flat()];
+  const carried = reader.carried.at(-1) ?? [];
+  const isKept = carried.length > CARRIED_MAX;
+  const paths = isKept ? reader.pathsIn(html) : [...reader.pathsIn(html), ...carried];
   const line = lineAt(reader);
-  for (const one of rows.length > 0 ? rows : [line]) one?.paths.push(...paths);
+  for (const one of rows.length > 0 ? rows : line === undefined ? [] : [line]) {
+    for (const path of paths) one.paths.add(path);
+    one.isKept ||= isKept;
+  }
   if (line !== undefined) line.isSeen = true;
   return { node, lines: new Set(line === undefined ? [] : [line]), at: line, children: [] };
 };
@@ -111,7 +139,7 @@ const placeBlock = (node: HtmlElement, reader: Reader): Placed => {
     line.isSeen = true;
   }
   // The tag of a cell is within its row.
-  if (CELLS.has(tag)) for (const row of rows) row.paths.push(...reader.pathsIn(node.open));
+  if (CELLS.has(tag)) for (const path of reader.pathsIn(node.open)) for (const row of rows) row.paths.add(path);
   const children = placeAll(node.children, reader);
   if (tag === 'tr') rows.pop();
   reader.run = undefined;
@@ -122,37 +150,34 @@ const placeBlock = (node: HtmlElement, reader: Reader): Placed => {
 };
 
 /** What one of the lines has a value for; undefined where one of them is always there, where none is meant, or where there are too many paths. */
-const groupOf = (lines: Iterable<Line>, pathsMax = Infinity): readonly Path[] | undefined => {
-  const paths: Path[] = [];
+const groupOf = (lines: Iterable<Line>, pathsMax = Infinity): Group | undefined => {
+  const paths = new Set<Path>();
   for (const line of lines) {
-    if (line.isSeen && line.paths.length === 0) return undefined;
-    if (paths.length + line.paths.length > pathsMax) return undefined;
-    paths.push(...line.paths);
+    if (line.isKept || (line.isSeen && line.paths.size === 0)) return undefined;
+    for (const path of line.paths) paths.add(path);
+    if (paths.size > pathsMax) return undefined;
   }
-  return paths.length === 0 ? undefined : paths;
+  return paths.size === 0 ? undefined : paths;
 };
 
-const keyOf = (paths: readonly Path[]): string => [...new Set(paths.map((path) => JSON.stringify(path)))].toSorted().join(' ');
+const isSame = (one: Group, other: Group): boolean => one.size === other.size && [...one].every((path) => other.has(path));
 
 /** The groups that say more than that what stands around is there. */
-const whenOf = (groups: readonly (readonly Path[] | undefined)[], around: string): When => {
-  const keys = new Set([around]);
-  return groups.flatMap((group) => {
-    if (group === undefined) return [];
-    const key = keyOf(group);
-    if (keys.has(key)) return [];
-    keys.add(key);
-    return [group];
-  });
+const whenOf = (groups: readonly (Group | undefined)[], around: Group): readonly Group[] => {
+  const told = [around];
+  for (const group of groups) if (group !== undefined && !told.some((one) => isSame(one, group))) told.push(group);
+  return told.slice(1);
 };
 
-/** `around` is the key of what is known to have a value. */
-const written = (placed: readonly Placed[], around: string): readonly OptionalHtml[] => {
+const listed = (groups: readonly Group[]): When => groups.map((group) => [...group]);
+
+/** `around` is what is known to have a value. */
+const written = (placed: readonly Placed[], around: Group): readonly OptionalHtml[] => {
   const out: OptionalHtml[] = [];
   let line: Placed[] = [];
   const flush = (): void => {
     const found = linesOf(line);
-    const when = whenOf([groupOf(found)], around);
+    const when = listed(whenOf([groupOf(found)], around));
     add(out, { when, open: '', close: '', children: [line.map(({ node }) => sourceOf(node)).join('')] });
     line = [];
   };
@@ -171,8 +196,8 @@ const written = (placed: readonly Placed[], around: string): readonly OptionalHt
     }
     const groups = one.break === undefined ? [CELLS.has(node.tag) ? undefined : groupOf(lines)] : groupsOfBreak(one.break);
     const when = whenOf(groups, around);
-    const children = written(one.children, when[0] === undefined ? around : keyOf(when[0]));
-    add(out, { when, open: node.open, children, close: node.close });
+    const children = written(one.children, when[0] ?? around);
+    add(out, { when: listed(when), open: node.open, children, close: node.close });
     if (when.length > 0 && first < index && index < last && holdsBlock(one)) add(out, BORDER);
   }
   flush();
@@ -189,8 +214,8 @@ const isWithin = ({ node, at, lines, children }: Placed, line: Line): boolean =>
   at === line && !isBlock(node) && [...lines].every((one) => one === line) && children.every((child) => isWithin(child, line));
 
 /** A break is there where its line is and one before it; one of an empty line that the author wrote, where something is before and behind. */
-const groupsOfBreak = ({ run: { lines, first, last }, index }: Break): readonly (readonly Path[] | undefined)[] => {
-  const groupOfSome = (from: number, to: number): readonly Path[] | undefined =>
+const groupsOfBreak = ({ run: { lines, first, last }, index }: Break): readonly (Group | undefined)[] => {
+  const groupOfSome = (from: number, to: number): Group | undefined =>
     to - from > LINES_MAX ? undefined : groupOf(lines.slice(from, to), PATHS_MAX);
   if (index <= first || index > last) return [groupOfSome(first, last + 1)];
   const line = lines[index];
