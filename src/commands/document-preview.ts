@@ -10,7 +10,7 @@ import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import { attachmentTemplateNotFound, resolveAttachmentVersion } from '../domain/attachment-template/state.js';
 import type { MadeDocument } from '../domain/ports/generator.js';
 import { openBudget } from '../domain/budget.js';
-import { invalid, type FieldError } from '../domain/errors.js';
+import { invalidAt, type FieldError } from '../domain/errors.js';
 import { teamStream } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { shownWarnings } from '../domain/rendering/check/attachment.js';
@@ -48,7 +48,7 @@ export const previewAttachmentTemplate = async (
   const content = documentInLanguage(inLanguages, language);
   const wanted = format ?? content.schema.outputFormats[0]!;
   if (!content.schema.outputFormats.includes(wanted)) {
-    throw invalid('query', 'format', `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`);
+    throw invalidAt('format', `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`);
   }
   const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
   const given = previewVariables(content.variables, variables);

@@ -48,6 +48,14 @@ const told = async (path: string, body: unknown): Promise<readonly string[]> => 
 const CONTENT = 'schema.sections[0].components[0].content';
 const ofPage = (at: string): string => `schema.pages[0].${at}`;
 
+void t.test('a format that the template does not have is named, whether it is asked in the query or in the body', async (t) => {
+  const { id } = await saved(DOCUMENTS, document([text('Hi')]));
+  const message = "format must be one of the template's formats: pdf";
+  const path = `${DOCUMENTS}/${id}/preview`;
+  t.match(await app.call('POST', path, { format: 'excel' }), { status: 400, body: { code: 'VALIDATION_ERROR', message } });
+  t.match(await app.call('GET', `${path}?format=excel`), { status: 400, body: { code: 'VALIDATION_ERROR', message } });
+});
+
 void t.test('a link and a picture with an address that can never be one are told, in every text of a template', async (t) => {
   const relative = text('<p><a href="offers/today.html">Today</a> <img alt="" src=logo.png> <a href="//example.com/x">Here</a></p>');
   const [link, picture, scheme, ...rest] = await told(MAILS, mail([relative]));

@@ -3,6 +3,7 @@ import t from 'tap';
 import { DomainError } from '../../../src/domain/errors.js';
 import { defaultLimits } from '../../../src/domain/limits.js';
 import { checkAttachmentTemplate } from '../../../src/domain/rendering/check/attachment.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
 import { attachmentOf } from '../../support/documents.js';
 
 const faultsOf = (template: unknown): readonly string[] => {
@@ -77,6 +78,33 @@ void t.test('what is saved and shows something else than was meant is told', (t)
   t.match(warningsOf(footer('{{Current_Page}}')), [/the number of the page is \{\{pageNumber\}\}$/]);
   t.match(warningsOf(footer('{{shop}}')), [/declare it under variables$/]);
   t.match(warningsOf(attachmentOf([{ id: 'r', type: 'rich-text', content: '{{page}}' }])), [/declare it under variables$/]);
+  t.match(warningsOf(cells(['pdf'], '{{this.month}}')), [/"this" is declared, so it is empty; .* itemVariable gives it/]);
+  t.end();
+});
+
+void t.test('a formula that no program can read is told', (t) => {
+  const repair = 'asks to repair the workbook: ';
+  t.match(warningsOf(cells(['excel'], '=SUM(A1')), [`${repair}a bracket is opened and not closed`]);
+  t.match(warningsOf(cells(['pdf', 'excel'], '=A1)+(1')), [`${repair}a bracket is closed that was not opened`]);
+  t.match(warningsOf(cells(['excel'], '="a&B1')), [`${repair}a quotation mark is opened and not closed`]);
+  t.match(warningsOf(cells(['excel'], '=SUM(B{top}:B{last})')), [/holds \{top\}, which stands for nothing: there are \{row\}, \{first\}/]);
+  t.same(warningsOf(cells(['pdf'], '=SUM(A1')), []);
+  t.same(warningsOf(cells(['excel'], `=IF(B{row}>1,"a ) ""b""",SUM('It''s (1)'!A{first}:A{last})*MAX({1,2}))`)), []);
+  t.end();
+});
+
+void t.test('a constant without braces is told, wherever it stands', (t) => {
+  const shows = (name: string): string => `shows ${name} as it is written: a constant stands in braces, {{${name}}}`;
+  t.same(warningsOf(text('<p>{{ __COMPANY_NAME__ }}, __COMPANY_CITY__</p>')), [`content: ${shows('__COMPANY_CITY__')}`]);
+  t.same(warningsOf(page({ footer: { content: '__CURRENT_YEAR__' } })), [`content: ${shows('__CURRENT_YEAR__')}`]);
+  const translations = { de: { '<p>{{__COMPANY_NAME__}}</p>': '<p>__COMPANY_NAME__</p>' } };
+  const translated = attachmentOf([{ id: 'r', type: 'rich-text', content: '<p>{{__COMPANY_NAME__}}</p>' }], { translations });
+  t.ok(warningsOf(translated).includes(`de: ${shows('__COMPANY_NAME__')}`));
+  t.same(warningsOf(text('<p>{{__COMPANY_NAME__}} __init__ __NAME__</p>')), []);
+  const condition = { condition: '__COMPANY_CITY__', operator: 'exists' };
+  t.same(warningsOf(attachmentOf([{ id: 'c', type: 'conditional', props: condition, children: [] }])), []);
+  const mail = { variables: [], subject: 'From __COMPANY_NAME__', schema: { sections: [{ id: 's', type: 'main', components: [] }] } };
+  t.same(checkEmailTemplate(mail, defaultLimits).warnings, [{ field: 'subject', message: shows('__COMPANY_NAME__') }]);
   t.end();
 });
 
@@ -131,6 +159,18 @@ void t.test('a refusal says what would be right', (t) => {
     ],
     [chart('month', { width: '100%' }), /^width: must be a length such as 16, "16pt" or "5mm", without %, got "100%"$/],
     [text('{{items.length * 2}}'), /; what is calculated is a variable of its own, with isCalculated and expression$/],
+    [
+      text('{{items.length > 2}}'),
+      /is not a path: what is compared stands in a conditional component, which has condition, operator and value of its own$/,
+    ],
+    [text('<p>{{items.length &lt; 2}}</p>'), /is not a path: what is compared stands in a conditional component/],
+    [text('{{items && month}}'), /is not a path: what is compared stands in a conditional component/],
+    [calculated('itmes.length * 2'), /^expression: uses "itmes", .*; did you mean "items"\?$/],
+    [calculated('items.reduce((sum, line) => sum + lnie.total, 0)'), /^expression: uses "lnie", .*; did you mean "line"\?$/],
+    [
+      attachmentOf([{ id: 'q', type: 'qr-code', props: { kind: 'girocode', name: 'X', iban: 'DE89370400440532013000' } }]),
+      /^kind: must be one of qr, ean13, code128, datamatrix, epc, got "girocode"$/,
+    ],
     [text('{{items | upper}}'), /; format, filters and fallback are fields of the variable$/],
     [chart('mnoth'), /^categoryField: "mnoth": the schema of an item declares no member "mnoth"; did you mean "month"\?/],
   ];

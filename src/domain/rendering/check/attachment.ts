@@ -6,6 +6,7 @@ import type { FieldError } from '../../errors.js';
 import type { Limits } from '../../limits.js';
 import { outputFormats, type AttachmentTemplateContent, type OutputFormat } from '../../attachment-template/schema.js';
 import { addressWarnings } from './addresses.js';
+import { bareConstantWarnings } from './bare-constants.js';
 import { checkFonts } from './fonts.js';
 import { checkId, checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
@@ -99,6 +100,7 @@ export const shownWarnings = (content: AttachmentTemplateContent, { excelColumns
   ...formulaWarnings(content),
   ...watermarkWarnings(content),
   ...addressWarnings(content, documentMedia(excelColumnsMax)),
+  ...bareConstantWarnings(content),
 ];
 
 function refuseNoObject(input: unknown, faults: Faults): asserts input is Readonly<Record<string, unknown>> {

@@ -5,6 +5,7 @@ import type { Limits } from '../../limits.js';
 import type { FieldError } from '../../errors.js';
 import { DEFAULT_LOCALE, type EmailTemplateContent } from '../../template/schema.js';
 import { addressWarnings } from './addresses.js';
+import { bareConstantWarnings } from './bare-constants.js';
 import { checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { checkVariables } from './variables.js';
@@ -77,7 +78,12 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
   return {
     content: { ...content, ...(translations && { translations }) },
-    warnings: [...paths.warnings, ...addressWarnings({ ...content, translations }, mailMedia), ...warnings],
+    warnings: [
+      ...paths.warnings,
+      ...addressWarnings({ ...content, translations }, mailMedia),
+      ...bareConstantWarnings({ ...content, translations }),
+      ...warnings,
+    ],
   };
 };
 

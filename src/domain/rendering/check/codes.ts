@@ -16,9 +16,13 @@ export const kindsOfProps: Readonly<Record<string, readonly CodeKind[]>> = {
   ...Object.fromEntries(epcProps.map((name) => [name, ['epc']])),
 };
 
+const isCodeKind = (kind: unknown): kind is CodeKind => codeKinds.some((known) => known === kind);
+
 /** `field` is the place of the props. A prop of another kind is a mistake: it would be ignored. */
 export const checkCode = (props: Props, field: string, { faults }: CheckTools): void => {
-  const kind: CodeKind = codeKinds.find((known) => known === props['kind']) ?? 'qr';
+  const { kind = 'qr' } = props;
+  // A kind that is none has its own fault; which props it has nobody knows.
+  if (!isCodeKind(kind)) return;
   for (const [name, kinds] of Object.entries(kindsOfProps)) {
     if (props[name] !== undefined && !kinds.includes(kind))
       faults.add(`${field}.${name}`, `is not a prop of a code of kind ${kind}, only of ${kinds.join(', ')}`);

@@ -3,6 +3,7 @@ import type { AttachmentTemplateContent, DocumentComponent, OutputFormat } from 
 import type { FieldError } from '../../errors.js';
 import { isJsonObject, type Json } from '../../json.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
+import { shorten } from '../scope/path.js';
 
 /** Enough to work with. */
 const WARNINGS_MAX = 20;
@@ -11,6 +12,11 @@ const WITH_PLACEHOLDERS =
   'stands in the workbook as text, for what a variable brings never becomes part of a formula: name cells, as in =B{row}*2, or show a variable that is calculated';
 const NOT_IN_TEXT = 'stands in the workbook as text: formulas are contents and footers of tables, and cells of their rows';
 const IN_PDF = 'stands in the PDF as it is written: only a workbook works formulas out';
+
+const NO_FORMULA = 'is no formula that a program can read, so that Excel asks to repair the workbook:';
+const OPEN_BRACKET = `${NO_FORMULA} a bracket is opened and not closed`;
+const CLOSED_TOO_OFTEN = `${NO_FORMULA} a bracket is closed that was not opened`;
+const OPEN_QUOTE = `${NO_FORMULA} a quotation mark is opened and not closed`;
 
 /** In: a checked template. Out: a warning for each cell of a table that begins with an equals sign and is no formula in each of the outputs. */
 export const formulaWarnings = ({ schema: { pages, outputFormats } }: AttachmentTemplateContent): readonly FieldError[] => {
@@ -36,7 +42,22 @@ export const formulaWarnings = ({ schema: { pages, outputFormats } }: Attachment
 const warningFor = (content: string, outputs: readonly OutputFormat[]): string | undefined => {
   if (!/^\s*=./.test(content)) return undefined;
   if (hasPlaceholder(content)) return outputs.includes('excel') ? WITH_PLACEHOLDERS : undefined;
-  return outputs.includes('excel') && outputs.includes('pdf') ? IN_PDF : undefined;
+  if (!outputs.includes('excel')) return undefined;
+  return unreadable(content) ?? (outputs.includes('pdf') ? IN_PDF : undefined);
+};
+
+/** What no program that opens the workbook can read; what stands in quotation marks is text, and the name of a sheet. */
+const unreadable = (formula: string): string | undefined => {
+  const bare = formula.replaceAll(/"[^"]*"|'[^']*'/g, '');
+  const name = /\{([A-Za-z]+)\}/.exec(bare.replaceAll(/\{(?:row|first|last)\}/g, ''))?.[0];
+  if (name !== undefined) return `holds ${shorten(name)}, which stands for nothing: there are {row}, {first} and {last}`;
+  if (/["']/.test(bare)) return OPEN_QUOTE;
+  let open = 0;
+  for (const [sign] of bare.matchAll(/[()]/g)) {
+    open += sign === '(' ? 1 : -1;
+    if (open < 0) return CLOSED_TOO_OFTEN;
+  }
+  return open > 0 ? OPEN_BRACKET : undefined;
 };
 
 type Look = (content: Json | undefined, field: string) => void;

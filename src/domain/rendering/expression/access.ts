@@ -1,5 +1,6 @@
 /** Compiles names and members: what an expression reads. */
 import type { Expression, Identifier, MemberExpression, PrivateIdentifier, Super } from 'acorn';
+import { nearestName } from '../paths/distance.js';
 import { isConstantName } from '../scope/path.js';
 import { notAllowed, sourceOf, type Context } from './context.js';
 import { textOf } from './convert.js';
@@ -23,11 +24,20 @@ export const nameStep = (node: Identifier, context: Context): Step => {
   return ({ scope }) => (Object.hasOwn(scope, name) ? scope[name] : undefined);
 };
 
-const unknownName = (name: string, at: number, { names }: Context): ExpressionError => {
+/** Of more names none is looked for, so that a template of very many expressions takes no longer to check. */
+const COMPARED_MAX = 150;
+
+const unknownName = (name: string, at: number, { names, locals }: Context): ExpressionError => {
   if (isFunctionName(name))
     return new ExpressionError('NOT_ALLOWED', `uses "${name}" as a value; it is only there to be called, with what stands behind it`, at);
   const dashed = [...names].find((known) => known.startsWith(`${name}-`));
-  const hint = dashed === undefined ? '' : `; a variable with "-" in its name, such as "${dashed}", cannot be read by an expression`;
+  const near = names.size > COMPARED_MAX ? undefined : nearestName(name, [...locals.keys(), ...names]);
+  const hint =
+    dashed !== undefined
+      ? `; a variable with "-" in its name, such as "${dashed}", cannot be read by an expression`
+      : near === undefined
+        ? ''
+        : `; did you mean "${near}"?`;
   return new ExpressionError(
     'UNKNOWN_NAME',
     `uses "${name}", which is neither a variable of the template nor a function that expressions have${hint}`,

@@ -65,6 +65,9 @@ const parsePlaceholder = (inside: string, segmentsMax: number): Placeholder | st
   return parsed.ok ? { path: parsed.path, source } : `in {{${shorten(source)}}}: ${parsed.message}`;
 };
 
+/** `a > 10`, `a && b`, as rich text may write them too. */
+const COMPARISON = /\s(?:[<>]=?|[!=]==?|&&|\|\||(?:&lt;|&gt;)=?|&amp;&amp;)\s/;
+
 /** The mistakes that authors make most, each with its own sentence. */
 const faultOf = (source: string): string | undefined => {
   const shown = shorten(source);
@@ -72,6 +75,9 @@ const faultOf = (source: string): string | undefined => {
   if (source.includes('{')) return `"{{${shown}" opens a brace inside braces: write {{name}} with exactly two on each side`;
   if (/^[#/^!>&]/.test(source)) {
     return `{{${shown}}} is a block or a directive, which the syntax does not have: use a conditional or a loop component`;
+  }
+  if (COMPARISON.test(source)) {
+    return `{{${shown}}} is not a path: what is compared stands in a conditional component, which has condition, operator and value of its own`;
   }
   if (source.includes('<') || source.includes('&')) {
     return `{{${shown}}} holds markup between its braces: format the text around it, not inside`;

@@ -114,6 +114,10 @@ const itemMeantBy = ([name, member, ...rest]: Path, scope: Scope): string | unde
   return inReach === undefined ? undefined : writePath([inReach[0], member as string, ...rest]);
 };
 
+/** Other languages of templates call an item so. */
+const THIS =
+  'no variable "this" is declared, so it is empty; an item of a loop, table, list or timeline has the name that its itemVariable gives it, as in {{item.name}}';
+
 const unknownName = (name: string, path: Path, scope: Scope, nearest: Nearest): Finding => {
   const near = nearest(name, [...scope.keys(), ...constants]);
   const mark = scope.has('pageNumber') ? pageMarkMeantBy(name) : undefined;
@@ -125,6 +129,7 @@ const unknownName = (name: string, path: Path, scope: Scope, nearest: Nearest): 
   const owner = near === undefined ? ownerOf(name, scope) : undefined;
   if (owner !== undefined)
     return warning(path, `no variable "${shorten(name)}" is declared; did you mean {{${shorten(writePath([owner, ...path]))}}}?`);
+  if (near === undefined && name === 'this') return warning(path, THIS);
   if (near === undefined)
     return warning(path, `no variable "${shorten(name)}" is declared, so its values are not checked; declare it under variables`);
   return fault(
