@@ -19,9 +19,8 @@ import type { Limits } from '../domain/limits.js';
 import type { EmailInput, RenderedEmail } from '../domain/ports/renderer.js';
 import { emailInLanguage } from '../domain/rendering/languages/in-language.js';
 import type { CallLanguage } from '../domain/rendering/languages/translations.js';
-import { addressWarnings } from '../domain/rendering/check/addresses.js';
+import { mailWarnings } from '../domain/rendering/check/check.js';
 import { clippingWarnings } from '../domain/rendering/clipping.js';
-import { mailMedia } from '../domain/rendering/media.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
 import type { EmailTemplateContent } from '../domain/template/schema.js';
 import { emptyCompany } from '../domain/team/state.js';
@@ -61,11 +60,7 @@ export const previewTemplate = async (
   const shown = withInlineImages(html, inline, { pictures, totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax });
   const emptyPaths = [...emptyPathsIn(content, deps.limits)(email.variables, email.environment)];
   const sizeBytes = Buffer.byteLength(html);
-  const warnings = [
-    ...addressWarnings(content, mailMedia),
-    ...(await assetWarnings(deps, caller.teamId, content)),
-    ...clippingWarnings(sizeBytes),
-  ];
+  const warnings = [...mailWarnings(content), ...(await assetWarnings(deps, caller.teamId, content)), ...clippingWarnings(sizeBytes)];
   return { subject, html: shown, text, sizeBytes, emptyPaths, ...warningsPart(warnings) };
 };
 

@@ -96,6 +96,45 @@ void t.test('addresses that may be right are not told', async (t) => {
   );
 });
 
+void t.test('a picture of another server without both sides is told, in every text of a mail', async (t) => {
+  const remote = 'https://example.com/a.png';
+  const image = (props: object, id: string) => ({ id, type: 'image', props: { alt: '', ...props } });
+  const moves = (src: string): string => `shows the picture "${src}" of another server without its width and height`;
+  const rich = `<p><img src="${remote}" height="5"> <img src='${remote}' width=20 height="5"></p>`;
+  const bare = mail([
+    image({ src: remote }, 'a'),
+    image({ src: `${remote}?of={{id}}`, width: 20 }, 'b'),
+    { id: 'c', type: 'container', children: [image({ src: remote, height: 9 }, 'd')] },
+    text(rich, 'e'),
+    text('<p>Hi</p>', 'f'),
+  ]);
+  const variables = ['id', 'logo', 'host'].map((name) => ({ name, type: 'string', defaultValue: 'x' }));
+  const translations = { de: { '<p>Hi</p>': `<p><img src="${remote}"></p>`, Hello: 'Hallo' } };
+  const { id, ...own } = await saved(MAILS, { ...bare, variables, translations });
+  const components = 'schema.sections[0].components';
+  const ours = toldOf({ id, ...own }).filter((one) => one.includes('of another server'));
+  t.match(ours, [
+    `${components}[0].props.src ${moves(remote)}`,
+    `${components}[1].props.src ${moves(`${remote}?of={{id}}`)}`,
+    `${components}[2].children[0].props.src ${moves(remote)}`,
+    `${components}[3].content ${moves(remote)}`,
+    `translations.de ${moves(remote)}`,
+  ]);
+  t.equal(ours.length, 5);
+  const { body } = await app.call<Told>('POST', `${MAILS}/${id}/preview`, {});
+  t.match(toldOf(body)[3], `${components}[3].content ${moves(remote)}`);
+
+  const known = [
+    image({ src: remote, width: 20, height: '10px' }, 'a'),
+    image({ src: '{{logo}}' }, 'b'),
+    image({ src: 'https://{{host}}/a.png' }, 'c'),
+    image({ src: `data:image/png;base64,${png.toString('base64')}` }, 'd'),
+    text(`<p><img src="{{logo}}"> <!-- <img src="${remote}"> --> <a href="${remote}">A picture</a></p>`, 'e'),
+  ];
+  t.same(await told(MAILS, mail(known, { variables })), []);
+  t.same(await told(DOCUMENTS, document([image({ src: remote }, 'a')])), [], 'documents fetch it');
+});
+
 void t.test('what is told of a save is told of a preview, of the page for a browser in a header', async (t) => {
   const absent = '5f0c2a7e-1d4b-4c3a-9e8f-0a1b2c3d4e5f';
   const { id } = await saved(MAILS, mail([text(`<p><a href="page.html">x</a> <img src="asset:${absent}"></p>`)]));

@@ -1,6 +1,12 @@
 /** The addresses that stand in HTML as its author wrote it: those of links and of pictures. */
 
-export type HtmlAddress = Readonly<{ tag: 'a' | 'img'; /** Without entities of the usual kinds. */ address: string }>;
+export type HtmlAddress = Readonly<{
+  tag: 'a' | 'img';
+  /** Without entities of the usual kinds. */
+  address: string;
+  /** True where the element has the attributes `width` and `height`, and neither is blank. */
+  isSized: boolean;
+}>;
 
 const TAGS = /<!--[^]*?(?:-->|$)|<(a|img)(?=[\s/>])/gi;
 const ATTRIBUTE = /[\s/]*(?:([^\s/>=]+)(?:\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\s>]*)))?|=)/y;
@@ -17,13 +23,17 @@ export const addressesIn = (html: string): readonly HtmlAddress[] => {
     ATTRIBUTE.lastIndex = TAGS.lastIndex;
     let end = TAGS.lastIndex;
     let address: string | undefined;
+    const sides = new Set<string>();
     for (let one = ATTRIBUTE.exec(html); one !== null; one = ATTRIBUTE.exec(html)) {
       end = ATTRIBUTE.lastIndex;
       // The first of two of one name counts, as in browsers.
-      if (one[1]?.toLowerCase() === wanted) address ??= one[2] ?? one[3] ?? one[4] ?? '';
+      const name = one[1]?.toLowerCase();
+      const value = one[2] ?? one[3] ?? one[4] ?? '';
+      if (name === wanted) address ??= value;
+      else if ((name === 'width' || name === 'height') && value.trim() !== '') sides.add(name);
     }
     TAGS.lastIndex = end;
-    if (address !== undefined) found.push({ tag, address: withoutEntities(address) });
+    if (address !== undefined) found.push({ tag, address: withoutEntities(address), isSized: sides.size === 2 });
   }
   return found;
 };

@@ -14,7 +14,9 @@ import { emailProps } from '../components.js';
 import { checkStrictness, collectFaults } from './faults.js';
 import { measureTemplate } from './measure.js';
 import { withoutNulls } from './nulls.js';
+import { pictureSideWarnings } from './picture-sides.js';
 import { mapEmailTexts } from '../languages/texts.js';
+import type { Translations } from '../languages/translations.js';
 import { mailMedia } from '../media.js';
 import { withExpressions } from '../paths/expressions.js';
 import { boundedNearest, checkPaths, type Nearest } from '../paths/known.js';
@@ -80,12 +82,18 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
     content: { ...content, ...(translations && { translations }) },
     warnings: [
       ...paths.warnings,
-      ...addressWarnings({ ...content, translations }, mailMedia),
+      ...mailWarnings({ ...content, translations }),
       ...bareConstantWarnings({ ...content, translations }),
       ...warnings,
     ],
   };
 };
+
+/** What the author of a checked template should know of what its mails show, in each of the languages that it has. */
+export const mailWarnings = (content: Pick<EmailTemplateContent, 'schema'> & Readonly<{ translations?: Translations | undefined }>) => [
+  ...addressWarnings(content, mailMedia),
+  ...pictureSideWarnings(content),
+];
 
 const addIf = ({ faults }: WalkTools, field: string, fault: string | undefined): void => {
   if (fault !== undefined) faults.add(field, fault);
