@@ -48,12 +48,12 @@ const plot = (chart: ExpandedChart, place: NumbersPlace): string => {
 
 /** Colours of the slices after the first, which has the colour of its series: the same as in a PDF. */
 const PALETTE = chartPalette.map((color) => color.slice(1).toUpperCase());
-const FIRST = '2563EB';
+const DEFAULT_COLOR = '2563EB';
 
 /** A pie shows one series, a doughnut a ring for each. */
 const slices = (chart: ExpandedChart, place: NumbersPlace): string => {
   const shown = chart.chartType === 'pie' ? chart.series.slice(0, 1) : chart.series;
-  const own = rgbHex(chart.series[0]?.color) ?? FIRST;
+  const own = rgbHex(chart.series[0]?.color) ?? DEFAULT_COLOR;
   const colors = [own, ...PALETTE.filter((color) => color !== own)];
   const points = chart.categories
     .map(
@@ -88,7 +88,7 @@ const seriesValues = ({ categories }: ExpandedChart, { values }: ChartSeries, at
 };
 
 const solid = (rgb: string): string => `<a:solidFill><a:srgbClr val="${rgb}"/></a:solidFill>`;
-const colorOf = (css: string): string => rgbHex(css) ?? FIRST;
+const colorOf = (css: string): string => rgbHex(css) ?? DEFAULT_COLOR;
 const filledShape = (css: string): string => `<c:spPr>${solid(colorOf(css))}</c:spPr>`;
 const areaShape = (css: string): string =>
   `<c:spPr><a:solidFill><a:srgbClr val="${colorOf(css)}"><a:alpha val="55000"/></a:srgbClr></a:solidFill><a:ln w="19050">${solid(colorOf(css))}</a:ln></c:spPr>`;

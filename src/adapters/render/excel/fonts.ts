@@ -20,19 +20,19 @@ export const fontOfStyle = ({ color, fontFamily, fontSize }: TextStyle): RunFont
   };
 };
 
-/** Letters and links of no colour of their own on a background: white on a dark one, for readers draw them black on any. */
-export const colorsOnFill = (fill: string): Readonly<{ color: string | undefined; linkColor: string | undefined }> =>
-  isDark(`#${fill.slice(2).toLowerCase()}`) ? { color: WHITE, linkColor: WHITE } : { color: undefined, linkColor: undefined };
-
 const WHITE = 'FFFFFFFF';
+const isDarkFill = (fill: string): boolean => isDark(`#${fill.slice(2).toLowerCase()}`);
 
-/** The font on a background, where nothing within it names a colour. */
+/** The font on a background, where nothing within it names a colour: white on a dark one, for readers draw letters black on any. */
 export const fontOnFill = (font: RunFont, fill: string): RunFont => {
-  const { color } = colorsOnFill(fill);
-  if (color !== undefined) return { ...font, color: { argb: color } };
+  if (isDarkFill(fill)) return { ...font, color: { argb: WHITE } };
   const { color: around, ...rest } = font;
   return around?.argb === WHITE ? rest : font;
 };
+
+/** The colour of links on a background: `usual` instead of a white that was for a dark one around it. */
+export const linkColorOnFill = (fill: string, around: string | undefined, usual: string): string =>
+  isDarkFill(fill) ? WHITE : around === undefined || around === WHITE ? usual : around;
 
 /** The font of an element inside another; the same object where the element changes nothing, so that runs flow together. */
 export const fontOf = ({ tag, style }: TreeElement, outer: RunFont): RunFont => {

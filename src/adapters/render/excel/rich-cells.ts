@@ -1,50 +1,21 @@
 /** Rich text as cells show it: paragraphs of runs, each run with one font, and the rows of tables that stand between them. */
-import type { RichText } from 'exceljs';
 import type { HorizontalAlign, Html } from '../../../domain/rendering/expand/expanded.js';
 import { safeLink } from '../../../domain/rendering/urls.js';
 import { blockTags } from '../../../domain/rendering/rich-text/tags.js';
 import { parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { argb } from '../colors.js';
-import { colorsOnFill, fontOf, fontOnFill, type RunFont } from './fonts.js';
+import { fontOf, fontOnFill, linkColorOnFill, type RunFont } from './fonts.js';
+import { createWriter, type Paragraph, type RichRow, type State, type Writer } from './rich-writer.js';
 
-export type Paragraph = Readonly<{
-  runs: readonly RichText[];
-  text: string;
-  /** 1 to 6 for headings. */
-  heading: number | undefined;
-  align: HorizontalAlign | undefined;
-  fill: string | undefined;
-  /** Steps to the right. */
-  indent: number;
-  /** The address, where all of the text is one link: a cell can lead to one place only, and does so wherever it is clicked. */
-  href: string | undefined;
-}>;
-export type RichRow =
-  | Readonly<{ kind: 'paragraph'; paragraph: Paragraph }>
-  | Readonly<{ kind: 'line' }>
-  | Readonly<{ kind: 'cells'; cells: readonly Paragraph[] }>;
+export type { Paragraph, RichRow } from './rich-writer.js';
 
 const HEADING_SIZES = [20, 16, 14, 12, 11, 10] as const;
-const LINK_COLOR = 'FF0563C1';
+export const LINK_COLOR = 'FF0563C1';
 
-/** In: rich text of a component, its font, the colour of links. Out: its rows from top to bottom, empty ones left out. */
+/** In: rich text of a component, its font, the colour of links as ARGB. Out: its rows from top to bottom, empty ones left out. */
 export const richRows = (html: Html, font: RunFont, linkColor?: string): readonly RichRow[] => {
   const writer = createWriter();
-  blocks(
-    parseRichTree(html, 'block'),
-    {
-      font,
-      align: undefined,
-      fill: undefined,
-      indent: 0,
-      heading: undefined,
-      pre: false,
-      href: undefined,
-      ordered: undefined,
-      linkColor: argb(linkColor) ?? LINK_COLOR,
-    },
-    writer,
-  );
+  blocks(parseRichTree(html, 'block'), stateOf(font, linkColor), writer);
   writer.end();
   return writer.rows;
 };
@@ -52,19 +23,21 @@ export const richRows = (html: Html, font: RunFont, linkColor?: string): readonl
 /** In: the content of one cell. Out: its runs as one paragraph. */
 export const richCell = (html: Html, font: RunFont): Paragraph => oneParagraph(parseRichTree(html, 'inline'), font);
 
-const oneParagraph = (nodes: readonly TreeNode[], font: RunFont, linkColor = LINK_COLOR): Paragraph => {
+const stateOf = (font: RunFont, linkColor = LINK_COLOR): State => ({
+  font,
+  align: undefined,
+  fill: undefined,
+  indent: 0,
+  heading: undefined,
+  pre: false,
+  href: undefined,
+  ordered: undefined,
+  linkColor,
+});
+
+const oneParagraph = (nodes: readonly TreeNode[], font: RunFont, linkColor?: string): Paragraph => {
   const writer = createWriter();
-  const state: State = {
-    font,
-    align: undefined,
-    fill: undefined,
-    indent: 0,
-    heading: undefined,
-    pre: false,
-    href: undefined,
-    ordered: undefined,
-    linkColor,
-  };
+  const state = stateOf(font, linkColor);
   for (const node of nodes) {
     if (node.kind === 'text') writer.text(node.text, state);
     else inlineOrBreak(node, state, writer);
@@ -76,100 +49,6 @@ const oneParagraph = (nodes: readonly TreeNode[], font: RunFont, linkColor = LIN
   if (paragraphs.length === 1) return first;
   const runs = paragraphs.flatMap((paragraph, at) => (at === 0 ? paragraph.runs : [{ text: '\n' }, ...paragraph.runs]));
   return { ...first, runs, text: paragraphs.map(({ text }) => text).join('\n') };
-};
-
-type State = Readonly<{
-  font: RunFont;
-  align: HorizontalAlign | undefined;
-  fill: string | undefined;
-  indent: number;
-  heading: number | undefined;
-  pre: boolean;
-  href: string | undefined;
-  /** Numbers the items of a list; undefined in a list of bullets. */
-  ordered: (() => number) | undefined;
-  linkColor: string;
-}>;
-
-type Writer = Readonly<{
-  rows: RichRow[];
-  text: (text: string, state: State) => void;
-  lineBreak: (state: State) => void;
-  /** The mark of a list item, at the beginning of its first paragraph. */
-  mark: (text: string, state: State) => void;
-  /** A mark that no text has come for yet stands alone. */
-  settleMark: () => void;
-  end: () => void;
-}>;
-
-type Run = { text: string; font: RunFont; href: string | undefined };
-
-/** A link that stands among other text is followed by its address, unless its text is the address. */
-const linked = (runs: readonly Run[], font: RunFont): Readonly<{ href: string | undefined; shown: readonly RichText[] }> => {
-  const [href] = runs.map((run) => run.href);
-  const isLink = href !== undefined && runs.every((run) => run.href === href || run.text.trim() === '');
-  const shown = runs.flatMap((run, at): RichText[] => {
-    const isEnd = run.href !== undefined && !isLink && runs[at + 1]?.href !== run.href;
-    const address = run.href?.replace(/^(?:mailto|tel):/i, '') ?? '';
-    return [{ text: run.text, font: run.font }, ...(isEnd && run.text.trim() !== address ? [{ text: ` (${address})`, font }] : [])];
-  });
-  return { href: isLink ? href : undefined, shown };
-};
-
-const createWriter = (): Writer => {
-  const rows: RichRow[] = [];
-  let runs: Run[] = [];
-  let from: State | undefined;
-  let mark: Readonly<{ text: string; state: State }> | undefined;
-  const add = (text: string, state: State): void => {
-    if (text === '') return;
-    from ??= state;
-    const last = runs.at(-1);
-    if (last?.font === state.font && last.href === state.href) last.text += text;
-    else runs.push({ text, font: state.font, href: state.href });
-  };
-  const endsWithSpace = (): boolean => /[ \n]$/.test(runs.at(-1)?.text ?? ' ');
-  const addMark = (state: State): void => {
-    if (mark !== undefined) add(mark.text, { ...state, font: mark.state.font, href: undefined });
-    mark = undefined;
-  };
-  const settleMark = (): void => {
-    if (mark !== undefined) addMark(mark.state);
-  };
-  return {
-    rows,
-    text: (text, state) => {
-      if (/[^ \t\r\n\f]/.test(text)) addMark(state);
-      if (state.pre) return add(text, state);
-      const folded = text.replace(/[ \t\r\n\f]+/g, ' ');
-      add(endsWithSpace() ? folded.replace(/^ /, '') : folded, state);
-    },
-    lineBreak: (state) => {
-      addMark(state);
-      add('\n', state);
-    },
-    mark: (text, state) => {
-      mark = { text, state };
-    },
-    settleMark,
-    end: () => {
-      const last = runs.at(-1);
-      if (last !== undefined && from?.pre !== true) last.text = last.text.trimEnd();
-      if (from !== undefined && runs.some((run) => run.text.trim() !== '')) {
-        const { heading, align, fill, indent, font } = from;
-        const { href, shown } = linked(
-          runs.filter((run) => run.text !== ''),
-          font,
-        );
-        rows.push({
-          kind: 'paragraph',
-          paragraph: { runs: shown, text: shown.map((run) => run.text).join(''), heading, align, fill, indent, href },
-        });
-      }
-      runs = [];
-      from = undefined;
-    },
-  };
 };
 
 const BLOCKS: ReadonlySet<string> = new Set([...blockTags, 'table']);
@@ -231,7 +110,7 @@ const block = (node: TreeElement, outer: State, writer: Writer): void => {
 const onFill = (fill: string, { font, linkColor, ...state }: State): State => ({
   ...state,
   font: fontOnFill(font, fill),
-  linkColor: colorsOnFill(fill).linkColor ?? (linkColor === 'FFFFFFFF' ? LINK_COLOR : linkColor),
+  linkColor: linkColorOnFill(fill, linkColor, LINK_COLOR),
 });
 
 const counter = (start: number): (() => number) => {
