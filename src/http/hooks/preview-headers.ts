@@ -1,4 +1,4 @@
-/** Tells beside a file which paths of its template stayed empty, which characters no font has, and what its author should know. */
+/** The headers of a preview that is a page or a file: which paths stayed empty, which characters no font has, and what its author should know. */
 import type { FastifyReply } from 'fastify';
 import type { FieldError } from '../../domain/errors.js';
 

@@ -17,7 +17,7 @@ import { callerOf, type App, type HttpDeps } from '../context.js';
 import type { DocumentPreviewRequest } from '../../commands/document-preview.js';
 import { queryVariables } from '../query-variables.js';
 import { disposition } from '../hooks/disposition.js';
-import { tellEmptyPaths, tellReplaced, tellWarnings } from '../hooks/empty-paths.js';
+import { tellEmptyPaths, tellReplaced, tellWarnings } from '../hooks/preview-headers.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
 import { untilClosed } from '../hooks/until-closed.js';
 import { coerceQuery } from '../hooks/validation.js';

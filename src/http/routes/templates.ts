@@ -12,7 +12,7 @@ import {
 } from '../../api/templates.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
-import { tellEmptyPaths, tellWarnings } from '../hooks/empty-paths.js';
+import { tellEmptyPaths, tellWarnings } from '../hooks/preview-headers.js';
 import { MAIL_CSP } from '../hooks/mail-html.js';
 import { queryVariables } from '../query-variables.js';
 import { untilClosed } from '../hooks/until-closed.js';
