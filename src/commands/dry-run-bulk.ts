@@ -18,6 +18,7 @@ import { DomainError } from '../domain/errors.js';
 import { assertDefined, parseAttachmentTemplateId, parseBatchId } from '../domain/ids.js';
 import { EMPTY_PATHS_MAX } from '../domain/rendering/paths/empty.js';
 import { documentInLanguage, emailInLanguage, languageKey } from '../domain/rendering/languages/in-language.js';
+import { codePointOf } from '../shared/characters.js';
 import { nextTurn } from '../shared/next-turn.js';
 
 /** `index`: its place among the recipients that are written to; `given`: its place in the call. */
@@ -135,9 +136,6 @@ const replacedIn = (given: number, { name, characters }: ReplacedCharacters[numb
   const more = characters.length > shown.length ? ` and ${characters.length - shown.length} more` : '';
   return `recipients[${given}]: no font has ${shown.join(', ')}${more}, in whose place names stand in ${name}`;
 };
-
-/** `U+170B` */
-const codePointOf = (character: string): string => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
 const leftOut = ({ invalid, duplicates }: PreparedBulk): readonly string[] => {
   const text = ({ given }: LeftOut, why: string) => `recipients[${given}] is left out: ${why}`;

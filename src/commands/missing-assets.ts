@@ -5,7 +5,7 @@ import { isFont } from '../domain/asset/kind.js';
 import type { FieldError } from '../domain/errors.js';
 import type { TeamId } from '../domain/ids.js';
 import { assetReferencesOf, type AssetReference } from '../domain/rendering/check/asset-references.js';
-import type { Translations } from '../domain/rendering/languages/translations.js';
+import type { Texts } from '../domain/rendering/check/schema-texts.js';
 
 /** So many are looked up; a template that names more is told of the first ones. */
 const ASSETS_MAX = 100;
@@ -13,13 +13,11 @@ const AT_ONCE = 10;
 /** Enough to work with. */
 const WARNINGS_MAX = 20;
 
-type Written = Readonly<{ schema: unknown; translations?: Translations | undefined }>;
-
 /** In: a checked template. Out: a warning for each asset that it names and that is not in the gallery of its team, or is of another kind than it is used as. */
 export const assetWarnings = async (
   deps: Pick<CommandDeps, 'eventLog'>,
   teamId: TeamId,
-  template: Written,
+  template: Texts,
 ): Promise<readonly FieldError[]> => {
   const references = assetReferencesOf(template).slice(0, ASSETS_MAX);
   const warnings: FieldError[] = [];

@@ -10,6 +10,9 @@ export const charsOf = (text: string): number => {
   return chars;
 };
 
+/** In: a text. Out: the code point of its first character, such as `U+170B`. */
+export const codePointOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+
 /** True where the text has more than so many characters. */
 export const isLonger = (text: string, charsMax: number): boolean => text.length > charsMax && charsOf(text) > charsMax;
 

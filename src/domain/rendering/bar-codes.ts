@@ -1,4 +1,5 @@
 /** What each kind of code of the qr-code component may hold: digits, letters, lengths. Drawing is an adapter's. */
+import { codePointOf } from '../../shared/characters.js';
 import type { Json } from '../json.js';
 import { epcPayment, type CodeContent, type CodeFault, type EpcFields } from './epc.js';
 
@@ -44,10 +45,7 @@ export const barCodeText = (value: string, { kind, gs1 }: Pick<BarLook<unknown>,
   }
 };
 
-const nameOf = (character: string): string =>
-  /\p{L}/u.test(character)
-    ? `"${character}"`
-    : `the character U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+const nameOf = (character: string): string => (/\p{L}/u.test(character) ? `"${character}"` : `the character ${codePointOf(character)}`);
 
 /** Whether each part is right for its identifier is judged where the code is laid. */
 const gs1Text = (value: string): CodeText | CodeFault =>

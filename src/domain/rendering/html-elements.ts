@@ -1,5 +1,6 @@
 /** A linear look over the HTML of an author, before anything parses it: what it will cost, and how deep its elements are nested. */
 import { spendChars, spendElements, type Budget } from '../budget.js';
+import { voidTags } from './rich-text/tags.js';
 
 /** Parsers keep the open elements in a list and walk it for each tag. No mail comes near it. */
 const OPEN_MAX = 256;
@@ -7,22 +8,7 @@ const OPEN_MAX = 256;
 /** What an attribute, an entity or the declaration of a style takes, against a tag. */
 const SMALL = 1 / 4;
 
-const VOID: ReadonlySet<string> = new Set([
-  'area',
-  'base',
-  'br',
-  'col',
-  'embed',
-  'hr',
-  'img',
-  'input',
-  'link',
-  'meta',
-  'param',
-  'source',
-  'track',
-  'wbr',
-]);
+const VOID: ReadonlySet<string> = new Set(voidTags);
 /** An open one is closed by the next of its name. */
 const CLOSED_BY_THE_NEXT: ReadonlySet<string> = new Set(['p', 'li', 'dt', 'dd', 'tr', 'td', 'th', 'option']);
 

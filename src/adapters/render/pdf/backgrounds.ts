@@ -6,6 +6,7 @@ import { pdfColor } from '../colors.js';
 import { chartText, textElement } from './charts-text.js';
 import type { Context, Picture } from './context.js';
 import type { Node, StackNode } from './nodes.js';
+import { silent } from './picture-node.js';
 import { unusable } from './unusable.js';
 
 type Size = Readonly<{ width: number; height: number }>;
@@ -38,8 +39,6 @@ const placed = (picture: Picture, { fit, field }: Placing, sheet: Size): Node =>
   const block = { width, height, field, absolutePosition: { x: (sheet.width - width) / 2, y: (sheet.height - height) / 2 } };
   return picture.kind === 'svg' ? { svg: picture.svg, options: silent, ...block } : { image: picture.name, ...block };
 };
-
-const silent = { warningCallback: () => {} };
 
 /** Of the diagonal of the sheet, and of its shorter side. */
 const LENGTH_SHARE = 0.75;

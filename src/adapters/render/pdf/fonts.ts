@@ -1,9 +1,10 @@
 /** Which font shows which part of a text, so that no character is drawn as an empty box; right-to-left text in runs that can be put in order line by line. */
 import { boundedCache } from '../../../shared/bounded-cache.js';
+import { codePointOf } from '../../../shared/characters.js';
 import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
 import { plainFamily } from '../../../domain/rendering/font-family.js';
 import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './fonts-files.js';
-import { codePointOf, missing, nameOf } from './missing-characters.js';
+import { missing, nameOf } from './missing-characters.js';
 import { textLine, type TextLine } from './fonts-line.js';
 import { WORD_BREAK, withoutBreaks, withWordBreaks } from './word-breaks.js';
 import { hanOrderOf, isInvisible, isJoiner, isNeutral, isSpace } from './scripts.js';

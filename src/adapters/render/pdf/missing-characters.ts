@@ -1,10 +1,8 @@
 /** What is said of a character that no font has. */
 import { createRequire } from 'node:module';
 import { DomainError } from '../../../domain/errors.js';
+import { codePointOf } from '../../../shared/characters.js';
 import { scriptOf } from './scripts.js';
-
-/** `U+170B` */
-export const codePointOf = (character: string): string => `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
 
 /** The names are 1.6 MB, which nearly no document needs. */
 const load = createRequire(import.meta.url);

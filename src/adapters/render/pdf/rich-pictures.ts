@@ -1,12 +1,12 @@
 /** Which parts of rich text are blocks of their own, and which pictures stand among the words of a line. */
-import { blockTags } from '../../../domain/rendering/rich-text/tags.js';
+import { blockTags, tableTags } from '../../../domain/rendering/rich-text/tags.js';
 import { treeText, type TreeElement, type TreeNode } from '../rich-tree.js';
 import type { Context } from './context.js';
 import type { LinePicture } from './nodes.js';
 import { linePictureOf } from './picture-node.js';
 import { lengthOf } from './rich-style.js';
 
-export const BLOCKS: ReadonlySet<string> = new Set([...blockTags, 'img', 'table', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'caption']);
+export const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...tableTags, 'img']);
 
 export const hasBlock = (node: TreeNode): boolean => node.kind === 'element' && (BLOCKS.has(node.tag) || node.children.some(hasBlock));
 

@@ -1,21 +1,17 @@
 /** What an author should know of addresses in rich text that lead nowhere: a mail and a document have no address of their own to which another could be relative. */
 import type { FieldError } from '../../errors.js';
-import type { Json } from '../../json.js';
 import { addressesIn, type HtmlAddress } from '../html-addresses.js';
-import type { Translations } from '../languages/translations.js';
 import type { Media } from '../media.js';
 import { linkAddress, mayBeAddress } from '../props.js';
 import { shorten } from '../scope/path.js';
-import { visitTexts } from './schema-texts.js';
+import { visitTexts, type Texts } from './schema-texts.js';
 
 /** Enough to work with. */
 const WARNINGS_MAX = 20;
 const CHARS_SHOWN = 60;
 
-type Written = Readonly<{ schema: unknown; translations?: Translations | undefined }>;
-
 /** In: a checked template with its translations. Out: a warning for each link and each picture in its texts whose address can never be one. */
-export const addressWarnings = ({ schema, translations = {} }: Written, { image, noun }: Media): readonly FieldError[] => {
+export const addressWarnings = (template: Texts, { image, noun }: Media): readonly FieldError[] => {
   const warnings: FieldError[] = [];
   const look = (text: string, field: string): void => {
     if (warnings.length >= WARNINGS_MAX || !text.includes('<')) return;
@@ -25,8 +21,7 @@ export const addressWarnings = ({ schema, translations = {} }: Written, { image,
       if (warnings.length >= WARNINGS_MAX) return;
     }
   };
-  visitTexts(schema as Json, 'schema', look);
-  for (const [tag, texts] of Object.entries(translations)) for (const text of Object.values(texts)) look(text, `translations.${tag}`);
+  visitTexts(template, look);
   return warnings;
 };
 

@@ -1,20 +1,16 @@
 /** The files of the gallery that a template names. */
-import type { Json } from '../../json.js';
 import { addressesIn } from '../html-addresses.js';
-import type { Translations } from '../languages/translations.js';
 import { assetAddress } from '../urls.js';
-import { visitTexts } from './schema-texts.js';
+import { visitTexts, type Texts } from './schema-texts.js';
 
 /** `field`: where it is named first. */
 export type AssetReference = Readonly<{ field: string; assetId: string; use: 'picture' | 'font' }>;
-
-type Written = Readonly<{ schema: unknown; translations?: Translations | undefined }>;
 
 const SCHEME = 'asset:';
 const FONTS = /^schema\.fonts\[\d+\]\./;
 
 /** In: a checked template. Out: each asset that it names as a whole, once for each use, in order. */
-export const assetReferencesOf = ({ schema, translations = {} }: Written): readonly AssetReference[] => {
+export const assetReferencesOf = (template: Texts): readonly AssetReference[] => {
   const found = new Map<string, AssetReference>();
   const add = (text: string, field: string, use: AssetReference['use']): void => {
     const address = assetAddress(text);
@@ -28,7 +24,6 @@ export const assetReferencesOf = ({ schema, translations = {} }: Written): reado
     if (field.endsWith('.src')) return add(text, field, 'picture');
     for (const { tag, address } of addressesIn(text)) if (tag === 'img') add(address, field, 'picture');
   };
-  visitTexts(schema as Json, 'schema', look);
-  for (const [tag, texts] of Object.entries(translations)) for (const text of Object.values(texts)) look(text, `translations.${tag}`);
+  visitTexts(template, look);
   return [...found.values()];
 };

@@ -1,9 +1,7 @@
 /** What an author should know of constants that are written without braces: a mail and a document show their names. */
 import type { FieldError } from '../../errors.js';
-import type { Json } from '../../json.js';
-import type { Translations } from '../languages/translations.js';
 import { constants } from '../scope/constants.js';
-import { visitTexts } from './schema-texts.js';
+import { visitTexts, type Texts } from './schema-texts.js';
 
 /** Enough to work with. */
 const WARNINGS_MAX = 20;
@@ -11,10 +9,10 @@ const WARNINGS_MAX = 20;
 /** Props that hold a path, with braces or without. */
 const PATHS = /\.props\.(?:condition|dataSource)$/;
 
-type Written = Readonly<{ subject?: string | undefined; schema: unknown; translations?: Translations | undefined }>;
+type Written = Texts & Readonly<{ subject?: string | undefined }>;
 
 /** In: a checked template with its translations. Out: a warning for each text that holds the name of a constant outside of braces. */
-export const bareConstantWarnings = ({ subject, schema, translations = {} }: Written): readonly FieldError[] => {
+export const bareConstantWarnings = ({ subject, ...template }: Written): readonly FieldError[] => {
   const warnings: FieldError[] = [];
   const look = (text: string, field: string): void => {
     if (warnings.length >= WARNINGS_MAX || !text.includes('__') || PATHS.test(field)) return;
@@ -23,7 +21,6 @@ export const bareConstantWarnings = ({ subject, schema, translations = {} }: Wri
     if (bare !== undefined) warnings.push({ field, message: `shows ${bare} as it is written: a constant stands in braces, {{${bare}}}` });
   };
   if (subject !== undefined) look(subject, 'subject');
-  visitTexts(schema as Json, 'schema', look);
-  for (const [tag, texts] of Object.entries(translations)) for (const text of Object.values(texts)) look(text, `translations.${tag}`);
+  visitTexts(template, look);
   return warnings;
 };

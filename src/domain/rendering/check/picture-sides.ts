@@ -2,20 +2,17 @@
 import type { FieldError } from '../../errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
 import { addressesIn } from '../html-addresses.js';
-import type { Translations } from '../languages/translations.js';
 import { isSettled } from '../scope/address.js';
 import { shorten } from '../scope/path.js';
 import { safeImage } from '../urls.js';
-import { visitTexts } from './schema-texts.js';
+import { visitTexts, type Texts } from './schema-texts.js';
 
 /** Enough to work with. */
 const WARNINGS_MAX = 20;
 const CHARS_SHOWN = 60;
 
-type Written = Readonly<{ schema: unknown; translations?: Translations | undefined }>;
-
 /** In: a checked email template with its translations. Out: a warning for each picture of another server that is shown without both sides; one whose address a variable brings may be of the gallery. */
-export const pictureSideWarnings = ({ schema, translations = {} }: Written): readonly FieldError[] => {
+export const pictureSideWarnings = (template: Texts): readonly FieldError[] => {
   const warnings: FieldError[] = [];
   const add = (field: string, address: string): void => {
     if (warnings.length < WARNINGS_MAX && isRemote(address)) warnings.push({ field, message: messageFor(address) });
@@ -24,11 +21,10 @@ export const pictureSideWarnings = ({ schema, translations = {} }: Written): rea
     if (warnings.length >= WARNINGS_MAX || !text.includes('<')) return;
     for (const { tag, address, isSized } of addressesIn(text)) if (tag === 'img' && !isSized) add(field, address);
   };
-  visitImages(schema as Json, 'schema', ({ src, width, height }, field) => {
+  visitImages(template.schema as Json, 'schema', ({ src, width, height }, field) => {
     if (typeof src === 'string' && !(isSide(width) && isSide(height))) add(`${field}.src`, src);
   });
-  visitTexts(schema as Json, 'schema', look);
-  for (const [tag, texts] of Object.entries(translations)) for (const text of Object.values(texts)) look(text, `translations.${tag}`);
+  visitTexts(template, look);
   return warnings.slice(0, WARNINGS_MAX);
 };
 

@@ -133,14 +133,14 @@ type Telling = Readonly<{
 
 const warnOfTexts = (tag: string, translations: Translations, { texts, isOwnLanguage, warn }: Telling): void => {
   const field = `translations.${tag}`;
-  for (const text of Object.keys(translations[tag] ?? {}))
-    if (!texts.has(text)) warn(field, `"${shorten(text, CHARS_SHOWN)}" is no text of the template, so it is never shown`);
   for (const text of Object.keys(translations[tag] ?? {})) {
-    const { field: first, other } = texts.get(text) ?? {};
-    if (other !== undefined)
+    const named = `"${shorten(text, CHARS_SHOWN)}"`;
+    const own = texts.get(text);
+    if (own === undefined) warn(field, `${named} is no text of the template, so it is never shown`);
+    else if (own.other !== undefined)
       warn(
         field,
-        `"${shorten(text, CHARS_SHOWN)}" is shown in the place of two texts, which differ only in quotation marks, backslashes or blanks: ${first} and ${other}; word one of them otherwise where they need two translations`,
+        `${named} is shown in the place of two texts, which differ only in quotation marks, backslashes or blanks: ${own.field} and ${own.other}; word one of them otherwise where they need two translations`,
       );
   }
   // Of a variety of its own language a template names what is different there.

@@ -1,7 +1,7 @@
 /** The characters that a PDF of an expanded document shows beside those that every font has. */
 import type { Expanded, ExpandedDocument, Html } from './expanded.js';
 
-/** So many different ones are looked at: no text in any language has them. */
+/** So many different ones are looked at; one beyond them is found when the document is drawn. */
 const CHARACTERS_MAX = 5_000;
 
 /** In: an expanded document. Out: each character outside of ASCII that stands in its texts, with the place where it stands first. */

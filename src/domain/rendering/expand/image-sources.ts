@@ -2,6 +2,7 @@
 import { fontFilesOf } from '../../attachment-template/gallery-fonts.js';
 import type { OutputFormat } from '../../attachment-template/schema.js';
 import type { Expanded, ExpandedDocument, ExpandedTable, Html } from './expanded.js';
+import { addressesIn } from '../html-addresses.js';
 import { safeDocumentImage } from '../urls.js';
 
 /**
@@ -12,7 +13,7 @@ export const imageSourcesOf = ({ pages, fonts }: ExpandedDocument, format: Outpu
   const sources = new Set<string>();
   const add = (src: string): void => void (src.startsWith('data:') || sources.add(src));
   const html = (text: Html | undefined): void => {
-    if (format === 'pdf' && text !== undefined) addressesIn(text).forEach(add);
+    if (format === 'pdf' && text !== undefined) picturesIn(text).forEach(add);
   };
   const look = (component: Expanded): void => {
     switch (component.type) {
@@ -52,21 +53,6 @@ const textsOf = ({ columns, rows, emptyText }: ExpandedTable): readonly (Html | 
   emptyText,
 ];
 
-const IMAGE = /<img\b(?:[^>"']|"[^"]*"|'[^']*')*?\ssrc\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
-
 /** Only addresses that are safe as they stand: the others are not shown. */
-const addressesIn = (html: Html): readonly string[] => {
-  if (!/<img/i.test(html)) return [];
-  return [...html.matchAll(IMAGE)].flatMap(([, double, single, bare]) => {
-    const address = decoded(double ?? single ?? bare ?? '');
-    return safeDocumentImage(address) === address ? [address] : [];
-  });
-};
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-const decoded = (text: string): string =>
-  text.replace(/&(?:#(\d{1,5})|#x([0-9a-f]{1,4})|(amp|lt|gt|quot|apos));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
-    if (name !== undefined) return entities[name.toLowerCase()] ?? whole;
-    return String.fromCharCode(decimal === undefined ? parseInt(hex ?? '', 16) : Number(decimal));
-  });
+const picturesIn = (html: Html): readonly string[] =>
+  addressesIn(html).flatMap(({ tag, address }) => (tag === 'img' && safeDocumentImage(address) === address ? [address] : []));

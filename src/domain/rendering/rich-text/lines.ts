@@ -5,7 +5,7 @@
  */
 import { hasPlaceholder, parseTemplatedText, pathsOf } from '../fill/templated-text.js';
 import type { Path } from '../scope/path.js';
-import { blockTags } from './tags.js';
+import { blockTags, tableTags } from './tags.js';
 import { htmlTreeOf, type HtmlElement, type HtmlNode } from './tree.js';
 
 /** Of each group one path has a value. */
@@ -14,8 +14,7 @@ export type When = readonly (readonly Path[])[];
 /** HTML that is there where what stands around it is; or an element, or a part of a line without an element, that is there for its values. */
 export type OptionalHtml = string | Readonly<{ when: When; open: string; children: readonly OptionalHtml[]; close: string }>;
 
-const TABLE_TAGS = ['table', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'caption', 'colgroup'];
-const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...TABLE_TAGS]);
+const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...tableTags, 'colgroup']);
 /** Blocks that are nothing without what they hold. Of the others an empty one is a gap that the author wanted. */
 const AROUND: ReadonlySet<string> = new Set(['ul', 'ol', 'dl', 'table', 'thead', 'tbody', 'tfoot', 'colgroup']);
 const CELLS: ReadonlySet<string> = new Set(['td', 'th']);

@@ -22,6 +22,10 @@ export const blockTags = [
   'pre',
   'ul',
 ];
+/** A table and its parts. */
+export const tableTags = ['table', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'caption'];
+/** Elements that hold nothing and have no closing tag. */
+export const voidTags = ['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param', 'source', 'track', 'wbr'];
 /** Parts of a page, as whole templates of other tools have them. */
 export const sectionTags = ['article', 'section', 'header', 'footer', 'main', 'figure', 'figcaption'];
 

@@ -1,5 +1,5 @@
 /** The HTML of an author as a tree of its own text: what each element begins and ends with, as it is written. Put together again it is the same HTML. */
-import { droppedTags, NESTING_MAX } from './tags.js';
+import { droppedTags, NESTING_MAX, voidTags } from './tags.js';
 
 export type HtmlText = Readonly<{ kind: 'text'; html: string }>;
 /** What shows nothing: comments, scripts and the like with all that is in them, closing tags of nothing. */
@@ -8,23 +8,7 @@ export type HtmlOther = Readonly<{ kind: 'other'; html: string }>;
 export type HtmlElement = Readonly<{ kind: 'element'; tag: string; open: string; children: readonly HtmlNode[]; close: string }>;
 export type HtmlNode = HtmlText | HtmlOther | HtmlElement;
 
-const VOID: ReadonlySet<string> = new Set([
-  'area',
-  'base',
-  'br',
-  'col',
-  'embed',
-  'hr',
-  'img',
-  'input',
-  'link',
-  'meta',
-  'param',
-  'source',
-  'track',
-  'wbr',
-]);
-
+const VOID: ReadonlySet<string> = new Set(voidTags);
 const DROPPED: ReadonlySet<string> = new Set(droppedTags);
 
 const P: ReadonlySet<string> = new Set(['p']);
