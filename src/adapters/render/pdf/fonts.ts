@@ -1,10 +1,9 @@
 /** Which font shows which part of a text, so that no character is drawn as an empty box; right-to-left text in runs that can be put in order line by line. */
 import { boundedCache } from '../../../shared/bounded-cache.js';
-import { codePointOf } from '../../../shared/characters.js';
 import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
 import { plainFamily } from '../../../domain/rendering/font-family.js';
 import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './fonts-files.js';
-import { missing, nameOf } from './missing-characters.js';
+import { missing, standInFor } from './missing-characters.js';
 import { textLine, type TextLine } from './fonts-line.js';
 import { WORD_BREAK, withoutBreaks, withWordBreaks } from './word-breaks.js';
 import { hanOrderOf, isInvisible, isJoiner, isNeutral, isSpace } from './scripts.js';
@@ -252,9 +251,6 @@ const plainCharacters = (): Uint8Array => {
   return table;
 };
 
-/** So many characters of one text are named in full: a name is as long as a line of a narrow column. */
-const NAMED_MAX = 20;
-
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /** Cut where font or level change, and at odd levels after each space: pdfkit draws the words of one run from left to right. */
@@ -273,9 +269,7 @@ const runsOf = (
     if (choice.isMissing !== true) return [choice];
     if (refuses === undefined || refuses(choice.text)) throw missing(choice.text, field);
     named += 1;
-    return Array.from(`[${named <= NAMED_MAX ? nameOf(choice.text) : codePointOf(choice.text)}]`).flatMap((character) =>
-      choose(character, undefined),
-    );
+    return Array.from(standInFor(choice.text, named)).flatMap((character) => choose(character, undefined));
   };
   const flush = (): void => {
     if (pending !== '' && current !== undefined) runs.push({ text: pending, font: current.font, bidiLevel: level });
