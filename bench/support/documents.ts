@@ -3,23 +3,10 @@ import type { AttachmentTemplateContent } from '../../src/domain/attachment-temp
 import type { JsonObject } from '../../src/domain/json.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/attachment.js';
+import { company } from './company.js';
 import { seeded } from './pairs.js';
 
-export const environment = {
-  at: '2026-11-21T10:00:00Z',
-  company: {
-    name: 'Northwind Coffee',
-    legalName: 'Northwind Coffee Lda.',
-    email: 'hello@northwind.example',
-    phone: '',
-    website: 'https://northwind.example',
-    addressLine1: 'Rua do Sol 3',
-    city: 'Lisboa',
-    state: '',
-    postalCode: '1200-001',
-    country: 'Portugal',
-  },
-} as const;
+export const environment = { at: '2026-11-21T10:00:00Z', company } as const;
 
 export const metadata = { title: 'Invoice', author: 'Northwind Coffee', createdAt: environment.at } as const;
 

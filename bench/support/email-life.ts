@@ -4,6 +4,7 @@ import type { Cause } from '../../src/event-log/event-log.js';
 import { emailStream, assertDefined, parseEmailId, parseTeamId, type StreamName, type TeamId } from '../../src/domain/ids.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
 import { orderRequest } from './orders.js';
+import { company } from './company.js';
 
 export const teamA: TeamId = assertDefined(parseTeamId('018f0000-0000-7000-8000-00000000000a'), 'team id');
 export const teamB: TeamId = assertDefined(parseTeamId('018f0000-0000-7000-8000-00000000000b'), 'team id');
@@ -63,18 +64,6 @@ const lastNames = [
   'Tanaka',
 ];
 const domains = ['example.com', 'example.org', 'mail.example.net', 'post.example.co.uk'];
-const company = {
-  name: 'Northwind Coffee',
-  legalName: 'Northwind Coffee Lda.',
-  email: 'hello@northwind.example',
-  phone: '',
-  website: 'https://northwind.example',
-  addressLine1: 'Rua do Sol 3',
-  city: 'Lisboa',
-  state: '',
-  postalCode: '1200-001',
-  country: 'Portugal',
-};
 
 /** What the deliveries of the n-th email come to: of a thousand 965 delivered, 15 bounced, 10 failed, 10 still queued. */
 const fateOf = (dice: number): 'delivered' | 'bounced' | 'failed' | 'queued' =>

@@ -2,36 +2,14 @@
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/check.js';
+import { emptyCompany } from '../../src/domain/team/state.js';
 import { parcelByHand } from '../limits/components.js';
 import { renderByHand, type OrderVariables } from '../limits/render.js';
+import { company } from './company.js';
 import { everyComponentTemplate, parcel } from './every-component.js';
 import { orderConfirmation } from './order-confirmation.js';
 
 const at = '2026-11-21T10:00:00Z';
-const northwind = {
-  name: 'Northwind Coffee',
-  legalName: 'Northwind Coffee Lda.',
-  email: 'hello@northwind.example',
-  phone: '',
-  website: 'https://northwind.example',
-  addressLine1: 'Rua do Sol 3',
-  city: 'Lisboa',
-  state: '',
-  postalCode: '1200-001',
-  country: 'Portugal',
-};
-const nobody = {
-  name: '',
-  legalName: '',
-  email: '',
-  phone: '',
-  website: '',
-  addressLine1: '',
-  city: '',
-  state: '',
-  postalCode: '',
-  country: '',
-};
 
 const compiled = (template: unknown) =>
   openRenderer({ limits: defaultLimits }).compileEmail(checkEmailTemplate(template, defaultLimits).content);
@@ -54,8 +32,8 @@ export const orderMails = (rows: number) => {
   const render = compiled({ subject, variables: definitions, schema });
   const variables = orderOf(rows);
   return {
-    ours: () => render({ variables, environment: { at, company: northwind } }),
-    byHand: () => renderByHand(variables, northwind, at),
+    ours: () => render({ variables, environment: { at, company } }),
+    byHand: () => renderByHand(variables, company, at),
   };
 };
 
@@ -63,7 +41,7 @@ export const orderMails = (rows: number) => {
 export const parcelMails = (draws: boolean, template: unknown = everyComponentTemplate) => {
   const render = compiled(template);
   return {
-    ours: () => render({ variables: parcel, environment: { at, company: nobody } }),
+    ours: () => render({ variables: parcel, environment: { at, company: emptyCompany } }),
     byHand: () => parcelByHand(parcel, draws),
   };
 };
