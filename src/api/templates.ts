@@ -40,7 +40,7 @@ export const translationsField = Type.Record(Type.String(), Type.Record(Type.Str
 export const warningsField = Type.Optional(
   Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
     description:
-      'Only in the answer to a save: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Absent where there is nothing to tell',
+      'Only in the answer to a save: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Absent where there is nothing to tell',
   }),
 );
 
@@ -257,7 +257,7 @@ export const PreviewResponseSchema = Type.Object(
     warnings: Type.Optional({
       ...warningsField,
       description:
-        'Links and pictures of rich text with an address that can never be one, files that are not in the gallery, and that the mail is so large that Gmail cuts it off. Absent where there is nothing to tell',
+        'Links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, and that the mail is so large that Gmail cuts it off. Absent where there is nothing to tell',
     }),
   },
   closed,

@@ -96,6 +96,13 @@ void t.test('addresses that may be right are not told', async (t) => {
   );
 });
 
+void t.test('a constant without braces is told by the save of a mail and by its previews', async (t) => {
+  const message = `${CONTENT} shows __COMPANY_NAME__ as it is written: a constant stands in braces, {{__COMPANY_NAME__}}`;
+  const { id, ...own } = await saved(MAILS, mail([text('<p>From __COMPANY_NAME__</p>')]));
+  t.same(toldOf({ id, ...own }), [message]);
+  t.same(toldOf((await app.call<Told>('POST', `${MAILS}/${id}/preview`, {})).body), [message]);
+});
+
 void t.test('a picture of another server without both sides is told, in every text of a mail', async (t) => {
   const remote = 'https://example.com/a.png';
   const image = (props: object, id: string) => ({ id, type: 'image', props: { alt: '', ...props } });

@@ -80,20 +80,14 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
   return {
     content: { ...content, ...(translations && { translations }) },
-    warnings: [
-      ...paths.warnings,
-      ...mailWarnings({ ...content, translations }),
-      ...bareConstantWarnings({ ...content, translations }),
-      ...warnings,
-    ],
+    warnings: [...paths.warnings, ...mailWarnings({ ...content, translations }), ...warnings],
   };
 };
 
 /** What the author of a checked template should know of what its mails show, in each of the languages that it has. */
-export const mailWarnings = (content: Pick<EmailTemplateContent, 'schema'> & Readonly<{ translations?: Translations | undefined }>) => [
-  ...addressWarnings(content, mailMedia),
-  ...pictureSideWarnings(content),
-];
+export const mailWarnings = (
+  content: Pick<EmailTemplateContent, 'subject' | 'schema'> & Readonly<{ translations?: Translations | undefined }>,
+): readonly FieldError[] => [...addressWarnings(content, mailMedia), ...pictureSideWarnings(content), ...bareConstantWarnings(content)];
 
 const addIf = ({ faults }: WalkTools, field: string, fault: string | undefined): void => {
   if (fault !== undefined) faults.add(field, fault);
