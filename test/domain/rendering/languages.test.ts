@@ -29,7 +29,9 @@ const mail = {
             id: 'if',
             type: 'conditional',
             props: { condition: '{{state}}', operator: '==', value: 'Open' },
-            children: [{ id: 'picture', type: 'image', props: { src: 'https://example.com/a.png', alt: 'A parcel' } }],
+            children: [
+              { id: 'picture', type: 'image', props: { src: 'https://example.com/a.png', alt: 'A parcel', width: 80, height: 40 } },
+            ],
           },
           {
             id: 'table',
