@@ -32,7 +32,7 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts'],
-    rules: { 'max-lines-per-function': ['error', { max: 60 }], 'max-lines': ['error', { max: 300 }] },
+    rules: { 'max-lines-per-function': ['warn', { max: 100 }], 'max-lines': ['warn', { max: 600 }] },
   },
   {
     // A sample is one template, made by one function of its words.

@@ -22,7 +22,7 @@ export const changeTeam = async (deps: CommandDeps, teamId: TeamId, changes: Tea
   return state!.settings;
 };
 
-export type { TeamChanges };
+export type { TeamChanges } from '../domain/team/lifecycle.js';
 
 /** `plan` and `emailsPerMonth`: null takes what there is away; absent leaves it. */
 export type BillingChanges = Readonly<{ billing?: Billing; plan?: PlanName | null; emailsPerMonth?: number | null }>;

@@ -8,20 +8,19 @@ import ts from 'typescript';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** The same sources, where these kinds of stream have one event more each. */
-const withNewEvents = (schemasOf: Readonly<Record<string, string>>, folders: readonly string[]): ts.Program => {
+const withNewEvents = (schemasOf: readonly (readonly [file: string, schemas: string])[], folders: readonly string[]): ts.Program => {
   const host: ts.ParseConfigFileHost = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: ({ messageText }) => t.fail(String(messageText)) };
   const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(`${root}tsconfig.json`, { noEmit: true }, host)!;
   const { tsBuildInfoFile: _file, incremental: _incremental, ...plain } = options;
   const compilerHost = ts.createCompilerHost(plain);
-  const changed = new Map(
-    Object.entries(schemasOf).map(([kind, schemas]) => {
-      const file = `${root}src/domain/${kind}/events.ts`;
-      const begin = `export const ${schemas} = {`;
-      const text = readFileSync(file, 'utf8');
-      t.ok(text.includes(begin), `${file} declares ${schemas}`);
-      return [file, text.replace(begin, `${begin} NewOf_${schemas}: { data: Type.Object({ at: text }) },`)];
-    }),
-  );
+  const changed = new Map<string, string>();
+  for (const [path, schemas] of schemasOf) {
+    const file = `${root}src/${path}`;
+    const begin = `export const ${schemas} = {`;
+    const text = changed.get(file) ?? readFileSync(file, 'utf8');
+    t.ok(text.includes(begin), `${file} declares ${schemas}`);
+    changed.set(file, text.replace(begin, `${begin} NewOf_${schemas}: { data: Type.Object({ at: text }) },`));
+  }
   const { readFile } = compilerHost;
   compilerHost.readFile = (name) => changed.get(name) ?? readFile(name);
   return ts.createProgram(
@@ -31,11 +30,14 @@ const withNewEvents = (schemasOf: Readonly<Record<string, string>>, folders: rea
   );
 };
 
-const program = withNewEvents({ email: 'emailEventSchemas', asset: 'assetEventSchemas', template: 'templateEventSchemas' }, [
-  'event-log',
-  'projections',
-  'processors',
-]);
+const program = withNewEvents(
+  [
+    ['domain/email/events.ts', 'emailEventSchemas'],
+    ['domain/asset/events.ts', 'assetEventSchemas'],
+    ['domain/template/events.ts', 'templateEventSchemas'],
+  ],
+  ['event-log', 'projections', 'processors'],
+);
 
 const compiles = (file: string): boolean => {
   const source = program.getSourceFile(`${root}src/${file}`);
