@@ -6,7 +6,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { startApp, type App } from '../src/app.js';
 import { createApiKey } from '../src/commands/api-keys.js';
-import { firstTeam, systemCaller } from '../src/commands/first-start.js';
+import { firstTeam, systemCaller } from '../src/commands/instance.js';
 import { loadState } from '../src/commands/command-handler.js';
 import { personalCause, startSession } from '../src/commands/sessions.js';
 import { userFold } from '../src/commands/user-addresses.js';
@@ -23,7 +23,7 @@ import {
   type UserId,
 } from '../src/domain/ids.js';
 import { defaultLimits } from '../src/domain/limits.js';
-import { isoTime } from '../src/domain/ports/clock.js';
+import { isoTime } from '../src/domain/iso-time.js';
 import type { TeamEvent } from '../src/domain/team/events.js';
 import { evolveTeam, type TeamState } from '../src/domain/team/state.js';
 import { tokenKeyPeriod } from '../src/domain/token-keys/state.js';

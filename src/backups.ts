@@ -8,7 +8,7 @@ import { openNotedKeys } from './adapters/keys/destroyed.js';
 import { copyDatabase } from './adapters/sqlite/copy.js';
 import { noteOfLog } from './commands/log-notes.js';
 import { settingsToKeep, type Config } from './config.js';
-import { isoTime } from './domain/ports/clock.js';
+import { isoTime } from './domain/iso-time.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { LogNote, NotedKeys } from './domain/ports/log-note.js';
 import { DAY_MS } from './domain/time.js';

@@ -4,7 +4,7 @@ import { UnknownEvent } from './event-log/codec.js';
 import type { EventLogPorts } from './event-log/event-log.js';
 import { unknownTypeIn, type LogFaults } from './event-log/log-faults.js';
 import { eventOutsideLog } from './event-log/verification.js';
-import type { LogHealth } from './domain/ports/worker.js';
+import type { LogHealth } from './domain/worker-health.js';
 import type { Logger } from './domain/ports/logger.js';
 
 export const logHealth = ({ logFaults }: Pick<Engine, 'logFaults'>): LogHealth => {

@@ -10,7 +10,7 @@ import { noteLog } from './commands/log-notes.js';
 import { ConfigError } from './config-error.js';
 import { masterKeySettings, readConfig, type Config } from './config.js';
 import { LEDGER_STREAM } from './domain/ids.js';
-import { isoTime } from './domain/ports/clock.js';
+import { isoTime } from './domain/iso-time.js';
 import { openEngine, type Engine } from './engine.js';
 import { copyLog, CopyBroken, nothingCopied, type Copied } from './event-log/copy-log.js';
 import { verifyLog, type Verification } from './event-log/verification.js';

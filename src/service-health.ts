@@ -2,7 +2,8 @@
 import type { ClockTrust } from './clock-trust.js';
 import type { Config } from './config.js';
 import type { OpenLimiter } from './coordination.js';
-import type { Health, Worker, WorkerHealth } from './domain/ports/worker.js';
+import type { Health, Worker } from './domain/ports/worker.js';
+import type { WorkerHealth } from './domain/worker-health.js';
 import type { Leases } from './domain/ports/lease.js';
 import type { Engine } from './engine.js';
 import { DEFERRED_MAX, openHealthWatch, type CommitWatch } from './health-watch.js';

@@ -1,5 +1,5 @@
 /** What a start finds and says in the log, without stopping for it. */
-import { isoTime } from './domain/ports/clock.js';
+import { isoTime } from './domain/iso-time.js';
 import type { Engine } from './engine.js';
 import { apiKeysProjection, keysWithImpliedDelete } from './projections/api-keys.js';
 import type { Runner } from './projections/runner.js';

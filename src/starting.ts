@@ -1,7 +1,8 @@
 /** What a start does before anything is served or sent: the stores are checked, a first start is finished, the notes are written. */
 import { assertStoresAgree, type CheckDeps } from './commands/check-stores.js';
 import { lacksAccountTemplates, makeAccountTemplates } from './commands/account-templates.js';
-import { firstStart, firstTeam } from './commands/first-start.js';
+import { firstStart } from './commands/first-start.js';
+import { firstTeam } from './commands/instance.js';
 import { noteLog } from './commands/log-notes.js';
 import type { PendingFirstKey } from './domain/ports/first-key.js';
 import type { Config } from './config.js';

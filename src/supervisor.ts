@@ -2,7 +2,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from './domain/ports/clock.js';
 import type { Logger } from './domain/ports/logger.js';
-import type { Worker, WorkerHealth } from './domain/ports/worker.js';
+import type { Worker } from './domain/ports/worker.js';
+import type { WorkerHealth } from './domain/worker-health.js';
 
 const PAUSE_FIRST_MS = 250;
 const PAUSE_MAX_MS = 30_000;

@@ -6,7 +6,8 @@ import { systemClock } from './adapters/clock/system.js';
 import { openClockTrust, type ClockTrust } from './clock-trust.js';
 import type { Config } from './config.js';
 import type { ClockRecord } from './domain/ports/clock-record.js';
-import { isoTime, type Clock, type ContinuedClock } from './domain/ports/clock.js';
+import type { Clock, ContinuedClock } from './domain/ports/clock.js';
+import { isoTime } from './domain/iso-time.js';
 import type { Engine } from './engine.js';
 
 /** In: the machine's clock, where it is not the system's. */

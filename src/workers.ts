@@ -40,7 +40,7 @@ import { routeWebhooksWorker } from './processors/route-webhooks.js';
 import { unusedSessions } from './projections/sessions.js';
 import { returnedUpTo } from './projections/credits.js';
 import { teamsToLapse, teamsToRemove } from './projections/teams.js';
-import { isoTime } from './domain/ports/clock.js';
+import { isoTime } from './domain/iso-time.js';
 import { CLOCKS_APART_MS } from './domain/restoring.js';
 import { DAY_MS } from './domain/time.js';
 import { PEOPLE_FROM, RECORD_REMOVALS_FROM } from './domain/write-level.js';

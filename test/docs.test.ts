@@ -27,7 +27,7 @@ import {
 } from '../src/domain/rendering/components.js';
 import { constants } from '../src/domain/rendering/scope/constants.js';
 import { operators } from '../src/domain/rendering/scope/conditions.js';
-import { chartTypes } from '../src/domain/rendering/expand/expanded.js';
+import { chartTypes } from '../src/domain/rendering/chart-types.js';
 import { makeProjections } from '../src/projections/index.js';
 import { statusOf } from '../src/http/errors.js';
 import { routesOf } from '../src/http/server.js';

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { DEFERRED_MAX, openHealthWatch, watchCommits, type HealthWatchDeps } from '../src/health-watch.js';
 import { StoreAway } from '../src/domain/errors.js';
 import type { Keys, NewKey } from '../src/domain/ports/keys.js';
-import { isoTime } from '../src/domain/ports/clock.js';
+import { isoTime } from '../src/domain/iso-time.js';
 import { fakeClock } from './support/fake-clock.js';
 import { memoryEventStore, memoryLog } from './support/memory-ports.js';
 

@@ -6,7 +6,7 @@ import { isJsonObject } from '../src/domain/json.js';
 import { checkAttachmentTemplate } from '../src/domain/rendering/check/attachment.js';
 import { checkEmailTemplate } from '../src/domain/rendering/check/check.js';
 import { defaultLimits } from '../src/domain/limits.js';
-import type { VariableDefinition } from '../src/domain/template/schema.js';
+import type { VariableDefinition } from '../src/domain/rendering/scope/definitions.js';
 import { accountTemplates, sampleAttachments, sampleTemplates } from '../src/samples/index.js';
 import { expandTemplate } from './support/documents.js';
 import { emptyLinesOf, holesOf } from './support/prose.js';

@@ -2,7 +2,7 @@
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { Cause } from '../../src/event-log/event-log.js';
 import { emailStream, assertDefined, parseEmailId, parseTeamId, type StreamName, type TeamId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { orderRequest } from './orders.js';
 import { company } from './company.js';
 

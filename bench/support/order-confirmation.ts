@@ -1,5 +1,5 @@
 /** The order confirmation that the figures of rendering are about: it stays as it is, so that figures of different days are of the same mail. */
-import type { ValueFormat } from '../../src/domain/template/schema.js';
+import type { ValueFormat } from '../../src/domain/rendering/scope/definitions.js';
 import { brandHeader, footerWith, type SampleTemplate } from '../../src/samples/sample.js';
 
 const money: ValueFormat = { style: 'currency', currency: '{{order.currency}}' };

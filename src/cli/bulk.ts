@@ -9,7 +9,7 @@ import { getBatch } from '../commands/batches.js';
 import { cancelBatch } from '../commands/cancel-batch.js';
 import type { Caller } from '../commands/caller.js';
 import { dryRunBulk } from '../commands/dry-run-bulk.js';
-import { systemCaller } from '../commands/first-start.js';
+import { systemCaller } from '../commands/instance.js';
 import type { Columns } from '../commands/recipient-columns.js';
 import { faultWithLines, recipientsOfFile, withLines } from '../commands/recipients-of-file.js';
 import { resultLines, resultWriter } from '../commands/result-lines.js';

@@ -1,11 +1,11 @@
 /** `sealpost credits …` and `sealpost team billing`: what a team may send, how it is billed, and what is added to its credits. */
 import { addCredits, getAccount } from '../commands/account.js';
-import { systemCaller } from '../commands/first-start.js';
+import { systemCaller } from '../commands/instance.js';
 import { changeBilling, type BillingChanges } from '../commands/teams.js';
 import { GRANT_MAX } from '../api/credits.js';
 import { isPlanName, planNames } from '../domain/credits/plans.js';
 import { BLOCKS_MAX } from '../domain/credits/prices.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { TeamId } from '../domain/ids.js';
 import type { Engine } from '../engine.js';
 import { print } from './output.js';

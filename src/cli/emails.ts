@@ -1,6 +1,6 @@
 /** `sealpost email`: cancels an email that has not left, or gives a scheduled one another time, beside a running server too. */
 import { cancelEmail, rescheduleEmail } from '../commands/calling-back.js';
-import { systemCaller } from '../commands/first-start.js';
+import { systemCaller } from '../commands/instance.js';
 import { parseEmailId, type EmailId } from '../domain/ids.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';

@@ -1,6 +1,6 @@
 /** `sealpost key …`: makes and revokes API keys, beside a running server too. */
 import { changeApiKey, createApiKey, revokeApiKey } from '../commands/api-keys.js';
-import { systemCaller } from '../commands/first-start.js';
+import { systemCaller } from '../commands/instance.js';
 import { permissions, usualPermissions, type Permission } from '../domain/api-key/permissions.js';
 import { readNetwork } from '../domain/api-key/networks.js';
 import { parseApiKeyId, type ApiKeyId } from '../domain/ids.js';

@@ -2,7 +2,7 @@
 import { readConfig } from '../config.js';
 import { openBus } from '../coordination.js';
 import type { Parked, ParkedWork } from '../domain/ports/bus.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { print } from './output.js';
 import { withEngine } from './with-engine.js';
 

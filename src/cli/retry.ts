@@ -1,10 +1,10 @@
 /** `sealpost retry`: pushes on by hand what waits or has failed, beside a running server too. */
 import { retryEmails } from '../commands/retry-emails.js';
-import { systemCaller } from '../commands/first-start.js';
+import { systemCaller } from '../commands/instance.js';
 import { parseTemplateId } from '../domain/ids.js';
 import { parseDomain } from '../domain/message/address.js';
 import { makeQueries } from '../projections/queries.js';
-import type { RetryFilter } from '../projections/query-types.js';
+import type { RetryFilter } from '../projections/email-filters.js';
 import { momentOf } from './arguments.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';

@@ -1,13 +1,13 @@
 /** `sealpost team list|members|add-member|remove-member`: what the operator does about who is in which team. A running server knows at once. */
 import { loadState } from '../commands/command-handler.js';
-import { systemCaller } from '../commands/first-start.js';
+import { systemCaller } from '../commands/instance.js';
 import { addMember, listMembers, removeMember } from '../commands/team-members.js';
 import { ownerOf, signInAddress } from '../commands/user-addresses.js';
 import { loadUser } from '../commands/users.js';
 import { roles } from '../domain/access/roles.js';
 import { DomainError } from '../domain/errors.js';
 import { assertDefined, parseTeamId, parseUserId, splitStream, teamStream, type TeamId, type UserId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { evolveTeam, type TeamState } from '../domain/team/state.js';
 import type { Engine } from '../engine.js';
 import { print } from './output.js';

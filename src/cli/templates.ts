@@ -6,7 +6,7 @@ import { importAttachmentTemplate } from '../commands/attachment-templates.js';
 import type { Caller } from '../commands/caller.js';
 import type { CommandDeps } from '../commands/deps.js';
 import { importTemplate as importTemplateOfEmail } from '../commands/templates.js';
-import { systemCaller } from '../commands/first-start.js';
+import { systemCaller } from '../commands/instance.js';
 import { ImportAttachmentTemplateRequestSchema, type ImportAttachmentTemplateRequest } from '../api/attachment-templates.js';
 import { ImportTemplateRequestSchema, type ImportTemplateRequest } from '../api/templates.js';
 import { print } from './output.js';

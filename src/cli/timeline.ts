@@ -1,6 +1,6 @@
 /** `sealpost timeline`: what happened to one email, a line for each event. */
 import { emailTrace } from '../commands/email-timeline.js';
-import { systemCaller } from '../commands/first-start.js';
+import { systemCaller } from '../commands/instance.js';
 import { timelinePage, type TimelinePage } from '../domain/email/timeline.js';
 import { parseEmailId } from '../domain/ids.js';
 import { placedAttempt } from '../domain/webhook/trail.js';

@@ -21,7 +21,7 @@ import {
   type TeamId,
   type UserId,
 } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
 

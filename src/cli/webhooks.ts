@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Caller } from '../commands/caller.js';
-import { systemCaller } from '../commands/first-start.js';
+import { systemCaller } from '../commands/instance.js';
 import { createWebhook, deleteWebhook } from '../commands/webhooks.js';
 import type { WebhookId } from '../domain/ids.js';
 import { webhookKinds, type WebhookKind } from '../domain/webhook/kinds.js';

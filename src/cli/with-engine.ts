@@ -1,5 +1,5 @@
 /** Opens the stores for one command and closes them after it, whatever came of it. */
-import { firstTeam } from '../commands/first-start.js';
+import { firstTeam } from '../commands/instance.js';
 import { readConfig } from '../config.js';
 import type { TeamId } from '../domain/ids.js';
 import { openEngine, type Engine } from '../engine.js';

@@ -5,7 +5,7 @@ import type { KnownToken } from './token-parties.js';
 import type { JsonWebKeys } from '../api/auth.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { NO_TEAM, parseSessionId, parseUserId, tokenKeysStream, type SessionId, type UserId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { SigningKey } from '../domain/ports/access-tokens.js';
 import { invalidToken } from '../domain/session/state.js';
 import { evolveTokenKey, kidOf, periodOfKid, tokenKeyPeriod, type TokenKey, type TokenKeyState } from '../domain/token-keys/state.js';

@@ -1,6 +1,6 @@
 /** Mails of the service to people about their account, from templates that the first team may edit. */
 import type { CommandDeps } from './deps.js';
-import { firstTeam, systemCaller } from './first-start.js';
+import { firstTeam, systemCaller } from './instance.js';
 import { sendConfidential } from './send-email.js';
 import { DomainError } from '../domain/errors.js';
 import type { EmailId } from '../domain/ids.js';

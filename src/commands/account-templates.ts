@@ -1,6 +1,6 @@
 /** The templates of mails about accounts: made where the first team has none. */
 import type { CommandDeps } from './deps.js';
-import { firstTeam, systemCaller } from './first-start.js';
+import { firstTeam, systemCaller } from './instance.js';
 import { createTemplate, findTemplate } from './templates.js';
 import type { CreateTemplateRequest } from '../api/templates.js';
 import { DomainError } from '../domain/errors.js';

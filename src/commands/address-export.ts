@@ -1,6 +1,6 @@
 /** What is held about an address, for whoever it belongs to: a line of JSON for each thing, read as it is taken. */
 import type { Caller } from './caller.js';
-import { requireAddress } from './check-request.js';
+import { requireAddress } from '../domain/message/required-address.js';
 import { loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { emailRecord } from './email-answers.js';
@@ -14,7 +14,7 @@ import type { AddressIndex } from '../domain/erasure/address-index.js';
 import { EventUnknown, EventUnreadable } from '../domain/errors.js';
 import { batchStream, emailStream, type BatchId, type EmailId, type WebhookId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { nextTurn } from '../shared/next-turn.js';
 
 /** So many emails are read side by side, and no more are held. */

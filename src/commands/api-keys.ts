@@ -31,7 +31,7 @@ import {
 import { admitActive } from '../domain/activity/state.js';
 import { DomainError } from '../domain/errors.js';
 import { activityStream, apiKeyStream, assertDefined, parseTeamId, teamStream, type ApiKeyId, type TeamId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 
 export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
   const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);

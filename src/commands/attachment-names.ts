@@ -5,7 +5,7 @@ import type { Budget } from '../domain/budget.js';
 import { safeFilename } from '../domain/filename.js';
 import type { JsonObject } from '../domain/json.js';
 import type { Limits } from '../domain/limits.js';
-import type { RenderEnvironment } from '../domain/ports/renderer.js';
+import type { RenderEnvironment } from '../domain/rendering/scope/environment.js';
 import { compilePreparation } from '../domain/rendering/fill/prepare-values.js';
 import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
 import { fillText } from '../domain/rendering/fill/text.js';

@@ -2,7 +2,7 @@
 import type { AttachmentBytes } from '../domain/email/events.js';
 import { DomainError } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { DAY_MS } from '../domain/time.js';
 
 type Sized = Readonly<{ bytes: Uint8Array; temporary?: true }>;

@@ -9,7 +9,7 @@ import { auditTable } from '../domain/audit/table.js';
 import { DomainError } from '../domain/errors.js';
 import type { EventType } from '../domain/events.js';
 import { LEDGER_STREAM, teamStream, type TeamId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { EventStore, StoredEvent } from '../domain/ports/event-store.js';
 import { DAY_MS, HOUR_MS } from '../domain/time.js';
 import { decodeEvent, namesOf } from '../event-log/codec.js';

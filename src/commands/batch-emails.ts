@@ -31,7 +31,7 @@ import {
   type TeamId,
 } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
-import type { Company } from '../domain/ports/renderer.js';
+import type { Company } from '../domain/rendering/scope/environment.js';
 import type { CallLanguage } from '../domain/rendering/languages/translations.js';
 import { startOf, type Cause } from '../event-log/event-log.js';
 

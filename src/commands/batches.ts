@@ -15,7 +15,7 @@ import type { EmailState } from '../domain/email/state.js';
 import type { EmailStatus } from '../domain/email/status.js';
 import { DomainError, EventUnknown, EventUnreadable } from '../domain/errors.js';
 import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type TeamId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Cause } from '../event-log/event-log.js';
 import { nextTurn } from '../shared/next-turn.js';
 

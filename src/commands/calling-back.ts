@@ -8,7 +8,7 @@ import type { Email } from '../domain/email/state.js';
 import { FileDamaged, KeyMissing } from '../domain/errors.js';
 import { assertDefined, emailStream, parseTemplateId, type EmailId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
-import type { Company } from '../domain/ports/renderer.js';
+import type { Company } from '../domain/rendering/scope/environment.js';
 import { temporaryUntil } from './attachment-storage.js';
 import type { Caller } from './caller.js';
 import { checkSchedule } from './check-request.js';

@@ -30,7 +30,7 @@ import {
   type SuppressionId,
   type TeamId,
 } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { foldForSearch } from '../domain/search-text.js';
 import { suppressionDecider } from '../domain/suppression/state.js';
 import type { Cause } from '../event-log/event-log.js';

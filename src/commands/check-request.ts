@@ -6,11 +6,12 @@ import type { SendEmailRequest } from '../api/emails.js';
 import type { Limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
 import { checkHeader, type HeaderMatcher } from '../domain/message/compose.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Recipient } from '../domain/recipient.js';
 import type { RecipientRole } from '../domain/email/status.js';
 import { DAY_MS } from '../domain/time.js';
 import { holdsControls, nameFault } from '../shared/characters.js';
+import { invalidAddresses } from '../domain/message/required-address.js';
 
 /** `allowsHeader`: which instructions to relays callers may give; none where it is absent. */
 type CheckPorts = Readonly<{ limits: Limits; allowsHeader?: HeaderMatcher }>;
@@ -25,22 +26,6 @@ export type CheckedRequest = Readonly<{
   scheduledAt: string | undefined;
   language: CallLanguage | undefined;
 }>;
-
-/** In: an address and the path of its field. Out: the address as it will be used. Throws ERR_EMAIL_001. */
-export const requireAddress = (text: string, field: string): string => {
-  const parsed = parseAddress(text);
-  if (!parsed.ok) throw invalidAddresses([{ field, message: parsed.reason }]);
-  return parsed.address;
-};
-
-export const invalidAddresses = (errors: readonly FieldError[]): DomainError =>
-  new DomainError(
-    'ERR_EMAIL_001',
-    errors.length === 1
-      ? `${errors[0]!.field} is not a valid email address: ${errors[0]!.message}`
-      : `${errors.length} addresses are not valid email addresses; see \`errors\`.`,
-    { errors },
-  );
 
 export const invalidFields = (errors: readonly FieldError[]): DomainError =>
   new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', { errors });

@@ -7,7 +7,7 @@ import { OTHERS_MISSING_AFTER_MS, OTHERS_SETTLED_AFTER_MS, SETTLED_AFTER_MS } fr
 import { isEmailReference, type Reservation } from '../domain/credits/state.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
 import { creditsStream, type StreamName, type TeamId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { namesOf } from '../event-log/codec.js';
 import { startOf, type Cause, type EventLog } from '../event-log/event-log.js';
 

@@ -15,7 +15,8 @@ import { DomainError } from '../domain/errors.js';
 import type { Recorded } from '../domain/events.js';
 import { creditsStream, teamStream, type StreamName, type TeamId } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { termsOf, type TeamState } from '../domain/team/state.js';
 import type { Cause, EventLog } from '../event-log/event-log.js';
 

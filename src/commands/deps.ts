@@ -1,30 +1,27 @@
 /** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
-import { openAttachmentClaims, type AttachmentClaims } from './attachment-claims.js';
-import { openBacklog, type Backlog } from './backlog.js';
-import { keepingOrigins, openCallOrigins, type CallOrigins } from './call-origins.js';
+import type { AttachmentClaims } from './attachment-claims.js';
+import type { Backlog } from './backlog.js';
+import type { CallOrigins } from './call-origins.js';
 import type { Caller } from './caller.js';
-import { openCreditsAccounts, type CreditsAccounts } from './credits.js';
+import type { CreditsAccounts } from './credits.js';
 import { isoMoment } from './remembered.js';
 import type { Loaded } from './command-handler.js';
 import type { Feedback } from './record-feedback.js';
 import type { Answer } from './idempotency.js';
-import { joinedCalls, type JoinedCalls } from './joined-calls.js';
-import { openHasSuppressions, type HasSuppressions } from './suppression-check.js';
-import { readingSessionsAhead } from './sessions-ahead.js';
-import { openStateCache } from './state-cache.js';
-import { partiesOf, type KnownToken } from './token-parties.js';
+import type { JoinedCalls } from './joined-calls.js';
+import type { HasSuppressions } from './suppression-check.js';
+import type { KnownToken } from './token-parties.js';
 import type { SendBulkResponse } from '../api/bulk.js';
 import type { SendEmailResponse } from '../api/emails.js';
-import { activityDecider, type ActivityState } from '../domain/activity/state.js';
-import { attachmentTemplateDecider, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
-import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
+import type { ActivityState } from '../domain/activity/state.js';
+import type { AttachmentTemplateState } from '../domain/attachment-template/state.js';
+import type { ApiKeyState } from '../domain/api-key/state.js';
 import type { Cause, EventLog } from '../event-log/event-log.js';
-import { splitStream, type StreamName } from '../domain/ids.js';
+import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { HeaderMatcher } from '../domain/message/compose.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { Clock } from '../domain/ports/clock.js';
-import type { EventStore } from '../domain/ports/event-store.js';
 import type { DkimKeys } from '../domain/ports/dkim-keys.js';
 import type { Dns } from '../domain/ports/dns.js';
 import type { Files } from '../domain/ports/files.js';
@@ -36,20 +33,19 @@ import type { MediaTypes } from '../domain/ports/media-types.js';
 import type { OutboundHttp } from '../domain/ports/outbound-http.js';
 import type { TokenParties } from '../domain/ports/access-tokens.js';
 import type { Renderer } from '../domain/ports/renderer.js';
-import { oauthAppDecider, type OAuthAppState } from '../domain/oauth/app.js';
-import { grantDecider, type GrantState } from '../domain/oauth/grant.js';
-import { emptyTokenList, evolveTokenList, type TokenList } from '../domain/oauth/token-list.js';
-import { senderDomainDecider } from '../domain/sender-domain/decider.js';
+import type { OAuthAppState } from '../domain/oauth/app.js';
+import type { GrantState } from '../domain/oauth/grant.js';
+import type { TokenList } from '../domain/oauth/token-list.js';
 import type { SenderDomainsState } from '../domain/sender-domain/state.js';
 import type { WebhookPorts } from './webhook-attempt.js';
 import type { PeoplePorts } from './people.js';
-import { sessionDecider, type SessionState } from '../domain/session/state.js';
-import { evolveTokenKey, type TokenKeyState } from '../domain/token-keys/state.js';
-import { evolveUser, type UserState } from '../domain/user/state.js';
-import { boundedCache, type BoundedCache } from '../shared/bounded-cache.js';
-import { evolveTeam, type TeamState } from '../domain/team/state.js';
-import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
-import { templateDecider, type TemplateState } from '../domain/template/state.js';
+import type { SessionState } from '../domain/session/state.js';
+import type { TokenKeyState } from '../domain/token-keys/state.js';
+import type { UserState } from '../domain/user/state.js';
+import type { BoundedCache } from '../shared/bounded-cache.js';
+import type { TeamState } from '../domain/team/state.js';
+import type { SlugState } from '../domain/template/lifecycle.js';
+import type { TemplateState } from '../domain/template/state.js';
 
 export type CommandPorts = Readonly<{
   eventLog: EventLog;
@@ -132,63 +128,6 @@ export type CommandDeps = CommandPorts &
     /** What the attachments of each team take. */
     attachmentClaims: AttachmentClaims;
   }>;
-
-const STATES_MAX = 1_000;
-/** Of the periods of now, before and after. */
-const TOKEN_KEYS_MAX = 8;
-
-export type StatePorts = Readonly<{
-  store: Pick<EventStore, 'head' | 'subscribeAll'>;
-  /** Whether no other process serves requests from these stores; false where that is not known. */
-  servesAlone: () => Promise<boolean>;
-}>;
-
-export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts & StatePorts): CommandDeps => {
-  const freshnessMs = ports.limits.stateFreshnessMs;
-  const states = openStateCache({ eventLog: ports.eventLog, store, clock: ports.clock, freshnessMs });
-  const origins = openCallOrigins(states.eventLog);
-  const eventLog =
-    ports.withoutOrigins === true ? states.eventLog : { ...states.eventLog, append: keepingOrigins(states.eventLog, origins) };
-  const team = states.loader({ evolve: evolveTeam, initialState: undefined as TeamState }, STATES_MAX);
-  const user = states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, { decrypt: [] });
-  const session = states.loader(sessionDecider, STATES_MAX * 10, { decrypt: [] });
-  const tokens = {
-    tokenKey: states.loader({ evolve: evolveTokenKey, initialState: undefined as TokenKeyState }, TOKEN_KEYS_MAX),
-    knownTokens: boundedCache<string, KnownToken>({ entriesMax: ports.limits.accessTokensKept }),
-    tokenParties: partiesOf(ports),
-  };
-  const ahead = readingSessionsAhead({ ...ports, ...tokens, session, user });
-  return {
-    ...ports,
-    eventLog,
-    origins,
-    credits: openCreditsAccounts({ eventLog, team, clock: ports.clock }),
-    hasSuppressions: openHasSuppressions({ team, clock: ports.clock, freshnessMs }),
-    template: states.loader(templateDecider, STATES_MAX),
-    attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
-    slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),
-    team,
-    apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
-    oauthApp: states.loader(oauthAppDecider, STATES_MAX),
-    oauthGrant: states.loader(grantDecider, STATES_MAX),
-    oauthTokens: states.loader({ evolve: evolveTokenList, initialState: emptyTokenList }, STATES_MAX),
-    activity: states.loader(activityDecider, STATES_MAX, { absent: true }),
-    user,
-    session,
-    ...tokens,
-    senderDomains: states.loader(senderDomainDecider, STATES_MAX, { absent: true, decrypt: [] }),
-    joinSends: joinedCalls(),
-    joinBulkSends: joinedCalls(),
-    backlog: openBacklog(ports.limits),
-    attachmentClaims: openAttachmentClaims(ports.limits),
-    followStates: (signal, serving) =>
-      states.follow(signal, serving && ((stream) => void (splitStream(stream).kind === 'session' && ahead(stream)))),
-    statesCaughtUp: states.caughtUp,
-    whenHeldEverywhere: async () => {
-      if (!(await servesAlone())) await ports.clock.sleep(freshnessMs, new AbortController().signal);
-    },
-  };
-};
 
 /** In: who calls. Out: the metadata of the events that the call causes, at the moment of now. */
 export const causeOf = (deps: Pick<CommandPorts, 'clock'>, caller: Caller, at = isoMoment(deps.clock.now())): Cause => ({

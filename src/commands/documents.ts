@@ -11,7 +11,7 @@ import type { TeamId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import type { DocumentInput, FontType, LoadedImage, MadeDocument } from '../domain/ports/generator.js';
 import { OutboundFault } from '../domain/ports/outbound-http.js';
-import type { RenderEnvironment } from '../domain/ports/renderer.js';
+import type { RenderEnvironment } from '../domain/rendering/scope/environment.js';
 
 export type DocumentOrder = Readonly<{
   teamId: TeamId;

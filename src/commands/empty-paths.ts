@@ -4,7 +4,7 @@ import { openBudget } from '../domain/budget.js';
 import { DomainError } from '../domain/errors.js';
 import type { JsonObject } from '../domain/json.js';
 import type { Limits } from '../domain/limits.js';
-import type { RenderEnvironment } from '../domain/ports/renderer.js';
+import type { RenderEnvironment } from '../domain/rendering/scope/environment.js';
 import { compilePreparation } from '../domain/rendering/fill/prepare-values.js';
 import { emptyPathsOf } from '../domain/rendering/paths/empty.js';
 import { partsOfDocument, partsOfEmail } from '../domain/rendering/paths/walk.js';

@@ -2,7 +2,7 @@
 import { eraseStream } from './erase.js';
 import { handle } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
-import { firstTeam } from './first-start.js';
+import { firstTeam } from './instance.js';
 import { ownedBy } from './owned-by.js';
 import { emailDecider } from '../domain/email/decider.js';
 import { emailNotFound } from '../domain/email/requests.js';

@@ -1,6 +1,6 @@
 /** Erasures of addresses: asked for, and told how far they came. */
 import type { Caller } from './caller.js';
-import { requireAddress } from './check-request.js';
+import { requireAddress } from '../domain/message/required-address.js';
 import { emptyLoaded, foldOnto, handle, type Loaded } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { ownedBy } from './owned-by.js';

@@ -1,37 +1,20 @@
 /** What the first start does, once: the first team and its sample templates; and its first key, when somebody can see it. */
 import { createApiKey } from './api-keys.js';
 import { createAttachmentTemplate, findAttachmentTemplate } from './attachment-templates.js';
-import type { Caller } from './caller.js';
 import type { CommandDeps } from './deps.js';
-import { loadState, type Loaded } from './command-handler.js';
+import { loadState } from './command-handler.js';
 import { createTemplate, findTemplate } from './templates.js';
-import { firstPermissions, permissions } from '../domain/api-key/permissions.js';
+import { firstPermissions } from '../domain/api-key/permissions.js';
 import { apiKeyDecider, formatApiKey, readApiKey } from '../domain/api-key/state.js';
 import type { PendingFirstKey } from '../domain/ports/first-key.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
-import { apiKeyStream, INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5, type TeamId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { apiKeyStream, INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5 } from '../domain/ids.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { TeamSettings } from '../domain/team/events.js';
-import { evolveInstance, evolveTeam, type InstanceState, type TeamState } from '../domain/team/state.js';
+import { evolveTeam, type TeamState } from '../domain/team/state.js';
 import type { CreateAttachmentTemplateRequest } from '../api/attachment-templates.js';
 import type { CreateTemplateRequest } from '../api/templates.js';
-
-/** The id of the first team, or undefined before the first start is done. */
-export const firstTeam = async (deps: Pick<CommandDeps, 'eventLog'>): Promise<TeamId | undefined> => {
-  const { state } = await loadInstance(deps);
-  return state === undefined ? undefined : assertDefined(parseTeamId(state), 'team id');
-};
-
-const loadInstance = ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<Loaded<InstanceState>> =>
-  loadState(eventLog, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
-
-/** A caller that is the program itself, on behalf of a team. */
-export const systemCaller = (teamId: TeamId, actor: string, correlationId: string): Caller => ({
-  teamId,
-  actor,
-  permissions,
-  correlationId,
-});
+import { firstTeam, loadInstance, systemCaller } from './instance.js';
 
 /** What the samples say of their company until `sealpost team set` says better. */
 const initialSettings: TeamSettings = {

@@ -29,7 +29,7 @@ import {
   readInvitationToken,
   type InvitationCommand,
 } from '../domain/invitation/state.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { invitingDecider, type InvitingCommand } from '../domain/team/invitations.js';
 import type { Invitation, Team } from '../domain/team/state.js';
 import { DAY_MS } from '../domain/time.js';

@@ -16,7 +16,7 @@ import { oauthClientStream, type OAuthClientId } from '../domain/ids.js';
 import { appNotFound, oauthAppDecider, oauthAppListing, openApp, type OAuthApp, type OAuthAppCommand } from '../domain/oauth/app.js';
 import { redirectUriFault } from '../domain/oauth/redirect-uri.js';
 import { clientIdOf, formatSecret, hashOf } from '../domain/oauth/tokens.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { ownedBy } from './owned-by.js';
 import { idsOfKind, withPlace, type Place } from './plan-places.js';
 

@@ -11,7 +11,7 @@ import {
 } from '../domain/ids.js';
 import { isSecretOf, type OAuthApp } from '../domain/oauth/app.js';
 import { hashOf } from '../domain/oauth/tokens.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 
 export type KnownApp = OAuthApp & Readonly<{ id: OAuthClientId; teamId: TeamId }>;
 

@@ -30,7 +30,7 @@ import { evolveTokenList, emptyTokenList, isCounted, type TokenList } from '../d
 import type { OAuthTokensEvent } from '../domain/oauth/events.js';
 import { formatToken, grantIdOf, hashOf, readToken, type TokenKind } from '../domain/oauth/tokens.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Decider } from '../domain/decider.js';
 
 /** What a person lets an app do, in one team. `challenge`: S256 of RFC 7636. */

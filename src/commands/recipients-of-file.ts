@@ -6,7 +6,7 @@ import { templateOf } from './send-email.js';
 import { draftAt } from './templates.js';
 import { DomainError } from '../domain/errors.js';
 import type { SendBulkRequest } from '../api/bulk.js';
-import type { VariableDefinition } from '../domain/template/schema.js';
+import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 
 type Given = Pick<FileOptions, 'columns' | 'parseLine'> &
   Readonly<{ bytes: Buffer; rowsMax?: number; request: Pick<SendBulkRequest, 'templateId' | 'version'> }>;

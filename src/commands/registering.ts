@@ -4,7 +4,7 @@ import { accountLink, sendAccountMail } from './account-mails.js';
 import { forgetAllOrigins } from './call-origins.js';
 import { handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
-import { firstTeam } from './first-start.js';
+import { firstTeam } from './instance.js';
 import { joinBy, readInvitation } from './invitations.js';
 import { personalCause, type RequestFrom } from './sessions.js';
 import { addressTaken, claimAddress, confirmAddress, ownerOf, releaseAddress, signInAddress, userFold } from './user-addresses.js';

@@ -1,5 +1,5 @@
 /** Remembers what a pure function answered last, where the same few things are asked again and again. */
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { boundedCache } from '../shared/bounded-cache.js';
 
 /** `keyOf` tells calls with different answers apart. */

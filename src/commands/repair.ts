@@ -13,7 +13,7 @@ import { LOSSES_FROM } from '../domain/write-level.js';
 import { evolveInstance, type InstanceState } from '../domain/team/state.js';
 import type { InstanceEvent } from '../domain/team/events.js';
 import { INSTANCE_STREAM, splitStream, type StreamName } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { LogNote, NotedStore } from '../domain/ports/log-note.js';
 import type { Keys } from '../domain/ports/keys.js';
 import type { Cause } from '../event-log/event-log.js';

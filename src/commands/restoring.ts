@@ -1,6 +1,6 @@
 /** For how long what was deleted can be taken back, and when it is gone. */
 import type { CommandDeps } from './deps.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import { DAY_MS } from '../domain/time.js';
 

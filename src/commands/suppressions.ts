@@ -3,7 +3,7 @@ import type { Caller } from './caller.js';
 import { handle, handleFrom, loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { ownedBy } from './owned-by.js';
-import { requireAddress } from './check-request.js';
+import { requireAddress } from '../domain/message/required-address.js';
 import { suppressionIdOf } from './suppression-check.js';
 import type { Deleted } from '../api/common.js';
 import type { AddSuppressionRequest, SuppressionCheck, SuppressionRecord } from '../api/suppressions.js';

@@ -1,9 +1,9 @@
 /** Commands on a team itself: made, read, changed, deleted, restored. */
 import type { Caller } from './caller.js';
-import { requireAddress } from './check-request.js';
+import { requireAddress } from '../domain/message/required-address.js';
 import { handle, loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { firstTeam } from './first-start.js';
+import { firstTeam } from './instance.js';
 import { boundOf, inPlace, openPlaces, type Bound, type Standing } from './plan-places.js';
 import { byOf } from './team-members.js';
 import { requireRevision, type ExpectedRevisions } from './template-expectations.js';
@@ -12,7 +12,7 @@ import type { CreateTeamRequest, TeamRecord, UpdateTeamRequest } from '../api/te
 import { planLimitOf } from '../domain/credits/plan-limits.js';
 import { DomainError } from '../domain/errors.js';
 import { assertDefined, NO_TEAM, parseTeamId, teamStream, type TeamId, type UserId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { teamDecider, type TeamCommand } from '../domain/team/lifecycle.js';
 import { emptyCompany, type Billing, type Team, type TeamState } from '../domain/team/state.js';
 import { DAY_MS } from '../domain/time.js';

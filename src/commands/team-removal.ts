@@ -8,7 +8,7 @@ import { closings, type Closing, type RemovalDeps } from './team-closings.js';
 import { eraseStream } from './erase.js';
 import type { EventType, Recorded, StreamKind } from '../domain/events.js';
 import { assertDefined, parseTeamId, senderDomainsStream, splitStream, teamStream, type StreamName, type TeamId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import { teamDecider } from '../domain/team/lifecycle.js';
 import { DAY_MS } from '../domain/time.js';

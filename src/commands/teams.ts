@@ -1,6 +1,6 @@
 /** Commands on a team's settings: its default sender, what the company constants of templates say, and how it is billed. */
 import { noteBilling } from './activity.js';
-import { requireAddress } from './check-request.js';
+import { requireAddress } from '../domain/message/required-address.js';
 import type { CommandDeps } from './deps.js';
 import { handle } from './command-handler.js';
 import { plans, type PlanName } from '../domain/credits/plans.js';

@@ -1,7 +1,7 @@
 /** Mails that tell a person what is done to their account, so that they hear of it where somebody else does it. */
 import { sendAccountMail, type AccountMailKind } from './account-mails.js';
 import type { CommandDeps } from './deps.js';
-import { firstTeam } from './first-start.js';
+import { firstTeam } from './instance.js';
 import { DomainError } from '../domain/errors.js';
 import { emailIdOfFingerprint, type UserId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';

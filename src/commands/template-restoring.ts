@@ -18,7 +18,7 @@ import { claimSlug, confirmSlug, releaseSlug, slugTaken } from './template-slugs
 import { invalid } from '../domain/errors.js';
 import type { TemplateDraft } from '../domain/template/events.js';
 import { findPublished, type PublishedVersion, type TemplateOf, type TemplateStateOf } from '../domain/template/lifecycle.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { DAY_MS } from '../domain/time.js';
 
 export type KnownVersion<Draft, Shown> = Readonly<{ published: PublishedVersion<Shown>; draft: Draft; current: boolean }>;

@@ -3,7 +3,7 @@ import type { Caller } from './caller.js';
 import { withDrawnSvgs } from './mail-drawings.js';
 import { remembered } from './remembered.js';
 import { assertLanguagesWritable } from './call-language.js';
-import { requireAddress } from './check-request.js';
+import { requireAddress } from '../domain/message/required-address.js';
 import { compileAndMeasure } from './clipping.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { assetWarnings } from './missing-assets.js';

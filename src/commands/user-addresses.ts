@@ -1,5 +1,5 @@
 /** Whose an address is: claimed before a person takes it, confirmed afterwards, released when it is given up. */
-import { requireAddress } from './check-request.js';
+import { requireAddress } from '../domain/message/required-address.js';
 import { handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';

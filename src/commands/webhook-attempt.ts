@@ -1,6 +1,7 @@
 /** One attempt to deliver one event to an endpoint: signed, posted, and what came of it as a value. */
 import type { WebhookId } from '../domain/ids.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { OutboundFault, type OutboundPost } from '../domain/ports/outbound-http.js';
 import { keptAnswer } from '../domain/webhook/answer.js';
 import { deliveryHeaders } from '../domain/webhook/signing.js';

@@ -11,7 +11,7 @@ import type { ReplayedWebhook, ReplayWebhookRequest, WebhookEvents, WebhookEvent
 import { DomainError, invalid } from '../domain/errors.js';
 import type { Recorded } from '../domain/events.js';
 import { webhookStream, type WebhookId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { DAY_MS } from '../domain/time.js';
 import { readWebhookEventId, webhookEventId } from '../domain/webhook/event-id.js';
 import type { WebhookEvent } from '../domain/webhook/events.js';

@@ -19,7 +19,7 @@ import type {
 import type { Deleted, DeleteQuery } from '../api/common.js';
 import { invalid } from '../domain/errors.js';
 import { webhookIdOf, webhookStream, type TeamId, type WebhookId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { testBody } from '../domain/webhook/body.js';
 import { deliveryId, eventKey, webhookEventId } from '../domain/webhook/event-id.js';
 import type { WebhookEvent } from '../domain/webhook/events.js';

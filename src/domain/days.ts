@@ -1,5 +1,5 @@
 /** Days of the calendar, in UTC, as they are written in ISO 8601. */
-import { isoTime } from './ports/clock.js';
+import { isoTime } from './iso-time.js';
 import { DAY_MS } from './time.js';
 
 export const dayOf = (isoTimeOrDay: string): string => isoTimeOrDay.slice(0, 10);

@@ -1,5 +1,5 @@
 /** Reads moments as people write them, in queries and on the command line. */
-import { isoTime } from './ports/clock.js';
+import { isoTime } from './iso-time.js';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:?\d{2})$/;

@@ -1,5 +1,5 @@
 /** Whether a service should be given requests, and why not, or why it needs somebody's look: from what is known of its parts. */
-import type { LogHealth, WorkerHealth } from './ports/worker.js';
+import type { LogHealth, WorkerHealth } from './worker-health.js';
 
 /** What each reason does to the service's readiness. */
 export const healthCodes = {

@@ -4,7 +4,7 @@ import { dayNumber, dayOf, dayOfNumber } from '../domain/days.js';
 import { emailMilestones, type EmailMilestone } from '../domain/email/milestones.js';
 import { invalid } from '../domain/errors.js';
 import { defaultLimits as limits } from '../domain/limits.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { DayRange, RowsAsked, SummaryFilter } from '../projections/analytics-types.js';
 import { momentOf } from './query-values.js';
 

@@ -22,7 +22,7 @@ import type { Health } from '../domain/ports/worker.js';
 import type { TrackingTokens } from '../domain/tracking/tokens.js';
 import type { Queries } from '../projections/query-types.js';
 import type { AuditedRead } from './hooks/audited-calls.js';
-import type { RatePolicy } from './hooks/rate-policy.js';
+import type { RatePolicy } from './rate-policy.js';
 
 export type HttpSettings = Readonly<{
   /** Where callers reach the service, without a slash at the end. */

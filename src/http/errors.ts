@@ -9,7 +9,7 @@ import {
   type ErrorCode,
   type ErrorDetails,
 } from '../domain/errors.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500 | 503;
 

@@ -6,7 +6,9 @@ import { defaultLimits as limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
 import { parseMoment } from '../domain/moment.js';
 import { foldForSearch, isSearchable } from '../domain/search-text.js';
-import type { EmailFilter, Paging, SearchFilter, DeletableFilter } from '../projections/query-types.js';
+import type { SearchFilter, DeletableFilter } from '../projections/query-types.js';
+import type { EmailFilter } from '../projections/email-filters.js';
+import type { Paging } from '../projections/pages.js';
 
 /** The page asked for, with the defaults filled in. */
 export const pagingOf = (query: PagingQuery): Paging => ({

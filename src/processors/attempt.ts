@@ -1,6 +1,6 @@
 /** One attempt: got ready, recorded to begin, made, recorded to have ended. What is not ready is not begun, so a crash spends no attempt of it. */
 import type { EventOfKind, StreamKind } from '../domain/events.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { AttemptingDeclaration, BegunAttempt, Made, NewAttempt } from './declaration.js';
 import { workerLease } from './lease.js';
 import { appendOrLose, NOTHING, record, type Done, type Loaded, type WorkerContext } from './recording.js';

@@ -1,7 +1,7 @@
 /** Looks up the DNS records of sender domains every day: those of a team that are due, some of them at once. */
 import type { CommandDeps } from '../commands/deps.js';
 import { lookUpDomain } from '../commands/sender-domains.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { dueDomains, isAnswered, senderDomainDecider, type LookedUp } from '../domain/sender-domain/decider.js';
 import type { LogLine, Processor, StartedBy } from './declaration.js';
 import { makeProcessor } from './processor.js';

@@ -3,7 +3,8 @@ import type { CommandDeps } from '../commands/deps.js';
 import { linkBaseOf, unsubscribeUrl } from '../commands/unsubscribe-links.js';
 import type { Email } from '../domain/email/state.js';
 import { assertDefined, parseEmailId, parseTeamId, splitStream, type EmailId, type StreamName, type TeamId } from '../domain/ids.js';
-import type { EmailInput, RenderEnvironment } from '../domain/ports/renderer.js';
+import type { EmailInput } from '../domain/ports/renderer.js';
+import type { RenderEnvironment } from '../domain/rendering/scope/environment.js';
 import { trackHtml } from '../domain/tracking/rewrite.js';
 import type { TrackingTokens } from '../domain/tracking/tokens.js';
 

@@ -5,7 +5,7 @@ import type { EmailCommand } from '../domain/email/decider.js';
 import type { Email } from '../domain/email/state.js';
 import { hasIt } from '../domain/email/status.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 
 type Withdraw = Extract<EmailCommand, { type: 'WithdrawEmail' }>;
 

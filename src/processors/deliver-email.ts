@@ -4,7 +4,7 @@ import { leavesAsCopies, pendingRecipients } from '../domain/email/copies.js';
 import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
 import { attemptUnderWay, type EmailState } from '../domain/email/state.js';
 import { KeyMissing } from '../domain/errors.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { openTrackingTokens } from '../domain/tracking/tokens.js';
 import { HOUR_MS } from '../domain/time.js';
 import { withdrawalOf } from './deleted-team.js';

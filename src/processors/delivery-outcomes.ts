@@ -4,7 +4,8 @@ import { nextAttemptAfter, type EmailCommand, type RetrySchedule } from '../doma
 import type { Email } from '../domain/email/state.js';
 import { ATTACHMENT_DAMAGED } from '../domain/email/status.js';
 import type { FileDamaged } from '../domain/errors.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Delivered, DeliveryOutcome, Mailer } from '../domain/ports/mailer.js';
 import type { LogLine } from './declaration.js';
 import type { Part } from './delivery-parts.js';

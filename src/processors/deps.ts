@@ -1,6 +1,7 @@
 /** What every processor is made of. */
 import type { StreamKind } from '../domain/events.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Bus, Pointer } from '../domain/ports/bus.js';
 import { priorities } from '../domain/ports/bus.js';
 import type { Leases } from '../domain/ports/lease.js';

@@ -1,5 +1,5 @@
 /** When a queue of timers is read, from where, and how far: for each way of reading that a processor may declare. */
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { TimerUse } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
 import type { Outlook } from './due-outlook.js';

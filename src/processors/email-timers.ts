@@ -5,7 +5,7 @@ import type { EraseDeps } from '../commands/erase.js';
 import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
 import type { EmailState } from '../domain/email/state.js';
 import { assertDefined, parseEmailId, splitStream } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { ActingDeclaration, Processor, StartedBy } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
 import { makeProcessor } from './processor.js';

@@ -2,7 +2,7 @@
 import type { CommandDeps } from '../commands/deps.js';
 import { activityDecider, type Activity, type ActivityCommand, type ActivityState } from '../domain/activity/state.js';
 import { assertDefined, parseTeamId, splitStream, teamStream } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Context, Outcome, Processor } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
 import { makeProcessor } from './processor.js';

@@ -2,7 +2,7 @@
 import type { CommandDeps } from '../commands/deps.js';
 import { endSession } from '../commands/sessions.js';
 import { NO_TEAM, type SessionId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import type { ProcessorDeps } from './deps.js';

@@ -2,7 +2,7 @@
 import { forgetOrigins } from '../commands/call-origins.js';
 import { loadState } from '../commands/command-handler.js';
 import { AUDIT_RETENTION_STREAM, type StreamName } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import { DAY_MS, HOUR_MS } from '../domain/time.js';

@@ -3,7 +3,7 @@ import { lapseInvitations } from '../commands/invitations.js';
 import type { RemovalDeps } from '../commands/team-closings.js';
 import { removeTeam, teamsRemovableBefore } from '../commands/team-removal.js';
 import type { TeamId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { HOUR_MS } from '../domain/time.js';
 import type { Cause } from '../event-log/event-log.js';

@@ -3,7 +3,7 @@ import { handle } from '../commands/command-handler.js';
 import type { DomainEvent, StreamKind } from '../domain/events.js';
 import { AppendUnknown, StoreAway, WrongExpectedRevision } from '../domain/errors.js';
 import type { StreamName } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Cause, StreamVersion } from '../event-log/event-log.js';
 import type { Deadlines } from './deadlines.js';
 import type { Declaration, LogLine } from './declaration.js';

@@ -1,7 +1,7 @@
 /** Templates that were deleted so long ago that nobody can take them back are removed: a fact, by which the read models forget them. */
 import type { CommandDeps } from '../commands/deps.js';
 import { attachmentTemplateDecider } from '../domain/attachment-template/state.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { RemoveTemplate } from '../domain/template/lifecycle.js';
 import { templateDecider } from '../domain/template/state.js';
 import { DAY_MS } from '../domain/time.js';

@@ -1,7 +1,7 @@
 /** Removes the records of deliveries that are too old to be shown, and those of subscriptions that are deleted. */
 import { removeAllOutcomes, removeOutcomes } from '../commands/webhook-records.js';
 import type { EraseDeps } from '../commands/erase.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { WebhookId } from '../domain/ids.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { DAY_MS } from '../domain/time.js';

@@ -6,7 +6,7 @@
 import { retireStream, type RetireDeps } from '../commands/retire.js';
 import type { OrdinalOf, Retired } from '../commands/retire-whole.js';
 import { LEDGER_STREAM, type StreamName } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { DAY_MS, HOUR_MS } from '../domain/time.js';

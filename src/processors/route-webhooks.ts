@@ -4,7 +4,7 @@
  */
 import { versionOf, startOf, type EventLog, type StreamVersion } from '../event-log/event-log.js';
 import { splitStream, WEBHOOK_ROUTER_STREAM, type WebhookId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Worker } from '../domain/ports/worker.js';
 import type { WebhookRouterEvent } from '../domain/webhook/events.js';
 import type { Held, LeaseDeps } from './lease.js';

@@ -6,7 +6,7 @@ import type { EmailCommand } from '../domain/email/decider.js';
 import type { Email } from '../domain/email/state.js';
 import { assertDefined, parseTeamId } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Mailer } from '../domain/ports/mailer.js';
 
 type Deps = Pick<CommandDeps, 'eventLog' | 'keys' | 'hasSuppressions' | 'clock'> & Readonly<{ mailer: Pick<Mailer, 'final'> }>;

@@ -1,5 +1,5 @@
 /** Removes what has outlived its time outside the log: files with an expiry, and mails in the built-in mailbox. */
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Mailbox } from '../domain/ports/mailbox.js';
 import { DAY_MS, HOUR_MS } from '../domain/time.js';

@@ -4,7 +4,7 @@ import type { ReadBody } from '../commands/webhook-bodies.js';
 import { loadState } from '../commands/command-handler.js';
 import { isTeamDeleted } from '../commands/team-access.js';
 import { webhookStream, type WebhookId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
 import type { SentEvent } from '../domain/webhook/events.js';
 import { endpointOf, webhookDecider, type Endpoint, type Webhook } from '../domain/webhook/state.js';

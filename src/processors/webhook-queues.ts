@@ -1,7 +1,7 @@
 /** The events that are to be sent to one subscription: new ones in their order, failed ones when they are due, those of a replay. */
 import { routeReader } from '../commands/webhook-ledger.js';
 import type { WebhookId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { SentEvent, WebhookReplay } from '../domain/webhook/events.js';
 import type { Recorder } from './webhook-recorder.js';
 import type { CourierDeps, Due, Source, Work } from './webhook-work.js';

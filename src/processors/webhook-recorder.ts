@@ -4,7 +4,7 @@ import { appendAfter, outcomesOf, type Outcomes } from '../commands/webhook-outc
 import type { DisabledWebhook } from '../commands/webhook-disabled-mail.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { webhookStream, type WebhookId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
 import type { WebhookOutcome, WebhookProgress } from '../domain/webhook/events.js';
 import { FAILING_MAX_MS, nextAttemptMs, retryAfterMs } from '../domain/webhook/schedule.js';

@@ -2,7 +2,8 @@
 import { FACTS_PER_PART, type RouteEnd } from '../commands/webhook-ledger.js';
 import type { Recorded } from '../domain/events.js';
 import { webhookRouteStream, type WebhookId } from '../domain/ids.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
 import type { RoutedEntry, WebhookRouteEvent } from '../domain/webhook/events.js';
 import type { WebhookState } from '../domain/webhook/state.js';

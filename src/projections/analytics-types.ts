@@ -2,7 +2,7 @@
 import type { EmailMilestone } from '../domain/email/milestones.js';
 import type { EmailStatus } from '../domain/email/status.js';
 import type { TeamId } from '../domain/ids.js';
-import type { Page } from './query-types.js';
+import type { Page } from './pages.js';
 
 /** Days, from the first to the last, both of them included. */
 export type DayRange = { startDate: string; endDate: string; days: number };

@@ -2,7 +2,8 @@
 import { dayNumber, dayOfNumber, mondayOf } from '../domain/days.js';
 import { emailMilestones, type EmailMilestone } from '../domain/email/milestones.js';
 import type { TeamId } from '../domain/ids.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { ReadModels } from '../domain/ports/read-models.js';
 import { DAY_MS } from '../domain/time.js';
 import type {

@@ -1,7 +1,8 @@
 /** How many bytes of attachments each team has stored. */
 import { dayOf } from '../domain/days.js';
 import type { AttachmentBytes } from '../domain/email/events.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { CollectionSpec, Document, ReadModels } from '../domain/ports/read-models.js';
 import type { Step } from './projection.js';
 

@@ -2,13 +2,14 @@
 import type { AuditEntry } from '../domain/audit/entry.js';
 import { isToldBySpell, type AuditSpell } from '../domain/audit/spells.js';
 import { auditOriginsStreamOf, type StreamName, type TeamId } from '../domain/ids.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Limits } from '../domain/limits.js';
 import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import { DAY_MS } from '../domain/time.js';
 import { AUDIT, auditEntryIn, AUDIT_ORIGINS, AUDIT_PEOPLE, type AuditDocument, type AuditPeopleDocument } from './audit.js';
 import { readPage } from './paging.js';
-import type { AuditFilter, AuditQueries } from './query-types.js';
+import type { AuditFilter, AuditQueries } from './audit-filters.js';
 
 type Deps = Readonly<{ readModels: ReadModels; clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'listTotalMax' | 'auditDays'> }>;
 

@@ -6,7 +6,7 @@ import { changesSpells, spellsAfter, type AuditSpell } from '../domain/audit/spe
 import { auditTable } from '../domain/audit/table.js';
 import type { EventType, Recorded, StreamKind } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Document } from '../domain/ports/read-models.js';
 import { DAY_MS } from '../domain/time.js';
 import type { Projection, Reference, Step } from './projection.js';

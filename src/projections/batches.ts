@@ -3,7 +3,7 @@ import type { BatchAccepted, BatchEnds, BatchEvent } from '../domain/batch/event
 import { batchCounts, statusCount, type BatchFigures } from '../domain/batch/listing.js';
 import type { EmailStatus } from '../domain/email/status.js';
 import { splitStream, type BatchId, type TeamId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { CollectionSpec, Document, ReadModels } from '../domain/ports/read-models.js';
 import { timersOf } from '../domain/timers.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';

@@ -3,7 +3,7 @@ import { lookAtMs } from '../domain/credits/decider.js';
 import type { CreditsEvent } from '../domain/credits/events.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Document, ReadModels } from '../domain/ports/read-models.js';
 import { timersOf } from '../domain/timers.js';
 import { declareProjection, type Handler, type Step } from './projection.js';

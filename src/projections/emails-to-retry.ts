@@ -4,7 +4,7 @@ import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import { nextTurn } from '../shared/next-turn.js';
 import { EMAILS, type EmailDocument } from './emails.js';
 import { readCursor, writeCursor } from './paging.js';
-import type { ToRetry } from './query-types.js';
+import type { ToRetry } from './email-filters.js';
 
 /** So many emails are looked at in one turn of the event loop, and so many turns are taken by one call. */
 const PAGE = 100;

@@ -2,7 +2,7 @@
 import { DomainError } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';
 import type { Document, ReadModels, Cursor, Query } from '../domain/ports/read-models.js';
-import type { Page, Paging } from './query-types.js';
+import type { Page, Paging } from './pages.js';
 
 export type ListQuery = Readonly<{
   collection: string;

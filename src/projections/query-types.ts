@@ -4,15 +4,10 @@ import type { BatchListing } from '../domain/batch/listing.js';
 import type { DeliveryListing } from '../domain/webhook/delivery.js';
 import type { WebhookCause, WebhookTrail } from '../domain/webhook/trail.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
-import type { AuditActorType, AuditEntry, AuditResult } from '../domain/audit/entry.js';
-import type { AuditCategory } from '../domain/audit/line.js';
-import type { Role } from '../domain/access/roles.js';
-import type { BatchId, EmailId, OAuthGrantId, SessionId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/ids.js';
+import type { BatchId, EmailId, SessionId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
 import type { ApiKeyListing } from '../domain/api-key/listing.js';
-import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
 import type { AttachmentTemplateListing } from '../domain/attachment-template/state.js';
-import type { SuppressionReason } from '../domain/suppression/state.js';
 import type { ActivityListing } from '../domain/team/activity.js';
 import type { TemplateListing } from '../domain/template/state.js';
 import type { OAuthAppListing } from '../domain/oauth/app.js';
@@ -20,51 +15,12 @@ import type { OAuthGrantListing } from './oauth-grants.js';
 import type { AnalyticsQueries } from './analytics-types.js';
 import type { EmailListing } from './email-documents.js';
 import type { QueueStats } from './queue-stats.js';
-
-export type Paging = Readonly<{ page: number; limit: number; cursor?: string }>;
-
-/** One page of a list. `nextCursor` is null on the last page. */
-export type Page<Item> = {
-  data: Item[];
-  meta: {
-    /** The page asked for; 1 where a cursor was given. */
-    page: number;
-    limit: number;
-    total: number;
-    totalPages: number;
-    /** True where a search matches more than is counted. */
-    totalIsLowerBound: boolean;
-    nextCursor: string | null;
-  };
-};
-
-export type EmailFilter = Readonly<{
-  status?: EmailStatus;
-  templateId?: string;
-  /** Created at or after, ISO time. */
-  startDate?: string;
-  /** Created at or before, ISO time. */
-  endDate?: string;
-  /** Substring of a recipient's address or name, or of the subject; two characters at least, or one that is ideographic. */
-  search?: string;
-  /** The address of a recipient, in the form in which emails have it. */
-  recipient?: string;
-  tag?: string;
-  /** A key of the metadata. */
-  metadataKey?: string;
-  /** Keys of the metadata with their values as texts. */
-  metadata?: Readonly<Record<string, string>>;
-  /** A recipient has this status. */
-  recipientStatus?: RecipientStatus;
-  /** Sent with a test key, or not. */
-  test?: boolean;
-}>;
-
-/** Which emails are to be pushed on by hand: those that wait, or those that have failed. */
-export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDate' | 'test'> & Readonly<{ status: 'queued' | 'failed' }>;
-
-/** Of one page of a team's emails: those that wait for a time or have failed, and those that wait for the relay. */
-export type ToRetry = Readonly<{ ids: readonly EmailId[]; held: readonly EmailId[]; nextCursor: string | null }>;
+import type { Paging, Page, Listed } from './pages.js';
+import type { EmailFilter, RetryFilter, ToRetry } from './email-filters.js';
+import type { SuppressionFilter } from './suppression-filter.js';
+import type { AuditQueries } from './audit-filters.js';
+import type { TeamQueries } from './team-listing.js';
+import type { UserTraces, AddressesOfTeam } from './traces.js';
 
 /** A search as that of emails. */
 export type SearchFilter = Readonly<{ search?: string }>;
@@ -72,55 +28,8 @@ export type SearchFilter = Readonly<{ search?: string }>;
 /** `deleted`: those that can still be restored, instead of the living ones; a search finds living ones only. */
 export type DeletableFilter = Readonly<{ search?: string; deleted?: true }>;
 
-export type SuppressionFilter = Readonly<{ reason?: SuppressionReason; list?: string }>;
-
-/** With the moment of its deletion where it is deleted. */
-export type Listed<Listing> = Listing & { deletedAt?: string };
-
 /** Emails accepted on a day and not cancelled, and documents that were made for them. */
 export type UsedOfDay = Readonly<{ day: string; emails: number; documents: number }>;
-
-/** A team as its member finds it in a list. `deletedAt`: where it is deleted. */
-export type TeamListing = { id: string; name: string; role: Role; memberCount: number; createdAt: string; deletedAt?: string };
-
-/** Where a person is known, deleted teams among them: as far as the read models have it. */
-export type UserTraces = Readonly<{
-  teams: readonly TeamId[];
-  sessions: readonly SessionId[];
-  grants: readonly OAuthGrantId[];
-  /** Mails of the service itself. */
-  mails: readonly EmailId[];
-}>;
-
-/** Under which team, and to which addresses, such mails went. */
-export type AddressesOfTeam = Readonly<{ teamId: TeamId | undefined; addresses: readonly string[] }>;
-
-export type TeamQueries = Readonly<{
-  /** The living teams of a person, as far as the read models have them. */
-  teamsOfUser: (userId: UserId) => Promise<readonly TeamId[]>;
-  /** The team last joined first. `deleted`: those that can be restored, instead of the living ones. */
-  listTeams: (userId: UserId, filter: Readonly<{ deleted?: true }>, paging: Paging) => Promise<Page<TeamListing>>;
-}>;
-
-/** Each is compared whole; `from` and `to` are moments in UTC. */
-export type AuditFilter = Readonly<{
-  category?: AuditCategory;
-  action?: string;
-  actorType?: AuditActorType;
-  actorId?: string;
-  targetType?: string;
-  targetId?: string;
-  result?: AuditResult;
-  from?: string;
-  to?: string;
-}>;
-
-export type AuditQueries = Readonly<{
-  /** The newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
-  listAudit: (teamId: TeamId, filter: AuditFilter, paging: Paging) => Promise<Page<AuditEntry>>;
-  /** undefined where the team is told of no such entry. */
-  auditEntry: (teamId: TeamId, id: string) => Promise<AuditEntry | undefined>;
-}>;
 
 export type Queries = Readonly<{
   /** Newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */

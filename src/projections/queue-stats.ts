@@ -1,5 +1,5 @@
 /** How much a team has waiting, since when, and how fast it leaves: one document of counts, and the oldest timer of each sender. */
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { priorities, type Priority } from '../domain/ports/bus.js';
 import type { ReadModels } from '../domain/ports/read-models.js';
 import { behindSender, senderIn } from '../domain/timers.js';

@@ -2,7 +2,7 @@
 import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Step } from './projection.js';
 import type { TimerDocument } from './timers.js';
 

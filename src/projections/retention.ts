@@ -1,6 +1,6 @@
 /** What has outlived its time and waits for the worker of its line, as the read models and the files tell it. */
 import { priorities } from '../domain/ports/bus.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import type { Limits } from '../domain/limits.js';

@@ -4,7 +4,7 @@ import type { Limits } from '../domain/limits.js';
 import type { Document, ReadModels } from '../domain/ports/read-models.js';
 import { counted, readPage } from './paging.js';
 import { declareProjection } from './projection.js';
-import type { Page, Paging } from './query-types.js';
+import type { Page, Paging } from './pages.js';
 
 export const SESSIONS = 'sessions';
 

@@ -5,7 +5,8 @@ import type { SuppressionReason } from '../domain/suppression/state.js';
 import type { Limits } from '../domain/limits.js';
 import { counted, readPage } from './paging.js';
 import { declareProjection } from './projection.js';
-import type { Page, Paging, SuppressionFilter } from './query-types.js';
+import type { SuppressionFilter } from './suppression-filter.js';
+import type { Page, Paging } from './pages.js';
 
 export const SUPPRESSIONS = 'suppressions';
 

@@ -9,7 +9,7 @@ import { ASSETS, type AssetDocument } from './assets.js';
 import { OAUTH_APPS, type OAuthAppDocument } from './oauth-apps.js';
 import { counted, readPage } from './paging.js';
 import { declareProjection, type Handler, type Handlers, type Step } from './projection.js';
-import type { Page, Paging } from './query-types.js';
+import type { Page, Paging } from './pages.js';
 import { SENDER_DOMAINS, type SenderDomainsDocument } from './sender-domains.js';
 import { TEAMS, type TeamDocument } from './teams.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';

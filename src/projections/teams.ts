@@ -5,7 +5,7 @@ import type { Limits } from '../domain/limits.js';
 import type { Document, ReadModels } from '../domain/ports/read-models.js';
 import type { TeamEvent } from '../domain/team/events.js';
 import { counted, readPage } from './paging.js';
-import type { TeamListing, TeamQueries } from './query-types.js';
+import type { TeamListing, TeamQueries } from './team-listing.js';
 import { declareProjection, type Handler, type Step } from './projection.js';
 
 export const TEAMS = 'teams';

@@ -12,7 +12,7 @@ import { foldForSearch } from '../domain/search-text.js';
 import type { AttachmentDraft, EmailDraft, TemplateDraft, TemplateEvent } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../domain/template/lifecycle.js';
 import { templateDecider, templateListing, type TemplateListing, type TemplateState } from '../domain/template/state.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import { timersOf } from '../domain/timers.js';
 import { declareProjection, type Handler, type Handlers, type Projection, type Step } from './projection.js';
 import { timersSpec, type TimerDocument } from './timers.js';

@@ -4,7 +4,7 @@ import type { Cursor, Document, ReadModels } from '../domain/ports/read-models.j
 import { EMAILS } from './email-documents.js';
 import { recipientTerm } from './email-search.js';
 import { OAUTH_GRANTS } from './oauth-grants.js';
-import type { AddressesOfTeam, UserTraces } from './query-types.js';
+import type { AddressesOfTeam, UserTraces } from './traces.js';
 import { SESSIONS } from './sessions.js';
 import { MEMBERSHIPS, type MembershipDocument } from './teams.js';
 

@@ -1,11 +1,13 @@
 /** The queries behind the lists of webhook subscriptions and their deliveries. */
 import type { Limits } from '../domain/limits.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { ReadModels } from '../domain/ports/read-models.js';
 import { DAY_MS } from '../domain/time.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
 import { readCursor, readPage, writeCursor } from './paging.js';
-import type { Listed, Queries } from './query-types.js';
+import type { Queries } from './query-types.js';
+import type { Listed } from './pages.js';
 import { webhookTrail } from './webhook-trail.js';
 import { WEBHOOK_ATTEMPTS, WEBHOOKS, type WebhookDocument } from './webhooks.js';
 import { failedAttempts, listDeliveries, listedWebhook, restorableWebhooks } from './webhook-reads.js';

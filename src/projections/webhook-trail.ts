@@ -1,6 +1,6 @@
 /** Finds the attempts to deliver what was told of one email, among those of every subscription of its team. */
 import type { TeamId, WebhookId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime } from '../domain/iso-time.js';
 import type { Cursor, ReadModels } from '../domain/ports/read-models.js';
 import { eventKey, readWebhookEventId } from '../domain/webhook/event-id.js';
 import type { TrailAttempt, WebhookCause, WebhookTrail } from '../domain/webhook/trail.js';

@@ -1,6 +1,6 @@
 /** The order that a confirmation, an invoice and a parcel are about. */
 import type { JsonObject } from '../domain/json.js';
-import type { VariableDefinition } from '../domain/template/schema.js';
+import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { itemsSchema, sumsSchema } from './sums.js';
 
 export const exampleOrder: JsonObject = {

@@ -1,6 +1,6 @@
 /** The figures that a mail and its report are about. */
 import type { JsonObject } from '../domain/json.js';
-import type { ValueFormat, VariableDefinition } from '../domain/template/schema.js';
+import type { ValueFormat, VariableDefinition } from '../domain/rendering/scope/definitions.js';
 
 /** Whole euros. */
 export const euros: ValueFormat = { style: 'currency', currency: 'EUR', maximumFractionDigits: 0 };

@@ -1,6 +1,6 @@
 /** The event and the tickets that a mail and its document are about. */
 import type { JsonObject } from '../domain/json.js';
-import type { VariableDefinition } from '../domain/template/schema.js';
+import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 
 const event = {
   name: 'Open cupping',

@@ -1,7 +1,8 @@
 /** API keys as commands: made, admitted with every code, noted, revoked by any process; and the first start. */
 import t from 'tap';
 import type { Authenticated, Caller, KeyAuthenticated } from '../../src/commands/caller.js';
-import { firstStart, firstTeam, showFirstKey } from '../../src/commands/first-start.js';
+import { firstStart, showFirstKey } from '../../src/commands/first-start.js';
+import { firstTeam } from '../../src/commands/instance.js';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams.js';
 import { causeOf, type CommandDeps } from '../../src/commands/deps.js';

@@ -4,7 +4,7 @@ import { handle } from '../../src/commands/command-handler.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { assertDefined, emailStream, parseEmailId, type EmailId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { caller, simple, stranger, withTemplate, type World } from '../support/command-world.js';
 import { DAY_MS, HOST } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';

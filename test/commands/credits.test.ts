@@ -7,7 +7,7 @@ import { advanceCredits, balanceOf, noCredits } from '../../src/domain/credits/s
 import type { CreditsEvent } from '../../src/domain/credits/events.js';
 import { DomainError } from '../../src/domain/errors.js';
 import { creditsStream, emailStream, type EmailId, type StreamName } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { caller, commandsOfTest, simple, TEAM, withTemplate, type World } from '../support/command-world.js';
 import { attachmentOf } from '../support/documents.js';
 import { T0 } from '../support/email-facts.js';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import fc from 'fast-check';
 import { isoMoment } from '../../src/commands/remembered.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 
 const LAST_MS = 8.64e15;
 

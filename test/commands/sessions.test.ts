@@ -16,7 +16,7 @@ import { makeRefreshToken } from '../../src/domain/session/refresh-token.js';
 import { TOKEN_KEY_PERIOD_MS, tokenKeyPeriod } from '../../src/domain/token-keys/state.js';
 import { handle } from '../../src/commands/command-handler.js';
 import { activityDecider } from '../../src/domain/activity/state.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { changeBilling } from '../../src/commands/teams.js';
 import { T0 } from '../support/email-facts.js';
 import { caller, openWorld, TEAM, OTHER_TEAM, type World } from '../support/command-world.js';

@@ -12,7 +12,7 @@ import {
   type StreamName,
   type SuppressionId,
 } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { changeBilling } from '../../src/commands/teams.js';
 import { caller, OTHER_TEAM, simple, stranger, TEAM, withTemplate, type World } from '../support/command-world.js';
 

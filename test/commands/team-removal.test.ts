@@ -6,7 +6,7 @@ import type { Caller } from '../../src/commands/caller.js';
 import { closings } from '../../src/commands/team-closings.js';
 import { handle } from '../../src/commands/command-handler.js';
 import { emailStream, parseEmailId, assertDefined, splitStream, teamStream, type TeamId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { teamDecider, type TeamCommand } from '../../src/domain/team/lifecycle.js';
 import { DAY_MS, HOUR_MS } from '../../src/domain/time.js';
 import { readableMetadata } from '../../src/event-log/metadata.js';

@@ -1,6 +1,6 @@
 /** What makes a service unavailable, what only degrades it, and which reason is given for each. */
 import t from 'tap';
-import type { WorkerHealth } from '../../src/domain/ports/worker.js';
+import type { WorkerHealth } from '../../src/domain/worker-health.js';
 import { healthCodes, readinessOf, type HealthCode, type Known } from '../../src/domain/readiness.js';
 
 const relay: WorkerHealth = { name: 'relay', state: 'running', restarts: 0, lastFault: null };

@@ -6,7 +6,7 @@ import type { SignedIn } from '../../src/api/auth.js';
 import { mailboxTokenOf } from '../../src/mailbox-link.js';
 import { readConfig } from '../../src/config.js';
 import { firstUserToken } from '../../src/commands/registering.js';
-import { firstTeam } from '../../src/commands/first-start.js';
+import { firstTeam } from '../../src/commands/instance.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { PASSWORD } from '../support/people.js';

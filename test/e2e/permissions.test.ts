@@ -5,7 +5,7 @@
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
-import { firstTeam, systemCaller } from '../../src/commands/first-start.js';
+import { firstTeam, systemCaller } from '../../src/commands/instance.js';
 import { permissions } from '../../src/domain/api-key/permissions.js';
 import { scopes } from '../../src/domain/access/scopes.js';
 import { roles, type Role } from '../../src/domain/access/roles.js';

@@ -6,7 +6,7 @@ import Sqlite from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { verifyFiles } from '../../src/commands/verify-files.js';
 import { readConfig } from '../../src/config.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import type { StreamName } from '../../src/domain/ids.js';
 import { openEngine } from '../../src/engine.js';
 import { versionOf } from '../../src/event-log/event-log.js';

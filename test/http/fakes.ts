@@ -41,7 +41,7 @@ import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
 import type { HealthReason } from '../../src/domain/readiness.js';
-import type { LogHealth, WorkerHealth } from '../../src/domain/ports/worker.js';
+import type { LogHealth, WorkerHealth } from '../../src/domain/worker-health.js';
 import type { AttachmentTemplateRecord } from '../../src/api/attachment-templates.js';
 import type { TemplateRecord } from '../../src/api/templates.js';
 import type { InvitationRecord } from '../../src/api/invitations.js';

@@ -1,5 +1,6 @@
 /** One process of the service over the distant servers: it is started, crashes or stands still, and is started again. */
-import { makeCommandDeps, type CommandDeps } from '../../src/commands/deps.js';
+import type { CommandDeps } from '../../src/commands/deps.js';
+import { makeCommandDeps } from '../../src/commands/assembly.js';
 import { makeCommands } from '../../src/commands/index.js';
 import type { Commands } from '../../src/commands/index.js';
 import { decodeMetadata } from '../../src/event-log/metadata.js';

@@ -6,7 +6,7 @@ import { changeBilling } from '../../src/commands/teams.js';
 import { DomainError } from '../../src/domain/errors.js';
 import { batchStream, emailIdInBatch, emailStream, type BatchId } from '../../src/domain/ids.js';
 import type { JsonObject } from '../../src/domain/json.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { returnCreditsWorker } from '../../src/processors/return-credits.js';
 import { returnedUpTo } from '../../src/projections/credits.js';
 import { acceptBulk, bulk, people } from '../support/bulk.js';

@@ -5,7 +5,7 @@ import { accountMailKinds, sendAccountMail, type AccountMail } from '../../src/c
 import { streamState } from '../../src/commands/stream-states.js';
 import { changeBilling } from '../../src/commands/teams.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { bodyOf } from '../../src/domain/webhook/body.js';
 import { webhookKinds } from '../../src/domain/webhook/kinds.js';
 import { startOf } from '../../src/event-log/event-log.js';

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { changeBilling } from '../../src/commands/teams.js';
 import type { EmailId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { returnCreditsWorker } from '../../src/processors/return-credits.js';
 import { returnedUpTo } from '../../src/projections/credits.js';

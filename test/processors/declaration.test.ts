@@ -4,7 +4,7 @@ import { causeOf } from '../../src/commands/deps.js';
 import { apiKeyDecider, type ApiKeyCommand, type ApiKeyState } from '../../src/domain/api-key/state.js';
 import type { ApiKeyEvent } from '../../src/domain/api-key/events.js';
 import { apiKeyStream, assertDefined, parseApiKeyId, splitStream } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { timersOf } from '../../src/domain/timers.js';
 import { startOf } from '../../src/event-log/event-log.js';
 import type { Processor } from '../../src/processors/declaration.js';

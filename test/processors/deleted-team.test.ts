@@ -2,7 +2,7 @@
 import t from 'tap';
 import { handle } from '../../src/commands/command-handler.js';
 import { emailStream, teamStream } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { HOUR_MS } from '../../src/domain/time.js';
 import { versionOf } from '../../src/event-log/event-log.js';
 import { teamDecider, type TeamCommand } from '../../src/domain/team/lifecycle.js';

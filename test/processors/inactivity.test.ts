@@ -8,7 +8,7 @@ import { addCredits } from '../../src/commands/account.js';
 import { changeBilling } from '../../src/commands/teams.js';
 import { activityDecider } from '../../src/domain/activity/state.js';
 import { activityStream, creditsStream } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import type { Cause } from '../../src/event-log/event-log.js';
 import { login } from '../../src/commands/sessions.js';
 import { DAY_MS } from '../support/email-facts.js';

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { handle } from '../../src/commands/command-handler.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { assertDefined, invitationStream, parseInvitationId, teamStream } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { invitationDecider } from '../../src/domain/invitation/state.js';
 import { invitingDecider } from '../../src/domain/team/invitations.js';
 import { teamDecider, type TeamCommand } from '../../src/domain/team/lifecycle.js';

@@ -6,7 +6,7 @@ import { removeTeam } from '../../src/commands/team-removal.js';
 import type { Caller } from '../../src/commands/caller.js';
 import type { Recorded } from '../../src/domain/events.js';
 import { AUDIT_RETENTION_STREAM, teamStream, type StreamName } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { teamDecider } from '../../src/domain/team/lifecycle.js';
 import { DAY_MS } from '../../src/domain/time.js';
 import { startOf } from '../../src/event-log/event-log.js';

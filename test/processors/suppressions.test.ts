@@ -6,7 +6,7 @@ import { changeBilling } from '../../src/commands/teams.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import type { ReportCommand } from '../../src/domain/email/reports.js';
 import { emailIdInBatch, emailStream, type EmailId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { returnCreditsWorker } from '../../src/processors/return-credits.js';
 import { returnedUpTo } from '../../src/projections/credits.js';

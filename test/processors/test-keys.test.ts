@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import type { Caller } from '../../src/commands/caller.js';
 import { changeBilling } from '../../src/commands/teams.js';
 import { assertDefined, emailIdInBatch, emailStream, parseBatchId, parseEmailId, type EmailId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { DAY_MS } from '../../src/domain/time.js';
 import { bodyOf } from '../../src/domain/webhook/body.js';
 import { makeProcessors } from '../../src/processors/index.js';

@@ -1,7 +1,7 @@
 /** What a subscription missed goes to it when it asks: once, in its chain, at a pace that leaves room for what occurs meanwhile. */
 import t, { type Test } from 'tap';
 import { webhookStream, type WebhookId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { DAY_MS } from '../../src/domain/time.js';
 import { caller } from '../support/command-world.js';
 import { answering, openWebhookWorld, type Post, type WebhookWorld } from '../support/webhook-world.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { OutboundPost } from '../../src/domain/ports/outbound-http.js';
 import { deliverWebhooksWorker } from '../../src/processors/deliver-webhooks.js';
 import { dueFailures, keptWebhooks } from '../../src/projections/webhook-reads.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { caller } from '../support/command-world.js';
 import { answering, openWebhookWorld, type WebhookWorld } from '../support/webhook-world.js';
 

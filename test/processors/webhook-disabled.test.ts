@@ -4,7 +4,7 @@ import { makeAccountTemplates } from '../../src/commands/account-templates.js';
 import { makeUser } from '../../src/commands/registering.js';
 import { tellOwners } from '../../src/commands/webhook-disabled-mail.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { startOf } from '../../src/event-log/event-log.js';
 import { accountSamples } from '../../src/samples/index.js';
 import { caller, TEAM } from '../support/command-world.js';

@@ -4,7 +4,7 @@ import { handle } from '../../src/commands/command-handler.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { teamStream, webhookOutcomeStream, webhookStream } from '../../src/domain/ids.js';
 import { teamDecider, type TeamCommand } from '../../src/domain/team/lifecycle.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { DAY_MS } from '../../src/domain/time.js';
 import { compareWithRebuild } from '../../src/projections/rebuild.js';
 import { webhooksProjection, WEBHOOK_ATTEMPTS, WEBHOOK_FAILURES, WEBHOOKS } from '../../src/projections/webhooks.js';

@@ -1,6 +1,6 @@
 /** The whole service inside the test: on a directory of its own, with a clock, a mailer or a store of the test's where given. */
 import { makeCommands } from '../../src/commands/index.js';
-import { firstTeam, systemCaller } from '../../src/commands/first-start.js';
+import { firstTeam, systemCaller } from '../../src/commands/instance.js';
 import { startApp, type App, type AppOptions } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import { permissions } from '../../src/domain/api-key/permissions.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { pendingRecipients } from '../../src/domain/email/copies.js';
 import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import type { ReportedRecipient } from '../../src/domain/email/reports.js';
+import type { ReportedRecipient } from '../../src/domain/ports/reported-recipient.js';
 import { openAttempt, type Email, type EmailState } from '../../src/domain/email/state.js';
 import { DomainError } from '../../src/domain/errors.js';
 import { accepted, ARCHIVE_MS, at, content, HOST, outcome, RETENTION_MS, type Result } from './email-facts.js';

@@ -14,7 +14,7 @@ import { login } from '../../src/commands/sessions.js';
 import { personPermissions, type Role } from '../../src/domain/access/roles.js';
 import type { SignedIn } from '../../src/api/auth.js';
 import { assertDefined, NO_TEAM, parseSessionId, teamStream, type TeamId, type UserId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import type { TeamEvent } from '../../src/domain/team/events.js';
 import { evolveTeam } from '../../src/domain/team/state.js';
 

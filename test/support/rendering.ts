@@ -1,6 +1,7 @@
 /** What the tests of rendering share: a company, an environment, templates built from components. */
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
-import type { Company, EmailInput, RenderedEmail } from '../../src/domain/ports/renderer.js';
+import type { EmailInput, RenderedEmail } from '../../src/domain/ports/renderer.js';
+import type { Company } from '../../src/domain/rendering/scope/environment.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/check.js';
 import { emailInLanguage } from '../../src/domain/rendering/languages/in-language.js';
 import type { CallLanguage } from '../../src/domain/rendering/languages/translations.js';

@@ -1,7 +1,7 @@
 /** The workers of webhooks over ports in memory: endpoints that answer as the test says, by a clock that is moved. */
 import type { Test } from 'tap';
 import { OutboundFault, type OutboundPost, type Posted } from '../../src/domain/ports/outbound-http.js';
-import { isoTime } from '../../src/domain/ports/clock.js';
+import { isoTime } from '../../src/domain/iso-time.js';
 import { assertDefined, emailStream, parseWebhookId, type EmailId, type WebhookId } from '../../src/domain/ids.js';
 import type { CreateWebhookRequest } from '../../src/api/webhooks.js';
 import type { Worker } from '../../src/domain/ports/worker.js';

@@ -1,7 +1,7 @@
 /** Bounces that follow no standard: what they say in words, before the mail that they return. */
 import type { Email } from 'postal-mime';
 import { classifyBounce } from '../../domain/email/bounce-rules.js';
-import type { ReportedRecipient } from '../../domain/email/reports.js';
+import type { ReportedRecipient } from '../../domain/ports/reported-recipient.js';
 
 /** A plain address anywhere in a text; its parts are bounded, so that no text makes it slow. */
 export const ADDRESS = /[\w.!#$%&'*+/?^`{|}~-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}/;

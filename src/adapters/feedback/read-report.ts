@@ -1,7 +1,7 @@
 /** Reads delivery reports, complaints and bounces with postal-mime. Of a message only the beginning is looked at: the report stands before what it returns. */
 import PostalMime, { type Email } from 'postal-mime';
 import { classifyBounce } from '../../domain/email/bounce-rules.js';
-import type { ReportedRecipient } from '../../domain/email/reports.js';
+import type { ReportedRecipient } from '../../domain/ports/reported-recipient.js';
 import { REPORT_BYTES_READ_MAX, type Report, type ReportReader } from '../../domain/ports/report-reader.js';
 import { ADDRESS, bounceInWords } from './bounce-words.js';
 

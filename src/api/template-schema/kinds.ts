@@ -5,7 +5,7 @@ import { colorNames } from '../../domain/rendering/color-names.js';
 import { RULES_MAX } from '../../domain/rendering/column-rules.js';
 import { CSS_LENGTH, FONT_FAMILY, FUNCTIONAL_COLOR } from '../../domain/rendering/css.js';
 import { directions, textDirections } from '../../domain/rendering/direction.js';
-import { chartTypes } from '../../domain/rendering/expand/expanded.js';
+import { chartTypes } from '../../domain/rendering/chart-types.js';
 import { DOCUMENT_LENGTH, DOCUMENT_PERCENT } from '../../domain/rendering/lengths.js';
 import type { Media } from '../../domain/rendering/media.js';
 import {

@@ -13,7 +13,7 @@ import { DESCRIPTION_CHARS_MAX, VARIABLE_ID_CHARS_MAX, type definitionFields } f
 import { RULE_TEXT_CHARS_MAX, ruleMembers, ruleOperators, type ColumnRule } from '../../domain/rendering/column-rules.js';
 import { FALLBACK_CHARS_MAX, filterNames, FILTERS_MAX, TRUNCATE_MAX } from '../../domain/rendering/fill/shown-value.js';
 import { NAME_CHARS_MAX, PATH_NAME } from '../../domain/rendering/scope/path.js';
-import { variableTypes, type ValueFormat } from '../../domain/template/schema.js';
+import { variableTypes, type ValueFormat } from '../../domain/rendering/scope/definitions.js';
 import { closedObject, described, given, orTemplated, text, VISIBLE, where, without, words, type Refer } from './parts.js';
 
 const name: JsonObject = { type: 'string', maxLength: NAME_CHARS_MAX, pattern: PATH_NAME.source };

@@ -2,7 +2,7 @@
 import type { ActivityEvent } from './events.js';
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
-import { isoTime } from '../ports/clock.js';
+import { isoTime } from '../iso-time.js';
 import { DAY_MS } from '../time.js';
 
 export type Activity = Readonly<{

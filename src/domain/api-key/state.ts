@@ -5,7 +5,7 @@ import { boundedCache } from '../../shared/bounded-cache.js';
 import { DomainError } from '../errors.js';
 import { assertDefined, parseApiKeyId, type ApiKeyId } from '../ids.js';
 import { defaultLimits } from '../limits.js';
-import { isoTime } from '../ports/clock.js';
+import { isoTime } from '../iso-time.js';
 import type { ApiKeyEvent } from './events.js';
 import { isPermission, type Permission } from './permissions.js';
 

@@ -4,7 +4,8 @@ import type { Direction } from '../rendering/direction.js';
 import type { MissingCharacterRule } from '../rendering/missing-characters.js';
 import type { ComponentsOf } from '../rendering/components.js';
 import type { Translations } from '../rendering/languages/translations.js';
-import type { SectionType, VariableDefinition } from '../template/schema.js';
+import type { SectionType } from '../template/schema.js';
+import type { VariableDefinition } from '../rendering/scope/definitions.js';
 
 export const outputFormats = ['pdf', 'excel'] as const;
 export type OutputFormat = (typeof outputFormats)[number];

@@ -1,5 +1,5 @@
 /** The months by which keys of the audit log are made and destroyed. */
-import { isoTime } from '../ports/clock.js';
+import { isoTime } from '../iso-time.js';
 import { CLOCKS_APART_MS } from '../restoring.js';
 import { DAY_MS } from '../time.js';
 

@@ -1,7 +1,7 @@
 /** What may happen to a bulk send. */
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
-import { isoTime } from '../ports/clock.js';
+import { isoTime } from '../iso-time.js';
 import type { BatchAccepted, BatchContent, BatchEnds, BatchEvent } from './events.js';
 import { claimedUpTo, endedAtOf, evolveBatch, releaseAtOf, type Batch, type BatchState } from './state.js';
 

@@ -2,7 +2,8 @@
 import type { BatchStatus } from './state.js';
 import type { EmailStatus } from '../email/status.js';
 import type { Priority } from '../ports/bus.js';
-import { isoTime, type Clock } from '../ports/clock.js';
+import type { Clock } from '../ports/clock.js';
+import { isoTime } from '../iso-time.js';
 
 /** `counts`: the emails that are made, by their status; where it is 0 a status is absent. Times are ISO 8601. */
 export type BatchFigures = Readonly<{

@@ -1,7 +1,7 @@
 /** What may happen to the credits of a team: reserved, returned, granted, bought, reset, settled. */
 import type { CreditsEvent } from './events.js';
 import type { Plan } from './plans.js';
-import { isoTime } from '../ports/clock.js';
+import { isoTime } from '../iso-time.js';
 import { CURRENCY, priceOf, SIGNUP_CREDITS } from './prices.js';
 import {
   addToSums,

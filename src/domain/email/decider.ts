@@ -2,7 +2,7 @@
 import type { Decider } from '../decider.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
 import { answerCopy, pendingRecipients, toldOutcomes, withCopies, type PlacedOutcome } from './copies.js';
-import { isoTime } from '../ports/clock.js';
+import { isoTime } from '../iso-time.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { recordEngagement, type EngagementCommand } from './engagement.js';
 import { attemptUnderWay, evolveEmail, openAttempt, type Email, type EmailState } from './state.js';

@@ -4,19 +4,8 @@ import type { EmailEvent } from './events.js';
 import { withoutOthers } from './quoting.js';
 import type { Email } from './state.js';
 import { simulationOf } from './simulator.js';
-import { hasIt, type BounceType } from './status.js';
-
-/** What a report says of one recipient; where it can, the report names the address that we had written to. */
-export type ReportedRecipient = Readonly<{
-  addresses: readonly string[];
-  /** `delayed`, `relayed` and `expanded` say nothing that would be the end of it. */
-  action: 'failed' | 'delivered' | 'delayed' | 'relayed' | 'expanded';
-  bounceType: BounceType;
-  bounceSubType: string;
-  enhancedCode: string | null;
-  /** In words; may hold addresses. */
-  text: string;
-}>;
+import { hasIt } from './status.js';
+import type { ReportedRecipient } from '../ports/reported-recipient.js';
 
 export type ReportCommand =
   | Readonly<{ type: 'RecordReport'; at: string; recipients: readonly ReportedRecipient[] }>

@@ -1,5 +1,5 @@
 /** What is still to be done for an email, and when: the content of its timer. */
-import { isoTime } from '../ports/clock.js';
+import { isoTime } from '../iso-time.js';
 import type { EmailSummary } from './summary.js';
 
 /**

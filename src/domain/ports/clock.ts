@@ -26,6 +26,3 @@ export type ContinuedClock = Clock &
     /** The time of day as the machine has it. */
     machineNow: () => number;
   }>;
-
-/** ISO 8601 in UTC with milliseconds, the only form in which times enter events. */
-export const isoTime = (ms: number): string => new Date(ms).toISOString();

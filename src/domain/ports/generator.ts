@@ -4,7 +4,8 @@ import type { Drawing } from '../asset/drawn-picture.js';
 import type { TeamId } from '../ids.js';
 import type { JsonObject } from '../json.js';
 import type { EmailTemplateContent } from '../template/schema.js';
-import type { EmailInput, RenderedEmail, RenderEnvironment } from './renderer.js';
+import type { EmailInput, RenderedEmail } from './renderer.js';
+import type { RenderEnvironment } from '../rendering/scope/environment.js';
 
 export type DocumentInput = Readonly<{
   /** Whose document it is: teams take turns. */

@@ -1,5 +1,5 @@
 /** Reads what mail systems send back: delivery reports (RFC 3464), complaints (RFC 5965) and bounces of no standard. */
-import type { ReportedRecipient } from '../email/reports.js';
+import type { ReportedRecipient } from './reported-recipient.js';
 
 export type Report = Readonly<{
   content:

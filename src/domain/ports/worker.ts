@@ -1,25 +1,12 @@
 /** Something that runs beside the requests, and how it is doing. */
 import type { HealthReason } from '../readiness.js';
+import type { WorkerHealth, LogHealth } from '../worker-health.js';
 
 export type Worker = Readonly<{
   name: string;
   /** Runs until the signal aborts; a rejection is a fault of the worker, which is started again after a pause. */
   run: (signal: AbortSignal) => Promise<void>;
 }>;
-
-export type WorkerHealth = Readonly<{
-  name: string;
-  state: 'starting' | 'running' | 'restarting' | 'stopped';
-  /** How often it was started again after a fault. */
-  restarts: number;
-  /** The name or code of the last fault, without its message. */
-  lastFault: string | null;
-  /** How many pieces of its work met a fault of ours and wait to be tried again; absent for none. */
-  stuckWork?: number;
-}>;
-
-/** What of the log cannot be read: the number of damaged events, and where the first one of a newer program stands. */
-export type LogHealth = Readonly<{ unreadableEvents: number; unknownEvent: Readonly<{ position: number; type: string }> | null }>;
 
 export type Health = Readonly<{
   /** True from the end of the start until the stop begins. */

@@ -1,5 +1,5 @@
 /** Lengths in documents: a number is points, a text may have a unit. What is no length gives undefined. */
-import type { Border, Box, Width } from './expand/expanded.js';
+import type { Border, Box, Width } from './boxes.js';
 import { cssColor } from './css.js';
 
 export const DOCUMENT_LENGTH = /^(\d{1,4}(?:\.\d{1,3})?)(pt|px|mm|cm|in|em|rem)?$/i;

@@ -8,7 +8,7 @@ import { cssColor, cssFontFamily } from './css.js';
 import { checkFormat, isPlainObject } from './check/format.js';
 import type { Faults } from './check/faults.js';
 import { directions, textDirections } from './direction.js';
-import { chartTypes } from './expand/expanded.js';
+import { chartTypes } from './chart-types.js';
 import type { Media } from './media.js';
 import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
 import { columnTypes } from './scope/showing.js';

@@ -2,7 +2,7 @@
 import type { Decider } from '../decider.js';
 import { DomainError, invalid } from '../errors.js';
 import { defaultLimits } from '../limits.js';
-import { isoTime } from '../ports/clock.js';
+import { isoTime } from '../iso-time.js';
 import { DAY_MS, HOUR_MS } from '../time.js';
 import type { Check, Found, PrivateKeys, PublicKey, SenderDomainEvent } from './events.js';
 import { evolveSenderDomains, foundOfKeys, type SenderDomain, type SenderDomainsState, type TrashedDomain } from './state.js';

@@ -2,7 +2,7 @@
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
 import type { UserId } from '../ids.js';
-import type { Company } from '../ports/renderer.js';
+import type { Company } from '../rendering/scope/environment.js';
 import type { Recipient } from '../recipient.js';
 import type { TeamEvent, TeamSettings } from './events.js';
 import { livingTeam, roleOf, teamNotFound, type By } from './members.js';

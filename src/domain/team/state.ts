@@ -3,7 +3,7 @@ import type { Role } from '../access/roles.js';
 import { plans, type PlanName } from '../credits/plans.js';
 import type { Terms } from '../credits/decider.js';
 import type { InvitationId, UserId } from '../ids.js';
-import type { Company } from '../ports/renderer.js';
+import type { Company } from '../rendering/scope/environment.js';
 import type { Tracking } from '../tracking/settings.js';
 import type { InstanceEvent, TeamEvent, TeamSettings } from './events.js';
 import { evolveMembers } from './evolve-members.js';

@@ -1,42 +1,8 @@
 /** What a template is made of: the JSON that authors write, as types. */
-import type { Json, JsonObject } from '../json.js';
+import type { JsonObject } from '../json.js';
 import type { ComponentsOf } from '../rendering/components.js';
-import type { Filter } from '../rendering/fill/shown-value.js';
 import type { Translations } from '../rendering/languages/translations.js';
-
-export const variableTypes = ['string', 'number', 'boolean', 'date', 'array', 'object'] as const;
-export type VariableType = (typeof variableTypes)[number];
-
-/** ECMA-402 in JSON: how a value of a variable or a column is written out. */
-export type ValueFormat = Readonly<{
-  style: 'number' | 'currency' | 'percent' | 'date' | 'time' | 'datetime';
-  currency?: string;
-  minimumFractionDigits?: number;
-  maximumFractionDigits?: number;
-  dateStyle?: 'full' | 'long' | 'medium' | 'short';
-  timeStyle?: 'full' | 'long' | 'medium' | 'short';
-  pattern?: string;
-  locale?: string;
-  timeZone?: string;
-}>;
-
-export type VariableDefinition = Readonly<{
-  id?: string;
-  name: string;
-  type: VariableType;
-  required?: boolean;
-  description?: string;
-  defaultValue?: Json;
-  isCalculated?: boolean;
-  expression?: string;
-  schema?: JsonObject;
-  itemType?: string;
-  format?: ValueFormat;
-  /** Text in the place of a value that is blank. */
-  fallback?: string;
-  /** What is done with text before it is shown. */
-  filters?: readonly Filter[];
-}>;
+import type { VariableDefinition } from '../rendering/scope/definitions.js';
 
 /** The language of a template that names none. */
 export const DEFAULT_LOCALE = 'en-US';

@@ -8,7 +8,7 @@ import { nameFault } from '../../shared/characters.js';
 import { callerWith } from '../hooks/admission.js';
 import { countLogin } from '../hooks/login-pauses.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
-import { calledFrom } from '../routes/auth.js';
+import { calledFrom } from '../called-from.js';
 import { chosenPassword, codeField, emailField, inWords, nameField, newPasswordFields, passwordField } from './fields.js';
 import type { AccountPage, Form } from './pages.js';
 

@@ -9,7 +9,7 @@ import { statusOf } from '../errors.js';
 import { countLinkAttempt } from '../hooks/login-pauses.js';
 import { fieldsOf, readForms } from '../oauth/form.js';
 import { askForLink } from '../routes/account-links.js';
-import { calledFrom } from '../routes/auth.js';
+import { calledFrom } from '../called-from.js';
 import {
   ACCOUNT_FORM_BYTES_MAX,
   chosenPassword,

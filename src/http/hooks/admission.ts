@@ -12,7 +12,8 @@ import { pathOf } from '../errors.js';
 import { accessCookie, assertMeant, isReading } from './session-cookies.js';
 import { mailboxCookie } from './mailbox-cookie.js';
 import { isRepeated } from './raw-headers.js';
-import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress, type RatePolicy } from './rate-policy.js';
+import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress } from './rate-policy.js';
+import type { RatePolicy } from '../rate-policy.js';
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands' | 'queries' | 'mailbox'>;
 

@@ -3,11 +3,9 @@ import type { Authenticated } from '../../commands/caller.js';
 import { addressRateLimits, generalRateLimit, rateLimits } from '../../domain/rate-limits.js';
 import type { Window } from '../../domain/ports/limiter.js';
 import { addressBucket } from '../../shared/address-bucket.js';
+import type { RatePolicy } from '../rate-policy.js';
 
 const MINUTE_MS = 60_000;
-
-/** The rule of one endpoint. `general`: it has no line in the table, so burst and concurrency are bounded too. */
-export type RatePolicy = Readonly<{ endpoint: string; perMinute: number; general: boolean }>;
 
 const table: Readonly<Record<string, number>> = rateLimits;
 

@@ -12,7 +12,7 @@ import type { UserId } from '../../domain/ids.js';
 import { auditDenial } from '../hooks/audited-calls.js';
 import { callerWith } from '../hooks/admission.js';
 import { countLogin } from '../hooks/login-pauses.js';
-import { calledFrom } from '../routes/auth.js';
+import { calledFrom } from '../called-from.js';
 import type { App, HttpDeps } from '../context.js';
 import { fieldsOf, readForms } from './form.js';
 import { scopeTexts, sendConsent, sendRefusal, sendSignIn } from './pages.js';

@@ -4,7 +4,7 @@ import { AddressRequestSchema, ChangeAddressRequestSchema, ConfirmRequestSchema,
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { countLinkAttempt, countLogin, countOwnAttempt } from '../hooks/login-pauses.js';
-import { calledFrom } from './auth.js';
+import { calledFrom } from '../called-from.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'logger' | 'queries'>;
 

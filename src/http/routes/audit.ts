@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { AuditEntrySchema, AuditExportQuerySchema, AuditQuerySchema, type AuditQuery } from '../../api/audit.js';
 import { idParams, pageOf } from '../../api/common.js';
 import { auditEntryNotFound } from '../../commands/audit.js';
-import type { AuditFilter } from '../../projections/query-types.js';
+import type { AuditFilter } from '../../projections/audit-filters.js';
 import { DomainError } from '../../domain/errors.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { disposition } from '../hooks/disposition.js';

@@ -13,7 +13,6 @@ import { authExamples } from '../../api/auth-examples.js';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/errors.js';
 import { assertDefined, parseSessionId } from '../../domain/ids.js';
-import type { CalledFrom } from '../../commands/sessions.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { bodyMayBeAbsent } from '../hooks/absent-body.js';
 import { countLogin } from '../hooks/login-pauses.js';
@@ -25,23 +24,12 @@ import {
   refreshCookie,
   setSessionCookies,
 } from '../hooks/session-cookies.js';
+import { calledFrom } from '../called-from.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'limits' | 'queries' | 'settings'>;
 
 const tags = ['Signing in'];
 const access = 'public';
-/** What a browser says of itself is shown to its owner; more of it says nothing. */
-const USER_AGENT_CHARS_MAX = 256;
-
-type Asked = Readonly<{ id: string; ip: string; headers: Readonly<Record<string, string | string[] | undefined>> }>;
-
-/** From where a call comes, as its owner sees it in the list of sessions. */
-export const calledFrom = ({ id, ip, headers }: Asked): CalledFrom => ({
-  requestId: id,
-  ipAddress: ip,
-  userAgent: String(headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
-});
-
 /** Registers the routes under /api/auth by which people come in and go. */
 export const authRoutes = (app: App, deps: Deps): void => {
   registerRoute(app, deps);

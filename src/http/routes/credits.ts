@@ -13,7 +13,7 @@ import type { Caller } from '../../commands/caller.js';
 import type { Quota } from '../../commands/credits.js';
 import { monthAfter } from '../../commands/credits.js';
 import { invalid } from '../../domain/errors.js';
-import { isoTime } from '../../domain/ports/clock.js';
+import { isoTime } from '../../domain/iso-time.js';
 import { DAY_MS } from '../../domain/time.js';
 import type { UsedOfDay } from '../../projections/query-types.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';

@@ -7,7 +7,7 @@ import { DomainError } from '../../../src/domain/errors.js';
 import type { Json, JsonObject } from '../../../src/domain/json.js';
 import { defaultLimits, type Limits } from '../../../src/domain/limits.js';
 import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
-import type { ValueFormat } from '../../../src/domain/template/schema.js';
+import type { ValueFormat } from '../../../src/domain/rendering/scope/definitions.js';
 import { everyComponent, sinkDefinitions, sinkVariables } from '../../support/kitchen-sink.js';
 import { company, environment, templateOf } from '../../support/rendering.js';
 

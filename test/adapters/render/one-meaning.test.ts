@@ -7,7 +7,7 @@ import { defaultLimits } from '../../../src/domain/limits.js';
 import { operators } from '../../../src/domain/rendering/scope/conditions.js';
 import { columnTypes } from '../../../src/domain/rendering/scope/showing.js';
 import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
-import type { VariableDefinition } from '../../../src/domain/template/schema.js';
+import type { VariableDefinition } from '../../../src/domain/rendering/scope/definitions.js';
 import { componentsOf } from '../../support/documents.js';
 import { csvOf, lacksLibreOffice } from '../../support/libreoffice.js';
 import { environment } from '../../support/rendering.js';

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
 import { emailDecider } from '../../../src/domain/email/decider.js';
-import type { ReportedRecipient } from '../../../src/domain/email/reports.js';
+import type { ReportedRecipient } from '../../../src/domain/ports/reported-recipient.js';
 import { openReturnPath } from '../../../src/domain/email/return-path.js';
 import { assertDefined, parseEmailId } from '../../../src/domain/ids.js';
 import { at, attempted, content, EMAIL_ID, queued, queuedFor, sent } from '../../support/email-facts.js';

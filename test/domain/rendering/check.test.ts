@@ -5,7 +5,7 @@ import { defaultLimits } from '../../../src/domain/limits.js';
 import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
 import { compileVariableCheck, previewVariables } from '../../../src/domain/rendering/fill/variables.js';
 import type { JsonObject } from '../../../src/domain/json.js';
-import type { VariableDefinition } from '../../../src/domain/template/schema.js';
+import type { VariableDefinition } from '../../../src/domain/rendering/scope/definitions.js';
 import { templateOf } from '../../support/rendering.js';
 
 const thrown = (action: () => unknown): DomainError => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { DomainError } from '../../../src/domain/errors.js';
 import type { Json, JsonObject } from '../../../src/domain/json.js';
-import type { VariableDefinition, VariableType } from '../../../src/domain/template/schema.js';
+import type { VariableDefinition, VariableType } from '../../../src/domain/rendering/scope/definitions.js';
 import { compileCalculation, orderCalculated } from '../../../src/domain/rendering/expression/calculated.js';
 import { defaultExpressionLimits as limits } from '../../../src/domain/rendering/expression/limits.js';
 

@@ -8,7 +8,7 @@ import { openBudget } from '../../../src/domain/budget.js';
 import { invoiceSample as invoice } from '../../../src/samples/attachments/invoice.js';
 import { parseJsonBody } from '../../../src/http/json/body.js';
 import type { JsonObject } from '../../../src/domain/json.js';
-import type { VariableDefinition } from '../../../src/domain/template/schema.js';
+import type { VariableDefinition } from '../../../src/domain/rendering/scope/definitions.js';
 import { attachmentOf, componentsOf, expandTemplate } from '../../support/documents.js';
 import { environment } from '../../support/rendering.js';
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { authenticateApp } from '../../../src/commands/authenticate-app.js';
-import { makeCommandDeps } from '../../../src/commands/deps.js';
+import { makeCommandDeps } from '../../../src/commands/assembly.js';
 import { openOAuth } from '../../../src/commands/oauth.js';
 import type { Caller } from '../../../src/commands/caller.js';
 import { assertDefined, parseUserId } from '../../../src/domain/ids.js';

@@ -1,6 +1,7 @@
 /** What a component knows of its surroundings while a template is compiled, and how it passes that on to its children. */
 import type { Limits } from '../../../domain/limits.js';
-import type { Component, VariableDefinition } from '../../../domain/template/schema.js';
+import type { Component } from '../../../domain/template/schema.js';
+import type { VariableDefinition } from '../../../domain/rendering/scope/definitions.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { shapeOf, type Shape } from '../../../domain/rendering/scope/shapes.js';

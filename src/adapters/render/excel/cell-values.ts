@@ -5,7 +5,7 @@ import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { isDated, meaningOf, PLAIN_NUMBER } from '../../../domain/rendering/scope/showing.js';
 import { writeNumber } from '../../../domain/rendering/scope/values.js';
 import { wallClockOf } from '../../../domain/rendering/scope/wall-clock.js';
-import type { ValueFormat } from '../../../domain/template/schema.js';
+import type { ValueFormat } from '../../../domain/rendering/scope/definitions.js';
 import { dateCode, NO_CODE, numberCode, type NumberCode } from './number-formats.js';
 
 export type TypedValue = Readonly<{

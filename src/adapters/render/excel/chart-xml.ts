@@ -1,5 +1,6 @@
 /** A chart as a part of the package (ECMA-376, DrawingML charts): it refers to the cells that hold its numbers and keeps a copy of them. */
-import type { ChartSeries, ChartType, ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
+import type { ChartSeries, ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
+import type { ChartType } from '../../../domain/rendering/chart-types.js';
 import { chartPalette } from '../../../domain/rendering/chart-palette.js';
 import { rgbHex } from '../colors.js';
 import { cellsReference, type NumbersPlace } from './chart-places.js';

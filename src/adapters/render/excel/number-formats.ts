@@ -1,6 +1,6 @@
 /** The `format` of a value as the format code of a workbook: the cell holds the number or the date, the code says how it looks. */
 import { digitsOf, type Language } from '../../../domain/rendering/scope/formats.js';
-import type { ValueFormat } from '../../../domain/template/schema.js';
+import type { ValueFormat } from '../../../domain/rendering/scope/definitions.js';
 import { localeId } from './locale-ids.js';
 
 /** The code for one value; a number whose digits may vary has as many as it needs, as it has in every other output. */

@@ -1,6 +1,6 @@
 /** Checks the display format of a variable or a column, and the language of a template, against what Intl takes. */
 import type { Limits } from '../../limits.js';
-import type { ValueFormat } from '../../template/schema.js';
+import type { ValueFormat } from '../scope/definitions.js';
 import type { Faults } from './faults.js';
 import { datePatternFault, numberPatternFault } from './patterns.js';
 import { shorten } from '../scope/path.js';

@@ -1,6 +1,6 @@
 /** Checks what a value of a variable consists of, as its definition says: the members of an object, the items of an array. */
 import type { Limits } from '../../limits.js';
-import { variableTypes } from '../../template/schema.js';
+import { variableTypes } from '../scope/definitions.js';
 import { checkFormat, isPlainObject } from './format.js';
 import { checkShowing } from './showing.js';
 import type { Faults } from './faults.js';

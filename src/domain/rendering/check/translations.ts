@@ -2,7 +2,7 @@
 import type { FieldError } from '../../errors.js';
 import { openBudget } from '../../budget.js';
 import { isJsonObject, type JsonObject } from '../../json.js';
-import type { VariableDefinition } from '../../template/schema.js';
+import type { VariableDefinition } from '../scope/definitions.js';
 import { isPlainObject, localeFault } from './format.js';
 import { checkShowing } from './showing.js';
 import type { WalkTools } from './components.js';

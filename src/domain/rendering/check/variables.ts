@@ -3,7 +3,7 @@ import { isLonger } from '../../../shared/characters.js';
 import type { Json } from '../../json.js';
 import type { Limits } from '../../limits.js';
 import { uuidV5 } from '../../ids.js';
-import { variableTypes, type VariableDefinition } from '../../template/schema.js';
+import { variableTypes, type VariableDefinition } from '../scope/definitions.js';
 import { checkFormat, isPlainObject } from './format.js';
 import { checkItemType, checkParts, checkSchema, refuseUnknown } from './members.js';
 import { checkShowing } from './showing.js';

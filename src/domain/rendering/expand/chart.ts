@@ -2,7 +2,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
 import { toNumber } from '../scope/conditions.js';
 import { colorOf, compilePoints, defined } from './style.js';
-import { chartTypes, type ChartSeries, type TimelineItem } from './expanded.js';
+import type { ChartSeries, TimelineItem } from './expanded.js';
+import { chartTypes } from '../chart-types.js';
 import type { CompileComponent } from './expander.js';
 import { compilePlain, compileWriter, type Fill, type Writer } from '../fill/filling.js';
 import { chartPalette } from '../chart-palette.js';

@@ -12,7 +12,7 @@ import type {
 } from '../../attachment-template/schema.js';
 import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
-import type { RenderEnvironment } from '../../ports/renderer.js';
+import type { RenderEnvironment } from '../scope/environment.js';
 import { directionOfLocale } from '../direction.js';
 import { refusalOf } from '../missing-characters.js';
 import { compileBackgrounds } from './backgrounds.js';
@@ -23,7 +23,6 @@ import { columnsOf, conditionalOf, containerOf, loopOf, type CompileChildren } f
 import { colorOf, compileBox, compileTextStyle, defined } from './style.js';
 import { table } from './table.js';
 import type {
-  Box,
   Expanded,
   ExpandedDocument,
   ExpandedMargin,
@@ -32,6 +31,7 @@ import type {
   ExpandedSection,
   ExpandedSheet,
 } from './expanded.js';
+import type { Box } from '../boxes.js';
 import type { CompileComponent, Expander } from './expander.js';
 import { withFlow } from './flow.js';
 import { compileHiding } from './hiding.js';

@@ -3,13 +3,15 @@
  * every output; an output only says how it looks.
  */
 import type { Json } from '../../json.js';
-import type { ValueFormat } from '../../template/schema.js';
+import type { ValueFormat } from '../scope/definitions.js';
 import type { GalleryFont, Orientation, PageFormat } from '../../attachment-template/schema.js';
 import type { BarLook } from '../bar-codes.js';
 import type { Direction, TextDirection } from '../direction.js';
 import type { ColumnRule } from '../column-rules.js';
 import type { Language } from '../scope/formats.js';
 import type { Showing } from '../scope/showing.js';
+import type { Box, Border, Width } from '../boxes.js';
+import type { ChartType } from '../chart-types.js';
 
 /** HTML in which every value stands escaped; not sanitised yet, for only an output knows which tags it shows. */
 export type Html = string;
@@ -28,11 +30,6 @@ export type TextStyle = Readonly<{
   lineHeight?: number;
   backgroundColor?: string;
 }>;
-export type Box = Readonly<{ top: number; right: number; bottom: number; left: number }>;
-export type Border = Readonly<{ width: number; style: 'solid' | 'dashed' | 'dotted' | 'none'; color: string }>;
-/** Points, a share of what is there, or as much as is left. */
-export type Width = Readonly<{ points: number }> | Readonly<{ percent: number }> | 'auto' | 'rest';
-
 export type Cell = Readonly<{
   /** In a workbook it is made when it is asked for: read it, do not copy the cell. */
   html: Html;
@@ -174,8 +171,6 @@ export type ExpandedQrCode = Of<
 export type TimelineItem = Readonly<{ title: string; description: string; date: string; status: string }>;
 export type ExpandedTimeline = Of<'timeline', { items: readonly TimelineItem[]; color: string }>;
 
-export const chartTypes = ['bar', 'column', 'line', 'area', 'pie', 'doughnut', 'stacked-column'] as const;
-export type ChartType = (typeof chartTypes)[number];
 export type ChartSeries = Readonly<{
   name: string;
   color: string;

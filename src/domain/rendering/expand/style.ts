@@ -1,7 +1,8 @@
 /** How things look: the props of components as functions that give points, colours and boxes. */
 import type { Json, JsonObject } from '../../json.js';
 import { cssColor, cssFontFamily } from '../css.js';
-import type { Border, Box, HorizontalAlign, TextStyle, Width } from './expanded.js';
+import type { HorizontalAlign, TextStyle } from './expanded.js';
+import type { Border, Box, Width } from '../boxes.js';
 import { compileKind } from '../fill/filling.js';
 import { borderOf, boxOf, lineHeightOf, noBorder, noBox, pointsOf, widthOf } from '../lengths.js';
 import { textDirections } from '../direction.js';

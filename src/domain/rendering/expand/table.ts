@@ -1,7 +1,7 @@
 /** Tables of a document: rows from a data source or written out, each cell with its text and, where it is one value, the value. */
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
-import type { ValueFormat, VariableType } from '../../template/schema.js';
+import type { ValueFormat, VariableType } from '../scope/definitions.js';
 import { rulesOf } from '../column-rules.js';
 import type { DocumentComponent } from '../../attachment-template/schema.js';
 import { colorOf, compileAlign, compileBorder, compileBox, compilePoints, compileWidth, defined } from './style.js';

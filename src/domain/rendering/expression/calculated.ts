@@ -1,7 +1,7 @@
 /** Calculated variables: what they depend on, in which order they are calculated, and the values they add to a call. */
 import { DomainError, invalidAt } from '../../errors.js';
 import type { Json, JsonObject } from '../../json.js';
-import type { VariableDefinition } from '../../template/schema.js';
+import type { VariableDefinition } from '../scope/definitions.js';
 import { constants as constantNames } from '../scope/constants.js';
 import { shorten } from '../scope/path.js';
 import { compileVariableCheck } from '../fill/variables.js';

@@ -2,8 +2,8 @@
 import type { Budget } from '../../budget.js';
 import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
-import type { RenderEnvironment } from '../../ports/renderer.js';
-import type { VariableDefinition } from '../../template/schema.js';
+import type { RenderEnvironment } from '../scope/environment.js';
+import type { VariableDefinition } from '../scope/definitions.js';
 import { constantsOf, type Constant } from '../scope/constants.js';
 import { compileCalculation, isCalculated } from '../expression/calculated.js';
 import type { Language } from '../scope/formats.js';

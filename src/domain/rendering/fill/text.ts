@@ -3,7 +3,7 @@ import { spendChars, type Budget } from '../../budget.js';
 import { DomainError } from '../../errors.js';
 import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
-import type { VariableDefinition } from '../../template/schema.js';
+import type { VariableDefinition } from '../scope/definitions.js';
 import type { Language } from '../scope/formats.js';
 import { readPath } from '../scope/path.js';
 import type { PreparedValues } from './prepare-values.js';

@@ -1,7 +1,7 @@
 /** Checks the values of a send call against the template's variables, and puts the defaults in. */
 import { DomainError, type FieldError } from '../../errors.js';
 import type { Json, JsonObject } from '../../json.js';
-import type { VariableDefinition } from '../../template/schema.js';
+import type { VariableDefinition } from '../scope/definitions.js';
 import { parseDate } from '../scope/dates.js';
 import { isArray } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';

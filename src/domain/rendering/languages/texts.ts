@@ -1,7 +1,8 @@
 /** The texts of a template that may stand in several languages, and the template with others in their place. */
 import type { AttachmentTemplateContent, Page } from '../../attachment-template/schema.js';
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
-import type { EmailTemplateContent, VariableDefinition } from '../../template/schema.js';
+import type { EmailTemplateContent } from '../../template/schema.js';
+import type { VariableDefinition } from '../scope/definitions.js';
 import { componentSpecs, emailProps, type ComponentsOf, type Output } from '../components.js';
 import type { PropKind, PropSpecs } from '../props.js';
 

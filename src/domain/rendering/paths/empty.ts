@@ -2,7 +2,7 @@
 import { spendChars, type Budget } from '../../budget.js';
 import { DomainError, type FieldError } from '../../errors.js';
 import type { Json } from '../../json.js';
-import type { VariableDefinition } from '../../template/schema.js';
+import type { VariableDefinition } from '../scope/definitions.js';
 import { pageMarks } from '../fill/page-marks.js';
 import { jsonValueOf } from './json-value.js';
 import { isBlank } from '../fill/shown-value.js';

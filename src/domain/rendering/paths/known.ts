@@ -1,6 +1,6 @@
 /** Checks the paths of a template against its variables when it is saved: a name that is nearly a declared one is refused, any other that nothing declares is told. */
 import type { FieldError } from '../../errors.js';
-import type { VariableDefinition } from '../../template/schema.js';
+import type { VariableDefinition } from '../scope/definitions.js';
 import { constants, isConstant } from '../scope/constants.js';
 import { shorten, writePath, type Path } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';

@@ -1,6 +1,6 @@
 /** The global constants of every template: `{{__CURRENT_DATE__}}`, `{{__COMPANY_NAME__}}` and the others. */
-import type { Company, RenderEnvironment } from '../../ports/renderer.js';
-import type { ValueFormat } from '../../template/schema.js';
+import type { Company, RenderEnvironment } from './environment.js';
+import type { ValueFormat } from './definitions.js';
 import type { Language } from './formats.js';
 
 const companyConstants = [

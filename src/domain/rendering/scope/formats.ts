@@ -1,6 +1,6 @@
 /** Values in the reader's language: the `format` of a variable or a column, with the meaning of ECMA-402. */
 import type { Json } from '../../json.js';
-import type { ValueFormat } from '../../template/schema.js';
+import type { ValueFormat } from './definitions.js';
 import { boundedCache } from '../../../shared/bounded-cache.js';
 import { toNumber } from './conditions.js';
 import { parseDate, type Instant } from './dates.js';

@@ -5,7 +5,8 @@ import { chartSvg } from '../../../../src/adapters/render/pdf/charts.js';
 import { niceScale } from '../../../../src/adapters/render/pdf/charts-scale.js';
 import { inkOn, sharesOf, slicesOf } from '../../../../src/adapters/render/pdf/charts-round.js';
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
-import { chartTypes, type ExpandedChart } from '../../../../src/domain/rendering/expand/expanded.js';
+import type { ExpandedChart } from '../../../../src/domain/rendering/expand/expanded.js';
+import { chartTypes } from '../../../../src/domain/rendering/chart-types.js';
 
 const place = { fonts: openFonts(), locale: 'en-US', direction: 'ltr' as const };
 const chart = (changes: Partial<ExpandedChart>): ExpandedChart => ({

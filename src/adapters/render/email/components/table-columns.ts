@@ -2,7 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/json.js';
 import { onlyPlaceholder } from '../../../../domain/rendering/fill/filling.js';
 import { holdsNumbers, isColumnType, type Showing } from '../../../../domain/rendering/scope/showing.js';
-import type { ValueFormat } from '../../../../domain/template/schema.js';
+import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
 import type { Term } from '../code.js';
 import type { Context } from '../context.js';
 import { endOf, side, startOf } from '../style.js';

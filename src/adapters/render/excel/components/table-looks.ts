@@ -1,7 +1,8 @@
 /** How the cells of a table look; the same look is always the same object, so that the writer writes each style once. */
 import type { Borders, Fill } from 'exceljs';
 import { sideOf, type Direction, type Side } from '../../../../domain/rendering/direction.js';
-import type { Border, ExpandedTable, HorizontalAlign, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
+import type { ExpandedTable, HorizontalAlign, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
+import type { Border } from '../../../../domain/rendering/boxes.js';
 import { argb, isDark, pdfColor } from '../../colors.js';
 import { fontOfStyle, type RunFont } from '../fonts.js';
 import type { CellStyle } from '../sheet.js';

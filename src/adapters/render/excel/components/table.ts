@@ -3,7 +3,7 @@ import type { CellFormulaValue } from 'exceljs';
 import { assertDefined } from '../../../../domain/ids.js';
 import { sideOf } from '../../../../domain/rendering/direction.js';
 import type { Cell, ExpandedColumn, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
-import type { ValueFormat } from '../../../../domain/template/schema.js';
+import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
 import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
 import { resultCodes, typedCells, type Typed } from '../cell-values.js';
 import { contentWidth, htmlWidth, isAsItIs } from '../column-width.js';

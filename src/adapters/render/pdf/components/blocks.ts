@@ -1,12 +1,6 @@
 /** Components of text and of room: rich text, list, divider, spacer. */
-import type {
-  Box,
-  ExpandedDivider,
-  ExpandedList,
-  ExpandedRichText,
-  ExpandedSpacer,
-  Width,
-} from '../../../../domain/rendering/expand/expanded.js';
+import type { ExpandedDivider, ExpandedList, ExpandedRichText, ExpandedSpacer } from '../../../../domain/rendering/expand/expanded.js';
+import type { Box, Width } from '../../../../domain/rendering/boxes.js';
 import { pdfColor } from '../../colors.js';
 import { dashOf, inDirection, LINE_COLOR, lookOf, narrower, withStyle, type ComponentRenderer, type Context } from '../context.js';
 import { listNodes, richNodes } from '../rich.js';

@@ -1,5 +1,6 @@
 /** Components that hold others: container and columns. */
-import type { Expanded, ExpandedColumns, ExpandedContainer, Width } from '../../../../domain/rendering/expand/expanded.js';
+import type { Expanded, ExpandedColumns, ExpandedContainer } from '../../../../domain/rendering/expand/expanded.js';
+import type { Width } from '../../../../domain/rendering/boxes.js';
 import { pdfColor } from '../../colors.js';
 import { blockSide, colorsOn, dashOf, startOf, type Context } from '../context.js';
 import type { Area, Margin, Node, Vector } from '../nodes.js';

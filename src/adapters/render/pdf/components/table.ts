@@ -1,5 +1,6 @@
 /** Tables of data: header rows that come again on each sheet, widths, alignment, stripes, lines and a footer. */
-import type { Box, ExpandedColumn, ExpandedTable, Flow, Html } from '../../../../domain/rendering/expand/expanded.js';
+import type { ExpandedColumn, ExpandedTable, Flow, Html } from '../../../../domain/rendering/expand/expanded.js';
+import type { Box } from '../../../../domain/rendering/boxes.js';
 import { pdfColor } from '../../colors.js';
 import { colorsOn, dashOf, LINE_COLOR, lookOf, mutedColor, narrower, type ComponentRenderer, type Context } from '../context.js';
 import { padded } from './blocks.js';

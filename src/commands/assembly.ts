@@ -1,0 +1,84 @@
+import { openAttachmentClaims } from './attachment-claims.js';
+import { openBacklog } from './backlog.js';
+import { keepingOrigins, openCallOrigins } from './call-origins.js';
+import { openCreditsAccounts } from './credits.js';
+import { joinedCalls } from './joined-calls.js';
+import { openHasSuppressions } from './suppression-check.js';
+import { readingSessionsAhead } from './sessions-ahead.js';
+import { openStateCache } from './state-cache.js';
+import { partiesOf, type KnownToken } from './token-parties.js';
+import { activityDecider } from '../domain/activity/state.js';
+import { attachmentTemplateDecider } from '../domain/attachment-template/state.js';
+import { apiKeyDecider } from '../domain/api-key/state.js';
+import { splitStream } from '../domain/ids.js';
+import type { EventStore } from '../domain/ports/event-store.js';
+import { oauthAppDecider } from '../domain/oauth/app.js';
+import { grantDecider } from '../domain/oauth/grant.js';
+import { emptyTokenList, evolveTokenList } from '../domain/oauth/token-list.js';
+import { senderDomainDecider } from '../domain/sender-domain/decider.js';
+import { sessionDecider } from '../domain/session/state.js';
+import { evolveTokenKey, type TokenKeyState } from '../domain/token-keys/state.js';
+import { evolveUser, type UserState } from '../domain/user/state.js';
+import { boundedCache } from '../shared/bounded-cache.js';
+import { evolveTeam, type TeamState } from '../domain/team/state.js';
+import { evolveSlug } from '../domain/template/lifecycle.js';
+import { templateDecider } from '../domain/template/state.js';
+import type { CommandPorts, CommandDeps } from './deps.js';
+
+const STATES_MAX = 1_000;
+
+/** Of the periods of now, before and after. */
+const TOKEN_KEYS_MAX = 8;
+
+export type StatePorts = Readonly<{
+  store: Pick<EventStore, 'head' | 'subscribeAll'>;
+  /** Whether no other process serves requests from these stores; false where that is not known. */
+  servesAlone: () => Promise<boolean>;
+}>;
+
+export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts & StatePorts): CommandDeps => {
+  const freshnessMs = ports.limits.stateFreshnessMs;
+  const states = openStateCache({ eventLog: ports.eventLog, store, clock: ports.clock, freshnessMs });
+  const origins = openCallOrigins(states.eventLog);
+  const eventLog =
+    ports.withoutOrigins === true ? states.eventLog : { ...states.eventLog, append: keepingOrigins(states.eventLog, origins) };
+  const team = states.loader({ evolve: evolveTeam, initialState: undefined as TeamState }, STATES_MAX);
+  const user = states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, { decrypt: [] });
+  const session = states.loader(sessionDecider, STATES_MAX * 10, { decrypt: [] });
+  const tokens = {
+    tokenKey: states.loader({ evolve: evolveTokenKey, initialState: undefined as TokenKeyState }, TOKEN_KEYS_MAX),
+    knownTokens: boundedCache<string, KnownToken>({ entriesMax: ports.limits.accessTokensKept }),
+    tokenParties: partiesOf(ports),
+  };
+  const ahead = readingSessionsAhead({ ...ports, ...tokens, session, user });
+  return {
+    ...ports,
+    eventLog,
+    origins,
+    credits: openCreditsAccounts({ eventLog, team, clock: ports.clock }),
+    hasSuppressions: openHasSuppressions({ team, clock: ports.clock, freshnessMs }),
+    template: states.loader(templateDecider, STATES_MAX),
+    attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
+    slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),
+    team,
+    apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
+    oauthApp: states.loader(oauthAppDecider, STATES_MAX),
+    oauthGrant: states.loader(grantDecider, STATES_MAX),
+    oauthTokens: states.loader({ evolve: evolveTokenList, initialState: emptyTokenList }, STATES_MAX),
+    activity: states.loader(activityDecider, STATES_MAX, { absent: true }),
+    user,
+    session,
+    ...tokens,
+    senderDomains: states.loader(senderDomainDecider, STATES_MAX, { absent: true, decrypt: [] }),
+    joinSends: joinedCalls(),
+    joinBulkSends: joinedCalls(),
+    backlog: openBacklog(ports.limits),
+    attachmentClaims: openAttachmentClaims(ports.limits),
+    followStates: (signal, serving) =>
+      states.follow(signal, serving && ((stream) => void (splitStream(stream).kind === 'session' && ahead(stream)))),
+    statesCaughtUp: states.caughtUp,
+    whenHeldEverywhere: async () => {
+      if (!(await servesAlone())) await ports.clock.sleep(freshnessMs, new AbortController().signal);
+    },
+  };
+};

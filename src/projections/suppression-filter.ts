@@ -1,0 +1,3 @@
+import type { SuppressionReason } from '../domain/suppression/state.js';
+
+export type SuppressionFilter = Readonly<{ reason?: SuppressionReason; list?: string }>;
