@@ -10,7 +10,7 @@ const ambient = [
 ];
 
 export default tseslint.config(
-  { ignores: ['build/**', '.build-*/**', 'node_modules/**', '.tap/**', 'data/**', 'src/http/dashboard/**/*.js', 'coverage/**'] },
+  { ignores: ['build/**', '.build-*/**', 'node_modules/**', '.tap/**', 'data/**', 'coverage/**'] },
   js.configs.recommended,
   ...tseslint.configs.recommended,
   {
@@ -40,11 +40,11 @@ export default tseslint.config(
     rules: { 'max-lines-per-function': 'off' },
   },
   {
-    files: ['src/adapters/**/*.ts', 'src/config.ts'],
+    files: ['src/adapters/**/*.ts', 'src/service/settings/config.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
   {
-    files: ['src/main.ts', 'src/cli/**/*.ts', 'src/env-example.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+    files: ['src/main.ts', 'src/cli/**/*.ts', 'src/service/settings/env-example.ts', 'test/**/*.ts', 'bench/**/*.ts'],
     rules: { 'no-console': 'off' },
   },
   {

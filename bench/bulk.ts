@@ -3,8 +3,8 @@
  * against single sends of the same mail; and with a document for each recipient, against the documents alone by pdfmake.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { defaultLimits } from '../src/domain/limits.js';
-import { signInCode } from '../src/samples/sign-in-code.js';
+import { defaultLimits } from '../src/domain/core/limits.js';
+import { signInCode } from '../src/samples/sign-in.js';
 import { pdfByHand } from './limits/documents.js';
 import { invoiceOf, invoiceTemplate } from './support/documents.js';
 import { percentile } from './support/load.js';

@@ -1,5 +1,5 @@
 /** Rendering an email that holds every component, HTML and text, against the same email written by hand in Eta: at most 1.5 times its CPU. */
-import type { JsonObject } from '../src/domain/json.js';
+import type { JsonObject } from '../src/domain/core/json.js';
 import { everyComponentTemplate } from './support/every-component.js';
 import { machine } from './support/machine.js';
 import { parcelMails } from './support/mails.js';

@@ -5,7 +5,7 @@
 import { loadavg } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { CreatedApiKey } from '../src/api/api-keys.js';
+import type { CreatedApiKey } from '../src/api/keys.js';
 import { captureMail } from './support/captured-mail.js';
 import {
   captureRecipe,

@@ -10,7 +10,7 @@ import { systemClock } from '../src/adapters/clock/system.js';
 import { makeWorkbook } from '../src/adapters/render/excel/make-workbook.js';
 import { makePdf } from '../src/adapters/render/pdf/make-pdf.js';
 import { openGenerator } from '../src/adapters/render/workers/generator.js';
-import { defaultLimits } from '../src/domain/limits.js';
+import { defaultLimits } from '../src/domain/core/limits.js';
 import { compileDocument } from '../src/domain/rendering/expand/expand.js';
 import { pdfByHand, workbookByHand } from './limits/documents.js';
 import { childrenOf, cpuMsOf, statusBytes } from './support/processes.js';
@@ -20,7 +20,7 @@ import { machine } from './support/machine.js';
 import { comparePairs, median } from './support/pairs.js';
 import { figuresOf, report, type Figure } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
-import { assertDefined, parseTeamId } from '../src/domain/ids.js';
+import { assertDefined, parseTeamId } from '../src/domain/core/ids.js';
 
 const teamId = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team');
 

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../src/adapters/clock/system.js';
 import { openGenerator } from '../src/adapters/render/workers/generator.js';
-import { assertDefined, parseTeamId } from '../src/domain/ids.js';
-import { defaultLimits } from '../src/domain/limits.js';
+import { assertDefined, parseTeamId } from '../src/domain/core/ids.js';
+import { defaultLimits } from '../src/domain/core/limits.js';
 import type { Generator } from '../src/domain/ports/generator.js';
 import { childrenOf, cpuMsOf } from './support/processes.js';
 import { environment, invoiceContent, invoiceOf, metadata } from './support/documents.js';

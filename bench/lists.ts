@@ -1,21 +1,21 @@
 /** Lists over a million emails: a page, a search, a page deep inside by cursor; wall time of the queries behind the list endpoints. */
 import { join } from 'node:path';
 import { openSqliteReadModels } from '../src/adapters/read-models/sqlite.js';
-import { defaultLimits } from '../src/domain/limits.js';
+import { defaultLimits } from '../src/domain/core/limits.js';
 import type { Recorded } from '../src/domain/events.js';
 import type { ReadModels } from '../src/domain/ports/read-models.js';
 import type { Queries } from '../src/projections/query-types.js';
-import type { EmailFilter } from '../src/projections/email-filters.js';
-import { emailsProjection } from '../src/projections/emails.js';
+import type { EmailFilter } from '../src/projections/email/filters.js';
+import { emailsProjection } from '../src/projections/email/emails.js';
 import { makeQueries } from '../src/projections/queries.js';
-import { openUnitOfWork } from '../src/projections/unit-of-work.js';
+import { openUnitOfWork } from '../src/projections/core/unit-of-work.js';
 import { lifeOf, teamA } from './support/email-life.js';
 import { percentile } from './support/load.js';
 import { machineWithDisk } from './support/machine.js';
 import { seeded } from './support/pairs.js';
 import { report, type Figure } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
-import { DAY_MS } from '../src/domain/time.js';
+import { DAY_MS } from '../src/domain/core/time.js';
 
 const EMAILS_IN_LIST = 1_000_000;
 const BATCH = 5_000;

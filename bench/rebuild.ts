@@ -3,18 +3,18 @@
  * clock, for a rebuild reads, folds and writes in three threads. What it costs in CPU stands beside it.
  */
 import { join } from 'node:path';
-import { readConfig, type Config } from '../src/config.js';
+import { readConfig, type Config } from '../src/service/settings/config.js';
 import { startOf } from '../src/event-log/event-log.js';
-import { openEngine, type Engine } from '../src/engine.js';
-import { EMAILS, emailsProjection } from '../src/projections/emails.js';
-import { rebuildProjection } from '../src/projections/rebuild.js';
+import { openEngine, type Engine } from '../src/service/engine.js';
+import { EMAILS, emailsProjection } from '../src/projections/email/emails.js';
+import { rebuildProjection } from '../src/projections/core/rebuild.js';
 import { scanLog } from './limits/rebuild.js';
 import { lifeOf, orderVariables, teamA, teamB } from './support/email-life.js';
 import { machineWithDisk } from './support/machine.js';
 import { compareMeasures, interval, median, seeded, type Measure, type PairsResult } from './support/pairs.js';
 import { figuresOf, report } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
-import { DAY_MS } from '../src/domain/time.js';
+import { DAY_MS } from '../src/domain/core/time.js';
 
 /** Events per second of a rebuild, as a share of those of the scan. */
 const TARGET = 0.35;

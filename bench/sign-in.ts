@@ -4,13 +4,13 @@
  * checks; and with the token of the call before. CPU of a whole call, in one process.
  */
 import { setTimeout } from 'node:timers/promises';
-import { startApp, type App } from '../src/app.js';
-import { createApiKey } from '../src/commands/api-keys.js';
-import { firstTeam, systemCaller } from '../src/commands/instance.js';
-import { loadState } from '../src/commands/command-handler.js';
-import { personalCause, startSession } from '../src/commands/sessions.js';
-import { userFold } from '../src/commands/user-addresses.js';
-import { readConfig } from '../src/config.js';
+import { startApp, type App } from '../src/service/app.js';
+import { createApiKey } from '../src/commands/keys/api-keys.js';
+import { firstTeam, systemCaller } from '../src/commands/core/instance.js';
+import { loadState } from '../src/commands/core/handle.js';
+import { personalCause, startSession } from '../src/commands/people/sessions.js';
+import { userFold } from '../src/commands/people/addresses.js';
+import { readConfig } from '../src/service/settings/config.js';
 import {
   assertDefined,
   parseUserId,
@@ -21,13 +21,13 @@ import {
   userStream,
   type TeamId,
   type UserId,
-} from '../src/domain/ids.js';
-import { defaultLimits } from '../src/domain/limits.js';
-import { isoTime } from '../src/domain/iso-time.js';
-import type { TeamEvent } from '../src/domain/team/events.js';
-import { evolveTeam, type TeamState } from '../src/domain/team/state.js';
-import { tokenKeyPeriod } from '../src/domain/token-keys/state.js';
-import type { Engine } from '../src/engine.js';
+} from '../src/domain/core/ids.js';
+import { defaultLimits } from '../src/domain/core/limits.js';
+import { isoTime } from '../src/domain/core/iso-time.js';
+import type { TeamEvent } from '../src/domain/teams/events.js';
+import { evolveTeam, type TeamState } from '../src/domain/teams/state.js';
+import { tokenKeyPeriod } from '../src/domain/people/token-keys.js';
+import type { Engine } from '../src/service/engine.js';
 import { startOf } from '../src/event-log/event-log.js';
 import { machineWithDisk } from './support/machine.js';
 import { interval, median, seeded } from './support/pairs.js';

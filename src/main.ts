@@ -1,22 +1,22 @@
 /** The command line. Each command is loaded when it is called, so that a small one does not pay for the server. */
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
-import { loadEnvFile } from './config.js';
-import { explain } from './cli/explain.js';
-import { addLogCommands } from './cli/log-commands.js';
+import { loadEnvFile } from './service/settings/config.js';
+import { explain } from './cli/core/explain.js';
+import { addLogCommands } from './cli/commands.js';
 import { addTeamCommands } from './cli/team-commands.js';
-import { printFault } from './cli/output.js';
+import { printFault } from './cli/core/output.js';
 import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
-import type { ListParkedOptions, ReleaseParkedOptions } from './cli/parked.js';
-import type { BackupOptions } from './cli/backup.js';
-import type { RestoreOptions } from './cli/restore.js';
-import type { RepairOptions } from './cli/repair.js';
-import type { MigrateCliOptions } from './cli/migrate.js';
+import type { ListParkedOptions, ReleaseParkedOptions } from './cli/ops/parked.js';
+import type { BackupOptions } from './cli/ops/backup.js';
+import type { RestoreOptions } from './cli/ops/restore.js';
+import type { RepairOptions } from './cli/ops/repair.js';
+import type { MigrateCliOptions } from './cli/ops/migrate.js';
 import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/retry.js';
-import type { AddOptions } from './cli/credits.js';
+import type { AddOptions } from './cli/billing.js';
 import type { ListenOptions } from './cli/webhooks.js';
-import { version } from './version.js';
+import { version } from './service/version.js';
 
 // V8 lets garbage pile up to several times what is alive before it collects. Here it collects sooner: a service that shares
 // a small machine with others gives memory back for little CPU. The heap is still small at this point.
@@ -65,12 +65,12 @@ const user = program.command('user').description('people who sign in');
 user
   .command('first-token')
   .description('print the token by which the first user registers, who owns the first team')
-  .action(async () => (await import('./cli/users.js')).showFirstToken());
+  .action(async () => (await import('./cli/people.js')).showFirstToken());
 user
   .command('erase')
   .description('erase a user: out of all teams, sessions and grants ended, address, name and password destroyed')
   .argument('<who>', 'address or id of the user')
-  .action(async (who: string) => (await import('./cli/users.js')).erase(who));
+  .action(async (who: string) => (await import('./cli/people.js')).erase(who));
 
 addTeamCommands(program);
 
@@ -79,26 +79,26 @@ credits
   .command('balance')
   .description('print how the team is billed, and what it has left and used')
   .option('--json', 'one JSON object')
-  .action(async (options: AddOptions) => (await import('./cli/credits.js')).showBalance(options));
+  .action(async (options: AddOptions) => (await import('./cli/billing.js')).showBalance(options));
 credits
   .command('grant')
   .description('give credits')
   .argument('<credits>', 'how many')
   .option('--note <text>', 'for the log')
   .option('--json', 'one JSON object')
-  .action(async (number: string, options: AddOptions) => (await import('./cli/credits.js')).grantCredits(number, options));
+  .action(async (number: string, options: AddOptions) => (await import('./cli/billing.js')).grantCredits(number, options));
 credits
   .command('buy')
   .description('record blocks of 10,000 credits that were paid elsewhere, at the price of their tiers')
   .argument('<blocks>', 'how many')
   .option('--note <text>', 'for the log, such as the number of an invoice')
   .option('--json', 'one JSON object')
-  .action(async (number: string, options: AddOptions) => (await import('./cli/credits.js')).buyCredits(number, options));
+  .action(async (number: string, options: AddOptions) => (await import('./cli/billing.js')).buyCredits(number, options));
 
 credits
   .command('reset')
   .description('take all credits away, as of an account that was not used for a year')
-  .action(async () => (await import('./cli/credits.js')).resetCredits());
+  .action(async () => (await import('./cli/billing.js')).resetCredits());
 
 const template = program.command('template').description('templates from files');
 template
@@ -168,13 +168,13 @@ email
   .command('cancel')
   .description('cancel an email that is scheduled or queued')
   .argument('<id>', 'id of the email')
-  .action(async (id: string) => (await import('./cli/emails.js')).cancel(id));
+  .action(async (id: string) => (await import('./cli/email.js')).cancel(id));
 email
   .command('reschedule')
   .description('give a scheduled email another time')
   .argument('<id>', 'id of the email')
   .argument('<time>', 'ISO 8601 time with a zone, in the future')
-  .action(async (id: string, time: string) => (await import('./cli/emails.js')).reschedule(id, time));
+  .action(async (id: string, time: string) => (await import('./cli/email.js')).reschedule(id, time));
 
 program
   .command('webhooks')
@@ -191,13 +191,15 @@ parked
   .command('list')
   .description('print what is parked, the oldest first')
   .option('--json', 'one JSON object a line')
-  .action(async (options: ListParkedOptions) => (await import('./cli/parked.js')).listParked(options));
+  .action(async (options: ListParkedOptions) => (await import('./cli/ops/parked.js')).listParked(options));
 parked
   .command('release')
   .description('give parked work to its processor again')
   .argument('[ids...]', 'ids that `parked list` shows')
   .option('--all', 'everything that is parked')
-  .action(async (ids: readonly string[], options: ReleaseParkedOptions) => (await import('./cli/parked.js')).releaseParked(ids, options));
+  .action(async (ids: readonly string[], options: ReleaseParkedOptions) =>
+    (await import('./cli/ops/parked.js')).releaseParked(ids, options),
+  );
 
 program
   .command('migrate')
@@ -205,20 +207,20 @@ program
   .requiredOption('--from <place>', 'data directory of the embedded engine, or a file of settings')
   .requiredOption('--to <file>', 'file of settings like .env, which name the new stores')
   .option('--one-at-a-time', 'wait for each event before the next, where a server does not keep the order')
-  .action(async (options: MigrateCliOptions) => (await import('./cli/migrate.js')).migrate(options));
+  .action(async (options: MigrateCliOptions) => (await import('./cli/ops/migrate.js')).migrate(options));
 
 program
   .command('rebuild')
   .description('make read models again from the log')
   .argument('[projection]', 'emails, templates, attachmentTemplates, assets, apiKeys or credits (default: all)')
-  .action(async (name?: string) => (await import('./cli/rebuild.js')).rebuild(name));
+  .action(async (name?: string) => (await import('./cli/ops/rebuild.js')).rebuild(name));
 
 addLogCommands(program);
 
 program
   .command('doctor')
   .description('check settings, stores, keys and files, beside a running service too; ends with 2 where something is wrong')
-  .action(async () => (await import('./cli/doctor.js')).doctor());
+  .action(async () => (await import('./cli/ops/instance.js')).doctor());
 
 program
   .command('backup')
@@ -226,7 +228,7 @@ program
   .argument('<directory>', 'a new or empty directory')
   .option('--keys', 'the keys, which are kept apart and expire')
   .option('--days <number>', 'with --keys: after how many days the copy must be destroyed (default: 7)')
-  .action(async (directory: string, options: BackupOptions) => (await import('./cli/backup.js')).backup(directory, options));
+  .action(async (directory: string, options: BackupOptions) => (await import('./cli/ops/backup.js')).backup(directory, options));
 
 program
   .command('restore')
@@ -235,37 +237,39 @@ program
   .option('--keys <directory>', 'backup of the keys')
   .option('--accept-loss', 'replace a log or keys that are there')
   .option('--expired', 'take a backup of keys whose time is over')
-  .action(async (directory: string | undefined, options: RestoreOptions) => (await import('./cli/restore.js')).restore(directory, options));
+  .action(async (directory: string | undefined, options: RestoreOptions) =>
+    (await import('./cli/ops/restore.js')).restore(directory, options),
+  );
 
 program
   .command('repair')
   .description('go on where a start was refused: with what is lost given up, or with read models made anew; the service is stopped')
   .argument('<store>', 'log, keys, files or read-models')
   .option('--accept-loss', 'what is missing is given up for good, and the log says so')
-  .action(async (store: string, options: RepairOptions) => (await import('./cli/repair.js')).repair(store, options));
+  .action(async (store: string, options: RepairOptions) => (await import('./cli/ops/repair.js')).repair(store, options));
 
 program
   .command('clock')
   .description('the time of day that the service goes by')
   .command('confirm')
   .description('confirm that the clock of this machine is right, after it was set; a running server goes by it at once')
-  .action(async () => (await import('./cli/clock.js')).confirmClock());
+  .action(async () => (await import('./cli/ops/clock.js')).confirmClock());
 
 program
   .command('forget')
   .description('destroy again the keys of every deleted or archived email, after an older backup of the keys was put back')
-  .action(async () => (await import('./cli/forget.js')).forget());
+  .action(async () => (await import('./cli/ops/forget.js')).forget());
 
 program
   .command('openapi')
   .description('print the OpenAPI 3.1 description')
-  .action(async () => (await import('./cli/openapi.js')).openapi());
+  .action(async () => (await import('./cli/ops/openapi.js')).openapi());
 
 program
   .command('schema')
   .description('print the JSON schema of templates, for editors')
   .argument('<kind>', 'email or attachment')
-  .action(async (kind: string) => (await import('./cli/schema.js')).schema(kind));
+  .action(async (kind: string) => (await import('./cli/ops/schema.js')).schema(kind));
 
 /** What was printed is out by then. */
 const ENDS_WITHIN_MS = 2_000;

@@ -4,17 +4,17 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { readServeConfig } from '../src/config.js';
-import { builtInFamilies } from '../src/adapters/render/pdf/fonts-files.js';
+import { readServeConfig } from '../src/service/settings/config.js';
+import { builtInFamilies } from '../src/adapters/render/pdf/font-files.js';
 import { makePdf } from '../src/adapters/render/pdf/make-pdf.js';
 import { makeWorkbook } from '../src/adapters/render/excel/make-workbook.js';
-import { orientations, outputFormats, pageFormats, type OutputFormat } from '../src/domain/attachment-template/schema.js';
-import type { Json, JsonObject } from '../src/domain/json.js';
-import { isJsonObject } from '../src/domain/json.js';
-import { defaultLimits } from '../src/domain/limits.js';
-import { checkAttachmentTemplate } from '../src/domain/rendering/check/attachment.js';
-import { checkEmailTemplate } from '../src/domain/rendering/check/check.js';
-import { emailInLanguage } from '../src/domain/rendering/languages/in-language.js';
+import { orientations, outputFormats, pageFormats, type OutputFormat } from '../src/domain/rendering/document-content.js';
+import type { Json, JsonObject } from '../src/domain/core/json.js';
+import { isJsonObject } from '../src/domain/core/json.js';
+import { defaultLimits } from '../src/domain/core/limits.js';
+import { checkAttachmentTemplate } from '../src/domain/rendering/check/document.js';
+import { checkEmailTemplate } from '../src/domain/rendering/check/email.js';
+import { emailInLanguage } from '../src/domain/rendering/languages.js';
 import {
   componentSpecs,
   flowProps,
@@ -29,10 +29,10 @@ import { constants } from '../src/domain/rendering/scope/constants.js';
 import { operators } from '../src/domain/rendering/scope/conditions.js';
 import { chartTypes } from '../src/domain/rendering/chart-types.js';
 import { makeProjections } from '../src/projections/index.js';
-import { statusOf } from '../src/http/errors.js';
-import { routesOf } from '../src/http/server.js';
+import { statusOf } from '../src/http/server/errors.js';
+import { routesOf } from '../src/http/index.js';
 import { sampleAttachments } from '../src/samples/index.js';
-import { settings } from '../src/settings.js';
+import { settings } from '../src/service/settings/settings.js';
 import { fakeMailbox, fakeServer } from './http/fakes.js';
 import { attachmentOf, expandTemplate } from './support/documents.js';
 import { png } from './support/pictures.js';
@@ -79,7 +79,7 @@ void t.test('every error code stands in its page once, with its status, and no o
 void t.test('every command that the page of promises names exists', async (t) => {
   const page = read('docs/promises.md');
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
-  const [main, faults] = [read('src/main.ts') + read('src/cli/log-commands.ts'), read('test/faults/run.ts')];
+  const [main, faults] = [read('src/main.ts') + read('src/cli/commands.ts'), read('test/faults/run.ts')];
   for (const [, script = ''] of page.matchAll(/`npm run ([\w:]+)/g)) t.ok(scripts[script], `npm run ${script}`);
   for (const [, command = ''] of page.matchAll(/`npx sealpost (\w+)/g)) t.match(main, `.command('${command}')`, command);
   for (const [, names = ''] of page.matchAll(/--only ([\w,]+)/g))

@@ -1,11 +1,11 @@
 /** The sample templates read well whatever optional variables a call leaves out: no sentence has a hole where a value would stand. */
 import t from 'tap';
 import { makePdf } from '../src/adapters/render/pdf/make-pdf.js';
-import type { Json, JsonObject } from '../src/domain/json.js';
-import { isJsonObject } from '../src/domain/json.js';
-import { checkAttachmentTemplate } from '../src/domain/rendering/check/attachment.js';
-import { checkEmailTemplate } from '../src/domain/rendering/check/check.js';
-import { defaultLimits } from '../src/domain/limits.js';
+import type { Json, JsonObject } from '../src/domain/core/json.js';
+import { isJsonObject } from '../src/domain/core/json.js';
+import { checkAttachmentTemplate } from '../src/domain/rendering/check/document.js';
+import { checkEmailTemplate } from '../src/domain/rendering/check/email.js';
+import { defaultLimits } from '../src/domain/core/limits.js';
 import type { VariableDefinition } from '../src/domain/rendering/scope/definitions.js';
 import { accountTemplates, sampleAttachments, sampleTemplates } from '../src/samples/index.js';
 import { expandTemplate } from './support/documents.js';

@@ -8,7 +8,7 @@ import Fastify from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { v7 } from 'uuid';
-import { SendEmailRequestSchema } from '../../src/api/emails.js';
+import { SendEmailRequestSchema } from '../../src/api/email.js';
 
 const [file = '', key = ''] = process.argv.slice(2);
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

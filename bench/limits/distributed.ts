@@ -15,9 +15,9 @@ import { MongoClient, type AnyBulkWriteOperation, type Db } from 'mongodb';
 import { connect } from 'nats';
 import nodemailer from 'nodemailer';
 import { v7 } from 'uuid';
-import { SendEmailRequestSchema } from '../../src/api/emails.js';
+import { SendEmailRequestSchema } from '../../src/api/email.js';
 import { keysPerRow } from '../../src/adapters/keys/wrapping.js';
-import { gathered } from '../../src/shared/gathered.js';
+import { gathered } from '../../src/shared/concurrency.js';
 import type { Recipe, RecipeEvent } from '../support/recipe.js';
 import type { Place } from '../support/servers.js';
 

@@ -1,9 +1,9 @@
 /** What send calls notice of documents: a steady stream of plain mails to a service of its own, alone and while documents are made beside it. */
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { CreatedApiKey } from '../../src/api/api-keys.js';
-import { defaultLimits } from '../../src/domain/limits.js';
-import { signInCode } from '../../src/samples/sign-in-code.js';
+import type { CreatedApiKey } from '../../src/api/keys.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import { signInCode } from '../../src/samples/sign-in.js';
 import { invoiceTemplate, type Invoice } from './documents.js';
 import { percentile } from './load.js';
 import { pinToLoad } from './programs.js';

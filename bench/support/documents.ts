@@ -1,8 +1,8 @@
 /** The documents under measurement: an invoice of any length as PDF, and a table of sales as workbook; the same in every run. */
-import type { AttachmentTemplateContent } from '../../src/domain/attachment-template/schema.js';
-import type { JsonObject } from '../../src/domain/json.js';
-import { defaultLimits } from '../../src/domain/limits.js';
-import { checkAttachmentTemplate } from '../../src/domain/rendering/check/attachment.js';
+import type { AttachmentTemplateContent } from '../../src/domain/rendering/document-content.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { company } from './company.js';
 import { seeded } from './pairs.js';
 

@@ -1,8 +1,8 @@
 /** The events of emails as they usually go, made up by a seed: a few templates, many customers, most mails delivered. */
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { Cause } from '../../src/event-log/event-log.js';
-import { emailStream, assertDefined, parseEmailId, parseTeamId, type StreamName, type TeamId } from '../../src/domain/ids.js';
-import { isoTime } from '../../src/domain/iso-time.js';
+import { emailStream, assertDefined, parseEmailId, parseTeamId, type StreamName, type TeamId } from '../../src/domain/core/ids.js';
+import { isoTime } from '../../src/domain/core/iso-time.js';
 import { orderRequest } from './orders.js';
 import { company } from './company.js';
 

@@ -1,5 +1,5 @@
 /** An email that holds every component once, and a call for it: a parcel on its way. */
-import type { JsonObject } from '../../src/domain/json.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
 
 export type ParcelVariables = {
   name: string;

@@ -1,8 +1,8 @@
 /** The mails under measurement, each as we render it and as it is written by hand. */
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
-import { defaultLimits } from '../../src/domain/limits.js';
-import { checkEmailTemplate } from '../../src/domain/rendering/check/check.js';
-import { emptyCompany } from '../../src/domain/team/state.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
+import { emptyCompany } from '../../src/domain/teams/state.js';
 import { parcelByHand } from '../limits/components.js';
 import { renderByHand, type OrderVariables } from '../limits/render.js';
 import { company } from './company.js';

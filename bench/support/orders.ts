@@ -1,6 +1,6 @@
 /** Send calls of the order confirmation with ten items, each with a customer of its own, the same in every run. */
 import { orderConfirmation } from '../../src/samples/order-confirmation.js';
-import type { JsonObject } from '../../src/domain/json.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
 import { seeded } from './pairs.js';
 
 const ROWS = 10;

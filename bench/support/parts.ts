@@ -4,7 +4,7 @@ import type { PartRule, ProfileReport } from './profile.js';
 /** Order matters: the first that fits gives the part. */
 export const partRules: readonly PartRule[] = [
   { part: 'render', pattern: /\/src\/(adapters\/render|domain\/rendering)\// },
-  { part: 'compose', pattern: /\/src\/domain\/message\/(compose|body|header|encoded-text)\.js/ },
+  { part: 'compose', pattern: /\/src\/domain\/mime\// },
   { part: 'SMTP', pattern: /\/src\/adapters\/mail\/|\/node_modules\/nodemailer\// },
   { part: 'project', pattern: /\/src\/(projections|adapters\/read-models)\// },
   { part: 'gRPC', pattern: /\/node_modules\/(@grpc|google-protobuf|@eventstore)\/|^node:internal\/http2\// },
@@ -19,7 +19,7 @@ export const partRules: readonly PartRule[] = [
   {
     part: 'accept',
     pattern:
-      /\/src\/(http|commands|domain\/(api-key|team|template|message))\/|\/src\/adapters\/limiter\/|\/node_modules\/(fastify|@fastify|find-my-way|fast-json-stringify)\/|^node:_http/,
+      /\/src\/(http|commands|domain\/(keys|teams|templates|mime))\/|\/src\/adapters\/limiter\/|\/node_modules\/(fastify|@fastify|find-my-way|fast-json-stringify)\/|^node:_http/,
   },
 ];
 

@@ -3,8 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Sqlite from 'better-sqlite3';
-import type { CreatedApiKey } from '../../src/api/api-keys.js';
-import { defaultLimits } from '../../src/domain/limits.js';
+import type { CreatedApiKey } from '../../src/api/keys.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import { httpRequest, load, type LoadResult } from './load.js';
 import { startProgram, type Program, type Side } from './programs.js';
 

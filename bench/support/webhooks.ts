@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { CreatedApiKey } from '../../src/api/api-keys.js';
+import type { CreatedApiKey } from '../../src/api/keys.js';
 import type { CreatedWebhook } from '../../src/api/webhooks.js';
-import { defaultLimits } from '../../src/domain/limits.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { Service } from './service.js';
 
 /** A webhook as it came: what a limit signs and posts. */

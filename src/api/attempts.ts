@@ -1,7 +1,7 @@
 /** The attempts to deliver an email, as its log record shows them. */
 import { Type } from '@sinclair/typebox';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf, Time } from './common.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf, Time } from './core/common.js';
 
 export const AttemptRecordSchema = Type.Object(
   {

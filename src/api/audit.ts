@@ -2,9 +2,9 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { auditActors, auditResults } from '../domain/audit/entry.js';
 import { auditCategories } from '../domain/audit/line.js';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf, Time } from './common.js';
-import { moment, paging } from './queries.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf, Time } from './core/common.js';
+import { moment, paging } from './core/queries.js';
 
 const id = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 

@@ -1,5 +1,5 @@
 /** Example bodies of what people do, for the API description. */
-import type { LoginRequest, RefreshRequest, RegisterRequest, UpdateUserRequest } from './auth.js';
+import type { LoginRequest, RefreshRequest, RegisterRequest, UpdateUserRequest } from './people.js';
 
 const email = 'ada@example.com';
 const password = 'a pelican in the rain';

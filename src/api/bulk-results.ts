@@ -1,7 +1,7 @@
 /** What `GET /api/emails/batch/:batchId/results` takes and gives: one line a recipient. */
 import { Type, type Static } from '@sinclair/typebox';
-import { closed, enumOf } from './common.js';
-import { emailStatuses } from '../domain/email/status.js';
+import { closed, enumOf } from './core/common.js';
+import { emailStatuses } from '../domain/email/email-status.js';
 
 /** Beside the states of emails: a recipient that was left out, and an email of which nothing can be read. */
 export const batchResultStatuses = [...emailStatuses, 'skipped', 'duplicate', 'unreadable'] as const;

@@ -1,13 +1,13 @@
 /** What calls on bulk sends carry, and what they answer. */
 import { Type, type Static } from '@sinclair/typebox';
-import { outputFormats } from '../domain/attachment-template/schema.js';
-import { batchStatuses } from '../domain/batch/state.js';
-import { defaultLimits as limits } from '../domain/limits.js';
+import { outputFormats } from '../domain/rendering/document-content.js';
+import { batchStatuses } from '../domain/bulk/state.js';
+import { defaultLimits as limits } from '../domain/core/limits.js';
 import { priorities } from '../domain/ports/bus.js';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf, RecipientSchema, Time } from './common.js';
-import { SendEmailRequestSchema } from './emails.js';
-import { languageFields, recipientLanguageFields } from './language.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf, RecipientSchema, Time } from './core/common.js';
+import { SendEmailRequestSchema } from './email.js';
+import { languageFields, recipientLanguageFields } from './core/language.js';
 
 const values = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
 const reference = Type.String({

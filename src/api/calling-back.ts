@@ -1,7 +1,7 @@
 /** What is asked and answered where an email is given another time, or cancelled. */
 import { Type, type Static } from '@sinclair/typebox';
-import { emailStatuses } from '../domain/email/status.js';
-import { closed, enumOf, Time } from './common.js';
+import { emailStatuses } from '../domain/email/email-status.js';
+import { closed, enumOf, Time } from './core/common.js';
 
 export const RescheduleEmailRequestSchema = Type.Object(
   {

@@ -1,9 +1,9 @@
 /** The named schemas of the API description. Whatever equals one of them is written as a reference to it. */
 import type { TSchema } from '@sinclair/typebox';
-import type { TemplateKind } from './template-schema/index.js';
+import type { TemplateKind } from './templates/json-schema.js';
 import { AnalyticsPeriodSchema, EmailRatesSchema, EmailTimesSchema, EmailTotalsSchema } from './analytics.js';
-import { AssetRecordSchema, CreateAssetRequestSchema } from './assets.js';
-import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from './api-keys.js';
+import { AssetRecordSchema, CreateAssetRequestSchema } from './templates/assets.js';
+import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from './keys.js';
 import {
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
@@ -12,8 +12,8 @@ import {
   ImportAttachmentTemplateRequestSchema,
   AttachmentTemplateVersionRecordSchema,
   UpdateAttachmentTemplateRequestSchema,
-} from './attachment-templates.js';
-import { DeletedSchema, PageMetaSchema, RecipientSchema } from './common.js';
+} from './templates/attachment-templates.js';
+import { DeletedSchema, PageMetaSchema, RecipientSchema } from './core/common.js';
 import {
   AttachmentSchema,
   BulkDeleteRequestSchema,
@@ -23,7 +23,7 @@ import {
   RetryEmailResponseSchema,
   SendEmailRequestSchema,
   SendEmailResponseSchema,
-} from './emails.js';
+} from './email.js';
 import {
   CreateTemplateRequestSchema,
   ImportTemplateRequestSchema,
@@ -35,8 +35,8 @@ import {
   TemplateRecordSchema,
   TemplateVersionSchema,
   UpdateTemplateRequestSchema,
-} from './templates.js';
-import { ErrorBodySchema } from './error.js';
+} from './templates/templates.js';
+import { ErrorBodySchema } from './core/error.js';
 import { MailboxMessageSchema } from './mailbox.js';
 
 /** `description` says what the component is; what its schema says itself comes behind it. */

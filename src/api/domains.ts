@@ -1,7 +1,7 @@
 /** Sender domains as callers see them: their DNS records, and what was found of these. */
 import { Type, type Static } from '@sinclair/typebox';
-import { nullable } from '../domain/schema.js';
-import { closed, DeletedAt, enumOf, Time } from './common.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, DeletedAt, enumOf, Time } from './core/common.js';
 
 export const AddDomainRequestSchema = Type.Object(
   {

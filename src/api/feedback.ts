@@ -1,8 +1,8 @@
 /** What is answered to a report that a host has piped in. */
 import { Type, type Static } from '@sinclair/typebox';
-import { bounceTypes, emailStatuses } from '../domain/email/status.js';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf } from './common.js';
+import { bounceTypes, emailStatuses } from '../domain/email/email-status.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf } from './core/common.js';
 
 export const feedbackKinds = ['delivery-status', 'complaint', 'other'] as const;
 

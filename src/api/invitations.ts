@@ -1,7 +1,7 @@
 /** Invitations into a team as people see them. */
 import { Type, type Static } from '@sinclair/typebox';
-import { nullable } from '../domain/schema.js';
-import { closed, Time } from './common.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, Time } from './core/common.js';
 import { RoleSchema } from './teams.js';
 
 export const InviteRequestSchema = Type.Object(

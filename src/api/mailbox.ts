@@ -1,7 +1,7 @@
 /** What the mailbox shows of the mails it took. */
 import { Type } from '@sinclair/typebox';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf, pageOf } from './common.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf, pageOf } from './core/common.js';
 
 const AddressSchema = Type.Object({ address: Type.String(), name: Type.String() }, closed);
 

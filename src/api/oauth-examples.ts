@@ -1,5 +1,5 @@
 /** Example bodies for the description of the endpoints of apps. */
-import type { CreateOAuthAppRequest, RotateAppSecretRequest, UpdateOAuthAppRequest } from './oauth.js';
+import type { CreateOAuthAppRequest, RotateAppSecretRequest, UpdateOAuthAppRequest } from './apps.js';
 
 export const createOAuthAppExamples = {
   web: {

@@ -1,8 +1,8 @@
 /** What people do with their own account: their password, their sessions, and going. */
 import { Type, type Static } from '@sinclair/typebox';
-import { defaultLimits as limits } from '../domain/limits.js';
-import { nullable } from '../domain/schema.js';
-import { closed, Time } from './common.js';
+import { defaultLimits as limits } from '../domain/core/limits.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, Time } from './core/common.js';
 import { Code, Password } from './second-factor.js';
 
 export const ChangePasswordRequestSchema = Type.Object(

@@ -1,8 +1,8 @@
 /** Erasure and export of what is held about an address, as callers see them. */
 import { Type, type Static } from '@sinclair/typebox';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf, Time } from './common.js';
-import type { EmailRecord } from './emails.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf, Time } from './core/common.js';
+import type { EmailRecord } from './email.js';
 import type { WebhookDelivery } from './webhooks.js';
 
 export const AddressRequestSchema = Type.Object(

@@ -1,7 +1,7 @@
 /** How much a team has waiting. */
 import { Type, type Static } from '@sinclair/typebox';
-import { nullable } from '../domain/schema.js';
-import { closed, Time } from './common.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, Time } from './core/common.js';
 
 const numbers = {
   depth: Type.Integer({ description: 'Emails that are due: they wait for nothing but their turn, or are in their SMTP dialogue' }),

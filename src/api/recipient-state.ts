@@ -1,8 +1,8 @@
 /** What an email's record tells of each recipient. */
 import { Type } from '@sinclair/typebox';
-import { bounceTypes, recipientRoles, recipientStatuses } from '../domain/email/status.js';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf, Time } from './common.js';
+import { bounceTypes, recipientRoles, recipientStatuses } from '../domain/email/email-status.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf, Time } from './core/common.js';
 import { clickedAt, openedAt } from './tracking.js';
 
 export const RecipientStateSchema = Type.Object(

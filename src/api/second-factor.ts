@@ -1,7 +1,7 @@
 /** The second factor of a person, and what it is changed with. */
 import { Type, type Static } from '@sinclair/typebox';
-import { defaultLimits as limits } from '../domain/limits.js';
-import { closed } from './common.js';
+import { defaultLimits as limits } from '../domain/core/limits.js';
+import { closed } from './core/common.js';
 
 /** What is given as the password of now. */
 export const Password = Type.String({ minLength: 1, maxLength: limits.passwordCharsMax });

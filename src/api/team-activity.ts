@@ -1,8 +1,8 @@
 /** What was changed in a team, as its members see it. */
 import { Type, type Static } from '@sinclair/typebox';
-import { activityTargets } from '../domain/team/activity.js';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf, Time } from './common.js';
+import { activityTargets } from '../domain/teams/activity.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf, Time } from './core/common.js';
 import { RoleSchema } from './teams.js';
 
 export const actorTypes = ['user', 'api-key', 'app', 'operator', 'service'] as const;

@@ -1,11 +1,11 @@
 /** Teams and their members as people see them. */
 import { Type, type Static } from '@sinclair/typebox';
 import { roles } from '../domain/access/roles.js';
-import { planNames } from '../domain/credits/plans.js';
-import { defaultLimits as limits } from '../domain/limits.js';
-import { nullable } from '../domain/schema.js';
-import { NAME } from '../shared/characters.js';
-import { closed, enumOf, RecipientSchema, Time } from './common.js';
+import { planNames } from '../domain/billing/plans.js';
+import { defaultLimits as limits } from '../domain/core/limits.js';
+import { nullable } from '../domain/core/schema.js';
+import { NAME } from '../shared/text.js';
+import { closed, enumOf, RecipientSchema, Time } from './core/common.js';
 
 const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.teamNameCharsMax });
 const CompanyField = Type.String({ pattern: NAME, maxLength: limits.companyFieldCharsMax });

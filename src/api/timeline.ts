@@ -1,9 +1,9 @@
 /** What happened to one email, as callers see it. */
 import { Type, type Static } from '@sinclair/typebox';
-import { recipientRoles } from '../domain/email/status.js';
-import { defaultLimits as limits } from '../domain/limits.js';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf, Time } from './common.js';
+import { recipientRoles } from '../domain/email/email-status.js';
+import { defaultLimits as limits } from '../domain/core/limits.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf, Time } from './core/common.js';
 
 export const TimelineQuerySchema = Type.Object(
   {

@@ -1,7 +1,7 @@
 /** Whether opens and clicks are recorded, as a call, a template and a team say it. */
 import { Type, type Static } from '@sinclair/typebox';
-import { nullable } from '../domain/schema.js';
-import { closed, enumOf, Time } from './common.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, enumOf, Time } from './core/common.js';
 
 export const TrackingSchema = Type.Object(
   {

@@ -1,9 +1,9 @@
 /** Webhook subscriptions as callers see them: what makes one, and what is shown of it and of its deliveries. */
 import { Type, type Static } from '@sinclair/typebox';
-import { webhookKinds } from '../domain/webhook/kinds.js';
-import { defaultLimits } from '../domain/limits.js';
-import { nullable } from '../domain/schema.js';
-import { closed, DeletedAt, enumOf, Time } from './common.js';
+import { webhookKinds } from '../domain/webhooks/kinds.js';
+import { defaultLimits } from '../domain/core/limits.js';
+import { nullable } from '../domain/core/schema.js';
+import { closed, DeletedAt, enumOf, Time } from './core/common.js';
 
 const Url = Type.String({
   minLength: 1,

@@ -1,8 +1,8 @@
 /** `sealpost events unreadable`: every event that cannot be read, with what is wrong with it. */
 import { unreadableEvents } from '../event-log/unreadable-events.js';
-import { print, printFault, progressBar, unreadableLine } from './output.js';
-import { exitCodes } from './exit-codes.js';
-import { withEngine } from './with-engine.js';
+import { print, printFault, progressBar, unreadableLine } from './core/output.js';
+import { exitCodes } from './core/exit-codes.js';
+import { withEngine } from './core/engine.js';
 
 export type EventsOptions = Readonly<{ json?: boolean }>;
 

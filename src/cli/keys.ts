@@ -1,14 +1,14 @@
 /** `sealpost key …`: makes and revokes API keys, beside a running server too. */
-import { changeApiKey, createApiKey, revokeApiKey } from '../commands/api-keys.js';
-import { systemCaller } from '../commands/instance.js';
-import { permissions, usualPermissions, type Permission } from '../domain/api-key/permissions.js';
-import { readNetwork } from '../domain/api-key/networks.js';
-import { parseApiKeyId, type ApiKeyId } from '../domain/ids.js';
-import type { Limits } from '../domain/limits.js';
-import { charsOf, isLonger, nameFault } from '../shared/characters.js';
-import { momentOf } from './arguments.js';
-import { print } from './output.js';
-import { withTeam } from './with-engine.js';
+import { changeApiKey, createApiKey, revokeApiKey } from '../commands/keys/api-keys.js';
+import { systemCaller } from '../commands/core/instance.js';
+import { permissions, usualPermissions, type Permission } from '../domain/access/key-permissions.js';
+import { readNetwork } from '../domain/keys/networks.js';
+import { parseApiKeyId, type ApiKeyId } from '../domain/core/ids.js';
+import type { Limits } from '../domain/core/limits.js';
+import { charsOf, isLonger, nameFault } from '../shared/text.js';
+import { momentOf } from './core/arguments.js';
+import { print } from './core/output.js';
+import { withTeam } from './core/engine.js';
 
 export type CreateKeyOptions = Readonly<{
   name: string;

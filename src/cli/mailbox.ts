@@ -1,8 +1,8 @@
 /** `sealpost mailbox`: prints the link that opens the built-in mailbox once more. */
 import { existsSync } from 'node:fs';
-import { readServeConfig } from '../config.js';
-import { mailboxLink, mailboxTokenOf } from '../mailbox-link.js';
-import { print } from './output.js';
+import { readServeConfig } from '../service/settings/config.js';
+import { mailboxLink, mailboxTokenOf } from '../service/mailbox.js';
+import { print } from './core/output.js';
 
 export const mailbox = (): void => {
   const config = readServeConfig();

@@ -1,8 +1,8 @@
 /** `sealpost retention`: how long what is kept, and with `--dry-run` what would go now; nothing is changed. */
-import { readConfig } from '../config.js';
-import { readRetentionLines, retentionTable } from '../projections/retention.js';
-import { print } from './output.js';
-import { withTeam } from './with-engine.js';
+import { readConfig } from '../service/settings/config.js';
+import { readRetentionLines, retentionTable } from '../projections/retention/retention.js';
+import { print } from './core/output.js';
+import { withTeam } from './core/engine.js';
 
 export type RetentionOptions = Readonly<{ dryRun?: boolean; json?: boolean }>;
 

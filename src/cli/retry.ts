@@ -1,13 +1,13 @@
 /** `sealpost retry`: pushes on by hand what waits or has failed, beside a running server too. */
-import { retryEmails } from '../commands/retry-emails.js';
-import { systemCaller } from '../commands/instance.js';
-import { parseTemplateId } from '../domain/ids.js';
-import { parseDomain } from '../domain/message/address.js';
+import { retryEmails } from '../commands/email/retry-emails.js';
+import { systemCaller } from '../commands/core/instance.js';
+import { parseTemplateId } from '../domain/core/ids.js';
+import { parseDomain } from '../domain/mime/address.js';
 import { makeQueries } from '../projections/queries.js';
-import type { RetryFilter } from '../projections/email-filters.js';
-import { momentOf } from './arguments.js';
-import { print } from './output.js';
-import { withTeam } from './with-engine.js';
+import type { RetryFilter } from '../projections/email/filters.js';
+import { momentOf } from './core/arguments.js';
+import { print } from './core/output.js';
+import { withTeam } from './core/engine.js';
 
 export type RetryOptions = Readonly<{ failed?: boolean; template?: string; domain?: string; since?: string; until?: string }>;
 

@@ -1,9 +1,9 @@
 /** `sealpost serve`: starts everything, says where to look, and stops in good order when asked to. */
-import { startApp, type App } from '../app.js';
-import { readServeConfig, type Config } from '../config.js';
-import { mailboxLink } from '../mailbox-link.js';
+import { startApp, type App } from '../service/app.js';
+import { readServeConfig, type Config } from '../service/settings/config.js';
+import { mailboxLink } from '../service/mailbox.js';
 import { orderConfirmationCurl } from './curl.js';
-import { print, printFault } from './output.js';
+import { print, printFault } from './core/output.js';
 
 export const serve = async (): Promise<void> => {
   const config = readServeConfig();

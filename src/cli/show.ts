@@ -1,10 +1,10 @@
 /** `sealpost show`: what a stream adds up to, now or at a moment of the past. */
-import { streamState } from '../commands/stream-states.js';
-import { parseAsOf, type AsOf } from '../domain/as-of.js';
-import { parseEmailId, type StreamName } from '../domain/ids.js';
+import { streamState } from '../commands/ops/stream-states.js';
+import { parseAsOf, type AsOf } from '../domain/audit/as-of.js';
+import { parseEmailId, type StreamName } from '../domain/core/ids.js';
 import { isSecret, NOT_SHOWN } from './not-shown.js';
-import { print } from './output.js';
-import { withEngine } from './with-engine.js';
+import { print } from './core/output.js';
+import { withEngine } from './core/engine.js';
 
 export type ShowOptions = Readonly<{ asOf?: string }>;
 

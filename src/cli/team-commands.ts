@@ -1,6 +1,6 @@
 /** The commands about teams. Each is loaded when it is called. */
 import type { Command } from 'commander';
-import type { BillingOptions } from './credits.js';
+import type { BillingOptions } from './billing.js';
 import type { AddMemberOptions, ListOptions, OfTeamOptions } from './team-members.js';
 import type { TeamOptions, TrackingOptions } from './teams.js';
 
@@ -36,7 +36,7 @@ const addAccountCommands = (team: Command): void => {
     .option('--by <billing>', 'credits, plan or unmetered')
     .option('--plan <plan>', 'free, starter, pro, enterprise, or none')
     .option('--emails-per-month <number>', 'what was agreed in place of the quota of the plan; plan takes it away')
-    .action(async (options: BillingOptions) => (await import('./credits.js')).setBilling(options));
+    .action(async (options: BillingOptions) => (await import('./billing.js')).setBilling(options));
 
   team
     .command('reactivate')

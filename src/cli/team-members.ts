@@ -1,17 +1,17 @@
 /** `sealpost team list|members|add-member|remove-member`: what the operator does about who is in which team. A running server knows at once. */
-import { loadState } from '../commands/command-handler.js';
-import { systemCaller } from '../commands/instance.js';
-import { addMember, listMembers, removeMember } from '../commands/team-members.js';
-import { ownerOf, signInAddress } from '../commands/user-addresses.js';
-import { loadUser } from '../commands/users.js';
+import { loadState } from '../commands/core/handle.js';
+import { systemCaller } from '../commands/core/instance.js';
+import { addMember, listMembers, removeMember } from '../commands/teams/members.js';
+import { ownerOf, signInAddress } from '../commands/people/addresses.js';
+import { loadUser } from '../commands/people/users.js';
 import { roles } from '../domain/access/roles.js';
-import { DomainError } from '../domain/errors.js';
-import { assertDefined, parseTeamId, parseUserId, splitStream, teamStream, type TeamId, type UserId } from '../domain/ids.js';
-import { isoTime } from '../domain/iso-time.js';
-import { evolveTeam, type TeamState } from '../domain/team/state.js';
-import type { Engine } from '../engine.js';
-import { print } from './output.js';
-import { withTeam } from './with-engine.js';
+import { DomainError } from '../domain/core/errors.js';
+import { assertDefined, parseTeamId, parseUserId, splitStream, teamStream, type TeamId, type UserId } from '../domain/core/ids.js';
+import { isoTime } from '../domain/core/iso-time.js';
+import { evolveTeam, type TeamState } from '../domain/teams/state.js';
+import type { Engine } from '../service/engine.js';
+import { print } from './core/output.js';
+import { withTeam } from './core/engine.js';
 
 export type ListOptions = Readonly<{ json?: boolean }>;
 export type OfTeamOptions = Readonly<{ team?: string; json?: boolean }>;

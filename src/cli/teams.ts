@@ -1,15 +1,15 @@
 /** `sealpost team …`: shows and changes what the team's mails say of its company. */
-import { reactivate } from '../commands/activity.js';
-import { changeTeam, type TeamChanges } from '../commands/teams.js';
-import { changeTracking } from '../commands/tracking.js';
-import { teamStream } from '../domain/ids.js';
-import { isoTime } from '../domain/iso-time.js';
+import { reactivate } from '../commands/billing/activity.js';
+import { changeTeam, type TeamChanges } from '../commands/teams/commands-teams.js';
+import { changeTracking } from '../commands/recipients/commands-tracking.js';
+import { teamStream } from '../domain/core/ids.js';
+import { isoTime } from '../domain/core/iso-time.js';
 import type { Company } from '../domain/rendering/scope/environment.js';
-import type { TeamState } from '../domain/team/state.js';
-import { NO_TRACKING } from '../domain/tracking/settings.js';
-import { nameFault } from '../shared/characters.js';
-import { print } from './output.js';
-import { withTeam } from './with-engine.js';
+import type { TeamState } from '../domain/teams/state.js';
+import { NO_TRACKING } from '../domain/recipients/settings.js';
+import { nameFault } from '../shared/text.js';
+import { print } from './core/output.js';
+import { withTeam } from './core/engine.js';
 
 export type TeamOptions = Readonly<{ name?: string; from?: string; company?: readonly string[] }>;
 

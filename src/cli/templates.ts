@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
 import type { TObject } from '@sinclair/typebox';
-import { importAttachmentTemplate } from '../commands/attachment-templates.js';
-import type { Caller } from '../commands/caller.js';
-import type { CommandDeps } from '../commands/deps.js';
-import { importTemplate as importTemplateOfEmail } from '../commands/templates.js';
-import { systemCaller } from '../commands/instance.js';
-import { ImportAttachmentTemplateRequestSchema, type ImportAttachmentTemplateRequest } from '../api/attachment-templates.js';
-import { ImportTemplateRequestSchema, type ImportTemplateRequest } from '../api/templates.js';
-import { print } from './output.js';
-import { withTeam } from './with-engine.js';
+import { importAttachmentTemplate } from '../commands/templates/attachment-templates.js';
+import type { Caller } from '../commands/core/caller.js';
+import type { CommandDeps } from '../commands/core/deps.js';
+import { importTemplate as importTemplateOfEmail } from '../commands/templates/templates.js';
+import { systemCaller } from '../commands/core/instance.js';
+import { ImportAttachmentTemplateRequestSchema, type ImportAttachmentTemplateRequest } from '../api/templates/attachment-templates.js';
+import { ImportTemplateRequestSchema, type ImportTemplateRequest } from '../api/templates/templates.js';
+import { print } from './core/output.js';
+import { withTeam } from './core/engine.js';
 
 export const importTemplate = (file: string): Promise<void> =>
   withTeam(async (engine, teamId) => {

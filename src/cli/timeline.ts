@@ -1,12 +1,12 @@
 /** `sealpost timeline`: what happened to one email, a line for each event. */
-import { emailTrace } from '../commands/email-timeline.js';
-import { systemCaller } from '../commands/instance.js';
+import { emailTrace } from '../commands/email/timeline.js';
+import { systemCaller } from '../commands/core/instance.js';
 import { timelinePage, type TimelinePage } from '../domain/email/timeline.js';
-import { parseEmailId } from '../domain/ids.js';
-import { placedAttempt } from '../domain/webhook/trail.js';
-import { webhookTrail } from '../projections/webhook-trail.js';
-import { print, printFault } from './output.js';
-import { withTeam } from './with-engine.js';
+import { parseEmailId } from '../domain/core/ids.js';
+import { placedAttempt } from '../domain/webhooks/trail.js';
+import { webhookTrail } from '../projections/webhooks/trail.js';
+import { print, printFault } from './core/output.js';
+import { withTeam } from './core/engine.js';
 
 export type TimelineOptions = Readonly<{ json?: boolean }>;
 

@@ -1,13 +1,13 @@
 /** `sealpost verify`: checks the chain of the log, its seals, every event and file, the keys, and that the read models are what a rebuild would give. */
-import { verifyFiles } from '../commands/verify-files.js';
+import { verifyFiles } from '../commands/ops/verify-files.js';
 import { verifyLog, type NotedRoot } from '../event-log/verification.js';
 import type { LookupFault } from '../domain/ports/read-models.js';
 import { makeProjections } from '../projections/index.js';
-import { compareWithRebuild, type Compared } from '../projections/rebuild.js';
-import type { Engine } from '../engine.js';
-import { exitCodes } from './exit-codes.js';
-import { print, printFault, progressBar, unreadableLine } from './output.js';
-import { withEngine } from './with-engine.js';
+import { compareWithRebuild, type Compared } from '../projections/core/rebuild.js';
+import type { Engine } from '../service/engine.js';
+import { exitCodes } from './core/exit-codes.js';
+import { print, printFault, progressBar, unreadableLine } from './core/output.js';
+import { withEngine } from './core/engine.js';
 
 /** Looks at everything, whatever is found first; the exit code is that of the worst. */
 export const verify = ({ root }: Readonly<{ root?: string }>): Promise<void> =>

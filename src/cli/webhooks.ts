@@ -2,16 +2,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Caller } from '../commands/caller.js';
-import { systemCaller } from '../commands/instance.js';
-import { createWebhook, deleteWebhook } from '../commands/webhooks.js';
-import type { WebhookId } from '../domain/ids.js';
-import { webhookKinds, type WebhookKind } from '../domain/webhook/kinds.js';
-import type { Engine } from '../engine.js';
-import { WEBHOOKS, type WebhookDocument } from '../projections/webhooks.js';
-import { keptWebhooks } from '../projections/webhook-reads.js';
-import { print, printFault } from './output.js';
-import { withTeam } from './with-engine.js';
+import type { Caller } from '../commands/core/caller.js';
+import { systemCaller } from '../commands/core/instance.js';
+import { createWebhook, deleteWebhook } from '../commands/webhooks/subscriptions.js';
+import type { WebhookId } from '../domain/core/ids.js';
+import { webhookKinds, type WebhookKind } from '../domain/webhooks/kinds.js';
+import type { Engine } from '../service/engine.js';
+import { WEBHOOKS, type WebhookDocument } from '../projections/webhooks/webhooks.js';
+import { keptWebhooks } from '../projections/webhooks/reads.js';
+import { print, printFault } from './core/output.js';
+import { withTeam } from './core/engine.js';
 import { openReceiver } from './webhook-receiver.js';
 
 export type ListenOptions = Readonly<{ events?: string; port?: string; json?: boolean }>;

@@ -1,15 +1,15 @@
 /** Admission of a call by the access token of an app. */
-import type { AppAuthenticated, ForTeam } from './caller.js';
-import type { CommandDeps } from './deps.js';
-import { readAccessToken, type OpenAccessToken } from './oauth-tokens.js';
+import type { AppAuthenticated, ForTeam } from './core/caller.js';
+import type { CommandDeps } from './core/deps.js';
+import { readAccessToken, type OpenAccessToken } from './apps/tokens.js';
 import { secondFactorRequired } from './authenticate-user.js';
-import { teamNotFound } from './team-access.js';
-import { admitActive } from '../domain/activity/state.js';
+import { teamNotFound } from './core/team-access.js';
+import { admitActive } from '../domain/billing/inactivity.js';
 import { permissionsOfRole } from '../domain/access/roles.js';
 import type { AccessPermission } from '../domain/access/permissions.js';
 import { permissionsOfScopes } from '../domain/access/scopes.js';
-import { DomainError } from '../domain/errors.js';
-import { activityStream, NO_TEAM, teamStream, userStream } from '../domain/ids.js';
+import { DomainError } from '../domain/core/errors.js';
+import { activityStream, NO_TEAM, teamStream, userStream } from '../domain/core/ids.js';
 
 /** Rejects with INVALID_TOKEN, TOKEN_EXPIRED, API_KEY_DISABLED, or TEAM_NOT_FOUND where the token is good for another team. */
 export const authenticateApp = async (deps: CommandDeps, token: string, team: ForTeam): Promise<AppAuthenticated> => {

@@ -1,14 +1,14 @@
 /** Admission of people by their access token. */
-import { readAccessToken } from './access-tokens.js';
-import type { ForTeam, UserAuthenticated } from './caller.js';
-import { refusing } from './denials.js';
-import type { CommandDeps } from './deps.js';
-import { teamNotFound } from './team-access.js';
+import { readAccessToken } from './access/tokens.js';
+import type { ForTeam, UserAuthenticated } from './core/caller.js';
+import { refusing } from './core/denials.js';
+import type { CommandDeps } from './core/deps.js';
+import { teamNotFound } from './core/team-access.js';
 import { personPermissions, permissionsOfRole } from '../domain/access/roles.js';
-import { DomainError } from '../domain/errors.js';
-import { NO_TEAM, parseTeamId, sessionStream, teamStream, userStream, type UserId } from '../domain/ids.js';
-import { invalidToken, sessionEnded } from '../domain/session/state.js';
-import { holdsSession } from '../domain/user/state.js';
+import { DomainError } from '../domain/core/errors.js';
+import { NO_TEAM, parseTeamId, sessionStream, teamStream, userStream, type UserId } from '../domain/core/ids.js';
+import { invalidToken, sessionEnded } from '../domain/people/session.js';
+import { holdsSession } from '../domain/people/user.js';
 
 /**
  * Rejects with INVALID_TOKEN, TOKEN_EXPIRED, SESSION_ENDED, TEAM_REQUIRED, TEAM_NOT_FOUND and SECOND_FACTOR_REQUIRED. A session that

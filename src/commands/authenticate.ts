@@ -1,14 +1,14 @@
 /** Admission of a call by its credential. */
-import { noteActivity } from './activity.js';
-import { authenticateKey } from './api-keys.js';
+import { noteActivity } from './billing/activity.js';
+import { authenticateKey } from './keys/api-keys.js';
 import { authenticateApp } from './authenticate-app.js';
 import { authenticateUser } from './authenticate-user.js';
-import type { AppAuthenticated, Authenticated, ForTeam, UserAuthenticated } from './caller.js';
-import type { CommandDeps } from './deps.js';
-import { isoMoment } from './remembered.js';
-import { teamNotFound } from './team-access.js';
-import { NO_TEAM } from '../domain/ids.js';
-import { isTokenOfKind } from '../domain/oauth/tokens.js';
+import type { AppAuthenticated, Authenticated, ForTeam, UserAuthenticated } from './core/caller.js';
+import type { CommandDeps } from './core/deps.js';
+import { isoMoment } from './core/memo.js';
+import { teamNotFound } from './core/team-access.js';
+import { NO_TEAM } from '../domain/core/ids.js';
+import { isTokenOfKind } from '../domain/apps/tokens.js';
 
 /** A call that names no team, on a route that needs one. */
 const ANY_TEAM: ForTeam = { asked: undefined, isNeeded: true };

@@ -1,5 +1,5 @@
 /** Functions that take what commands are made of as their first argument, bound to it. */
-import type { CommandDeps } from './deps.js';
+import type { CommandDeps } from './core/deps.js';
 
 type Unbound = (deps: CommandDeps, ...args: never[]) => unknown;
 

@@ -5,7 +5,7 @@
 import type { Commands } from './index.js';
 import { oauthAppCodes } from './oauth-app-codes.js';
 import { ownAccountCodes, write } from './own-account-codes.js';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/core/errors.js';
 
 type Codes = readonly ErrorCode[];
 

@@ -1,20 +1,20 @@
 /** Every command, bound once to the ports it works on: what HTTP calls. Each may reject with DomainError; nothing is written then. */
-import { addCredits, getAccount } from './account.js';
-import { changeApiKey, createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
+import { addCredits, getAccount } from './billing/account.js';
+import { changeApiKey, createApiKey, getApiKey, revokeApiKey } from './keys/api-keys.js';
 import { authenticate } from './authenticate.js';
-import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './assets.js';
-import { readJsonWebKeys } from './access-tokens.js';
-import { addressLinkBucket, askAddressChange, changeAddress } from './address-change.js';
-import { resetPassword, sendResetLink, sendVerifyLink, verifyAddress } from './account-links.js';
-import { getOwnUser, getUser, updateOwnUser } from './users.js';
-import { loginBucketOf } from './login-attempts.js';
-import { register } from './registering.js';
-import { login, logout, refresh } from './sessions.js';
-import { csrfTokenOf, ownLoginBucket, sessionOfRefreshToken } from './oneself.js';
-import { eraseOwnUser } from './erase-user.js';
-import { changePassword } from './own-password.js';
-import { readSessions, revokeOtherSessions, revokeSession } from './own-sessions.js';
-import { confirmSecondFactor, prepareSecondFactor, removeSecondFactor, renewRecoveryCodes } from './own-second-factor.js';
+import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './templates/assets.js';
+import { readJsonWebKeys } from './access/tokens.js';
+import { addressLinkBucket, askAddressChange, changeAddress } from './people/address-change.js';
+import { resetPassword, sendResetLink, sendVerifyLink, verifyAddress } from './people/links.js';
+import { getOwnUser, getUser, updateOwnUser } from './people/users.js';
+import { loginBucketOf } from './people/login-attempts.js';
+import { register } from './people/registration.js';
+import { login, logout, refresh } from './people/sessions.js';
+import { csrfTokenOf, ownLoginBucket, sessionOfRefreshToken } from './people/credentials.js';
+import { eraseOwnUser } from './people/erasure.js';
+import { changePassword } from './people/own-password.js';
+import { readSessions, revokeOtherSessions, revokeSession } from './people/own-sessions.js';
+import { confirmSecondFactor, prepareSecondFactor, removeSecondFactor, renewRecoveryCodes } from './people/own-second-factor.js';
 import {
   attachmentTemplateVersion,
   attachmentTemplateVersions,
@@ -26,29 +26,37 @@ import {
   restoreAttachmentTemplate,
   restoreAttachmentTemplateVersion,
   updateAttachmentTemplate,
-} from './attachment-templates.js';
-import { readAudit, recordAuditExport } from './audit.js';
-import { cancelEmail, rescheduleEmail } from './calling-back.js';
-import { isConfidentialMail } from './confidential.js';
+} from './templates/attachment-templates.js';
+import { readAudit, recordAuditExport } from './audit/entries.js';
+import { cancelEmail, rescheduleEmail } from './email/calling-back.js';
+import { isConfidentialMail } from './people/confidential.js';
 import { bindAll, type Bound } from './bound.js';
-import type { CommandDeps } from './deps.js';
-import { emailTrace } from './email-timeline.js';
-import { eraseAddress, getErasure } from './erasures.js';
-import { exportAddress } from './address-export.js';
-import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
-import { addDomain, deleteDomain, getDomain, listDomains, restoreDomain, rotateDomainKeys, verifyDomain } from './domains.js';
-import { recordFeedback } from './record-feedback.js';
-import { retryEmails } from './retry-emails.js';
-import { dryRunBulk } from './dry-run-bulk.js';
-import { sendBulk } from './send-bulk.js';
-import { sendEmail } from './send-email.js';
-import { addSuppression, checkSuppression, readSuppressions, removeSuppression } from './suppressions.js';
-import { importSuppressions } from './suppression-import.js';
-import { readSubscription, subscribeAgain, unsubscribe } from './unsubscribing.js';
-import { getBatch } from './batches.js';
-import { batchResults } from './batch-results.js';
-import { recipientsOfFile } from './recipients-of-file.js';
-import { cancelBatch } from './cancel-batch.js';
+import type { CommandDeps } from './core/deps.js';
+import { emailTrace } from './email/timeline.js';
+import { eraseAddress, getErasure } from './privacy/erasures.js';
+import { exportAddress } from './privacy/export.js';
+import { deleteEmail, deleteEmails, getEmail, retryEmail } from './email/emails.js';
+import {
+  addDomain,
+  deleteDomain,
+  getDomain,
+  listDomains,
+  restoreDomain,
+  rotateDomainKeys,
+  verifyDomain,
+} from './domains/sender-domains.js';
+import { recordFeedback } from './recipients/feedback.js';
+import { retryEmails } from './email/retry-emails.js';
+import { dryRunBulk } from './bulk/dry-run.js';
+import { sendBulk } from './bulk/send.js';
+import { sendEmail } from './email/send.js';
+import { addSuppression, checkSuppression, readSuppressions, removeSuppression } from './recipients/suppressions.js';
+import { importSuppressions } from './recipients/import.js';
+import { readSubscription, subscribeAgain, unsubscribe } from './recipients/unsubscribe.js';
+import { getBatch } from './bulk/batches.js';
+import { batchResults } from './bulk/results.js';
+import { recipientsOfFile } from './bulk/recipients-of-file.js';
+import { cancelBatch } from './bulk/cancel-batch.js';
 import {
   createTemplate,
   deleteTemplate,
@@ -60,18 +68,33 @@ import {
   templateVersion,
   templateVersions,
   updateTemplate,
-} from './templates.js';
-import { replayWebhook, retryWebhookDelivery, webhookEvents } from './webhook-outcomes.js';
-import { createWebhook, deleteWebhook, getWebhook, restoreWebhook, rotateWebhookSecret, testWebhook, updateWebhook } from './webhooks.js';
-import { getTracking, setTracking } from './tracking.js';
-import { createOAuthApp, deleteOAuthApp, getOAuthApp, rotateOAuthAppSecret, updateOAuthApp } from './oauth-apps.js';
-import { revokeGrant } from './oauth-grants.js';
-import { createTeam, deleteTeam, getTeam, restoreTeam, updateTeam } from './team-lifecycle.js';
-import { describeActivity } from './team-activity.js';
-import { changeMember, leaveTeam, listMembers, removeMember, transferOwnership } from './team-members.js';
-import { acceptInvitation, inviteMember, listInvitations, openInvitation, resendInvitation, revokeInvitation } from './invitations.js';
-import { previewAttachmentTemplate } from './document-preview.js';
-import { previewTemplate } from './template-preview.js';
+} from './templates/templates.js';
+import { replayWebhook, retryWebhookDelivery, webhookEvents } from './webhooks/replays.js';
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  restoreWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  updateWebhook,
+} from './webhooks/subscriptions.js';
+import { getTracking, setTracking } from './recipients/commands-tracking.js';
+import { createOAuthApp, deleteOAuthApp, getOAuthApp, rotateOAuthAppSecret, updateOAuthApp } from './apps/apps.js';
+import { revokeGrant } from './apps/grants.js';
+import { createTeam, deleteTeam, getTeam, restoreTeam, updateTeam } from './teams/teams.js';
+import { describeActivity } from './teams/activity.js';
+import { changeMember, leaveTeam, listMembers, removeMember, transferOwnership } from './teams/members.js';
+import {
+  acceptInvitation,
+  inviteMember,
+  listInvitations,
+  openInvitation,
+  resendInvitation,
+  revokeInvitation,
+} from './teams/invitations.js';
+import { previewAttachmentTemplate } from './documents/preview.js';
+import { previewTemplate } from './templates/preview.js';
 
 const commands = {
   authenticate,

@@ -1,7 +1,7 @@
 /** What the commands may reject with that are about apps, and what people grant them. */
 import type { Commands } from './index.js';
 import { write } from './own-account-codes.js';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/core/errors.js';
 
 export const oauthAppCodes = {
   createOAuthApp: ['VALIDATION_ERROR', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],

@@ -1,7 +1,7 @@
 /** What the endpoints of OAuth work with, bound once to the ports. */
 import { bindAll } from './bound.js';
-import type { CommandDeps } from './deps.js';
-import { authenticateOAuthApp, openOAuthApp } from './oauth-clients.js';
+import type { CommandDeps } from './core/deps.js';
+import { authenticateOAuthApp, openOAuthApp } from './apps/clients.js';
 import {
   giveConsent,
   giveOwnGrant,
@@ -11,7 +11,7 @@ import {
   readRefreshToken,
   revokeToken,
   useCode,
-} from './oauth-tokens.js';
+} from './apps/tokens.js';
 
 const commands = {
   openOAuthApp,

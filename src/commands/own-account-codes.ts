@@ -1,6 +1,6 @@
 /** What the commands may reject with that a person gives about their own account. */
 import type { Commands } from './index.js';
-import type { ErrorCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/core/errors.js';
 
 type Codes = readonly ErrorCode[];
 

@@ -1,6 +1,6 @@
 /** Every event of the program, and the schemas of all. */
-import { activityEventSchemas, type ActivityEvent } from './activity/events.js';
-import { assetEventSchemas, type AssetEvent } from './asset/events.js';
+import { activityEventSchemas, type ActivityEvent } from './billing/activity-events.js';
+import { assetEventSchemas, type AssetEvent } from './templates/asset-events.js';
 import {
   auditEventSchemas,
   auditOriginEventSchemas,
@@ -9,13 +9,13 @@ import {
   type AuditOriginEvent,
   type AuditRetentionEvent,
 } from './audit/events.js';
-import { batchEventSchemas, type BatchEvent } from './batch/events.js';
-import { creditsEventSchemas, type CreditsEvent } from './credits/events.js';
-import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
+import { batchEventSchemas, type BatchEvent } from './bulk/events.js';
+import { creditsEventSchemas, type CreditsEvent } from './billing/events.js';
+import { apiKeyEventSchemas, type ApiKeyEvent } from './keys/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
-import { erasureEventSchemas, type ErasureEvent } from './erasure/events.js';
-import { planUseEventSchemas, type PlanUseEvent } from './plan-use/events.js';
-import { domainKeysEventSchemas, senderDomainEventSchemas, type DomainKeysEvent, type SenderDomainEvent } from './sender-domain/events.js';
+import { erasureEventSchemas, type ErasureEvent } from './privacy/events.js';
+import { planUseEventSchemas, type PlanUseEvent } from './billing/plan-use-events.js';
+import { domainKeysEventSchemas, senderDomainEventSchemas, type DomainKeysEvent, type SenderDomainEvent } from './domains/events.js';
 import {
   oauthClientEventSchemas,
   oauthGrantEventSchemas,
@@ -23,8 +23,8 @@ import {
   type OAuthClientEvent,
   type OAuthGrantEvent,
   type OAuthTokensEvent,
-} from './oauth/events.js';
-import { invitationEventSchemas, type InvitationEvent } from './invitation/events.js';
+} from './apps/events.js';
+import { invitationEventSchemas, type InvitationEvent } from './teams/invitation-events.js';
 import {
   instanceEventSchemas,
   ledgerEventSchemas,
@@ -32,11 +32,11 @@ import {
   type InstanceEvent,
   type LedgerEvent,
   type TeamEvent,
-} from './team/events.js';
-import { sessionEventSchemas, type SessionEvent } from './session/events.js';
-import { tokenKeyEventSchemas, type TokenKeyEvent } from './token-keys/events.js';
-import { userAddressEventSchemas, userEventSchemas, type UserAddressEvent, type UserEvent } from './user/events.js';
-import { suppressionEventSchemas, type SuppressionEvent } from './suppression/events.js';
+} from './teams/events.js';
+import { sessionEventSchemas, type SessionEvent } from './people/session-events.js';
+import { tokenKeyEventSchemas, type TokenKeyEvent } from './people/token-key-events.js';
+import { userAddressEventSchemas, userEventSchemas, type UserAddressEvent, type UserEvent } from './people/events.js';
+import { suppressionEventSchemas, type SuppressionEvent } from './recipients/events.js';
 import {
   webhookEventSchemas,
   webhookOutcomeEventSchemas,
@@ -48,8 +48,8 @@ import {
   type WebhookRouteEvent,
   type WebhookRouterEvent,
   type WebhookSlotsEvent,
-} from './webhook/events.js';
-import { templateEventSchemas, templateSlugEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
+} from './webhooks/events.js';
+import { templateEventSchemas, templateSlugEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './templates/events.js';
 
 /** The events of each kind of stream; a kind is the part of a stream's name before the first hyphen. */
 export type StreamKinds = {

@@ -1,5 +1,5 @@
 /** Appends to the store until it is certain what became of it: an answer that was lost is made up for by reading the stream. */
-import { AppendUnknown, WrongExpectedRevision } from '../domain/errors.js';
+import { AppendUnknown, WrongExpectedRevision } from '../domain/core/errors.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { AppendOutcome, EventStore, EventToStore, Position } from '../domain/ports/event-store.js';
 

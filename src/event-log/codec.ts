@@ -2,10 +2,10 @@
  * Between events as the code knows them and as they are stored. The stored name carries its version; the code knows only
  * the newest shape, and older ones are upcast on read. Structure is checked on read, business rules are not.
  */
-import { DomainError } from '../domain/errors.js';
+import { DomainError } from '../domain/core/errors.js';
 import { putTogether, recipientPartsOf, takenApart } from '../domain/email/recipient-parts.js';
 import type { DomainEvent, EventType } from '../domain/events.js';
-import { WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
+import { WRITE_LEVEL_NEWEST } from '../domain/core/write-level.js';
 import { assertShape, checksOf, UnknownEvent, UnreadableEvent, type Checks } from './event-checks.js';
 import { current } from './stored-names.js';
 import { fieldsFrom, writtenFrom } from './written-from.js';

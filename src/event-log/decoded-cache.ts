@@ -4,7 +4,7 @@
  */
 import type { DomainEvent, EventMetadata, Recorded } from '../domain/events.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';
-import { boundedCache } from '../shared/bounded-cache.js';
+import { boundedCache } from '../shared/cache.js';
 
 /** `hash` is that of the event, and so names its place in the stream too. */
 export type Decoded = Readonly<{

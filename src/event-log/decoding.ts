@@ -4,7 +4,7 @@ import { assertTimes } from './event-times.js';
 import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './metadata.js';
 import { openApart, openSealed } from './sealed-part.js';
 import { allKeyIds, ownIn, type StreamKeys } from './stream-keys.js';
-import { FileDamaged, type EventPlace } from '../domain/errors.js';
+import { FileDamaged, type EventPlace } from '../domain/core/errors.js';
 import { recipientPartsOf } from '../domain/email/recipient-parts.js';
 import { erasingEvents, type DomainEvent, type EventMetadata, type Recorded } from '../domain/events.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';

@@ -10,11 +10,11 @@ import { encodeAll, firstCause, type Cause, type EachCause, type Encoded } from 
 import { readableMetadata } from './metadata.js';
 import { allKeyIds, existingKey } from './stream-keys.js';
 import type { StreamVersion } from './stream-version.js';
-import { EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/errors.js';
+import { EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/core/errors.js';
 import { erasingEvents, retiringTypes, type DomainEvent, type EventMetadata, type EventType, type Recorded } from '../domain/events.js';
-import type { StreamName } from '../domain/ids.js';
-import type { Limits } from '../domain/limits.js';
-import type { MaybePromise } from '../domain/maybe-promise.js';
+import type { StreamName } from '../domain/core/ids.js';
+import type { Limits } from '../domain/core/limits.js';
+import type { MaybePromise } from '../domain/core/maybe-promise.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { EventBatch, EventStore, Position, ReadAllOptions, StoredEvent } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';

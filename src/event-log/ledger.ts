@@ -1,8 +1,8 @@
 /** The seals over the total order of the log: how they are made, and so how they are checked. */
 import { FIRST_SEAL, merkleRoot, sealRoot } from './hash-chain.js';
-import { LEDGER_STREAM } from '../domain/ids.js';
+import { LEDGER_STREAM } from '../domain/core/ids.js';
 import type { EventStore } from '../domain/ports/event-store.js';
-import type { LedgerEvent } from '../domain/team/events.js';
+import type { LedgerEvent } from '../domain/teams/events.js';
 
 export type Seal = Readonly<{ position: number; count: number; root: string }>;
 /** The newest seal; undefined before the first. */

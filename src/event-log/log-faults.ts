@@ -1,7 +1,7 @@
 /** What of the log this process cannot read: for health, and for the sentences of the start. */
 import { UnknownEvent, type Codec } from './codec.js';
 import type { Unreadable } from './decoding.js';
-import { EventUnknown, type EventPlace } from '../domain/errors.js';
+import { EventUnknown, type EventPlace } from '../domain/core/errors.js';
 import type { EventStore, StoredEvent } from '../domain/ports/event-store.js';
 
 export type LogFaults = Readonly<{

@@ -1,8 +1,8 @@
 /** Streams of the audit log whose month is over for as long as it is kept, and whose events are still in the log. */
 import { isRetired, type LookForOld, type OldStream, type OldStreams, type OldStreamsDeps } from './old-streams.js';
-import { auditOverAt } from '../domain/audit/months.js';
-import type { StreamName } from '../domain/ids.js';
-import { DAY_MS } from '../domain/time.js';
+import { auditOverAt } from '../domain/access/months.js';
+import type { StreamName } from '../domain/core/ids.js';
+import { DAY_MS } from '../domain/core/time.js';
 
 /** At most `limit`. Reads the log up to the first event of that kind that is kept still. */
 export const oldAuditStreams = async (deps: OldStreamsDeps, nowMs: number, { limit, signal }: LookForOld): Promise<OldStreams> => {

@@ -1,9 +1,9 @@
 /** What streams have in common that nobody needs any more and whose events are still in the log. */
-import type { Limits } from '../domain/limits.js';
-import type { StreamName } from '../domain/ids.js';
+import type { Limits } from '../domain/core/limits.js';
+import type { StreamName } from '../domain/core/ids.js';
 import { namesOf } from './codec.js';
 import type { EventLog } from './event-log.js';
-import { isWhole } from './retired-events.js';
+import { isWhole } from './retirement.js';
 
 export type OldStreamsDeps = Readonly<{ eventLog: Pick<EventLog, 'readAll' | 'last' | 'load'>; limits: Pick<Limits, 'auditDays'> }>;
 

@@ -1,8 +1,8 @@
 /** Streams of teams that were removed so long ago that the audit log tells nothing of them, and whose events are still in the log. */
 import { isRetired, type LookForOld, type OldStream, type OldStreams, type OldStreamsDeps } from './old-streams.js';
-import { teamOverAt } from '../domain/audit/months.js';
+import { teamOverAt } from '../domain/access/months.js';
 import type { EventType, StreamKind } from '../domain/events.js';
-import { splitStream, type StreamName } from '../domain/ids.js';
+import { splitStream, type StreamName } from '../domain/core/ids.js';
 
 /** Those, beside that of the team itself, in which something stands in clear that a team has called or written. */
 export const teamKinds = [

@@ -4,7 +4,7 @@
  * event alone; such a part may begin with the same byte, and is then opened at the second try.
  */
 import { UnreadableEvent, type PlainApart, type SealedPart } from './codec.js';
-import { BOUND_SEALS_FROM } from '../domain/write-level.js';
+import { BOUND_SEALS_FROM } from '../domain/core/write-level.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';
 import type { SealingKey } from '../domain/ports/keys.js';
 

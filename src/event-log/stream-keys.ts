@@ -2,9 +2,9 @@
 import type { StreamVersion } from './stream-version.js';
 import { recipientCountOf } from '../domain/email/recipient-parts.js';
 import type { DomainEvent, EventMetadata } from '../domain/events.js';
-import type { MaybePromise } from '../domain/maybe-promise.js';
+import type { MaybePromise } from '../domain/core/maybe-promise.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
-import { RECIPIENT_KEYS_FROM } from '../domain/write-level.js';
+import { RECIPIENT_KEYS_FROM } from '../domain/core/write-level.js';
 
 export type StreamKeys = Readonly<{
   id: string | undefined;

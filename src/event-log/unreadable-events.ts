@@ -2,7 +2,7 @@
 import type { Unreadable } from './decoding.js';
 import { isUnreadable } from './decoding.js';
 import type { EventLog } from './event-log.js';
-import type { StreamName } from '../domain/ids.js';
+import type { StreamName } from '../domain/core/ids.js';
 
 /**
  * Reads the whole log and decrypts what has a key. `onProgress` is told of the position up to which all was looked at. What a stream that

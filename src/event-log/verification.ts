@@ -2,12 +2,12 @@
 import { chainHash, chainStart } from './hash-chain.js';
 import { evolveLedger, sealOf, type LedgerState, type Seal } from './ledger.js';
 import { readableMetadata } from './metadata.js';
-import { countRetirements, isForeignRetirement, withRetired, type RetiredEvent, type RetiringStore } from './retired-events.js';
-import { LEDGER_STREAM } from '../domain/ids.js';
+import { countRetirements, isForeignRetirement, withRetired, type RetiredEvent, type RetiringStore } from './retirement.js';
+import { LEDGER_STREAM } from '../domain/core/ids.js';
 import { decodeEvent } from './codec.js';
 import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
 import type { Keys } from '../domain/ports/keys.js';
-import type { LedgerEvent } from '../domain/team/events.js';
+import type { LedgerEvent } from '../domain/teams/events.js';
 
 export type Finding = Readonly<{
   kind: 'changed' | 'removed' | 'moved' | 'inserted' | 'seal-broken' | 'cut-off';

@@ -20,7 +20,7 @@ import {
   TRACKING_FROM,
   TRASH_FROM,
   WEBHOOKS_FROM,
-} from '../domain/write-level.js';
+} from '../domain/core/write-level.js';
 
 export const writtenFrom: { readonly [Type in EventType]?: number } = {
   TemplateRestored: 2,

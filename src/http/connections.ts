@@ -1,7 +1,7 @@
 /** Bounds the connections of the server, and ends at the stop those over which no whole request has come. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Limits } from '../domain/limits.js';
+import type { Limits } from '../domain/core/limits.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
 

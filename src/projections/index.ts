@@ -1,23 +1,23 @@
 /** All projections. */
-import type { Limits } from '../domain/limits.js';
-import { activityProjection } from './activity.js';
-import { auditProjection } from './audit.js';
-import { apiKeysProjection } from './api-keys.js';
-import { assetsProjection } from './assets.js';
-import { creditsProjection } from './credits.js';
-import { emailsProjection } from './emails.js';
-import { erasuresProjection } from './erasures.js';
-import { oauthAppsProjection } from './oauth-apps.js';
-import { oauthGrantsProjection } from './oauth-grants.js';
-import { senderDomainsProjection } from './sender-domains.js';
-import { sessionsProjection } from './sessions.js';
-import { teamActivityProjection } from './team-activity.js';
-import { teamsProjection } from './teams.js';
-import type { Projection } from './projection.js';
-import { suppressionsProjection } from './suppressions.js';
-import { attachmentTemplatesProjection, templatesProjection } from './templates.js';
-import { webhooksProjection } from './webhooks.js';
-import { DAY_MS } from '../domain/time.js';
+import type { Limits } from '../domain/core/limits.js';
+import { activityProjection } from './billing/activity.js';
+import { auditProjection } from './audit/audit.js';
+import { apiKeysProjection } from './keys/api-keys.js';
+import { assetsProjection } from './templates/assets.js';
+import { creditsProjection } from './billing/credits.js';
+import { emailsProjection } from './email/emails.js';
+import { erasuresProjection } from './privacy/erasures.js';
+import { oauthAppsProjection } from './apps/oauth-apps.js';
+import { oauthGrantsProjection } from './apps/apps.js';
+import { senderDomainsProjection } from './domains/sender-domains.js';
+import { sessionsProjection } from './people/sessions.js';
+import { teamActivityProjection } from './teams/activity.js';
+import { teamsProjection } from './teams/teams.js';
+import type { Projection } from './core/projection.js';
+import { suppressionsProjection } from './recipients/suppressions.js';
+import { attachmentTemplatesProjection, templatesProjection } from './templates/templates.js';
+import { webhooksProjection } from './webhooks/webhooks.js';
+import { DAY_MS } from '../domain/core/time.js';
 
 export const makeProjections = (limits: Limits): readonly Projection[] => [
   emailsProjection({ retentionMs: limits.retentionDays * DAY_MS, archiveMs: limits.archiveDays * DAY_MS }),

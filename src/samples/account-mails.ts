@@ -1,6 +1,6 @@
 /** Mails about accounts, which the service itself sends: the first team may edit them, and one that it deletes is made again at the next start. */
-import type { JsonObject } from '../domain/json.js';
-import type { Component } from '../domain/template/schema.js';
+import type { JsonObject } from '../domain/core/json.js';
+import type { Component } from '../domain/rendering/content.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { brandHeader, footerWith, type SampleTemplate } from './sample.js';
 

@@ -8,7 +8,7 @@ import { orderConfirmation } from './order-confirmation.js';
 import { passwordReset } from './password-reset.js';
 import type { SampleTemplate } from './sample.js';
 import { shippingNotice } from './shipping-notice.js';
-import { signInCode } from './sign-in-code.js';
+import { signInCode } from './sign-in.js';
 import { ticket } from './ticket.js';
 
 export type { SampleTemplate } from './sample.js';

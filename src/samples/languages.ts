@@ -1,8 +1,8 @@
 /** Samples in several languages: one function makes the template from its words, once for each language, so that each text has its translation. */
-import type { AttachmentTemplateContent } from '../domain/attachment-template/schema.js';
-import { mapDocumentTexts, mapEmailTexts, type MapText } from '../domain/rendering/languages/texts.js';
-import { nameOfText } from '../domain/rendering/languages/translations.js';
-import type { EmailTemplateContent } from '../domain/template/schema.js';
+import type { AttachmentTemplateContent } from '../domain/rendering/document-content.js';
+import { mapDocumentTexts, mapEmailTexts, type MapText } from '../domain/rendering/texts.js';
+import { nameOfText } from '../domain/rendering/translations.js';
+import type { EmailTemplateContent } from '../domain/rendering/content.js';
 import type { SampleAttachment } from './attachments/sample.js';
 import type { SampleTemplate } from './sample.js';
 

@@ -1,5 +1,5 @@
 /** The offer that a mail and its document are about. */
-import type { JsonObject } from '../domain/json.js';
+import type { JsonObject } from '../domain/core/json.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { itemsSchema, sumsOf, sumsSchema } from './sums.js';
 

@@ -1,5 +1,5 @@
 /** The order that a confirmation, an invoice and a parcel are about. */
-import type { JsonObject } from '../domain/json.js';
+import type { JsonObject } from '../domain/core/json.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { itemsSchema, sumsSchema } from './sums.js';
 

@@ -1,5 +1,5 @@
 /** The figures that a mail and its report are about. */
-import type { JsonObject } from '../domain/json.js';
+import type { JsonObject } from '../domain/core/json.js';
 import type { ValueFormat, VariableDefinition } from '../domain/rendering/scope/definitions.js';
 
 /** Whole euros. */

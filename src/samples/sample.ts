@@ -1,6 +1,6 @@
 /** What a sample template is: a template as one posts it, and variables for a first email; and what the samples share. */
-import type { JsonObject } from '../domain/json.js';
-import type { Component, EmailTemplateContent, Section } from '../domain/template/schema.js';
+import type { JsonObject } from '../domain/core/json.js';
+import type { Component, EmailTemplateContent, Section } from '../domain/rendering/content.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 
 export type SampleTemplate = EmailTemplateContent &

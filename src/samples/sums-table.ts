@@ -1,5 +1,5 @@
 /** The sums of an order or an offer in a mail: aligned below the prices, the total large. */
-import type { Component } from '../domain/template/schema.js';
+import type { Component } from '../domain/rendering/content.js';
 
 export type SumsText = Readonly<{ subtotal: string; shipping: string; discount: string; tax: string; total: string }>;
 

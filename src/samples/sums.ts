@@ -1,5 +1,5 @@
 /** The sums of an order and of an offer: mail and document calculate them by the same expressions, so one never says another total than the other. */
-import type { JsonObject } from '../domain/json.js';
+import type { JsonObject } from '../domain/core/json.js';
 import type { ValueFormat, VariableDefinition } from '../domain/rendering/scope/definitions.js';
 
 /** Money in the currency of what is named. */

@@ -1,5 +1,5 @@
 /** The event and the tickets that a mail and its document are about. */
-import type { JsonObject } from '../domain/json.js';
+import type { JsonObject } from '../domain/core/json.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 
 const event = {

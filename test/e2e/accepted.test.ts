@@ -1,8 +1,8 @@
 /** What the API accepts, the log takes and gives back: schema, rendering and events count the same characters. */
 import t from 'tap';
 import fc from 'fast-check';
-import type { EmailRecord } from '../../src/api/emails.js';
-import { defaultLimits } from '../../src/domain/limits.js';
+import type { EmailRecord } from '../../src/api/email.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import { sendBody, startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 

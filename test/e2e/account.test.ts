@@ -1,12 +1,12 @@
 /** What mails about accounts lead to, on a whole service: a link opened by a program does nothing, its form does, and no key reads a link. */
 import t, { type Test } from 'tap';
 import type { LightMyRequestResponse } from 'fastify';
-import type { CreatedApiKey } from '../../src/api/api-keys.js';
-import type { SignedIn } from '../../src/api/auth.js';
-import { mailboxTokenOf } from '../../src/mailbox-link.js';
-import { readConfig } from '../../src/config.js';
-import { firstUserToken } from '../../src/commands/registering.js';
-import { firstTeam } from '../../src/commands/instance.js';
+import type { CreatedApiKey } from '../../src/api/keys.js';
+import type { SignedIn } from '../../src/api/people.js';
+import { mailboxTokenOf } from '../../src/service/mailbox.js';
+import { readConfig } from '../../src/service/settings/config.js';
+import { firstUserToken } from '../../src/commands/people/registration.js';
+import { firstTeam } from '../../src/commands/core/instance.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { PASSWORD } from '../support/people.js';

@@ -3,8 +3,8 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { versionOf } from '../../src/event-log/event-log.js';
-import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
-import type { EmailRecord } from '../../src/api/emails.js';
+import { emailStream, assertDefined, parseEmailId } from '../../src/domain/core/ids.js';
+import type { EmailRecord } from '../../src/api/email.js';
 import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -14,7 +14,7 @@ import { runCommand } from '../support/server-process.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
 import { traces } from '../support/traces.js';
 import { eventually } from '../support/wait.js';
-import { DAY_MS } from '../../src/domain/time.js';
+import { DAY_MS } from '../../src/domain/core/time.js';
 
 t.setTimeout(900_000);
 

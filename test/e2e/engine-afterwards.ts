@@ -1,6 +1,6 @@
 /** What becomes of a mail after it has left, through processes that share their stores: its readers, and who is told of it. */
 import type { Test } from 'tap';
-import type { EmailRecord } from '../../src/api/emails.js';
+import type { EmailRecord } from '../../src/api/email.js';
 import type { CreatedWebhook, WebhookEvents } from '../../src/api/webhooks.js';
 import type { TestApp } from '../support/app.js';
 import type { ServerProcess } from '../support/server-process.js';

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
-import { DAY_MS } from '../../src/domain/time.js';
+import { DAY_MS } from '../../src/domain/core/time.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 import { runCommand } from '../support/server-process.js';
 

@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { firstTeam } from '../../src/commands/instance.js';
+import { firstTeam } from '../../src/commands/core/instance.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { addMember, codeAt, PASSWORD, signedIn, type Person } from '../support/people.js';
 import { runCommand } from '../support/server-process.js';
-import type { CreatedApiKey } from '../../src/api/api-keys.js';
-import type { SignedIn } from '../../src/api/auth.js';
+import type { CreatedApiKey } from '../../src/api/keys.js';
+import type { SignedIn } from '../../src/api/people.js';
 
 t.setTimeout(900_000);
 

@@ -4,11 +4,11 @@ import { fakeClock } from '../support/fake-clock.js';
 import { leaseKeeper } from '../support/memory-leases.js';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
 import { systemIds } from '../../src/adapters/ids/system.js';
-import { defaultLimits } from '../../src/domain/limits.js';
-import type { StreamName } from '../../src/domain/ids.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import type { StreamName } from '../../src/domain/core/ids.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
-import { retireAll } from '../../src/processors/retire-streams.js';
-import { sealOnce } from '../../src/processors/seal-ledger.js';
+import { retireAll } from '../../src/processors/retention/retirement.js';
+import { sealOnce } from '../../src/processors/audit/ledger.js';
 
 const [file = '', now = ''] = process.argv.slice(2);
 const store = openSqliteEventStore({ file });

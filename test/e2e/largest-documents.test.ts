@@ -1,7 +1,7 @@
 /** The largest documents that the limits allow, from the send call over the relay to the recipient, who opens them. */
 import t from 'tap';
 import PostalMime from 'postal-mime';
-import { defaultLimits as limits } from '../../src/domain/limits.js';
+import { defaultLimits as limits } from '../../src/domain/core/limits.js';
 import { invoiceSample as invoice } from '../../src/samples/attachments/invoice.js';
 import { readWorkbook } from '../adapters/render/excel/xlsx.js';
 import { signInVariables, startTestApp } from '../support/app.js';

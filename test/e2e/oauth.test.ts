@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import type { LightMyRequestResponse } from 'fastify';
-import type { CreatedOAuthApp } from '../../src/api/oauth.js';
-import type { SignedIn } from '../../src/api/auth.js';
+import type { CreatedOAuthApp } from '../../src/api/apps.js';
+import type { SignedIn } from '../../src/api/people.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { codeAt, PASSWORD } from '../support/people.js';

@@ -1,13 +1,13 @@
 /** What people do with their account on a whole service: second factor, password, sessions; and attempts at them are paused. */
 import t, { type Test } from 'tap';
-import { firstTeam } from '../../src/commands/instance.js';
-import { assertDefined, parseSessionId, sessionStream } from '../../src/domain/ids.js';
-import { DAY_MS } from '../../src/domain/time.js';
+import { firstTeam } from '../../src/commands/core/instance.js';
+import { assertDefined, parseSessionId, sessionStream } from '../../src/domain/core/ids.js';
+import { DAY_MS } from '../../src/domain/core/time.js';
 import { advanceUntil, startTestApp, type Answer, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { codeAt, PASSWORD, signedIn, type Person } from '../support/people.js';
-import type { SignedIn } from '../../src/api/auth.js';
+import type { SignedIn } from '../../src/api/people.js';
 
 t.setTimeout(900_000);
 

@@ -5,12 +5,12 @@
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
-import { firstTeam, systemCaller } from '../../src/commands/instance.js';
-import { permissions } from '../../src/domain/api-key/permissions.js';
+import { firstTeam, systemCaller } from '../../src/commands/core/instance.js';
+import { permissions } from '../../src/domain/access/key-permissions.js';
 import { scopes } from '../../src/domain/access/scopes.js';
 import { roles, type Role } from '../../src/domain/access/roles.js';
-import { assertDefined, parseTeamId, type TeamId, type UserId } from '../../src/domain/ids.js';
-import { routesOf, type RegisteredRoute } from '../../src/http/server.js';
+import { assertDefined, parseTeamId, type TeamId, type UserId } from '../../src/domain/core/ids.js';
+import { routesOf, type RegisteredRoute } from '../../src/http/index.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
@@ -18,8 +18,8 @@ import { goldenPermissions, nameOfRoute, type PermissionsLine } from '../support
 import { addMember, from as signInFrom, PASSWORD, signedIn } from '../support/people.js';
 import { png } from '../support/pictures.js';
 import { bodyOf, queryOf } from '../http/fakes.js';
-import { login } from '../../src/commands/sessions.js';
-import { foundTeam } from '../../src/commands/team-lifecycle.js';
+import { login } from '../../src/commands/people/sessions.js';
+import { foundTeam } from '../../src/commands/teams/teams.js';
 
 t.setTimeout(900_000);
 

@@ -5,9 +5,9 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { runCommand } from '../support/server-process.js';
 import { traces } from '../support/traces.js';
-import { DAY_MS } from '../../src/domain/time.js';
+import { DAY_MS } from '../../src/domain/core/time.js';
 import { makeProjections } from '../../src/projections/index.js';
-import { rebuildProjection } from '../../src/projections/rebuild.js';
+import { rebuildProjection } from '../../src/projections/core/rebuild.js';
 
 t.setTimeout(900_000);
 

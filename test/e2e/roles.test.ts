@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { startApp } from '../../src/app.js';
-import { readConfig } from '../../src/config.js';
-import { OWN_WRITES_WAIT_MS } from '../../src/http/own-writes.js';
-import { holdStopped } from '../../src/running.js';
+import { startApp } from '../../src/service/app.js';
+import { readConfig } from '../../src/service/settings/config.js';
+import { OWN_WRITES_WAIT_MS } from '../../src/http/server/own-writes.js';
+import { holdStopped } from '../../src/service/stores/instances.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { runCommand } from '../support/server-process.js';

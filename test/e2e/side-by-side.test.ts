@@ -1,7 +1,7 @@
 /** An older and a newer program on one store: the newer writes for both until it is told not to, and then goes on where the older stops. */
 import t from 'tap';
 import { current, makeCodec, type Codec, type EventVersions } from '../../src/event-log/codec.js';
-import { RECIPIENT_KEYS_FROM, WRITE_LEVEL_NEWEST } from '../../src/domain/write-level.js';
+import { RECIPIENT_KEYS_FROM, WRITE_LEVEL_NEWEST } from '../../src/domain/core/write-level.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';

@@ -1,8 +1,8 @@
 /** Six years of one instance, line by line of docs/retention.md: when its time is over nothing of it is left, and rebuild, comparison and verification hold. */
 import t, { type Test } from 'tap';
-import { DAY_MS, HOUR_MS } from '../../src/domain/time.js';
+import { DAY_MS, HOUR_MS } from '../../src/domain/core/time.js';
 import { makeProjections } from '../../src/projections/index.js';
-import { rebuildProjection } from '../../src/projections/rebuild.js';
+import { rebuildProjection } from '../../src/projections/core/rebuild.js';
 import { advanceUntil, startTestApp, storedEvents } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { attachmentOf } from '../support/documents.js';

@@ -2,11 +2,11 @@
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { DAY_MS } from '../../src/domain/time.js';
+import { DAY_MS } from '../../src/domain/core/time.js';
 import { verifyLog } from '../../src/event-log/verification.js';
 import { makeProjections } from '../../src/projections/index.js';
-import { compareWithRebuild } from '../../src/projections/rebuild.js';
-import { readRetentionLines } from '../../src/projections/retention.js';
+import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
+import { readRetentionLines } from '../../src/projections/retention/retention.js';
 import { advanceUntil, type TestApp } from '../support/app.js';
 import type { FakeClock } from '../support/fake-clock.js';
 import { png } from '../support/pictures.js';

@@ -1,10 +1,10 @@
 /** Templates over HTTP: what GET answers is taken back by PATCH, POST and import, and what was deleted is found and restored. */
 import t from 'tap';
 import fc from 'fast-check';
-import type { AttachmentTemplateRecord } from '../../src/api/attachment-templates.js';
-import type { TemplateRecord } from '../../src/api/templates.js';
-import { readOnlyFields } from '../../src/commands/template-expectations.js';
-import type { Json } from '../../src/domain/json.js';
+import type { AttachmentTemplateRecord } from '../../src/api/templates/attachment-templates.js';
+import type { TemplateRecord } from '../../src/api/templates/templates.js';
+import { readOnlyFields } from '../../src/commands/templates/expectations.js';
+import type { Json } from '../../src/domain/core/json.js';
 import { startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';

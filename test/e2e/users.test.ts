@@ -1,11 +1,11 @@
 /** People on a whole service: the first user, signing in, the team of a call, attempts and registration. */
 import t, { type Test } from 'tap';
-import { firstUserToken } from '../../src/commands/registering.js';
-import { firstTeam } from '../../src/commands/instance.js';
+import { firstUserToken } from '../../src/commands/people/registration.js';
+import { firstTeam } from '../../src/commands/core/instance.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { PASSWORD, signedIn } from '../support/people.js';
-import type { SignedIn } from '../../src/api/auth.js';
+import type { SignedIn } from '../../src/api/people.js';
 
 const ada = { email: 'ada@example.com', password: PASSWORD, name: 'Ada Example' };
 const NOBODY = { authorization: '' };

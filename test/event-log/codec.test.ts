@@ -20,7 +20,7 @@ import { eventSchemas, type DomainEvent, type EventMetadata } from '../../src/do
 /** What stood in the log, and the event that it is today. */
 type Golden = Readonly<{ stored: Readonly<{ type: string; data: unknown; sealed?: unknown }>; event: DomainEvent }>;
 
-/** Compiled tests lie in build/test/domain. */
+/** The golden files, from the compiled test in build/test/event-log. */
 const folder = fileURLToPath(new URL('../../../test/golden/events/', import.meta.url));
 const files = readdirSync(folder).sort();
 const goldens = new Map(files.map((file) => [file.replace(/\.json$/, ''), JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as Golden]));

@@ -2,11 +2,11 @@
 import t, { type Test } from 'tap';
 import { openEventStoreDb } from '../../src/adapters/event-store/eventstoredb.js';
 import { systemClock } from '../../src/adapters/clock/system.js';
-import { LEDGER_STREAM, type StreamName } from '../../src/domain/ids.js';
-import { defaultLimits } from '../../src/domain/limits.js';
+import { LEDGER_STREAM, type StreamName } from '../../src/domain/core/ids.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import { openEventLog, startOf, type Cause } from '../../src/event-log/event-log.js';
 import { verifyLog } from '../../src/event-log/verification.js';
-import { sealOnce } from '../../src/processors/seal-ledger.js';
+import { sealOnce } from '../../src/processors/audit/ledger.js';
 import { attempted, at, queued, sent, T0, TEAM_ID } from '../support/email-facts.js';
 import { openServerLog, type Written } from '../support/eventstoredb/log.js';
 import { openStandIn } from '../support/eventstoredb/server.js';

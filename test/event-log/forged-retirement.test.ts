@@ -1,10 +1,10 @@
 /** Whoever can write the log cuts the last event off a living stream, and says by a stream of their own that it has left the log. */
 import t from 'tap';
-import { teamStream } from '../../src/domain/ids.js';
+import { teamStream } from '../../src/domain/core/ids.js';
 import { chainHash } from '../../src/event-log/hash-chain.js';
-import { truncateRetired } from '../../src/event-log/retired-events.js';
+import { truncateRetired } from '../../src/event-log/retirement.js';
 import { verifyLog } from '../../src/event-log/verification.js';
-import { sealOnce } from '../../src/processors/seal-ledger.js';
+import { sealOnce } from '../../src/processors/audit/ledger.js';
 import { openWorld, TEAM } from '../support/command-world.js';
 import { addMember, signedIn } from '../support/people.js';
 

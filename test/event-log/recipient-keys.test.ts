@@ -4,11 +4,11 @@ import { openEventLog, startOf, versionOf, type Cause, type EventLog } from '../
 import { codec, eventVersions, makeCodec } from '../../src/event-log/codec.js';
 import { decodeMetadata, isCertainlyMetadata } from '../../src/event-log/metadata.js';
 import { openApart, sealApart } from '../../src/event-log/sealed-part.js';
-import { RECIPIENT_KEYS_FROM } from '../../src/domain/write-level.js';
+import { RECIPIENT_KEYS_FROM } from '../../src/domain/core/write-level.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
-import { assertDefined, emailStream, parseEmailId } from '../../src/domain/ids.js';
-import { defaultLimits } from '../../src/domain/limits.js';
+import { assertDefined, emailStream, parseEmailId } from '../../src/domain/core/ids.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import { accepted, at, attempted, content, EMAIL_ID, queued, queuedFor, sent, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { goldenEvent } from '../support/golden-events.js';

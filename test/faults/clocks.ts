@@ -1,6 +1,6 @@
 /** Clocks that are set back and forward under a running service: what is accepted is delivered once, and a step back holds nothing up. */
 import { seededRandom } from '../support/random.js';
-import { HOUR_MS } from '../../src/domain/time.js';
+import { HOUR_MS } from '../../src/domain/core/time.js';
 import type { FaultReport, ProgramOptions } from './report.js';
 import { judgeDeliveries, openService } from './service.js';
 

@@ -2,11 +2,11 @@
 import { systemClock } from '../../src/adapters/clock/system.js';
 import { openLogger } from '../../src/adapters/logger/pino.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
-import type { JsonObject } from '../../src/domain/json.js';
-import type { TeamId } from '../../src/domain/ids.js';
-import { defaultLimits } from '../../src/domain/limits.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
+import type { TeamId } from '../../src/domain/core/ids.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { DocumentInput, Generator } from '../../src/domain/ports/generator.js';
-import { checkAttachmentTemplate } from '../../src/domain/rendering/check/attachment.js';
+import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { attachmentOf } from '../support/documents.js';
 import { environment } from '../support/rendering.js';
 import { teamA, teamB } from '../support/teams.js';

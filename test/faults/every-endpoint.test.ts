@@ -3,8 +3,8 @@
  * bounded answer, and never as a fault of ours. What they cost in time and memory is measured by `npm run test:faults`.
  */
 import t, { type Test } from 'tap';
-import { openApiDocument } from '../../src/http/openapi/reference.js';
-import { routesOf } from '../../src/http/server.js';
+import { openApiDocument } from '../../src/http/server/openapi/reference.js';
+import { routesOf } from '../../src/http/index.js';
 import { startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { seededRandom } from '../support/random.js';

@@ -1,5 +1,5 @@
 /** Calls of hostile requests: against a server, or within the test. */
-import type { JsonObject } from '../../src/domain/json.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
 import { sinkVariables } from '../support/kitchen-sink.js';
 import { eventually } from '../support/wait.js';
 import type { HostileRequest } from './hostile-inputs.js';

@@ -2,8 +2,8 @@
  * Requests of hostile sizes for every endpoint of an API description: large, deep, wide, repeated and unclosed values at every place of
  * its bodies, queries, paths and headers. An endpoint that is new is among them by itself.
  */
-import type { Json, JsonObject } from '../../src/domain/json.js';
-import { isJsonObject } from '../../src/domain/json.js';
+import type { Json, JsonObject } from '../../src/domain/core/json.js';
+import { isJsonObject } from '../../src/domain/core/json.js';
 import { kitchenSink, sinkVariables } from '../support/kitchen-sink.js';
 import type { Random } from '../support/random.js';
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EmailRecord } from '../../src/api/emails.js';
+import type { EmailRecord } from '../../src/api/email.js';
 import type { EventStore } from '../../src/domain/ports/event-store.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';

@@ -1,7 +1,7 @@
 /** What the programs of webhook faults ask of a server: a key without limits, subscriptions, and what it says of their events. */
-import type { CreatedApiKey } from '../../src/api/api-keys.js';
+import type { CreatedApiKey } from '../../src/api/keys.js';
 import type { CreatedWebhook, WebhookDelivery, WebhookEvents, WebhookRecord } from '../../src/api/webhooks.js';
-import { defaultLimits } from '../../src/domain/limits.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 
 export type WebhookApi = Readonly<{
   key: string;

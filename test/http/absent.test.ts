@@ -2,8 +2,8 @@
 import t from 'tap';
 import type { TSchema } from '@sinclair/typebox';
 import { components } from '../../src/api/components.js';
-import { SendEmailRequestSchema } from '../../src/api/emails.js';
-import { leaveOutNulls } from '../../src/http/json/absent.js';
+import { SendEmailRequestSchema } from '../../src/api/email.js';
+import { leaveOutNulls } from '../../src/http/server/json/absent.js';
 import { bearer, fakeServer } from './fakes.js';
 
 const withoutNulls = (schema: TSchema, text: string): unknown => {

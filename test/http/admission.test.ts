@@ -2,10 +2,10 @@
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
 import { permissionOfKey } from '../../src/domain/access/permissions.js';
-import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domain/rate-limits.js';
-import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/server.js';
-import { addressBucket } from '../../src/shared/address-bucket.js';
-import type { App } from '../../src/http/context.js';
+import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domain/access/rate-limits.js';
+import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/index.js';
+import { addressBucket } from '../../src/shared/addresses.js';
+import type { App } from '../../src/http/server/context.js';
 import { bearer, OTHER_TEAM, TEAM, fakeMailbox, fakes, fakeServer, sendBody } from './fakes.js';
 import { credentialFor, requestTo } from './request-to.js';
 

@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import fc from 'fast-check';
-import { ambiguityOf } from '../../src/http/json/ambiguity.js';
-import { losesDigits } from '../../src/http/json/numbers.js';
-import { scanJson } from '../../src/http/json/scan.js';
+import { ambiguityOf } from '../../src/http/server/json/ambiguity.js';
+import { losesDigits } from '../../src/http/server/json/numbers.js';
+import { scanJson } from '../../src/http/server/json/scan.js';
 
 const ambiguity = (text: string) => ambiguityOf(Buffer.from(text), text, JSON.parse(text));
 

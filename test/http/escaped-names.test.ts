@@ -1,8 +1,8 @@
 /** Names of members that are written with an escape are read as they are, or refused; never as another name. */
 import t from 'tap';
 import fc from 'fast-check';
-import { defaultLimits } from '../../src/domain/limits.js';
-import { parseJsonBody } from '../../src/http/json/body.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import { parseJsonBody } from '../../src/http/server/json/body.js';
 
 const read = (text: string): unknown => parseJsonBody(Buffer.from(text), defaultLimits);
 

@@ -1,7 +1,7 @@
 /** Entity tags: what `If-Match` may say, and that changes of templates are handed on for the revisions that it names. */
 import t from 'tap';
-import { DomainError } from '../../src/domain/errors.js';
-import { expectedRevisions } from '../../src/http/hooks/etag.js';
+import { DomainError } from '../../src/domain/core/errors.js';
+import { expectedRevisions } from '../../src/http/server/headers.js';
 import { bearer, fakeServer } from './fakes.js';
 
 const revisionsOf = (header: string | undefined) => expectedRevisions({ headers: header === undefined ? {} : { 'if-match': header } });

@@ -2,22 +2,22 @@
 import type { DomainRecord } from '../../src/api/domains.js';
 import { peoplePermissions, type AccessPermission } from '../../src/domain/access/permissions.js';
 import { fakeOAuth, fakeOAuthApps, oauthApp } from './oauth-fakes.js';
-import type { Authenticated, ForTeam } from '../../src/commands/caller.js';
+import type { Authenticated, ForTeam } from '../../src/commands/core/caller.js';
 import type { Commands } from '../../src/commands/index.js';
-import type { AssetRecord } from '../../src/api/assets.js';
-import type { ApiKeyRecord } from '../../src/api/api-keys.js';
-import { readRecipientFile } from '../../src/commands/recipient-file.js';
+import type { AssetRecord } from '../../src/api/templates/assets.js';
+import type { ApiKeyRecord } from '../../src/api/keys.js';
+import { readRecipientFile } from '../../src/commands/recipients/file.js';
 import type { BatchResult } from '../../src/api/bulk-results.js';
-import type { Permission } from '../../src/domain/api-key/permissions.js';
+import type { Permission } from '../../src/domain/access/key-permissions.js';
 import { permissionsOfRole, personPermissions, type Role } from '../../src/domain/access/roles.js';
 import { permissionsOfScopes, type Scope } from '../../src/domain/access/scopes.js';
-import { permissions as allPermissions } from '../../src/domain/api-key/permissions.js';
+import { permissions as allPermissions } from '../../src/domain/access/key-permissions.js';
 import type { AuditEntry } from '../../src/domain/audit/entry.js';
-import { readAudit } from '../../src/commands/audit.js';
+import { readAudit } from '../../src/commands/audit/entries.js';
 import type { Placed } from '../../src/domain/email/timeline.js';
-import type { EmailListItem, EmailRecord } from '../../src/api/emails.js';
-import type { PageMeta } from '../../src/api/common.js';
-import { DomainError } from '../../src/domain/errors.js';
+import type { EmailListItem, EmailRecord } from '../../src/api/email.js';
+import type { PageMeta } from '../../src/api/core/common.js';
+import { DomainError } from '../../src/domain/core/errors.js';
 import {
   assertDefined,
   NO_TEAM,
@@ -34,27 +34,27 @@ import {
   parseUserId,
   type InvitationId,
   type TeamId,
-} from '../../src/domain/ids.js';
-import { defaultLimits, type Limits } from '../../src/domain/limits.js';
+} from '../../src/domain/core/ids.js';
+import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
-import type { HealthReason } from '../../src/domain/readiness.js';
-import type { LogHealth, WorkerHealth } from '../../src/domain/worker-health.js';
-import type { AttachmentTemplateRecord } from '../../src/api/attachment-templates.js';
-import type { TemplateRecord } from '../../src/api/templates.js';
+import type { HealthReason } from '../../src/domain/core/readiness.js';
+import type { LogHealth, WorkerHealth } from '../../src/domain/core/worker-health.js';
+import type { AttachmentTemplateRecord } from '../../src/api/templates/attachment-templates.js';
+import type { TemplateRecord } from '../../src/api/templates/templates.js';
 import type { InvitationRecord } from '../../src/api/invitations.js';
 import type { SessionRecord } from '../../src/api/own-account.js';
 import type { MemberRecord, TeamRecord } from '../../src/api/teams.js';
-import { emptyCompany } from '../../src/domain/team/state.js';
-import { makeAnalyticsQueries } from '../../src/projections/analytics.js';
-import type { AnalyticsQueries } from '../../src/projections/analytics-types.js';
+import { emptyCompany } from '../../src/domain/teams/state.js';
+import { makeAnalyticsQueries } from '../../src/projections/analytics/analytics.js';
+import type { AnalyticsQueries } from '../../src/projections/analytics/types.js';
 import type { Queries } from '../../src/projections/query-types.js';
 import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
-import checkApart from '../../src/http/json/checks-apart.js';
-import { buildServer, type HttpDeps, type HttpSettings } from '../../src/http/server.js';
-import type { App } from '../../src/http/context.js';
+import checkApart from '../../src/http/server/json/checks-apart.js';
+import { buildServer, type HttpDeps, type HttpSettings } from '../../src/http/index.js';
+import type { App } from '../../src/http/server/context.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 
 export const NOW = '2030-01-01T12:00:00.000Z';

@@ -1,8 +1,8 @@
 /** The findings of a body are counted while they are made: what is wrong a hundred thousand times costs what 200 findings cost. */
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
-import { ajvOptions, boundFormats } from '../../src/http/hooks/validation.js';
-import type { JsonObject } from '../../src/domain/json.js';
+import { ajvOptions, boundFormats } from '../../src/http/server/validation.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
 
 const FINDINGS_MAX = 200;
 

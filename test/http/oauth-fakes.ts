@@ -1,8 +1,8 @@
 /** Apps in memory, as far as the HTTP server needs them. */
-import type { OAuthAppRecord } from '../../src/api/oauth.js';
+import type { OAuthAppRecord } from '../../src/api/apps.js';
 import type { Commands } from '../../src/commands/index.js';
 import type { OAuth } from '../../src/commands/oauth.js';
-import { NO_TEAM, type TeamId } from '../../src/domain/ids.js';
+import { NO_TEAM, type TeamId } from '../../src/domain/core/ids.js';
 
 export const OAUTH_APP = 'app_AAAAAAAAAAAAAAAAAAAAAA';
 export const OAUTH_GRANT = 'grant_AAAAAAAAAAAAAAAAAAAAAA';

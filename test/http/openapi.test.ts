@@ -1,12 +1,12 @@
 /** The API description: complete, free of loose ends, and true. */
 import t from 'tap';
 import { commandCodes } from '../../src/commands/error-codes.js';
-import { DomainError, type ErrorCode } from '../../src/domain/errors.js';
-import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.js';
-import { statusOf } from '../../src/http/errors.js';
-import { openApiDocument, routesOf } from '../../src/http/server.js';
+import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
+import { isJsonObject, type Json, type JsonObject } from '../../src/domain/core/json.js';
+import { statusOf } from '../../src/http/server/errors.js';
+import { openApiDocument, routesOf } from '../../src/http/index.js';
 import { sampleTemplates } from '../../src/samples/index.js';
-import { templateDefinitions, templateJsonSchema } from '../../src/api/template-schema/index.js';
+import { templateDefinitions, templateJsonSchema } from '../../src/api/templates/json-schema.js';
 import { sendExamples } from '../../src/api/send-examples.js';
 import {
   ASSET,

@@ -1,10 +1,17 @@
 /** How many calls people, apps and keys may make: the contract's table, written here by hand, and that none takes from another. */
 import t from 'tap';
-import type { Authenticated } from '../../src/commands/caller.js';
-import { assertDefined, parseApiKeyId, parseOAuthClientId, parseOAuthGrantId, parseSessionId, parseUserId } from '../../src/domain/ids.js';
-import { permissions } from '../../src/domain/api-key/permissions.js';
+import type { Authenticated } from '../../src/commands/core/caller.js';
+import {
+  assertDefined,
+  parseApiKeyId,
+  parseOAuthClientId,
+  parseOAuthGrantId,
+  parseSessionId,
+  parseUserId,
+} from '../../src/domain/core/ids.js';
+import { permissions } from '../../src/domain/access/key-permissions.js';
 import { peoplePermissions } from '../../src/domain/access/permissions.js';
-import { buildServer, routesOf } from '../../src/http/server.js';
+import { buildServer, routesOf } from '../../src/http/index.js';
 import { fakes, OTHER_TEAM, TEAM } from './fakes.js';
 import { eventually } from '../support/wait.js';
 import { requestTo } from './request-to.js';

@@ -1,6 +1,6 @@
 /** A request to any route, about a thing of one's own or of another team. */
 import type { InjectOptions } from 'fastify';
-import type { RegisteredRoute } from '../../src/http/server.js';
+import type { RegisteredRoute } from '../../src/http/index.js';
 import {
   ASSET,
   BATCH,

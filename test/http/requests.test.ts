@@ -2,13 +2,13 @@
 import { get } from 'node:http';
 import t from 'tap';
 import fc from 'fast-check';
-import { AppendUnknown, DomainError, StoreAway, WrongExpectedRevision, type ErrorCode } from '../../src/domain/errors.js';
-import { defaultLimits } from '../../src/domain/limits.js';
-import { statusOf } from '../../src/http/errors.js';
-import { jsonFaultAt } from '../../src/http/json/fault.js';
-import { parseJsonBody } from '../../src/http/json/body.js';
-import { scanJson } from '../../src/http/json/scan.js';
-import { buildServer } from '../../src/http/server.js';
+import { AppendUnknown, DomainError, StoreAway, WrongExpectedRevision, type ErrorCode } from '../../src/domain/core/errors.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import { statusOf } from '../../src/http/server/errors.js';
+import { jsonFaultAt } from '../../src/http/server/json/fault.js';
+import { parseJsonBody } from '../../src/http/server/json/body.js';
+import { scanJson } from '../../src/http/server/json/scan.js';
+import { buildServer } from '../../src/http/index.js';
 import { bearer, EMAIL, emailRecord, fakes, fakeServer, KEY_ID, NOW, sendBody, sendResponse, TEAM, TEMPLATE_ID } from './fakes.js';
 
 type ErrorBody = { code: string; message: string; errors?: { field: string; message: string }[]; relatedInfo?: Record<string, unknown> };

@@ -5,8 +5,8 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { Agent, fetch as undiciFetch } from 'undici';
-import { generalRateLimit } from '../../src/domain/rate-limits.js';
-import type { App } from '../../src/http/context.js';
+import { generalRateLimit } from '../../src/domain/access/rate-limits.js';
+import type { App } from '../../src/http/server/context.js';
 import { eventually } from '../support/wait.js';
 import { bearer, fakeServer, KEY_ID, NOW, sendBody, type FakeOptions } from './fakes.js';
 

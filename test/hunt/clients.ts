@@ -1,9 +1,9 @@
 /** Callers of the service: what they asked for, what they were told, and so what they may rely on. */
 import type { Commands } from '../../src/commands/index.js';
-import type { SendEmailRequest } from '../../src/api/emails.js';
-import { readApiKey } from '../../src/domain/api-key/state.js';
-import { DomainError } from '../../src/domain/errors.js';
-import { assertDefined, parseEmailId, type EmailId } from '../../src/domain/ids.js';
+import type { SendEmailRequest } from '../../src/api/email.js';
+import { readApiKey } from '../../src/domain/keys/decider.js';
+import { DomainError } from '../../src/domain/core/errors.js';
+import { assertDefined, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
 import type { Node } from './node.js';
 import { callerOf, type World } from './world.js';
 

@@ -1,7 +1,7 @@
 /** What was there when a history begins. */
-import { permissions } from '../../src/domain/api-key/permissions.js';
-import { teamStream, type TeamId } from '../../src/domain/ids.js';
-import { emptyCompany } from '../../src/domain/team/state.js';
+import { permissions } from '../../src/domain/access/key-permissions.js';
+import { teamStream, type TeamId } from '../../src/domain/core/ids.js';
+import { emptyCompany } from '../../src/domain/teams/state.js';
 import { startOf } from '../../src/event-log/event-log.js';
 import { openNode, type Node } from './node.js';
 import { callerOf, openWorld, OTHER_TEAM, START_MS, TEAM, type World } from './world.js';

@@ -1,7 +1,7 @@
 /** One random history: clients call, mail leaves, messages get lost, processes die; then all faults cease and everything runs to its rest. */
 import type { FaultRates } from '../support/distant/faults.js';
 import { calm } from '../support/distant/scheduler.js';
-import { rebuildProjection } from '../../src/projections/rebuild.js';
+import { rebuildProjection } from '../../src/projections/core/rebuild.js';
 import { makeClients, type Clients } from './clients.js';
 import { openNode, type Node } from './node.js';
 import { emailsOf, findings, isAtRest, nextDueMs, type Finding } from './oracles.js';

@@ -1,5 +1,5 @@
 /** One process of the service over the distant servers: it is started, crashes or stands still, and is started again. */
-import type { CommandDeps } from '../../src/commands/deps.js';
+import type { CommandDeps } from '../../src/commands/core/deps.js';
 import { makeCommandDeps } from '../../src/commands/assembly.js';
 import { makeCommands } from '../../src/commands/index.js';
 import type { Commands } from '../../src/commands/index.js';
@@ -7,33 +7,33 @@ import { decodeMetadata } from '../../src/event-log/metadata.js';
 import type { EventStore } from '../../src/domain/ports/event-store.js';
 import { codec } from '../../src/event-log/codec.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
-import type { WebhookId } from '../../src/domain/ids.js';
+import type { WebhookId } from '../../src/domain/core/ids.js';
 import type { Worker } from '../../src/domain/ports/worker.js';
-import { deliverWebhooksWorker } from '../../src/processors/deliver-webhooks.js';
-import { removeWebhookRecordsWorker } from '../../src/processors/remove-webhook-records.js';
-import { routeWebhooksWorker } from '../../src/processors/route-webhooks.js';
-import { dueFailures, keptWebhooks, removableParts } from '../../src/projections/webhook-reads.js';
-import { WEBHOOKS } from '../../src/projections/webhooks.js';
+import { deliverWebhooksWorker } from '../../src/processors/webhooks/delivery.js';
+import { removeWebhookRecordsWorker } from '../../src/processors/webhooks/remove-webhook-records.js';
+import { routeWebhooksWorker } from '../../src/processors/webhooks/router.js';
+import { dueFailures, keptWebhooks, removableParts } from '../../src/projections/webhooks/reads.js';
+import { WEBHOOKS } from '../../src/projections/webhooks/webhooks.js';
 import type { Logger } from '../../src/domain/ports/logger.js';
 import type { ReadModels } from '../../src/domain/ports/read-models.js';
 import type { Generator } from '../../src/domain/ports/generator.js';
 import type { OutboundHttp } from '../../src/domain/ports/outbound-http.js';
-import type { ProcessorDeps } from '../../src/processors/deps.js';
-import { dueWorkWorker } from '../../src/processors/due-work.js';
-import { eraseWorker } from '../../src/processors/erase.js';
-import { storedAttachmentBytes } from '../../src/projections/attachment-usage.js';
-import { addressIndex } from '../../src/projections/address-index.js';
-import { readBatchEnds } from '../../src/projections/batches.js';
+import type { ProcessorDeps } from '../../src/processors/core/deps.js';
+import { dueWorkWorker } from '../../src/processors/core/due-work.js';
+import { eraseWorker } from '../../src/processors/privacy/erase.js';
+import { storedAttachmentBytes } from '../../src/projections/email/attachment-usage.js';
+import { addressIndex } from '../../src/projections/privacy/traces.js';
+import { readBatchEnds } from '../../src/projections/bulk/batches.js';
 import { makeProcessors } from '../../src/processors/index.js';
-import { underLease, workerLease, type LeaseDeps } from '../../src/processors/lease.js';
-import { openOverflow } from '../../src/processors/overflow.js';
-import { relayWorker } from '../../src/processors/relay.js';
-import { sealLedgerWorker } from '../../src/processors/seal-ledger.js';
-import { openStuckWork } from '../../src/processors/stuck.js';
-import { sweepWorker } from '../../src/processors/sweep.js';
-import { makeRunner, type Runner } from '../../src/projections/runner.js';
-import { openServing } from '../../src/serving.js';
-import { makeSupervisor } from '../../src/supervisor.js';
+import { underLease, workerLease, type LeaseDeps } from '../../src/processors/core/lease.js';
+import { openOverflow } from '../../src/processors/core/overflow.js';
+import { relayWorker } from '../../src/processors/core/relay.js';
+import { sealLedgerWorker } from '../../src/processors/audit/ledger.js';
+import { openStuckWork } from '../../src/processors/core/stuck.js';
+import { sweepWorker } from '../../src/processors/retention/sweep.js';
+import { makeRunner, type Runner } from '../../src/projections/core/runner.js';
+import { openServing } from '../../src/service/stores/serving.js';
+import { makeSupervisor } from '../../src/service/supervisor.js';
 import { peopleOfTest } from '../support/people.js';
 import { openDistantBus } from '../support/distant/bus.js';
 import { openDistantEventStore } from '../support/distant/event-store.js';
@@ -94,7 +94,7 @@ const watchFences = ({ leases, broken }: World, worker: string, store: EventStor
   },
 });
 
-/** What a process has of webhooks, wired as in `src/workers.ts`. */
+/** What a process has of webhooks, wired as in `src/service/workers.ts`. */
 const webhookWorkers = (processing: ProcessorDeps, deps: CommandDeps, { caughtUp }: Runner): readonly Worker[] => {
   const { readModels } = processing;
   const both = { ...deps, ...processing };

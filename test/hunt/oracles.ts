@@ -2,14 +2,14 @@
 import { emailDecider } from '../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { Email, EmailState } from '../../src/domain/email/state.js';
-import { splitStream } from '../../src/domain/ids.js';
+import { splitStream } from '../../src/domain/core/ids.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
 import { decodeMetadata } from '../../src/event-log/metadata.js';
 import { openApart, openSealed } from '../../src/event-log/sealed-part.js';
 import { allKeyIds, ownIn } from '../../src/event-log/stream-keys.js';
 import { verifyLog } from '../../src/event-log/verification.js';
-import { compareWithRebuild } from '../../src/projections/rebuild.js';
+import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
 import { noFaults } from '../support/distant/faults.js';
 import { openDistantEventStore } from '../support/distant/event-store.js';

@@ -1,9 +1,9 @@
 /** Callers who have webhooks: they subscribe, change, delete and ask again at random moments, some of them of another team. */
-import type { SendEmailRequest } from '../../src/api/emails.js';
+import type { SendEmailRequest } from '../../src/api/email.js';
 import type { Commands } from '../../src/commands/index.js';
-import { DomainError } from '../../src/domain/errors.js';
-import { assertDefined, parseWebhookId, type TeamId, type WebhookId } from '../../src/domain/ids.js';
-import { webhookKinds, type WebhookKind } from '../../src/domain/webhook/kinds.js';
+import { DomainError } from '../../src/domain/core/errors.js';
+import { assertDefined, parseWebhookId, type TeamId, type WebhookId } from '../../src/domain/core/ids.js';
+import { webhookKinds, type WebhookKind } from '../../src/domain/webhooks/kinds.js';
 import { manners, urlOf, type Manner } from './endpoints.js';
 import type { Node } from './node.js';
 import { callerOf, OTHER_TEAM, START_MS, TEAM, type World } from './world.js';

@@ -1,7 +1,7 @@
 /** What the log says of webhooks, read without the code that routes and sends: who asked for what, what went to whom, and what came of it. */
 import { createHmac } from 'node:crypto';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import { splitStream, webhookOfStream } from '../../src/domain/ids.js';
+import { splitStream, webhookOfStream } from '../../src/domain/core/ids.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import type {
   WebhookEvent,
@@ -9,7 +9,7 @@ import type {
   WebhookOutcomeEvent,
   WebhookReplay,
   WebhookRouteEvent,
-} from '../../src/domain/webhook/events.js';
+} from '../../src/domain/webhooks/events.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
 import { decodeMetadata } from '../../src/event-log/metadata.js';
 import { openSealed } from '../../src/event-log/sealed-part.js';

@@ -1,6 +1,6 @@
 /** What must hold of webhooks when everything is at rest. */
-import { splitStream } from '../../src/domain/ids.js';
-import type { RoutedEntry, WebhookOutcome } from '../../src/domain/webhook/events.js';
+import { splitStream } from '../../src/domain/core/ids.js';
+import type { RoutedEntry, WebhookOutcome } from '../../src/domain/webhooks/events.js';
 import type { Clients } from './clients.js';
 import { mannerOf, RETRY_AFTER_MS, type HookPost } from './endpoints.js';
 import type { Finding, KnownEmail } from './oracles.js';

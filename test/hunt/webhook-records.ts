@@ -1,6 +1,6 @@
 /** What the read models show of deliveries is what the log says, found without the code that makes them. */
-import { splitStream, webhookOfStream } from '../../src/domain/ids.js';
-import type { WebhookOutcome } from '../../src/domain/webhook/events.js';
+import { splitStream, webhookOfStream } from '../../src/domain/core/ids.js';
+import type { WebhookOutcome } from '../../src/domain/webhooks/events.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
 import type { Finding } from './oracles.js';
 import type { World } from './world.js';

@@ -1,5 +1,5 @@
 /** What went to a subscription, and whether a post left long after something happened. */
-import type { RoutedEntry } from '../../src/domain/webhook/events.js';
+import type { RoutedEntry } from '../../src/domain/webhooks/events.js';
 import type { HookPost } from './endpoints.js';
 import { settingsOf, type Subscription } from './webhook-log.js';
 import type { World } from './world.js';

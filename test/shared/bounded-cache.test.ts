@@ -1,6 +1,6 @@
 /** The bounds of a cache, in entries and in size. */
 import t from 'tap';
-import { boundedCache } from '../../src/shared/bounded-cache.js';
+import { boundedCache } from '../../src/shared/cache.js';
 
 await t.test('the entry that was not used for longest goes first', async (t) => {
   const cache = boundedCache<string, number>({ entriesMax: 2 });

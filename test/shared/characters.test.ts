@@ -1,6 +1,6 @@
 /** The one rule of names: what a name may not be, and that it is told in time that grows with its length alone. */
 import t from 'tap';
-import { NAME, nameFault, TEXT } from '../../src/shared/characters.js';
+import { NAME, nameFault, TEXT } from '../../src/shared/text.js';
 
 const CONTROLS = 'must not hold control characters or line breaks';
 const TURNS = 'must not hold characters that turn the direction of text (U+202A to U+202E, U+2066 to U+2069)';

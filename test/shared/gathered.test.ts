@@ -1,6 +1,6 @@
 /** Calls that share the next run of a work: how many runs there are, and whom a failure reaches. */
 import t from 'tap';
-import { gathered } from '../../src/shared/gathered.js';
+import { gathered } from '../../src/shared/concurrency.js';
 
 void t.test('calls of one turn share a run, and those that come while it is under way share the next', async (t) => {
   const runs: { items: string[]; end: () => void }[] = [];

@@ -1,9 +1,9 @@
 /** A world of commands whose first team sends the mails of accounts, and what these carry. */
-import { makeAccountTemplates } from '../../src/commands/account-templates.js';
-import { causeOf, type CommandDeps } from '../../src/commands/deps.js';
+import { makeAccountTemplates } from '../../src/commands/people/templates.js';
+import { causeOf, type CommandDeps } from '../../src/commands/core/deps.js';
 import type { Passwords } from '../../src/domain/ports/passwords.js';
-import { DomainError } from '../../src/domain/errors.js';
-import { INSTANCE_STREAM } from '../../src/domain/ids.js';
+import { DomainError } from '../../src/domain/core/errors.js';
+import { INSTANCE_STREAM } from '../../src/domain/core/ids.js';
 import { startOf } from '../../src/event-log/event-log.js';
 import { accountSamples } from '../../src/samples/index.js';
 import { caller, openWorld, OTHER_TEAM, type World } from './command-world.js';

@@ -1,15 +1,15 @@
 /** The whole service inside the test: on a directory of its own, with a clock, a mailer or a store of the test's where given. */
 import { makeCommands } from '../../src/commands/index.js';
-import { firstTeam, systemCaller } from '../../src/commands/instance.js';
-import { startApp, type App, type AppOptions } from '../../src/app.js';
-import { readConfig } from '../../src/config.js';
-import { permissions } from '../../src/domain/api-key/permissions.js';
-import { codesOfRoute } from '../../src/http/openapi/errors.js';
-import { routesOf, type RegisteredRoute } from '../../src/http/server.js';
-import type { ErrorCode } from '../../src/domain/errors.js';
-import type { EmailRecord, SendEmailResponse } from '../../src/api/emails.js';
+import { firstTeam, systemCaller } from '../../src/commands/core/instance.js';
+import { startApp, type App, type AppOptions } from '../../src/service/app.js';
+import { readConfig } from '../../src/service/settings/config.js';
+import { permissions } from '../../src/domain/access/key-permissions.js';
+import { codesOfRoute } from '../../src/http/server/openapi/errors.js';
+import { routesOf, type RegisteredRoute } from '../../src/http/index.js';
+import type { ErrorCode } from '../../src/domain/core/errors.js';
+import type { EmailRecord, SendEmailResponse } from '../../src/api/email.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
-import type { Engine } from '../../src/engine.js';
+import type { Engine } from '../../src/service/engine.js';
 import type { FakeClock } from './fake-clock.js';
 import type { Settings } from './server-process.js';
 import { eventually, pause } from './wait.js';

@@ -1,6 +1,6 @@
 /** Bulk sends as tests ask for them: of the template that every world has, each recipient with a name of its own. */
 import type { SendBulkRequest } from '../../src/api/bulk.js';
-import { assertDefined, parseBatchId, type BatchId } from '../../src/domain/ids.js';
+import { assertDefined, parseBatchId, type BatchId } from '../../src/domain/core/ids.js';
 import { caller, type World } from './command-world.js';
 
 export const people = (count: number): SendBulkRequest['recipients'] =>

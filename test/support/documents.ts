@@ -1,10 +1,10 @@
 /** What the tests of documents share: attachment templates built from components, and their expansion. */
-import type { OutputFormat } from '../../src/domain/attachment-template/schema.js';
-import type { JsonObject } from '../../src/domain/json.js';
-import { defaultLimits, type Limits } from '../../src/domain/limits.js';
-import { checkAttachmentTemplate } from '../../src/domain/rendering/check/attachment.js';
-import { documentInLanguage } from '../../src/domain/rendering/languages/in-language.js';
-import type { CallLanguage } from '../../src/domain/rendering/languages/translations.js';
+import type { OutputFormat } from '../../src/domain/rendering/document-content.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
+import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
+import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
+import { documentInLanguage } from '../../src/domain/rendering/languages.js';
+import type { CallLanguage } from '../../src/domain/rendering/translations.js';
 import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
 import type { Expanded, ExpandedDocument } from '../../src/domain/rendering/expand/expanded.js';
 import { environment } from './rendering.js';

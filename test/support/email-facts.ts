@@ -1,7 +1,7 @@
 /** Facts of one email, as constants: the events that tests of the email give, written out. */
 import type { RecipientOutcome } from '../../src/domain/ports/mailer.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from '../../src/domain/email/events.js';
-import { DAY_MS } from '../../src/domain/time.js';
+import { DAY_MS } from '../../src/domain/core/time.js';
 
 export const EMAIL_ID = '0198f000-0000-7000-8000-00000000000a';
 export const TEMPLATE_ID = '0198f000-0000-7000-8000-00000000000b';

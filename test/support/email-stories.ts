@@ -5,7 +5,7 @@ import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { ReportedRecipient } from '../../src/domain/ports/reported-recipient.js';
 import { openAttempt, type Email, type EmailState } from '../../src/domain/email/state.js';
-import { DomainError } from '../../src/domain/errors.js';
+import { DomainError } from '../../src/domain/core/errors.js';
 import { accepted, ARCHIVE_MS, at, content, HOST, outcome, RETENTION_MS, type Result } from './email-facts.js';
 
 const results = ['accepted', 'deferred', 'bounced', 'refused'] as const;

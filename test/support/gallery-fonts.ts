@@ -1,6 +1,6 @@
 /** Font files as teams upload them, good and bad: made of one that is free. */
 import { readFileSync } from 'node:fs';
-import { roboto } from '../../src/adapters/render/pdf/fonts-files.js';
+import { roboto } from '../../src/adapters/render/pdf/font-files.js';
 
 /** Slanted letters, which no text has that does not name them. */
 export const brandFont = readFileSync(roboto.files.italics ?? '');

@@ -1,7 +1,7 @@
 /** Specifications of deciders as sentences: given what happened, when a command comes, then these events, or nothing, or a refusal. */
 import type { Test } from 'tap';
-import type { Decider } from '../../src/domain/decider.js';
-import { DomainError, type ErrorCode } from '../../src/domain/errors.js';
+import type { Decider } from '../../src/domain/core/decider.js';
+import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 
 export type Then<Event, State> = Readonly<{
   /** Exactly these events, every field of them. Out: the state after them. */

@@ -1,7 +1,7 @@
 /** The table of who may call what, as it was written by hand from the contract. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { RegisteredRoute } from '../../src/http/server.js';
+import type { RegisteredRoute } from '../../src/http/index.js';
 
 export type PermissionsLine = Readonly<{ roles: readonly string[]; keys: readonly string[]; scopes: readonly string[] }>;
 

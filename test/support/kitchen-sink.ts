@@ -1,5 +1,5 @@
 /** A template that holds every component with most of its props, and variables for it: for goldens and for looking at. */
-import type { Json, JsonObject } from '../../src/domain/json.js';
+import type { Json, JsonObject } from '../../src/domain/core/json.js';
 
 const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 

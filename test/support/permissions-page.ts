@@ -2,8 +2,8 @@
 import { isAllowed, permissionOfKey, type AccessPermission } from '../../src/domain/access/permissions.js';
 import { permissionsOfRole, roles } from '../../src/domain/access/roles.js';
 import { permissionsOfScopes, scopes } from '../../src/domain/access/scopes.js';
-import { isPermission } from '../../src/domain/api-key/permissions.js';
-import type { RegisteredRoute } from '../../src/http/server.js';
+import { isPermission } from '../../src/domain/access/key-permissions.js';
+import type { RegisteredRoute } from '../../src/http/index.js';
 
 const head = `# Permissions
 

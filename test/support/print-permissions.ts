@@ -1,7 +1,7 @@
 /** Writes docs/permissions.md. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { routesOf } from '../../src/http/server.js';
+import { routesOf } from '../../src/http/index.js';
 import { fakeServer } from '../http/fakes.js';
 import { permissionsPage } from './permissions-page.js';
 

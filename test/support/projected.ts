@@ -1,11 +1,11 @@
 /** Read models over a log in memory, in real SQLite documents: events in, documents out, in batches as the test cuts them. */
 import { openEventLog, startOf, type EventLog, type StreamVersion } from '../../src/event-log/event-log.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
-import type { StreamName } from '../../src/domain/ids.js';
-import { defaultLimits } from '../../src/domain/limits.js';
+import type { StreamName } from '../../src/domain/core/ids.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { Document, ProjectionStore, ReadModels } from '../../src/domain/ports/read-models.js';
-import type { Projection } from '../../src/projections/projection.js';
-import { openUnitOfWork } from '../../src/projections/unit-of-work.js';
+import type { Projection } from '../../src/projections/core/projection.js';
+import { openUnitOfWork } from '../../src/projections/core/unit-of-work.js';
 import { T0, TEAM_ID } from './email-facts.js';
 import { fakeClock } from './fake-clock.js';
 import { countingIds } from './memory-ports.js';

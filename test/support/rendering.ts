@@ -1,12 +1,12 @@
 /** What the tests of rendering share: a company, an environment, templates built from components. */
-import { defaultLimits, type Limits } from '../../src/domain/limits.js';
+import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import type { EmailInput, RenderedEmail } from '../../src/domain/ports/renderer.js';
 import type { Company } from '../../src/domain/rendering/scope/environment.js';
-import { checkEmailTemplate } from '../../src/domain/rendering/check/check.js';
-import { emailInLanguage } from '../../src/domain/rendering/languages/in-language.js';
-import type { CallLanguage } from '../../src/domain/rendering/languages/translations.js';
+import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
+import { emailInLanguage } from '../../src/domain/rendering/languages.js';
+import type { CallLanguage } from '../../src/domain/rendering/translations.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
-import type { JsonObject } from '../../src/domain/json.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
 
 export const company: Company = {
   name: 'Northwind Coffee',

@@ -1,6 +1,6 @@
 /** Sender domains as tests have them: keys by name, and what a look-up of their records found. */
-import type { Found, PublicKey } from '../../src/domain/sender-domain/events.js';
-import type { LookedUp } from '../../src/domain/sender-domain/decider.js';
+import type { Found, PublicKey } from '../../src/domain/domains/events.js';
+import type { LookedUp } from '../../src/domain/domains/decider.js';
 import type { TxtLookup } from '../../src/domain/ports/dns.js';
 import type { DomainRecord } from '../../src/api/domains.js';
 

@@ -1,5 +1,5 @@
 /** Every component that a workbook has, with the props that change its look: a sheet for each, for goldens and for looking at. */
-import type { Json, JsonObject } from '../../src/domain/json.js';
+import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import { png } from './pictures.js';
 
 const PICTURE = `data:image/png;base64,${png.toString('base64')}`;

@@ -2,7 +2,7 @@
 import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK } from 'jose';
 import type { AccessTokens, ReadToken, TokenParties } from '../../domain/ports/access-tokens.js';
-import { boundedCache } from '../../shared/bounded-cache.js';
+import { boundedCache } from '../../shared/cache.js';
 
 const ALGORITHM = 'EdDSA';
 const TYPE = 'at+jwt';

@@ -7,10 +7,10 @@ import { openAppends, type Appends } from './eventstoredb/appends.js';
 import { AppendRefused } from './eventstoredb/append-answer.js';
 import { openConnection } from './eventstoredb/connection.js';
 import { openHeadWatch, type HeadWatch } from './eventstoredb/head-watch.js';
-import { openReading, type Reading } from './eventstoredb/reading.js';
+import { openReading, type Reading } from './eventstoredb/reads.js';
 import { positionOf, serverIdOf, toServerEvent, truncatedEvent, type ServerEvent } from './eventstoredb/records.js';
 import { streamNames, type StreamNames } from './eventstoredb/streams.js';
-import { subscribeAll } from './eventstoredb/subscribing.js';
+import { subscribeAll } from './eventstoredb/subscription.js';
 import { openTypeNotes, type TypeNotes } from './eventstoredb/type-notes.js';
 import { parseEventStoreDbUrl } from './eventstoredb/url.js';
 

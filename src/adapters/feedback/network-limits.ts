@@ -1,6 +1,6 @@
 /** How much of the listener one network may take: connections at a time, and connections, commands and messages in a minute. */
 import type { Clock } from '../../domain/ports/clock.js';
-import { addressBucket } from '../../shared/address-bucket.js';
+import { addressBucket } from '../../shared/addresses.js';
 
 export type NetworkBounds = Readonly<{
   connectionsMax: number;

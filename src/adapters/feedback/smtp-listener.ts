@@ -1,7 +1,7 @@
 /** The SMTP server of the return path: takes reports for addresses with an authentic token, and no other mail. It has no login and relays nothing. */
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
-import type { EmailId } from '../../domain/ids.js';
+import type { EmailId } from '../../domain/core/ids.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { REPORT_BYTES_READ_MAX } from '../../domain/ports/report-reader.js';

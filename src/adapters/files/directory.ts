@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { FileDamaged } from '../../domain/errors.js';
+import { FileDamaged } from '../../domain/core/errors.js';
 import type { Files } from '../../domain/ports/files.js';
 import { exists, orAbsent, readText, syncDirectory, writeDurably } from './durable.js';
 import { checkHash, isHash, isoTimeOf } from './names.js';

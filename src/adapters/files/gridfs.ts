@@ -7,10 +7,10 @@
  * What is removed is first marked as expired since ever: no reader takes it from then on, and a crash leaves it to the next sweep.
  */
 import { createHash } from 'node:crypto';
-import { FileDamaged } from '../../domain/errors.js';
+import { FileDamaged } from '../../domain/core/errors.js';
 import type { Files } from '../../domain/ports/files.js';
 import type { NotedFiles } from '../../domain/ports/log-note.js';
-import { DAY_MS } from '../../domain/time.js';
+import { DAY_MS } from '../../domain/core/time.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { openMongo, tellingAway, type Collection, type Mongo, type ObjectId } from '../mongodb/client.js';
 import { durableWrites, mongoLogNote } from '../mongodb/log-note.js';

@@ -2,7 +2,7 @@
 import type { NotedKeys } from '../../domain/ports/log-note.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
 import { openLogNote } from '../sqlite/log-note.js';
-import { keyIdOf, parseKeyId } from './key-id.js';
+import { keyIdOf, parseKeyId } from './key-ids.js';
 import { addTagColumn } from './key-table.js';
 import { isDestroyed, keysPerRow, type WrappedRow } from './wrapping.js';
 

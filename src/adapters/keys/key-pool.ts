@@ -1,5 +1,5 @@
 /** Keys made ahead and durable, to be given out one by one: many share one commit, and whoever needs one seldom waits for it. */
-import type { MaybePromise } from '../../domain/maybe-promise.js';
+import type { MaybePromise } from '../../domain/core/maybe-promise.js';
 import type { NewKey } from '../../domain/ports/keys.js';
 
 export type KeyPool = Readonly<{

@@ -3,7 +3,7 @@ import type { NotedKeys } from '../../domain/ports/log-note.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { openMongo, type Collection } from '../mongodb/client.js';
 import { mongoLogNote } from '../mongodb/log-note.js';
-import { keyIdOf, parseKeyId } from './key-id.js';
+import { keyIdOf, parseKeyId } from './key-ids.js';
 import { keysCollection, keysStateCollection } from './mongodb.js';
 import type { KeyRow } from './mongodb-rows.js';
 import { isDestroyed, keysPerRow } from './wrapping.js';

@@ -1,5 +1,5 @@
 /** Reading rows of wrapped keys from MongoDB: those opened last are kept open, and only their tags are read to see that nothing has changed. */
-import { boundedCache } from '../../shared/bounded-cache.js';
+import { boundedCache } from '../../shared/cache.js';
 import type { Collection } from '../mongodb/client.js';
 import { openRow, type Wrapping } from './wrapping.js';
 

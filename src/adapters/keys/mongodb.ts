@@ -7,8 +7,8 @@ import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.
 import type { Logger } from '../../domain/ports/logger.js';
 import { isDuplicateKey, openMongo, tellingAway, type Collection, type Mongo } from '../mongodb/client.js';
 import { durableWrites } from '../mongodb/log-note.js';
-import { gathered } from '../../shared/gathered.js';
-import { keyIdOf, keyPlacesByRow } from './key-id.js';
+import { gathered } from '../../shared/concurrency.js';
+import { keyIdOf, keyPlacesByRow } from './key-ids.js';
 import { keyPool } from './key-pool.js';
 import { deriveFrom } from './master-key.js';
 import { keyRows, type KeyRow, type StoredRow } from './mongodb-rows.js';

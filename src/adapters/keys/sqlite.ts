@@ -1,13 +1,13 @@
 /** Sealing keys in a SQLite file of their own, wrapped by the master key, so that a backup of the log carries none. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
-import { BOUND_SEALS_FROM, WRITE_LEVEL_NEWEST } from '../../domain/write-level.js';
-import { boundedCache } from '../../shared/bounded-cache.js';
+import { BOUND_SEALS_FROM, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
+import { boundedCache } from '../../shared/cache.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
 import { logTruncation } from './journal.js';
 import { keyPool } from './key-pool.js';
-import { keyIdOf, keyPlacesByRow } from './key-id.js';
+import { keyIdOf, keyPlacesByRow } from './key-ids.js';
 import { openKeyTable, type KeyTable } from './key-table.js';
 import { deriveFrom } from './master-key.js';
 import { sealingKey } from './sealing.js';

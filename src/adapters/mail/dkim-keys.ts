@@ -2,7 +2,7 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { DkimKeys, KeyPair } from '../../domain/ports/dkim-keys.js';
-import { openFairSlots } from '../../shared/fair-slots.js';
+import { openFairSlots } from '../../shared/fairness.js';
 
 const make = promisify(generateKeyPair);
 

@@ -1,6 +1,6 @@
 /** The built-in mailbox: an SMTP server on loopback and the newest messages in a SQLite file. */
 import type { Clock } from '../../domain/ports/clock.js';
-import { isoTime } from '../../domain/iso-time.js';
+import { isoTime } from '../../domain/core/iso-time.js';
 import type { Ids } from '../../domain/ports/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { MailCopies, Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';

@@ -4,7 +4,7 @@
  */
 import type * as Driver from 'mongodb';
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb';
-import { StoreAway } from '../../domain/errors.js';
+import { StoreAway } from '../../domain/core/errors.js';
 import type { Logger } from '../../domain/ports/logger.js';
 
 export type { AnyBulkWriteOperation, Collection, Db, Filter, GridFSBucket, ObjectId, UpdateFilter, WithoutId } from 'mongodb';

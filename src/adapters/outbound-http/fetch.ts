@@ -1,9 +1,9 @@
 /** Fetches files from the public internet: http and https, guarded, bounded, without cookies or credentials. */
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
-import { defaultLimits } from '../../domain/limits.js';
+import { defaultLimits } from '../../domain/core/limits.js';
 import { OutboundFault, type Fetched, type OutboundHttp } from '../../domain/ports/outbound-http.js';
 import { discard, readBody } from './bounded-body.js';
-import { guardedConnectors, lookupBySystem, type Guard } from './guarded-connect.js';
+import { guardedConnectors, lookupBySystem, type Guard } from './guard.js';
 import { isPublicAddress } from './public-address.js';
 import { makeSlots } from './slots.js';
 

@@ -1,7 +1,7 @@
 /** Posts to endpoints on the public internet: guarded, bounded, over connections that each sender has for itself. */
 import { Agent } from 'undici';
 import { OutboundFault, type OutboundPost } from '../../domain/ports/outbound-http.js';
-import { guardedConnectors, lookupBySystem, type Guard } from './guarded-connect.js';
+import { guardedConnectors, lookupBySystem, type Guard } from './guard.js';
 import { postOnce, type PostTarget } from './post-once.js';
 import { isLoopbackAddress, isPublicAddress } from './public-address.js';
 

@@ -1,6 +1,6 @@
 /** Lets no more than so many pieces of work run at once: teams take turns, and none has more than its share. */
 import { OutboundFault } from '../../domain/ports/outbound-http.js';
-import { openFairSlots, type FairSlotsOptions } from '../../shared/fair-slots.js';
+import { openFairSlots, type FairSlotsOptions } from '../../shared/fairness.js';
 
 export type Slots = <T>(team: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
 

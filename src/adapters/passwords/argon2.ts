@@ -1,7 +1,7 @@
 /** Argon2id (RFC 9106) for passwords: a bounded number at a time, for each takes 19 MiB of memory. */
 import { hash as argon2, parseOptions, verify, type Options } from '@node-rs/argon2';
 import type { Passwords } from '../../domain/ports/passwords.js';
-import { DomainError } from '../../domain/errors.js';
+import { DomainError } from '../../domain/core/errors.js';
 import { isCommonPassword } from './common.js';
 
 /** What the OWASP Password Storage Cheat Sheet names as the least. Algorithm 2 is Argon2id. */

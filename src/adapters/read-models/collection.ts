@@ -1,7 +1,7 @@
 /** One collection in one generation: a table with a column for each declared field, its indexes, its search index. */
 import type { CollectionSpec, Document, Removal } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
-import { boundedCache } from '../../shared/bounded-cache.js';
+import { boundedCache } from '../../shared/cache.js';
 import { columnOf, indexOf, tableOf } from './names.js';
 import {
   createPersonalTable,

@@ -1,7 +1,7 @@
 /** Answers queries on one collection, with or without a search. */
 import type { CollectionSpec, Counted, Document, Query, SearchedQuery } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
-import { boundedCache } from '../../shared/bounded-cache.js';
+import { boundedCache } from '../../shared/cache.js';
 import { tableOf } from './names.js';
 import { joinDocument, selectDocumentSql } from './personal.js';
 import { allOf, alternativesOf, indexFor, orderOf, rowsOf } from './query.js';

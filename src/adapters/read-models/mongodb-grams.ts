@@ -4,7 +4,7 @@
  * all of those; where another character follows, or none, the two have a number of their own. Numbers of two tenants differ, so a
  * search never goes through the hits of another. They are hashes: what is found by them is looked at.
  */
-import { ideographsIn } from '../../domain/search-text.js';
+import { ideographsIn } from '../../domain/core/search-text.js';
 
 export type Tenant = string | number;
 

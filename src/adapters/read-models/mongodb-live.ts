@@ -3,7 +3,7 @@
  * in its place meanwhile, the read is made again.
  */
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
-import { gathered } from '../../shared/gathered.js';
+import { gathered } from '../../shared/concurrency.js';
 import type { Db } from '../mongodb/client.js';
 import type { Catalog, Projection } from './mongodb-catalog.js';
 import { openGeneration, type Generation } from './mongodb-generation.js';

@@ -6,7 +6,7 @@
  * appended to the second, whose index by `seq` holds no text.
  */
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
-import type { JsonObject } from '../../domain/json.js';
+import type { JsonObject } from '../../domain/core/json.js';
 import type { Database } from '../sqlite/database.js';
 import { laterPersonalIndexOf, laterPersonalTableOf, personalTableOf, tableOf } from './names.js';
 import { searchedOf, splitSearched } from './search-tokens.js';

@@ -3,7 +3,7 @@
  * trigrams, of which the index has a list; so that the end of a text begins some too, it is padded. Terms and single ideographic
  * characters have a mark each: three characters that stand for them, and so one trigram.
  */
-import { ideographsIn, isSearchable } from '../../domain/search-text.js';
+import { ideographsIn, isSearchable } from '../../domain/core/search-text.js';
 import type { Database } from '../sqlite/database.js';
 import { searchTableOf } from './names.js';
 

@@ -1,6 +1,6 @@
 /** The closed set of elements and attributes that is kept of the HTML of authors. */
 import sanitizeHtml from 'sanitize-html';
-import { blockTags, droppedTags, NESTING_MAX, sectionTags, tableTags } from '../../domain/rendering/rich-text/tags.js';
+import { blockTags, droppedTags, NESTING_MAX, sectionTags, tableTags } from '../../domain/rendering/html-tags.js';
 
 /** `inline` is what may stand in a button or a cell, `block` in a rich text, `fragment` in an html-fragment. */
 export type RichMode = 'inline' | 'block' | 'fragment';

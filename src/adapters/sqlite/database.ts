@@ -2,7 +2,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { makeDirectory } from '../../shared/directories.js';
+import { makeDirectory } from '../../shared/files.js';
 
 export type Database = Sqlite.Database;
 export type Statement<Parameters extends unknown[] = unknown[], Row = unknown> = Sqlite.Statement<Parameters, Row>;

@@ -1,5 +1,5 @@
 /** What a route may ask of whoever calls it. */
-import type { Permission } from '../api-key/permissions.js';
+import type { Permission } from './key-permissions.js';
 
 /**
  * What only people and apps are given. An API key with `webhooks:manage` may do what `webhooks:read` and `webhooks:write` allow;

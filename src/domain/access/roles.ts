@@ -1,5 +1,5 @@
 /** What a member of a team may do, by role: the one table of it. */
-import { firstPermissions } from '../api-key/permissions.js';
+import { firstPermissions } from './key-permissions.js';
 import type { AccessPermission } from './permissions.js';
 
 /** From the most to the least. */

@@ -1,5 +1,5 @@
 /** One line of the audit log, made of an event as it was recorded: nothing is added to what the log says. */
-import { NO_TEAM, splitStream } from '../ids.js';
+import { NO_TEAM, splitStream } from '../core/ids.js';
 import type { DomainEvent, EventMetadata, EventType } from '../events.js';
 import type { AuditCategory, AuditLine, AuditTarget } from './line.js';
 import { auditTable } from './table.js';

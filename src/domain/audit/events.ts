@@ -1,7 +1,7 @@
 /** The facts of the audit log that are no facts of anything else: who was refused, who read, and from where calls came. */
 import { Type } from '@sinclair/typebox';
-import { nullable, oneOf } from '../schema.js';
-import { retirementEventSchemas, text, type EventsOf } from '../stored.js';
+import { nullable, oneOf } from '../core/schema.js';
+import { retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
 
 /** Of one team, or one person, and one month. `target`: kind and id, as `email:…`. */
 export const auditEventSchemas = {

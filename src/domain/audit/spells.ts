@@ -1,6 +1,6 @@
 /** Who was in a team when: what they did to their own account meanwhile is told to the team. */
 import type { DomainEvent } from '../events.js';
-import type { TeamEvent } from '../team/events.js';
+import type { TeamEvent } from '../teams/events.js';
 
 /** Somebody was in a team from then on, and until then; absent where they still are. */
 export type AuditSpell = Readonly<{ user: string; from: string; until?: string }>;

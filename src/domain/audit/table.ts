@@ -1,8 +1,8 @@
 /** What every type of event is to an auditor: a new type does not compile until it is said here. */
 import type { EventType } from '../events.js';
 import { not, type AuditCategory, type AuditTable, type AuditTarget } from './line.js';
-import { auditedPeople } from './table-people.js';
-import { auditedWork } from './table-work.js';
+import { auditedPeople } from './people.js';
+import { auditedWork } from './work.js';
 
 const domain = ({ id }: Readonly<{ id: string }>): AuditTarget => ({ type: 'domain', id });
 

@@ -1,6 +1,6 @@
 /** Judges why a mail came back, by rules that are data: first by what reports say in words, then as a reply of SMTP is judged. */
 import { classifyReply } from './reply-rules.js';
-import type { BounceType } from './status.js';
+import type { BounceType } from './email-status.js';
 
 export type BounceClass = Readonly<{ bounceType: BounceType; bounceSubType: string }>;
 

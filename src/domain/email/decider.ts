@@ -1,13 +1,13 @@
 /** What may happen to an email: the state table of the service as decisions. */
-import type { Decider } from '../decider.js';
+import type { Decider } from '../core/decider.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
 import { answerCopy, pendingRecipients, toldOutcomes, withCopies, type PlacedOutcome } from './copies.js';
-import { isoTime } from '../iso-time.js';
+import { isoTime } from '../core/iso-time.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { recordEngagement, type EngagementCommand } from './engagement.js';
 import { attemptUnderWay, evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
-import { recordComplaint, recordReport, type ReportCommand } from './reports.js';
-import { hasIt, type ATTACHMENT_DAMAGED } from './status.js';
+import { recordComplaint, recordReport, type ReportCommand } from './feedback.js';
+import { hasIt, type ATTACHMENT_DAMAGED } from './email-status.js';
 import { heardOfSimulated } from './simulator.js';
 import { eraseRecipients } from './erasing.js';
 import { cancel, emailNotFound, erase, remove, reschedule, retry } from './requests.js';

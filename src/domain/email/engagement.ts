@@ -2,7 +2,7 @@
 import type { EmailEvent } from './events.js';
 import type { Engagement } from './engagements.js';
 import type { Email } from './state.js';
-import { isErased } from './summary.js';
+import { isErased } from './status.js';
 
 /** `link` and `url` are there for a click alone. */
 export type EngagementCommand = Readonly<{

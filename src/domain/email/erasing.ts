@@ -2,7 +2,7 @@
 import type { EmailEvent } from './events.js';
 import { erase } from './requests.js';
 import { evolveEmail, type Email } from './state.js';
-import { isErased, isWaiting } from './summary.js';
+import { isErased, isWaiting } from './status.js';
 
 /**
  * Nothing happens while a dialogue is under way. Where nobody else is left the email goes whole; where nobody is left who was or will be

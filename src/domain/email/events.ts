@@ -1,7 +1,7 @@
 /** The facts of one email. `data` is what statistics may know; `sealed` is personal and goes with the key of the stream. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
-import { nullable, oneOf } from '../schema.js';
-import { RetirementMark, StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
+import { nullable, oneOf } from '../core/schema.js';
+import { RetirementMark, StoredRecipient, StoredTracking, text, type EventsOf } from '../core/stored.js';
 
 /** Frozen: what was ever written. */
 const storedPriority = oneOf(['high', 'normal', 'low']);

@@ -1,5 +1,5 @@
 /** What an email reaches in its life and statistics count: each of these once at most, on the day on which it comes to it for the first time. */
-import { isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
+import { isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './status.js';
 
 export const emailMilestones = [
   'accepted',

@@ -1,6 +1,6 @@
 /** How what becomes of recipients moves where their email stands; each function writes into a summary that its caller owns. */
 import type { EmailEvent } from './events.js';
-import { hasIt, type EmailStatus, type RecipientStatus } from './status.js';
+import { hasIt, type EmailStatus, type RecipientStatus } from './email-status.js';
 import type { Draft, EmailSummary } from './summary-types.js';
 
 export const isErased = ({ erased }: Pick<EmailSummary, 'erased'>, recipient: number): boolean => erased?.includes(recipient) === true;

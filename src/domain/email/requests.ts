@@ -1,10 +1,10 @@
 /** What callers may ask of an email that is there: another time, its end, another try. */
-import { DomainError } from '../errors.js';
+import { DomainError } from '../core/errors.js';
 import type { Of } from './decider.js';
 import type { EmailEvent } from './events.js';
 import type { Email } from './state.js';
-import { hasIt } from './status.js';
-import { isErased } from './summary.js';
+import { hasIt } from './email-status.js';
+import { isErased } from './status.js';
 
 export const emailNotFound = (): DomainError =>
   new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id. Ids are answered by POST /api/emails/send.');

@@ -1,8 +1,8 @@
 /** What is kept of an email when its events leave the log: all that daily counts and sums have of it, said again by its last events. */
-import { dayOf } from '../days.js';
+import { dayOf } from '../core/days.js';
 import type { EmailAccepted, EmailEvent } from './events.js';
 import { ACCEPTED, reachedBy, stoodAt, type EndedBefore, type Reached } from './milestones.js';
-import { advanceSummary, beginSummary, endsForFree, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
+import { advanceSummary, beginSummary, endsForFree, type Draft, type EmailProgress, type EmailSummary } from './status.js';
 import { emailTimerKind } from './timers.js';
 
 export type EmailSummarised = Extract<EmailEvent, { type: 'EmailSummarised' }>;

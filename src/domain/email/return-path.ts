@@ -1,8 +1,8 @@
 /** The envelope sender of a mail: it names the email to whoever has the master key, and can be made up by nobody else. */
 import { timingSafeEqual } from 'node:crypto';
-import { parseEmailId, type EmailId } from '../ids.js';
+import { parseEmailId, type EmailId } from '../core/ids.js';
 import type { Keys } from '../ports/keys.js';
-import { uuidOfBytes } from '../uuid-bytes.js';
+import { uuidOfBytes } from '../core/uuid-bytes.js';
 
 export type ReturnPath = Readonly<{
   senderOf: (id: EmailId) => string;

@@ -1,10 +1,10 @@
 /** What the events of one email add up to: where it stands, what was accepted, and what was tried. */
 import { retiredEmail } from './retired-email.js';
 import { copiesAfter, type PlacedOutcome } from './copies.js';
-import { ATTACHMENT_DAMAGED, type BounceType } from './status.js';
+import { ATTACHMENT_DAMAGED, type BounceType } from './email-status.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { engagementOf, type Engagement } from './engagements.js';
-import { advanceSummary, beginSummary, isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
+import { advanceSummary, beginSummary, isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './status.js';
 
 /** The last reply for a recipient. */
 export type RecipientReply = Readonly<{

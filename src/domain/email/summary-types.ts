@@ -1,6 +1,6 @@
 /** The shape of where an email stands, and of what brings it on. */
 import type { EmailAccepted, EmailEvent } from './events.js';
-import type { EmailStatus, RecipientStatus } from './status.js';
+import type { EmailStatus, RecipientStatus } from './email-status.js';
 
 export type EmailSummary = Readonly<{
   status: EmailStatus;

@@ -2,7 +2,7 @@
 import { pendingRecipients } from './copies.js';
 import type { EmailEvent } from './events.js';
 import type { Email, RecipientReply } from './state.js';
-import type { BounceType } from './status.js';
+import type { BounceType } from './email-status.js';
 
 /** Told of recipients to whom the team does not write; those who have it, or will not get it anyway, are left as they are. */
 export const suppressRecipients = (

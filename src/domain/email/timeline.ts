@@ -1,7 +1,7 @@
 /** What happened to one email, told event by event: from the call that made it to the answers of webhook endpoints. */
 import type { EmailContent } from './events.js';
-import type { RecipientRole } from './status.js';
-import { DomainError } from '../errors.js';
+import type { RecipientRole } from './email-status.js';
+import { DomainError } from '../core/errors.js';
 import type { Recorded } from '../events.js';
 
 type Plain = string | number | boolean | null;

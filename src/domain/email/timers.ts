@@ -1,6 +1,6 @@
 /** What is still to be done for an email, and when: the content of its timer. */
-import { isoTime } from '../iso-time.js';
-import type { EmailSummary } from './summary.js';
+import { isoTime } from '../core/iso-time.js';
+import type { EmailSummary } from './status.js';
 
 /**
  * `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off), `archive`, `removal` (of an archived one) and `retirement`

@@ -1,5 +1,5 @@
 /** Bodies of very many members, checked in a process of their own, so that they neither hold the event loop nor fill its memory. */
-import type { ErrorCode, ErrorDetails } from '../errors.js';
+import type { ErrorCode, ErrorDetails } from '../core/errors.js';
 
 /** Crosses to the process as plain data. */
 export type BodyToCheck = Readonly<{

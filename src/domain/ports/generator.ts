@@ -1,9 +1,9 @@
 /** Documents from attachment templates, and mails that are much work, made apart from the event loop. */
-import type { AttachmentTemplateContent, OutputFormat } from '../attachment-template/schema.js';
-import type { Drawing } from '../asset/drawn-picture.js';
-import type { TeamId } from '../ids.js';
-import type { JsonObject } from '../json.js';
-import type { EmailTemplateContent } from '../template/schema.js';
+import type { AttachmentTemplateContent, OutputFormat } from '../rendering/document-content.js';
+import type { Drawing } from '../rendering/drawn-picture.js';
+import type { TeamId } from '../core/ids.js';
+import type { JsonObject } from '../core/json.js';
+import type { EmailTemplateContent } from '../rendering/content.js';
 import type { EmailInput, RenderedEmail } from './renderer.js';
 import type { RenderEnvironment } from '../rendering/scope/environment.js';
 

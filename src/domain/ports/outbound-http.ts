@@ -1,5 +1,5 @@
 /** Requests to addresses that a caller or an author gave: guarded against reaching what is not public. */
-import type { TeamId } from '../ids.js';
+import type { TeamId } from '../core/ids.js';
 
 export type Fetched = Readonly<{
   bytes: Uint8Array;

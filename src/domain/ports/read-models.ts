@@ -2,7 +2,7 @@
  * Read models: documents that projections derive from the log and that queries find again.
  * Everything here can be rebuilt, so durability follows the checkpoint: what is lost with a crash is projected again.
  */
-import type { JsonObject } from '../json.js';
+import type { JsonObject } from '../core/json.js';
 
 /** Every document has an id, the position of the event that made it, and that of the last event folded into it. */
 export type Document = JsonObject & Readonly<{ id: string; seq: number; position: number }>;

@@ -1,9 +1,9 @@
 /** Template and variables in, finished text out. */
-import type { PictureSize } from '../asset/picture-size.js';
-import type { Budget } from '../budget.js';
-import type { JsonObject } from '../json.js';
-import type { MaybePromise } from '../maybe-promise.js';
-import type { EmailTemplateContent } from '../template/schema.js';
+import type { PictureSize } from '../rendering/pictures.js';
+import type { Budget } from '../rendering/budget.js';
+import type { JsonObject } from '../core/json.js';
+import type { MaybePromise } from '../core/maybe-promise.js';
+import type { EmailTemplateContent } from '../rendering/content.js';
 import type { RenderEnvironment } from '../rendering/scope/environment.js';
 
 /** A picture that travels in the mail; its HTML shows it as `cid:<contentId>` (RFC 2392). */

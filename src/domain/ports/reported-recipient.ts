@@ -1,4 +1,4 @@
-import type { BounceType } from '../email/status.js';
+import type { BounceType } from '../email/email-status.js';
 
 /** What a report says of one recipient; where it can, the report names the address that we had written to. */
 export type ReportedRecipient = Readonly<{

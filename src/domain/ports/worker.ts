@@ -1,6 +1,6 @@
 /** Something that runs beside the requests, and how it is doing. */
-import type { HealthReason } from '../readiness.js';
-import type { WorkerHealth, LogHealth } from '../worker-health.js';
+import type { HealthReason } from '../core/readiness.js';
+import type { WorkerHealth, LogHealth } from '../core/worker-health.js';
 
 export type Worker = Readonly<{
   name: string;

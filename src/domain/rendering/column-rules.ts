@@ -1,5 +1,5 @@
 /** How the cells of a column of a workbook look by what they hold: a small closed set of conditional formats. */
-import { isJsonObject, type Json } from '../json.js';
+import { isJsonObject, type Json } from '../core/json.js';
 import { isPlainObject } from './check/format.js';
 import type { Faults } from './check/faults.js';
 import { cssColor } from './css.js';

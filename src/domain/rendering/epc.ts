@@ -2,7 +2,7 @@
  * The text of a payment code (GiroCode): EPC069-12 version 2.1, "Quick Response Code: Guidelines to Enable Data Capture for the
  * Initiation of a SEPA Credit Transfer", version 002 of the data elements in UTF-8.
  */
-import type { Json } from '../json.js';
+import type { Json } from '../core/json.js';
 import { toNumber } from './scope/conditions.js';
 
 /** What is drawn: the text of a code, and what is read in the place of the picture where that is another. */

@@ -1,5 +1,5 @@
 /** The errors of the limits that a template can break: each states the actual value and the maximum. */
-import { DomainError } from '../errors.js';
+import { DomainError } from '../core/errors.js';
 
 const written = new Intl.NumberFormat('en-US');
 const n = (value: number): string => written.format(value);

@@ -1,5 +1,5 @@
 /** What becomes of a character that no font of a PDF has: refused, or its number in its place. */
-import type { AttachmentSchema } from '../attachment-template/schema.js';
+import type { AttachmentSchema } from './document-content.js';
 
 export const missingCharacterRules = ['refuse', 'replace'] as const;
 export type MissingCharacterRule = (typeof missingCharacterRules)[number];

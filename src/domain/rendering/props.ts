@@ -1,8 +1,8 @@
 /** The kinds of values that props hold: what each accepts, and the sentence for what it does not. */
-import type { Budget } from '../budget.js';
-import type { Limits } from '../limits.js';
+import type { Budget } from './budget.js';
+import type { Limits } from '../core/limits.js';
 import { isOperator, operators } from './scope/conditions.js';
-import { codeKinds } from './bar-codes.js';
+import { codeKinds } from './codes.js';
 import { checkRule, RULES_MAX } from './column-rules.js';
 import { cssColor, cssFontFamily } from './css.js';
 import { checkFormat, isPlainObject } from './check/format.js';
@@ -12,7 +12,7 @@ import { chartTypes } from './chart-types.js';
 import type { Media } from './media.js';
 import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
 import { columnTypes } from './scope/showing.js';
-import { spendHtml } from './html-elements.js';
+import { spendHtml } from './html.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './fill/templated-text.js';
 import { safeLink } from './urls.js';
 

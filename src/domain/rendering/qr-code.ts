@@ -1,5 +1,5 @@
 /** How much a QR code holds (ISO/IEC 18004, version 40). */
-import { invalidAt } from '../errors.js';
+import { invalidAt } from '../core/errors.js';
 
 export type ErrorCorrection = 'L' | 'M' | 'Q' | 'H';
 

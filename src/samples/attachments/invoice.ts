@@ -1,6 +1,6 @@
 /** An invoice over an order, as PDF to be paid and as Excel to be booked: the sums are those of the order's confirmation. */
 import { documentInLanguages } from '../languages.js';
-import type { JsonObject } from '../../domain/json.js';
+import type { JsonObject } from '../../domain/core/json.js';
 import { exampleLogo } from '../logo.js';
 import { exampleCustomer, exampleOrder, orderVariable } from '../order.js';
 import { moneyOf, sumsOf } from '../sums.js';

@@ -1,6 +1,6 @@
 /** What a sample of an attachment template is: a template as one posts it, and variables for a first document; and what the samples share. */
-import type { AttachmentTemplateContent, DocumentComponent, PageMargin } from '../../domain/attachment-template/schema.js';
-import type { JsonObject } from '../../domain/json.js';
+import type { AttachmentTemplateContent, DocumentComponent, PageMargin } from '../../domain/rendering/document-content.js';
+import type { JsonObject } from '../../domain/core/json.js';
 import type { VariableDefinition } from '../../domain/rendering/scope/definitions.js';
 
 export type SampleAttachment = AttachmentTemplateContent &

@@ -1,5 +1,5 @@
 /** The sums of an order or an offer in a document, in the columns of the items above, so that they stand below what they sum up in a workbook too. */
-import type { DocumentComponent } from '../../domain/attachment-template/schema.js';
+import type { DocumentComponent } from '../../domain/rendering/document-content.js';
 import { sumsRows, whereCharged, type SumsText } from '../sums-table.js';
 
 /** In: the widths of the columns of the items, words, the path of the tax rate. Out: the table, kept on one sheet; the total is its footer, so that it is a number in a workbook. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { openSmtpListener, type SmtpBounds, type SmtpListenerOptions, type Taken } from '../../../src/adapters/feedback/smtp-listener.js';
-import { assertDefined, parseEmailId, type EmailId } from '../../../src/domain/ids.js';
+import { assertDefined, parseEmailId, type EmailId } from '../../../src/domain/core/ids.js';
 import type { LogFields, Logger } from '../../../src/domain/ports/logger.js';
 import { REPORT_BYTES_READ_MAX } from '../../../src/domain/ports/report-reader.js';
 import { fakeClock } from '../../support/fake-clock.js';

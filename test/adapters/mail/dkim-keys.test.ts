@@ -2,7 +2,7 @@
 import t from 'tap';
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { systemDkimKeys } from '../../../src/adapters/mail/dkim-keys.js';
-import { assertDefined, parseTeamId } from '../../../src/domain/ids.js';
+import { assertDefined, parseTeamId } from '../../../src/domain/core/ids.js';
 
 const teamOf = (digit: number) => assertDefined(parseTeamId(`${digit}1111111-1111-4111-8111-111111111111`), 'team id');
 

@@ -4,7 +4,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import fc from 'fast-check';
 import DKIM from 'nodemailer/lib/dkim';
 import { openDkimSigner } from '../../../src/adapters/mail/dkim.js';
-import { composeMessage } from '../../../src/domain/message/compose.js';
+import { composeMessage } from '../../../src/domain/mime/compose.js';
 import { signatureFault, tagsOf } from '../../support/dkim.js';
 import { growsLinearly } from '../../support/linear.js';
 

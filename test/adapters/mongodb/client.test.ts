@@ -6,7 +6,7 @@ import { openMongoFiles } from '../../../src/adapters/files/gridfs.js';
 import { openMongoKeys } from '../../../src/adapters/keys/mongodb.js';
 import { MongoUnusable, openMongo } from '../../../src/adapters/mongodb/client.js';
 import { openMongoReadModels } from '../../../src/adapters/read-models/mongodb.js';
-import { StoreAway } from '../../../src/domain/errors.js';
+import { StoreAway } from '../../../src/domain/core/errors.js';
 import type { LogFields, Logger } from '../../../src/domain/ports/logger.js';
 import { mongoServer } from '../../support/servers.js';
 import { openTcpRelay } from '../../support/tcp-relay.js';

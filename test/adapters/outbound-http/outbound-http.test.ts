@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { openOutboundHttp } from '../../../src/adapters/outbound-http/fetch.js';
-import type { Lookup } from '../../../src/adapters/outbound-http/guarded-connect.js';
+import type { Lookup } from '../../../src/adapters/outbound-http/guard.js';
 import { isPublicAddress } from '../../../src/adapters/outbound-http/public-address.js';
 import { makeSlots } from '../../../src/adapters/outbound-http/slots.js';
 import { OutboundFault, type FetchFault, type OutboundHttp } from '../../../src/domain/ports/outbound-http.js';

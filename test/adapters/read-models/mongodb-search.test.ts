@@ -6,7 +6,7 @@ import { openMongoReadModels } from '../../../src/adapters/read-models/mongodb.j
 import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
 import type { Logger } from '../../../src/domain/ports/logger.js';
 import type { Document, Query, ReadModels } from '../../../src/domain/ports/read-models.js';
-import { foldForSearch } from '../../../src/domain/search-text.js';
+import { foldForSearch } from '../../../src/domain/core/search-text.js';
 import { anEmail, emailsSpec, put } from '../../contracts/read-models-fixtures.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
 import { seededRandom, type Random } from '../../support/random.js';

@@ -1,9 +1,9 @@
 /** Which index answers which conditions is settled by what is declared, not by how often a value occurs. */
 import t from 'tap';
 import { indexFor } from '../../../src/adapters/read-models/query.js';
-import { emailsProjection } from '../../../src/projections/emails.js';
-import { withRecipientStatus } from '../../../src/projections/recipient-statuses.js';
-import { assertDefined } from '../../../src/domain/ids.js';
+import { emailsProjection } from '../../../src/projections/email/emails.js';
+import { withRecipientStatus } from '../../../src/projections/email/recipient-statuses.js';
+import { assertDefined } from '../../../src/domain/core/ids.js';
 import { emailsSpec } from '../../contracts/read-models-fixtures.js';
 
 void t.test('the index with the most fixed fields before the order is taken', async (t) => {

@@ -1,10 +1,10 @@
 /** Calculated variables in a mail: wherever a value may stand, with the errors of their expressions, and for nothing where there are none. */
 import t from 'tap';
 import { compile } from '../../../src/adapters/render/email/compile.js';
-import { DomainError } from '../../../src/domain/errors.js';
-import type { JsonObject } from '../../../src/domain/json.js';
-import { defaultLimits } from '../../../src/domain/limits.js';
-import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
+import { DomainError } from '../../../src/domain/core/errors.js';
+import type { JsonObject } from '../../../src/domain/core/json.js';
+import { defaultLimits } from '../../../src/domain/core/limits.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
 import { company, environment, renderTemplate, templateOf } from '../../support/rendering.js';
 
 const failure = (action: () => unknown): DomainError => {

@@ -1,7 +1,7 @@
 /** Columns of numbers stand at the end of their lines in mails and documents, whoever says that they are numbers. */
 import t from 'tap';
-import type { JsonObject } from '../../../src/domain/json.js';
-import { defaultLimits } from '../../../src/domain/limits.js';
+import type { JsonObject } from '../../../src/domain/core/json.js';
+import { defaultLimits } from '../../../src/domain/core/limits.js';
 import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
 import { componentsOf } from '../../support/documents.js';
 import { environment, renderTemplate, templateOf } from '../../support/rendering.js';

@@ -1,7 +1,7 @@
 /** From right to left: each component of a mail, a PDF and a workbook is the mirror image of the one from the left; left and right stay what they say. */
 import t from 'tap';
 import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
-import { defaultLimits } from '../../../src/domain/limits.js';
+import { defaultLimits } from '../../../src/domain/core/limits.js';
 import { directionOfLocale, directionOfText, sideOf } from '../../../src/domain/rendering/direction.js';
 import type { Expanded, ExpandedPage } from '../../../src/domain/rendering/expand/expanded.js';
 import { attachmentOf, expandTemplate } from '../../support/documents.js';

@@ -2,10 +2,10 @@
 import t from 'tap';
 import { HtmlValidate } from 'html-validate';
 import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
-import { DomainError } from '../../../src/domain/errors.js';
-import type { JsonObject } from '../../../src/domain/json.js';
-import { defaultLimits } from '../../../src/domain/limits.js';
-import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
+import { DomainError } from '../../../src/domain/core/errors.js';
+import type { JsonObject } from '../../../src/domain/core/json.js';
+import { defaultLimits } from '../../../src/domain/core/limits.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
 import { sampleTemplates } from '../../../src/samples/index.js';
 import { emailSamples } from '../../support/samples.js';
 import { matchesGolden } from '../../support/golden.js';

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { alwaysShows, showsAnything } from '../../../src/adapters/render/email/emptiness.js';
 import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
-import { defaultLimits } from '../../../src/domain/limits.js';
-import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
+import { defaultLimits } from '../../../src/domain/core/limits.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
 import { environment, templateOf } from '../../support/rendering.js';
 
 const definitions = [{ name: 's', type: 'string' }];

@@ -3,11 +3,11 @@ import { inflateSync } from 'node:zlib';
 import t from 'tap';
 import QRCode from 'qrcode';
 import { compile } from '../../../src/adapters/render/email/compile.js';
-import { DomainError } from '../../../src/domain/errors.js';
-import type { JsonObject } from '../../../src/domain/json.js';
-import { defaultLimits, type Limits } from '../../../src/domain/limits.js';
+import { DomainError } from '../../../src/domain/core/errors.js';
+import type { JsonObject } from '../../../src/domain/core/json.js';
+import { defaultLimits, type Limits } from '../../../src/domain/core/limits.js';
 import type { InlineImage } from '../../../src/domain/ports/renderer.js';
-import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
 import { company, environment, renderTemplate, templateOf } from '../../support/rendering.js';
 
 const failure = (action: () => unknown): DomainError => {

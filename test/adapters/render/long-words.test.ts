@@ -2,7 +2,7 @@
 import { Parser } from 'htmlparser2';
 import t from 'tap';
 import { breakWords } from '../../../src/adapters/render/email/long-words.js';
-import type { Json } from '../../../src/domain/json.js';
+import type { Json } from '../../../src/domain/core/json.js';
 import { renderTemplate, templateOf } from '../../support/rendering.js';
 
 const word = 'x'.repeat(130);

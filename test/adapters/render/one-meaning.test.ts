@@ -2,8 +2,8 @@
 import t from 'tap';
 import fc from 'fast-check';
 import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
-import type { Json, JsonObject } from '../../../src/domain/json.js';
-import { defaultLimits } from '../../../src/domain/limits.js';
+import type { Json, JsonObject } from '../../../src/domain/core/json.js';
+import { defaultLimits } from '../../../src/domain/core/limits.js';
 import { operators } from '../../../src/domain/rendering/scope/conditions.js';
 import { columnTypes } from '../../../src/domain/rendering/scope/showing.js';
 import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';

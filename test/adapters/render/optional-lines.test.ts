@@ -2,10 +2,10 @@
 import t from 'tap';
 import { parseDocument } from 'htmlparser2';
 import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
-import { openBudget } from '../../../src/domain/budget.js';
-import type { JsonObject } from '../../../src/domain/json.js';
-import { defaultLimits as limits } from '../../../src/domain/limits.js';
-import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
+import { openBudget } from '../../../src/domain/rendering/budget.js';
+import type { JsonObject } from '../../../src/domain/core/json.js';
+import { defaultLimits as limits } from '../../../src/domain/core/limits.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
 import { compilePreparation } from '../../../src/domain/rendering/fill/prepare-values.js';
 import { emptyPathsOf } from '../../../src/domain/rendering/paths/empty.js';
 import { partsOfEmail } from '../../../src/domain/rendering/paths/walk.js';

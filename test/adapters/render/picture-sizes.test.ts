@@ -1,9 +1,9 @@
 /** Pictures in mails say how large they are: what the template leaves open is taken from the picture itself. */
 import t from 'tap';
 import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
-import { defaultLimits } from '../../../src/domain/limits.js';
-import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
-import type { JsonObject } from '../../../src/domain/json.js';
+import { defaultLimits } from '../../../src/domain/core/limits.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
+import type { JsonObject } from '../../../src/domain/core/json.js';
 import { png } from '../../support/pictures.js';
 import { environment, templateOf } from '../../support/rendering.js';
 

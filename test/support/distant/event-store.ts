@@ -2,7 +2,7 @@
  * A distant event log in memory. It keeps the promises of the port and nothing more: positions have gaps, reads come late, the answer to
  * an append gets lost, subscriptions break off.
  */
-import { splitStream } from '../../../src/domain/ids.js';
+import { splitStream } from '../../../src/domain/core/ids.js';
 import type { AppendOutcome, EventBatch, EventStore, EventToStore, StoredEvent } from '../../../src/domain/ports/event-store.js';
 import { typesOf } from '../memory-ports.js';
 import { ask, ConnectionLost, type Network } from './network.js';

@@ -1,5 +1,5 @@
 /** Queries over documents in memory, as every store of read models answers them. */
-import { isSearchable } from '../../../src/domain/search-text.js';
+import { isSearchable } from '../../../src/domain/core/search-text.js';
 import type { CollectionSpec, Condition, Document, Query } from '../../../src/domain/ports/read-models.js';
 
 type Scalar = string | number;

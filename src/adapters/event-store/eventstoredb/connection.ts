@@ -6,7 +6,7 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import streamsGrpc, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams, { type BatchAppendResp, type ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
-import { StoreAway } from '../../../domain/errors.js';
+import { StoreAway } from '../../../domain/core/errors.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import { readMessage, type ReadMessage } from './read-message.js';
 import type { EventStoreDbUrl } from './url.js';

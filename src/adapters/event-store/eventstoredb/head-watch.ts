@@ -1,7 +1,7 @@
 /** How far the log is known to go: what filtered subscriptions compare themselves with. Looks by itself only while one of them waits. */
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { Position } from '../../../domain/ports/event-store.js';
-import type { Head } from './reading.js';
+import type { Head } from './reads.js';
 
 export type HeadWatch = Readonly<{
   head: () => Head;

@@ -5,7 +5,7 @@
 import type { Position } from '../../../domain/ports/event-store.js';
 import type { Appends } from './appends.js';
 import { serverIdOf } from './records.js';
-import type { Reading } from './reading.js';
+import type { Reading } from './reads.js';
 import type { StreamNames } from './streams.js';
 
 export type TypeNotes = Readonly<{

@@ -2,7 +2,7 @@
  * The runtime of a check: everything that can refuse an email is done (variables, lists, limits), what only changes how a value
  * is written is left out. The text that comes of it is no mail; its length tells how large the mail can be at most.
  */
-import type { Limits } from '../../../domain/limits.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import type { Formatter } from '../../../domain/rendering/scope/formats.js';
 import { inCurrency, isDated, writerOf, type Showing } from '../../../domain/rendering/scope/showing.js';
 import { writeValue } from '../../../domain/rendering/scope/values.js';

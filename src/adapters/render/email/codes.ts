@@ -1,11 +1,11 @@
 /** Bar codes and payment codes inside a mail: made from what the call brings, collected with the other pictures. */
 import { createHash } from 'node:crypto';
-import { spendModules } from '../../../domain/budget.js';
-import { DomainError } from '../../../domain/errors.js';
-import { barModules, codeContent, codeKindOf, isBarKind, type BarKind } from '../../../domain/rendering/bar-codes.js';
+import { spendModules } from '../../../domain/rendering/budget.js';
+import { DomainError } from '../../../domain/core/errors.js';
+import { barModules, codeContent, codeKindOf, isBarKind, type BarKind } from '../../../domain/rendering/codes.js';
 import { pixels } from '../../../domain/rendering/css.js';
 import type { EpcFields } from '../../../domain/rendering/epc.js';
-import { barCodePng, layBarPicture, pixelDefaults, type BarWish } from '../bar-code-picture.js';
+import { barCodePng, layBarPicture, pixelDefaults, type BarWish } from '../bar-code.js';
 import { qrSizePx } from '../qr-code.js';
 import { addQrCode, checkCount, type CodeWork, type Inline, type QrOptions } from './inline.js';
 

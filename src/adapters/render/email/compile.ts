@@ -1,12 +1,12 @@
 /** Compiles one template revision, through Eta, to one function from variables to a finished email. */
-import { charsOf, isLonger } from '../../../shared/characters.js';
+import { charsOf, isLonger } from '../../../shared/text.js';
 import { Eta } from 'eta/core';
-import type { PictureSize } from '../../../domain/asset/picture-size.js';
-import { openBudget, openUnlimitedBudget } from '../../../domain/budget.js';
-import type { JsonObject } from '../../../domain/json.js';
-import type { Limits } from '../../../domain/limits.js';
+import type { PictureSize } from '../../../domain/rendering/pictures.js';
+import { openBudget, openUnlimitedBudget } from '../../../domain/rendering/budget.js';
+import type { JsonObject } from '../../../domain/core/json.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import type { CheckedEmail, CompiledEmail, EmailInput, InlineImage, RenderedEmail } from '../../../domain/ports/renderer.js';
-import type { EmailTemplateContent } from '../../../domain/template/schema.js';
+import type { EmailTemplateContent } from '../../../domain/rendering/content.js';
 import { fillText } from '../../../domain/rendering/fill/text.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { bodyTooLarge, subjectTooLong } from '../../../domain/rendering/limit-errors.js';

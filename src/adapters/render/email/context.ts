@@ -1,6 +1,6 @@
 /** What a component knows of its surroundings while a template is compiled, and how it passes that on to its children. */
-import type { Limits } from '../../../domain/limits.js';
-import type { Component } from '../../../domain/template/schema.js';
+import type { Limits } from '../../../domain/core/limits.js';
+import type { Component } from '../../../domain/rendering/content.js';
 import type { VariableDefinition } from '../../../domain/rendering/scope/definitions.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';

@@ -1,10 +1,10 @@
 /** The page around the components: head, preheader, the column of sections; and its text part. */
-import type { JsonObject } from '../../../domain/json.js';
-import type { EmailTemplateContent, Section } from '../../../domain/template/schema.js';
+import type { JsonObject } from '../../../domain/core/json.js';
+import type { EmailTemplateContent, Section } from '../../../domain/rendering/content.js';
 import { parseTemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { concat, createCode, js, literalOf, type Code, type Term } from './code.js';
 import { shapesOf, WORD_CHARS, type Context } from './context.js';
-import type { Limits } from '../../../domain/limits.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import { directionOfLocale, directions, type Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { isDark } from '../colors.js';

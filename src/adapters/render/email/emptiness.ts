@@ -1,5 +1,5 @@
 /** Tells whether the body of a mail shows anything at all: a letter that can be seen, or a picture. */
-import type { Component, EmailTemplateContent } from '../../../domain/template/schema.js';
+import type { Component, EmailTemplateContent } from '../../../domain/rendering/content.js';
 
 /** The page around the components ends its head and its preheader here. */
 const BODY_BEGINS = '<div role="article"';

@@ -108,7 +108,7 @@ export const NO_IMAGE = 'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAA
 export const linkAttribute = (address: string, charsMax?: number): string => escapeHtml(safeLink(address) ?? NO_LINK, charsMax);
 export const imageAttribute = (address: string, charsMax?: number): string => escapeHtml(safeImage(address) ?? NO_IMAGE, charsMax);
 
-export { urlAddress, urlAfterHost, urlComponent, urlHost, urlPath, urlQuery } from '../../../domain/rendering/scope/address.js';
+export { urlAddress, urlAfterHost, urlComponent, urlHost, urlPath, urlQuery } from '../../../domain/rendering/addresses.js';
 
 /** CSS values that a variable brings: what is not of the kind falls back to the value that the template has without it. */
 export const color = (value: string, fallback: string): string => cssColor(value) ?? fallback;

@@ -1,7 +1,7 @@
 /** What of a mail is left out because nothing stands in it: the conditions of components, columns and lines with `hideWhenEmpty`. */
-import type { Component } from '../../../domain/template/schema.js';
+import type { Component } from '../../../domain/rendering/content.js';
 import { decidingPaths } from '../../../domain/rendering/paths/deciding.js';
-import type { When } from '../../../domain/rendering/rich-text/lines.js';
+import type { When } from '../../../domain/rendering/rich-text.js';
 import type { Path } from '../../../domain/rendering/scope/path.js';
 import { shapeAt } from '../../../domain/rendering/scope/shapes.js';
 import type { Context } from './context.js';

@@ -1,9 +1,9 @@
 /** The pictures that a mail carries inside: collected while it is rendered, each once, named by what it shows. */
-import { DomainError } from '../../../domain/errors.js';
-import type { Limits } from '../../../domain/limits.js';
+import { DomainError } from '../../../domain/core/errors.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import { assetContentId, type InlineImage } from '../../../domain/ports/renderer.js';
 import { tooManyInlineImages } from '../../../domain/rendering/limit-errors.js';
-import { spendModules, type Budget } from '../../../domain/budget.js';
+import { spendModules, type Budget } from '../../../domain/rendering/budget.js';
 import { qrModules } from '../../../domain/rendering/qr-code.js';
 import { drawQrCode, layQrCode, qrContentId, qrLevel, surelyFitsQr, type QrLook } from '../qr-code.js';
 

@@ -1,6 +1,6 @@
 /** Width and height of a picture in a mail: what the template leaves open is taken from the picture itself, so that nothing moves while it loads, and Outlook shows it as large as it is. */
-import { shownSize } from '../../../domain/asset/drawn-picture.js';
-import type { PictureSize } from '../../../domain/asset/picture-size.js';
+import { shownSize } from '../../../domain/rendering/drawn-picture.js';
+import type { PictureSize } from '../../../domain/rendering/pictures.js';
 import { assetAddress, safeImage } from '../../../domain/rendering/urls.js';
 
 /** Sizes of pictures of the gallery by the id of the asset; `unknown` where they are not looked up yet, and room is kept for them. */

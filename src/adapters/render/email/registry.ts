@@ -1,12 +1,12 @@
 /** The component renderers of email, one for each that the support matrix gives to it: a component without one does not compile. */
 import type { ComponentsOf } from '../../../domain/rendering/components.js';
-import type { Component } from '../../../domain/template/schema.js';
+import type { Component } from '../../../domain/rendering/content.js';
 import type { ComponentRenderer, Context } from './context.js';
 import { divider, htmlFragment, list, richText, spacer } from './components/blocks.js';
 import { conditional, loop } from './components/flow.js';
 import { columns, container } from './components/layout.js';
 import { button, image } from './components/media.js';
-import { qrCode } from './components/qr-code.js';
+import { qrCode } from './components/codes.js';
 import { table } from './components/table.js';
 import { timeline } from './components/timeline.js';
 import { shownConditionOf } from './hiding.js';

@@ -1,8 +1,8 @@
 /** The renderer port: compiled template revisions, kept while they are in use. */
-import type { Limits } from '../../../domain/limits.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import type { CompiledEmail, Renderer } from '../../../domain/ports/renderer.js';
-import type { EmailTemplateContent } from '../../../domain/template/schema.js';
-import { boundedCache } from '../../../shared/bounded-cache.js';
+import type { EmailTemplateContent } from '../../../domain/rendering/content.js';
+import { boundedCache } from '../../../shared/cache.js';
 import { compile, compileInTurns, type CompiledTemplate } from './compile.js';
 
 const REVISIONS_MAX = 1_000;

@@ -1,7 +1,7 @@
 /** Takes author's HTML apart into a closed set of elements; `{{…}}` survives in text and in attribute values, nowhere else. */
 import { parseDocument } from 'htmlparser2';
 import type { TemplatedText, TextPart } from '../../../domain/rendering/fill/templated-text.js';
-import { optionalLinesOf, type OptionalHtml, type When } from '../../../domain/rendering/rich-text/lines.js';
+import { optionalLinesOf, type OptionalHtml, type When } from '../../../domain/rendering/rich-text.js';
 import { sanitized, tagsOf, type RichMode } from '../sanitize.js';
 import type { Context } from './context.js';
 import { templated } from './values.js';

@@ -1,7 +1,7 @@
 /** Writes the elements of rich text for the text part: paragraphs, underlined headings, bullets, links as `text (address)`. */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
-import { blockTags, sectionTags } from '../../../domain/rendering/rich-text/tags.js';
+import { blockTags, sectionTags } from '../../../domain/rendering/html-tags.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import type { Context } from './context.js';
 import { whenOf } from './hiding.js';

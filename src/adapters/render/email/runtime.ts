@@ -1,7 +1,7 @@
 /** The functions that the compiled source of a template calls; each is the domain's meaning or the escaping of one place. */
-import { openUnlimitedBudget, spendChars, type Budget } from '../../../domain/budget.js';
-import type { Json } from '../../../domain/json.js';
-import { defaultLimits, type Limits } from '../../../domain/limits.js';
+import { openUnlimitedBudget, spendChars, type Budget } from '../../../domain/rendering/budget.js';
+import type { Json } from '../../../domain/core/json.js';
+import { defaultLimits, type Limits } from '../../../domain/core/limits.js';
 import { holds, type Operator } from '../../../domain/rendering/scope/conditions.js';
 import { directionOfText, sideOf } from '../../../domain/rendering/direction.js';
 import { pixels } from '../../../domain/rendering/css.js';
@@ -13,7 +13,7 @@ import { assetAddress, safeLink } from '../../../domain/rendering/urls.js';
 import { progressOf } from '../../../domain/rendering/expand/timeline-progress.js';
 import { isBlank, substituterOf } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
-import { UNTRACKED_ATTRIBUTE } from '../../../domain/tracking/rewrite.js';
+import { UNTRACKED_ATTRIBUTE } from '../../../domain/recipients/rewrite.js';
 import { writeNumber, writeValue } from '../../../domain/rendering/scope/values.js';
 import * as escape from './escape.js';
 import { addAsset, addQrCode, type Inline, type QrOptions } from './inline.js';

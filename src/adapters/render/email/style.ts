@@ -1,5 +1,5 @@
 /** Turns props into the declarations of `style` attributes: literals are settled when the template is compiled, values are judged when it is rendered. */
-import type { Json, JsonObject } from '../../../domain/json.js';
+import type { Json, JsonObject } from '../../../domain/core/json.js';
 import { sideOf } from '../../../domain/rendering/direction.js';
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../../domain/rendering/css.js';
 import { hasPlaceholder } from '../../../domain/rendering/fill/templated-text.js';

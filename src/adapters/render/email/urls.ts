@@ -1,5 +1,5 @@
 /** Compiles an address that may hold placeholders: each value is escaped for the part of the address where it stands. */
-import { isSettled, partAt, type AddressPart, type Place } from '../../../domain/rendering/scope/address.js';
+import { isSettled, partAt, type AddressPart, type Place } from '../../../domain/rendering/addresses.js';
 import { assetAddress, safeImage, safeLink } from '../../../domain/rendering/urls.js';
 import type { Placeholder, TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { concat, INLINE, js, quote, type Term } from './code.js';

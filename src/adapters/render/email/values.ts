@@ -1,5 +1,5 @@
 /** Compiles paths and templated text to expressions: direct access to own members, written out with the format of their definition. */
-import type { Json } from '../../../domain/json.js';
+import type { Json } from '../../../domain/core/json.js';
 import { isConstant } from '../../../domain/rendering/scope/constants.js';
 import type { Path } from '../../../domain/rendering/scope/path.js';
 import { formatAt, shapeAt, type Shape } from '../../../domain/rendering/scope/shapes.js';

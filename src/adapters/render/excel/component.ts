@@ -2,7 +2,7 @@
 import type { Expanded, ExpandedPage, ExpandedTable, TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
-import type { Limits } from '../../../domain/limits.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
 import type { ComponentsOf } from '../../../domain/rendering/components.js';
 import type { BlockCells } from './formula/book.js';

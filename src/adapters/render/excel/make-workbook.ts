@@ -2,7 +2,7 @@
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import ExcelJS from 'exceljs';
-import type { Limits } from '../../../domain/limits.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
 import type { ExpandedDocument, ExpandedTable } from '../../../domain/rendering/expand/expanded.js';
 import type { Direction } from '../../../domain/rendering/direction.js';

@@ -1,7 +1,7 @@
 /** Rich text as cells show it: paragraphs of runs, each run with one font, and the rows of tables that stand between them. */
 import type { HorizontalAlign, Html } from '../../../domain/rendering/expand/expanded.js';
 import { safeLink } from '../../../domain/rendering/urls.js';
-import { blockTags } from '../../../domain/rendering/rich-text/tags.js';
+import { blockTags } from '../../../domain/rendering/html-tags.js';
 import { parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { argb } from '../colors.js';
 import { fontOf, fontOnFill, linkColorOnFill, type RunFont } from './fonts.js';

@@ -1,5 +1,5 @@
 /** Which component stands on which sheet: a page is a sheet, and a table that names another one begins it. */
-import { DomainError } from '../../../domain/errors.js';
+import { DomainError } from '../../../domain/core/errors.js';
 import type { Expanded, ExpandedDocument, ExpandedPage, ExpandedSection } from '../../../domain/rendering/expand/expanded.js';
 import type { ExcelComponent } from './component.js';
 import { drawers } from './registry.js';

@@ -1,9 +1,9 @@
 /** What is drawn on a sheet before its text: a colour, a picture, a watermark. */
 import type { ExpandedPage } from '../../../domain/rendering/expand/expanded.js';
-import { WATERMARK_CHARS_MAX } from '../../../domain/attachment-template/schema.js';
-import { firstChars } from '../../../shared/characters.js';
+import { WATERMARK_CHARS_MAX } from '../../../domain/rendering/document-content.js';
+import { firstChars } from '../../../shared/text.js';
 import { pdfColor } from '../colors.js';
-import { chartText, textElement } from './charts-text.js';
+import { chartText, textElement } from './chart-text.js';
 import type { Context, Picture } from './context.js';
 import type { Node, StackNode } from './nodes.js';
 import { silent } from './picture-node.js';

@@ -1,5 +1,5 @@
 /** The marks of charts with axes: bars, columns, stacks, lines and areas. */
-import { n } from './charts-text.js';
+import { n } from './chart-text.js';
 import type { Scale } from './charts-scale.js';
 import type { Area } from './charts-round.js';
 

@@ -1,7 +1,7 @@
 /** Pies and doughnuts: the shares of the first series that has any. */
 import { chartPalette } from '../../../domain/rendering/chart-palette.js';
 import type { ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
-import { n, textElement, type ChartText } from './charts-text.js';
+import { n, textElement, type ChartText } from './chart-text.js';
 
 export type Slice = Readonly<{ label: string; value: number; color: string }>;
 export type Area = Readonly<{ x: number; y: number; width: number; height: number }>;

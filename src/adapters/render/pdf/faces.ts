@@ -1,7 +1,7 @@
 /** The document that pdfmake writes into, with fonts that are parsed once for all documents and pictures that are embedded one after the other. */
-import { boundedCache, type BoundedCache } from '../../../shared/bounded-cache.js';
+import { boundedCache, type BoundedCache } from '../../../shared/cache.js';
 import type { FontDescriptor } from './fonts.js';
-import { faceOf, fontBytes, roboto } from './fonts-files.js';
+import { faceOf, fontBytes, roboto } from './font-files.js';
 import { withoutBreaks } from './word-breaks.js';
 import {
   fontMakerOf,

@@ -1,10 +1,10 @@
 /** Whether documents can be written in a font, tried by writing one, and whether its licence lets them hold it. */
-import { DomainError } from '../../../domain/errors.js';
-import type { Limits } from '../../../domain/limits.js';
+import { DomainError } from '../../../domain/core/errors.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import { compileDocument } from '../../../domain/rendering/expand/expand.js';
-import { emptyCompany } from '../../../domain/team/state.js';
-import { faceOf, type Face } from './fonts-files.js';
+import { emptyCompany } from '../../../domain/teams/state.js';
+import { faceOf, type Face } from './font-files.js';
 import { openFonts } from './fonts.js';
 import { familiesOf } from './gallery-fonts.js';
 import { makePdf } from './make-pdf.js';

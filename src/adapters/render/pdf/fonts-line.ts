@@ -1,5 +1,5 @@
 /** One line of text that is not broken: its runs from left to right, its width, and its outline where letters are put together. */
-import { layoutIn } from './fonts-files.js';
+import { layoutIn } from './font-files.js';
 import { isSetInOrder } from './scripts.js';
 import type { FontRun } from './fonts.js';
 

@@ -1,15 +1,15 @@
 /** Which font shows which part of a text, so that no character is drawn as an empty box; right-to-left text in runs that can be put in order line by line. */
-import { boundedCache } from '../../../shared/bounded-cache.js';
-import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
+import { boundedCache } from '../../../shared/cache.js';
+import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './pdf-bidi.js';
 import { plainFamily } from '../../../domain/rendering/font-family.js';
-import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './fonts-files.js';
+import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './font-files.js';
 import { missing, standInFor } from './missing-characters.js';
 import { textLine, type TextLine } from './fonts-line.js';
 import { WORD_BREAK, withoutBreaks, withWordBreaks } from './word-breaks.js';
 import { hanOrderOf, isInvisible, isJoiner, isNeutral, isSpace } from './scripts.js';
 
 export type { TextLine } from './fonts-line.js';
-export { familiesIn, fontBytes, type FontFamily } from './fonts-files.js';
+export { familiesIn, fontBytes, type FontFamily } from './font-files.js';
 
 export type FontStyle = Readonly<{ bold: boolean; italic: boolean }>;
 export type FontDescriptor = Readonly<{ normal: string; bold: string; italics: string; bolditalics: string }>;

@@ -1,9 +1,9 @@
 /** The families that a template brings from the gallery of its team. */
 import { hash } from 'node:crypto';
-import { fontStyles, type FontStyleName, type GalleryFont } from '../../../domain/attachment-template/schema.js';
-import { assertDefined } from '../../../domain/ids.js';
+import { fontStyles, type FontStyleName, type GalleryFont } from '../../../domain/rendering/document-content.js';
+import { assertDefined } from '../../../domain/core/ids.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
-import { bringFonts, type FontFamily, type FontFiles } from './fonts-files.js';
+import { bringFonts, type FontFamily, type FontFiles } from './font-files.js';
 
 const fileStyles: Readonly<Record<FontStyleName, keyof FontFiles>> = {
   regular: 'normal',

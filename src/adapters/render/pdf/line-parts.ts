@@ -1,5 +1,5 @@
 /** A line as it is read: what leads somewhere apart from what stands beside it. */
-import { readText, type Line } from './bidi-lines.js';
+import { readText, type Line } from './bidi.js';
 import type { LinePicture } from './nodes.js';
 import type { BrokenLine } from './pdfmake-internals.js';
 

@@ -1,9 +1,9 @@
 /** PDF files from expanded documents: each page of the template begins on a new sheet with its own size, margins, background, header and footer. */
-import type { Limits } from '../../../domain/limits.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
 import type { ExpandedDocument, ExpandedPage, ExpandedSection } from '../../../domain/rendering/expand/expanded.js';
 import { fileTooLarge, tooManyPages } from '../../../domain/rendering/limit-errors.js';
-import type { PageFormat } from '../../../domain/attachment-template/schema.js';
+import type { PageFormat } from '../../../domain/rendering/document-content.js';
 import { openBackground } from './backgrounds.js';
 import { BAND_SHARE_MAX, openBands } from './bands.js';
 import { padded } from './components/blocks.js';

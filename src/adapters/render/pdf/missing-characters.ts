@@ -1,7 +1,7 @@
 /** What is said of a character that no font has. */
 import { createRequire } from 'node:module';
-import { DomainError } from '../../../domain/errors.js';
-import { codePointOf } from '../../../shared/characters.js';
+import { DomainError } from '../../../domain/core/errors.js';
+import { codePointOf } from '../../../shared/text.js';
 import { scriptOf } from './scripts.js';
 
 /** The names are 1.6 MB, which nearly no document needs. */

@@ -10,7 +10,7 @@ import svgMeasure from 'pdfmake/js/SVGMeasure.js';
 import layouts from 'pdfmake/js/tableLayouts.js';
 import tableProcessor from 'pdfmake/js/TableProcessor.js';
 import type { Flow } from '../../../domain/rendering/expand/expanded.js';
-import type { Face } from './fonts-files.js';
+import type { Face } from './font-files.js';
 import type { Tag } from './nodes.js';
 
 import type { Column } from 'pdfmake/js/columnCalculator.js';

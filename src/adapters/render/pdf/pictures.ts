@@ -3,7 +3,7 @@ import type { LoadedImage } from '../../../domain/ports/generator.js';
 import type { Picture } from './context.js';
 import type { Fonts } from './fonts.js';
 import { jpegSize } from './jpeg.js';
-import { checkedPng, PNG_SIGNATURE, type CheckedPng } from './png-file.js';
+import { checkedPng, PNG_SIGNATURE, type CheckedPng } from './picture-files.js';
 import { cleanSvg } from './svg.js';
 import { unusable } from './unusable.js';
 

@@ -1,6 +1,6 @@
 /** Prints nodes to a PDF file: layout, drawing and the structure that screen readers follow. No address of a template is opened here. */
-import { DomainError } from '../../../domain/errors.js';
-import { orderLine } from './bidi-lines.js';
+import { DomainError } from '../../../domain/core/errors.js';
+import { orderLine } from './bidi.js';
 import { PrintedDocument, type DocumentOptions } from './faces.js';
 import { DocumentLayout } from './layout.js';
 import { lineOfPart, partsOf, roomBelow, roomOf, type LinePart } from './line-parts.js';

@@ -1,5 +1,5 @@
 /** Which parts of rich text are blocks of their own, and which pictures stand among the words of a line. */
-import { blockTags, tableTags } from '../../../domain/rendering/rich-text/tags.js';
+import { blockTags, tableTags } from '../../../domain/rendering/html-tags.js';
 import { treeText, type TreeElement, type TreeNode } from '../rich-tree.js';
 import type { Context } from './context.js';
 import type { LinePicture } from './nodes.js';

@@ -1,5 +1,5 @@
 /** The error of a picture that cannot be drawn. */
-import { DomainError } from '../../../domain/errors.js';
+import { DomainError } from '../../../domain/core/errors.js';
 
 /** `what` follows "the picture at …". */
 export const unusable = (field: string, what: string): DomainError =>

@@ -1,5 +1,5 @@
 /** The port of body checks on a pool of processes, started when the first body of many members comes and ended when none has come for a while. */
-import { DomainError } from '../../../domain/errors.js';
+import { DomainError } from '../../../domain/core/errors.js';
 import type { BodyCheckAnswer, BodyChecks, CheckedBody } from '../../../domain/ports/body-checks.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { Logger } from '../../../domain/ports/logger.js';

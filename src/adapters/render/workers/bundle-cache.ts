@@ -1,7 +1,7 @@
 /** The last step of the build: makes a document of each format with the bundle, and keeps what V8 has compiled for it. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { defaultLimits } from '../../../domain/limits.js';
+import { defaultLimits } from '../../../domain/core/limits.js';
 import { cacheFile } from './bundle-files.js';
 import makeHandler, { script } from './bundled.js';
 import type { Answer, Job, WorkerSettings } from './jobs.js';

@@ -1,12 +1,12 @@
 /** The generator port: each document, and each mail that is much work, is made in a process apart, started when the first one is wanted and ended when none has been for a while. */
 import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { DomainError } from '../../../domain/errors.js';
-import type { Limits } from '../../../domain/limits.js';
+import { DomainError } from '../../../domain/core/errors.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { Generator, SvgInput } from '../../../domain/ports/generator.js';
 import type { Logger } from '../../../domain/ports/logger.js';
-import { boundedCache } from '../../../shared/bounded-cache.js';
+import { boundedCache } from '../../../shared/cache.js';
 import { isBundled } from './bundle-files.js';
 import { errorOf, type Answer, type DocumentJob, type Job, type TeamJob, type WorkerSettings } from './jobs.js';
 import { openPool, type JobOutcome } from './pool.js';

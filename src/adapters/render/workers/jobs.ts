@@ -1,7 +1,7 @@
 /** What is asked of a document process and what it answers, as plain data. */
-import type { OutputFormat } from '../../../domain/attachment-template/schema.js';
-import { DomainError, type ErrorCode, type ErrorDetails } from '../../../domain/errors.js';
-import type { Limits } from '../../../domain/limits.js';
+import type { OutputFormat } from '../../../domain/rendering/document-content.js';
+import { DomainError, type ErrorCode, type ErrorDetails } from '../../../domain/core/errors.js';
+import type { Limits } from '../../../domain/core/limits.js';
 import type { ApartEmail, DocumentInput, DocumentMetadata, FontInput, LoadedImage, SvgInput } from '../../../domain/ports/generator.js';
 import type { RenderedEmail } from '../../../domain/ports/renderer.js';
 

@@ -1,6 +1,6 @@
 /** What a caller is told when its document could not be made, and what the log may know of the cause. */
-import type { OutputFormat } from '../../../domain/attachment-template/schema.js';
-import { DomainError } from '../../../domain/errors.js';
+import type { OutputFormat } from '../../../domain/rendering/document-content.js';
+import { DomainError } from '../../../domain/core/errors.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 
 /** What a job was to make. */

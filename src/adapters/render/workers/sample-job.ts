@@ -1,6 +1,6 @@
 /** The document that a process makes before the first one that is asked of it: of all that most documents have, so that it is loaded and was run once. */
-import { parseTeamId, assertDefined } from '../../../domain/ids.js';
-import { emptyCompany } from '../../../domain/team/state.js';
+import { parseTeamId, assertDefined } from '../../../domain/core/ids.js';
+import { emptyCompany } from '../../../domain/teams/state.js';
 import type { DocumentJob } from './jobs.js';
 
 const html =

@@ -1,6 +1,6 @@
 /** The slots of the document processes: teams take turns for them, and wait no longer than a bound. */
 import type { Clock } from '../../../domain/ports/clock.js';
-import { openFairSlots } from '../../../shared/fair-slots.js';
+import { openFairSlots } from '../../../shared/fairness.js';
 
 export type SlotsOptions = Readonly<{
   slotsMax: number;

@@ -1,16 +1,16 @@
 /** Makes documents and renders mails in a process apart; the libraries for PDF, Excel and mails are loaded when each is first needed. */
-import { openBudget } from '../../../domain/budget.js';
-import { DomainError } from '../../../domain/errors.js';
-import type { Limits } from '../../../domain/limits.js';
-import type { GalleryFont } from '../../../domain/attachment-template/schema.js';
+import { openBudget } from '../../../domain/rendering/budget.js';
+import { DomainError } from '../../../domain/core/errors.js';
+import type { Limits } from '../../../domain/core/limits.js';
+import type { GalleryFont } from '../../../domain/rendering/document-content.js';
 import type { DocumentInput, LoadedImage } from '../../../domain/ports/generator.js';
 import type { Renderer } from '../../../domain/ports/renderer.js';
-import { fontFilesOf } from '../../../domain/attachment-template/gallery-fonts.js';
+import { fontFilesOf } from '../../../domain/rendering/gallery-fonts.js';
 import { drawnCharactersOf } from '../../../domain/rendering/expand/drawn-characters.js';
 import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { FontFamily, Fonts } from '../pdf/fonts.js';
-import { boundedCache } from '../../../shared/bounded-cache.js';
+import { boundedCache } from '../../../shared/cache.js';
 import { sampleJob } from './sample-job.js';
 import { refused, type Answer, type DocumentJob, type EmailJob, type FontJob, type Job, type SvgJob, type WorkerSettings } from './jobs.js';
 

@@ -1,5 +1,5 @@
 /** What an author should know of constants that are written without braces: a mail and a document show their names. */
-import type { FieldError } from '../../errors.js';
+import type { FieldError } from '../../core/errors.js';
 import { constants } from '../scope/constants.js';
 import { visitTexts, type Texts } from './schema-texts.js';
 

@@ -1,5 +1,5 @@
 /** Checks what a qr-code component is to hold, as far as it is known when the template is saved. */
-import { barCodeText, codeKinds, epcProps, isBarKind, type CodeKind } from '../bar-codes.js';
+import { barCodeText, codeKinds, epcProps, isBarKind, type CodeKind } from '../codes.js';
 import { epcPayment } from '../epc.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
 import type { CheckTools } from '../props.js';

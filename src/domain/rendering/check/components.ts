@@ -1,6 +1,6 @@
 /** Checks sections and their components: one walk for mails and documents, which differ in the components and the units they know. */
-import { isLonger } from '../../../shared/characters.js';
-import { sectionTypes } from '../../template/schema.js';
+import { isLonger } from '../../../shared/text.js';
+import { sectionTypes } from '../content.js';
 import { isPlainObject } from './format.js';
 import {
   componentSpecs,
@@ -14,10 +14,10 @@ import {
 } from '../components.js';
 import { isOperator, isUnary } from '../scope/conditions.js';
 import { shorten } from '../scope/path.js';
-import { spendElements, spendModules } from '../../budget.js';
+import { spendElements, spendModules } from '../budget.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
 import { checkProps, checkText, errorCorrections, type CheckTools } from '../props.js';
-import { barModules, codeKinds, isBarKind } from '../bar-codes.js';
+import { barModules, codeKinds, isBarKind } from '../codes.js';
 import { qrModules } from '../qr-code.js';
 import { checkCode } from './codes.js';
 

@@ -1,5 +1,5 @@
 /** Collects everything that is wrong with a body, each with its path, so that an author mends it in one go. */
-import { DomainError, type ErrorCode, type FieldError } from '../../errors.js';
+import { DomainError, type ErrorCode, type FieldError } from '../../core/errors.js';
 
 /** Enough to work with; a hostile body cannot make the answer larger than this. */
 const FAULTS_MAX = 100;

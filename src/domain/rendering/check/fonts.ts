@@ -1,6 +1,6 @@
 /** Checks the fonts of the gallery that an attachment template brings. */
-import { charsOf, isLonger } from '../../../shared/characters.js';
-import { fontStyles } from '../../attachment-template/schema.js';
+import { charsOf, isLonger } from '../../../shared/text.js';
+import { fontStyles } from '../document-content.js';
 import { plainFamily } from '../font-family.js';
 import { shorten } from '../scope/path.js';
 import { assetAddress } from '../urls.js';

@@ -1,5 +1,5 @@
 /** Checks the display format of a variable or a column, and the language of a template, against what Intl takes. */
-import type { Limits } from '../../limits.js';
+import type { Limits } from '../../core/limits.js';
 import type { ValueFormat } from '../scope/definitions.js';
 import type { Faults } from './faults.js';
 import { datePatternFault, numberPatternFault } from './patterns.js';

@@ -1,7 +1,7 @@
 /** What an author should know of cells that begin as formulas and are none: a workbook shows their text. */
-import type { AttachmentTemplateContent, DocumentComponent, OutputFormat } from '../../attachment-template/schema.js';
-import type { FieldError } from '../../errors.js';
-import { isJsonObject, type Json } from '../../json.js';
+import type { AttachmentTemplateContent, DocumentComponent, OutputFormat } from '../document-content.js';
+import type { FieldError } from '../../core/errors.js';
+import { isJsonObject, type Json } from '../../core/json.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
 import { shorten } from '../scope/path.js';
 

@@ -1,6 +1,6 @@
 /** The limits of a template's size and nesting, measured before anything walks it by recursion: the input may be hostile. */
-import { DomainError } from '../../errors.js';
-import type { Limits } from '../../limits.js';
+import { DomainError } from '../../core/errors.js';
+import type { Limits } from '../../core/limits.js';
 import { isPlainObject } from './format.js';
 import type { Output } from '../components.js';
 import { nestedTooDeep, tooManyColumns, tooManyComponents, tooManyPages, tooManySheets } from '../limit-errors.js';

@@ -1,5 +1,5 @@
 /** Checks what a value of a variable consists of, as its definition says: the members of an object, the items of an array. */
-import type { Limits } from '../../limits.js';
+import type { Limits } from '../../core/limits.js';
 import { variableTypes } from '../scope/definitions.js';
 import { checkFormat, isPlainObject } from './format.js';
 import { checkShowing } from './showing.js';

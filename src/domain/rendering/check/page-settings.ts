@@ -1,8 +1,8 @@
 /** Checks the settings of a page of a document: paper, margins, header and footer, and what a sheet looks like. */
-import { charsOf, isLonger } from '../../../shared/characters.js';
-import type { FieldError } from '../../errors.js';
+import { charsOf, isLonger } from '../../../shared/text.js';
+import type { FieldError } from '../../core/errors.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
-import { translatorOf } from '../languages/translations.js';
+import { translatorOf } from '../translations.js';
 import { writePath, type Path } from '../scope/path.js';
 import {
   backgroundFits,
@@ -11,7 +11,7 @@ import {
   pageFormats,
   WATERMARK_CHARS_MAX,
   type AttachmentTemplateContent,
-} from '../../attachment-template/schema.js';
+} from '../document-content.js';
 import { componentSpecs } from '../components.js';
 import { checkCode } from './codes.js';
 import { refuseUnknown, type WalkTools } from './components.js';

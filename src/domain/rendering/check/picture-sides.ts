@@ -1,8 +1,8 @@
 /** What an author should know of pictures in a mail of which nobody knows how large they are until the reader fetches them. */
-import type { FieldError } from '../../errors.js';
-import { isJsonObject, type Json, type JsonObject } from '../../json.js';
+import type { FieldError } from '../../core/errors.js';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import { addressesIn } from '../html-addresses.js';
-import { isSettled } from '../scope/address.js';
+import { isSettled } from '../addresses.js';
 import { shorten } from '../scope/path.js';
 import { safeImage } from '../urls.js';
 import { visitTexts, type Texts } from './schema-texts.js';

@@ -1,6 +1,6 @@
 /** Goes over the texts of a checked template where only their form matters, not what kind of text they are. */
-import { isJsonObject, type Json } from '../../json.js';
-import type { Translations } from '../languages/translations.js';
+import { isJsonObject, type Json } from '../../core/json.js';
+import type { Translations } from '../translations.js';
 
 /** What of a template of either kind holds texts. */
 export type Texts = Readonly<{ schema: unknown; translations?: Translations | undefined }>;

@@ -1,5 +1,5 @@
 /** Checks what stands in the place of a value when it is shown: `fallback` and `filters` of a variable or a member. */
-import { holdsControls, isLonger } from '../../../shared/characters.js';
+import { holdsControls, isLonger } from '../../../shared/text.js';
 import { FALLBACK_CHARS_MAX, FILTERS_MAX, filterNames, isFilter, TRUNCATE_MAX } from '../fill/shown-value.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
 import type { Faults } from './faults.js';

@@ -1,13 +1,13 @@
 /** Checks the texts of a template in other languages when it is saved: in each language it must be a template that could be saved by itself. */
-import type { FieldError } from '../../errors.js';
-import { openBudget } from '../../budget.js';
-import { isJsonObject, type JsonObject } from '../../json.js';
+import type { FieldError } from '../../core/errors.js';
+import { openBudget } from '../budget.js';
+import { isJsonObject, type JsonObject } from '../../core/json.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { isPlainObject, localeFault } from './format.js';
 import { checkShowing } from './showing.js';
 import type { WalkTools } from './components.js';
-import type { MapText } from '../languages/texts.js';
-import { fallbackTags, namedTexts, nameOfText, translatorOf, type Translations } from '../languages/translations.js';
+import type { MapText } from '../texts.js';
+import { fallbackTags, namedTexts, nameOfText, translatorOf, type Translations } from '../translations.js';
 import { boundedNearest, type Nearest, type PathFindings } from '../paths/known.js';
 import { shorten } from '../scope/path.js';
 

@@ -1,8 +1,8 @@
 /** Checks the variable definitions of a template: names, types, schemas, formats, default values. */
-import { isLonger } from '../../../shared/characters.js';
-import type { Json } from '../../json.js';
-import type { Limits } from '../../limits.js';
-import { uuidV5 } from '../../ids.js';
+import { isLonger } from '../../../shared/text.js';
+import type { Json } from '../../core/json.js';
+import type { Limits } from '../../core/limits.js';
+import { uuidV5 } from '../../core/ids.js';
 import { variableTypes, type VariableDefinition } from '../scope/definitions.js';
 import { checkFormat, isPlainObject } from './format.js';
 import { checkItemType, checkParts, checkSchema, refuseUnknown } from './members.js';
@@ -12,7 +12,7 @@ import type { Faults } from './faults.js';
 import { isConstantName, isName, shorten } from '../scope/path.js';
 import { isVariableType } from '../scope/shapes.js';
 import { compileVariableCheck } from '../fill/variables.js';
-import { DomainError } from '../../errors.js';
+import { DomainError } from '../../core/errors.js';
 
 export const DESCRIPTION_CHARS_MAX = 2_000;
 export const VARIABLE_ID_CHARS_MAX = 100;

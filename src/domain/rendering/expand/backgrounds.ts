@@ -1,8 +1,8 @@
 /** What stands behind the text of each sheet: a picture, and a watermark. */
-import type { PageSettings } from '../../attachment-template/schema.js';
+import type { PageSettings } from '../document-content.js';
 import { charge, countImages, type Scope, type State } from '../scope/scope.js';
 import { compilePlain } from '../fill/filling.js';
-import { compileSrc } from './blocks.js';
+import { compileSrc } from './components.js';
 import type { ExpandedPage } from './expanded.js';
 import { colorOf } from './style.js';
 

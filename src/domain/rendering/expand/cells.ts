@@ -1,6 +1,6 @@
 /** Cells of the tables of a document: their text and, where they are one value, the value; and how much a cell may hold. */
-import type { Json } from '../../json.js';
-import type { Limits } from '../../limits.js';
+import type { Json } from '../../core/json.js';
+import type { Limits } from '../../core/limits.js';
 import type { Cell } from './expanded.js';
 import {
   compileHtml,

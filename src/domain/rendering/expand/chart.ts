@@ -1,5 +1,5 @@
 /** Charts and timelines of a document: their points and steps, from a data source or written out. */
-import { isJsonObject, type Json, type JsonObject } from '../../json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import { toNumber } from '../scope/conditions.js';
 import { colorOf, compilePoints, defined } from './style.js';
 import type { ChartSeries, TimelineItem } from './expanded.js';

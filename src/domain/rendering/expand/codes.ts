@@ -1,7 +1,7 @@
 /** QR codes, bar codes and payment codes of a document: what they hold is settled here, an output only draws. */
-import { invalidAt } from '../../errors.js';
-import type { Json, JsonObject } from '../../json.js';
-import { codeContent, codeKindOf, isBarKind } from '../bar-codes.js';
+import { invalidAt } from '../../core/errors.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { codeContent, codeKindOf, isBarKind } from '../codes.js';
 import type { EpcFields } from '../epc.js';
 import { compileJson, compileRaw } from '../fill/filling.js';
 import { aligns, errorCorrections } from '../props.js';

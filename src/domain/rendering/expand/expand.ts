@@ -1,6 +1,6 @@
 /** Expands an attachment template for its data: loops unrolled, conditions decided, texts filled, limits kept while the work is done. */
-import { openBudget } from '../../budget.js';
-import { DomainError } from '../../errors.js';
+import { openBudget } from '../budget.js';
+import { DomainError } from '../../core/errors.js';
 import type {
   AttachmentTemplateContent,
   DocumentComponentType,
@@ -9,14 +9,14 @@ import type {
   Page,
   PageMargin,
   SheetSettings,
-} from '../../attachment-template/schema.js';
-import type { JsonObject } from '../../json.js';
-import type { Limits } from '../../limits.js';
+} from '../document-content.js';
+import type { JsonObject } from '../../core/json.js';
+import type { Limits } from '../../core/limits.js';
 import type { RenderEnvironment } from '../scope/environment.js';
 import { directionOfLocale } from '../direction.js';
 import { refusalOf } from '../missing-characters.js';
 import { compileBackgrounds } from './backgrounds.js';
-import { image, list, divider, richText, spacer } from './blocks.js';
+import { image, list, divider, richText, spacer } from './components.js';
 import { chart, timeline } from './chart.js';
 import { codeAt, qrCode } from './codes.js';
 import { columnsOf, conditionalOf, containerOf, loopOf, type CompileChildren } from './layout.js';
@@ -208,4 +208,4 @@ const compileSection = ({ props = {}, components }: DocumentSection, field: stri
   };
 };
 
-export { imageSourcesOf } from './image-sources.js';
+export { imageSourcesOf } from './resources.js';

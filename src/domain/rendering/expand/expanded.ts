@@ -2,10 +2,10 @@
  * A document when its variables are in place: loops unrolled, conditions decided, texts filled. What is left is the same for
  * every output; an output only says how it looks.
  */
-import type { Json } from '../../json.js';
+import type { Json } from '../../core/json.js';
 import type { ValueFormat } from '../scope/definitions.js';
-import type { GalleryFont, Orientation, PageFormat } from '../../attachment-template/schema.js';
-import type { BarLook } from '../bar-codes.js';
+import type { GalleryFont, Orientation, PageFormat } from '../document-content.js';
+import type { BarLook } from '../codes.js';
 import type { Direction, TextDirection } from '../direction.js';
 import type { ColumnRule } from '../column-rules.js';
 import type { Language } from '../scope/formats.js';

@@ -1,5 +1,5 @@
 /** What every kind of component gives when it is compiled: a function that adds what is left of it to a document. */
-import type { DocumentComponent } from '../../attachment-template/schema.js';
+import type { DocumentComponent } from '../document-content.js';
 import type { Expanded } from './expanded.js';
 import type { Scope, State } from '../scope/scope.js';
 

@@ -1,5 +1,5 @@
 /** Page breaks and what is kept on one sheet: the same for every component, said beside what it becomes. */
-import type { JsonObject } from '../../json.js';
+import type { JsonObject } from '../../core/json.js';
 import { pageBreaks } from '../props.js';
 import type { Scope } from '../scope/scope.js';
 import type { Flow } from './expanded.js';

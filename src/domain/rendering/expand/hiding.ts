@@ -1,10 +1,10 @@
 /** What of a document is left out because nothing stands in it: components, columns and lines with `hideWhenEmpty`. */
-import { isJsonObject, type Json, type JsonObject } from '../../json.js';
-import type { DocumentComponent } from '../../attachment-template/schema.js';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
+import type { DocumentComponent } from '../document-content.js';
 import { compileHtml, type Fill } from '../fill/filling.js';
 import { isBlank } from '../fill/shown-value.js';
 import { decidingPaths, pathsInTexts } from '../paths/deciding.js';
-import { optionalLinesOf, type OptionalHtml } from '../rich-text/lines.js';
+import { optionalLinesOf, type OptionalHtml } from '../rich-text.js';
 import type { Path } from '../scope/path.js';
 import { compileRead, rootShape, type Scope, type Source, type State } from '../scope/scope.js';
 import { shapeAt } from '../scope/shapes.js';

@@ -1,6 +1,6 @@
 /** Components of a document that hold others or decide about them: container, columns, conditional, loop. */
-import type { DocumentComponent } from '../../attachment-template/schema.js';
-import type { Json } from '../../json.js';
+import type { DocumentComponent } from '../document-content.js';
+import type { Json } from '../../core/json.js';
 import { holds, isOperator } from '../scope/conditions.js';
 import { colorOf, compileAlign, compileBorder, compileBox, compilePoints, compileWidth, compileWord, defined } from './style.js';
 import type { Expanded } from './expanded.js';

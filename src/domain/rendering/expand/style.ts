@@ -1,5 +1,5 @@
 /** How things look: the props of components as functions that give points, colours and boxes. */
-import type { Json, JsonObject } from '../../json.js';
+import type { Json, JsonObject } from '../../core/json.js';
 import { cssColor, cssFontFamily } from '../css.js';
 import type { HorizontalAlign, TextStyle } from './expanded.js';
 import type { Border, Box, Width } from '../boxes.js';

@@ -1,9 +1,9 @@
 /** Tables of a document: rows from a data source or written out, each cell with its text and, where it is one value, the value. */
-import { isJsonObject, type Json, type JsonObject } from '../../json.js';
-import type { Limits } from '../../limits.js';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
+import type { Limits } from '../../core/limits.js';
 import type { ValueFormat, VariableType } from '../scope/definitions.js';
 import { rulesOf } from '../column-rules.js';
-import type { DocumentComponent } from '../../attachment-template/schema.js';
+import type { DocumentComponent } from '../document-content.js';
 import { colorOf, compileAlign, compileBorder, compileBox, compilePoints, compileWidth, defined } from './style.js';
 import type { Cell, ExpandedColumn } from './expanded.js';
 import type { Expander } from './expander.js';

@@ -1,13 +1,13 @@
 /** Compiles names and members: what an expression reads. */
 import type { Expression, Identifier, MemberExpression, PrivateIdentifier, Super } from 'acorn';
-import { nearestName } from '../paths/distance.js';
+import { nearestName } from '../scope/distance.js';
 import { isConstantName } from '../scope/path.js';
 import { notAllowed, sourceOf, type Context } from './context.js';
 import { textOf } from './convert.js';
 import { ExpressionError } from './errors.js';
 import { isFunctionName, namespaceConstants, valueNames } from './functions.js';
 import { ownMember, placeAt, refuseBarred } from './members.js';
-import { charge, isList, kindOf, SKIPPED, type Step, type Value } from './run.js';
+import { charge, isList, kindOf, SKIPPED, type Step, type Value } from './values.js';
 
 /** A parameter, a variable or constant, or undefined, NaN, Infinity; a variable without a value is undefined. */
 export const nameStep = (node: Identifier, context: Context): Step => {

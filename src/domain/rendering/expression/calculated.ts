@@ -1,13 +1,13 @@
 /** Calculated variables: what they depend on, in which order they are calculated, and the values they add to a call. */
-import { DomainError, invalidAt } from '../../errors.js';
-import type { Json, JsonObject } from '../../json.js';
+import { DomainError, invalidAt } from '../../core/errors.js';
+import type { Json, JsonObject } from '../../core/json.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { constants as constantNames } from '../scope/constants.js';
 import { shorten } from '../scope/path.js';
 import { compileVariableCheck } from '../fill/variables.js';
 import { compileExpression, type CompiledExpression, type Moment } from './compile.js';
 import { ExpressionError } from './errors.js';
-import type { ExpressionLimits } from './limits.js';
+import type { ExpressionLimits } from '../../core/expression-limits.js';
 
 const CIRCLE_CHARS_MAX = 300;
 

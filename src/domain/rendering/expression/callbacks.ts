@@ -3,9 +3,9 @@ import type { ArrowFunctionExpression, Expression, Identifier, ObjectPattern, Pa
 import { notAllowed, type Context } from './context.js';
 import { ExpressionError } from './errors.js';
 import { callbackFunctions, globalFunctions } from './functions.js';
-import type { Callback } from './list-methods.js';
+import type { Callback } from './methods.js';
 import { ownMember, refuseBarred } from './members.js';
-import { charge, isList, kindOf, type Run, type Value } from './run.js';
+import { charge, isList, kindOf, type Run, type Value } from './values.js';
 
 /** Puts a value, or what it is taken apart into, where the body finds it. */
 type Bind = (run: Run, value: Value) => void;

@@ -5,10 +5,10 @@ import { callbackOf } from './callbacks.js';
 import { listStep, notAllowed, type Context } from './context.js';
 import { ExpressionError } from './errors.js';
 import { globalFunctions, namespaces, newDate, type StaticFunction } from './functions.js';
-import { listMethods, walks } from './list-methods.js';
+import { listMethods, walks } from './methods.js';
 import { refuseBarred } from './members.js';
 import { booleanMethods, dateMethods, numberMethods } from './plain-methods.js';
-import { charge, isDate, isList, kindOf, SKIPPED, type Run, type Step, type Value } from './run.js';
+import { charge, isDate, isList, kindOf, SKIPPED, type Run, type Step, type Value } from './values.js';
 import { textMethods, type Method } from './text-methods.js';
 
 /** `Number(x)`, `Math.round(x)`, `text.trim()`, `items.map(item => item.price)`. */

@@ -1,18 +1,18 @@
 /** Compiles an expression once, node by node, to functions that call each other: nothing of it is ever run as code. */
 import type { Expression } from 'acorn';
-import { spendOperations, type Budget } from '../../budget.js';
-import type { Json, JsonObject } from '../../json.js';
+import { spendOperations, type Budget } from '../budget.js';
+import type { Json, JsonObject } from '../../core/json.js';
 import { chainStep, memberStep, nameStep } from './access.js';
 import { callStep, newStep } from './calls.js';
 import { notAllowed, type Context } from './context.js';
 import { isTruthy } from './convert.js';
 import { ExpressionError } from './errors.js';
-import type { ExpressionLimits } from './limits.js';
+import type { ExpressionLimits } from '../../core/expression-limits.js';
 import { arrayStep, literalStep, objectStep, templateStep } from './literals.js';
 import { binaryStep, unaryStep } from './operators.js';
 import { parseSource } from './parse.js';
 import { toJson, type ResultSize } from './result.js';
-import { charge, type Run, type Step } from './run.js';
+import { charge, type Run, type Step } from './values.js';
 
 /** What an evaluation takes from outside, beside the variables. */
 export type Moment = Readonly<{

@@ -2,8 +2,8 @@
 import type { Expression, SpreadElement } from 'acorn';
 import { shorten } from '../scope/path.js';
 import { ExpressionError } from './errors.js';
-import type { ExpressionLimits } from './limits.js';
-import { charge, checkItems, isList, type Run, type Step, type Value } from './run.js';
+import type { ExpressionLimits } from '../../core/expression-limits.js';
+import { charge, checkItems, isList, type Run, type Step, type Value } from './values.js';
 
 export type Context = Readonly<{
   source: string;

@@ -1,5 +1,5 @@
 /** How values become texts, numbers and primitives: JavaScript's rules, but no method of a value is ever called for it. */
-import { charge, checkTextSize, costOfText, isDate, isList, type Run, type Value } from './run.js';
+import { charge, checkTextSize, costOfText, isDate, isList, type Run, type Value } from './values.js';
 
 /** `Boolean(value)`. */
 export const isTruthy = (value: Value): boolean => Boolean(value);

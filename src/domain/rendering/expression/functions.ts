@@ -3,7 +3,7 @@ import { isTruthy, numberOf, textOf } from './convert.js';
 import { ExpressionError } from './errors.js';
 import { memberNames } from './members.js';
 import { parseDate } from '../scope/dates.js';
-import { charge, checkItems, costOfText, isList, isObject, type Run, type Value } from './run.js';
+import { charge, checkItems, costOfText, isList, isObject, type Run, type Value } from './values.js';
 
 export type StaticFunction = (args: readonly Value[], run: Run, at: number) => Value;
 type Functions = Readonly<Record<string, StaticFunction>>;

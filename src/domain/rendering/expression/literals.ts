@@ -4,7 +4,7 @@ import { concat, textOf } from './convert.js';
 import { listStep, notAllowed, type Context } from './context.js';
 import { ExpressionError } from './errors.js';
 import { memberNames, refuseBarred } from './members.js';
-import { charge, checkItems, isList, isObject, type Run, type Step, type Value } from './run.js';
+import { charge, checkItems, isList, isObject, type Run, type Step, type Value } from './values.js';
 
 export const literalStep = (node: Literal): Step => {
   const value = literalOf(node);

@@ -10,7 +10,7 @@ import type {
   Super,
 } from 'acorn';
 import type { Shape } from '../scope/shapes.js';
-import { walks } from './list-methods.js';
+import { walks } from './methods.js';
 import { parseSource } from './parse.js';
 
 /** A value that something is known of; `name` is what messages call it, `itemName` an item of it. */

@@ -1,6 +1,6 @@
 /** Members of values: own ones only, and never the names that lead to the machinery behind them. */
 import { ExpressionError } from './errors.js';
-import { isDate, isList, isObject, type Run, type Value, type ValueObject } from './run.js';
+import { isDate, isList, isObject, type Run, type Value, type ValueObject } from './values.js';
 
 const barred: ReadonlySet<string> = new Set([
   '__proto__',

@@ -3,7 +3,7 @@ import type { BinaryOperator, UnaryOperator } from 'acorn';
 import { concat, isTruthy, numberOf, primitiveOf, textOf } from './convert.js';
 import { ExpressionError } from './errors.js';
 import { hasMember } from './members.js';
-import { charge, costOfText, type Run, type Step, type Value } from './run.js';
+import { charge, costOfText, type Run, type Step, type Value } from './values.js';
 
 type Binary = (run: Run, left: Value, right: Value, at: number) => Value;
 

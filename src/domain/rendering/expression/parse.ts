@@ -1,7 +1,7 @@
 /** Reads the source of an expression into acorn's tree: one JavaScript expression and nothing after it. */
 import { parseExpressionAt, tokenizer, tokTypes, type Expression, type Options } from 'acorn';
 import { ExpressionError } from './errors.js';
-import type { ExpressionLimits } from './limits.js';
+import type { ExpressionLimits } from '../../core/expression-limits.js';
 
 // Not strict, so that variables may be called "package" or "public". Parentheses stay in the tree, so that its end is known.
 const options: Options = { ecmaVersion: 2023, sourceType: 'script', preserveParens: true, allowHashBang: false };

@@ -1,7 +1,7 @@
 /** The methods of numbers, booleans and instants that expressions have. An instant shows the clock and calendar of UTC. */
 import { numberOf, textOf } from './convert.js';
 import { ExpressionError } from './errors.js';
-import type { Run, Value } from './run.js';
+import type { Run, Value } from './values.js';
 import type { Method } from './text-methods.js';
 
 const DIGITS_MAX = 100;

@@ -1,8 +1,8 @@
 /** Turns what an expression came to into JSON of its own, within a size. */
-import type { Json } from '../../json.js';
+import type { Json } from '../../core/json.js';
 import { ExpressionError } from './errors.js';
 import { memberNames } from './members.js';
-import { isDate, isList, type Value } from './run.js';
+import { isDate, isList, type Value } from './values.js';
 
 /** What is left of the size of the results of one call; shared by its calculated variables. */
 export type ResultSize = { charsLeft: number };

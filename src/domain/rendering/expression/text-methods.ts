@@ -1,7 +1,7 @@
 /** The methods of text that expressions have: none takes a regular expression or a function. Text is UTF-16, as in JavaScript. */
 import { concat, numberOf, textOf } from './convert.js';
 import { ExpressionError } from './errors.js';
-import { charge, checkItems, checkTextSize, costOfText, madeText, type Run, type Value } from './run.js';
+import { charge, checkItems, checkTextSize, costOfText, madeText, type Run, type Value } from './values.js';
 
 /** `at` is the place of the call in the source. The call itself is charged by the caller, the work by the method. */
 export type Method<Receiver> = (receiver: Receiver, args: readonly Value[], run: Run, at: number) => Value;

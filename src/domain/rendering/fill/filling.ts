@@ -1,6 +1,6 @@
 /** Templated texts as functions: what an author wrote once, filled for each document, each value escaped for the place where it stands. */
-import type { Json } from '../../json.js';
-import { encodeFor, partAt, type AddressKind } from '../scope/address.js';
+import type { Json } from '../../core/json.js';
+import { encodeFor, partAt, type AddressKind } from '../addresses.js';
 import type { Formatter } from '../scope/formats.js';
 import { placesOf, type HtmlPlace } from './html-places.js';
 import { isPageMark } from './page-marks.js';

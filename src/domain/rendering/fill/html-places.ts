@@ -1,5 +1,5 @@
 /** Where the placeholders of HTML stand: in text, in the value of an attribute, or loose inside a tag. Values are escaped for their place before anyone reads the HTML. */
-import type { Place } from '../scope/address.js';
+import type { Place } from '../addresses.js';
 import type { TemplatedText } from './templated-text.js';
 
 export type HtmlPlace =

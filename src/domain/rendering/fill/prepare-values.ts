@@ -1,7 +1,7 @@
 /** From the variables of a call to the values that a template is rendered with: checked, completed, calculated. */
-import type { Budget } from '../../budget.js';
-import type { JsonObject } from '../../json.js';
-import type { Limits } from '../../limits.js';
+import type { Budget } from '../budget.js';
+import type { JsonObject } from '../../core/json.js';
+import type { Limits } from '../../core/limits.js';
 import type { RenderEnvironment } from '../scope/environment.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { constantsOf, type Constant } from '../scope/constants.js';

@@ -1,6 +1,6 @@
 /** What stands in the place of a value when it is shown: the `filters` and the `fallback` of its definition. Conditions and expressions see the value itself. */
-import { firstChars } from '../../../shared/characters.js';
-import { isJsonObject, type Json, type JsonObject } from '../../json.js';
+import { firstChars } from '../../../shared/text.js';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 
 export const filterNames = ['trim', 'upper', 'lower', 'capitalize'] as const;
 /** `truncate`: at most so many characters, the last of them an ellipsis where something was cut off. */

@@ -1,8 +1,8 @@
 /** A single text with `{{…}}`, filled once: a subject or a file name that came with a call. What is used often is compiled instead. */
-import { spendChars, type Budget } from '../../budget.js';
-import { DomainError } from '../../errors.js';
-import type { JsonObject } from '../../json.js';
-import type { Limits } from '../../limits.js';
+import { spendChars, type Budget } from '../budget.js';
+import { DomainError } from '../../core/errors.js';
+import type { JsonObject } from '../../core/json.js';
+import type { Limits } from '../../core/limits.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import type { Language } from '../scope/formats.js';
 import { readPath } from '../scope/path.js';

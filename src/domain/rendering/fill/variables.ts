@@ -1,6 +1,6 @@
 /** Checks the values of a send call against the template's variables, and puts the defaults in. */
-import { DomainError, type FieldError } from '../../errors.js';
-import type { Json, JsonObject } from '../../json.js';
+import { DomainError, type FieldError } from '../../core/errors.js';
+import type { Json, JsonObject } from '../../core/json.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { parseDate } from '../scope/dates.js';
 import { isArray } from '../scope/path.js';

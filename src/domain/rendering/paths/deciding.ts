@@ -1,7 +1,7 @@
 /** By which paths it is decided whether a component with `hideWhenEmpty` is there: it is hidden where all of them are blank. */
-import { isJsonObject, type Json, type JsonObject } from '../../json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from '../fill/templated-text.js';
-import { linePathsOf } from '../rich-text/lines.js';
+import { linePathsOf } from '../rich-text.js';
 import type { Path } from '../scope/path.js';
 
 /** A component of a mail or of a document. */

@@ -1,7 +1,7 @@
 /** Tells which paths of a template stay empty for the values of a call: what a reader would miss, and nobody meant to be left out. */
-import { spendChars, type Budget } from '../../budget.js';
-import { DomainError, type FieldError } from '../../errors.js';
-import type { Json } from '../../json.js';
+import { spendChars, type Budget } from '../budget.js';
+import { DomainError, type FieldError } from '../../core/errors.js';
+import type { Json } from '../../core/json.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { pageMarks } from '../fill/page-marks.js';
 import { jsonValueOf } from './json-value.js';

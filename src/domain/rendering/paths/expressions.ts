@@ -1,5 +1,5 @@
 /** Checks the members that expressions read against what the variables declare, as paths of texts are. */
-import type { FieldError } from '../../errors.js';
+import type { FieldError } from '../../core/errors.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { isCalculated } from '../expression/calculated.js';
 import { readMembers, type Known } from '../expression/member-reads.js';

@@ -1,5 +1,5 @@
 /** A JSON value of a prop, with its paths read by a function. */
-import type { Json } from '../../json.js';
+import type { Json } from '../../core/json.js';
 import { hasPlaceholder, parseTemplatedText } from '../fill/templated-text.js';
 import type { Path } from '../scope/path.js';
 import { writeValue } from '../scope/values.js';

@@ -1,11 +1,11 @@
 /** Checks the paths of a template against its variables when it is saved: a name that is nearly a declared one is refused, any other that nothing declares is told. */
-import type { FieldError } from '../../errors.js';
+import type { FieldError } from '../../core/errors.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { constants, isConstant } from '../scope/constants.js';
 import { shorten, writePath, type Path } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
 import { pageMarkMeantBy, pageMarks, type PageMark } from '../fill/page-marks.js';
-import { nearestName } from './distance.js';
+import { nearestName } from '../scope/distance.js';
 import { pathsInTexts } from './deciding.js';
 import { walkOf, walkTemplate, type PathReader, type PathUse, type WalkedTemplate } from './walk.js';
 

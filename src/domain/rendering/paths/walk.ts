@@ -1,7 +1,7 @@
 /** Goes over every path of a template in the scope where it stands. What a path means there is said by the reader: one knows definitions, another values. */
-import { isJsonObject, type Json, type JsonObject } from '../../json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import { parsePathText } from '../fill/templated-text.js';
-import { optionalLinesOf, type OptionalHtml } from '../rich-text/lines.js';
+import { optionalLinesOf, type OptionalHtml } from '../rich-text.js';
 import type { Path } from '../scope/path.js';
 import { once } from '../../../shared/once.js';
 import { decidingPaths, pathsInTexts, type WalkedComponent } from './deciding.js';

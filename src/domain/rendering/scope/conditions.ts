@@ -1,5 +1,5 @@
 /** The eleven operators of a conditional, and what "equal" and "less" mean between values that came as JSON. */
-import type { Json } from '../../json.js';
+import type { Json } from '../../core/json.js';
 import { parseDate } from './dates.js';
 import { isArray } from './path.js';
 

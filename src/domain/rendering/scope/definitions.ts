@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../json.js';
+import type { Json, JsonObject } from '../../core/json.js';
 import type { Filter } from '../fill/shown-value.js';
 
 export const variableTypes = ['string', 'number', 'boolean', 'date', 'array', 'object'] as const;

@@ -1,7 +1,7 @@
 /** Values in the reader's language: the `format` of a variable or a column, with the meaning of ECMA-402. */
-import type { Json } from '../../json.js';
+import type { Json } from '../../core/json.js';
 import type { ValueFormat } from './definitions.js';
-import { boundedCache } from '../../../shared/bounded-cache.js';
+import { boundedCache } from '../../../shared/cache.js';
 import { toNumber } from './conditions.js';
 import { parseDate, type Instant } from './dates.js';
 import { formatWithPattern } from './date-patterns.js';

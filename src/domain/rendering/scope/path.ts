@@ -1,5 +1,5 @@
 /** Paths into the variables (`customer.name`, `order.items[0].name`): their grammar, and how one is read without ever touching a prototype. */
-import type { Json } from '../../json.js';
+import type { Json } from '../../core/json.js';
 
 /** A name first, then names (members of objects) and numbers (places in arrays). */
 export type Path = readonly (string | number)[];

@@ -1,7 +1,7 @@
 /** What is in reach while a document is compiled and while it is expanded: variables, constants, and the variables of the loops around. */
-import type { OutputFormat } from '../../attachment-template/schema.js';
-import type { Json, JsonObject } from '../../json.js';
-import type { Limits } from '../../limits.js';
+import type { OutputFormat } from '../document-content.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import type { Limits } from '../../core/limits.js';
 import { isConstant } from './constants.js';
 import type { Language } from './formats.js';
 import { documentTooLong, tooManyImages, tooManyItems, tooManyIterations } from '../limit-errors.js';

@@ -1,6 +1,6 @@
 /** What a variable's definition says about its value: type, members, items and format, as one tree that checks and renderers share. */
-import type { JsonObject } from '../../json.js';
-import { isJsonObject } from '../../json.js';
+import type { JsonObject } from '../../core/json.js';
+import { isJsonObject } from '../../core/json.js';
 import { variableTypes, type ValueFormat, type VariableDefinition, type VariableType } from './definitions.js';
 import { isConstant, constantFormat } from './constants.js';
 import { substitutionOf, type Substitution } from '../fill/shown-value.js';

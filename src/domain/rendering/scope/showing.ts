@@ -1,7 +1,7 @@
 /** What a value is where it is shown: text, a number, a date or a truth value, and the format it is written in. One step, the same for every output. */
-import type { Json } from '../../json.js';
+import type { Json } from '../../core/json.js';
 import type { ValueFormat, VariableType } from './definitions.js';
-import { boundedCache } from '../../../shared/bounded-cache.js';
+import { boundedCache } from '../../../shared/cache.js';
 import { toNumber } from './conditions.js';
 import { parseDate, type Instant } from './dates.js';
 import { formatterOf, type Formatter, type Language } from './formats.js';

@@ -1,5 +1,5 @@
 /** How a value is written out where no format is asked for. */
-import type { Json } from '../../json.js';
+import type { Json } from '../../core/json.js';
 import { isArray } from './path.js';
 
 /** Control characters, which no mail needs and some readers trip over; tab and line breaks stay. */

@@ -1,6 +1,6 @@
 /** Charts of a workbook: native ones of each type, drawn from the cells of a table or from hidden rows below them. */
 import t from 'tap';
-import type { DocumentComponent } from '../../../../src/domain/attachment-template/schema.js';
+import type { DocumentComponent } from '../../../../src/domain/rendering/document-content.js';
 import { chartTypes, type ChartType } from '../../../../src/domain/rendering/chart-types.js';
 import { failureOf, pageOf, textsOf, workbookOf, type Workbook } from './xlsx.js';
 

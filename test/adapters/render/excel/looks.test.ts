@@ -1,8 +1,8 @@
 /** Workbooks as LibreOffice shows them, cell by cell, compared with what somebody looked at: the samples in each language, and every component from both sides. */
 import t from 'tap';
 import { makeWorkbook } from '../../../../src/adapters/render/excel/make-workbook.js';
-import type { JsonObject } from '../../../../src/domain/json.js';
-import { defaultLimits } from '../../../../src/domain/limits.js';
+import type { JsonObject } from '../../../../src/domain/core/json.js';
+import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import { attachmentOf, expandTemplate } from '../../../support/documents.js';
 import { matchesGolden } from '../../../support/golden.js';
 import { lacksLibreOffice, openDocumentOf } from '../../../support/libreoffice.js';

@@ -1,9 +1,9 @@
 /** What a reader of a workbook does not see, what stands out, and how it is printed. */
 import t from 'tap';
 import ExcelJS from 'exceljs';
-import { DomainError } from '../../../../src/domain/errors.js';
-import { defaultLimits } from '../../../../src/domain/limits.js';
-import { checkAttachmentTemplate } from '../../../../src/domain/rendering/check/attachment.js';
+import { DomainError } from '../../../../src/domain/core/errors.js';
+import { defaultLimits } from '../../../../src/domain/core/limits.js';
+import { checkAttachmentTemplate } from '../../../../src/domain/rendering/check/document.js';
 import { chartPalette } from '../../../../src/domain/rendering/chart-palette.js';
 import { bytesOf, pageOf, readWorkbook, workbookOf } from './xlsx.js';
 

@@ -2,10 +2,10 @@
 import { unzipSync, strFromU8 } from 'fflate';
 import { parseDocument } from 'htmlparser2';
 import { makeWorkbook } from '../../../../src/adapters/render/excel/make-workbook.js';
-import type { AttachmentTemplateContent, DocumentComponent, Page } from '../../../../src/domain/attachment-template/schema.js';
-import { DomainError } from '../../../../src/domain/errors.js';
-import type { JsonObject } from '../../../../src/domain/json.js';
-import { defaultLimits, type Limits } from '../../../../src/domain/limits.js';
+import type { AttachmentTemplateContent, DocumentComponent, Page } from '../../../../src/domain/rendering/document-content.js';
+import { DomainError } from '../../../../src/domain/core/errors.js';
+import type { JsonObject } from '../../../../src/domain/core/json.js';
+import { defaultLimits, type Limits } from '../../../../src/domain/core/limits.js';
 import type { LoadedImage } from '../../../../src/domain/ports/generator.js';
 import { compileDocument } from '../../../../src/domain/rendering/expand/expand.js';
 import { environment } from '../../../support/rendering.js';

@@ -1,10 +1,10 @@
 /** Headers and footers of a PDF: pictures in them, other ones on the first sheet, and as much room as they need. */
 import t from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
-import { defaultLimits } from '../../../../src/domain/limits.js';
+import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import type { LoadedImage } from '../../../../src/domain/ports/generator.js';
 import type { ExpandedMargin, ExpandedPage } from '../../../../src/domain/rendering/expand/expanded.js';
-import type { JsonObject } from '../../../../src/domain/json.js';
+import type { JsonObject } from '../../../../src/domain/core/json.js';
 import { attachmentOf, expandTemplate } from '../../../support/documents.js';
 import { documentOf, page, richText } from '../../../support/expanded-documents.js';
 import { placedWords, type PlacedWord } from '../../../support/pdf-words.js';

@@ -2,12 +2,12 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
-import { defaultLimits } from '../../../../src/domain/limits.js';
+import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import type { Expanded } from '../../../../src/domain/rendering/expand/expanded.js';
 import { noBox } from '../../../../src/domain/rendering/lengths.js';
 import { cell, column, component, documentOf, page, richText, tableOf } from '../../../support/expanded-documents.js';
 import { expandTemplate } from '../../../support/documents.js';
-import type { JsonObject } from '../../../../src/domain/json.js';
+import type { JsonObject } from '../../../../src/domain/core/json.js';
 import { invoiceSample } from '../../../../src/samples/attachments/invoice.js';
 import { placedWords, type PlacedWord } from '../../../support/pdf-words.js';
 

@@ -6,11 +6,11 @@ import { deflateSync } from 'node:zlib';
 import * as fontkit from 'fontkit';
 import t from 'tap';
 import { withoutBreaks } from '../../../../src/adapters/render/pdf/word-breaks.js';
-import { DomainError } from '../../../../src/domain/errors.js';
-import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from '../../../../src/adapters/render/pdf/bidi.js';
-import { orderLine, readText, type Inline } from '../../../../src/adapters/render/pdf/bidi-lines.js';
+import { DomainError } from '../../../../src/domain/core/errors.js';
+import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from '../../../../src/adapters/render/pdf/pdf-bidi.js';
+import { orderLine, readText, type Inline } from '../../../../src/adapters/render/pdf/bidi.js';
 import { familiesIn, fontBytes, openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
-import { builtInFamilies, scriptFamilies } from '../../../../src/adapters/render/pdf/fonts-files.js';
+import { builtInFamilies, scriptFamilies } from '../../../../src/adapters/render/pdf/font-files.js';
 import { sfntOfWoff } from '../../../../src/adapters/render/pdf/fonts-woff.js';
 
 const fonts = openFonts();

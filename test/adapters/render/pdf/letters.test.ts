@@ -3,7 +3,7 @@ import t from 'tap';
 import { withoutBreaks, withWordBreaks } from '../../../../src/adapters/render/pdf/word-breaks.js';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
-import { defaultLimits } from '../../../../src/domain/limits.js';
+import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import type { Expanded, ExpandedDocument } from '../../../../src/domain/rendering/expand/expanded.js';
 import { attachmentOf, expandTemplate } from '../../../support/documents.js';
 import { component, documentOf, page, richText } from '../../../support/expanded-documents.js';

@@ -1,7 +1,7 @@
 /** Each component of a PDF, as a reader would copy it and as a screen reader would read it. */
 import t from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
-import { defaultLimits } from '../../../../src/domain/limits.js';
+import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import type { Expanded, ExpandedDocument, TextStyle } from '../../../../src/domain/rendering/expand/expanded.js';
 import { cell, column, component, documentOf, page, richText, tableOf } from '../../../support/expanded-documents.js';
 import { checkedByOthers, heardOf, readsStructure } from '../../../support/pdf-tools.js';

@@ -4,7 +4,7 @@ import t from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { showNextInlines } from '../../../../src/adapters/render/pdf/next-inlines.js';
 import { LayoutBuilder } from '../../../../src/adapters/render/pdf/pdfmake-internals.js';
-import { defaultLimits } from '../../../../src/domain/limits.js';
+import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import { documentOf, page, richText } from '../../../support/expanded-documents.js';
 
 type Inline = Readonly<{ text: string; width: number; noNewLine?: boolean; lineEnd?: boolean; leadingCut: number; trailingCut: number }>;

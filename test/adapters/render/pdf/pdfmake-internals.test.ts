@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { faceOf, fontBytes, roboto } from '../../../../src/adapters/render/pdf/fonts-files.js';
+import { faceOf, fontBytes, roboto } from '../../../../src/adapters/render/pdf/font-files.js';
 import {
   buildColumnWidths,
   fontMakerOf,

@@ -1,6 +1,6 @@
 /** A process that does to the pool what no document should be able to do: what the variables of the job say. */
 import { writeFileSync } from 'node:fs';
-import { DomainError } from '../../../../src/domain/errors.js';
+import { DomainError } from '../../../../src/domain/core/errors.js';
 import { refused, type DocumentJob } from '../../../../src/adapters/render/workers/jobs.js';
 
 export const hostileWorker = new URL('./hostile-worker.js', import.meta.url);

@@ -1,6 +1,6 @@
 /** Bar codes and payment codes of a mail: pictures inside it, with what they say beside them in the text part. */
-import type { Json, JsonObject } from '../../../../domain/json.js';
-import { codeKindOf, epcProps } from '../../../../domain/rendering/bar-codes.js';
+import type { Json, JsonObject } from '../../../../domain/core/json.js';
+import { codeKindOf, epcProps } from '../../../../domain/rendering/codes.js';
 import { hasPlaceholder } from '../../../../domain/rendering/fill/templated-text.js';
 import { writePath } from '../../../../domain/rendering/scope/path.js';
 import { INLINE, js, quote, type Term } from '../code.js';

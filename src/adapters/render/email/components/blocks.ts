@@ -1,7 +1,7 @@
 /** Components of text, and those that only take up room: rich text, fragment, list, divider, spacer. */
-import type { Json, JsonObject } from '../../../../domain/json.js';
+import type { Json, JsonObject } from '../../../../domain/core/json.js';
 import { directions } from '../../../../domain/rendering/direction.js';
-import type { Component } from '../../../../domain/template/schema.js';
+import type { Component } from '../../../../domain/rendering/content.js';
 import { concat, js, type Term } from '../code.js';
 import { type ComponentRenderer, type Context } from '../context.js';
 import { inlineText, writeRichText } from '../rich-text.js';

@@ -1,6 +1,6 @@
 /** Components that decide what is shown and how often: conditional and loop. */
 import { isOperator } from '../../../../domain/rendering/scope/conditions.js';
-import type { Component } from '../../../../domain/template/schema.js';
+import type { Component } from '../../../../domain/rendering/content.js';
 import { quote } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
 import { attributeSafe, classAttribute, colorClass, textDeclarations } from '../style.js';

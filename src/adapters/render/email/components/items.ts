@@ -1,5 +1,5 @@
 /** Going over an array: what loop, table and list share. */
-import type { JsonObject } from '../../../../domain/json.js';
+import type { JsonObject } from '../../../../domain/core/json.js';
 import { writePath, type Path } from '../../../../domain/rendering/scope/path.js';
 import { indexShape, type Shape } from '../../../../domain/rendering/scope/shapes.js';
 import { quote } from '../code.js';

@@ -1,7 +1,7 @@
 /** Components that hold others: container and columns. */
-import type { Json } from '../../../../domain/json.js';
+import type { Json } from '../../../../domain/core/json.js';
 import { cssLength } from '../../../../domain/rendering/css.js';
-import type { Component } from '../../../../domain/template/schema.js';
+import type { Component } from '../../../../domain/rendering/content.js';
 import { literalOf } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
 import { aligned, classAttribute, colorClass, css, horizontalPx, endOf, boxAt, onBackground, startOf, tableTag } from '../style.js';

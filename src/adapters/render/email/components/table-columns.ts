@@ -1,5 +1,5 @@
 /** The columns of a table of a mail: what stands in them, and at which side. */
-import { isJsonObject, type Json, type JsonObject } from '../../../../domain/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
 import { onlyPlaceholder } from '../../../../domain/rendering/fill/filling.js';
 import { holdsNumbers, isColumnType, type Showing } from '../../../../domain/rendering/scope/showing.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';

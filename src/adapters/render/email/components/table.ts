@@ -1,5 +1,5 @@
 /** Tables of data: rows from a data source or written out, in HTML and in aligned columns of text. */
-import { isJsonObject, type Json, type JsonObject } from '../../../../domain/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
 import { literalValue, writerOf, type Showing } from '../../../../domain/rendering/scope/showing.js';
 import { pathsOf } from '../../../../domain/rendering/fill/templated-text.js';
 import { concat, js, literalOf, quote, type Term } from '../code.js';

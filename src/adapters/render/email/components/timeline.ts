@@ -1,5 +1,5 @@
 /** Timeline: steps one below the other, a dot before each and a line between them, which cells of a table draw in every client. */
-import { isJsonObject, type Json, type JsonObject } from '../../../../domain/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
 import type { TemplatedText } from '../../../../domain/rendering/fill/templated-text.js';
 import { progressOf, type Progress } from '../../../../domain/rendering/expand/timeline-progress.js';
 import { concat, js, literalOf, type Term } from '../code.js';

@@ -1,15 +1,15 @@
 /** Charts of the sheet itself: they draw the cells of a table that shows the same items, else rows of their own below, which are not seen. */
 import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
-import { assertDefined } from '../../../../domain/ids.js';
+import { assertDefined } from '../../../../domain/core/ids.js';
 import type { ExpandedChart, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
-import { chartXml } from '../chart-xml.js';
-import { columnAt, tableOfChart, type NumbersPlace } from '../chart-places.js';
+import { chartXml } from './chart-xml.js';
+import { columnAt, tableOfChart, type NumbersPlace } from './chart-places.js';
 import { typedCells } from '../cell-values.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
 import { BASE_FONT } from '../fonts.js';
 import type { CellStyle, DrawnCell, Sheet } from '../sheet.js';
 import { cellText, looksLikeFormula, TEXT_CODE, textWidth } from '../text.js';
-import { filled } from './table-looks.js';
+import { filled } from '../looks.js';
 
 const SIZE_POINTS = { width: 480, height: 270, min: 60, max: 2_000 } as const;
 const ROW_POINTS = 15;

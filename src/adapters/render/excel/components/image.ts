@@ -1,11 +1,11 @@
 /** Pictures: PNG, JPEG and GIF as they are, in a row of their own height. */
-import { DomainError } from '../../../../domain/errors.js';
+import { DomainError } from '../../../../domain/core/errors.js';
 import type { ExpandedImage } from '../../../../domain/rendering/expand/expanded.js';
 import { safeLink } from '../../../../domain/rendering/urls.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
-import { pictureSize, type PictureSize } from '../image-size.js';
+import { pictureSize, type PictureSize } from './image-size.js';
 import { LINK_CHARS_MAX } from '../sheet.js';
-import { pictureBlock } from './picture-block.js';
+import { pictureBlock } from './pictures.js';
 
 const POINTS_PER_PIXEL = 0.75;
 const SIDE_POINTS = { min: 1, max: 4_000 } as const;

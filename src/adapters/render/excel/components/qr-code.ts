@@ -1,10 +1,10 @@
 /** QR codes and bar codes of a sheet: pictures in a row of their own, dense enough for print. */
-import { DomainError } from '../../../../domain/errors.js';
+import { DomainError } from '../../../../domain/core/errors.js';
 import type { ExpandedQrCode } from '../../../../domain/rendering/expand/expanded.js';
-import { barCodePng, layBarPicture, pointDefaults } from '../../bar-code-picture.js';
+import { barCodePng, layBarPicture, pointDefaults } from '../../bar-code.js';
 import { drawQrCode, layQrCode } from '../../qr-code.js';
 import type { ComponentDrawer } from '../component.js';
-import { pictureBlock } from './picture-block.js';
+import { pictureBlock } from './pictures.js';
 
 const QR_POINTS = 96;
 

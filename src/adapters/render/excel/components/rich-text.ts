@@ -9,7 +9,7 @@ import { LINK_COLOR, richRows, type Paragraph, type RichRow } from '../rich-cell
 import type { CellStyle, Sheet } from '../sheet.js';
 import { linesIn } from '../text.js';
 import { paragraphCell, type TextSpot } from '../text-cell.js';
-import { filled } from './table-looks.js';
+import { filled } from '../looks.js';
 
 /** Excel knows no higher row. */
 const ROW_POINTS_MAX = 409;

@@ -2,11 +2,11 @@
 import type { Cell, ExpandedTable, Html } from '../../../../domain/rendering/expand/expanded.js';
 import { parseRichTree, treeText } from '../../rich-tree.js';
 import type { Typed } from '../cell-values.js';
-import { isAsItIs } from '../column-width.js';
+import { isAsItIs } from './column-width.js';
 import type { BlockCells, CellContent } from '../formula/book.js';
 import { compileFormula, type Compiled } from '../formula/compile.js';
 import type { Scalar } from '../formula/values.js';
-import { formulaAt, type FormulaRows } from '../formulas.js';
+import { formulaAt, type FormulaRows } from '../formula/formulas.js';
 
 /** Where the parts of a table stand, in rows of it from 0. */
 export type TableRows = Readonly<{ hasHeader: boolean; bodyRows: number; hasFooter: boolean }>;

@@ -1,21 +1,21 @@
 /** Tables as real cells: typed values with their formats, header, footer, filter, the author's formulas. */
 import type { CellFormulaValue } from 'exceljs';
-import { assertDefined } from '../../../../domain/ids.js';
+import { assertDefined } from '../../../../domain/core/ids.js';
 import { sideOf } from '../../../../domain/rendering/direction.js';
 import type { Cell, ExpandedColumn, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
 import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
 import { resultCodes, typedCells, type Typed } from '../cell-values.js';
-import { contentWidth, htmlWidth, isAsItIs } from '../column-width.js';
+import { contentWidth, htmlWidth, isAsItIs } from './column-width.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
 import { formatOfResult } from '../../../../domain/rendering/scope/showing.js';
 import type { Scalar } from '../formula/values.js';
-import { formulaAt } from '../formulas.js';
+import { formulaAt } from '../formula/formulas.js';
 import { columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
 import { charsOf, linesIn, textWidth } from '../text.js';
 import { textCell, type Content, type TextSpot } from '../text-cell.js';
 import { scalarOfTyped, tableCells } from './table-cells.js';
-import { createLooks, type Looks } from './table-looks.js';
+import { createLooks, type Looks } from '../looks.js';
 
 /** Widths that content alone gives, in characters. */
 const AUTO_CHARS = { min: 8, max: 60 } as const;

@@ -1,5 +1,5 @@
 /** Formulas as functions: parsed once for a column, worked out for each row. Precedence is that of sheets: a minus binds tighter than a power. */
-import type { FormulaRows } from '../formulas.js';
+import type { FormulaRows } from './formulas.js';
 import { functions } from './functions.js';
 import { tokensOf, type RowMark, type Token } from './tokens.js';
 import {

@@ -1,10 +1,10 @@
 /** Components of pictures: image, QR code, chart. */
-import { DomainError } from '../../../../domain/errors.js';
+import { DomainError } from '../../../../domain/core/errors.js';
 import type { ExpandedChart, ExpandedImage, ExpandedQrCode } from '../../../../domain/rendering/expand/expanded.js';
 import { alignIn, blockAlign, narrower, type ComponentRenderer } from '../context.js';
 import { padded } from './blocks.js';
 import { pictureNode } from '../picture-node.js';
-import { barCodeSvg, layBarPicture, pointDefaults } from '../../bar-code-picture.js';
+import { barCodeSvg, layBarPicture, pointDefaults } from '../../bar-code.js';
 import { layQrCode, readableColors, type QrCode } from '../../qr-code.js';
 import { chartSvg } from '../charts.js';
 

@@ -1,0 +1,100 @@
+/** QR code: a picture inside the mail, for no client shows data URIs and vectors everywhere; its value stands in the text part. */
+import { DomainError } from '../../../../domain/core/errors.js';
+import type { Json, JsonObject } from '../../../../domain/core/json.js';
+import { codeKindOf } from '../../../../domain/rendering/codes.js';
+import { writePath } from '../../../../domain/rendering/scope/path.js';
+import { hasPlaceholder, type TemplatedText } from '../../../../domain/rendering/fill/templated-text.js';
+import { INLINE, js, literalOf, quote, type Term } from '../code.js';
+import type { ComponentRenderer, Context } from '../context.js';
+import { escapeHtml } from '../escape.js';
+import type { QrOptions } from '../inline.js';
+import { errorCorrections, layQrCode, qrAlt, qrSizePx, surelyFitsQr } from '../../qr-code.js';
+import { writeLine } from '../rich-text.js';
+import { aligned, attributeSafe, classAttribute, colorClass, css, word } from '../style.js';
+import { plainOf, rawTermsOf, templated } from '../values.js';
+import { barCode } from './bar-code.js';
+import { alignAttribute, gap, propsOf } from './blocks.js';
+
+export const qrCode: ComponentRenderer = (component, context) => {
+  const props = propsOf(component);
+  if (codeKindOf(props['kind']) !== 'qr') return barCode(props, component.id, context);
+  const { code } = context;
+  const value = templated(String(props['value']), context);
+  const literal = literalOf(rawTermsOf(value, context));
+  if (literal === '') return;
+  const options = optionsOf(props, component.id, value, context);
+  if (literal !== undefined) {
+    checkLiteral(literal, options, context);
+    return draw(props, { value, literal, expression: quote(literal), options }, context);
+  }
+  const expression = code.remember(plainOf(value, context));
+  code.block(`if(${expression}!=="")`, () => draw(props, { value, literal, expression, options }, context));
+};
+
+type Shown = Readonly<{
+  value: TemplatedText;
+  literal: string | undefined;
+  /** Of the whole value. */ expression: string;
+  options: OptionTerms;
+}>;
+type OptionTerms = Readonly<{ [Name in keyof QrOptions]: Term }>;
+
+const optionsOf = (props: JsonObject, id: string, value: TemplatedText, context: Context): OptionTerms => {
+  const first = value.find((part) => typeof part !== 'string');
+  return {
+    size: css('length', props['size'], '160px', context),
+    level: word(lowerCased(props['errorCorrection']), errorCorrections, 'm', context),
+    color: css('color', props['color'], '#000000', context),
+    background: css('color', props['backgroundColor'], '#ffffff', context),
+    id,
+    field: first === undefined || typeof first === 'string' ? 'schema' : `variables.${writePath(first.path)}`,
+  };
+};
+
+/** Names of variables keep their case. */
+const lowerCased = (value: Json | undefined): Json | undefined =>
+  typeof value === 'string' && !hasPlaceholder(value) ? value.toLowerCase() : value;
+
+const draw = (props: JsonObject, { value, literal, expression, options }: Shown, context: Context): void => {
+  const { code, type } = context;
+  const size = typeof options.size === 'string' ? String(qrSizePx(options.size)) : js(code.remember(`QR_SIZE(${options.size.js})`));
+  const members = Object.entries(options).map(([name, term]) => `${name}:${typeof term === 'string' ? quote(term) : term.js}`);
+  const look = `{${members.join(',')}}`;
+  const source = `QR(${expression},${INLINE},${Object.values(options).every((term) => typeof term === 'string') ? code.constant(look) : look})`;
+  const alt = literal === undefined ? js(`E(QR_ALT(${expression}))`) : escapeHtml(qrAlt(literal));
+  code.html('<tr><td', ...alignAttribute(aligned(props, type.align, context), context), ` style="padding:${gap(context)}">`);
+  code.html(
+    '<img',
+    classAttribute(colorClass('text', type.color, context)),
+    ' src="',
+    js(source),
+    '" alt="',
+    alt,
+    '" width="',
+    size,
+    '" height="',
+    size,
+  );
+  code.html(
+    '" style="display:block;border:0;width:',
+    size,
+    'px;max-width:100%;height:auto;font-family:',
+    attributeSafe(type.fontFamily),
+    ';font-size:14px;color:',
+    type.color,
+    '"></td></tr>',
+  );
+  writeLine(rawTermsOf(value, context), context);
+};
+
+/** What can be known when the template is saved is said then. */
+const checkLiteral = (value: string, { size, level, color, background, id }: OptionTerms, { checkedCodes }: Context): void => {
+  if (typeof size !== 'string' || typeof level !== 'string' || typeof color !== 'string' || typeof background !== 'string') return;
+  const key = `${size} ${level} ${value}`;
+  if (checkedCodes.has(key) || surelyFitsQr(value, { size, level, color, background })) return;
+  checkedCodes.add(key);
+  const code = layQrCode(value, { size, level, color, background });
+  if (!('fault' in code)) return;
+  const message = `the QR code "${String(id)}" ${code.fault}`;
+  throw new DomainError('TEMPLATE_INVALID', `the template is not valid: ${message}`, { errors: [{ field: 'schema', message }] });
+};

@@ -1,0 +1,265 @@
+/** Email templates as callers see them: what makes and changes one, and what is shown of it. */
+import { Type, type Static } from '@sinclair/typebox';
+import { defaultLimits as limits } from '../../domain/core/limits.js';
+import { nullable } from '../../domain/core/schema.js';
+import { NAME, TEXT } from '../../shared/text.js';
+import { closed, enumOf, RecipientSchema, Time } from '../core/common.js';
+import { languageFields } from '../core/language.js';
+import { TrackingSchema } from '../tracking.js';
+
+const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: limits.templateSlugCharsMax };
+
+const Slug = Type.String({
+  ...SlugShape,
+  description: 'Lower-case letters, digits and single hyphens',
+});
+
+/** The parts that the author of any template writes. Variables are checked part by part, with paths. */
+export const templateFields = {
+  slug: Slug,
+  name: Type.String({ pattern: NAME, minLength: 1, maxLength: limits.templateNameCharsMax }),
+  description: Type.String({ pattern: TEXT, maxLength: limits.templateDescriptionCharsMax }),
+  variables: Type.Unknown({ description: 'A plain array of variable definitions' }),
+  locale: Type.String({ minLength: 2, maxLength: 35, description: 'BCP 47, default `en-US`' }),
+  timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, default `UTC`' }),
+  strictVariables: Type.Boolean({
+    description: 'A send fails with `VARIABLES_EMPTY` where a path that is shown has no value; default false',
+  }),
+  translations: Type.Unknown({
+    description:
+      'By language (BCP 47) an object with the text of that language for each text of the template; `null` or `{}` for none. A text of the template is named as it is written there, with `\'` for each `"`, `/` for each backslash and a blank for each line break and tab; the text of the language is written as it is to be',
+    examples: [{ de: { 'Your order {{number}}': 'Ihre Bestellung {{number}}' } }],
+  }),
+};
+
+export const translationsField = Type.Record(Type.String(), Type.Record(Type.String(), Type.String()), {
+  description: 'By language the text of that language for each text of the template; `{}` for none',
+});
+
+/** What a save is told. */
+export const warningsField = Type.Optional(
+  Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
+    description:
+      'Only in the answer to a save: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Absent where there is nothing to tell',
+  }),
+);
+
+const schemaOfEditor = Type.Optional(
+  Type.String({ maxLength: limits.outboundUrlCharsMax, description: 'Where an editor finds the JSON schema of the file; left aside' }),
+);
+const readOnly = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' }));
+const ofVersion = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET of a version answers it' }));
+/** What only the service says of a template. A body for a change may carry it as it is. */
+export const readOnlyTemplateFields = {
+  id: readOnly,
+  status: readOnly,
+  version: readOnly,
+  publishedVersion: readOnly,
+  revision: readOnly,
+  createdAt: readOnly,
+  updatedAt: readOnly,
+  publishedAt: ofVersion,
+  current: ofVersion,
+  warnings: Type.Optional(Type.Unknown({ description: 'Of the answer to a save; left aside' })),
+  $schema: schemaOfEditor,
+};
+
+const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));
+/** The same in a body that makes a template: there it speaks of another. */
+export const leftAsideTemplateFields = {
+  id: leftAside,
+  status: leftAside,
+  version: leftAside,
+  publishedVersion: leftAside,
+  revision: leftAside,
+  createdAt: leftAside,
+  updatedAt: leftAside,
+  // Of a published version.
+  publishedAt: leftAside,
+  current: leftAside,
+  warnings: leftAside,
+  $schema: schemaOfEditor,
+};
+
+export const revisionField = Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' });
+
+const UnsubscribeList = Type.String({
+  ...SlugShape,
+  description: 'The list that recipients can unsubscribe from by a link of their own; `null` for none',
+});
+
+/** Those of an email. Schema and subject are checked part by part too. */
+const writable = {
+  ...templateFields,
+  subject: Type.String({ minLength: 1, maxLength: limits.subjectCharsMax }),
+  from: nullable(RecipientSchema),
+  unsubscribeList: nullable(UnsubscribeList),
+  tracking: nullable(TrackingSchema),
+  schema: Type.Unknown({ description: 'An object with `sections`' }),
+};
+
+/** What GET answers comes in as it is. The command line checks it without a validator of JSON Schema. */
+const creation = {
+  slug: Type.Optional(writable.slug),
+  name: writable.name,
+  description: Type.Optional(writable.description),
+  subject: writable.subject,
+  from: Type.Optional(writable.from),
+  unsubscribeList: Type.Optional(writable.unsubscribeList),
+  tracking: Type.Optional(writable.tracking),
+  variables: Type.Optional(writable.variables),
+  schema: writable.schema,
+  locale: Type.Optional(writable.locale),
+  timeZone: Type.Optional(writable.timeZone),
+  strictVariables: Type.Optional(writable.strictVariables),
+  translations: Type.Optional(writable.translations),
+  type: Type.Optional(Type.Literal('email')),
+  ...leftAsideTemplateFields,
+};
+
+export const ImportTemplateRequestSchema = Type.Object(creation, closed);
+export type ImportTemplateRequest = Static<typeof ImportTemplateRequestSchema>;
+
+export const CreateTemplateRequestSchema = Type.Object(
+  { ...creation, publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })) },
+  closed,
+);
+export type CreateTemplateRequest = Static<typeof CreateTemplateRequestSchema>;
+
+export const UpdateTemplateRequestSchema = Type.Partial(
+  Type.Object({ ...writable, type: Type.Literal('email'), ...readOnlyTemplateFields }),
+  {
+    ...closed,
+    minProperties: 1,
+  },
+);
+export type UpdateTemplateRequest = Static<typeof UpdateTemplateRequestSchema>;
+
+export const TemplateRecordSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    slug: Type.String(),
+    name: Type.String(),
+    description: Type.String(),
+    type: Type.Literal('email'),
+    subject: Type.String(),
+    from: nullable(RecipientSchema),
+    unsubscribeList: nullable(UnsubscribeList),
+    tracking: nullable(Type.Object(TrackingSchema.properties, { ...closed, description: 'null where the team says it' })),
+    status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
+    version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),
+    publishedVersion: nullable(Type.Integer()),
+    locale: Type.String(),
+    timeZone: Type.String(),
+    strictVariables: Type.Boolean(),
+    translations: translationsField,
+    variables: Type.Array(Type.Unknown()),
+    schema: Type.Unknown(),
+    createdAt: Time,
+    updatedAt: Time,
+    revision: revisionField,
+    warnings: warningsField,
+  },
+  closed,
+);
+export type TemplateRecord = Static<typeof TemplateRecordSchema>;
+
+/** Of a template in the list of deleted ones. */
+export const deletedAtField = Type.Optional(Type.String({ format: 'date-time', description: 'Only of a deleted template' }));
+
+export const TemplateListItemSchema = Type.Object(
+  {
+    ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision', 'tracking', 'strictVariables', 'translations', 'warnings'])
+      .properties,
+    deletedAt: deletedAtField,
+  },
+  closed,
+);
+export type TemplateListItem = Static<typeof TemplateListItemSchema>;
+
+export const TemplateVersionSchema = Type.Object(
+  {
+    version: Type.Integer(),
+    name: Type.String(),
+    subject: Type.String(),
+    publishedAt: Time,
+    current: Type.Boolean(),
+  },
+  closed,
+);
+export type TemplateVersion = Static<typeof TemplateVersionSchema>;
+export const TemplateVersionsSchema = Type.Object({ data: Type.Array(TemplateVersionSchema) }, closed);
+
+/** A published version with its whole content. */
+export const TemplateVersionRecordSchema = Type.Object(
+  {
+    ...TemplateVersionSchema.properties,
+    ...Type.Pick(TemplateRecordSchema, [
+      'description',
+      'type',
+      'from',
+      'unsubscribeList',
+      'tracking',
+      'locale',
+      'timeZone',
+      'strictVariables',
+      'translations',
+      'variables',
+      'schema',
+    ]).properties,
+  },
+  closed,
+);
+export type TemplateVersionRecord = Static<typeof TemplateVersionRecordSchema>;
+
+export const RestoreTemplateRequestSchema = Type.Object(
+  { slug: Type.Optional({ ...Slug, description: 'Another slug, where the former is taken by now' }) },
+  { ...closed, description: 'How a deleted template is taken back; may be absent' },
+);
+export type RestoreTemplateRequest = Static<typeof RestoreTemplateRequestSchema>;
+
+export const PreviewRequestSchema = Type.Object(
+  {
+    variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    ...languageFields,
+    version: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 20 }), Type.Integer({ minimum: 1 })])),
+  },
+  closed,
+);
+/** What the page of a template takes in its query. */
+export const TemplatePageQuerySchema = Type.Object(
+  {
+    variables: Type.Optional(
+      Type.String({ maxLength: limits.urlSizeBytesMax, description: 'A JSON object, percent-encoded', examples: ['{"name":"Ada"}'] }),
+    ),
+    ...languageFields,
+    version: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
+    ),
+  },
+  closed,
+);
+
+export type PreviewRequest = Static<typeof PreviewRequestSchema>;
+
+/** As an answer lists them. */
+export const emptyPathsField = Type.Array(Type.String(), {
+  description: 'Paths that are shown and have no value, such as `items[2].note`; at most 100',
+});
+
+export const PreviewResponseSchema = Type.Object(
+  {
+    subject: Type.String(),
+    html: Type.String(),
+    text: Type.String(),
+    sizeBytes: Type.Integer({ description: 'Of the HTML in UTF-8' }),
+    emptyPaths: emptyPathsField,
+    warnings: Type.Optional({
+      ...warningsField,
+      description:
+        'Links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, and that the mail is so large that Gmail cuts it off. Absent where there is nothing to tell',
+    }),
+  },
+  closed,
+);
+export type PreviewResponse = Static<typeof PreviewResponseSchema>;

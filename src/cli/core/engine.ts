@@ -1,0 +1,45 @@
+/** Opens the stores for one command and closes them after it, whatever came of it. */
+import { firstTeam } from '../../commands/core/instance.js';
+import { readConfig } from '../../service/settings/config.js';
+import type { TeamId } from '../../domain/core/ids.js';
+import { openEngine, type Engine } from '../../service/engine.js';
+import { mailboxCopies } from '../../service/mailbox-copies.js';
+import { assertWholeEngine } from '../../service/startup.js';
+import { holdStopped } from '../../service/stores/instances.js';
+import { endWhenNobodyReads } from './output.js';
+
+/** The same where the service may not run meanwhile. */
+export const withStoppedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withStopped(() => withEngine(work));
+
+/** Does the work while no service can start. */
+export const withStopped = async (work: () => Promise<void>): Promise<void> => {
+  const held = await holdStopped(readConfig());
+  try {
+    await work();
+  } finally {
+    await held.release();
+  }
+};
+
+/** Opens the stores, does the work and closes them. What the work erases goes out of the built-in mailbox too. */
+export const withEngine = async (work: (engine: Engine) => Promise<void>): Promise<void> => {
+  endWhenNobodyReads();
+  const config = readConfig();
+  const mailCopies = mailboxCopies(config);
+  const engine = await openEngine({ ...config, logLevel: 'silent' }, { mailCopies });
+  try {
+    await work(engine);
+  } finally {
+    await engine.close();
+    mailCopies.close();
+  }
+};
+
+/** The same for commands on behalf of the first team. */
+export const withTeam = (work: (engine: Engine, teamId: TeamId) => Promise<void>): Promise<void> =>
+  withEngine(async (engine) => {
+    await assertWholeEngine(engine);
+    const teamId = await firstTeam(engine);
+    if (teamId === undefined) throw new Error('there is no team yet: start the service once (npm start), then repeat this');
+    await work(engine, teamId);
+  });

@@ -1,0 +1,28 @@
+/** `sealpost openapi`: the description of the API, from the routes of a server that is built for it and never listens. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startApp } from '../../service/app.js';
+import { readConfig } from '../../service/settings/config.js';
+import { openApiDocument } from '../../http/index.js';
+import { endWhenNobodyReads, print } from '../core/output.js';
+
+export const openapi = async (): Promise<void> => {
+  endWhenNobodyReads();
+  const publicUrl = readConfig().publicUrl;
+  const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-openapi-'));
+  const config = readConfig({
+    SEALPOST_DATA_DIR: dataDir,
+    SEALPOST_PUBLIC_URL: publicUrl,
+    SEALPOST_ROLES: 'http',
+    SEALPOST_LOG_LEVEL: 'silent',
+  });
+  const app = await startApp(config);
+  try {
+    await app.server.ready();
+    print(JSON.stringify(openApiDocument(app.server), undefined, 2));
+  } finally {
+    await app.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+};

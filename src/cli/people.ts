@@ -1,0 +1,77 @@
+/** `sealpost user …`: what the operator does about people. */
+import type { CommandDeps } from '../commands/core/deps.js';
+import { eraseUser, type PersonTraces } from '../commands/people/erasure.js';
+import type { MailedTo } from '../commands/people/erase-account-mails.js';
+import { ownerOf, signInAddress } from '../commands/people/addresses.js';
+import { firstUserToken, teamWithoutOwner } from '../commands/people/registration.js';
+import type { EventType } from '../domain/events.js';
+import {
+  assertDefined,
+  NO_TEAM,
+  emailStream,
+  parseEmailId,
+  parseOAuthGrantId,
+  parseSessionId,
+  parseTeamId,
+  parseUserId,
+  splitStream,
+  type EmailId,
+  type OAuthGrantId,
+  type SessionId,
+  type TeamId,
+  type UserId,
+} from '../domain/core/ids.js';
+import { isoTime } from '../domain/core/iso-time.js';
+import { print } from './core/output.js';
+import { withTeam } from './core/engine.js';
+
+export const showFirstToken = (): Promise<void> =>
+  withTeam(async (engine) => {
+    if ((await teamWithoutOwner(engine)) === undefined) throw new Error('the first team has had an owner; others are invited into it');
+    print(firstUserToken(engine.keys));
+  });
+
+/** Beside a running server too, which knows at once; and once more where it was broken off. */
+export const erase = (who: string): Promise<void> =>
+  withTeam(async (engine) => {
+    const id = parseUserId(who) ?? (await ownerOf(engine, signInAddress(engine, who).addressId));
+    if (id === undefined) throw new Error(`${who} is neither the address nor the id of a user`);
+    const cause = { teamId: NO_TEAM, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    await eraseUser(engine, id, (userId, mailed) => tracesInLog(engine, userId, mailed), cause);
+    print(`The user ${id} is erased: out of all teams, with all sessions, and nothing personal is left in the log.`);
+  });
+
+const TRACES: readonly EventType[] = ['MemberAdded', 'SessionStarted', 'OAuthGrantGiven', 'EmailQueued', 'EmailArchived'];
+
+/** Read from the log itself: the read models may be behind where no service runs. */
+const tracesInLog = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, userId: UserId, mailed: MailedTo): Promise<PersonTraces> => {
+  const mails = new Set<EmailId>();
+  const [teams, sessions, grants] = [new Set<TeamId>(), new Set<SessionId>(), new Set<OAuthGrantId>()];
+  for await (const { events } of eventLog.readAll(0, { types: TRACES, decrypt: [] }))
+    for (const { event, stream, metadata } of events) {
+      const { id } = splitStream(stream);
+      if (event.type === 'MemberAdded' && event.data.userId === userId) teams.add(assertDefined(parseTeamId(id), 'team id'));
+      if (event.type === 'SessionStarted' && event.data.userId === userId) sessions.add(assertDefined(parseSessionId(id), 'session id'));
+      if (event.type === 'EmailQueued' && event.data.confidential === true && metadata.teamId === mailed.teamId)
+        mails.add(assertDefined(parseEmailId(id), 'email id'));
+      if (event.type === 'EmailArchived') mails.delete(id as EmailId);
+      if (event.type === 'OAuthGrantGiven' && event.data.userId === userId) grants.add(assertDefined(parseOAuthGrantId(id), 'grant id'));
+    }
+  return { teams: [...teams], sessions: [...sessions], grants: [...grants], mails: await mailsTo(eventLog, mails, mailed) };
+};
+
+/** Those of them that went to one of the addresses. */
+const mailsTo = async (
+  eventLog: CommandDeps['eventLog'],
+  ids: ReadonlySet<EmailId>,
+  { addresses }: MailedTo,
+): Promise<readonly EmailId[]> => {
+  const wanted = new Set(addresses.map((address) => address.toLowerCase()));
+  const found: EmailId[] = [];
+  for (const id of wanted.size === 0 ? [] : ids) {
+    const [first] = await eventLog.load(emailStream(id));
+    const recipients = first?.event.type === 'EmailQueued' ? (first.event.sealed?.recipients ?? []) : [];
+    if (recipients.some((recipient) => recipient !== null && wanted.has(recipient.email.toLowerCase()))) found.push(id);
+  }
+  return found;
+};

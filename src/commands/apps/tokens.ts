@@ -1,0 +1,221 @@
+/** Codes and tokens of apps: given for consent, exchanged, refreshed, revoked, looked into. */
+import type { Caller } from '../core/caller.js';
+import { handle, type Loaded } from '../core/handle.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { openOAuthApp, type KnownApp } from './clients.js';
+import type { Cause } from '../../event-log/event-log.js';
+import type { Scope } from '../../domain/access/scopes.js';
+import {
+  assertDefined,
+  oauthGrantStream,
+  oauthTokensStream,
+  parseTeamId,
+  type OAuthGrantId,
+  type StreamName,
+  type TeamId,
+  type UserId,
+} from '../../domain/core/ids.js';
+import {
+  accessTokenOf,
+  grantDecider,
+  hasToken,
+  type AccessToken,
+  type EndReason,
+  type Grant,
+  type GrantCommand,
+  type GrantState,
+} from '../../domain/apps/grant.js';
+import { ACCESS_TOKEN_MS, CODE_MS, REFRESH_TOKEN_MS } from '../../domain/apps/lifetimes.js';
+import { evolveTokenList, emptyTokenList, isCounted, type TokenList } from '../../domain/apps/token-list.js';
+import type { OAuthTokensEvent } from '../../domain/apps/events.js';
+import { formatToken, grantIdOf, hashOf, readToken, type TokenKind } from '../../domain/apps/tokens.js';
+import type { MaybePromise } from '../../domain/core/maybe-promise.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { Decider } from '../../domain/core/decider.js';
+
+/** What a person lets an app do, in one team. `challenge`: S256 of RFC 7636. */
+export type Consent = Readonly<{ app: KnownApp; scopes: readonly Scope[]; redirectUri: string; challenge: string }>;
+
+/** In: a person in the team in which the app is to act. Out: the code, once. */
+export const giveConsent = async (
+  deps: CommandDeps,
+  caller: Caller & Readonly<{ user: { id: UserId } }>,
+  { app, scopes, redirectUri, challenge }: Consent,
+): Promise<string> => {
+  const id = grantIdOf(deps.ids.bytes(16));
+  const code = formatToken('code', id, deps.ids.bytes(32));
+  const nowMs = deps.clock.now();
+  const at = isoTime(nowMs);
+  const given = { at, clientId: app.id, userId: caller.user.id, scopes: [...scopes] };
+  const issued = { at, hash: hashOf(code), challenge, redirectUri, expiresAt: isoTime(nowMs + CODE_MS) };
+  const cause = causeOf(deps, caller, at);
+  await handle(deps.eventLog, oauthGrantStream(id), grantDecider, { type: 'GiveGrant', given, code: issued }, cause);
+  return code;
+};
+
+/** One grant as it stands. */
+export type OpenGrant = Readonly<{ id: OAuthGrantId; teamId: TeamId; grant: Grant }>;
+
+const grantOf = (id: OAuthGrantId, { state, teamId }: Loaded<GrantState>): OpenGrant | undefined =>
+  state === undefined ? undefined : { id, teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id'), grant: state };
+
+/** The request by which a grant is acted on: by the app, where no other actor is given. */
+export type AppRequest = Readonly<{ requestId: string; actor?: string }>;
+
+const change = async (
+  deps: CommandDeps,
+  { id, teamId }: Pick<OpenGrant, 'id' | 'teamId'>,
+  { requestId, actor = `grant:${id}` }: AppRequest,
+  command: GrantCommand,
+) => {
+  const at = isoTime(deps.clock.now());
+  const cause: Cause = { teamId, actor, correlationId: requestId, causationId: requestId, at };
+  const { state, events } = await handle(deps.eventLog, oauthGrantStream(id), grantDecider, command, cause);
+  return { grant: state!, events };
+};
+
+/** A code that an app shows: still good, or undefined. One that was used before ends what came of it. */
+export const readCode = async (deps: CommandDeps, code: string, request: AppRequest): Promise<OpenGrant | undefined> => {
+  const found = await findGrant(deps, 'code', code);
+  const at = isoTime(deps.clock.now());
+  if (found?.grant.code === undefined || found.grant.ended !== undefined) return undefined;
+  if (!found.grant.code.isUsed) return found.grant.code.expiresAt > at && found.grant.code.hash === hashOf(code) ? found : undefined;
+  await change(deps, found, request, { type: 'UseCode', at, hash: hashOf(code) });
+  return undefined;
+};
+
+/** Whether the code was good; it is not any more, whatever comes of the exchange. */
+export const useCode = async (deps: CommandDeps, found: OpenGrant, code: string, request: AppRequest): Promise<boolean> => {
+  const { events } = await change(deps, found, request, { type: 'UseCode', at: isoTime(deps.clock.now()), hash: hashOf(code) });
+  return events.some(({ type }) => type === 'OAuthCodeUsed');
+};
+
+/** Out: undefined where there is no such grant. */
+export const openGrant = async (deps: CommandDeps, id: OAuthGrantId): Promise<OpenGrant | undefined> =>
+  grantOf(id, await deps.oauthGrant(oauthGrantStream(id)));
+
+/** Another process may have given a token a moment ago: where the state from memory does not have it, what was appended since is read. */
+const findGrant = async (deps: CommandDeps, kind: TokenKind, token: string): Promise<OpenGrant | undefined> => {
+  const read = readToken(kind, token);
+  if (read === undefined) return undefined;
+  const { grantId, hash } = read;
+  const isThere = (grant: GrantState): boolean => grant === undefined || grant.ended !== undefined || hasToken(grant, kind, hash);
+  return grantOf(grantId, await withNews(deps, deps.oauthGrant, oauthGrantStream(grantId), isThere));
+};
+
+const withNews = async <State>(
+  { eventLog }: CommandDeps,
+  load: (stream: StreamName) => MaybePromise<Loaded<State>>,
+  stream: StreamName,
+  isThere: (state: State) => boolean,
+): Promise<Loaded<State>> => {
+  const known = await load(stream);
+  if (isThere(known.state)) return known;
+  const news = await eventLog.load(stream, known.version.revision + 1, []);
+  return news.length === 0 ? known : load(stream);
+};
+
+export type Issued = Readonly<{ accessToken: string; refreshToken: string | undefined; scopes: readonly Scope[] }>;
+
+/** Fresh tokens for a grant; undefined where it has ended meanwhile. `refreshes`: the hash of the refresh token that they replace. */
+export const issueTokens = async (
+  deps: CommandDeps,
+  open: OpenGrant,
+  { scopes, refreshes, isRefreshable }: Readonly<{ scopes: readonly Scope[]; refreshes?: string; isRefreshable: boolean }>,
+  request: AppRequest,
+): Promise<Issued | undefined> => {
+  const { id, teamId, grant } = open;
+  const nowMs = deps.clock.now();
+  const at = isoTime(nowMs);
+  const accessToken = formatToken('access', id, deps.ids.bytes(32));
+  const refreshToken = isRefreshable ? formatToken('refresh', id, deps.ids.bytes(32)) : undefined;
+  const tokens = {
+    at,
+    accessHash: hashOf(accessToken),
+    accessExpiresAt: isoTime(nowMs + ACCESS_TOKEN_MS),
+    scopes: [...scopes],
+    refreshHash: refreshToken === undefined ? null : hashOf(refreshToken),
+    refreshExpiresAt: refreshToken === undefined ? null : isoTime(nowMs + REFRESH_TOKEN_MS),
+  };
+  const command: GrantCommand =
+    refreshes === undefined ? { type: 'IssueTokens', tokens } : { type: 'RefreshTokens', hash: refreshes, tokens };
+  const { events } = await change(deps, open, request, command);
+  const issued = events.find(({ type }) => type === 'OAuthTokensIssued');
+  if (issued?.type !== 'OAuthTokensIssued') return undefined;
+  const { number, accessExpiresAt, refreshExpiresAt } = issued.data;
+  const counted: OAuthTokensEvent = {
+    type: 'OAuthTokensCounted',
+    data: { at, grantId: id, number, accessExpiresAt, refreshExpiresAt },
+  };
+  const cause: Cause = { teamId, actor: `grant:${id}`, correlationId: request.requestId, causationId: request.requestId, at };
+  // Tokens that are not counted yet are good for nothing: where the process dies here, nobody has them.
+  await handle(deps.eventLog, oauthTokensStream(grant.userId ?? grant.clientId), tokenListDecider, counted, cause);
+  return { accessToken, refreshToken, scopes };
+};
+
+const tokenListDecider: Decider<OAuthTokensEvent, OAuthTokensEvent, TokenList> = {
+  decide: (counted) => [counted],
+  evolve: evolveTokenList,
+  initialState: emptyTokenList,
+};
+
+/** A grant that an app gives itself, for its own team. */
+export const giveOwnGrant = async (deps: CommandDeps, app: KnownApp, scopes: readonly Scope[], request: AppRequest): Promise<OpenGrant> => {
+  const id = grantIdOf(deps.ids.bytes(16));
+  const given = { at: isoTime(deps.clock.now()), clientId: app.id, userId: null, scopes: [...scopes] };
+  const { grant } = await change(deps, { id, teamId: app.teamId }, request, { type: 'GiveGrant', given, code: undefined });
+  return { id, teamId: app.teamId, grant };
+};
+
+/** A refresh token that an app shows: still good, or undefined. One that was replaced ends the grant. */
+export const readRefreshToken = async (
+  deps: CommandDeps,
+  token: string,
+  request: AppRequest,
+): Promise<(OpenGrant & Readonly<{ hash: string }>) | undefined> => {
+  const found = await findGrant(deps, 'refresh', token);
+  if (found === undefined || found.grant.ended !== undefined) return undefined;
+  const [hash, at] = [hashOf(token), isoTime(deps.clock.now())];
+  const { refresh, superseded } = found.grant;
+  if (superseded.some((old) => old.hash === hash && old.expiresAt > at)) await endGrant(deps, found, 'refresh-token-reused', request);
+  if (refresh === undefined || refresh.hash !== hash || refresh.expiresAt <= at) return undefined;
+  return (await isInUse(deps, found, 'refresh', refresh.number)) ? { ...found, hash } : undefined;
+};
+
+const isInUse = async (deps: CommandDeps, { id, grant }: OpenGrant, kind: keyof TokenList, number: number): Promise<boolean> => {
+  const isThere = (list: TokenList): boolean => isCounted(list[kind], id, number);
+  return isThere((await withNews(deps, deps.oauthTokens, oauthTokensStream(grant.userId ?? grant.clientId), isThere)).state);
+};
+
+export const endGrant = async (deps: CommandDeps, open: OpenGrant, reason: EndReason, request: AppRequest): Promise<void> => {
+  await change(deps, open, request, { type: 'EndGrant', at: isoTime(deps.clock.now()), reason });
+  await deps.whenHeldEverywhere();
+};
+
+/** An access token with what it is good for. */
+export type OpenAccessToken = OpenGrant & Readonly<{ token: AccessToken; app: KnownApp; scopes: readonly Scope[]; isExpired: boolean }>;
+
+/** Out: undefined where the token is unknown, revoked, or one of too many, or where its grant or its app has ended. */
+export const readAccessToken = async (deps: CommandDeps, text: string): Promise<OpenAccessToken | undefined> => {
+  const found = await findGrant(deps, 'access', text);
+  const token = found && accessTokenOf(found.grant, hashOf(text));
+  if (found === undefined || token === undefined || found.grant.ended !== undefined) return undefined;
+  if (!(await isInUse(deps, found, 'access', token.number))) return undefined;
+  const app = await openOAuthApp(deps, found.grant.clientId);
+  if (app === undefined) return undefined;
+  const scopes = token.scopes.filter((scope) => app.scopes.includes(scope));
+  return { ...found, token, app, scopes, isExpired: token.expiresAt <= isoTime(deps.clock.now()) };
+};
+
+/** RFC 7009: an app gives up a token of its own. Of others, and of none, it is told nothing. */
+export const revokeToken = async (deps: CommandDeps, app: KnownApp, token: string, request: AppRequest): Promise<void> => {
+  const refresh = await findGrant(deps, 'refresh', token);
+  if (refresh !== undefined && refresh.grant.clientId === app.id && refresh.grant.refresh?.hash === hashOf(token)) {
+    return endGrant(deps, refresh, 'by-app', request);
+  }
+  const access = await findGrant(deps, 'access', token);
+  const number = access && accessTokenOf(access.grant, hashOf(token))?.number;
+  if (access === undefined || number === undefined || access.grant.clientId !== app.id) return;
+  await change(deps, access, request, { type: 'RevokeAccessToken', at: isoTime(deps.clock.now()), number });
+  await deps.whenHeldEverywhere();
+};

@@ -1,0 +1,201 @@
+/** Records who read and who was refused, without keeping calls waiting: they are answered before anything of it is written. */
+import { openAuditWriter, type AuditedCall, type AuditWriterDeps, type Noted } from './writer.js';
+import { isoMoment } from '../core/memo.js';
+import { auditActorOf, auditScopeOf } from '../../domain/audit/entry.js';
+import type { AuditEvent } from '../../domain/audit/events.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import type { Worker } from '../../domain/ports/worker.js';
+
+export type { AuditedCall } from './writer.js';
+
+/** `target`: kind and id, as `email:…`. `endpoint`: method and pattern. */
+export type AuditRecorder = Readonly<{
+  /** Something of what mails say was read, or taken away. What there is no room for is not recorded, which the log of the program says. */
+  read: (call: AuditedCall, action: string, target: string | null) => void;
+  denied: (call: AuditedCall, endpoint: string, code: string, target: string | null) => void;
+  /** Writes what was noted; when it is stopped, what is left of it once more. */
+  worker: Worker;
+  /** How many facts and counts wait to be written. */
+  waiting: () => number;
+}>;
+
+type Deps = AuditWriterDeps & Readonly<{ clock: Clock }>;
+
+/** `call`: the first of them. */
+type Counted = { readonly scope: string; readonly call: AuditedCall; readonly data: CountedData; count: number };
+type CountedData = Omit<Extract<AuditEvent, { type: 'CallsCounted' }>['data'], 'at' | 'minute' | 'count'>;
+
+const WAITING_MAX = 10_000;
+/** Who is counted apart within one minute: actors, each by what they did. */
+const COUNTS_MAX = 10_000;
+/** What one person may have written of their own within a minute; the same beyond it is counted. */
+const OF_PERSON_MAX = 60;
+const AT_ONCE = 100;
+const MINUTE_MS = 60_000;
+const RETRY_AFTER_MS = 1_000;
+
+export const openAuditRecorder = (deps: Deps): AuditRecorder => {
+  const { clock } = deps;
+  const queue = openQueue(deps);
+  const ofPeople = new Map<string, number>();
+  let minute = '';
+
+  const note = (call: AuditedCall, event: (at: string) => AuditEvent, counted: CountedData): void => {
+    const scope = auditScopeOf('', call);
+    if (scope === undefined) return;
+    const at = isoMoment(clock.now());
+    queue.turnMinute(at);
+    if (queue.minute() !== minute) ofPeople.clear();
+    minute = queue.minute();
+    const isPerson = auditActorOf(call.actor).type === 'user';
+    const written = ofPeople.get(call.actor) ?? 0;
+    if (!isPerson || written >= OF_PERSON_MAX) return queue.count(scope, call, counted);
+    ofPeople.set(call.actor, written + 1);
+    // Taken while the request is there.
+    const from = call.calledFrom();
+    queue.add({ scope, call: { ...call, calledFrom: () => from }, at, event: event(at) });
+  };
+
+  return {
+    read: (call, action, target) =>
+      note(call, (at) => ({ type: 'ContentRead', data: { at, action, target } }), { what: 'read', action, code: null }),
+    denied: (call, endpoint, code, target) =>
+      note(call, (at) => ({ type: 'CallDenied', data: { at, endpoint, code, target } }), { what: 'denied', action: endpoint, code }),
+    worker: {
+      name: 'record-audit',
+      run: async (signal) => {
+        while (!signal.aborted) {
+          const woken = until(signal, queue.wakeBy, queue.facts() > 0);
+          if (!(await queue.writeAll())) await clock.sleep(RETRY_AFTER_MS, signal);
+          else if (!signal.aborted) await pause(clock, signal, woken);
+        }
+        queue.closeCounts(isoMoment(clock.now()));
+        await queue.writeAll();
+      },
+    },
+    waiting: queue.size,
+  };
+};
+
+type Queue = Readonly<{
+  add: (noted: Noted) => void;
+  /** Once more in the minute of the last turn. */
+  count: (scope: string, call: AuditedCall, data: CountedData) => void;
+  /** Where another minute has begun, what was counted in the one before waits to be written. */
+  turnMinute: (at: string) => void;
+  minute: () => string;
+  closeCounts: (at: string) => void;
+  /** Out: false where a server is away, so that it must be tried again. */
+  writeAll: () => Promise<boolean>;
+  /** What is called when there is something to write. */
+  wakeBy: (go: () => void) => void;
+  facts: () => number;
+  size: () => number;
+}>;
+
+const openQueue = (deps: Deps): Queue => {
+  const { clock, logger } = deps;
+  const write = openAuditWriter(deps);
+  const waiting: Noted[] = [];
+  let minute = '';
+  let wake = (): void => {};
+  let isFull = false;
+
+  const full = (): void => {
+    if (!isFull) logger.warn({ waiting: waiting.length }, 'reads and refusals come faster than they can be recorded; some are not');
+    isFull = true;
+  };
+
+  const add = (noted: Noted): void => {
+    if (waiting.length >= WAITING_MAX) return full();
+    isFull = false;
+    waiting.push(noted);
+    wake();
+  };
+
+  const counts = openCounts(full);
+
+  const closeCounts: Queue['closeCounts'] = (at) => {
+    for (const { scope, call, data, count } of counts.takeAll())
+      add({ scope, call, at, event: { type: 'CallsCounted', data: { at, minute, ...data, count } } });
+  };
+
+  const turnMinute: Queue['turnMinute'] = (at) => {
+    const now = `${at.slice(0, 16)}:00.000Z`;
+    if (now === minute) return;
+    closeCounts(at);
+    minute = now;
+  };
+
+  const writeAll = async (): Promise<boolean> => {
+    turnMinute(isoMoment(clock.now()));
+    while (waiting.length > 0) {
+      const some = waiting.splice(0, AT_ONCE);
+      const left = await write(some);
+      if (left.length === 0) continue;
+      waiting.unshift(...left);
+      return false;
+    }
+    return true;
+  };
+
+  return {
+    add,
+    count: counts.count,
+    turnMinute,
+    minute: () => minute,
+    closeCounts,
+    writeAll,
+    wakeBy: (go) => void (wake = go),
+    facts: () => waiting.length,
+    size: () => waiting.length + counts.size(),
+  };
+};
+
+/** `full`: called where there is no room for more. */
+const openCounts = (full: () => void): Pick<Queue, 'count' | 'size'> & Readonly<{ takeAll: () => readonly Counted[] }> => {
+  const counts = new Map<string, Counted>();
+  return {
+    count: (scope, call, data) => {
+      const key = JSON.stringify([scope, call.actor, data]);
+      const known = counts.get(key);
+      if (known !== undefined) {
+        known.count += 1;
+        return;
+      }
+      if (counts.size >= COUNTS_MAX) return full();
+      const from = call.calledFrom();
+      counts.set(key, { scope, call: { ...call, calledFrom: () => from }, data, count: 1 });
+    },
+    takeAll: () => {
+      const all = [...counts.values()];
+      counts.clear();
+      return all;
+    },
+    size: () => counts.size,
+  };
+};
+
+/** Until there is something to write, or the minute of the counts may be over. */
+const pause = async (clock: Pick<Clock, 'sleep' | 'now'>, signal: AbortSignal, woken: Promise<void>): Promise<void> => {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  try {
+    await Promise.race([woken, clock.sleep(MINUTE_MS - (clock.now() % MINUTE_MS), either)]);
+  } finally {
+    over.abort();
+  }
+};
+
+/** Resolves when it is woken, or the signal aborts; at once where there is something already. */
+const until = (signal: AbortSignal, wakeBy: (go: () => void) => void, isThere: boolean): Promise<void> =>
+  new Promise((resolve) => {
+    const go = (): void => {
+      signal.removeEventListener('abort', go);
+      wakeBy(() => {});
+      resolve();
+    };
+    if (isThere || signal.aborted) return go();
+    signal.addEventListener('abort', go, { once: true });
+    wakeBy(go);
+  });

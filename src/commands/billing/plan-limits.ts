@@ -1,0 +1,214 @@
+/**
+ * Places within the limits of a team's plan. Whoever makes a thing first takes a place for it in a stream of the team, under its expected
+ * revision, so that calls at the same time do not pass the limit together. A place whose thing is gone is given up by whoever would be refused
+ * for it: what deletes things needs to know nothing of places.
+ */
+import type { Caller } from '../core/caller.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { planLimitExceeded, planLimitOf, type PlanLimit, type PlanResource } from '../../domain/billing/plan-limits.js';
+import { AppendUnknown, DomainError, WrongExpectedRevision, type ErrorCode } from '../../domain/core/errors.js';
+import type { EventType, StreamKind } from '../../domain/events.js';
+import { planUseStream, splitStream, teamStream, type StreamName, type TeamId } from '../../domain/core/ids.js';
+import type { Held, PlanUseEvent } from '../../domain/billing/plan-use-events.js';
+import type { Team } from '../../domain/teams/state.js';
+import { startOf, versionOf, type Cause, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
+
+/** `living`: it counts. `absent`: it has not come to be, or not yet. */
+export type Standing = 'living' | 'gone' | 'absent';
+
+export type Place = Readonly<{
+  resource: Exclude<PlanResource, 'storageBytes'>;
+  /** The id of the thing that is to be made. */
+  key: string;
+  /** How it stands with the thing of that id now, asked of the log. */
+  standingOf: (key: string) => Promise<Standing>;
+  /** The ids of all things of the team that may count; asked where nobody has taken places since the team is billed so. */
+  all: () => Promise<readonly string[]>;
+  /** What no team has more of, on whichever plan. */
+  cap?: Bound;
+}>;
+
+/** `refused`: in: what it would come to. */
+export type Bound = Readonly<{ maximum: number; refused: (actual: number) => DomainError }>;
+
+/** What a refusal may be answered with beside those of the thing itself. */
+export const placeCodes: readonly ErrorCode[] = ['PLAN_LIMIT_EXCEEDED', 'CONFLICT'];
+
+/** By then a call that took a place has made its thing, or never will. */
+const MADE_WITHIN_MS = 5 * 60_000;
+/** As many may take a place at the same time. */
+const CONFLICTS_MAX = 64;
+/** Ids that are looked at side by side. */
+const AT_ONCE = 32;
+
+type Deps = Pick<CommandDeps, 'eventLog' | 'team' | 'clock'>;
+
+/** The ids of the streams of a kind that the team has begun, the oldest first. */
+export const idsOfKind =
+  ({ eventLog }: Pick<CommandDeps, 'eventLog'>, teamId: TeamId, kind: StreamKind, begunBy: EventType) =>
+  async (): Promise<readonly string[]> => {
+    const ids: string[] = [];
+    for await (const { events } of eventLog.readAll(0, { kinds: [kind], types: [begunBy], decrypt: [] }))
+      for (const { stream, metadata } of events) if (metadata.teamId === teamId) ids.push(splitStream(stream).id);
+    return ids;
+  };
+
+/** Makes a thing where the plan of the team has a place for it. Rejects with PLAN_LIMIT_EXCEEDED, and as `make` does. */
+export const withPlace = async <Made>(deps: Deps, caller: Caller, place: Place, make: () => Promise<Made>): Promise<Made> => {
+  const team = await teamOf(deps, caller.teamId);
+  const bound = boundOf(planLimitOf(team, place.resource), place.cap);
+  if (bound === undefined) return make();
+  return inPlace(openPlaces(deps, caller, place.resource, sinceOf(team)), place, bound, make);
+};
+
+/** The lower one; where both are the same, that of the plan. */
+export const boundOf = (limit: PlanLimit | undefined, cap: Bound | undefined): Bound | undefined =>
+  limit === undefined || (cap !== undefined && cap.maximum < limit.maximum)
+    ? cap
+    : { maximum: limit.maximum, refused: (actual) => planLimitExceeded(limit, actual) };
+
+/** Makes a thing in a place of that stream. */
+export const inPlace = async <Made>(ledger: Places, place: Taking, bound: Bound, make: () => Promise<Made>): Promise<Made> => {
+  await takePlace(ledger, place, bound);
+  try {
+    return await make();
+  } catch (fault) {
+    // Where it is not known whether the thing came to be, its place stays until somebody else looks.
+    if (!(fault instanceof AppendUnknown) && (await place.standingOf(place.key)) === 'absent') await giveUp(ledger, place.key);
+    throw fault;
+  }
+};
+
+/** `isAllAsked`: what counts is asked each time, for others than those who took places may count too. */
+export type Taking = Omit<Place, 'resource' | 'cap'> & Readonly<{ isAllAsked?: true }>;
+
+export const teamOf = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<Team> => {
+  const { state } = await team(teamStream(teamId));
+  if (state === undefined) throw new Error(`team ${teamId} does not exist`);
+  return state;
+};
+
+export const sinceOf = ({ billedSince, createdAt }: Team): string => billedSince ?? createdAt;
+
+type Kept = Readonly<{ held: readonly Held[] | undefined; version: StreamVersion }>;
+
+export type Places = Readonly<{
+  nowMs: number;
+  cause: Cause;
+  /** `held`: undefined where nobody has taken a place since the team is billed so. */
+  read: () => Promise<Kept>;
+  /** Out: false where another was faster. */
+  keep: (version: StreamVersion, held: readonly Held[]) => Promise<boolean>;
+}>;
+
+export const openPlaces = (deps: Deps, caller: Caller, resource: string, since: string): Places => {
+  const stream = planUseStream(caller.teamId, resource);
+  const cause = causeOf(deps, caller);
+  return {
+    nowMs: deps.clock.now(),
+    cause,
+    read: () => readPlaces(deps.eventLog, stream, since),
+    keep: async (version, held) => {
+      try {
+        await deps.eventLog.append(stream, version, [{ type: 'PlacesTaken', data: { at: cause.at, since, held: [...held] } }], cause);
+        return true;
+      } catch (fault) {
+        if (fault instanceof WrongExpectedRevision) return false;
+        throw fault;
+      }
+    },
+  };
+};
+
+const readPlaces = async (eventLog: EventLog, stream: StreamName, since: string): Promise<Kept> => {
+  const last = await eventLog.last(stream);
+  const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision);
+  if (recorded === undefined) return { held: undefined, version: startOf(stream) };
+  const { data } = recorded.event as PlanUseEvent;
+  return { held: data.since === since ? data.held : undefined, version: versionOf(recorded) };
+};
+
+/** Decides again where another was faster. */
+export const decidePlaces = async (decide: () => Promise<boolean>): Promise<void> => {
+  for (let conflicts = 0; conflicts <= CONFLICTS_MAX; conflicts += 1) if (await decide()) return;
+  throw new DomainError('CONFLICT', 'Others make the same kind of thing at the same time, and each time they were faster. Try again.');
+};
+
+const takePlace = (places: Places, place: Taking, bound: Bound): Promise<void> =>
+  decidePlaces(async () => {
+    const { held, version } = await places.read();
+    const own: Held = { key: place.key, amount: 1, at: places.cause.at };
+    const isAllAsked = held === undefined || place.isAllAsked === true;
+    if (!isAllAsked && held.some(({ key }) => key === place.key)) return true;
+    if (!isAllAsked && held.length < bound.maximum) return places.keep(version, [...held, own]);
+    const known = isAllAsked ? await withAll(places, held ?? [], place) : held;
+    const others = known.filter(({ key }) => key !== place.key);
+    const standing = await livingOf(places, others, place.standingOf);
+    if (standing.length >= bound.maximum) throw bound.refused(standing.length + 1);
+    return places.keep(version, [...standing, own]);
+  });
+
+const withAll = async ({ cause }: Places, held: readonly Held[], place: Taking): Promise<readonly Held[]> => {
+  const known = new Set(held.map(({ key }) => key));
+  return [...held, ...(await place.all()).filter((key) => !known.has(key)).map((key) => ({ key, amount: 1, at: cause.at }))];
+};
+
+/** Those whose thing is there, or may still come to be. */
+const livingOf = async ({ nowMs }: Places, held: readonly Held[], standingOf: Place['standingOf']): Promise<readonly Held[]> => {
+  const living: Held[] = [];
+  for (let from = 0; from < held.length; from += AT_ONCE) {
+    const part = held.slice(from, from + AT_ONCE);
+    const standings = await Promise.all(part.map(({ key }) => standingOf(key)));
+    living.push(...part.filter(({ at }, index) => counts(standings[index]!, at, nowMs)));
+  }
+  return living;
+};
+
+const counts = (standing: Standing, at: string, nowMs: number): boolean =>
+  standing === 'living' || (standing === 'absent' && Date.parse(at) > nowMs - MADE_WITHIN_MS);
+
+/** A place that was taken for nothing. */
+const giveUp = (places: Places, key: string): Promise<void> =>
+  decidePlaces(async () => {
+    const { held = [], version } = await places.read();
+    return held.some((one) => one.key === key)
+      ? places.keep(
+          version,
+          held.filter((one) => one.key !== key),
+        )
+      : true;
+  });
+
+export type Upload = Readonly<{
+  id: string;
+  sizeBytes: number;
+  /** Bytes that the team has stored as far as that position of the log. */
+  stored: Readonly<{ sizeBytes: number; position: number }>;
+  /** Where a file of that id stands in the log; undefined where it does not. */
+  positionOf: (id: string) => Promise<number | undefined>;
+}>;
+
+/** The same of a file: what is stored is counted by the read model, and in the stream of places stand those that it may not have counted yet. */
+export const withStorage = async <Made>(deps: Deps, caller: Caller, upload: Upload, make: () => Promise<Made>): Promise<Made> => {
+  const team = await teamOf(deps, caller.teamId);
+  const file = planLimitOf(team, 'fileSizeBytes');
+  if (file !== undefined && upload.sizeBytes > file.maximum) throw planLimitExceeded(file, upload.sizeBytes);
+  const limit = planLimitOf(team, 'storageBytes');
+  if (limit === undefined) return make();
+  const places = openPlaces(deps, caller, 'storageBytes', sinceOf(team));
+  await takeStorage(places, upload, limit);
+  return make();
+};
+
+const takeStorage = (places: Places, { id, sizeBytes, stored, positionOf }: Upload, limit: PlanLimit): Promise<void> =>
+  decidePlaces(async () => {
+    const { held = [], version } = await places.read();
+    const positions = await Promise.all(held.map(({ key }) => positionOf(key)));
+    const open = held.filter(({ at }, index) => {
+      const position = positions[index];
+      return position === undefined ? counts('absent', at, places.nowMs) : position > stored.position;
+    });
+    const actual = stored.sizeBytes + open.reduce((sum, { amount }) => sum + amount, 0) + sizeBytes;
+    if (actual > limit.maximum) throw planLimitExceeded(limit, actual);
+    return places.keep(version, [...open, { key: id, amount: sizeBytes, at: places.cause.at }]);
+  });

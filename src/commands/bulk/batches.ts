@@ -1,0 +1,277 @@
+/** Commands on a bulk send that is accepted: its emails are made, it is stopped, it is completed. */
+import { costAfter, makeBatchEmail, omittedBy, openBatch, type OpenBatch } from './emails.js';
+import type { Caller } from '../core/caller.js';
+import { emptyLoaded, foldOnto, handle, handleFrom, loadState, type Loaded } from '../core/handle.js';
+import type { CommandDeps } from '../core/deps.js';
+import type { StoredBytes } from '../email/acceptance.js';
+import { ownedBy } from '../core/owned-by.js';
+import { eraseStream } from '../core/erase.js';
+import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
+import type { BatchEnds } from '../../domain/bulk/events.js';
+import { batchListing, type BatchListing } from '../../domain/bulk/listing.js';
+import { claimedUpTo, type Batch, type BatchState } from '../../domain/bulk/state.js';
+import { emailDecider } from '../../domain/email/decider.js';
+import type { EmailState } from '../../domain/email/state.js';
+import type { EmailStatus } from '../../domain/email/email-status.js';
+import { DomainError, EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
+import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { Cause } from '../../event-log/event-log.js';
+import { nextTurn } from '../../shared/next-turn.js';
+
+/** So many emails are made, or looked at, in one turn of the event loop, and appended side by side: they share commits. */
+const AT_ONCE = 10;
+/** How many emails are made before the log says so. Those for which documents are made take longer. */
+const PART = 100;
+const PART_WITH_DOCUMENTS = 10;
+
+/** `storedBytes`: what the attachments of the team take; absent where no bound is to be kept. */
+export type BatchWork = Readonly<{ id: BatchId; cause: Cause; signal: AbortSignal; storedBytes?: StoredBytes }>;
+
+/** `actor`: who asked for it, in whose name its emails are made, so that they take turns with what others of the team send. */
+export type LoadedBatch = Readonly<{ batch: Batch; teamId: TeamId; actor: string; loaded: Loaded<BatchState> }>;
+
+/** Its content may be large, so it is read once for each piece of work. Rejects with BATCH_NOT_FOUND. */
+export const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId): Promise<LoadedBatch> => {
+  const stream = batchStream(id);
+  const recorded = await deps.eventLog.load(stream);
+  const loaded = foldOnto(batchDecider, emptyLoaded(stream, batchDecider.initialState), recorded);
+  const metadata = recorded[0]?.metadata;
+  if (loaded.state === undefined || metadata === undefined) throw batchNotFound();
+  return { batch: loaded.state, teamId: metadata.teamId as TeamId, actor: metadata.actor, loaded };
+};
+
+/**
+ * Makes the next part of its emails, as far as its time has come, and records how far it came; when the last is made, its content is
+ * destroyed. Whatever it was cut off in, it goes on where it was.
+ */
+export const fanOut = async (deps: CommandDeps, { cause, ...work }: BatchWork, known?: LoadedBatch): Promise<void> => {
+  const { id } = work;
+  const stream = batchStream(id);
+  const { loaded, batch: found, teamId, actor } = known ?? (await loadBatch(deps, id));
+  const partSize = found.accepted.documents.length > 0 ? PART_WITH_DOCUMENTS : PART;
+  const start = { type: 'StartBatch' as const, at: isoTime(deps.clock.now()), partSize };
+  const started = await handleFrom(loaded, deps.eventLog, stream, batchDecider, start, cause);
+  const { state: batch } = started;
+  if (batch?.status !== 'processing') return;
+  if (batch.fannedOutAt === null) {
+    const upTo = await makePart(deps, openBatch(id, teamId, batch), batch, { ...work, cause: { ...cause, actor } });
+    if (upTo === batch.upTo) return;
+    const advance = { type: 'AdvanceBatch' as const, at: isoTime(deps.clock.now()), upTo };
+    const { state } = await handleFrom(started, deps.eventLog, stream, batchDecider, advance, { ...cause, at: advance.at });
+    if (state?.fannedOutAt === null) return;
+  }
+  await eraseStream(deps, stream);
+};
+
+/** Out: how many emails are made. */
+const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { cause, signal, storedBytes }: BatchWork): Promise<number> => {
+  const end = claimedUpTo(batch);
+  let upTo = batch.upTo;
+  while (upTo < end && !signal.aborted) {
+    const next = Math.min(upTo + AT_ONCE, end);
+    const at = isoTime(deps.clock.now());
+    const made = await Promise.all(
+      placesOf(upTo, next).map((index) =>
+        whenThereIsRoom(deps, signal, () => makeBatchEmail(deps, open, index, { ...cause, at }, { storedBytes })),
+      ),
+    );
+    if (made.includes(undefined)) return upTo;
+    await returnOmitted(deps, open, upTo, made, { ...cause, at });
+    upTo = next;
+    await nextTurn();
+  }
+  return upTo;
+};
+
+/** How long a document waits before it is asked for again where too many others are being made. */
+const BUSY_PAUSE_MS = 1_000;
+
+/** Where the generator has no room it is asked again until it has: no recipient fails for that. Out: undefined where the time was over before. */
+const whenThereIsRoom = async <Made>(deps: CommandDeps, signal: AbortSignal, make: () => Promise<Made>): Promise<Made | undefined> => {
+  while (!signal.aborted) {
+    try {
+      return await make();
+    } catch (fault) {
+      if (!(fault instanceof DomainError) || fault.code !== 'GENERATOR_BUSY') throw fault;
+      await deps.clock.sleep(BUSY_PAUSE_MS, signal);
+    }
+  }
+  return undefined;
+};
+
+/**
+ * Gives back what was reserved for documents that the emails from that place on went without. Emails are made in the same groups whenever they
+ * are made again, so that each group gives back once.
+ */
+const returnOmitted = async (
+  deps: CommandDeps,
+  { id, teamId }: Pick<OpenBatch, 'id' | 'teamId'>,
+  from: number,
+  omitted: readonly (number | undefined)[],
+  cause: Cause,
+): Promise<void> => {
+  const attachments = omitted.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  if (attachments > 0) await deps.credits.giveBack(teamId, batchStream(id), `omitted-${from}`, { emails: 0, attachments }, cause);
+};
+
+const placesOf = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at);
+
+/** How often, and with which pause, the emails in a dialogue are looked at again before the batch is said to be stopped. */
+const LOOKS_MAX = 20;
+const LOOK_PAUSE_MS = 100;
+
+/**
+ * Cancels every email of a cancelled batch that has not left. Those in a dialogue may leave, and are waited for a while; one that comes
+ * back from it is cancelled when this is done again. Out: the batch, stopped.
+ */
+export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchWork, known?: LoadedBatch): Promise<Batch> => {
+  const stream = batchStream(id);
+  const { batch, teamId, loaded } = known ?? (await loadBatch(deps, id));
+  if (batch.cancelled === null) return batch;
+  const made = batch.stopped?.made ?? (batch.fannedOutAt === null ? claimedUpTo(batch) : batch.accepted.total);
+  const withdraw = () => withdrawAll(deps, { id, teamId, batch, made }, cause);
+  let ends = await withdraw();
+  if (batch.stopped !== null) return batch;
+  for (let looks = 1; ends.processing > 0 && looks < LOOKS_MAX && !signal.aborted; looks += 1) {
+    await deps.clock.sleep(LOOK_PAUSE_MS, signal);
+    ends = await withdraw();
+  }
+  const at = isoTime(deps.clock.now());
+  await returnUnmade(deps, { id, teamId, batch, made }, { ...cause, at });
+  await returnOmittedOfPart(deps, { id, teamId, batch, made }, { ...cause, at });
+  const stop = { type: 'StopBatch' as const, at, made, ends: { ...ends, cancelled: ends.cancelled + batch.accepted.total - made } };
+  const { state } = await handleFrom(loaded, deps.eventLog, stream, batchDecider, stop, { ...cause, at });
+  await eraseStream(deps, stream);
+  return assertDefined(state, 'batch');
+};
+
+/** Emails that never will be give back what was reserved for them; those that are cancelled do so by themselves. */
+const returnUnmade = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
+  if (batch.accepted.charged === undefined || made === batch.accepted.total) return;
+  const cost = costAfter(openBatch(id, teamId, batch).content, made);
+  await deps.credits.giveBack(teamId, batchStream(id), UNMADE, cost, cause);
+};
+
+/** Of the part that was claimed when the batch was cancelled nobody says whether it has given back. */
+const returnOmittedOfPart = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
+  if (batch.accepted.charged === undefined || batch.accepted.documents.length === 0 || batch.upTo >= made) return;
+  const open = openBatch(id, teamId, batch);
+  for (let from = batch.upTo; from < made; from += AT_ONCE) {
+    const places = placesOf(from, Math.min(from + AT_ONCE, made));
+    await returnOmitted(deps, open, from, await Promise.all(places.map((index) => omittedBy(deps, open, index))), cause);
+  }
+};
+
+/** The part of what was reserved for a batch that belongs to emails that are not made. */
+const UNMADE = 'unmade';
+
+type Cancelled = Readonly<{ id: BatchId; teamId: TeamId; batch: Batch; made: number }>;
+
+/** Out: what has become of the first `made` emails, each of which exists then. */
+const withdrawAll = async (deps: CommandDeps, cancelled: Cancelled, cause: Cause): Promise<BatchEnds> => {
+  const ends = { sent: 0, failed: 0, cancelled: 0, processing: 0 };
+  for (let from = 0; from < cancelled.made; from += AT_ONCE) {
+    const places = placesOf(from, Math.min(from + AT_ONCE, cancelled.made));
+    for (const end of await Promise.all(places.map((index) => withdrawOne(deps, cancelled, index, cause)))) ends[end] += 1;
+    await nextTurn();
+  }
+  return ends;
+};
+
+const withdrawOne = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, index: number, cause: Cause): Promise<End> => {
+  const stream = emailStream(emailIdInBatch(id, index));
+  const at = isoTime(deps.clock.now());
+  const command = { type: 'WithdrawEmail' as const, at, cancelledAt: batch.cancelled?.at ?? at };
+  const mayBeMissing = index >= batch.upTo && index < made && batch.stopped === null;
+  try {
+    // One that a part may still be making is made here, as cancelled, so that it cannot come to be any more.
+    if (mayBeMissing && (await loadState(deps.eventLog, stream, emailDecider)).state === undefined)
+      await makeBatchEmail(deps, openBatch(id, teamId, batch), index, { ...cause, at }, { end: 'cancelled' });
+    return endOf((await handle(deps.eventLog, stream, emailDecider, command, { ...cause, at })).state);
+  } catch (fault) {
+    // A damaged email waits as it is; the others are not kept from their end.
+    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return 'processing';
+    throw fault;
+  }
+};
+
+type End = keyof BatchEnds;
+
+const endOf = (email: EmailState): End => {
+  const status = assertDefined(email, 'email of the batch').status;
+  return status === 'queued' || status === 'scheduled' ? 'processing' : endOfStatus[status];
+};
+
+const endOfStatus: Readonly<Record<Exclude<EmailStatus, 'queued' | 'scheduled'>, End>> = {
+  processing: 'processing',
+  sent: 'sent',
+  delivered: 'sent',
+  complained: 'sent',
+  failed: 'failed',
+  bounced: 'failed',
+  cancelled: 'cancelled',
+};
+
+/** The bulk send from its streams, exact at that moment, for those who ask before the read models know it. Rejects with BATCH_NOT_FOUND. */
+export const getBatch = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, id: BatchId): Promise<BatchListing> => {
+  const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
+  ownedBy(caller.teamId, batchNotFound)(loaded);
+  const batch = assertDefined(loaded.state, 'batch');
+  const { accepted } = batch;
+  const figures = {
+    id,
+    status: batch.status,
+    name: accepted.name ?? null,
+    templateId: accepted.templateId,
+    templateName: accepted.templateName,
+    priority: accepted.priority,
+    total: accepted.total,
+    invalid: accepted.invalid.length,
+    duplicates: accepted.duplicates.length,
+    counts: await statusesOf(deps, id, claimedUpTo(batch)),
+    createdAt: accepted.at,
+    scheduledAt: batch.scheduledAt,
+    startedAt: batch.startedAt,
+    cancelledAt: batch.cancelled?.at ?? null,
+    completedAt: batch.completedAt,
+    test: accepted.test === true,
+  };
+  return batchListing(figures, { clock: deps.clock, waitMs: (emails) => deps.backlog.waitMs(caller.teamId, emails) });
+};
+
+/** How many of the first `made` emails stand where; those that do not exist are in none. */
+const statusesOf = async (
+  deps: Pick<CommandDeps, 'eventLog'>,
+  id: BatchId,
+  made: number,
+): Promise<Readonly<Partial<Record<EmailStatus, number>>>> => {
+  const counts: Partial<Record<EmailStatus, number>> = {};
+  for (let from = 0; from < made; from += AT_ONCE) {
+    const places = placesOf(from, Math.min(from + AT_ONCE, made));
+    const loaded = await Promise.all(places.map((index) => loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider)));
+    for (const { state } of loaded) if (state !== undefined) counts[state.status] = (counts[state.status] ?? 0) + 1;
+    await nextTurn();
+  }
+  return counts;
+};
+
+/** What has become of all its emails, from their streams; one that does not exist is open. */
+export const endsOfBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId, total: number): Promise<BatchEnds> => {
+  const ends = { sent: 0, failed: 0, cancelled: 0, processing: total };
+  const counts = await statusesOf(deps, id, total);
+  for (const status of Object.keys(endOfStatus) as (keyof typeof endOfStatus)[]) {
+    const count = counts[status] ?? 0;
+    ends.processing -= count;
+    ends[endOfStatus[status]] += count;
+  }
+  return ends;
+};
+
+/** Records that every email has come to an end; `ends` is what read models tell of a batch whose emails are all made. */
+export const completeBatch = async (deps: CommandDeps, id: BatchId, ends: BatchEnds, cause: Cause, known?: LoadedBatch): Promise<void> => {
+  const { processing, ...ended } = ends;
+  if (processing > 0) return;
+  const complete = { type: 'CompleteBatch' as const, at: cause.at, ends: ended };
+  await handleFrom(known?.loaded, deps.eventLog, batchStream(id), batchDecider, complete, cause);
+};

@@ -1,0 +1,298 @@
+/** What a bulk call asks for: its recipients one by one, what is pinned for all of them, and what it costs. */
+import { publishedDocument } from '../documents/attachments.js';
+import { attachmentContentAt } from '../templates/attachment-templates.js';
+import type { Caller } from '../core/caller.js';
+import { assertLanguagesWritable, readLanguage } from '../templates/language.js';
+import { checkSchedule, headerFaults, invalidFields, metadataFaults, scheduleFaults } from '../email/request.js';
+import { invalidAddresses } from '../../domain/mime/required-address.js';
+import type { CommandDeps } from '../core/deps.js';
+import type { PinnedDocument } from '../documents/request.js';
+import { templateOf } from '../email/send.js';
+import { pinnedPart, pinnedTracking } from '../recipients/commands-tracking.js';
+import { assertMaySend } from '../domains/commands-sender-domains.js';
+import { assertSimulatable } from '../email/simulating.js';
+import { testPart } from '../core/test-keys.js';
+import { isoMoment } from '../core/memo.js';
+import type { BulkAttachment, BulkRecipient, SendBulkRequest } from '../../api/bulk.js';
+import type { OutputFormat } from '../../domain/rendering/document-content.js';
+import type { BatchAccepted, BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
+import type { FieldError } from '../../domain/core/errors.js';
+import { senderDomainsStream, teamStream, type TemplateId } from '../../domain/core/ids.js';
+import type { Limits } from '../../domain/core/limits.js';
+import { parseAddress } from '../../domain/mime/address.js';
+import type { Recipient } from '../../domain/mime/recipient.js';
+import { languageKey } from '../../domain/rendering/languages.js';
+import type { CallLanguage } from '../../domain/rendering/translations.js';
+import { nextTurn } from '../../shared/next-turn.js';
+import { nameFault } from '../../shared/text.js';
+
+/** One credit for each email, one for each document. */
+export type BulkCost = Readonly<{ emails: number; attachments: number }>;
+
+/** A recipient that is left out, by its place in the call. */
+export type LeftOut = Readonly<{ given: number; reason: string }>;
+
+export type PreparedBulk = Readonly<{
+  templateId: TemplateId;
+  accepted: BatchAccepted['data'];
+  content: BatchContent;
+  scheduledAt: string | undefined;
+  invalid: readonly LeftOut[];
+  duplicates: readonly LeftOut[];
+  cost: BulkCost;
+}>;
+
+/** So many recipients are looked at in one turn of the event loop. */
+const AT_ONCE = 250;
+
+type Read = Readonly<{
+  recipients: readonly BatchRecipient[];
+  invalid: readonly LeftOut[];
+  duplicates: readonly LeftOut[];
+  faults: readonly FieldError[];
+}>;
+
+/**
+ * Checks all that does not need the rendering of an email. Rejects with VALIDATION_ERROR for faults of form, ERR_EMAIL_001 where no
+ * recipient has a valid address, ERR_TMPL_002, ERR_ATTACH_001 and the codes of versions.
+ */
+export const prepareBulk = async (
+  deps: CommandDeps,
+  caller: Pick<Caller, 'teamId' | 'key'>,
+  request: SendBulkRequest,
+): Promise<PreparedBulk> => {
+  const { teamId } = caller;
+  const nowMs = deps.clock.now();
+  const { limits } = deps;
+  const common = checkCommon(deps, request, nowMs);
+  const documents = await documentsOf(deps, teamId, request.attachments ?? []);
+  const read = await readRecipients(request, limits);
+  assertSendable(deps, read);
+  assertLanguages(deps, read.recipients, common.language);
+  const { from: templateFrom, tracking: templateTracking, ...template } = await templateOf(deps, { teamId }, request);
+  const { state: team } = await deps.team(teamStream(teamId));
+  if (team === undefined) throw new Error(`team ${teamId} does not exist`);
+  const from = common.from ?? templateFrom ?? team.settings.defaultFrom;
+  assertMaySend((await deps.senderDomains(senderDomainsStream(teamId))).state, from);
+  const attachments = documentCount(read.recipients, documents, request.attachments ?? []);
+  const accepted: BatchAccepted['data'] = {
+    at: isoMoment(nowMs),
+    ...(request.batchName === undefined ? {} : { name: request.batchName }),
+    templateId: template.id,
+    templateName: template.name,
+    templateRevision: template.revision,
+    templateVersion: template.version,
+    ...(template.unsubscribeList === undefined ? {} : { unsubscribeList: template.unsubscribeList }),
+    priority: request.priority ?? 'low',
+    tags: request.tags ?? [],
+    company: team.settings.company,
+    total: read.recipients.length,
+    invalid: read.invalid.map(({ given }) => given),
+    duplicates: read.duplicates.map(({ given }) => given),
+    documents: documents.map(({ pinned, required }) => ({
+      templateId: pinned.id,
+      templateName: pinned.name,
+      templateRevision: pinned.revision,
+      required,
+    })),
+    documentCount: attachments,
+    ...pinnedPart(pinnedTracking(deps, request.tracking, templateTracking, team.tracking)),
+    ...testPart(caller),
+  };
+  const content = contentOf(request, { ...common, from, documents, recipients: read.recipients });
+  const { invalid, duplicates } = read;
+  const cost = { emails: read.recipients.length, attachments };
+  return { templateId: template.id, accepted, content, scheduledAt: common.scheduledAt, invalid, duplicates, cost };
+};
+
+type Checked = Common & Readonly<{ from: Recipient; documents: readonly Document[]; recipients: readonly BatchRecipient[] }>;
+
+/** The sealed part of the event. */
+const contentOf = (request: SendBulkRequest, { from, replyTo, language, documents, recipients }: Checked): BatchContent => ({
+  from,
+  ...(replyTo === undefined ? {} : { replyTo }),
+  headers: request.headers ?? {},
+  metadata: request.metadata ?? {},
+  baseVariables: request.baseVariables ?? {},
+  ...language,
+  documents: (request.attachments ?? []).map(({ filename, baseVariables, recipientVariableFields, outputFormats }, at) => ({
+    ...(filename === undefined ? {} : { filename }),
+    baseVariables: baseVariables ?? {},
+    ...(recipientVariableFields === undefined ? {} : { recipientVariableFields }),
+    outputFormats: [...(outputFormats ?? documents[at]!.formats)],
+  })),
+  recipients: [...recipients],
+});
+
+/** Throws where a recipient has a fault, where none has a usable address, and where nothing may be sent to one of them now. */
+const assertSendable = (deps: CommandDeps, { faults, recipients, invalid }: Read): void => {
+  if (faults.length > 0) throw invalidFields(faults);
+  if (recipients.length === 0)
+    throw invalidAddresses(invalid.map(({ given, reason }) => ({ field: `recipients[${given}].email`, message: reason })));
+  assertSimulatable(deps, recipients);
+};
+
+/** For each pair of locale and time zone the template is compiled, in every process that makes emails of the call. */
+const assertLanguages = (deps: CommandDeps, recipients: readonly BatchRecipient[], ofAll: CallLanguage | undefined): void => {
+  const keys = new Set(recipients.map(languageKey));
+  assertLanguagesWritable(deps, ofAll !== undefined || keys.size > 1 || !keys.has(''));
+  const max = deps.limits.bulkLanguagesMax;
+  if (keys.size <= max) return;
+  throw invalidFields([
+    { field: 'recipients', message: `name ${keys.size} pairs of locale and timeZone; at most ${max} are allowed in one call` },
+  ]);
+};
+
+type Common = Readonly<{
+  from: Recipient | undefined;
+  replyTo: string | undefined;
+  scheduledAt: string | undefined;
+  language: CallLanguage | undefined;
+}>;
+
+/** What is the same for all recipients. */
+const checkCommon = ({ limits, allowsHeader }: CommandDeps, request: SendBulkRequest, nowMs: number): Common => {
+  const { from, replyTo, headers = {}, metadata, scheduledAt, batchName } = request;
+  const language = readLanguage(request);
+  const faults: FieldError[] = [
+    ...headerFaults(headers, limits, allowsHeader),
+    ...scheduleFaults(scheduledAt, nowMs, limits),
+    ...metadataFaults(metadata, limits),
+    ...language.faults,
+    ...variablesFaults('baseVariables', request.baseVariables, limits),
+    ...(request.attachments ?? []).flatMap(({ baseVariables }, at) =>
+      variablesFaults(`attachments[${at}].baseVariables`, baseVariables, limits),
+    ),
+  ];
+  for (const [field, name] of [
+    ['from.name', from?.name],
+    ['batchName', batchName],
+  ] as const) {
+    const fault = name === undefined ? undefined : nameFault(name);
+    if (fault !== undefined) faults.push({ field, message: fault });
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+  const addresses: FieldError[] = [];
+  const addressOf = (field: string, text: string | undefined): string | undefined => {
+    const parsed = text === undefined ? undefined : parseAddress(text);
+    if (parsed?.ok === false) addresses.push({ field, message: parsed.reason });
+    return parsed?.ok === true ? parsed.address : undefined;
+  };
+  const fromAddress = addressOf('from.email', from?.email);
+  const replyToAddress = addressOf('replyTo', replyTo);
+  if (addresses.length > 0) throw invalidAddresses(addresses);
+  return {
+    from: from === undefined || fromAddress === undefined ? undefined : { ...from, email: fromAddress },
+    replyTo: replyToAddress,
+    scheduledAt: scheduledAt === undefined ? undefined : checkSchedule(scheduledAt, nowMs, limits),
+    language: language.language,
+  };
+};
+
+/** Those that are left out for their addresses are told; every other fault of a recipient refuses the call. */
+export const readRecipients = async (
+  { recipients: given, attachments = [] }: Pick<SendBulkRequest, 'recipients' | 'attachments'>,
+  limits: Limits,
+): Promise<Read> => {
+  const recipients: BatchRecipient[] = [];
+  const invalid: LeftOut[] = [];
+  const duplicates: LeftOut[] = [];
+  const faults: FieldError[] = [];
+  const first = new Map<string, number>();
+  for (const [at, recipient] of given.entries()) {
+    if (at > 0 && at % AT_ONCE === 0) await nextTurn();
+    faults.push(...recipientFaults(recipient, `recipients[${at}]`, attachments, limits));
+    const parsed = parseAddress(recipient.email);
+    if (!parsed.ok) {
+      invalid.push({ given: at, reason: parsed.reason });
+      continue;
+    }
+    const known = first.get(parsed.address.toLowerCase());
+    if (known !== undefined) {
+      duplicates.push({ given: at, reason: `is the address of recipients[${known}]` });
+      continue;
+    }
+    first.set(parsed.address.toLowerCase(), at);
+    recipients.push(recipientOf(recipient, parsed.address, at, attachments));
+  }
+  return { recipients, invalid, duplicates, faults };
+};
+
+/** What is the same for all is bounded as what is given for one: each email keeps a copy of both. */
+const variablesFaults = (
+  field: string,
+  variables: Readonly<Record<string, unknown>> | undefined,
+  { bulkRecipientVariablesBytesMax: max }: Limits,
+): readonly FieldError[] => {
+  if (variables === undefined) return [];
+  const sizeBytes = Buffer.byteLength(JSON.stringify(variables));
+  return sizeBytes > max ? [{ field, message: `is ${sizeBytes} bytes of JSON; at most ${max} are allowed` }] : [];
+};
+
+const recipientFaults = (
+  { name, variables, attachmentOverrides = [], ...language }: BulkRecipient,
+  field: string,
+  attachments: readonly BulkAttachment[],
+  limits: Limits,
+): readonly FieldError[] => {
+  const faults: FieldError[] = [];
+  const fault = name === undefined ? undefined : nameFault(name);
+  if (fault !== undefined) faults.push({ field: `${field}.name`, message: fault });
+  faults.push(...variablesFaults(`${field}.variables`, variables, limits));
+  for (const { field: member, message } of readLanguage(language).faults) faults.push({ field: `${field}.${member}`, message });
+  const seen = new Set<string>();
+  for (const [at, { attachmentTemplateId, variables: own }] of attachmentOverrides.entries()) {
+    faults.push(...variablesFaults(`${field}.attachmentOverrides[${at}].variables`, own, limits));
+    const place = `${field}.attachmentOverrides[${at}].attachmentTemplateId`;
+    if (!attachments.some((attachment) => attachment.attachmentTemplateId === attachmentTemplateId))
+      faults.push({ field: place, message: 'names none of the `attachments` of the call; write it as it stands there' });
+    else if (seen.has(attachmentTemplateId)) faults.push({ field: place, message: 'is given twice' });
+    seen.add(attachmentTemplateId);
+  }
+  return faults;
+};
+
+const recipientOf = (given: BulkRecipient, email: string, at: number, attachments: readonly BulkAttachment[]): BatchRecipient => ({
+  email,
+  ...(given.name === undefined ? {} : { name: given.name }),
+  ...(given.variables === undefined ? {} : { variables: given.variables }),
+  ...readLanguage(given).language,
+  ...(given.attachmentOverrides === undefined
+    ? {}
+    : {
+        overrides: given.attachmentOverrides.map(({ attachmentTemplateId, ...override }) => ({
+          document: attachments.findIndex((attachment) => attachment.attachmentTemplateId === attachmentTemplateId),
+          ...override,
+        })),
+      }),
+  given: at,
+});
+
+type Document = Readonly<{ pinned: PinnedDocument; required: boolean; formats: readonly OutputFormat[] }>;
+
+const documentsOf = async (deps: CommandDeps, teamId: Caller['teamId'], given: readonly BulkAttachment[]): Promise<readonly Document[]> => {
+  const documents: Document[] = [];
+  const seen = new Set<string>();
+  for (const [at, { attachmentTemplateId, required = true }] of given.entries()) {
+    const pinned = await publishedDocument(deps, { teamId }, attachmentTemplateId, `attachments[${at}]`);
+    // Overrides name an attachment by its template, so one template makes one attachment.
+    if (seen.has(pinned.id))
+      throw invalidFields([{ field: `attachments[${at}].attachmentTemplateId`, message: 'names a template that stands there before' }]);
+    seen.add(pinned.id);
+    const { schema } = await attachmentContentAt(deps, pinned.id, pinned.revision);
+    documents.push({ pinned, required, formats: schema.outputFormats });
+  }
+  return documents;
+};
+
+const documentCount = (recipients: readonly BatchRecipient[], documents: readonly Document[], given: readonly BulkAttachment[]): number => {
+  let count = 0;
+  for (const { overrides } of recipients) {
+    for (const [at, { formats }] of documents.entries()) {
+      const override = overrides?.find(({ document }) => document === at);
+      if (override?.skip === true) continue;
+      count += (override?.outputFormats ?? given[at]?.outputFormats ?? formats).length;
+    }
+  }
+  return count;
+};

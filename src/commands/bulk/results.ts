@@ -1,0 +1,102 @@
+/** What became of each recipient of a bulk send, from the streams of its emails: nothing of it lags. */
+import type { Caller } from '../core/caller.js';
+import { loadState } from '../core/handle.js';
+import type { CommandDeps } from '../core/deps.js';
+import { ownedBy } from '../core/owned-by.js';
+import type { BatchResult, BatchResultStatus } from '../../api/bulk-results.js';
+import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
+import type { Batch } from '../../domain/bulk/state.js';
+import { emailDecider } from '../../domain/email/decider.js';
+import type { Email, EmailState } from '../../domain/email/state.js';
+import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
+import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type EmailId } from '../../domain/core/ids.js';
+
+/** So many emails are read side by side, and no more are held. */
+const AT_ONCE = 20;
+
+/**
+ * One result for each recipient of the call, in its order, some at a time: the next are read when they are asked for. `status`: only
+ * those of that status. Rejects with BATCH_NOT_FOUND.
+ */
+export const batchResults = async (
+  deps: Pick<CommandDeps, 'eventLog'>,
+  caller: Caller,
+  id: BatchId,
+  status?: BatchResultStatus,
+): Promise<AsyncIterable<readonly BatchResult[]>> => {
+  const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
+  ownedBy(caller.teamId, batchNotFound)(loaded);
+  const places = placesOf(id, assertDefined(loaded.state, 'batch'));
+  return readResults(deps, places, status);
+};
+
+/** A recipient of the call: what it comes to where nothing is known of an email, and the email that may be there. */
+type Place = Readonly<{ unmade: BatchResult; emailId: EmailId | undefined }>;
+
+const placesOf = (id: BatchId, { accepted, content, cancelled, status, erased }: Batch): readonly Place[] => {
+  const invalid = new Set(accepted.invalid);
+  const duplicates = new Set(accepted.duplicates);
+  const waiting = cancelled !== null ? 'cancelled' : status === 'scheduled' ? 'scheduled' : 'queued';
+  let index = 0;
+  return Array.from({ length: accepted.total + invalid.size + duplicates.size }, (_, place): Place => {
+    if (invalid.has(place)) return leftOut(place, 'skipped', 'its address is not a valid email address');
+    if (duplicates.has(place)) return leftOut(place, 'duplicate', 'its address stands there before');
+    const emailId = emailIdInBatch(id, index);
+    const email = erased?.includes(index) === true ? null : (content?.recipients[index]?.email ?? null);
+    index += 1;
+    return { unmade: resultOf(place, waiting, { email }), emailId };
+  });
+};
+
+const leftOut = (place: number, status: 'skipped' | 'duplicate', error: string): Place => ({
+  unmade: resultOf(place, status, { error }),
+  emailId: undefined,
+});
+
+const resultOf = (place: number, status: BatchResultStatus, known: Partial<BatchResult>): BatchResult => ({
+  place,
+  email: null,
+  status,
+  emailId: null,
+  error: null,
+  reply: null,
+  sentAt: null,
+  deliveredAt: null,
+  ...known,
+});
+
+async function* readResults(
+  deps: Pick<CommandDeps, 'eventLog'>,
+  places: readonly Place[],
+  status: BatchResultStatus | undefined,
+): AsyncGenerator<readonly BatchResult[]> {
+  for (let from = 0; from < places.length; from += AT_ONCE) {
+    const results = await Promise.all(places.slice(from, from + AT_ONCE).map((place) => readResult(deps, place)));
+    yield status === undefined ? results : results.filter((result) => result.status === status);
+  }
+}
+
+const readResult = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, { unmade, emailId }: Place): Promise<BatchResult> => {
+  if (emailId === undefined) return unmade;
+  let state: EmailState;
+  try {
+    ({ state } = await loadState(eventLog, emailStream(emailId), emailDecider));
+  } catch (fault) {
+    // One that is damaged is told as such, so that the others are told at all.
+    if (!(fault instanceof EventUnreadable || fault instanceof EventUnknown)) throw fault;
+    return { ...unmade, status: 'unreadable', emailId, error: 'what is stored of this email is damaged' };
+  }
+  return state === undefined ? unmade : resultOfEmail(unmade.place, emailId, state);
+};
+
+/** What is deleted is told without what was personal, also while its key is still there. */
+const resultOfEmail = (place: number, emailId: EmailId, email: Email): BatchResult => {
+  const { status, failureReason, sentAt, deliveredAt } = email;
+  const isDeleted = email.deletedAt !== null;
+  return resultOf(place, status, {
+    ...(isDeleted ? {} : { email: email.content?.recipients[0]?.email ?? null, emailId, reply: email.replies[0]?.reply ?? null }),
+    error: failureReason,
+    sentAt,
+    deliveredAt,
+  });
+};

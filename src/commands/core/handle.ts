@@ -1,0 +1,83 @@
+/** Load, fold, decide, append: the one way in which a command changes a stream. */
+import type { Decider } from '../../domain/core/decider.js';
+import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
+import { startOf, versionOf, type Cause, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
+import type { DomainEvent, Recorded } from '../../domain/events.js';
+import type { StreamName } from '../../domain/core/ids.js';
+
+/** A stream folded, and where it ends. `teamId` is that of its first event; undefined where there is none. */
+export type Loaded<State> = Readonly<{ state: State; version: StreamVersion; teamId: string | undefined }>;
+
+export type Fold<Event, State> = Readonly<{ evolve: (state: State, event: Event) => State; initialState: State }>;
+
+/** Continues a fold. The events are of the stream's own kind: one kind of stream holds one union of events. */
+export const foldOnto = <Event extends DomainEvent, State>(
+  { evolve }: Fold<Event, State>,
+  loaded: Loaded<State>,
+  recorded: readonly Recorded[],
+): Loaded<State> => {
+  const last = recorded.at(-1);
+  if (last === undefined) return loaded;
+  return {
+    state: recorded.reduce((state, { event }) => evolve(state, event as Event), loaded.state),
+    version: versionOf(last),
+    teamId: loaded.teamId ?? recorded[0]!.metadata.teamId,
+  };
+};
+
+/** A stream without events. */
+export const emptyLoaded = <State>(stream: StreamName, initialState: State): Loaded<State> => ({
+  state: initialState,
+  version: startOf(stream),
+  teamId: undefined,
+});
+
+export const loadState = async <Event extends DomainEvent, State>(
+  eventLog: EventLog,
+  stream: StreamName,
+  fold: Fold<Event, State>,
+): Promise<Loaded<State>> => foldOnto(fold, emptyLoaded(stream, fold.initialState), await eventLog.load(stream));
+
+const CONFLICTS_MAX = 8;
+
+type Handled<Event, State> = Loaded<State> & Readonly<{ events: readonly Event[] }>;
+
+/**
+ * Decides and appends, and decides again from the newest state where another was faster. `guard` sees the stream before each
+ * decision and throws where the caller may not touch it. Resolves with the state after, and the events that were appended.
+ */
+export const handle = <Command, Event extends DomainEvent, State>(
+  eventLog: EventLog,
+  stream: StreamName,
+  decider: Decider<Command, Event, State>,
+  command: Command,
+  cause: Cause,
+  guard: (loaded: Loaded<State>) => void = () => {},
+): Promise<Handled<Event, State>> => handleFrom(undefined, eventLog, stream, decider, command, cause, guard);
+
+/** The same from a state that is at hand: the stream is read only where another was faster. */
+export const handleFrom = async <Command, Event extends DomainEvent, State>(
+  known: Loaded<State> | undefined,
+  eventLog: EventLog,
+  stream: StreamName,
+  decider: Decider<Command, Event, State>,
+  command: Command,
+  cause: Cause,
+  guard: (loaded: Loaded<State>) => void = () => {},
+): Promise<Handled<Event, State>> => {
+  for (let conflicts = 0; ; conflicts += 1) {
+    const loaded = conflicts === 0 && known !== undefined ? known : await loadState(eventLog, stream, decider);
+    guard(loaded);
+    const events = decider.decide(command, loaded.state);
+    if (events.length === 0) return { ...loaded, events };
+    try {
+      const version = await eventLog.append(stream, loaded.version, events, cause);
+      return { state: events.reduce(decider.evolve, loaded.state), version, teamId: loaded.teamId ?? cause.teamId, events };
+    } catch (fault) {
+      if (!(fault instanceof WrongExpectedRevision)) throw fault;
+      if (conflicts >= CONFLICTS_MAX) {
+        throw new DomainError('CONFLICT', 'Others change the same thing at the same time, and each time they were faster. Try again.');
+      }
+    }
+  }
+};

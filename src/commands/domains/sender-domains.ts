@@ -1,0 +1,193 @@
+/** Commands on the sender domains of a team. */
+import type { Caller } from '../core/caller.js';
+import { handle, loadState } from '../core/handle.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { eraseStream, type EraseDeps } from '../core/erase.js';
+import { restorableSince } from '../core/restoring.js';
+import { lookUpDomain } from './commands-sender-domains.js';
+import type { DeleteQuery } from '../../api/core/common.js';
+import type { AddDomainRequest, DomainListQuery, DomainRecord } from '../../api/domains.js';
+import { isOfSimulator } from '../../domain/email/simulator.js';
+import { DomainError } from '../../domain/core/errors.js';
+import { assertDefined, domainKeysStream, parseSenderDomainId, senderDomainsStream, type SenderDomainId } from '../../domain/core/ids.js';
+import { parseDomain } from '../../domain/mime/address.js';
+import {
+  assertAddable,
+  assertRotatable,
+  domainNotFound,
+  domainOf,
+  invalidDomain,
+  isAnswered,
+  senderDomainDecider,
+  trashedDomain,
+  type SenderDomainCommand,
+} from '../../domain/domains/decider.js';
+import { dkimRecord, dmarcRecord, hasReturnPath, mxRecord, spfRecord } from '../../domain/domains/dns.js';
+import type { PublicKey } from '../../domain/domains/events.js';
+import { domainKeysDecider } from '../../domain/domains/keys.js';
+import type { SenderDomain, SenderDomainsState } from '../../domain/domains/state.js';
+import type { Cause } from '../../event-log/event-log.js';
+
+const DNS_RETRY_AFTER_S = 30;
+
+/** Makes the keys of the domain. Its records are shown, and it is not verified before they are seen. */
+export const addDomain = async (deps: CommandDeps, caller: Caller, request: AddDomainRequest): Promise<DomainRecord> => {
+  const parsed = parseDomain(request.domain);
+  if (!parsed.ok) throw invalidDomain(parsed.reason);
+  if (!parsed.text.includes('.')) throw invalidDomain('it has no dot');
+  if (isOfSimulator(parsed.text)) throw invalidDomain('it is that of the simulator, which the DNS does not know');
+  const domain = parsed.text;
+  // No keys are made for a domain that is refused.
+  assertAddable(await domainsOf(deps, caller), domain);
+  const id = assertDefined(parseSenderDomainId(deps.ids.uuid()), 'UUID');
+  const keys = await newKeys(deps, caller, id);
+  try {
+    const state = await change(deps, caller, { type: 'AddDomain', at: causeOf(deps, caller).at, id, domain, keys });
+    return recordOf(deps, domainOf(state, id));
+  } catch (fault) {
+    // The keys of a domain that certainly did not come to be are nobody's.
+    if (fault instanceof DomainError) await destroyDomainKeys(deps, id, causeOf(deps, caller));
+    throw fault;
+  }
+};
+
+/** `deleted`: those that can still be restored, instead of the living ones. */
+export const listDomains = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { deleted = false }: DomainListQuery = {},
+): Promise<Readonly<{ data: DomainRecord[] }>> => {
+  const state = await domainsOf(deps, caller);
+  if (!deleted) return { data: (state?.domains ?? []).map((domain) => recordOf(deps, domain)) };
+  const since = restorableSince(deps);
+  const trash = (state?.trash ?? []).filter(({ deletedAt }) => deletedAt >= since);
+  return { data: trash.toReversed().map((domain) => ({ ...recordOf(deps, domain), deletedAt: domain.deletedAt })) };
+};
+
+export const getDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> =>
+  recordOf(deps, domainOf(await domainsOf(deps, caller), id));
+
+/** Looks the records up now. Rejects with DNS_LOOKUP_FAILED, having changed nothing, where the keys' were not answered for. */
+export const verifyDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+  const check = await lookUpDomain(deps, domainOf(await domainsOf(deps, caller), id), new AbortController().signal);
+  if (!isAnswered(check))
+    throw new DomainError(
+      'DNS_LOOKUP_FAILED',
+      'The servers of the DNS did not answer for the records of this domain, so nothing is known of them now and nothing was changed. Try again later.',
+      { retryAfterS: DNS_RETRY_AFTER_S },
+    );
+  const state = await change(deps, caller, { type: 'RecordChecks', at: causeOf(deps, caller).at, checks: [check] });
+  return recordOf(deps, domainOf(state, id));
+};
+
+/** Makes new keys, which sign once their records are seen. */
+export const rotateDomainKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+  assertRotatable(domainOf(await domainsOf(deps, caller), id));
+  const keys = await newKeys(deps, caller, id);
+  const state = await change(deps, caller, { type: 'RotateKeys', at: causeOf(deps, caller).at, id, keys });
+  return recordOf(deps, domainOf(state, id));
+};
+
+/** Resolves when no process takes mail as that of the domain any more. `permanently`: its keys are destroyed now, whether it was deleted before or not. */
+export const deleteDomain = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: SenderDomainId,
+  { permanently = false }: DeleteQuery = {},
+): Promise<void> => {
+  const state = await domainsOf(deps, caller);
+  const { at } = causeOf(deps, caller);
+  if (!permanently) {
+    domainOf(state, id);
+    await change(deps, caller, { type: 'TrashDomain', at, id });
+    return deps.whenHeldEverywhere();
+  }
+  const isLiving = state?.domains.some((one) => one.id === id) === true;
+  if (!isLiving) trashedDomain(state, id);
+  // Where the program dies in between, the domain is restorable for its days, and is removed after them with its keys.
+  if (isLiving) await change(deps, caller, { type: 'TrashDomain', at, id });
+  await deps.whenHeldEverywhere();
+  await destroyDomainKeys(deps, id, causeOf(deps, caller));
+  await change(deps, caller, { type: 'DeleteDomains', at, ids: [id] });
+};
+
+/** Takes a deleted domain back. It signs again when its records are seen. Rejects with DOMAIN_NOT_FOUND where the days for it are over. */
+export const restoreDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+  const { at } = causeOf(deps, caller);
+  const keys = await loadState(deps.eventLog, domainKeysStream(id), domainKeysDecider);
+  if (keys.state.isDestroyed) throw domainNotFound();
+  const state = await change(deps, caller, { type: 'RestoreDomain', at, id, deletedSince: restorableSince(deps) });
+  return recordOf(deps, domainOf(state, id));
+};
+
+/** Records that nothing is signed with them any more, then destroys them. Safe to repeat. */
+export const destroyDomainKeys = async (deps: EraseDeps, id: SenderDomainId, cause: Cause): Promise<void> => {
+  const stream = domainKeysStream(id);
+  // Of a domain of an older program they stand in the stream of the team.
+  if ((await deps.eventLog.last(stream)) === undefined) return;
+  await handle(deps.eventLog, stream, domainKeysDecider, { type: 'DestroyKeys', at: cause.at }, cause);
+  await eraseStream(deps, stream);
+};
+
+/** As it is now; private keys stay sealed. */
+const domainsOf = async (deps: CommandDeps, { teamId }: Caller): Promise<SenderDomainsState> =>
+  (await deps.senderDomains(senderDomainsStream(teamId))).state;
+
+const change = async (deps: CommandDeps, caller: Caller, command: SenderDomainCommand): Promise<SenderDomainsState> => {
+  const stream = senderDomainsStream(caller.teamId);
+  const { state } = await handle(deps.eventLog, stream, senderDomainDecider, command, causeOf(deps, caller, command.at));
+  return state;
+};
+
+/** Selectors are random, so that those of two teams with one domain differ, and so do those of two rotations. The private keys are recorded first. */
+const newKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<PublicKey[]> => {
+  const name = `sp${deps.ids.bytes(6).toString('hex')}`;
+  const made = (await deps.dkimKeys.make(caller.teamId)).map((pair) => ({ ...pair, selector: `${name}-${pair.algorithm}` }));
+  const privateKeys = made.map(({ selector, privateKey }) => ({ selector, privateKey }));
+  const cause = causeOf(deps, caller);
+  await handle(deps.eventLog, domainKeysStream(id), domainKeysDecider, { type: 'KeepKeys', at: cause.at, privateKeys }, cause);
+  return made.map(({ selector, algorithm, publicKey }) => ({ selector, algorithm, publicKey }));
+};
+
+/** Mails have the return path for an envelope sender, so that is whose SPF receivers look at. */
+const returnPathRecords = ({ spfMechanisms, feedback }: CommandDeps, { domain, returnPath }: SenderDomain): DomainRecord['records'] => {
+  if (feedback === undefined || !hasReturnPath(domain, feedback.at)) return [];
+  const common = { purpose: 'return-path' as const, required: false, key: null };
+  const { mx, spf } = returnPath ?? { mx: 'unknown' as const, spf: 'unknown' as const };
+  // Where both are one name, the record for SPF stands there already.
+  const ofSpf = { ...common, type: 'TXT' as const, ...spfRecord(feedback.at.domain, spfMechanisms), found: spf };
+  return [{ ...common, type: 'MX', ...mxRecord(feedback.at), found: mx }, ...(domain === feedback.at.domain ? [] : [ofSpf])];
+};
+
+const recordOf = (deps: CommandDeps, domain: SenderDomain): DomainRecord => {
+  const { spfMechanisms } = deps;
+  const { domain: name, signing, next, retiring, dkim } = domain;
+  const keyRecords = (keys: readonly PublicKey[], use: 'signing' | 'next' | 'retiring') =>
+    keys.map((key) => ({
+      purpose: 'dkim' as const,
+      type: 'TXT' as const,
+      ...dkimRecord(name, key),
+      required: true,
+      found: dkim[key.selector] ?? ('unknown' as const),
+      key: { selector: key.selector, algorithm: key.algorithm, use },
+    }));
+  const advice = { type: 'TXT' as const, required: false, key: null };
+  return {
+    id: domain.id,
+    domain: name,
+    status: domain.status,
+    createdAt: domain.createdAt,
+    verifiedAt: domain.verifiedAt,
+    checkedAt: domain.checkedAt,
+    nextCheckAt: domain.nextCheckAt,
+    keysRetireAt: retiring?.until ?? null,
+    records: [
+      ...keyRecords(signing, 'signing'),
+      ...keyRecords(next, 'next'),
+      ...keyRecords(retiring?.keys ?? [], 'retiring'),
+      { purpose: 'spf', ...advice, ...spfRecord(name, spfMechanisms), found: domain.spf },
+      { purpose: 'dmarc', ...advice, ...dmarcRecord(name), found: domain.dmarc },
+      ...returnPathRecords(deps, domain),
+    ],
+  };
+};

@@ -1,0 +1,284 @@
+/** Makes the first event of an email: rendered once to check, with all that the mail depends on pinned, its attachments made and stored. */
+import { noAttachments, prepareAttachments, storeAttachments, type PreparedAttachments } from '../documents/attachments.js';
+import type { Claim, Stored } from '../documents/claims.js';
+import { keptBytes, sizeOf } from '../documents/storage.js';
+import type { CommandDeps } from '../core/deps.js';
+import type { KnownCharacters } from '../documents/documents.js';
+import { TYPICAL_DELIVERY_MS } from './answers.js';
+import type { Given } from '../documents/request.js';
+import { compiledTemplate } from '../templates/templates.js';
+import { exampleUnsubscribeUrl, linkBaseOf } from '../recipients/links.js';
+import { openBudget } from '../../domain/rendering/budget.js';
+import type { Charged } from '../../domain/billing/decider.js';
+import type { Cost } from '../../domain/billing/credits.js';
+import { emailDecider } from '../../domain/email/decider.js';
+import type { EmailAccepted, EmailContent, EmailEvent } from '../../domain/email/events.js';
+import type { RecipientRole } from '../../domain/email/email-status.js';
+import { DomainError, invalid } from '../../domain/core/errors.js';
+import type { EmailId, TeamId, TemplateId } from '../../domain/core/ids.js';
+import type { JsonObject } from '../../domain/core/json.js';
+import type { CheckedEmail, CompiledEmail } from '../../domain/ports/renderer.js';
+import type { Company, RenderEnvironment } from '../../domain/rendering/scope/environment.js';
+import type { Priority } from '../../domain/ports/bus.js';
+import type { CallLanguage } from '../../domain/rendering/translations.js';
+import type { PinnedTracking } from '../../domain/recipients/settings.js';
+import type { Recipient } from '../../domain/mime/recipient.js';
+
+/** What of attachments the team has stored; asked only where the email has attachments. */
+export type StoredBytes = () => Promise<Stored>;
+
+/** The revision of an email template that is sent. `version`: null where it is a draft. */
+export type PinnedTemplate = Readonly<{
+  id: TemplateId;
+  name: string;
+  revision: number;
+  version: number | null;
+  unsubscribeList: string | undefined;
+}>;
+
+/** An email that is checked as far as its request tells. Times are ISO 8601. */
+export type EmailOrder = Readonly<{
+  id: EmailId;
+  teamId: TeamId;
+  at: string;
+  scheduledAt: string | undefined;
+  template: PinnedTemplate;
+  company: Company;
+  from: Recipient;
+  roles: readonly RecipientRole[];
+  recipients: readonly Recipient[];
+  replyTo: string | undefined;
+  headers: Readonly<Record<string, string>>;
+  /** In place of that of the template. */
+  subject: string | undefined;
+  variables: JsonObject;
+  /** In place of the template's own, of the mail and of its documents. */
+  language: CallLanguage | undefined;
+  metadata: JsonObject;
+  priority: Priority;
+  tags: readonly string[];
+  given: readonly Given[];
+  /** What is recorded of its readers; undefined for nothing. */
+  tracking?: PinnedTracking | undefined;
+  fingerprint?: string | undefined;
+  /** The bulk send that it belongs to, and its place there. */
+  batch?: NonNullable<EmailAccepted['data']['batch']>;
+  /** What was reserved for it before; of an email by itself that is known when it is made. */
+  charged?: Charged | undefined;
+  /** Sent with a test key. */
+  test?: true | undefined;
+  /** What it says is shown to nobody but its recipients. */
+  confidential?: true | undefined;
+  /** How long it is likely to wait for its turn. */
+  waitMs: number;
+}>;
+
+/** `keyId`: the key that sealed its attachments, and is to seal the event too. `claim`: the room that these take. */
+export type MadeEmail = Readonly<{ event: EmailAccepted; keyId: string | undefined; claim: Claim | undefined }>;
+
+/** Rejects with the codes of rendering, SUBJECT_EMPTY, BODY_EMPTY and those of attachments, having stored nothing. */
+export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedBytes?: StoredBytes): Promise<MadeEmail> => {
+  const { at, scheduledAt, company, variables, language, given } = order;
+  const environment = { at: scheduledAt ?? at, company };
+  assertLinksPossible(deps, order);
+  const budget = openBudget(deps.limits);
+  const compiled = compiledTemplate(deps, order.template.id, order.template.revision, order.language);
+  const { subject, assetIds } = renderOnce(compiled instanceof Promise ? await compiled : compiled, order, budget);
+  const hasAttachments = given.length > 0 || assetIds.length > 0;
+  const stored = hasAttachments ? await storedBytes?.() : undefined;
+  // A team that is at its bound has no document made.
+  if (stored !== undefined) deps.attachmentClaims.check(order.teamId, stored, 0);
+  const { files, generated, omitted, replaced } = hasAttachments
+    ? await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget })
+    : noAttachments;
+  const claim = stored === undefined || files.length === 0 ? undefined : deps.attachmentClaims.claim(order.teamId, stored, sizeOf(files));
+  const dueAtMs = Date.parse(scheduledAt ?? at);
+  const { attachments, keyId } = files.length === 0 ? nothingStored : await storeClaimed(deps, files, dueAtMs, claim);
+  const accepted = acceptedOf(order, attachments, {
+    attachmentBytes: files.length === 0 ? undefined : keptBytes(files, dueAtMs, deps.limits),
+    generated,
+  });
+  const ready = { subject, attachments, ...(omitted.length > 0 && { omitted: [...omitted] }), ...(replaced && { replaced }) };
+  return { event: acceptedEvent(order, accepted, ready), keyId, claim };
+};
+
+/** What of the documents of an email no font has. */
+export type ReplacedCharacters = NonNullable<PreparedAttachments['replaced']>;
+
+/** Does all that making does and keeps nothing of it; with `onlyChecked` documents are checked without being drawn. Rejects with the same codes. */
+export const checkEmail = async (deps: CommandDeps, order: EmailOrder, onlyChecked?: KnownCharacters): Promise<ReplacedCharacters> => {
+  const { at, scheduledAt, company, variables, language, given } = order;
+  assertLinksPossible(deps, order);
+  const budget = openBudget(deps.limits);
+  const compiled = await compiledTemplate(deps, order.template.id, order.template.revision, order.language);
+  const { assetIds } = renderOnce(compiled, order, budget);
+  if (given.length + assetIds.length === 0) return [];
+  const environment = { at: scheduledAt ?? at, company };
+  const { replaced = [] } = await prepareAttachments(deps, order, given, {
+    variables,
+    language,
+    environment,
+    assetIds,
+    budget,
+    onlyChecked,
+  });
+  return replaced;
+};
+
+/** Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR where the call brings a header that each copy has of its own. */
+const assertLinksPossible = (deps: CommandDeps, { template: { unsubscribeList }, headers }: EmailOrder): void => {
+  if (unsubscribeList === undefined) return;
+  linkBaseOf(deps);
+  const own = Object.keys(headers).find((name) => /^list-unsubscribe(?:-post)?$/i.test(name));
+  if (own !== undefined)
+    throw invalid('request body', `headers.${own}`, 'is set by the service, for the template names an `unsubscribeList`');
+};
+
+/** Throws what rendering throws, and SUBJECT_EMPTY or BODY_EMPTY. */
+const renderOnce = (render: CompiledEmail, order: EmailOrder, budget: ReturnType<typeof openBudget>): CheckedEmail => {
+  const { variables, at, scheduledAt, company, subject, given, template } = order;
+  const override = subject === undefined ? {} : { subject };
+  const environment: RenderEnvironment = { at: scheduledAt ?? at, company };
+  const rendered = render.check({ variables, environment: withLinks(environment, template), budget, ...override });
+  refuseEmpty(rendered, given.length);
+  return rendered;
+};
+
+/** What is checked has a link as every copy has one of its own. */
+const withLinks = (environment: RenderEnvironment, { unsubscribeList }: PinnedTemplate): RenderEnvironment =>
+  unsubscribeList === undefined ? environment : { ...environment, unsubscribeUrl: exampleUnsubscribeUrl(undefined) };
+
+/** The event of an email that is accepted though it cannot be rendered: it has nothing attached, and fails at once. */
+export const unrenderedEmail = (order: EmailOrder): EmailAccepted =>
+  acceptedEvent(order, acceptedOf(order, [], nothingKept), { subject: order.subject ?? '', attachments: [] });
+
+type Kept = Readonly<Record<'attachmentBytes', EmailAccepted['data']['attachmentBytes'] | undefined>> &
+  Readonly<Record<'generated', EmailAccepted['data']['generated'] | undefined>>;
+
+const nothingKept: Kept = { attachmentBytes: undefined, generated: undefined };
+
+/** What is absent is not there at all. Nearly every email lacks it, and to spread nothing costs as much as the rest. */
+const acceptedOf = (
+  order: EmailOrder,
+  attachments: EmailContent['attachments'],
+  { attachmentBytes, generated }: Kept,
+): EmailAccepted['data'] => {
+  const { id, from, template, fingerprint, batch, charged, tracking, test, confidential, waitMs } = order;
+  const accepted: EmailAccepted['data'] = {
+    messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
+    templateId: template.id,
+    templateName: template.name,
+    templateRevision: template.revision,
+    templateVersion: template.version,
+    priority: order.priority,
+    tags: [...order.tags],
+    roles: [...order.roles],
+    attachmentCount: attachments.filter(({ ofTemplate }) => ofTemplate !== true).length,
+    company: order.company,
+    at: order.at,
+  };
+  if (attachmentBytes !== undefined) accepted.attachmentBytes = attachmentBytes;
+  if (generated !== undefined) accepted.generated = generated;
+  if (template.unsubscribeList !== undefined) accepted.unsubscribeList = template.unsubscribeList;
+  if (fingerprint !== undefined) accepted.fingerprint = fingerprint;
+  if (batch !== undefined) accepted.batch = batch;
+  if (charged !== undefined) accepted.charged = charged;
+  if (tracking !== undefined) accepted.tracking = tracking;
+  if (test !== undefined) accepted.test = test;
+  if (confidential !== undefined) accepted.confidential = confidential;
+  if (waitMs > TYPICAL_DELIVERY_MS) accepted.expectedWaitMs = waitMs;
+  return accepted;
+};
+
+const acceptedEvent = (
+  order: EmailOrder,
+  accepted: EmailAccepted['data'],
+  ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted' | 'replaced'>,
+): EmailAccepted => {
+  const content = contentOf(order, ready);
+  const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted, scheduledAt: order.scheduledAt, content }, undefined);
+  return event as EmailAccepted;
+};
+
+type StoredAttachments = Readonly<{ attachments: EmailContent['attachments']; keyId: string | undefined }>;
+
+const nothingStored: StoredAttachments = { attachments: [], keyId: undefined };
+
+/** Puts the files under a new key; the room is free again where that fails. */
+const storeClaimed = async (
+  deps: CommandDeps,
+  files: Parameters<typeof storeAttachments>[2],
+  dueAtMs: number,
+  claim: Claim | undefined,
+): Promise<StoredAttachments> => {
+  try {
+    const { id, key } = await deps.eventLog.newKey();
+    return { attachments: await storeAttachments(deps, key, files, dueAtMs), keyId: id };
+  } catch (fault) {
+    claim?.release();
+    throw fault;
+  }
+};
+
+/** Throws SUBJECT_EMPTY, or BODY_EMPTY where nothing is attached either. */
+export const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: number): void => {
+  if (subject === '') {
+    throw new DomainError(
+      'SUBJECT_EMPTY',
+      'The subject is empty once its variables are filled in; give `subject`, or the variables it needs.',
+      {
+        errors: [{ field: 'subject', message: 'is empty once its variables are filled in' }],
+      },
+    );
+  }
+  if (isEmpty && attachments === 0) {
+    throw new DomainError(
+      'BODY_EMPTY',
+      'The body shows neither text nor a picture once its variables are filled in, and nothing is attached; give the variables it needs, or attach a file.',
+      { errors: [{ field: 'variables', message: 'leave the body empty' }] },
+    );
+  }
+};
+
+/** The sealed part of the event: what was asked for, and what was made ready for it. */
+const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted' | 'replaced'>): EmailContent => {
+  const content: EmailContent = {
+    from: order.from,
+    recipients: [...order.recipients],
+    subject: ready.subject,
+    variables: order.variables,
+    headers: order.headers,
+    metadata: order.metadata,
+    attachments: ready.attachments,
+  };
+  if (order.language?.locale !== undefined) content.locale = order.language.locale;
+  if (order.language?.timeZone !== undefined) content.timeZone = order.language.timeZone;
+  if (ready.omitted !== undefined) content.omitted = ready.omitted;
+  if (ready.replaced !== undefined) content.replaced = ready.replaced;
+  if (order.replyTo !== undefined) content.replyTo = order.replyTo;
+  if (order.subject !== undefined) content.subjectOverride = order.subject;
+  return content;
+};
+
+/** What a made email costs: itself, and each document that was made for it. */
+export const costOf = ({ data: { generated } }: EmailAccepted): Cost => ({
+  emails: 1,
+  attachments: generated === undefined ? 0 : generated.pdf + generated.excel,
+});
+
+/** The same event, which says what was reserved for it. */
+export const withCharged = (event: EmailAccepted, charged: Charged): EmailAccepted => {
+  switch (event.type) {
+    case 'EmailQueued':
+      return { ...event, data: { ...event.data, charged } };
+    case 'EmailScheduled':
+      return { ...event, data: { ...event.data, charged } };
+  }
+};
+
+/** The events with which an email begins to whose recipients at those places the team does not write. */
+export const acceptedEvents = (event: EmailAccepted, suppressed: readonly number[]): readonly EmailEvent[] => {
+  if (suppressed.length === 0) return [event];
+  const state = emailDecider.evolve(emailDecider.initialState, event);
+  return [event, ...emailDecider.decide({ type: 'SuppressRecipients', at: event.data.at, recipients: suppressed }, state)];
+};

@@ -1,0 +1,131 @@
+/** The checks of a send call that a schema cannot hold: addresses, header fields, times, sizes. Every fault is named at once. */
+import { readLanguage } from '../templates/language.js';
+import { DomainError, type FieldError } from '../../domain/core/errors.js';
+import type { CallLanguage } from '../../domain/rendering/translations.js';
+import type { SendEmailRequest } from '../../api/email.js';
+import type { Limits } from '../../domain/core/limits.js';
+import { parseAddress } from '../../domain/mime/address.js';
+import { checkHeader, type HeaderMatcher } from '../../domain/mime/compose.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { Recipient } from '../../domain/mime/recipient.js';
+import type { RecipientRole } from '../../domain/email/email-status.js';
+import { DAY_MS } from '../../domain/core/time.js';
+import { holdsControls, nameFault } from '../../shared/text.js';
+import { invalidAddresses } from '../../domain/mime/required-address.js';
+
+/** `allowsHeader`: which instructions to relays callers may give; none where it is absent. */
+type CheckPorts = Readonly<{ limits: Limits; allowsHeader?: HeaderMatcher }>;
+
+/** The recipients of a request in the order to, cc, bcc, with addresses as they will be used. */
+export type CheckedRequest = Readonly<{
+  roles: readonly RecipientRole[];
+  recipients: readonly Recipient[];
+  from: Recipient | undefined;
+  replyTo: string | undefined;
+  headers: Readonly<Record<string, string>>;
+  scheduledAt: string | undefined;
+  language: CallLanguage | undefined;
+}>;
+
+export const invalidFields = (errors: readonly FieldError[]): DomainError =>
+  new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', { errors });
+
+/** Throws VALIDATION_ERROR or ERR_EMAIL_001 with every fault of its kind. */
+export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits, allowsHeader }: CheckPorts): CheckedRequest => {
+  const { to, cc = [], bcc = [] } = request;
+  // Before anything is done for each of them.
+  const count = to.length + cc.length + bcc.length;
+  if (count > limits.recipientsMax) {
+    throw invalidFields([
+      { field: 'to', message: `to, cc and bcc hold ${count} recipients together; at most ${limits.recipientsMax} are allowed` },
+    ]);
+  }
+  const shape: FieldError[] = [];
+  const addresses: FieldError[] = [];
+  const usable = (recipient: Recipient, field: string): Recipient => {
+    const parsed = parseAddress(recipient.email);
+    if (!parsed.ok) addresses.push({ field: `${field}.email`, message: parsed.reason });
+    const fault = recipient.name === undefined ? undefined : nameFault(recipient.name);
+    if (fault !== undefined) shape.push({ field: `${field}.name`, message: fault });
+    return parsed.ok ? { ...recipient, email: parsed.address } : recipient;
+  };
+  const all = (recipients: readonly Recipient[], role: RecipientRole) =>
+    recipients.map((recipient, index) => usable(recipient, `${role}[${index}]`));
+  const recipients = [...all(to, 'to'), ...all(cc, 'cc'), ...all(bcc, 'bcc')];
+  const from = request.from === undefined ? undefined : usable(request.from, 'from');
+  const replyTo = request.replyTo === undefined ? undefined : parseAddress(request.replyTo);
+  if (replyTo?.ok === false) addresses.push({ field: 'replyTo', message: replyTo.reason });
+
+  if (request.subject !== undefined && holdsControls(request.subject)) {
+    shape.push({ field: 'subject', message: 'must not hold control characters or line breaks' });
+  }
+  shape.push(...headerFaults(request.headers ?? {}, limits, allowsHeader));
+  shape.push(...scheduleFaults(request.scheduledAt, nowMs, limits));
+  shape.push(...metadataFaults(request.metadata, limits));
+  const { language, faults: ofLanguage } = readLanguage(request);
+  shape.push(...ofLanguage);
+
+  if (shape.length > 0) throw invalidFields(shape);
+  if (addresses.length > 0) throw invalidAddresses(addresses);
+  return {
+    roles: [...to.map(() => 'to' as const), ...cc.map(() => 'cc' as const), ...bcc.map(() => 'bcc' as const)],
+    recipients,
+    from,
+    replyTo: replyTo?.ok === true ? replyTo.address : undefined,
+    headers: request.headers ?? {},
+    scheduledAt: request.scheduledAt === undefined ? undefined : isoTime(momentOf(request.scheduledAt)),
+    language,
+  };
+};
+
+export const metadataFaults = (metadata: Readonly<Record<string, unknown>> | undefined, limits: Limits): readonly FieldError[] => {
+  const sizeBytes = metadata === undefined ? 0 : Buffer.byteLength(JSON.stringify(metadata));
+  if (sizeBytes <= limits.metadataSizeBytesMax) return [];
+  return [{ field: 'metadata', message: `is ${sizeBytes} bytes of JSON; at most ${limits.metadataSizeBytesMax} are allowed` }];
+};
+
+export const headerFaults = (
+  headers: Readonly<Record<string, string>>,
+  limits: Limits,
+  allowsHeader: HeaderMatcher | undefined,
+): readonly FieldError[] => {
+  const names = Object.keys(headers);
+  if (names.length === 0) return [];
+  if (names.length > limits.customHeadersMax) {
+    return [{ field: 'headers', message: `holds ${names.length} fields; at most ${limits.customHeadersMax} are allowed` }];
+  }
+  const faults: FieldError[] = [];
+  const seen = new Set<string>();
+  for (const name of names) {
+    const fault = seen.has(name.toLowerCase())
+      ? 'is given twice (names are compared without case)'
+      : checkHeader(name, headers[name]!, allowsHeader);
+    seen.add(name.toLowerCase());
+    if (fault !== undefined) faults.push({ field: `headers.${name.slice(0, 100)}`, message: fault });
+  }
+  return faults;
+};
+
+/** A leap second (RFC 3339) is the first of the next minute, as clocks of computers count it. */
+const LEAP_SECOND = /(:59):60(?=\.|[Zz+-])/;
+
+const momentOf = (time: string): number =>
+  LEAP_SECOND.test(time) ? Date.parse(time.replace(LEAP_SECOND, '$1:59')) + 1_000 : Date.parse(time);
+
+/** In: a time as it was given. Out: the same as events write it. Throws VALIDATION_ERROR where nothing can be sent then. */
+export const checkSchedule = (scheduledAt: string, nowMs: number, limits: Limits): string => {
+  const faults = scheduleFaults(scheduledAt, nowMs, limits);
+  if (faults.length > 0) throw invalidFields(faults);
+  return isoTime(momentOf(scheduledAt));
+};
+
+export const scheduleFaults = (scheduledAt: string | undefined, nowMs: number, limits: Limits): readonly FieldError[] => {
+  if (scheduledAt === undefined) return [];
+  const atMs = momentOf(scheduledAt);
+  if (Number.isNaN(atMs)) return [{ field: 'scheduledAt', message: 'is not a moment; give ISO 8601 such as 2030-01-31T09:00:00Z' }];
+  if (atMs <= nowMs) return [{ field: 'scheduledAt', message: `lies in the past; it must be after ${isoTime(nowMs)}` }];
+  if (atMs > nowMs + limits.scheduledAheadDaysMax * DAY_MS) {
+    return [{ field: 'scheduledAt', message: `lies more than ${limits.scheduledAheadDaysMax} days ahead` }];
+  }
+  return [];
+};

@@ -1,0 +1,207 @@
+/** Accepts one email: checks all, renders once to check, pins what the mail depends on, and appends it. */
+import type { Caller } from '../core/caller.js';
+import { retiringTypes } from '../../domain/events.js';
+import { fingerprintOf, isSameBody, keyRetired, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
+import { isoMoment } from '../core/memo.js';
+import { assertLanguagesWritable } from '../templates/language.js';
+import { checkRequest } from './request.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { readAttachments } from '../documents/request.js';
+import { findTemplate } from '../templates/templates.js';
+import { sendResponse } from './answers.js';
+import { suppressedPlaces } from '../recipients/suppression-check.js';
+import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/reserving.js';
+import { assertMaySend } from '../domains/commands-sender-domains.js';
+import { assertSimulatable } from './simulating.js';
+import { isTest, testPart } from '../core/test-keys.js';
+import {
+  acceptedEvents,
+  costOf,
+  makeEmail,
+  withCharged,
+  type EmailOrder,
+  type MadeEmail,
+  type PinnedTemplate,
+  type StoredBytes,
+} from './acceptance.js';
+import type { SendEmailRequest, SendEmailResponse } from '../../api/email.js';
+import { AppendUnknown, DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
+import { startOf } from '../../event-log/event-log.js';
+import type { Charged } from '../../domain/billing/decider.js';
+import {
+  emailIdOfFingerprint,
+  emailStream,
+  assertDefined,
+  parseEmailId,
+  senderDomainsStream,
+  teamStream,
+  type EmailId,
+} from '../../domain/core/ids.js';
+import type { JsonObject } from '../../domain/core/json.js';
+import { pinnedTracking } from '../recipients/commands-tracking.js';
+import { resolveVersion, type ResolvedVersion } from '../../domain/templates/email-template.js';
+
+const ENDPOINT = 'POST /api/emails/send';
+
+const NOBODY: readonly number[] = [];
+
+type Asked = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined; confidential?: true }>;
+
+/** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
+export const sendEmail = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: SendEmailRequest,
+  idempotency?: Idempotency,
+  storedBytes?: StoredBytes,
+): Promise<Answer<SendEmailResponse>> => {
+  const asked = { request, storedBytes };
+  if (idempotency === undefined) {
+    const id = assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
+    return { body: await accept(deps, caller, id, asked), replayed: false };
+  }
+  const fingerprint = fingerprintOf(deps.keys, idempotency);
+  // Joined before any work, so that many identical calls make no document twice.
+  const { answer, joined } = await deps.joinSends(derivedId(deps, caller, idempotency, 0), fingerprint, async () => {
+    const { id, stored } = await emailOf(deps, caller, idempotency);
+    if (stored !== undefined) return stored;
+    try {
+      return { body: await accept(deps, caller, id, asked, fingerprint), replayed: false };
+    } catch (fault) {
+      // Another process was faster with the same key: its answer is the answer.
+      const other = fault instanceof WrongExpectedRevision ? (await emailOf(deps, caller, idempotency)).stored : undefined;
+      if (other === undefined) throw fault;
+      return other;
+    }
+  });
+  return joined ? { ...answer, replayed: true } : answer;
+};
+
+/**
+ * The same of a mail of the service itself: what it says is shown to nobody but its recipients, and it costs nothing. With an id it is
+ * accepted once.
+ */
+export const sendConfidential = async (deps: CommandDeps, caller: Caller, request: SendEmailRequest, id?: EmailId): Promise<void> => {
+  const emailId = id ?? assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
+  try {
+    await accept(deps, caller, emailId, { request, storedBytes: undefined, confidential: true });
+  } catch (fault) {
+    if (id === undefined || !(fault instanceof WrongExpectedRevision)) throw fault;
+  }
+};
+
+const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Asked, fingerprint?: string): Promise<SendEmailResponse> => {
+  deps.backlog.assertRoom(caller.teamId);
+  const { event: made, keyId, claim, isMetered, suppressed } = await prepare(deps, caller, id, asked, fingerprint);
+  const stream = emailStream(id);
+  const cause = causeOf(deps, caller, made.data.at);
+  let event = made;
+  let charged: Charged | undefined;
+  const isForSomebody = suppressed.length < made.data.roles.length;
+  try {
+    if (isMetered) charged = await reserveFor(deps, caller, { stream, cost: costOf(made), cause });
+    if (charged !== undefined) event = withCharged(made, charged);
+    const { position } = await deps.eventLog.append(stream, startOf(stream, keyId), acceptedEvents(event, suppressed), cause);
+    claim?.accepted(position);
+  } catch (fault) {
+    claim?.release();
+    // What was put for an email that certainly did not come to be belongs to nobody; where that is not known, it may be the email's.
+    if (!(fault instanceof AppendUnknown)) {
+      for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
+      // Under an Idempotency-Key another call may make the same email at this moment: the due work finds out.
+      if (charged !== undefined && fingerprint === undefined) await giveBackQuietly(deps, caller, charged, cause);
+    }
+    throw fault;
+  }
+  if (event.type === 'EmailQueued' && isForSomebody) deps.backlog.accepted(caller.teamId);
+  return sendResponse(id, event);
+};
+
+/** `attempt`: 0, and one more for each email of that key that was given up before it came to be. */
+const derivedId = (deps: CommandDeps, caller: Caller, { key }: Idempotency, attempt: number): EmailId => {
+  // A live call is never answered with an email that does not leave.
+  const endpoint = isTest(caller) ? `${ENDPOINT} (test)` : ENDPOINT;
+  const parts = attempt === 0 ? [caller.teamId, endpoint, key] : [caller.teamId, endpoint, key, attempt];
+  return emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify(parts)));
+};
+
+/** The email of an Idempotency-Key: the id that it has or is to have, and the answer to its call where it is there. */
+const emailOf = async (
+  deps: CommandDeps,
+  caller: Caller,
+  idempotency: Idempotency,
+): Promise<Readonly<{ id: EmailId; stored: Answer<SendEmailResponse> | undefined }>> => {
+  for (let attempt = 0; ; attempt += 1) {
+    const id = derivedId(deps, caller, idempotency, attempt);
+    const first = (await deps.eventLog.load(emailStream(id)))[0]?.event;
+    if (first === undefined) return { id, stored: undefined };
+    if (retiringTypes.includes(first.type)) throw keyRetired();
+    if (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled') continue;
+    if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
+    return { id, stored: { body: sendResponse(id, first), replayed: true } };
+  }
+};
+
+const prepare = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  { request, storedBytes, confidential }: Asked,
+  fingerprint: string | undefined,
+): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
+  const nowMs = deps.clock.now();
+  const checked = checkRequest(request, nowMs, deps);
+  assertSimulatable(deps, checked.recipients);
+  assertLanguagesWritable(deps, checked.language !== undefined);
+  const given = readAttachments(request.attachments ?? [], deps.limits);
+  const template = await templateOf(deps, caller, request);
+  const ofTeam = deps.team(teamStream(caller.teamId));
+  const { state: team } = ofTeam instanceof Promise ? await ofTeam : ofTeam;
+  if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
+  const from = checked.from ?? template.from ?? team.settings.defaultFrom;
+  const senders = deps.senderDomains(senderDomainsStream(caller.teamId));
+  assertMaySend((senders instanceof Promise ? await senders : senders).state, from);
+  const order: EmailOrder = {
+    ...checked,
+    id,
+    teamId: caller.teamId,
+    at: isoMoment(nowMs),
+    template,
+    company: team.settings.company,
+    from,
+    subject: request.subject,
+    variables: request.variables as JsonObject,
+    metadata: (request.metadata ?? {}) as JsonObject,
+    priority: request.priority ?? 'normal',
+    tags: request.tags ?? [],
+    given,
+    tracking: pinnedTracking(deps, request.tracking, template.tracking, team.tracking),
+    fingerprint,
+    ...testPart(caller),
+    confidential,
+    waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
+  };
+  const suppressed =
+    team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList) : NOBODY;
+  // One that nobody is sent costs nothing.
+  const isFree = isTest(caller) || confidential === true;
+  const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
+  if (isMetered && given.length > 0) await assertAffordable(deps, caller, given);
+  return { ...(await makeEmail(deps, order, storedBytes)), isMetered, suppressed };
+};
+
+/** The revision that a call names, and the sender that it has. Rejects with ERR_TMPL_002 and the codes of its version. */
+export const templateOf = async (
+  deps: CommandDeps,
+  { teamId }: Pick<Caller, 'teamId'>,
+  { templateId, version: wanted = 'published' }: Pick<SendEmailRequest, 'templateId' | 'version'>,
+): Promise<PinnedTemplate & Pick<ResolvedVersion, 'from' | 'tracking'>> => {
+  const known = await findTemplate(deps, teamId, templateId);
+  if (known === undefined) {
+    throw new DomainError('ERR_TMPL_002', `There is no email template ${JSON.stringify(templateId)}. GET /api/templates lists yours.`, {
+      relatedInfo: { templateId },
+    });
+  }
+  const { revision, version, name, from, unsubscribeList, tracking } = resolveVersion(known.template, wanted);
+  return { id: known.id, name, revision, version, from, unsubscribeList, tracking };
+};

@@ -1,0 +1,215 @@
+/** Commands on API keys, and whether a key is good. */
+import type { Caller, KeyAuthenticated } from '../core/caller.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { noteActivity } from '../billing/activity.js';
+import { handle, loadState, type Loaded } from '../core/handle.js';
+import { ownedBy } from '../core/owned-by.js';
+import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
+import { isoMoment } from '../core/memo.js';
+import { assertNoTestKey } from '../core/test-keys.js';
+import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../../api/keys.js';
+import { assertMayChange, grantFrom } from '../../domain/keys/grants.js';
+import { apiKeyListing } from '../../domain/keys/listing.js';
+import { readNetwork } from '../../domain/keys/networks.js';
+import {
+  admitApiKey,
+  admitMade,
+  apiKeyDecider,
+  apiKeyUnknown,
+  formatApiKey,
+  API_KEY_PREFIX,
+  TEST_KEY_PREFIX,
+  endsOf,
+  isUseWorthNoting,
+  revokedWithMaker,
+  usedBeforeMs,
+  readApiKey,
+  type ApiKey,
+  type ApiKeyState,
+  type ApiKeyToCreate,
+} from '../../domain/keys/decider.js';
+import { admitActive } from '../../domain/billing/inactivity.js';
+import { DomainError } from '../../domain/core/errors.js';
+import { activityStream, apiKeyStream, assertDefined, parseTeamId, teamStream, type ApiKeyId, type TeamId } from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+
+export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
+  const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
+  ownedBy(caller.teamId, apiKeyUnknown)(loaded);
+  return recordOf(deps, id, loaded.state!, isoTime(deps.clock.now()));
+};
+
+const recordOf = async (deps: CommandDeps, id: ApiKeyId, key: ApiKey, at: string): Promise<ApiKeyRecord> => {
+  const [first] = await deps.eventLog.load(apiKeyStream(id));
+  return apiKeyListing(id, { key, createdBy: first!.metadata.actor }, await makersOf(deps, key), at);
+};
+
+/** The keys that made a key, as they are now. */
+const makersOf = async (deps: CommandDeps, { madeBy }: ApiKey): Promise<readonly ApiKeyState[]> => {
+  const makers: ApiKeyState[] = [];
+  for (const id of madeBy) makers.push((await deps.apiKey(apiKeyStream(id))).state);
+  return makers;
+};
+
+const assertChangeable = (caller: Caller, loaded: Loaded<ApiKeyState>): void => {
+  ownedBy(caller.teamId, apiKeyUnknown)(loaded);
+  if (!loaded.state!.test) assertNoTestKey(caller, 'changes and revokes test keys alone');
+};
+
+/** `withMade`: all keys that this one made, and those that they made, are revoked with it, those under way included. */
+export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade = false): Promise<ApiKeyRecord> => {
+  const cause = causeOf(deps, caller);
+  const { state } = await handle(
+    deps.eventLog,
+    apiKeyStream(id),
+    apiKeyDecider,
+    { type: 'RevokeApiKey', at: cause.at, withMade },
+    cause,
+    (loaded) => assertChangeable(caller, loaded),
+  );
+  // Whoever is told that the key is revoked may rely on it.
+  await deps.whenHeldEverywhere();
+  return recordOf(deps, id, state!, cause.at);
+};
+
+/** Resolves when the change holds in every process. Rejects with FORBIDDEN where it gives the key more than its maker, or the calling key, may give. */
+export const changeApiKey = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: ApiKeyId,
+  { name, description, rateLimit, networks: given }: ChangeApiKeyRequest,
+): Promise<ApiKeyRecord> => {
+  const stream = apiKeyStream(id);
+  const changes = {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(rateLimit === undefined ? {} : { rateLimit }),
+    ...(given === undefined ? {} : { networks: given && networksOf(given) }),
+  };
+  const known = await loadState(deps.eventLog, stream, apiKeyDecider);
+  ownedBy(caller.teamId, apiKeyUnknown)(known);
+  const [maker] = await makersOf(deps, known.state!);
+  const cause = causeOf(deps, caller);
+  const { state, events } = await handle(
+    deps.eventLog,
+    stream,
+    apiKeyDecider,
+    { type: 'ChangeApiKey', at: cause.at, changes },
+    cause,
+    (loaded) => {
+      assertChangeable(caller, loaded);
+      assertMayChange(caller, maker, loaded.state!, changes);
+    },
+  );
+  // Whoever is told of the change may rely on it.
+  if (events.length > 0) await deps.whenHeldEverywhere();
+  return recordOf(deps, id, state!, cause.at);
+};
+
+/** Each once, in the form in which keys have them. Throws VALIDATION_ERROR with every one that is none. */
+const networksOf = (given: readonly string[]): readonly string[] => {
+  const read = given.map(readNetwork);
+  const faults = read.flatMap((one, index) => (one.ok ? [] : [{ field: `networks[${index}]`, message: one.reason }]));
+  if (faults.length > 0) throw new DomainError('VALIDATION_ERROR', `${faults[0]!.field} ${faults[0]!.message}.`, { errors: faults });
+  return [...new Set(read.flatMap((one) => (one.ok ? [one.network] : [])))];
+};
+
+/**
+ * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED, TEAM_DELETED, API_KEY_DISABLED.
+ * A key that another process revoked is refused within the bound of the state cache; that process answers no sooner.
+ */
+export const authenticateKey = async (deps: CommandDeps, token: string): Promise<KeyAuthenticated> => {
+  const read = readApiKey(token);
+  if (read === undefined) {
+    throw new DomainError(
+      'INVALID_API_KEY',
+      `The bearer token is no API key: it must be ${API_KEY_PREFIX}, or ${TEST_KEY_PREFIX}, followed by 43 characters.`,
+    );
+  }
+  const known = deps.apiKey(apiKeyStream(read.id));
+  const { state, teamId } = known instanceof Promise ? await known : known;
+  const nowMs = deps.clock.now();
+  const at = isoMoment(nowMs);
+  const key = admitApiKey(state, read.hash, at);
+  for (const id of key.madeBy) {
+    const maker = deps.apiKey(apiKeyStream(id));
+    admitMade([(maker instanceof Promise ? await maker : maker).state]);
+  }
+  const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
+  const ofTeam = deps.team(teamStream(team));
+  if ((ofTeam instanceof Promise ? await ofTeam : ofTeam).state?.deletedAt !== undefined) throw teamDeleted();
+  const activity = deps.activity(activityStream(team));
+  admitActive((activity instanceof Promise ? await activity : activity).state);
+  if (isUseWorthNoting(key, isoMoment(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
+  const { permissions, rateLimit, expiresAt, madeBy, networks, test } = key;
+  return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks, test };
+};
+
+const teamDeleted = (): DomainError =>
+  new DomainError(
+    'TEAM_DELETED',
+    'The team of this API key is deleted. An owner restores it by POST /api/teams/:teamId/restore, for 30 days.',
+  );
+
+const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
+  const cause = { teamId, actor: `apiKey:${id}`, correlationId: id, causationId: id, at };
+  await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
+  await noteActivity(deps, teamId, cause);
+};
+
+/** The place of a key within the plan of its team. */
+const placeOf = (deps: CommandDeps, { teamId }: Caller, id: ApiKeyId): Place => ({
+  resource: 'apiKeys',
+  key: id,
+  standingOf: async (key) => {
+    const { state } = await loadState(deps.eventLog, apiKeyStream(key as ApiKeyId), apiKeyDecider);
+    if (state === undefined) return 'absent';
+    const isRevoked = state.revokedAt !== null || revokedWithMaker(await makersOf(deps, state)) !== null;
+    const isOver = state.expiresAt !== null && state.expiresAt <= isoTime(deps.clock.now());
+    return isRevoked || isOver ? 'gone' : 'living';
+  },
+  all: idsOfKind(deps, teamId, 'apiKey', 'ApiKeyCreated'),
+});
+
+/** `chosen`: the key, where it was chosen before. */
+export const createApiKey = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: CreateApiKeyRequest,
+  chosen?: string,
+): Promise<CreatedApiKey> => {
+  const missing = request.permissions.filter((permission) => !caller.permissions.includes(permission));
+  if (missing.length > 0) {
+    throw new DomainError('FORBIDDEN', `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`);
+  }
+  const nowMs = deps.clock.now();
+  const expiresAt = request.expiresAt === undefined ? undefined : isoTime(Date.parse(request.expiresAt));
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) {
+    throw new DomainError('VALIDATION_ERROR', 'The key would be expired from the start.', {
+      errors: [{ field: 'expiresAt', message: `must be after ${isoTime(nowMs)}` }],
+    });
+  }
+  const { rateLimit } = request;
+  const asked = { expiresAt, rateLimit, networks: request.networks && networksOf(request.networks), test: request.test };
+  const { madeBy, networks, test, ...bounds } = grantFrom(caller.key, asked);
+  const key = chosen ?? formatApiKey(deps.ids.bytes(32), test);
+  const { id, hash } = assertDefined(readApiKey(key), 'API key');
+  const cause = causeOf(deps, caller);
+  const created: ApiKeyToCreate = {
+    at: cause.at,
+    name: request.name,
+    description: request.description ?? null,
+    permissions: request.permissions,
+    ...bounds,
+    hash,
+    ...endsOf(key),
+    separateDelete: true,
+    ...(madeBy.length === 0 ? {} : { madeBy: [...madeBy] }),
+    ...(networks === null ? {} : { networks: [...networks] }),
+    ...(test ? { test } : {}),
+  };
+  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
+    handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause),
+  );
+  return { ...apiKeyListing(id, { key: state!, createdBy: caller.actor }, [], cause.at), key };
+};

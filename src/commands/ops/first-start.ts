@@ -1,0 +1,104 @@
+/** What the first start does, once: the first team and its sample templates; and its first key, when somebody can see it. */
+import { createApiKey } from '../keys/api-keys.js';
+import { createAttachmentTemplate, findAttachmentTemplate } from '../templates/attachment-templates.js';
+import type { CommandDeps } from '../core/deps.js';
+import { loadState } from '../core/handle.js';
+import { createTemplate, findTemplate } from '../templates/templates.js';
+import { firstPermissions } from '../../domain/access/key-permissions.js';
+import { apiKeyDecider, formatApiKey, readApiKey } from '../../domain/keys/decider.js';
+import type { PendingFirstKey } from '../../domain/ports/first-key.js';
+import { WrongExpectedRevision } from '../../domain/core/errors.js';
+import { apiKeyStream, INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5 } from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { TeamSettings } from '../../domain/teams/events.js';
+import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
+import type { CreateAttachmentTemplateRequest } from '../../api/templates/attachment-templates.js';
+import type { CreateTemplateRequest } from '../../api/templates/templates.js';
+import { firstTeam, loadInstance, systemCaller } from '../core/instance.js';
+
+/** What the samples say of their company until `sealpost team set` says better. */
+const initialSettings: TeamSettings = {
+  name: 'First team',
+  defaultFrom: { email: 'hello@sealpost.example', name: 'Sealpost' },
+  company: {
+    name: 'Sealpost',
+    legalName: 'Sealpost Example Ltd',
+    email: 'hello@sealpost.example',
+    phone: '+44 20 7946 0000',
+    website: 'https://sealpost.example',
+    addressLine1: '1 Example Street',
+    city: 'London',
+    state: '',
+    postalCode: 'EC1A 1AA',
+    country: 'United Kingdom',
+  },
+};
+
+/** The templates of the first team. */
+export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attachments: readonly CreateAttachmentTemplateRequest[] }>;
+
+/**
+ * Makes the first team and the samples, and chooses the first key, which is none before it is shown. Every step is safe to
+ * repeat, so a start that died in the middle is finished by the next; the instance is marked as initialised last. `pending` is absent
+ * in a process that nobody talks to: the first one that serves requests chooses the key.
+ */
+export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: PendingFirstKey): Promise<void> => {
+  const instance = await loadInstance(deps);
+  if (instance.state !== undefined) return;
+  const teamId = assertDefined(parseTeamId(uuidV5('team', 'first')), 'team id');
+  const cause = { teamId, actor: 'system', correlationId: 'first-start', causationId: 'first-start', at: isoTime(deps.clock.now()) };
+  const team = await loadState(deps.eventLog, teamStream(teamId), { evolve: evolveTeam, initialState: undefined as TeamState });
+  if (team.state === undefined) {
+    await deps.eventLog.append(
+      teamStream(teamId),
+      team.version,
+      [{ type: 'TeamCreated', data: { at: cause.at, billing: 'unmetered', settings: initialSettings } }],
+      cause,
+    );
+  }
+  const caller = systemCaller(teamId, 'system', 'first-start');
+  for (const sample of samples.emails) {
+    const known = await findTemplate(deps, teamId, sample.slug ?? '');
+    if (known === undefined) await createTemplate(deps, caller, { ...writableOf(deps, sample), publish: true });
+  }
+  for (const sample of samples.attachments) {
+    const known = await findAttachmentTemplate(deps, teamId, sample.slug ?? '');
+    if (known === undefined) await createAttachmentTemplate(deps, caller, { ...writableOf(deps, sample), publish: true });
+  }
+  if (pending !== undefined && pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
+  try {
+    await deps.eventLog.append(INSTANCE_STREAM, instance.version, [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }], cause);
+  } catch (fault) {
+    if (!(fault instanceof WrongExpectedRevision)) throw fault;
+  }
+};
+
+/** A sample without its other languages where an older version, which runs beside this one, could not read them. */
+const writableOf = <Sample extends { translations?: unknown }>({ withoutLanguages }: CommandDeps, sample: Sample): Sample =>
+  withoutLanguages === true ? { ...sample, translations: null } : sample;
+
+/**
+ * Makes the key that waits and shows it. It is forgotten only then: where the program dies in between, the next start shows the same
+ * key, so there is never one that works and that nobody has seen.
+ */
+export const showFirstKey = async (deps: CommandDeps, pending: PendingFirstKey, show: (key: string) => void): Promise<void> => {
+  if (pending.read() === undefined && !(await hasKeys(deps))) pending.keep(formatApiKey(deps.ids.bytes(32)));
+  const key = pending.read();
+  const read = key === undefined ? undefined : readApiKey(key);
+  if (key === undefined || read === undefined) return;
+  const teamId = assertDefined(await firstTeam(deps), 'first team');
+  const { state } = await loadState(deps.eventLog, apiKeyStream(read.id), apiKeyDecider);
+  if (state === undefined) {
+    const caller = systemCaller(teamId, 'system', 'first-start');
+    await createApiKey(deps, caller, { name: 'First key', permissions: [...firstPermissions] }, key);
+  }
+  show(key);
+  pending.remove();
+};
+
+/** Whether a key was ever made. Every log has one near its beginning, so this reads little. */
+const hasKeys = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<boolean> => {
+  for await (const { events, unreadable } of eventLog.readAll(0, { kinds: ['apiKey'], decrypt: [], batchSize: 1, unknown: 'listed' }))
+    if (events.length + unreadable.length > 0) return true;
+  return false;
+};

@@ -1,0 +1,131 @@
+/**
+ * A person goes: out of all teams, with all sessions and all that they granted, and what is personal of them is destroyed. As long as it is
+ * not recorded that they are erased they can sign in and go on where it was broken off; once it is, nothing of it needs to be known for the rest.
+ */
+import type { Caller } from '../core/caller.js';
+import { handle, loadState } from '../core/handle.js';
+import type { CommandDeps } from '../core/deps.js';
+import { eraseAccountMails, mailedTo, type MailedTo } from './erase-account-mails.js';
+import { endGrant, openGrant } from '../apps/tokens.js';
+import { assertOwnPassword } from './credentials.js';
+import { assertSecondFactor, codeRequired } from './second-factor.js';
+import { endSession } from './sessions.js';
+import { removeErased } from '../teams/members.js';
+import { releaseAddress, userFold } from './addresses.js';
+import { forgetAllOrigins } from '../access/origins.js';
+import { ownCause, personOf } from './users.js';
+import type { EraseOwnUserRequest } from '../../api/own-account.js';
+import { DomainError } from '../../domain/core/errors.js';
+import {
+  sessionStream,
+  teamStream,
+  userStream,
+  type EmailId,
+  type OAuthGrantId,
+  type SessionId,
+  type TeamId,
+  type UserId,
+} from '../../domain/core/ids.js';
+import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
+import type { UserEvent } from '../../domain/people/events.js';
+import { userNotFound, type UserState } from '../../domain/people/user.js';
+import type { Cause } from '../../event-log/event-log.js';
+
+/** Where a person is known: hints, each is asked itself. `teams`: deleted ones too. */
+export type PersonTraces = Readonly<{
+  teams: readonly TeamId[];
+  sessions: readonly SessionId[];
+  grants: readonly OAuthGrantId[];
+  /** Confidential mails of that team to those addresses. */
+  mails: readonly EmailId[];
+}>;
+
+/** Resolves with what stood in the log when it was asked. */
+export type TracesOf = (userId: UserId, mailed: MailedTo) => Promise<PersonTraces>;
+
+const NO_MAILS: MailedTo = { teamId: undefined, addresses: [] };
+
+/** Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, and with LAST_OWNER where a team would have no owner. */
+export const eraseOwnUser = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { password, code }: EraseOwnUserRequest,
+  tracesOf: TracesOf,
+): Promise<void> => {
+  const id = personOf(caller);
+  const { secondFactor } = await assertOwnPassword(deps, id, password);
+  const cause = ownCause(deps, caller);
+  if (secondFactor !== undefined && code === undefined) throw codeRequired();
+  // The code is used up only where nothing else stands in the way.
+  await assertOwnersLeft(deps, id, (await tracesOf(id, NO_MAILS)).teams);
+  if (secondFactor !== undefined) await assertSecondFactor(deps, id, code, cause);
+  await eraseUser(deps, id, tracesOf, cause);
+};
+
+/** Safe to repeat, also of somebody who is erased: what was broken off is done. Rejects with USER_NOT_FOUND and LAST_OWNER. */
+export const eraseUser = async (deps: CommandDeps, id: UserId, tracesOf: TracesOf, cause: Cause): Promise<void> => {
+  const stream = userStream(id);
+  const { state: user } = await loadState(deps.eventLog, stream, userFold);
+  if (user === undefined) throw userNotFound();
+  const mailed = await mailedTo(deps, id);
+  if (!user.isErased) {
+    const traces = await tracesOf(id, mailed);
+    await assertOwnersLeft(deps, id, traces.teams);
+    await endAll(deps, id, traces, cause);
+  }
+  const decide = (_: null, state: UserState): readonly UserEvent[] =>
+    state === undefined || state.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
+  const { state: erased } = await handle(deps.eventLog, stream, { decide, ...userFold }, null, cause);
+  // What began meanwhile: nothing begins any more.
+  const traces = await tracesOf(id, mailed);
+  await endAll(deps, id, traces, cause);
+  // While the key is there the addresses are known, and what was broken off is found again.
+  await eraseAccountMails(deps, mailed, traces.mails, cause);
+  await forgetAllOrigins(deps.eventLog, id, deps.limits.auditDays, cause);
+  await deps.eventLog.destroyKey(stream);
+  for (const addressId of new Set([user.addressId, user.nextAddress?.addressId, erased?.addressId]))
+    if (addressId !== undefined) await releaseAddress(deps, addressId, id, cause);
+  await deps.whenHeldEverywhere();
+};
+
+const isLastOwner = (team: TeamState, id: UserId): boolean =>
+  team?.deletedAt === undefined &&
+  team?.members?.get(id)?.role === 'owner' &&
+  [...team.members].every(([other, { role }]) => other === id || role !== 'owner');
+
+const teamFold = { evolve: evolveTeam, initialState: undefined as TeamState };
+
+/** Throws LAST_OWNER with the teams that would have no owner. */
+const assertOwnersLeft = async ({ eventLog }: CommandDeps, id: UserId, teams: readonly TeamId[]): Promise<void> => {
+  const loaded = await Promise.all(
+    teams.map(async (teamId) => ({ teamId, team: await loadState(eventLog, teamStream(teamId), teamFold) })),
+  );
+  const owned = loaded.filter(({ team }) => isLastOwner(team.state, id));
+  if (owned.length === 0) return;
+  const named = owned.map(({ teamId, team }) => `${team.state!.settings.name} (${teamId})`).join(', ');
+  throw new DomainError(
+    'LAST_OWNER',
+    `A team always has an owner, and this is the only one of: ${named}. Hand them on, or delete them, first.`,
+    {
+      relatedInfo: { teams: owned.map(({ teamId }) => teamId).join(',') },
+    },
+  );
+};
+
+/** Each of them asks its own stream whether there is something to end. */
+const endAll = async (deps: CommandDeps, id: UserId, { teams, sessions, grants }: PersonTraces, cause: Cause): Promise<void> => {
+  await Promise.all(teams.map((teamId) => removeErased(deps, teamId, id, cause)));
+  await Promise.all(sessions.map((sessionId) => endSessionOf(deps, id, sessionId, cause)));
+  await Promise.all(grants.map((grantId) => endGrantOf(deps, id, grantId, cause)));
+};
+
+const endSessionOf = async (deps: CommandDeps, id: UserId, sessionId: SessionId, cause: Cause): Promise<void> => {
+  const { state } = await deps.session(sessionStream(sessionId));
+  if (state?.userId === id) await endSession(deps, sessionId, 'erased', cause);
+};
+
+const endGrantOf = async (deps: CommandDeps, id: UserId, grantId: OAuthGrantId, { correlationId, actor }: Cause): Promise<void> => {
+  const open = await openGrant(deps, grantId);
+  if (open?.grant.userId !== id || open.grant.ended !== undefined) return;
+  await endGrant(deps, open, 'by-person', { requestId: correlationId, actor });
+};

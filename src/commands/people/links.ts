@@ -1,0 +1,121 @@
+/** What the links in mails to people do: the address is verified, or another password is chosen. */
+import { accountLink, sendAccountMail } from './mails.js';
+import { handle, loadState } from '../core/handle.js';
+import type { CommandDeps } from '../core/deps.js';
+import { recordEnds, type SessionsOf } from './own-sessions.js';
+import { makeVerifyLink, sendVerifyMail } from './registration.js';
+import { isoMoment } from '../core/memo.js';
+import { personalCause, type RequestFrom } from './sessions.js';
+import { tellPerson } from './tell-person.js';
+import { ownerOf, signInAddress, userFold } from './addresses.js';
+import { userStream, type UserId } from '../../domain/core/ids.js';
+import type { UserEvent } from '../../domain/people/events.js';
+import { assertLink, linkInvalid, makeLink, readLink } from '../../domain/people/links.js';
+import { assertPassword, normalPassword } from '../../domain/people/password.js';
+import type { User, UserState } from '../../domain/people/user.js';
+import type { Cause } from '../../event-log/event-log.js';
+
+/** Decides on the person of a link. Rejects with LINK_INVALID where it is not that which was sent last, was used, or has expired. */
+const follow = async (
+  deps: CommandDeps,
+  token: string,
+  from: RequestFrom,
+  use: 'verify' | 'reset',
+  events: (at: string, user: User) => readonly UserEvent[],
+): Promise<void> => {
+  const read = readLink(token);
+  if (read === undefined) throw linkInvalid();
+  const cause = personalCause(deps, read.userId, from);
+  const decide = (_: null, user: UserState): readonly UserEvent[] => {
+    assertLink(user?.links[use], read.hash, cause.at);
+    return events(cause.at, user!);
+  };
+  await handle(deps.eventLog, userStream(read.userId), { decide, ...userFold }, null, cause);
+};
+
+/** Whose link it is. Whether it is good is asked before the work of a password, and again when that is kept. Rejects with LINK_INVALID. */
+const ofGoodLink = async (deps: CommandDeps, token: string, use: 'verify' | 'reset') => {
+  const read = readLink(token);
+  if (read === undefined) throw linkInvalid();
+  const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userFold);
+  assertLink(user?.links[use], read.hash, isoMoment(deps.clock.now()));
+  return { ...read, user: user! };
+};
+
+/**
+ * The password is from now on the one that is given: who registered the address may be anybody, who has the link reads its mails. Rejects
+ * with VALIDATION_ERROR and LINK_INVALID.
+ */
+export const verifyAddress = async (deps: CommandDeps, token: string, password: string, from: RequestFrom): Promise<void> => {
+  assertPassword('password', password, deps.people.passwords.isCommon);
+  const { user } = await ofGoodLink(deps, token, 'verify');
+  const given = normalPassword(password);
+  const isRegistered = await deps.people.passwords.verify(user.passwordHash, given);
+  const passwordHash = isRegistered && user.passwordHash !== undefined ? user.passwordHash : await deps.people.passwords.hash(given);
+  await follow(deps, token, from, 'verify', (at, now) => {
+    if (now.isVerified) throw linkInvalid();
+    const verified: UserEvent = { type: 'UserAddressVerified', data: { at } };
+    if (now.passwordHash === passwordHash) return [verified];
+    return [verified, { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } }];
+  });
+};
+
+/** Every session ends. Rejects with VALIDATION_ERROR and LINK_INVALID. */
+export const resetPassword = async (
+  deps: CommandDeps,
+  token: string,
+  password: string,
+  from: RequestFrom,
+  sessionsOf?: SessionsOf,
+): Promise<void> => {
+  assertPassword('password', password, deps.people.passwords.isCommon);
+  const { userId, hash, user } = await ofGoodLink(deps, token, 'reset');
+  const passwordHash = await deps.people.passwords.hash(normalPassword(password));
+  await tellPerson(deps, userId, user, { kind: 'password-changed', about: [hash] }, personalCause(deps, userId, from));
+  await follow(deps, token, from, 'reset', (at) => [
+    // Who follows the link reads the mails of the address.
+    { type: 'UserAddressVerified', data: { at } },
+    { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
+  ]);
+  await deps.whenHeldEverywhere();
+  if (sessionsOf !== undefined) await recordEnds(deps, userId, await sessionsOf(userId), personalCause(deps, userId, from));
+};
+
+type Found = Readonly<{ userId: UserId; user: User; cause: Cause }>;
+
+const found = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<Found | undefined> => {
+  const { addressId } = signInAddress(deps, email);
+  const userId = await ownerOf(deps, addressId);
+  if (userId === undefined) return undefined;
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  if (user === undefined || user.isErased || user.addressId !== addressId || user.email === undefined) return undefined;
+  return { userId, user, cause: personalCause(deps, userId, from) };
+};
+
+/** To be called when the answer is out: it takes longer where somebody has the address. Nobody is told whether somebody has. */
+export const sendResetLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
+  const known = await found(deps, email, from);
+  if (known === undefined) return;
+  const { userId, user, cause } = known;
+  const { token, hash } = makeLink(userId, deps.ids.bytes(32));
+  const { resetLinkMs } = deps.limits;
+  const expiresAt = isoMoment(Date.parse(cause.at) + resetLinkMs);
+  const made: UserEvent = { type: 'UserLinkMade', data: { at: cause.at, use: 'reset', hash, expiresAt } };
+  // Who has taken another address meanwhile is not opened to whoever reads the mails of this one.
+  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || now.addressId !== user.addressId ? [] : [made]);
+  const url = accountLink(deps, 'reset', token);
+  const { events } = await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  if (events.length === 0) return;
+  const variables = { name: user.name ?? '', url, hoursValid: resetLinkMs / 3_600_000 };
+  await sendAccountMail(deps, { kind: 'reset-password', to: { email: user.email! }, variables }, cause);
+};
+
+/** The same where the address is not verified yet. */
+export const sendVerifyLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
+  const known = await found(deps, email, from);
+  if (known === undefined || known.user.isVerified) return;
+  const { userId, user, cause } = known;
+  const page = accountLink(deps, 'verify', '');
+  const url = `${page}${await makeVerifyLink(deps, userId, cause)}`;
+  await sendVerifyMail(deps, { email: user.email!, name: user.name ?? '', url }, cause);
+};

@@ -1,0 +1,241 @@
+/** Becoming a user: the first of an instance, one who was invited, or anybody where that is wanted. */
+import { timingSafeEqual } from 'node:crypto';
+import { accountLink, sendAccountMail } from './mails.js';
+import { forgetAllOrigins } from '../access/origins.js';
+import { handle, loadState } from '../core/handle.js';
+import type { CommandDeps } from '../core/deps.js';
+import { firstTeam } from '../core/instance.js';
+import { joinBy, readInvitation } from '../teams/invitations.js';
+import { personalCause, type RequestFrom } from './sessions.js';
+import { addressTaken, claimAddress, confirmAddress, ownerOf, releaseAddress, signInAddress, userFold } from './addresses.js';
+import type { Registered, RegisterRequest } from '../../api/people.js';
+import { DomainError } from '../../domain/core/errors.js';
+import { assertDefined, parseUserId, teamStream, userStream, type InvitationId, type TeamId, type UserId } from '../../domain/core/ids.js';
+import { invitationNotYours, isInvitationToken } from '../../domain/teams/invitation.js';
+import type { Keys } from '../../domain/ports/keys.js';
+import type { TeamEvent } from '../../domain/teams/events.js';
+import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
+import { makeLink } from '../../domain/people/links.js';
+import { assertPassword, normalPassword } from '../../domain/people/password.js';
+import type { UserEvent } from '../../domain/people/events.js';
+import type { UserState } from '../../domain/people/user.js';
+import { isoMoment } from '../core/memo.js';
+import { startOf, type Cause } from '../../event-log/event-log.js';
+
+/** Every process of the instance knows it, and nobody without the master key. It is good until the first team has had a member. */
+export const firstUserToken = (keys: Pick<Keys, 'fingerprint'>): string =>
+  `sealpost_first_${keys.fingerprint('first user', '').slice(0, 48)}`;
+
+const isSame = (given: string, expected: string): boolean =>
+  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+
+/** The first team as long as nobody was ever in it; whoever comes then owns it. */
+export const teamWithoutOwner = async (deps: CommandDeps): Promise<TeamId | undefined> => {
+  const teamId = await firstTeam(deps);
+  if (teamId === undefined) return undefined;
+  const { state } = await deps.team(teamStream(teamId));
+  return state !== undefined && state.members === undefined ? teamId : undefined;
+};
+
+const closed = (why: string): DomainError => new DomainError('REGISTRATION_CLOSED', why);
+
+/**
+ * Rejects with VALIDATION_ERROR, ERR_EMAIL_001, REGISTRATION_CLOSED, ADDRESS_TAKEN (only to who proved to be meant), PUBLIC_URL_REQUIRED, and
+ * with INVITATION_NOT_FOUND, INVITATION_EXPIRED or INVITATION_NOT_YOURS. Where everybody may register, an address that is taken is answered as one that is not: its owner is told by mail.
+ */
+export const register = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
+  assertPassword('password', request.password, deps.people.passwords.isCommon);
+  const { email } = signInAddress(deps, request.email);
+  const { token } = request;
+  if (token !== undefined && isInvitationToken(token)) return registerInvited(deps, { ...request, email }, token, from);
+  const first = await teamWithoutOwner(deps);
+  if (first !== undefined) return registerFirst(deps, { ...request, email }, first, from);
+  if (deps.people.registration !== 'open')
+    throw closed('Nobody registers here without an invitation. Ask an owner or admin of a team for one.');
+  return registerUnverified(deps, { ...request, email }, from);
+};
+
+const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId: TeamId, from: RequestFrom): Promise<Registered> => {
+  const { token } = request;
+  const isMeant = token === undefined ? deps.people.isOnLoopback : isSame(token, firstUserToken(deps.keys));
+  if (!isMeant) {
+    throw closed(
+      'The first user owns the first team, and needs the token that `sealpost serve` showed at its start (`sealpost user first-token` shows it again): send it as `token`.',
+    );
+  }
+  const userId = await makeUser(deps, request, { isVerified: true, from });
+  const cause = personalCause(deps, userId, from);
+  const events: readonly TeamEvent[] = [{ type: 'MemberAdded', data: { at: cause.at, userId, role: 'owner' } }];
+  const decide = (_: null, team: TeamState) => {
+    if (team?.members !== undefined) throw closed('Somebody else became the first user just now.');
+    return events;
+  };
+  try {
+    await handle(deps.eventLog, teamStream(teamId), { decide, evolve: evolveTeam, initialState: undefined }, null, { ...cause, teamId });
+  } catch (fault) {
+    // Where it is not certain that the team has another owner, they stay: they may be its owner.
+    if (fault instanceof DomainError) await removeUser(deps, userId, request.email, cause);
+    throw fault;
+  }
+  return { email: request.email, emailVerified: true, message: 'You own the first team. Sign in by POST /api/auth/login.' };
+};
+
+/**
+ * Becomes a user whose address is verified, for the token went there by mail, and a member of the team. Whoever repeats it with the same
+ * password goes on where it was broken off; so does their first sign-in.
+ */
+const registerInvited = async (deps: CommandDeps, request: RegisterRequest, token: string, from: RequestFrom): Promise<Registered> => {
+  if (deps.people.registration === 'closed')
+    throw closed('Nobody registers here. Sign in where you have an account, and accept the invitation.');
+  const invited = await readInvitation(deps, token);
+  const { email } = request;
+  if (invited.email !== email) throw invitationNotYours();
+  const known = await verifiedBefore(deps, request, from);
+  const userId = known ?? (await makeUser(deps, request, { isVerified: true, from, invitation: invited.id }));
+  const cause = personalCause(deps, userId, from);
+  try {
+    await joinBy(deps, invited, userId, cause);
+  } catch (fault) {
+    // Where it is not certain that they did not join, they stay: the next attempt goes on.
+    if (known === undefined && fault instanceof DomainError) await removeUser(deps, userId, email, cause);
+    throw fault;
+  }
+  return { email, emailVerified: true, message: 'You are a member of the team. Sign in by POST /api/auth/login.', teamId: invited.teamId };
+};
+
+/**
+ * Who has the address and gives their password; undefined where nobody has it. Rejects with ADDRESS_TAKEN where the password is another. Of
+ * somebody who never proved that the address is theirs the password is replaced: they may be anybody.
+ */
+const verifiedBefore = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<UserId | undefined> => {
+  const { addressId } = signInAddress(deps, request.email);
+  const userId = await ownerOf(deps, addressId);
+  if (userId === undefined) return undefined;
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  if (user === undefined || user.isErased || user.addressId !== addressId) return undefined;
+  const password = normalPassword(request.password);
+  const isSamePassword = await deps.people.passwords.verify(user.passwordHash, password);
+  if (!isSamePassword && user.isVerified) throw addressTaken();
+  const cause = personalCause(deps, userId, from);
+  const { at } = cause;
+  const passwordHash = isSamePassword ? undefined : await deps.people.passwords.hash(password);
+  const decide = (_: null, now: UserState): readonly UserEvent[] => {
+    if (now === undefined || now.isErased || (now.isVerified && passwordHash !== undefined)) throw addressTaken();
+    if (now.isVerified) return [];
+    const verified: UserEvent = { type: 'UserAddressVerified', data: { at } };
+    return passwordHash === undefined ? [verified] : [verified, ...replaced(request.name, passwordHash, at)];
+  };
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  return userId;
+};
+
+/** What somebody else may have said who registered the address before: it ends, with every session. */
+const replaced = (name: string, passwordHash: string, at: string): readonly UserEvent[] => [
+  { type: 'UserProfileChanged', data: { at }, sealed: { name } },
+  { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
+];
+
+/**
+ * Registers an address anew that somebody registered and nobody verified: password and name are those of now, and the link of before ends.
+ * Out: what the link carries. Rejects with ADDRESS_TAKEN where it was verified.
+ */
+const registerAnew = async (
+  deps: CommandDeps,
+  userId: UserId,
+  made: Readonly<{ name: string; passwordHash: string }>,
+  from: RequestFrom,
+): Promise<string> => {
+  const cause = personalCause(deps, userId, from);
+  const link = newVerifyLink(deps, userId, cause.at);
+  const decide = (_: null, user: UserState): readonly UserEvent[] => {
+    if (user === undefined || user.isErased || user.isVerified) throw addressTaken();
+    return [...replaced(made.name, made.passwordHash, cause.at), link.made];
+  };
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  return link.token;
+};
+
+const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
+  const { email, addressId } = signInAddress(deps, request.email);
+  const page = accountLink(deps, 'verify', '');
+  const answer = { email, emailVerified: false, message: 'A mail with a link goes to this address. Follow it, then sign in.' };
+  const owner = await ownerOf(deps, addressId);
+  const passwordHash = await deps.people.passwords.hash(normalPassword(request.password));
+  const at = isoMoment(deps.clock.now());
+  const cause = { ...personalCause(deps, assertDefined(parseUserId(deps.ids.uuid()), 'user id'), from), at };
+  try {
+    const token =
+      owner === undefined
+        ? await registerFresh(deps, request, { isVerified: false, from, passwordHash })
+        : await registerAnew(deps, owner, { name: request.name, passwordHash }, from);
+    await sendVerifyMail(deps, { email, name: request.name, url: `${page}${token}` }, cause);
+  } catch (fault) {
+    if (!(fault instanceof DomainError) || fault.code !== 'ADDRESS_TAKEN') throw fault;
+    await sendAccountMail(deps, { kind: 'address-in-use', to: { email }, variables: {} }, cause);
+  }
+  return answer;
+};
+
+const registerFresh = async (deps: CommandDeps, request: RegisterRequest, making: Making): Promise<string> => {
+  const userId = await makeUser(deps, request, making);
+  return makeVerifyLink(deps, userId, personalCause(deps, userId, making.from));
+};
+
+export const sendVerifyMail = (
+  deps: CommandDeps,
+  { email, ...said }: Readonly<{ email: string; name: string; url: string }>,
+  cause: Cause,
+): Promise<void> => {
+  const variables = { ...said, hoursValid: deps.limits.verifyLinkMs / 3_600_000 };
+  return sendAccountMail(deps, { kind: 'verify-address', to: { email }, variables }, cause);
+};
+
+const newVerifyLink = (deps: CommandDeps, userId: UserId, at: string): Readonly<{ token: string; made: UserEvent }> => {
+  const { token, hash } = makeLink(userId, deps.ids.bytes(32));
+  const expiresAt = isoMoment(Date.parse(at) + deps.limits.verifyLinkMs);
+  return { token, made: { type: 'UserLinkMade', data: { at, use: 'verify', hash, expiresAt } } };
+};
+
+/** A link by which the address is verified and the password chosen; the one before it ends. Where the address is verified it is good for nothing. */
+export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: Cause): Promise<string> => {
+  const { token, made } = newVerifyLink(deps, userId, cause.at);
+  const decide = (_: null, user: UserState) => (user === undefined || user.isErased || user.isVerified ? [] : [made]);
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  return token;
+};
+
+type Making = Readonly<{ isVerified: boolean; from: RequestFrom; passwordHash?: string; invitation?: InvitationId }>;
+
+/** Rejects with ADDRESS_TAKEN, having made nobody. */
+export const makeUser = async (
+  deps: CommandDeps,
+  { email: given, password, name }: Pick<RegisterRequest, 'email' | 'password' | 'name'>,
+  { isVerified, from, ...known }: Making,
+): Promise<UserId> => {
+  const { email, addressId } = signInAddress(deps, given);
+  const passwordHash = known.passwordHash ?? (await deps.people.passwords.hash(normalPassword(password)));
+  const userId = assertDefined(parseUserId(deps.ids.uuid()), 'user id');
+  const cause = personalCause(deps, userId, from);
+  await claimAddress(deps, addressId, userId, cause);
+  const stream = userStream(userId);
+  const by = known.invitation === undefined ? {} : { invitation: known.invitation };
+  await deps.eventLog.append(
+    stream,
+    startOf(stream),
+    [{ type: 'UserRegistered', data: { at: cause.at, addressId, isVerified, ...by }, sealed: { email, name, passwordHash } }],
+    cause,
+  );
+  if (await confirmAddress(deps, addressId, userId, cause)) return userId;
+  await removeUser(deps, userId, email, cause);
+  throw addressTaken();
+};
+
+/** Somebody who came to be and was not to. */
+const removeUser = async (deps: CommandDeps, userId: UserId, email: string, cause: Cause): Promise<void> => {
+  const decide = (_: null, user: UserState): readonly UserEvent[] =>
+    user === undefined || user.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  await forgetAllOrigins(deps.eventLog, userId, deps.limits.auditDays, cause);
+  await deps.eventLog.destroyKey(userStream(userId));
+  await releaseAddress(deps, signInAddress(deps, email).addressId, userId, cause);
+};

@@ -1,0 +1,138 @@
+/** What is held about an address, for whoever it belongs to: a line of JSON for each thing, read as it is taken. */
+import type { Caller } from '../core/caller.js';
+import { requireAddress } from '../../domain/mime/required-address.js';
+import { loadState } from '../core/handle.js';
+import type { CommandDeps } from '../core/deps.js';
+import { emailRecord } from '../email/answers.js';
+import { deliveriesAbout, type Places } from '../webhooks/deliveries-about.js';
+import { readSuppressions, suppressionIdsOf } from '../recipients/suppressions.js';
+import type { EmailRecord } from '../../api/email.js';
+import type { AddressRequest, ExportedBulkSend, ExportedEmail } from '../../api/privacy.js';
+import { batchDecider } from '../../domain/bulk/decider.js';
+import { emailDecider } from '../../domain/email/decider.js';
+import type { AddressIndex } from '../../domain/privacy/address-index.js';
+import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
+import { batchStream, emailStream, type BatchId, type EmailId, type WebhookId } from '../../domain/core/ids.js';
+import type { JsonObject } from '../../domain/core/json.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import { nextTurn } from '../../shared/next-turn.js';
+
+/** So many emails are read side by side, and no more are held. */
+const AT_ONCE = 10;
+/** Of so many emails what endpoints were told is looked for at once. */
+const EMAILS_MAX = 50_000;
+
+type Of = Readonly<{ caller: Caller; address: string; index: AddressIndex }>;
+
+/** `index`: where the address may stand. Rejects with ERR_EMAIL_001. */
+export const exportAddress = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { email }: AddressRequest,
+  index: AddressIndex,
+): Promise<AsyncIterable<string>> => lines(deps, { caller, address: requireAddress(email, 'email'), index });
+
+const line = (type: string, held: object): string => `${JSON.stringify({ type, ...held })}\n`;
+
+async function* lines(deps: CommandDeps, of: Of): AsyncGenerator<string> {
+  const { caller, address, index } = of;
+  yield line('address', { email: address, exportedAt: isoTime(deps.clock.now()) });
+  const suppressions = await readSuppressions(deps, caller, await suppressionIdsOf(deps, caller.teamId, address));
+  for (const suppression of suppressions) yield line('suppression', suppression);
+  for (const id of await index.openBatches(caller.teamId)) {
+    for (const held of await heldInBatch(deps, of, id)) yield line('bulkSend', held);
+    await nextTurn();
+  }
+  const about = new Map<string, PlacesIn>();
+  for await (const { ids } of index.emailsOfAddress(caller.teamId, address)) {
+    for (let from = 0; from < ids.length; from += AT_ONCE) {
+      const some = await Promise.all(ids.slice(from, from + AT_ONCE).map((id) => heldInEmail(deps, of, id)));
+      for (const held of some) {
+        if (held === undefined) continue;
+        if (held.places !== undefined) about.set(held.email.id, held.places);
+        yield line('email', held.email);
+      }
+      await nextTurn();
+    }
+    if (about.size < EMAILS_MAX) continue;
+    yield* deliveryLines(deps, of, about);
+    about.clear();
+  }
+  yield* deliveryLines(deps, of, about);
+}
+
+async function* deliveryLines(deps: CommandDeps, { caller, index }: Of, about: Places): AsyncGenerator<string> {
+  if (about.size === 0) return;
+  for (const webhook of await index.webhooksOfTeam(caller.teamId)) yield* deliveriesOf(deps, webhook, about);
+}
+
+async function* deliveriesOf(deps: CommandDeps, webhook: WebhookId, about: Places): AsyncGenerator<string> {
+  try {
+    for await (const deliveries of deliveriesAbout(deps, webhook, about)) {
+      for (const delivery of deliveries) yield line('webhookDelivery', delivery);
+      await nextTurn();
+    }
+  } catch (fault) {
+    if (!(fault instanceof EventUnreadable) && !(fault instanceof EventUnknown)) throw fault;
+    yield line('webhookDelivery', { webhookId: webhook, unreadable: true });
+  }
+}
+
+type PlacesIn = Readonly<{ places: readonly number[]; isOnly: boolean }>;
+/** `places`: undefined where they cannot be read. */
+type Held = Readonly<{ email: ExportedEmail; places: PlacesIn | undefined }>;
+
+const isSame = (one: string | null, other: string): boolean => one !== null && one.toLowerCase() === other.toLowerCase();
+
+/** What belongs to other recipients is left out. undefined: it holds nothing of the address any more. */
+const heldInEmail = async (deps: CommandDeps, { caller, address }: Of, id: EmailId): Promise<Held | undefined> => {
+  const known = await readable(() => loadState(deps.eventLog, emailStream(id), emailDecider));
+  if (known === undefined) return { email: { id, unreadable: true }, places: undefined };
+  const { state, teamId } = known;
+  if (state === undefined || teamId !== caller.teamId || state.deletedAt !== null || state.archivedAt !== null) return undefined;
+  const record = emailRecord(id, state);
+  const places = record.recipients.flatMap(({ email }, place) => (isSame(email, address) ? [place] : []));
+  if (places.length === 0) return undefined;
+  return { email: exportedOf(record, places), places: { places, isOnly: places.length === record.recipients.length } };
+};
+
+/** What is said of the email as a whole may come from any recipient. */
+const exportedOf = ({ metadata, complainedAt, feedbackType, ...record }: EmailRecord, places: readonly number[]): ExportedEmail => {
+  const { recipients, attempts, tracking } = record;
+  const complaint = { ...(complainedAt === undefined ? {} : { complainedAt }), ...(feedbackType === undefined ? {} : { feedbackType }) };
+  if (places.length === recipients.length) {
+    const { variables, attachments, custom } = metadata;
+    return { ...record, ...complaint, content: { variables, attachments, metadata: custom } };
+  }
+  return {
+    ...record,
+    openedAt: null,
+    clickedAt: null,
+    recipients: recipients.filter((_, place) => places.includes(place)),
+    attempts: attempts.map((attempt) => ({ ...attempt, replyCode: null, reply: null })),
+    tracking: { ...tracking, events: tracking.events.filter(({ recipient }) => places.includes(recipient)) },
+    content: null,
+  };
+};
+
+/** Of a bulk send whose emails are not all made: what it holds for the address alone. */
+const heldInBatch = async (deps: CommandDeps, { caller, address }: Of, id: BatchId): Promise<readonly ExportedBulkSend[]> => {
+  const known = await readable(() => loadState(deps.eventLog, batchStream(id), batchDecider));
+  if (known === undefined || known.teamId !== caller.teamId) return [];
+  const { state } = known;
+  return (state?.content?.recipients ?? []).flatMap(({ email, name, variables }, at) =>
+    isSame(email, address) && state?.erased?.includes(at) !== true
+      ? [{ batchId: id, email, name: name ?? null, variables: (variables ?? {}) as JsonObject }]
+      : [],
+  );
+};
+
+/** What is damaged is told as such, so that the rest is told at all. */
+const readable = async <Held>(read: () => Promise<Held>): Promise<Held | undefined> => {
+  try {
+    return await read();
+  } catch (fault) {
+    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return undefined;
+    throw fault;
+  }
+};

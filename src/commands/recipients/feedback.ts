@@ -1,0 +1,105 @@
+/** Records what mail systems report of emails that have left. The return path in the report tells which email it is about. */
+import type { FeedbackResponse } from '../../api/feedback.js';
+import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
+import { isGone } from '../../domain/email/feedback.js';
+import { emailNotFound } from '../../domain/email/requests.js';
+import type { ReturnPath } from '../../domain/email/return-path.js';
+import type { Email } from '../../domain/email/state.js';
+import { DomainError } from '../../domain/core/errors.js';
+import { emailStream, parseTeamId, type EmailId } from '../../domain/core/ids.js';
+import type { Report, ReportReader } from '../../domain/ports/report-reader.js';
+import type { ReturnPathDomain } from '../../domain/domains/dns.js';
+import { isoMoment } from '../core/memo.js';
+import type { Caller } from '../core/caller.js';
+import { handleFrom, loadState } from '../core/handle.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { assertNoTestKey } from '../core/test-keys.js';
+
+/** What reads reports and return paths; there where a return path domain is set. */
+export type Feedback = Readonly<{ returnPath: ReturnPath; at: ReturnPathDomain; reader: ReportReader }>;
+
+/** The actor of what came by SMTP. */
+const RETURN_PATH = 'return-path';
+
+export type GivenReport = Readonly<{ raw: Uint8Array; recipient: string | undefined }>;
+
+/** Rejects with FEEDBACK_NOT_SET_UP, FEEDBACK_NOT_OURS, EMAIL_NOT_FOUND, and EMAIL_IN_PROGRESS for a report that is too early. */
+export const recordFeedback = async (deps: CommandDeps, caller: Caller, { raw, recipient }: GivenReport): Promise<FeedbackResponse> => {
+  assertNoTestKey(caller, 'reports nothing, for no host has had mail of it');
+  const { returnPath, reader } = feedbackOf(deps);
+  const report = await reader.read(raw);
+  const id = firstOf(returnPath, recipient === undefined ? report.senders : [recipient]);
+  if (id === undefined) throw notOurs();
+  return record(deps, caller, id, report);
+};
+
+/**
+ * The same of a report that came to the return path itself: who knows its token is believed, and no key is needed. Rejects with
+ * EMAIL_NOT_FOUND and EMAIL_IN_PROGRESS.
+ */
+export const receiveReport = async (deps: CommandDeps, id: EmailId, raw: Uint8Array): Promise<FeedbackResponse> =>
+  record(deps, undefined, id, await feedbackOf(deps).reader.read(raw));
+
+const feedbackOf = ({ feedback }: CommandDeps): Feedback => {
+  if (feedback !== undefined) return feedback;
+  throw new DomainError('FEEDBACK_NOT_SET_UP', 'No return path is set up: SEALPOST_RETURN_PATH_DOMAIN names its domain.');
+};
+
+const notOurs = (): DomainError =>
+  new DomainError(
+    'FEEDBACK_NOT_OURS',
+    'The report names no return path of this service, bounce+…@ the return path domain; give the envelope recipient of the report as `recipient`.',
+  );
+
+const firstOf = ({ emailOf }: ReturnPath, addresses: readonly string[]): EmailId | undefined => {
+  for (const address of addresses) {
+    const id = emailOf(address);
+    if (id !== undefined) return id;
+  }
+  return undefined;
+};
+
+const record = async (deps: CommandDeps, asked: Caller | undefined, id: EmailId, { content }: Report): Promise<FeedbackResponse> => {
+  const stream = emailStream(id);
+  const loaded = await loadState(deps.eventLog, stream, emailDecider);
+  const { state: email, teamId } = loaded;
+  // A deleted email is told of as gone, but to the team alone that had it.
+  const owner = parseTeamId(teamId ?? '');
+  if (email === undefined || owner === undefined) throw emailNotFound();
+  if (asked !== undefined && owner !== asked.teamId) throw emailNotFound();
+  const caller = asked ?? { teamId: owner, actor: RETURN_PATH, permissions: [], correlationId: deps.ids.uuid() };
+  const told = toldBy(content);
+  if (isGone(email)) return { emailId: id, outcome: 'gone', status: email.status, ...told };
+  const at = isoMoment(deps.clock.now());
+  const command = commandOf(content, at);
+  if (command === undefined) return { emailId: id, outcome: 'unchanged', status: email.status, ...told };
+  const { state, events } = await handleFrom(loaded, deps.eventLog, stream, emailDecider, command, causeOf(deps, caller, at));
+  return { emailId: id, outcome: events.length === 0 ? 'unchanged' : 'recorded', status: (state as Email).status, ...told };
+};
+
+const commandOf = (content: Report['content'], at: string): EmailCommand | undefined => {
+  switch (content.kind) {
+    case 'delivery-status':
+      return { type: 'RecordReport', at, recipients: content.recipients };
+    case 'complaint':
+      return { type: 'RecordComplaint', at, feedbackType: content.feedbackType, addresses: content.addresses };
+    case 'other':
+      return undefined;
+  }
+};
+
+const toldBy = (content: Report['content']): Pick<FeedbackResponse, 'kind' | 'recipients'> => {
+  switch (content.kind) {
+    case 'delivery-status':
+      return {
+        kind: content.kind,
+        recipients: content.recipients.map(({ action, bounceType, bounceSubType }) =>
+          action === 'failed' ? { action, bounceType, bounceSubType } : { action, bounceType: null, bounceSubType: null },
+        ),
+      };
+    case 'complaint':
+      return { kind: content.kind, recipients: [{ action: 'complained', bounceType: null, bounceSubType: null }] };
+    case 'other':
+      return { kind: content.kind, recipients: [] };
+  }
+};

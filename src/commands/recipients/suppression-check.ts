@@ -1,0 +1,79 @@
+/** Which addresses a team does not write to, asked of the log itself. A team that has never suppressed one costs a look at memory. */
+import type { CommandDeps } from '../core/deps.js';
+import type { Loaded } from '../core/handle.js';
+import {
+  suppressionIdOfFingerprint,
+  suppressionStream,
+  teamStream,
+  type StreamName,
+  type SuppressionId,
+  type TeamId,
+} from '../../domain/core/ids.js';
+import type { MaybePromise } from '../../domain/core/maybe-promise.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import type { TeamState } from '../../domain/teams/state.js';
+import { namesOf } from '../../event-log/codec.js';
+import { boundedCache } from '../../shared/cache.js';
+
+type Deps = Pick<CommandDeps, 'eventLog' | 'keys'>;
+
+/** In: an address as emails have it, and the list that it is kept from where it is not kept from all. Letter case does not count, also before the @. */
+export const suppressionIdOf = ({ keys }: Pick<Deps, 'keys'>, teamId: TeamId, address: string, list?: string): SuppressionId => {
+  const parts = [teamId, address.toLowerCase()];
+  return suppressionIdOfFingerprint(keys.fingerprint('suppression', JSON.stringify(list === undefined ? parts : [...parts, list])));
+};
+
+const suppressed = namesOf(['AddressSuppressed', 'SuppressedAddressErased']);
+
+/** The last event of its stream says it, at this moment. */
+export const holdsNow = async (deps: Pick<Deps, 'eventLog'>, id: SuppressionId): Promise<boolean> => {
+  const last = await deps.eventLog.last(suppressionStream(id));
+  return last !== undefined && suppressed.has(last.storedType);
+};
+
+/** Kept from all, or from that list. */
+const isSuppressed = async (deps: Deps, teamId: TeamId, address: string, list: string | undefined): Promise<boolean> => {
+  const fromAll = holdsNow(deps, suppressionIdOf(deps, teamId, address));
+  if (list === undefined) return fromAll;
+  return (await Promise.all([fromAll, holdsNow(deps, suppressionIdOf(deps, teamId, address, list))])).includes(true);
+};
+
+/** The places of those of the addresses that are suppressed; asked side by side. `list`: that the mail to them is of. */
+export const suppressedPlaces = async (
+  deps: Deps,
+  teamId: TeamId,
+  addresses: readonly Readonly<{ email: string }>[],
+  list: string | undefined,
+): Promise<readonly number[]> => {
+  const are = await Promise.all(addresses.map(({ email }) => isSuppressed(deps, teamId, email, list)));
+  return are.flatMap((is, index) => (is ? [index] : []));
+};
+
+/** Whether a team has ever suppressed an address. Once it has, it has for good; that it has not holds for the freshness of states. */
+export type HasSuppressions = (teamId: TeamId) => MaybePromise<boolean>;
+
+export type HasSuppressionsPorts = Readonly<{
+  team: (stream: StreamName) => MaybePromise<Loaded<TeamState>>;
+  clock: Pick<Clock, 'monotonic'>;
+  freshnessMs: number;
+}>;
+
+const TEAMS_MAX = 10_000;
+
+/** A process that does not follow the log would read the stream of the team for each email: it looks once within the freshness. */
+export const openHasSuppressions = ({ team, clock, freshnessMs }: HasSuppressionsPorts): HasSuppressions => {
+  const read = boundedCache<TeamId, Readonly<{ has: boolean; untilMs: number }>>({ entriesMax: TEAMS_MAX });
+  const hasOf = ({ state }: Loaded<TeamState>): boolean => state?.hasSuppressions === true;
+  return (teamId) => {
+    const atMs = clock.monotonic();
+    const known = read.get(teamId);
+    if (known !== undefined && (known.has || atMs < known.untilMs)) return known.has;
+    const loaded = team(teamStream(teamId));
+    if (!(loaded instanceof Promise)) return hasOf(loaded);
+    return loaded.then((found) => {
+      const has = hasOf(found);
+      read.set(teamId, { has, untilMs: atMs + freshnessMs });
+      return has;
+    });
+  };
+};

@@ -1,0 +1,152 @@
+/** Commands on the addresses that a team does not write to. */
+import type { Caller } from '../core/caller.js';
+import { handle, handleFrom, loadState } from '../core/handle.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { ownedBy } from '../core/owned-by.js';
+import { requireAddress } from '../../domain/mime/required-address.js';
+import { suppressionIdOf } from './suppression-check.js';
+import type { Deleted } from '../../api/core/common.js';
+import type { AddSuppressionRequest, SuppressionCheck, SuppressionRecord } from '../../api/recipients.js';
+import type { Decider } from '../../domain/core/decider.js';
+import { assertDefined, suppressionStream, teamStream, type SuppressionId, type TeamId } from '../../domain/core/ids.js';
+import {
+  suppressionDecider,
+  suppressionNotFound,
+  type Suppression,
+  type SuppressionReason,
+  type SuppressionState,
+} from '../../domain/recipients/suppression.js';
+import type { TeamEvent } from '../../domain/teams/events.js';
+import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
+import type { Cause } from '../../event-log/event-log.js';
+
+export type AddressToSuppress = Readonly<{
+  teamId: TeamId;
+  /** As emails have it, or as `parseAddress` gives it. */
+  email: string;
+  /** Where it is kept from this list alone. */
+  list?: string | undefined;
+  reason: SuppressionReason;
+  cause: Cause;
+  /** When the reason came to be, ISO 8601; default: now. What came to be before the address was last removed suppresses it no more. */
+  learnedAt?: string;
+  /** The email that was refused or complained about. */
+  emailId?: string;
+}>;
+
+type Suppressed = Readonly<{ id: SuppressionId; suppression: SuppressionState; isNew: boolean; isFirst: boolean }>;
+
+/**
+ * From its end on the team does not write to the address: at once where it had suppressed one before, else when states are fresh in every
+ * process (`isFirst`). Safe to repeat. Rejects with NOT_DURING_UPDATE.
+ */
+export const suppressAddress = async (
+  deps: Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>,
+  address: AddressToSuppress,
+): Promise<Suppressed> => suppressUnder(deps, suppressionIdOf(deps, address.teamId, address.email, address.list), address);
+
+/** The same of an address that may be destroyed: its suppression is known by its id alone then. */
+export const suppressUnder = async (
+  deps: Pick<CommandDeps, 'eventLog' | 'team'>,
+  id: SuppressionId,
+  { teamId, email, list, reason, cause, learnedAt, emailId }: Omit<AddressToSuppress, 'email'> & Readonly<{ email?: string }>,
+): Promise<Suppressed> => {
+  // Before the first address: where the program dies in between, the team asks for nothing.
+  const isFirst = await begin(deps, teamId, cause, list);
+  const command = { type: 'Suppress' as const, at: cause.at, learnedAt, reason, emailId, list, address: email };
+  const { state, events } = await handle(deps.eventLog, suppressionStream(id), suppressionDecider, command, cause);
+  return { id, suppression: state, isNew: events.length > 0, isFirst };
+};
+
+type Begin = Readonly<{ at: string; list: string | undefined }>;
+
+const hasBegun = (team: TeamState, list: string | undefined): boolean =>
+  team?.hasSuppressions === true && (list === undefined || team.suppressionLists?.includes(list) === true);
+
+const beginning: Decider<Begin, TeamEvent, TeamState> = {
+  decide: ({ at, list }, team) =>
+    team === undefined || hasBegun(team, list) ? [] : [{ type: 'TeamSuppressionsBegan', data: list === undefined ? { at } : { at, list } }],
+  evolve: evolveTeam,
+  initialState: undefined,
+};
+
+/** Out: whether it is the first address of the team. */
+const begin = async (
+  deps: Pick<CommandDeps, 'eventLog' | 'team'>,
+  teamId: TeamId,
+  cause: Cause,
+  list: string | undefined,
+): Promise<boolean> => {
+  const stream = teamStream(teamId);
+  const known = await deps.team(stream);
+  if (hasBegun(known.state, list)) return false;
+  const { events } = await handleFrom(known, deps.eventLog, stream, beginning, { at: cause.at, list }, cause);
+  return events.length > 0 && known.state?.hasSuppressions !== true;
+};
+
+const recordOf = (id: SuppressionId, { address, list, reason, emailId, at }: Suppression): SuppressionRecord => ({
+  id,
+  email: address ?? null,
+  list,
+  reason,
+  emailId,
+  createdAt: at,
+});
+
+/** An address that is suppressed already stays as it is. Rejects with ERR_EMAIL_001. */
+export const addSuppression = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { email, list }: AddSuppressionRequest,
+): Promise<SuppressionRecord> => {
+  const address = requireAddress(email, 'email');
+  const cause = causeOf(deps, caller);
+  const { id, suppression, isFirst } = await suppressAddress(deps, {
+    teamId: caller.teamId,
+    email: address,
+    list,
+    reason: 'manual',
+    cause,
+  });
+  if (isFirst) await deps.whenHeldEverywhere();
+  return recordOf(id, assertDefined(suppression, 'suppression'));
+};
+
+/** Rejects with SUPPRESSION_NOT_FOUND. */
+export const removeSuppression = async (deps: CommandDeps, caller: Caller, id: SuppressionId): Promise<Deleted> => {
+  const cause = causeOf(deps, caller);
+  const command = { type: 'RemoveSuppression' as const, at: cause.at };
+  const guard = ownedBy(caller.teamId, suppressionNotFound);
+  await handle(deps.eventLog, suppressionStream(id), suppressionDecider, command, cause, guard);
+  return { id, deleted: true };
+};
+
+/** Whether the team writes to that address now; with a list, whether mails of that list are kept from it, or all. Rejects with ERR_EMAIL_001. */
+export const checkSuppression = async (deps: CommandDeps, { teamId }: Caller, email: string, list?: string): Promise<SuppressionCheck> => {
+  const address = requireAddress(email, 'email');
+  const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
+  const [suppression = null] = await readSuppressions(deps, { teamId }, ids);
+  return { email: address, suppressed: suppression !== null, suppression };
+};
+
+/** The ids under which the address may be suppressed: for all, and for each list that the team has ever kept somebody from. */
+export const suppressionIdsOf = async (
+  deps: Pick<CommandDeps, 'keys' | 'team'>,
+  teamId: TeamId,
+  address: string,
+): Promise<readonly SuppressionId[]> => {
+  const { state } = await deps.team(teamStream(teamId));
+  return [undefined, ...(state?.suppressionLists ?? [])].map((list) => suppressionIdOf(deps, teamId, address, list));
+};
+
+/** Of these ids those that are suppressed, in their order: the addresses are nowhere but in the streams. */
+export const readSuppressions = async (
+  deps: CommandDeps,
+  { teamId: owner }: Pick<Caller, 'teamId'>,
+  ids: readonly SuppressionId[],
+): Promise<readonly SuppressionRecord[]> => {
+  const loaded = await Promise.all(ids.map((id) => loadState(deps.eventLog, suppressionStream(id), suppressionDecider)));
+  return loaded.flatMap(({ state, teamId }, index) =>
+    state?.isSuppressed === true && teamId === owner ? [recordOf(ids[index]!, state)] : [],
+  );
+};

@@ -1,0 +1,58 @@
+/** The language that a call says in place of the template's own. */
+import type { CommandDeps } from '../core/deps.js';
+import { remembered } from '../core/memo.js';
+import { DomainError, invalidAt, type FieldError } from '../../domain/core/errors.js';
+import { localeFault, timeZoneFault } from '../../domain/rendering/check/format.js';
+import type { CallLanguage } from '../../domain/rendering/translations.js';
+import { LANGUAGES_FROM } from '../../domain/core/write-level.js';
+
+type Given = Readonly<{ locale?: string; timeZone?: string }>;
+
+/** `language`: in its canonical form; undefined where the call says nothing, or something wrong. */
+export type ReadLanguage = Readonly<{ language: CallLanguage | undefined; faults: readonly FieldError[] }>;
+
+const NOTHING: ReadLanguage = { language: undefined, faults: [] };
+
+/** What a call, or a recipient of one, says; and what is wrong with it, by its field. */
+export const readLanguage = ({ locale, timeZone }: Given): ReadLanguage =>
+  locale === undefined && timeZone === undefined ? NOTHING : read(locale, timeZone);
+
+// Intl takes longer for a time zone than the rest of a call.
+const read = remembered(
+  1_000,
+  (locale: string | undefined, timeZone: string | undefined) => `${locale ?? ''} ${timeZone ?? ''}`,
+  (locale: string | undefined, timeZone: string | undefined): ReadLanguage => {
+    const faults: FieldError[] = [];
+    const ofLocale = locale === undefined ? undefined : localeFault(locale);
+    if (ofLocale !== undefined) faults.push({ field: 'locale', message: ofLocale });
+    const ofZone = timeZone === undefined ? undefined : timeZoneFault(timeZone);
+    if (ofZone !== undefined) faults.push({ field: 'timeZone', message: ofZone });
+    if (faults.length > 0) return { language: undefined, faults };
+    return {
+      language: {
+        ...(locale !== undefined && { locale: Intl.getCanonicalLocales(locale)[0] ?? locale }),
+        ...(timeZone !== undefined && { timeZone: new Intl.DateTimeFormat('en-US', { timeZone }).resolvedOptions().timeZone }),
+      },
+      faults,
+    };
+  },
+);
+
+/** The same; throws VALIDATION_ERROR. */
+export const requireLanguage = (given: Given): CallLanguage | undefined => {
+  const {
+    language,
+    faults: [fault],
+  } = readLanguage(given);
+  if (fault !== undefined) throw invalidAt(fault.field, fault.message);
+  return language;
+};
+
+/** Throws NOT_DURING_UPDATE where something would be rendered in another language by an older version beside this one. */
+export const assertLanguagesWritable = ({ withoutLanguages }: Pick<CommandDeps, 'withoutLanguages'>, isSpoken: boolean): void => {
+  if (!isSpoken || withoutLanguages !== true) return;
+  throw new DomainError(
+    'NOT_DURING_UPDATE',
+    `Nothing is sent in another language than the template's while an older version of the service runs beside this one: that needs level ${LANGUAGES_FROM} of SEALPOST_WRITE_EVENTS.`,
+  );
+};

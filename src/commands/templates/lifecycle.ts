@@ -1,0 +1,262 @@
+/** What is done alike to every kind of template: found by a reference, created, changed, published, deleted. */
+import type { Caller } from '../core/caller.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { handle, loadState, type Loaded } from '../core/handle.js';
+import { idsOfKind, withPlace, type Place, type Standing } from '../billing/plan-limits.js';
+import { claimSlug, confirmSlug, releaseSlug, slugTaken, type SlugWish } from './slugs.js';
+import { assertDefined, splitStream, type StreamName, type TeamId } from '../../domain/core/ids.js';
+import type { MaybePromise } from '../../domain/core/maybe-promise.js';
+import type { TemplateDraft } from '../../domain/templates/events.js';
+import type { TemplateDecider, TemplateOf, TemplateRules, TemplateStateOf } from '../../domain/templates/decider.js';
+
+/** Where templates of one kind lie, and what they are. */
+export type TemplateKindOf<Id extends string, Draft extends TemplateDraft, Shown> = Readonly<{
+  rules: TemplateRules<Draft, Shown>;
+  decider: TemplateDecider<Draft, Shown>;
+  parseId: (text: string) => Id | undefined;
+  /** The id that a reference holds by itself, beside a slug, which has to be looked up. */
+  idOf: (teamId: TeamId, reference: string) => Id | undefined;
+  stream: (id: Id) => StreamName;
+  slugStream: (teamId: TeamId, slug: string) => StreamName;
+  load: (deps: CommandDeps, id: Id) => MaybePromise<Loaded<TemplateStateOf<Draft, Shown>>>;
+}>;
+
+/** `revision`: that of the last event of its stream, which rises with every change. */
+export type Known<Id, Template> = Readonly<{ id: Id; template: Template; revision: number }>;
+
+/** What an import made: a new template, or the next version of a known one. */
+export type Imported<Template> = Readonly<{ template: Template; created: boolean }>;
+
+/** Throws where the template is not as the caller takes it to be. It sees the newest state, before each decision. */
+export type Expects<Draft extends TemplateDraft, Shown> = (template: TemplateOf<Draft, Shown>, revision: number) => void;
+
+/** In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
+export const findTemplateOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  teamId: TeamId,
+  reference: string,
+): Promise<Known<Id, TemplateOf<Draft, Shown>> | undefined> => {
+  const living = (id: Id, { state: { template }, teamId: owner, version }: Loaded<TemplateStateOf<Draft, Shown>>) =>
+    template === undefined || template.deletedAt !== null || owner !== teamId ? undefined : { id, template, revision: version.revision };
+  // Every email asks: what is at hand is not awaited.
+  const load = (id: Id) => {
+    const loaded = kind.load(deps, id);
+    return loaded instanceof Promise ? loaded.then((later) => living(id, later)) : living(id, loaded);
+  };
+  const id = kind.idOf(teamId, reference);
+  const found = id && load(id);
+  const known = found instanceof Promise ? await found : found;
+  if (known !== undefined) return known;
+  const slug = deps.slug(kind.slugStream(teamId, reference));
+  const owner = (slug instanceof Promise ? await slug : slug).state;
+  const ownerId = owner === undefined ? undefined : kind.parseId(owner);
+  const byName = ownerId && load(ownerId);
+  const named = byName instanceof Promise ? await byName : byName;
+  // A claim that its template does not use (any more) names nothing.
+  return named?.template.slug === reference ? named : undefined;
+};
+
+/** The same; throws the kind's own "not found". */
+export const mustFindOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const known = await findTemplateOf(kind, deps, caller.teamId, reference);
+  if (known === undefined) throw kind.rules.notFound();
+  return known;
+};
+
+/** The draft as it was at that revision, from the template's stream. */
+export const draftOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: Pick<CommandDeps, 'eventLog'>,
+  id: Id,
+  revision: number,
+): Promise<Draft> => {
+  for (const { event } of await deps.eventLog.load(kind.stream(id))) {
+    if (event.type === 'TemplateDraftSaved' && event.data.revision === revision && kind.rules.isDraft(event.data.draft))
+      return event.data.draft;
+  }
+  throw new Error(`the stream ${kind.stream(id)} has no revision ${revision}`);
+};
+
+export const wishOf = <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  { teamId }: Caller,
+  { id, slug }: Readonly<{ id: Id; slug: string }>,
+): SlugWish => ({
+  slug,
+  stream: kind.slugStream(teamId, slug),
+  templateId: id,
+  usedBy: async (owner) => {
+    const ownerId = kind.parseId(owner);
+    const template = ownerId && (await kind.load(deps, ownerId)).state.template;
+    return template !== undefined && template.deletedAt === null && template.slug === slug;
+  },
+});
+
+export type NewTemplate<Id, Draft> = Readonly<{ id: Id; slug: string; shortId?: string; draft: Draft; publish: boolean }>;
+
+/** What `expects` says is asked of living templates; of others the decider says that they are not found. */
+const guardOf =
+  <Draft extends TemplateDraft, Shown>(expects: Expects<Draft, Shown> | undefined) =>
+  ({ state: { template }, version }: Loaded<TemplateStateOf<Draft, Shown>>): void => {
+    if (template !== undefined && template.deletedAt === null) expects?.(template, version.revision);
+  };
+
+export const knownOf = <Id, Draft extends TemplateDraft, Shown>(
+  id: Id,
+  { state, version }: Pick<Loaded<TemplateStateOf<Draft, Shown>>, 'state' | 'version'>,
+): Known<Id, TemplateOf<Draft, Shown>> => ({ id, template: assertDefined(state.template, 'template'), revision: version.revision });
+
+/** The place of a template within the plan of its team. */
+export const placeOf = <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  { teamId }: Caller,
+  id: Id,
+): Place => {
+  const isEmail = splitStream(kind.stream(id)).kind === 'template';
+  const standingOf = async (key: string): Promise<Standing> => {
+    const { state } = await loadState(deps.eventLog, kind.stream(key as Id), kind.decider);
+    if (state.template === undefined) return 'absent';
+    return state.template.deletedAt === null ? 'living' : 'gone';
+  };
+  return {
+    resource: isEmail ? 'emailTemplates' : 'attachmentTemplates',
+    key: id,
+    standingOf,
+    all: idsOfKind(deps, teamId, isEmail ? 'template' : 'attachmentTemplate', 'TemplateCreated'),
+  };
+};
+
+/** In: a checked draft and an id that no template has. Out: the template. Throws TEMPLATE_SLUG_TAKEN. */
+export const createOf = <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  { id, ...parts }: NewTemplate<Id, Draft>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> =>
+  withPlace(deps, caller, placeOf(kind, deps, caller, id), () => createIn(kind, deps, caller, { id, ...parts }));
+
+const createIn = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  { id, ...parts }: NewTemplate<Id, Draft>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug: parts.slug }));
+  const cause = causeOf(deps, caller);
+  const made = await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'CreateTemplate', at: cause.at, ...parts }, cause);
+  if (!(await confirmSlug(deps, caller, claim))) {
+    await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
+    throw slugTaken(parts.slug);
+  }
+  return knownOf(id, made);
+};
+
+/**
+ * `changed` makes and checks the draft that the call wants from the newest one; it may be called twice. `compiled`: refuses a draft that
+ * cannot be rendered, in turns of the event loop, or at once where another call has changed the template meanwhile.
+ */
+export type TemplateChange<Draft extends TemplateDraft, Shown> = Readonly<{
+  slug: string | undefined;
+  changed: (draft: Draft) => Draft;
+  compiled?: Readonly<{ inTurns: (draft: Draft) => Promise<void>; atOnce: (draft: Draft) => void }>;
+  expects?: Expects<Draft, Shown>;
+}>;
+
+export const changeOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  change: TemplateChange<Draft, Shown>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const { id, template } = await mustFindOf(kind, deps, caller, reference);
+  const { changed, compiled } = change;
+  const draft = changed(template.draft);
+  await compiled?.inTurns(draft);
+  const slug = change.slug === template.slug ? undefined : change.slug;
+  const guard = guardOf(change.expects);
+  // A slug is not claimed for a change that will be refused.
+  if (slug !== undefined && change.expects !== undefined) guard(await loadState(deps.eventLog, kind.stream(id), kind.decider));
+  const claim = slug === undefined ? undefined : await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
+  const cause = causeOf(deps, caller);
+  let before = template;
+  const decider = {
+    ...kind.decider,
+    // The changes are those of the call; what they change is the newest draft, so that of two calls at once neither is lost.
+    decide: (_: null, state: TemplateStateOf<Draft, Shown>) => {
+      before = state.template ?? template;
+      const isSame = before.revision === template.revision;
+      const saved = isSame ? draft : changed(before.draft);
+      if (!isSame) compiled?.atOnce(saved);
+      return [
+        ...(slug === undefined ? [] : kind.decider.decide({ type: 'ChangeSlug', at: cause.at, slug }, state)),
+        ...kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: saved }, state),
+      ];
+    },
+  };
+  const after = knownOf(id, await handle(deps.eventLog, kind.stream(id), decider, null, cause, guard));
+  if (claim === undefined || slug === undefined) return after;
+  if (!(await confirmSlug(deps, caller, claim))) {
+    await takeBack(kind, deps, caller, { id, before, after: after.template });
+    throw slugTaken(slug);
+  }
+  // The same change by another call may have been the faster one: then the slug before is the one that it has now.
+  if (before.slug !== slug) await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, before.slug), templateId: id });
+  return after;
+};
+
+/** Another has the slug: what the call changed is undone, but for a draft that was changed again meanwhile. */
+const takeBack = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  { id, before, after }: Readonly<{ id: Id; before: TemplateOf<Draft, Shown>; after: TemplateOf<Draft, Shown> }>,
+): Promise<void> => {
+  const cause = causeOf(deps, caller);
+  const decider = {
+    ...kind.decider,
+    decide: (_: null, state: TemplateStateOf<Draft, Shown>) => [
+      ...kind.decider.decide({ type: 'ChangeSlug', at: cause.at, slug: before.slug }, state),
+      ...(state.template?.revision === after.revision
+        ? kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: before.draft }, state)
+        : []),
+    ],
+  };
+  await handle(deps.eventLog, kind.stream(id), decider, null, cause);
+};
+
+export const publishOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  expects?: Expects<Draft, Shown>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const { id } = await mustFindOf(kind, deps, caller, reference);
+  const cause = causeOf(deps, caller);
+  const command = { type: 'PublishTemplate' as const, at: cause.at };
+  return knownOf(id, await handle(deps.eventLog, kind.stream(id), kind.decider, command, cause, guardOf(expects)));
+};
+
+export const deleteOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  expects?: Expects<Draft, Shown>,
+): Promise<Id> => {
+  const { id } = await mustFindOf(kind, deps, caller, reference);
+  const cause = causeOf(deps, caller);
+  const command = { type: 'DeleteTemplate' as const, at: cause.at };
+  const { state } = await handle(deps.eventLog, kind.stream(id), kind.decider, command, cause, guardOf(expects));
+  await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, state.template!.slug), templateId: id });
+  return id;
+};

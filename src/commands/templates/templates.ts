@@ -1,0 +1,294 @@
+/** Commands on email templates: create, change, publish, delete, read, preview. */
+import type { Caller } from '../core/caller.js';
+import { withDrawnSvgs } from './drawings.js';
+import { remembered } from '../core/memo.js';
+import { assertLanguagesWritable } from './language.js';
+import { requireAddress } from '../../domain/mime/required-address.js';
+import { compileAndMeasure } from './clipping.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { assetWarnings } from './missing-assets.js';
+import {
+  tellingChange,
+  templateRecord,
+  templateVersionRecord,
+  translationsPart,
+  versionsOfTemplate,
+  warningsPart,
+  withStrictness,
+} from './answers.js';
+import { requireReadOnlyParts, requireRevision, writtenOf, type ExpectedRevisions } from './expectations.js';
+import {
+  changeOf,
+  createOf,
+  deleteOf,
+  draftOf,
+  findTemplateOf,
+  mustFindOf,
+  publishOf,
+  type Imported,
+  type Known,
+  type TemplateKindOf,
+} from './lifecycle.js';
+import { restoreOf, restoreVersionOf, versionOf } from './versions.js';
+import { refuseReserved, slugOf } from './slugs.js';
+import { linkBaseOf } from '../recipients/links.js';
+import { invalid, type FieldError } from '../../domain/core/errors.js';
+import { assertDefined, parseTemplateId, templateSlugStream, templateStream, type TeamId, type TemplateId } from '../../domain/core/ids.js';
+import { checkEmailTemplate } from '../../domain/rendering/check/email.js';
+import { emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
+import type { CallLanguage } from '../../domain/rendering/translations.js';
+import { UNSUBSCRIBE_CONSTANT } from '../../domain/rendering/scope/constants.js';
+import type { EmailDraft } from '../../domain/templates/events.js';
+import type { Deleted } from '../../api/core/common.js';
+import type {
+  CreateTemplateRequest,
+  ImportTemplateRequest,
+  RestoreTemplateRequest,
+  TemplateRecord,
+  TemplateVersion,
+  TemplateVersionRecord,
+  UpdateTemplateRequest,
+} from '../../api/templates/templates.js';
+import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent } from '../../domain/rendering/content.js';
+import type { Tracking } from '../../domain/recipients/settings.js';
+import type { Recipient } from '../../domain/mime/recipient.js';
+import { templateDecider, templateRules, type Template } from '../../domain/templates/email-template.js';
+
+export type KnownTemplate = Known<TemplateId, Template>;
+
+const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>> = {
+  rules: templateRules,
+  decider: templateDecider,
+  parseId: parseTemplateId,
+  idOf: (_, reference) => parseTemplateId(reference),
+  stream: templateStream,
+  // The same slugs are asked for with each email, and the digest of one takes 10 µs.
+  slugStream: remembered(1_000, (teamId, slug) => `${teamId} ${slug}`, templateSlugStream),
+  load: (deps, id) => deps.template(templateStream(id)),
+};
+
+/** In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
+export const findTemplate = (deps: CommandDeps, teamId: TeamId, reference: string): Promise<KnownTemplate | undefined> =>
+  findTemplateOf(kind, deps, teamId, reference);
+
+/** The same; rejects with TEMPLATE_NOT_FOUND. */
+export const mustFindTemplate = (deps: CommandDeps, caller: Caller, reference: string): Promise<KnownTemplate> =>
+  mustFindOf(kind, deps, caller, reference);
+
+/** What the renderer needs of a draft revision. Drafts are checked before they are saved, so their parts have these types. */
+export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
+  subject: draft.subject,
+  variables: draft.variables as EmailTemplateContent['variables'],
+  schema: draft.schema as EmailTemplateContent['schema'],
+  locale: draft.locale,
+  timeZone: draft.timeZone,
+  ...(draft.strictVariables === undefined ? {} : { strictVariables: draft.strictVariables }),
+  ...(draft.translations === undefined ? {} : { translations: draft.translations }),
+});
+
+/** The draft as it was at that revision, from the template's stream. */
+export const draftAt = (deps: Pick<CommandDeps, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
+  draftOf(kind, deps, id, revision);
+
+/** Names what a revision holds for ever, in one language. */
+export const templateCacheKey = (id: TemplateId, revision: number, language?: CallLanguage): string =>
+  `${id}:${revision}${languageKey(language)}`;
+
+/** The compiled template of that revision in the language of a call, or its own; compiled once and kept. */
+export const compiledTemplate = (
+  deps: Pick<CommandDeps, 'eventLog' | 'renderer'>,
+  id: TemplateId,
+  revision: number,
+  language: CallLanguage | undefined,
+) =>
+  deps.renderer.email(templateCacheKey(id, revision, language), async () =>
+    emailInLanguage(contentOf(await draftAt(deps, id, revision)), language),
+  );
+
+/** `reference`: id or slug, on each of these. */
+export const getTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateRecord> =>
+  templateRecord(await mustFindOf(kind, deps, caller, reference));
+
+export const updateTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  request: UpdateTemplateRequest,
+  expected?: ExpectedRevisions,
+): Promise<TemplateRecord> => {
+  const { slug, ...given } = writtenOf(request);
+  refuseReserved(slug);
+  const changes = await withDrawnSvgs(deps, caller.teamId, given);
+  const { id } = await mustFindOf(kind, deps, caller, reference);
+  const { changed, warnings } = checkedChange(deps, changes);
+  const expects = (template: Template, revision: number): void => {
+    requireRevision(revision, expected);
+    requireReadOnlyParts(request, templateRecord({ id, template, revision }), template.published);
+  };
+  const { compiled, large } = measuring(deps, caller);
+  const known = await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects });
+  return saved(deps, caller, known, [...warnings(), ...large()]);
+};
+
+/** What refuses a draft that cannot be compiled, and what it has measured meanwhile. */
+const measuring = (deps: CommandDeps, caller: Caller) => {
+  let told: readonly FieldError[] = [];
+  const inTurns = async (draft: EmailDraft): Promise<void> => {
+    told = await compileAndMeasure(deps, contentOf(draft), causeOf(deps, caller).at);
+  };
+  const atOnce = (draft: EmailDraft): void => void deps.renderer.compileEmail(emailInLanguage(contentOf(draft), undefined));
+  return { compiled: { inTurns, atOnce }, large: () => told };
+};
+
+const checkedChange = (deps: CommandDeps, changes: Omit<UpdateTemplateRequest, 'slug'>) =>
+  tellingChange((draft: EmailDraft) => checkedDraft(deps, withTracking({ ...draft, ...changes })));
+
+/** The answer to a save, with what is to be told of it. */
+const saved = async (
+  deps: CommandDeps,
+  { teamId }: Caller,
+  known: KnownTemplate,
+  warnings: readonly FieldError[],
+): Promise<TemplateRecord> => ({
+  ...templateRecord(known),
+  ...warningsPart([...warnings, ...(await assetWarnings(deps, teamId, known.template.draft))]),
+});
+
+const atRevision =
+  (expected: ExpectedRevisions) =>
+  (_: unknown, revision: number): void =>
+    requireRevision(revision, expected);
+
+export const deleteTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  expected?: ExpectedRevisions,
+): Promise<Deleted> => ({
+  id: await deleteOf(kind, deps, caller, reference, atRevision(expected)),
+  deleted: true,
+});
+
+export const publishTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  expected?: ExpectedRevisions,
+): Promise<TemplateRecord> => templateRecord(await publishOf(kind, deps, caller, reference, atRevision(expected)));
+
+export const templateVersions = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateVersion[]> =>
+  versionsOfTemplate((await mustFindOf(kind, deps, caller, reference)).template);
+
+export const templateVersion = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  version: string,
+): Promise<TemplateVersionRecord> => templateVersionRecord(await versionOf(kind, deps, caller, reference, version));
+
+export const restoreTemplateVersion = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  version: string,
+  expected?: ExpectedRevisions,
+): Promise<TemplateRecord> =>
+  templateRecord(await restoreVersionOf(kind, deps, caller, reference, { version, expects: atRevision(expected) }));
+
+/** `reference`: an id. */
+export const restoreTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { slug }: RestoreTemplateRequest,
+): Promise<TemplateRecord> => {
+  refuseReserved(slug);
+  return templateRecord(await restoreOf(kind, deps, caller, reference, slug));
+};
+
+/** null takes away what was said. */
+const withTracking = <Draft extends { tracking?: Tracking | null | undefined }>({
+  tracking,
+  ...draft
+}: Draft): Omit<Draft, 'tracking'> & Pick<EmailDraft, 'tracking'> =>
+  tracking === undefined || tracking === null ? draft : { ...draft, tracking };
+
+/** Throws TEMPLATE_INVALID with every fault, or a limit's own code. `warnings`: paths that no variable declares. */
+const checkedDraft = (
+  deps: CommandDeps,
+  draft: Omit<EmailDraft, 'variables' | 'schema' | 'unsubscribeList' | 'translations'> & {
+    variables: unknown;
+    schema: unknown;
+    translations?: unknown;
+    unsubscribeList?: string | null;
+  },
+): Readonly<{ draft: EmailDraft; warnings: readonly FieldError[] }> => {
+  const { translations: given, ...untranslated } = draft;
+  const { subject, variables, schema, locale, timeZone } = draft;
+  const { content, warnings } = checkEmailTemplate({ subject, variables, schema, locale, timeZone, translations: given }, deps.limits);
+  assertLanguagesWritable(deps, content.translations !== undefined);
+  const from = draft.from === null ? null : checkedSender(draft.from);
+  const { unsubscribeList, ...rest } = {
+    ...withStrictness(untranslated),
+    from,
+    variables: [...content.variables],
+    schema: content.schema,
+    ...translationsPart(content),
+  };
+  assertUnsubscribing(deps, unsubscribeList ?? undefined, rest);
+  return { draft: unsubscribeList === undefined || unsubscribeList === null ? rest : { ...rest, unsubscribeList }, warnings };
+};
+
+/** Throws PUBLIC_URL_REQUIRED, and VALIDATION_ERROR where the mail would show a link that leads nowhere. */
+const assertUnsubscribing = (
+  deps: CommandDeps,
+  list: string | undefined,
+  { schema, subject }: Omit<EmailDraft, 'unsubscribeList'>,
+): void => {
+  if (list !== undefined) return void linkBaseOf(deps);
+  if (!JSON.stringify([subject, schema]).includes(UNSUBSCRIBE_CONSTANT)) return;
+  throw invalid('request body', 'unsubscribeList', `must name a list where the template shows {{${UNSUBSCRIBE_CONSTANT}}}`);
+};
+
+const checkedSender = (from: Recipient): Recipient => ({ ...from, email: requireAddress(from.email, 'from.email') });
+
+export const createTemplate = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<TemplateRecord> => {
+  refuseReserved(request.slug);
+  const id = assertDefined(parseTemplateId(deps.ids.uuid()), 'template id');
+  const drawn = await withDrawnSvgs(deps, caller.teamId, request);
+  const { draft, warnings } = checkedDraft(deps, {
+    name: request.name,
+    description: request.description ?? '',
+    subject: request.subject,
+    from: request.from ?? null,
+    variables: request.variables ?? [],
+    schema: drawn.schema,
+    locale: request.locale ?? DEFAULT_LOCALE,
+    timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
+    unsubscribeList: request.unsubscribeList ?? null,
+    ...(request.tracking === undefined || request.tracking === null ? {} : { tracking: request.tracking }),
+    ...(request.strictVariables === undefined ? {} : { strictVariables: request.strictVariables }),
+    translations: drawn.translations,
+  });
+  const { compiled, large } = measuring(deps, caller);
+  await compiled.inTurns(draft);
+  const slug = request.slug ?? slugOf(request.name, id);
+  const made = await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false });
+  return saved(deps, caller, made, [...warnings, ...large()]);
+};
+
+/** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
+export const importTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: ImportTemplateRequest,
+): Promise<Imported<TemplateRecord>> => {
+  const { slug, ...given } = writtenOf(request);
+  const known = slug === undefined ? undefined : await findTemplate(deps, caller.teamId, slug);
+  if (known === undefined) return { template: await createTemplate(deps, caller, { ...writtenOf(request), publish: true }), created: true };
+  const { changed, warnings } = checkedChange(deps, await withDrawnSvgs(deps, caller.teamId, given));
+  const { compiled, large } = measuring(deps, caller);
+  await changeOf(kind, deps, caller, known.id, { slug: undefined, changed, compiled });
+  const published = await publishOf(kind, deps, caller, known.id);
+  return { template: await saved(deps, caller, published, [...warnings(), ...large()]), created: false };
+};

@@ -1,0 +1,98 @@
+/** What was: the versions of a template with their contents, put back into the draft, and deleted templates taken back. */
+import type { Caller } from '../core/caller.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { handle, type Loaded } from '../core/handle.js';
+import { withPlace } from '../billing/plan-limits.js';
+import { changeOf, draftOf, knownOf, mustFindOf, placeOf, wishOf, type Expects, type Known, type TemplateKindOf } from './lifecycle.js';
+import { claimSlug, confirmSlug, releaseSlug, slugTaken } from './slugs.js';
+import { invalid } from '../../domain/core/errors.js';
+import type { TemplateDraft } from '../../domain/templates/events.js';
+import { findPublished, type PublishedVersion, type TemplateOf, type TemplateStateOf } from '../../domain/templates/decider.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import { DAY_MS } from '../../domain/core/time.js';
+
+export type KnownVersion<Draft, Shown> = Readonly<{ published: PublishedVersion<Shown>; draft: Draft; current: boolean }>;
+
+const HINT = 'GET …/versions lists them.';
+
+/** A published version with its whole content. Rejects with TEMPLATE_VERSION_NOT_FOUND. */
+export const versionOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  version: string,
+): Promise<KnownVersion<Draft, Shown>> => {
+  const { id, template } = await mustFindOf(kind, deps, caller, reference);
+  const published = findPublished(template, version, HINT);
+  const draft = await draftOf(kind, deps, id, published.revision);
+  return { published, draft, current: published.version === template.published.at(-1)?.version };
+};
+
+/** Makes the content of a published version the draft; what is published stays as it is until the next publish. */
+export const restoreVersionOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { version, expects }: Readonly<{ version: string; expects: Expects<Draft, Shown> }>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const { draft } = await versionOf(kind, deps, caller, reference, version);
+  return changeOf(kind, deps, caller, reference, { slug: undefined, changed: () => draft, expects });
+};
+
+/**
+ * Takes a deleted template back, under its slug or another. In: its id, for its slug may name another template by now. Of a living
+ * one nothing is changed. Rejects with the kind's "not found" where the days for it are over, and with TEMPLATE_SLUG_TAKEN.
+ */
+export const restoreOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  wanted: string | undefined,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const id = kind.idOf(caller.teamId, reference);
+  if (id === undefined) throw kind.rules.notFound();
+  const loaded = await kind.load(deps, id);
+  if (loaded.state.template === undefined || loaded.teamId !== caller.teamId) throw kind.rules.notFound();
+  const { template } = loaded.state;
+  const slug = wanted ?? template.slug;
+  if (template.deletedAt === null) return livingOf(id, loaded, slug);
+  const deletedSince = isoTime(deps.clock.now() - deps.limits.restoreDays * DAY_MS);
+  if (template.deletedAt < deletedSince) throw kind.rules.notFound();
+  return withPlace(deps, caller, placeOf(kind, deps, caller, id), () => restoreIn(kind, deps, caller, { id, slug, deletedSince }));
+};
+
+const restoreIn = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  { id, slug, deletedSince }: Readonly<{ id: Id; slug: string; deletedSince: string }>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
+  const cause = causeOf(deps, caller);
+  const command = { type: 'RestoreTemplate' as const, at: cause.at, slug, deletedSince };
+  const restored = await handle(deps.eventLog, kind.stream(id), kind.decider, command, cause);
+  if (restored.events.length === 0) {
+    // Another call has taken it back meanwhile, and answers for its slug.
+    if (restored.state.template?.slug !== slug) await releaseSlug(deps, caller, claim);
+    return livingOf(id, restored, slug);
+  }
+  if (!(await confirmSlug(deps, caller, claim))) {
+    await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
+    throw slugTaken(slug);
+  }
+  return knownOf(id, restored);
+};
+
+/** A template that lives stays as it is. Throws VALIDATION_ERROR where it has another slug than the call wants. */
+const livingOf = <Id extends string, Draft extends TemplateDraft, Shown>(
+  id: Id,
+  loaded: Loaded<TemplateStateOf<Draft, Shown>>,
+  slug: string,
+): Known<Id, TemplateOf<Draft, Shown>> => {
+  const known = knownOf(id, loaded);
+  if (known.template.slug === slug) return known;
+  throw invalid('request body', 'slug', 'is only for a deleted template; of this one a PATCH changes it');
+};

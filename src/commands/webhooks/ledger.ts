@@ -1,0 +1,113 @@
+/** The events that go to a subscription, by their number: parts of bounded length, found by bisection and read one at a time. */
+import { versionOf, startOf, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
+import type { Recorded } from '../../domain/events.js';
+import { webhookRouteStream, type WebhookId } from '../../domain/core/ids.js';
+import { webhookEventId } from '../../domain/webhooks/event-id.js';
+import type { BackfillReached, Place, SentEvent, WebhookRouteEvent } from '../../domain/webhooks/events.js';
+
+type Log = Pick<EventLog, 'load' | 'last'>;
+
+/** Facts of one part: what reads an old event reads no more than these. */
+export const FACTS_PER_PART = 32;
+
+/** Where the events of a subscription end. */
+export type RouteEnd = Readonly<{
+  part: number;
+  version: StreamVersion;
+  count: number;
+  previous: string | null;
+  /** The last of those that went to it as they occurred. */
+  last: Place | undefined;
+  backfill: BackfillReached | undefined;
+}>;
+
+const dataOf = (recorded: Recorded): WebhookRouteEvent['data'] => (recorded.event as WebhookRouteEvent).data;
+
+/** The largest number from `from` on for which `holds`: it is taken to hold for that one, and holds for none after one for which it does not. */
+export const lastThat = async (holds: (number: number) => Promise<boolean>, from = 0): Promise<number> => {
+  let [low, high] = [from, from + 1];
+  while (await holds(high)) [low, high] = [high, high + (high - from)];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (await holds(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+};
+
+export const routeEnd = async (eventLog: Log, id: WebhookId): Promise<RouteEnd> => {
+  const part = await lastThat(async (number) => (await eventLog.last(webhookRouteStream(id, number))) !== undefined);
+  const stream = webhookRouteStream(id, part);
+  const last = await eventLog.last(stream);
+  const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision);
+  if (recorded === undefined) return { part, version: startOf(stream), count: 0, previous: null, last: undefined, backfill: undefined };
+  const { before, previous: earlier, entries, isMissed, live, backfill } = dataOf(recorded);
+  const entry = entries.at(-1);
+  const count = before + entries.length;
+  const previous = entry === undefined ? earlier : webhookEventId(count - 1, entry.key);
+  const end = { count, previous, last: isMissed ? live : entry, backfill };
+  return recorded.revision + 1 < FACTS_PER_PART
+    ? { ...end, part, version: versionOf(recorded) }
+    : { ...end, part: part + 1, version: startOf(webhookRouteStream(id, part + 1)) };
+};
+
+/** The part that has the event with that number, or would have it; -1 where there is none at all. */
+const partOf = async (eventLog: Log, id: WebhookId, isBefore: (first: WebhookRouteEvent['data']) => boolean): Promise<number> =>
+  lastThat(async (number) => {
+    const [first] = await eventLog.load(webhookRouteStream(id, number));
+    return first !== undefined && isBefore(dataOf(first));
+  });
+
+const sentOf = (facts: readonly Recorded[]): SentEvent[] =>
+  facts.flatMap((fact) => {
+    const { before, previous, entries } = dataOf(fact);
+    return entries.map((entry, at) => {
+      const earlier = entries[at - 1];
+      return { ...entry, number: before + at, previous: earlier === undefined ? previous : webhookEventId(before + at - 1, earlier.key) };
+    });
+  });
+
+/** The events from that number on, of one part: none where there is none yet. */
+export const sentFrom = async (eventLog: Log, id: WebhookId, number: number): Promise<readonly SentEvent[]> => {
+  const part = await partOf(eventLog, id, ({ before }) => before <= number);
+  const found = sentOf(await eventLog.load(webhookRouteStream(id, part))).filter((sent) => sent.number >= number);
+  return found.length > 0 ? found : sentOf(await eventLog.load(webhookRouteStream(id, part + 1)));
+};
+
+/** Reads on from a number, and remembers where it is: what was read is not looked for again. */
+export const routeReader = (eventLog: Log, id: WebhookId, from: number): (() => Promise<readonly SentEvent[]>) => {
+  let place: { part: number; revision: number } | undefined;
+  let next = from;
+  return async () => {
+    place ??= { part: await partOf(eventLog, id, ({ before }) => before <= from), revision: 0 };
+    for (;;) {
+      const facts = await eventLog.load(webhookRouteStream(id, place.part), place.revision);
+      if (facts.length === 0) return [];
+      const revision: number = place.revision + facts.length;
+      place = revision >= FACTS_PER_PART ? { part: place.part + 1, revision: 0 } : { part: place.part, revision };
+      const found = sentOf(facts).filter((sent) => sent.number >= next);
+      next = (found.at(-1)?.number ?? next - 1) + 1;
+      if (found.length > 0) return found;
+    }
+  };
+};
+
+/** Of events that went to it later than others that occurred after them: the number from which on all that occurred at that moment or later stand. */
+export const numberRoutedSince = async (eventLog: Log, id: WebhookId, since: string): Promise<number> => {
+  const part = await partOf(eventLog, id, ({ at }) => at < since);
+  for (const at of [part, part + 1]) {
+    const found = (await eventLog.load(webhookRouteStream(id, at))).map(dataOf).find((fact) => fact.at >= since);
+    if (found !== undefined) return found.before;
+  }
+  return (await routeEnd(eventLog, id)).count;
+};
+
+/** The number of the first event that occurred at that moment or later, where all went to it as they occurred. */
+export const numberSince = async (eventLog: Log, id: WebhookId, since: string): Promise<number> => {
+  const part = await partOf(eventLog, id, ({ entries }) => (entries[0]?.at ?? '') < since);
+  for (const at of [part, part + 1]) {
+    const found = sentOf(await eventLog.load(webhookRouteStream(id, at))).find((sent) => sent.at >= since);
+    if (found !== undefined) return found.number;
+  }
+  return (await routeEnd(eventLog, id)).count;
+};

@@ -1,0 +1,150 @@
+/** Asks for deliveries that were made before: an event that failed, or a range of them; and shows the events of a subscription in order. */
+import type { Caller } from '../core/caller.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { loadedBody, type BodyDeps } from './bodies.js';
+import { handle } from '../core/handle.js';
+import { ownedBy } from '../core/owned-by.js';
+import { numberRoutedSince, numberSince, routeEnd, sentFrom } from './ledger.js';
+import { appendOutcome, outcomesOf } from './outcome-parts.js';
+import { openWebhook } from './subscriptions.js';
+import type { ReplayedWebhook, ReplayWebhookRequest, WebhookEvents, WebhookEventsQuery } from '../../api/webhooks.js';
+import { DomainError, invalid } from '../../domain/core/errors.js';
+import type { Recorded } from '../../domain/events.js';
+import { webhookStream, type WebhookId } from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import { DAY_MS } from '../../domain/core/time.js';
+import { readWebhookEventId, webhookEventId } from '../../domain/webhooks/event-id.js';
+import type { WebhookEvent } from '../../domain/webhooks/events.js';
+import type { WebhookKind } from '../../domain/webhooks/kinds.js';
+import { mayHaveMissed } from '../../domain/webhooks/missed.js';
+import { evolveWebhook, replayUnderWay, webhookDecider, webhookNotFound, type WebhookState } from '../../domain/webhooks/decider.js';
+import type { Cause } from '../../event-log/event-log.js';
+
+const PAGE_SIZE = 50;
+
+const deliveryNotFound = (): DomainError => new DomainError('WEBHOOK_DELIVERY_NOT_FOUND', 'The subscription has no delivery with this id.');
+
+const assertEnabled = (enabled: boolean): void => {
+  if (!enabled) throw new DomainError('WEBHOOK_DISABLED', 'The subscription is disabled; enable it first (PATCH, `enabled: true`).');
+};
+
+/** `failedAttempts`: how many attempts have failed, undefined where the last one did not; the route asks the read model first. */
+export const retryWebhookDelivery = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: WebhookId,
+  delivery: string,
+  failedAttempts: number | undefined,
+): Promise<Readonly<{ id: string; eventId: string; nextRetryAt: string }>> => {
+  const { enabled } = await openWebhook(deps, caller, id);
+  const read = readWebhookEventId(delivery, 'del');
+  const [sent] = read === undefined ? [] : await sentFrom(deps.eventLog, id, read.number);
+  if (read === undefined || sent?.number !== read.number || sent.key !== read.key) throw deliveryNotFound();
+  assertEnabled(enabled);
+  if (failedAttempts === undefined)
+    throw new DomainError('WEBHOOK_DELIVERY_NOT_FAILED', 'Only a delivery that has failed can be tried again; ask for a replay instead.');
+  const cause = causeOf(deps, caller);
+  await appendOutcome(deps.eventLog, id, cause, (place, progress) => ({
+    type: 'WebhookRetryAsked',
+    data: { ...place, progress, attempt: failedAttempts, sent },
+  }));
+  return { id: delivery, eventId: webhookEventId(sent.number, sent.key), nextRetryAt: cause.at };
+};
+
+/** What was sent since a moment is sent again, with the same ids and bodies; what it missed since then goes to it too. */
+export const replayWebhook = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: WebhookId,
+  request: ReplayWebhookRequest,
+): Promise<ReplayedWebhook> => {
+  const { enabled, backfill } = await openWebhook(deps, caller, id);
+  assertEnabled(enabled);
+  const { events } = request;
+  const [since, until] = [isoTime(Date.parse(request.since)), request.until === undefined ? undefined : isoTime(Date.parse(request.until))];
+  if (until !== undefined && until <= since) throw invalid('request body', 'until', 'must be after `since`');
+  if ((await outcomesOf(deps.eventLog, id)).progress.replay !== undefined) throw replayUnderWay();
+  const cause = causeOf(deps, caller);
+  const replayId = deps.ids.uuid();
+  const isAsked = await askForMissed(deps, caller, id, { cause, replayId, since, until, events });
+  // What it missed and went to it later stands behind what occurred after it.
+  const { next, end } = await (backfill === undefined && !isAsked ? inOrder : outOfOrder)(deps, id, since, until);
+  const window = { since, ...(until === undefined ? {} : { until }), ...(events === undefined ? {} : { events: [...events] }) };
+  const replay = { id: replayId, next, end: Math.max(next, end), ...window };
+  await appendOutcome(deps.eventLog, id, cause, (place, progress) => {
+    if (progress.replay !== undefined) throw replayUnderWay();
+    return { type: 'WebhookReplayAsked', data: { ...place, progress: { ...progress, replay } } };
+  });
+  return { replayId, from: replay.next, to: replay.end };
+};
+
+type Range = Readonly<{ next: number; end: number }>;
+const endOf = async ({ eventLog }: CommandDeps, id: WebhookId): Promise<number> => (await routeEnd(eventLog, id)).count;
+
+const inOrder = async (deps: CommandDeps, id: WebhookId, since: string, until: string | undefined): Promise<Range> => ({
+  next: await numberSince(deps.eventLog, id, since),
+  end: until === undefined ? await endOf(deps, id) : await numberSince(deps.eventLog, id, until),
+});
+
+/** Clocks of several processes differ by less. */
+const SKEW_MS = 60_000;
+
+const outOfOrder = async (deps: CommandDeps, id: WebhookId, since: string): Promise<Range> => ({
+  next: await numberRoutedSince(deps.eventLog, id, isoTime(Date.parse(since) - SKEW_MS)),
+  end: await endOf(deps, id),
+});
+
+type Wanted = Readonly<{ cause: Cause; replayId: string; since: string; until: string | undefined; events: readonly string[] | undefined }>;
+
+/** Emails that are archived tell nothing more, so that nobody asks for what is older. Out: whether there may be some. */
+const askForMissed = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: WebhookId,
+  { cause, replayId, since, until, events }: Wanted,
+): Promise<boolean> => {
+  const facts = (await deps.eventLog.load(webhookStream(id))) as readonly Recorded<WebhookEvent>[];
+  const { events: kinds = [] } = facts.reduce((state, { event }) => evolveWebhook(state, event), undefined as WebhookState) ?? {};
+  const oldest = isoTime(deps.clock.now() - deps.limits.retentionDays * DAY_MS);
+  const wanted = {
+    since: since > oldest ? since : oldest,
+    until,
+    events: kinds.filter((kind) => events?.includes(kind as WebhookKind) ?? true),
+  };
+  if (!mayHaveMissed(facts, wanted)) return false;
+  const { backfill } = await routeEnd(deps.eventLog, id);
+  const ask = { at: cause.at, id: replayId, since: wanted.since, ...(until === undefined ? {} : { until }), events: wanted.events };
+  const command = { type: 'AskBackfill', ask, doneId: backfill?.isDone ? backfill.id : undefined } as const;
+  await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, ownedBy(caller.teamId, webhookNotFound));
+  return true;
+};
+
+/** The events of a subscription in the order in which they are sent, for who would rather pull. */
+export const webhookEvents = async (
+  deps: CommandDeps & BodyDeps,
+  caller: Caller,
+  id: WebhookId,
+  { after, limit = PAGE_SIZE }: WebhookEventsQuery,
+): Promise<WebhookEvents> => {
+  await openWebhook(deps, caller, id);
+  const number = after === undefined ? -1 : readWebhookEventId(after, 'evt')?.number;
+  const notFound = (): DomainError => new DomainError('WEBHOOK_EVENT_NOT_FOUND', 'The subscription has no event with the id in `after`.');
+  if (number === undefined) throw notFound();
+  if (number >= 0) {
+    const [known] = await sentFrom(deps.eventLog, id, number);
+    if (known?.number !== number || webhookEventId(number, known.key) !== after) throw notFound();
+  }
+  const found = [];
+  while (found.length <= limit) {
+    const more = await sentFrom(deps.eventLog, id, number + 1 + found.length);
+    if (more.length === 0) break;
+    found.push(...more.slice(0, limit + 1 - found.length));
+  }
+  const events = [];
+  for (const sent of found.slice(0, limit)) {
+    const { number: place, key, previous: previousId, kind: event, at: timestamp } = sent;
+    const body = (await loadedBody(deps, sent)) ?? null;
+    events.push({ id: webhookEventId(place, key), previousId, event, timestamp, body });
+  }
+  return { events, hasMore: found.length > limit };
+};

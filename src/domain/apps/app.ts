@@ -1,0 +1,117 @@
+/** What the events of one app add up to, and the decisions about it. */
+import { isScope, type Scope } from '../access/scopes.js';
+import type { Decider } from '../core/decider.js';
+import { DomainError } from '../core/errors.js';
+import type { OAuthClientId } from '../core/ids.js';
+import type { OAuthClientEvent } from './events.js';
+import { isSameHash } from './tokens.js';
+
+type Registered = Extract<OAuthClientEvent, { type: 'OAuthAppRegistered' }>['data'];
+type Changed = Extract<OAuthClientEvent, { type: 'OAuthAppChanged' }>['data'];
+
+export type OAuthApp = Omit<Registered, 'at' | 'scopes' | 'secretHash'> &
+  Readonly<{
+    scopes: readonly Scope[];
+    createdAt: string;
+    updatedAt: string;
+    /** Null for a public app. `old`: good as well until then. */
+    secret: Readonly<{ hash: string; old: Readonly<{ hash: string; until: string }> | undefined }> | null;
+    deletedAt: string | null;
+  }>;
+export type OAuthAppState = OAuthApp | undefined;
+
+export type OAuthAppCommand =
+  | Readonly<{ type: 'RegisterApp'; registered: Registered }>
+  | Readonly<{ type: 'ChangeApp'; changed: Changed }>
+  | Readonly<{ type: 'RotateAppSecret'; at: string; secretHash: string; oldUntil: string }>
+  | Readonly<{ type: 'DeleteApp'; at: string }>;
+
+export const appNotFound = (): DomainError =>
+  new DomainError('OAUTH_APP_NOT_FOUND', 'There is no app with this id. GET /api/oauth-apps lists those of your team.');
+
+/** The app, where it is not deleted; throws OAUTH_APP_NOT_FOUND. */
+export const openApp = (app: OAuthAppState): OAuthApp => {
+  if (app === undefined || app.deletedAt !== null) throw appNotFound();
+  return app;
+};
+
+const isChange = (app: OAuthApp, { name, description, homepage, redirectUris, scopes }: Changed): boolean =>
+  JSON.stringify([app.name, app.description, app.homepage, app.redirectUris, app.scopes]) !==
+  JSON.stringify([name, description, homepage, redirectUris, scopes]);
+
+const decide = (command: OAuthAppCommand, app: OAuthAppState): readonly OAuthClientEvent[] => {
+  switch (command.type) {
+    case 'RegisterApp':
+      return app === undefined ? [{ type: 'OAuthAppRegistered', data: command.registered }] : [];
+    case 'ChangeApp':
+      return isChange(openApp(app), command.changed) ? [{ type: 'OAuthAppChanged', data: command.changed }] : [];
+    case 'RotateAppSecret': {
+      const { at, secretHash, oldUntil } = command;
+      if (openApp(app).secret === null) {
+        throw new DomainError('OAUTH_APP_PUBLIC', 'This app is public: it has no secret, and shows by PKCE that a code is its own.');
+      }
+      return [{ type: 'OAuthAppSecretRotated', data: { at, secretHash, oldUntil } }];
+    }
+    case 'DeleteApp':
+      openApp(app);
+      return [{ type: 'OAuthAppDeleted', data: { at: command.at } }];
+  }
+};
+
+const evolve = (app: OAuthAppState, event: OAuthClientEvent): OAuthAppState => {
+  switch (event.type) {
+    case 'OAuthAppRegistered': {
+      const { at, scopes, secretHash, ...data } = event.data;
+      const secret = secretHash === null ? null : { hash: secretHash, old: undefined };
+      return { ...data, scopes: scopes.filter(isScope), createdAt: at, updatedAt: at, secret, deletedAt: null };
+    }
+    case 'OAuthAppChanged': {
+      const { at, scopes, ...data } = event.data;
+      return app && { ...app, ...data, scopes: scopes.filter(isScope), updatedAt: at };
+    }
+    case 'OAuthAppSecretRotated': {
+      const { at, secretHash, oldUntil } = event.data;
+      if (app === undefined) return undefined;
+      const old = app.secret === null ? undefined : { hash: app.secret.hash, until: oldUntil };
+      return { ...app, secret: { hash: secretHash, old }, updatedAt: at };
+    }
+    case 'OAuthAppDeleted':
+      return app && { ...app, deletedAt: event.data.at };
+    case 'StreamRetired':
+      return undefined;
+  }
+};
+
+export const oauthAppDecider: Decider<OAuthAppCommand, OAuthClientEvent, OAuthAppState> = { decide, evolve, initialState: undefined };
+
+/** In: SHA-256 (hex) of what an app gave as its secret. Compares in constant time. */
+export const isSecretOf = ({ secret }: OAuthApp, hash: string, now: string): boolean => {
+  if (secret === null) return false;
+  const isOld = secret.old !== undefined && isSameHash(secret.old.hash, hash) && now < secret.old.until;
+  return isSameHash(secret.hash, hash) || isOld;
+};
+
+/** What is shown of an app. */
+export type OAuthAppListing = {
+  id: string;
+  kind: OAuthApp['kind'];
+  name: string;
+  description: string | null;
+  homepage: string | null;
+  redirectUris: string[];
+  scopes: Scope[];
+  createdAt: string;
+  updatedAt: string;
+};
+
+export const oauthAppListing = (id: OAuthClientId, app: Omit<OAuthApp, 'secret'>): OAuthAppListing => ({
+  id,
+  kind: app.kind,
+  name: app.name,
+  description: app.description,
+  homepage: app.homepage,
+  redirectUris: [...app.redirectUris],
+  scopes: [...app.scopes],
+  createdAt: app.createdAt,
+  updatedAt: app.updatedAt,
+});

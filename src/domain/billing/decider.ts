@@ -1,0 +1,295 @@
+/** What may happen to the credits of a team: reserved, returned, granted, bought, reset, settled. */
+import type { CreditsEvent } from './events.js';
+import type { Plan } from './plans.js';
+import { isoTime } from '../core/iso-time.js';
+import { CURRENCY, priceOf, SIGNUP_CREDITS } from './prices.js';
+import {
+  addToSums,
+  balanceOf,
+  creditsOf,
+  isEmailReference,
+  monthOf,
+  reservationOf,
+  withReturned,
+  type Cost,
+  type CreditsState,
+  type CreditsSums,
+  type Reservation,
+} from './credits.js';
+
+/** How the team is billed. `quota`: emails a month, null for any number. */
+export type Terms = Readonly<{ isByCredits: boolean; quota: number | null; overage: Plan['overage'] }>;
+
+export type CreditsCommand =
+  | Readonly<{ type: 'Reserve'; at: string; reference: string; cost: Cost; terms: Terms }>
+  /** `reservation`: what the stream says of it, where that is not open any more. */
+  | Readonly<{ type: 'GiveBack'; at: string; reference: string; part: string; cost: Cost; reservation?: Reservation | undefined }>
+  /** What an email says that was charged for it; its cancellation stands after that of `lastFact` in the log. */
+  | Readonly<{ type: 'ReturnCancelled'; at: string; charged: Charged; part: string; fact: string; isNews: boolean }>
+  | Readonly<{ type: 'Grant'; at: string; credits: number; note?: string }>
+  | Readonly<{ type: 'Buy'; at: string; blocks: number; note?: string }>
+  | Readonly<{ type: 'Reset'; at: string }>
+  | Readonly<{ type: 'OpenAccount'; at: string }>
+  /** `missing`: open reservations whose stream does not exist and cannot come to be any more. */
+  | Readonly<{ type: 'Settle'; at: string; upTo: number; othersUpTo: number; missing: readonly string[] }>;
+
+/** What was reserved for an email, as the email itself says it. */
+export type Charged = Cost & Readonly<{ reference: string; month: string; isByCredits: boolean }>;
+
+/** Why there is no room: credits, or emails of the month. */
+export type Refusal = Readonly<{ of: 'credits' | 'quota'; needed: number; remaining: number; limit: number | null; month: string }>;
+
+export type Decision = Readonly<{ events: readonly CreditsEvent[]; refusal?: Refusal; reserved?: Reservation }>;
+
+/** The most events between two that carry the sums. */
+export const CARRY_EVERY = 1_000;
+const THRESHOLDS = [80, 100] as const;
+
+/** By then a send call has ended in nearly every case; what came of it is looked at then. */
+export const SETTLED_AFTER_MS = 60_000;
+/** The same of anything else, parts of which may be given back for some time. */
+export const OTHERS_SETTLED_AFTER_MS = 60 * 60_000;
+/** Anything else whose stream does not exist by then never came to be. */
+export const OTHERS_MISSING_AFTER_MS = 24 * 60 * 60_000;
+
+const nothing: Decision = { events: [] };
+
+/**
+ * Decides commands in their order, each on what those before it have led to. Out: a decision for each, and all events in order, with the
+ * carried sums where these are due. Nothing is changed.
+ */
+export const decideCredits = (
+  commands: readonly CreditsCommand[],
+  state: CreditsState,
+): Readonly<{ decisions: readonly Decision[]; events: readonly CreditsEvent[]; causes: readonly number[] }> => {
+  const round = openRound(state);
+  const decisions = commands.map((command, index) => {
+    round.begin(index);
+    return decideOne(command, round);
+  });
+  return { decisions, events: round.events, causes: round.causes };
+};
+
+/** The numbers as they go on while commands are decided, and the reservations of this round beside those of the state. */
+type Round = Readonly<{
+  sums: CreditsSums;
+  events: CreditsEvent[];
+  /** For each event the command that led to it. */
+  causes: number[];
+  begin: (command: number) => void;
+  find: (reference: string) => Reservation | undefined;
+  note: (reference: string, reservation: Reservation | undefined) => void;
+  add: (event: CreditsEvent) => void;
+  /** What is open now. */
+  open: () => Iterable<readonly [string, Reservation]>;
+}>;
+
+const openRound = (state: CreditsState): Round => {
+  const sums = { ...state.sums };
+  const changed = new Map<string, Reservation | undefined>();
+  const events: CreditsEvent[] = [];
+  const causes: number[] = [];
+  let command = 0;
+  let openFrom: number | undefined = firstOf(state.open)?.revision;
+  const append = (event: CreditsEvent): void => {
+    if (event.type === 'CreditsReserved') openFrom ??= sums.events;
+    addToSums(sums, event);
+    events.push(event);
+    causes.push(command);
+  };
+  return {
+    sums,
+    events,
+    causes,
+    begin: (index) => {
+      command = index;
+    },
+    find: (reference) => (changed.has(reference) ? changed.get(reference) : state.open.get(reference)),
+    note: (reference, reservation) => void changed.set(reference, reservation),
+    add: (event) => {
+      if (sums.events > 0 && sums.events % CARRY_EVERY === 0) append(carried(sums, event.data.at, openFrom ?? sums.events));
+      append(event);
+    },
+    open: () => openNow(state.open, changed),
+  };
+};
+
+function* openNow(
+  open: CreditsState['open'],
+  changed: ReadonlyMap<string, Reservation | undefined>,
+): Generator<readonly [string, Reservation]> {
+  for (const entry of open) if (!changed.has(entry[0])) yield entry;
+  for (const [reference, reservation] of changed) if (reservation !== undefined) yield [reference, reservation];
+}
+
+const firstOf = (open: CreditsState['open']): Reservation | undefined => {
+  for (const reservation of open.values()) return reservation;
+  return undefined;
+};
+
+const carried = ({ events: _events, ...sums }: CreditsSums, at: string, openFrom: number): CreditsEvent => ({
+  type: 'CreditsCarried',
+  data: { at, openFrom, ...sums },
+});
+
+const decideOne = (command: CreditsCommand, round: Round): Decision => {
+  const from = round.events.length;
+  const done = (): Decision => ({ events: round.events.slice(from) });
+  switch (command.type) {
+    case 'Reserve':
+      return reserve(command, round);
+    case 'GiveBack':
+      return giveBack(command, round);
+    case 'ReturnCancelled':
+      return returnCancelled(command, round);
+    case 'Grant':
+      round.add({ type: 'CreditsGranted', data: { ...noted(command), credits: command.credits, reason: 'operator' } });
+      return done();
+    case 'Buy': {
+      const { credits, priceCents, tiers } = priceOf(command.blocks);
+      const bought = { blocks: command.blocks, credits, priceCents, currency: CURRENCY, tiers: [...tiers] };
+      round.add({ type: 'CreditsBought', data: { ...noted(command), ...bought } });
+      return done();
+    }
+    case 'Reset': {
+      const credits = balanceOf(round.sums);
+      if (credits <= 0) return nothing;
+      round.add({ type: 'CreditsReset', data: { at: command.at, credits } });
+      return done();
+    }
+    case 'OpenAccount':
+      signUp(round, command.at);
+      return done();
+    case 'Settle':
+      return settle(command, round);
+  }
+};
+
+type Of<Type extends CreditsCommand['type']> = Extract<CreditsCommand, { type: Type }>;
+
+const noted = ({ at, note }: Readonly<{ at: string; note?: string }>) => (note === undefined ? { at } : { at, note });
+
+/** The credits that every team begins with, once. */
+const signUp = (round: Round, at: string): void => {
+  if (!round.sums.hadSignup) round.add({ type: 'CreditsGranted', data: { at, credits: SIGNUP_CREDITS, reason: 'signup' } });
+};
+
+const reserve = ({ at, reference, cost, terms }: Of<'Reserve'>, round: Round): Decision => {
+  const known = round.find(reference);
+  if (known !== undefined) return { events: [], reserved: known };
+  const { sums } = round;
+  const refusal = refusalOf(sums, { at, cost, terms });
+  if (refusal !== undefined) return { events: [], refusal };
+  const from = round.events.length;
+  if (terms.isByCredits) signUp(round, at);
+  beginMonth(round, at, terms);
+  const credits = terms.isByCredits ? creditsOf(cost) : 0;
+  const data = { at, month: sums.month, reference, emails: cost.emails, attachments: cost.attachments, credits };
+  round.add({ type: 'CreditsReserved', data });
+  const reserved = reservationOf(data, sums.events - 1);
+  round.note(reference, reserved);
+  tellThresholds(round, at, terms);
+  return { events: round.events.slice(from), reserved };
+};
+
+/** A month that has begun by the clock is counted from its first reservation on; the clock may be set back, months do not. */
+const beginMonth = (round: Round, at: string, { quota, overage }: Terms): void => {
+  const { month, emails, attachments } = round.sums;
+  if (monthOf(at) <= month) return;
+  const over = quota === null ? 0 : Math.max(0, emails - quota);
+  const closed = month === '' ? null : { month, emails, attachments, overage: over, overageMicrosPerEmail: overage.microsPerEmail };
+  round.add({ type: 'QuotaMonthBegan', data: { at, month: monthOf(at), closed } });
+};
+
+/** What a team may use at a moment: emails of the month, and its balance, the credits of the signup among it. */
+export const usableAt = (
+  sums: CreditsSums,
+  at: string,
+): Readonly<{ month: string; emails: number; attachments: number; balance: number }> => {
+  const isNewMonth = monthOf(at) > sums.month;
+  return {
+    month: isNewMonth ? monthOf(at) : sums.month,
+    emails: isNewMonth ? 0 : sums.emails,
+    attachments: isNewMonth ? 0 : sums.attachments,
+    balance: balanceOf(sums) + (sums.hadSignup ? 0 : SIGNUP_CREDITS),
+  };
+};
+
+/** Why that cost has no room; undefined where it has. */
+export const refusalOf = (
+  sums: CreditsSums,
+  { at, cost, terms }: Readonly<{ at: string; cost: Cost; terms: Terms }>,
+): Refusal | undefined => {
+  const { month, emails, balance } = usableAt(sums, at);
+  const needed = creditsOf(cost);
+  if (terms.isByCredits && balance < needed) return { of: 'credits', needed, remaining: balance, limit: null, month };
+  const { quota, overage } = terms;
+  if (quota !== null && !overage.isAllowed && emails + cost.emails > quota)
+    return { of: 'quota', needed: cost.emails, remaining: Math.max(0, quota - emails), limit: quota, month };
+  return undefined;
+};
+
+const tellThresholds = (round: Round, at: string, { isByCredits, quota }: Terms): void => {
+  const { sums } = round;
+  const tell = (of: 'credits' | 'quota', used: number, limit: number): void => {
+    for (const percent of THRESHOLDS) {
+      const reached = of === 'credits' ? sums.reachedOfCredits : sums.reachedOfQuota;
+      if (percent <= reached || used * 100 < limit * percent) continue;
+      round.add({ type: 'QuotaThresholdReached', data: { at, month: sums.month, of, percent, used, limit } });
+    }
+  };
+  if (isByCredits && sums.toppedUp > 0) tell('credits', sums.toppedUp - balanceOf(sums), sums.toppedUp);
+  if (quota !== null) tell('quota', sums.emails, quota);
+};
+
+/** Never more than is left of the reservation. */
+const giveBack = ({ at, reference, part, cost, reservation }: Of<'GiveBack'>, round: Round): Decision => {
+  const known = round.find(reference) ?? reservation;
+  if (known === undefined || known.parts.includes(part)) return nothing;
+  const emails = Math.min(cost.emails, known.left.emails);
+  const attachments = Math.min(cost.attachments, known.left.attachments);
+  if (emails + attachments === 0) return nothing;
+  const from = round.events.length;
+  round.note(reference, withReturned(reference, known, { part, emails, attachments }));
+  const { month, isByCredits } = known;
+  const credits = isByCredits ? emails + attachments : 0;
+  round.add({ type: 'CreditsReturned', data: { at, month, reference, part, emails, attachments, credits } });
+  return { events: round.events.slice(from) };
+};
+
+/** An open reservation knows of its parts too, so that nothing is returned both ways. */
+const returnCancelled = ({ at, charged, part, fact, isNews }: Of<'ReturnCancelled'>, round: Round): Decision => {
+  const { reference, month, emails, attachments, isByCredits } = charged;
+  const known = round.find(reference);
+  if (!isNews || known?.parts.includes(part) === true) return nothing;
+  const from = round.events.length;
+  if (known !== undefined) round.note(reference, withReturned(reference, known, { part, emails, attachments }));
+  const credits = isByCredits ? emails + attachments : 0;
+  round.add({ type: 'CreditsReturned', data: { at, month, reference, part, emails, attachments, credits, fact } });
+  return { events: round.events.slice(from) };
+};
+
+/** The part of a reservation whose stream never came to be. */
+export const WHOLE = 'whole';
+
+const settle = ({ at, upTo, othersUpTo, missing }: Of<'Settle'>, round: Round): Decision => {
+  const from = round.events.length;
+  for (const reference of missing) {
+    const known = round.find(reference);
+    if (known !== undefined) giveBack({ type: 'GiveBack', at, reference, part: WHOLE, cost: known.left }, round);
+  }
+  let nextMs = Infinity;
+  for (const [reference, reservation] of [...round.open()]) {
+    if (reservation.revision <= (isEmailReference(reference) ? upTo : othersUpTo)) {
+      round.note(reference, undefined);
+      continue;
+    }
+    nextMs = Math.min(nextMs, Math.max(lookAtMs(reference, reservation.at), Date.parse(at)));
+  }
+  round.add({ type: 'ReservationsSettled', data: { at, upTo, othersUpTo, nextAt: nextMs === Infinity ? null : isoTime(nextMs) } });
+  return { events: round.events.slice(from) };
+};
+
+/** When a reservation that was made at that moment is looked at. */
+export const lookAtMs = (reference: string, at: string): number =>
+  Date.parse(at) + (isEmailReference(reference) ? SETTLED_AFTER_MS : OTHERS_SETTLED_AFTER_MS);

@@ -1,0 +1,118 @@
+/** What is shown of a bulk send, wherever its figures come from. */
+import type { BatchStatus } from './state.js';
+import type { EmailStatus } from '../email/email-status.js';
+import type { Priority } from '../ports/bus.js';
+import type { Clock } from '../ports/clock.js';
+import { isoTime } from '../core/iso-time.js';
+
+/** `counts`: the emails that are made, by their status; where it is 0 a status is absent. Times are ISO 8601. */
+export type BatchFigures = Readonly<{
+  id: string;
+  status: BatchStatus;
+  name: string | null;
+  templateId: string;
+  templateName: string;
+  priority: Priority;
+  total: number;
+  invalid: number;
+  duplicates: number;
+  counts: Readonly<Partial<Record<EmailStatus, number>>>;
+  createdAt: string;
+  scheduledAt: string | null;
+  startedAt: string | null;
+  cancelledAt: string | null;
+  completedAt: string | null;
+  /** Sent with a test key. */
+  test: boolean;
+}>;
+
+export const statusCount = ({ counts }: Pick<BatchFigures, 'counts'>, ...statuses: readonly EmailStatus[]): number =>
+  statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
+
+/** What has become of the emails of a batch; each counts once, and those that are not made yet, and none will be, count as cancelled. */
+export type BatchCounts = Readonly<{
+  queued: number;
+  processing: number;
+  /** Those that left, whatever was heard of them since. */
+  sent: number;
+  delivered: number;
+  /** Those that did not get through: failed or bounced. */
+  failed: number;
+  bounced: number;
+  cancelled: number;
+}>;
+
+/** `queued`, `processing`, `sent`, `failed` and `cancelled` add up to the total. */
+export const batchCounts = (batch: Pick<BatchFigures, 'total' | 'counts' | 'cancelledAt'>): BatchCounts => {
+  const sent = statusCount(batch, 'sent', 'delivered', 'complained');
+  const failed = statusCount(batch, 'failed', 'bounced');
+  const processing = statusCount(batch, 'processing');
+  const open = statusCount(batch, 'queued', 'scheduled');
+  const left = batch.total - sent - failed - processing;
+  // What is not made when a batch is cancelled will not be.
+  const queued = batch.cancelledAt === null ? left - statusCount(batch, 'cancelled') : open;
+  return {
+    queued,
+    processing,
+    sent,
+    delivered: statusCount(batch, 'delivered'),
+    failed,
+    bounced: statusCount(batch, 'bounced'),
+    cancelled: left - queued,
+  };
+};
+
+/** What is shown of a batch. */
+export type BatchListing = BatchCounts & {
+  batchId: string;
+  batchName: string | null;
+  status: BatchStatus;
+  templateId: string;
+  emailTemplateName: string;
+  priority: Priority;
+  totalEmails: number;
+  skipped: number;
+  duplicates: number;
+  progress: number;
+  createdAt: string;
+  scheduledAt: string | null;
+  queuedAt: string | null;
+  startedAt: string | null;
+  completedAt: string | null;
+  cancelledAt: string | null;
+  estimatedCompletionAt: string | null;
+  test: boolean;
+};
+
+type Reckoning = Readonly<{ clock: Pick<Clock, 'now'>; waitMs?: (emails: number) => number }>;
+
+/** `waitMs`: how long so many emails of its team are likely to take. */
+export const batchListing = (batch: BatchFigures, { clock, waitMs = () => 0 }: Reckoning): BatchListing => {
+  const counts = batchCounts(batch);
+  const { status, total, scheduledAt, createdAt } = batch;
+  const open = counts.queued + counts.processing;
+  const hasEnded = status === 'completed' || status === 'cancelled';
+  const isWaiting = status === 'scheduled';
+  const fromMs = Math.max(clock.now(), scheduledAt === null ? 0 : Date.parse(scheduledAt));
+  return {
+    batchId: batch.id,
+    batchName: batch.name,
+    status,
+    templateId: batch.templateId,
+    emailTemplateName: batch.templateName,
+    priority: batch.priority,
+    totalEmails: total,
+    ...counts,
+    skipped: batch.invalid,
+    duplicates: batch.duplicates,
+    progress: Math.floor(((total - open) * 100) / total),
+    createdAt,
+    scheduledAt,
+    queuedAt: isWaiting ? null : (scheduledAt ?? createdAt),
+    startedAt: batch.startedAt,
+    completedAt: batch.completedAt,
+    cancelledAt: batch.cancelledAt,
+    estimatedCompletionAt: hasEnded ? null : isoTime(fromMs + waitMs(open)),
+    test: batch.test,
+  };
+};

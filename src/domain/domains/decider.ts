@@ -1,0 +1,176 @@
+/** The decisions about the sender domains of a team. */
+import type { Decider } from '../core/decider.js';
+import { DomainError, invalid } from '../core/errors.js';
+import { defaultLimits } from '../core/limits.js';
+import { isoTime } from '../core/iso-time.js';
+import { DAY_MS, HOUR_MS } from '../core/time.js';
+import type { Check, Found, PrivateKeys, PublicKey, SenderDomainEvent } from './events.js';
+import { evolveSenderDomains, foundOfKeys, type SenderDomain, type SenderDomainsState, type TrashedDomain } from './state.js';
+
+/** What a look-up found for one domain. */
+export type LookedUp = Omit<Check, 'nextCheckAt'>;
+
+export type SenderDomainCommand =
+  /** The private keys stand in the stream of the domain's own already. */
+  | Readonly<{ type: 'AddDomain'; at: string; id: string; domain: string; keys: PublicKey[] }>
+  | Readonly<{ type: 'RecordChecks'; at: string; checks: readonly LookedUp[] }>
+  | Readonly<{ type: 'RotateKeys'; at: string; id: string; keys: PublicKey[] }>
+  | Readonly<{ type: 'TrashDomain'; at: string; id: string }>
+  /** What was deleted before `deletedSince` cannot be taken back. */
+  | Readonly<{ type: 'RestoreDomain'; at: string; id: string; deletedSince: string }>
+  /** For good, whether they were deleted before or not; those that are gone already are passed over. */
+  | Readonly<{ type: 'DeleteDomains'; at: string; ids: readonly string[] }>;
+
+/** For so long after new keys sign the records of the old ones are needed: mails that they signed may be on their way, or read again. */
+export const OVERLAP_DAYS = 7;
+/** A domain whose records are gone stays verified until that day in a row. */
+export const FAILING_DAYS_MAX = 3;
+
+const CHECKED_EVERY_MS = DAY_MS;
+/** After a look-up that was not answered. */
+const CHECKED_AGAIN_MS = HOUR_MS;
+
+export const domainNotFound = (): DomainError =>
+  new DomainError('DOMAIN_NOT_FOUND', 'There is no sender domain with this id. GET /api/domains lists yours.');
+
+const decide = (command: SenderDomainCommand, state: SenderDomainsState): readonly SenderDomainEvent[] => {
+  switch (command.type) {
+    case 'AddDomain': {
+      const { at, id, domain, keys } = command;
+      assertAddable(state, domain);
+      return [{ type: 'SenderDomainAdded', data: { at, id, domain, keys, nextCheckAt: later(at, CHECKED_EVERY_MS) }, sealed: ELSEWHERE }];
+    }
+    case 'RecordChecks':
+      return recordChecks(command, state);
+    case 'RotateKeys': {
+      const { at, id, keys } = command;
+      assertRotatable(domainOf(state, id));
+      return [{ type: 'SenderDomainKeysAdded', data: { at, id, keys }, sealed: ELSEWHERE }];
+    }
+    case 'TrashDomain':
+      domainOf(state, command.id);
+      return [{ type: 'SenderDomainTrashed', data: { at: command.at, id: command.id } }];
+    case 'RestoreDomain':
+      return restore(command, state);
+    case 'DeleteDomains':
+      return [...(state?.domains ?? []), ...(state?.trash ?? [])]
+        .filter(({ id }) => command.ids.includes(id))
+        .map(({ id }): SenderDomainEvent => ({ type: 'SenderDomainDeleted', data: { at: command.at, id } }));
+  }
+};
+
+/** The private keys are in no event of this stream. */
+const ELSEWHERE: Readonly<{ privateKeys: PrivateKeys }> = { privateKeys: [] };
+
+const restore = (
+  { at, id, deletedSince }: Extract<SenderDomainCommand, { type: 'RestoreDomain' }>,
+  state: SenderDomainsState,
+): readonly SenderDomainEvent[] => {
+  if (state?.domains.some((one) => one.id === id) === true) return [];
+  const trashed = trashedDomain(state, id);
+  if (trashed.deletedAt < deletedSince) throw domainNotFound();
+  assertAddable(state, trashed.domain);
+  return [{ type: 'SenderDomainRestored', data: { at, id } }];
+};
+
+/** Throws DOMAIN_NOT_FOUND. */
+export const trashedDomain = (state: SenderDomainsState, id: string): TrashedDomain => {
+  const domain = state?.trash?.find((one) => one.id === id);
+  if (domain === undefined) throw domainNotFound();
+  return domain;
+};
+
+/** How many deleted domains a team may restore; of more the oldest are gone before their time. */
+export const TRASHED_DOMAINS_MAX = 100;
+
+/** Those that cannot be restored any more: deleted before that moment, or too many. */
+export const domainsToRemove = (state: SenderDomainsState, deletedBefore: string): readonly TrashedDomain[] => {
+  const trash = state?.trash ?? [];
+  return trash.filter(({ deletedAt }, at) => deletedAt < deletedBefore || trash.length - at > TRASHED_DOMAINS_MAX);
+};
+
+/** Throws DOMAIN_NOT_FOUND. */
+export const domainOf = (state: SenderDomainsState, id: string): SenderDomain => {
+  const domain = state?.domains.find((one) => one.id === id);
+  if (domain === undefined) throw domainNotFound();
+  return domain;
+};
+
+/** Throws DOMAIN_EXISTS or DOMAIN_LIMIT_EXCEEDED. */
+export const assertAddable = (state: SenderDomainsState, domain: string): void => {
+  const known = state?.domains.find((one) => one.domain === domain);
+  if (known !== undefined)
+    throw new DomainError(
+      'DOMAIN_EXISTS',
+      `The team has the sender domain ${domain} already; GET /api/domains/${known.id} shows its records.`,
+    );
+  const max = defaultLimits.senderDomainsMax;
+  if ((state?.domains.length ?? 0) >= max)
+    throw new DomainError(
+      'DOMAIN_LIMIT_EXCEEDED',
+      `The team has ${max} sender domains; more are not allowed. Delete one that is not used.`,
+    );
+};
+
+/** Throws DKIM_ROTATION_UNDER_WAY. */
+export const assertRotatable = ({ domain, next, retiring }: SenderDomain): void => {
+  if (next.length > 0)
+    throw new DomainError(
+      'DKIM_ROTATION_UNDER_WAY',
+      `New keys of ${domain} wait for their DNS records; set these, then POST …/verify. No others are made before.`,
+    );
+  if (retiring !== null)
+    throw new DomainError(
+      'DKIM_ROTATION_UNDER_WAY',
+      `The keys of ${domain} have changed; those before retire at ${retiring.until}, then new ones can be made.`,
+    );
+};
+
+const later = (at: string, ms: number): string => isoTime(Date.parse(at) + ms);
+
+const recordChecks = (
+  { at, checks }: Extract<SenderDomainCommand, { type: 'RecordChecks' }>,
+  state: SenderDomainsState,
+): readonly SenderDomainEvent[] => {
+  // A domain may be deleted while its records are looked up.
+  const known = checks.filter(({ id }) => state?.domains.some((domain) => domain.id === id) === true);
+  if (known.length === 0) return [];
+  const recorded: Check[] = known.map((check) => ({
+    ...check,
+    nextCheckAt: later(at, isAnswered(check) ? CHECKED_EVERY_MS : CHECKED_AGAIN_MS),
+  }));
+  const checked: SenderDomainEvent = { type: 'SenderDomainsChecked', data: { at, checks: recorded } };
+  const after = evolveSenderDomains(state, checked);
+  return [checked, ...known.flatMap((check) => changesOf(domainOf(after, check.id), check, at))];
+};
+
+/** Whether the DKIM records were answered for. */
+export const isAnswered = ({ dkim }: LookedUp): boolean => dkim.every(({ found }) => found !== 'unknown');
+
+/** In: a domain as it is after a check. Out: what changes by that. */
+const changesOf = (domain: SenderDomain, check: LookedUp, at: string): readonly SenderDomainEvent[] => {
+  const { id, status, signing, next, retiring, failing } = domain;
+  const seen: Readonly<Record<string, Found>> = Object.fromEntries(check.dkim.map(({ selector, found }) => [selector, found]));
+  const changes: SenderDomainEvent[] = [];
+  const arrived = next.length > 0 && foundOfKeys(next, seen) === 'right';
+  if (arrived) changes.push({ type: 'SenderDomainKeysChanged', data: { at, id, retireAt: later(at, OVERLAP_DAYS * DAY_MS) } });
+  if (status !== 'verified' && (arrived || foundOfKeys(signing, seen) === 'right'))
+    changes.push({ type: 'SenderDomainVerified', data: { at, id } });
+  if (status === 'verified' && !arrived && failing !== null && failing.days >= FAILING_DAYS_MAX)
+    changes.push({ type: 'SenderDomainUnverified', data: { at, id } });
+  if (retiring !== null && retiring.until <= at) changes.push({ type: 'SenderDomainKeysRetired', data: { at, id } });
+  return changes;
+};
+
+export const senderDomainDecider: Decider<SenderDomainCommand, SenderDomainEvent, SenderDomainsState> = {
+  decide,
+  evolve: evolveSenderDomains,
+  initialState: undefined,
+};
+
+/** Those that are due to be looked up at that moment, the longest waiting first. */
+export const dueDomains = (state: SenderDomainsState, at: string): readonly SenderDomain[] =>
+  (state?.domains ?? []).filter(({ nextCheckAt }) => nextCheckAt <= at).sort((a, b) => (a.nextCheckAt < b.nextCheckAt ? -1 : 1));
+
+/** Throws VALIDATION_ERROR with the reason why the text is no domain name that mail leaves from. */
+export const invalidDomain = (reason: string): DomainError => invalid('request body', 'domain', `is no domain of a sender: ${reason}`);

@@ -1,0 +1,49 @@
+/** The facts of one API key. The key itself is nowhere: only the SHA-256 of its 256 random bits. */
+import { Type } from '@sinclair/typebox';
+import { nullable } from '../core/schema.js';
+import { retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
+
+const optionalText = nullable(text);
+
+export const apiKeyEventSchemas = {
+  ApiKeyCreated: {
+    data: Type.Object({
+      at: text,
+      name: text,
+      description: optionalText,
+      /** As texts: one that the program does not know allows nothing, and makes no key unreadable. */
+      permissions: Type.Array(text),
+      /** Requests per minute, null for the default limits. */
+      rateLimit: nullable(Type.Integer()),
+      expiresAt: optionalText,
+      /** SHA-256 of the key, hex. */
+      hash: text,
+      start: text,
+      end: text,
+      /** True: `emails:delete` is given by its own name alone. Absent in keys made before it had one, whose `emails:send` holds it. */
+      separateDelete: Type.Optional(Type.Boolean()),
+      /** The ids of the keys that made it: the maker first, then the maker's makers. Absent where no key made it, or before it was noted. */
+      madeBy: Type.Optional(Type.Array(text)),
+      /** The networks that it may come from, as `192.0.2.0/24`; absent where it may come from anywhere. */
+      networks: Type.Optional(Type.Array(text)),
+      /** Nothing leaves of what it sends. Absent in all others. */
+      test: Type.Optional(Type.Literal(true)),
+    }),
+  },
+  /** What is absent stays as it was; null takes it away. */
+  ApiKeyChanged: {
+    data: Type.Object({
+      at: text,
+      name: Type.Optional(text),
+      description: Type.Optional(optionalText),
+      rateLimit: Type.Optional(nullable(Type.Integer())),
+      networks: Type.Optional(nullable(Type.Array(text))),
+    }),
+  },
+  ApiKeyUsed: { data: Type.Object({ at: text }) },
+  /** `withMade`: what this key made, and what that made, is revoked with it. */
+  ApiKeyRevoked: { data: Type.Object({ at: text, withMade: Type.Optional(Type.Boolean()) }) },
+  ...retirementEventSchemas,
+} as const;
+
+export type ApiKeyEvent = EventsOf<typeof apiKeyEventSchemas>;

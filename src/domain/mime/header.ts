@@ -1,0 +1,210 @@
+/** Writes single header fields (RFC 5322), folded below 78 characters, and says which custom fields a caller may set. */
+import { charsOf, isLonger } from '../../shared/text.js';
+import { defaultLimits } from '../core/limits.js';
+import { encodedWords, withoutControls } from './encoded-text.js';
+
+/** RFC 5322, section 2.1.1, asks for 78 without the CRLF; lines with encoded words have at most 76 (RFC 2047, section 2). */
+const LINE_CHARS_WANTED = 76;
+const LINE_CHARS_MAX = 998;
+
+/** A field name is one token of at most this shape (RFC 5322, section 2.2, narrowed to what every relay carries). */
+const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+
+/** Fields that the service writes itself, or that would redirect, break or forge a message. Lower case; a trailing `*` stands for any rest. */
+export const reservedHeaders: readonly string[] = [
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'bcc',
+  'subject',
+  'date',
+  'message-id',
+  'mime-version',
+  'content-*',
+  'x-priority',
+  'x-msmail-priority',
+  'importance',
+  'return-path',
+  'received',
+  'received-spf',
+  'errors-to',
+  'apparently-to',
+  'delivered-to',
+  'x-original-to',
+  'dkim-signature',
+  'domainkey-signature',
+  'authentication-results',
+  'arc-*',
+  'resent-*',
+  'x-service-*',
+  'x-sealpost-*',
+];
+
+/**
+ * Fields by which a message tells a relay what to do with it: other recipients, another account, tracking, suppression. Lower case;
+ * a trailing `*` stands for any rest.
+ */
+export const relayControlHeaders: Readonly<Record<string, readonly string[]>> = {
+  SendGrid: ['x-smtpapi', 'x-sg-*'],
+  Mandrill: ['x-mc-*', 'x-mandrill-*'],
+  Postmark: ['x-pm-*', 'x-postmark-*'],
+  'Amazon SES': ['x-ses-*', 'x-amzn-*'],
+  Mailgun: ['x-mailgun-*'],
+  Mailjet: ['x-mj-*', 'x-mailjet-*'],
+  SparkPost: ['x-msys-*'],
+  Brevo: ['x-sib-*', 'x-mailin-*', 'x-brevo-*'],
+  MailerSend: ['x-mailersend-*'],
+  Mailtrap: ['x-mt-*', 'x-mailtrap-*'],
+  SMTP2GO: ['x-smtp2go-*'],
+  'Elastic Email': ['x-elasticemail-*', 'istransactional'],
+  SocketLabs: ['x-xsmailingid', 'x-xsmessageid', 'x-socketlabs-*'],
+  Resend: ['x-resend-*'],
+  Scaleway: ['x-scw-*'],
+  ZeptoMail: ['x-zm-*', 'x-zeptomail-*'],
+  Postal: ['x-postal-*'],
+  'PowerMTA and GreenArrow': ['x-virtual-mta', 'x-virtualmta', 'x-job', 'x-greenarrow-*', 'x-pmta-*', 'x-dkim-options'],
+  'Microsoft Exchange': ['x-ms-exchange-*', 'x-microsoft-antispam*', 'x-forefront-*'],
+};
+
+/** Tells whether a name, in lower case, is one that callers may set. */
+export type HeaderMatcher = (lower: string) => boolean;
+
+/** Tells whether a lower-case name is in the list, as a whole or by its beginning. */
+export const matcherOf = (list: readonly string[]): HeaderMatcher => {
+  const names = new Set(list.filter((name) => !name.endsWith('*')));
+  const prefixes = list.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+  return (lower) => names.has(lower) || prefixes.some((prefix) => lower.startsWith(prefix));
+};
+
+const isReserved = matcherOf(reservedHeaders);
+const relays = Object.entries(relayControlHeaders).map(([relay, list]) => ({ relay, takes: matcherOf(list) }));
+
+/** In: names with commas between them, each whole or its beginning with `*`. Out: those that may be allowed although they instruct relays. */
+export const parseAllowedHeaders = (text: string): Readonly<{ names: readonly string[] }> | Readonly<{ fault: string }> => {
+  const names = text.trim() === '' ? [] : text.split(',').map((entry) => entry.trim().toLowerCase());
+  for (const name of names) {
+    const fault = allowedHeaderFault(name);
+    if (fault !== undefined) return { fault: `"${name}" ${fault}` };
+  }
+  return { names };
+};
+
+const allowedHeaderFault = (entry: string): string | undefined => {
+  const name = entry.endsWith('*') ? entry.slice(0, -1) : entry;
+  if (!FIELD_NAME.test(name) || name.includes('*')) return 'is no name of a header, nor the beginning of one with * behind it';
+  if (isReserved(name)) return 'is set by the service, or would change how the message travels';
+  // A prefix is an instruction where all that it stands for is one of the same relay.
+  const isOne = relays.some(({ takes }) => takes(name) && (name === entry || takes(`${name}*`)));
+  return isOne ? undefined : 'is no instruction to a relay that is refused';
+};
+
+const none: HeaderMatcher = () => false;
+
+/**
+ * In: a custom header as the caller gave it, and which instructions to relays are allowed. Out: the reason why it is refused, or undefined where it may stand in a message.
+ * `List-Unsubscribe`, `List-Id`, `References`, `In-Reply-To`, `Auto-Submitted` and every `X-` name in neither list above are allowed.
+ */
+export const checkHeader = (name: string, value: string, allows: HeaderMatcher = none): string | undefined => {
+  if (name === '') return 'the name is empty';
+  if (name.length > defaultLimits.headerNameCharsMax) {
+    return `the name is ${name.length} characters long; at most ${defaultLimits.headerNameCharsMax} are allowed`;
+  }
+  if (!FIELD_NAME.test(name)) return 'the name holds a character that no header name has (letters, digits and hyphens are safe)';
+  const lower = name.toLowerCase();
+  if (isReserved(lower)) return `${name} is set by the service or would change how the message travels`;
+  const commanded = allows(lower) ? undefined : relays.find(({ takes }) => takes(lower));
+  if (commanded !== undefined) {
+    return `${name} is an instruction to a relay (${commanded.relay}), which would change how the message travels; use another name, or have it allowed (SEALPOST_ALLOWED_RELAY_HEADERS)`;
+  }
+  if (isLonger(value, defaultLimits.headerValueCharsMax)) {
+    return `the value is ${charsOf(value)} characters long; at most ${defaultLimits.headerValueCharsMax} are allowed`;
+  }
+  if (/[\r\n]/.test(value)) return 'the value holds a line break';
+  if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(value)) return 'the value holds a control character';
+  if (/\p{Surrogate}/u.test(value)) return 'the value holds half of a surrogate pair';
+  if (isAscii(value) && value.split(/[ \t]+/).some((word) => word.length > LINE_CHARS_MAX - 1)) {
+    return `the value has no space within ${LINE_CHARS_MAX - 1} characters, so that it cannot be folded`;
+  }
+  return undefined;
+};
+
+const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
+
+/**
+ * A field with free text, e.g. Subject. ASCII stays as it is; other text, and ASCII that a reader would take for something else
+ * (an encoded word, outer spaces, a word too long to fold), becomes encoded words. Reading it gives the same text.
+ */
+export const textField = (name: string, value: string): string => {
+  const text = withoutControls(value);
+  const readable =
+    /^[\x20-\x7e]*$/.test(text) &&
+    !text.includes('=?') &&
+    text.trim() === text &&
+    !text.includes('  ') &&
+    (text.length + name.length + 2 <= LINE_CHARS_WANTED || longestWord(text) < LINE_CHARS_WANTED);
+  return readable ? fold(name, text.split(' ')) : fold(name, encodedWords(text, name.length + 1));
+};
+
+/** A custom field: ASCII is never encoded, because the value may have a syntax of its own (a URL in angle brackets, a list of ids). */
+export const customField = (name: string, value: string): string => {
+  const text = withoutControls(value).trim();
+  return isAscii(text) ? fold(name, text.split(/ (?=[^ ])/)) : fold(name, encodedWords(text, name.length + 1));
+};
+
+const longestWord = (text: string): number => text.split(' ').reduce((max, word) => Math.max(max, word.length), 0);
+
+/**
+ * In: the pieces of a value, between which a line may be broken at the space that joins them.
+ * Out: the whole field with its CRLF; no line is longer than 76 characters unless a single piece is.
+ */
+export const fold = (name: string, pieces: readonly string[]): string => {
+  let out = `${name}:`;
+  let lineChars = out.length;
+  for (const piece of pieces) {
+    // The first piece stays on the line of the name where it fits the hard limit: some readers take a bare "Name:" for an empty field.
+    const fits = lineChars + 1 + piece.length <= LINE_CHARS_WANTED;
+    if (fits || (lineChars === name.length + 1 && lineChars + 1 + piece.length <= LINE_CHARS_MAX && piece.length >= LINE_CHARS_WANTED)) {
+      out += ` ${piece}`;
+      lineChars += 1 + piece.length;
+    } else {
+      out += `\r\n ${piece}`;
+      lineChars = 1 + piece.length;
+    }
+  }
+  return `${out}\r\n`;
+};
+
+export type NamedAddress = Readonly<{ address: string; name?: string | undefined }>;
+
+/** A field with addresses, e.g. To. Addresses come from parseAddress; one that could end its field is a fault of the program. */
+export const addressField = (name: string, addresses: readonly NamedAddress[]): string => {
+  const pieces: string[] = [];
+  addresses.forEach((one, index) => {
+    const separator = index < addresses.length - 1 ? ',' : '';
+    if (!/^[\x20-\x7e]+$/.test(one.address) || /[<>]/.test(one.address))
+      throw new Error('an address that was not parsed reached the message');
+    const displayName = withoutControls(one.name ?? '').trim();
+    if (displayName === '') {
+      pieces.push(one.address.startsWith('"') ? `<${one.address}>${separator}` : `${one.address}${separator}`);
+    } else {
+      pieces.push(...phrase(displayName), `<${one.address}>${separator}`);
+    }
+  });
+  return fold(name, pieces);
+};
+
+const ATOMS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
+/** With its comma it still fits a line of its own. */
+const QUOTED_CHARS_MAX = 74;
+
+/** A display name as a phrase (RFC 5322, section 3.2.5): atoms, a quoted string, or encoded words. */
+const phrase = (name: string): readonly string[] => {
+  if (name.length <= QUOTED_CHARS_MAX && !name.includes('=?')) {
+    if (ATOMS.test(name)) return name.split(' ');
+    const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`;
+    if (/^[\x20-\x7e]+$/.test(name) && quoted.length <= QUOTED_CHARS_MAX) return [quoted];
+  }
+  return encodedWords(name);
+};

@@ -1,0 +1,55 @@
+/** The facts of a person who signs in, and of who has which address. */
+import { Type } from '@sinclair/typebox';
+import { oneOf } from '../core/schema.js';
+import { text, type EventsOf } from '../core/stored.js';
+
+/** What a link in a mail to the person carries is kept as its SHA-256 (hex), with its end. */
+const Link = Type.Object({ at: text, hash: text, expiresAt: text });
+
+export const userEventSchemas = {
+  /** `addressId`: that of the stream which holds who has the address. `invitation`: by which the person came, into its team. */
+  UserRegistered: {
+    data: Type.Object({ at: text, addressId: text, isVerified: Type.Boolean(), invitation: Type.Optional(text) }),
+    sealed: Type.Object({ email: text, name: text, passwordHash: text }),
+  },
+  /** A link to verify the address, or to choose another password, was asked for; the one before it ends. */
+  UserLinkMade: { data: Type.Object({ ...Link.properties, use: oneOf(['verify', 'reset']) }) },
+  UserAddressVerified: { data: Type.Object({ at: text }) },
+  /** The new address is the person's once its link was followed. */
+  UserAddressChangeAsked: { data: Type.Object({ ...Link.properties, addressId: text }), sealed: Type.Object({ email: text }) },
+  UserAddressChanged: { data: Type.Object({ at: text, addressId: text }), sealed: Type.Object({ email: text }) },
+  UserProfileChanged: { data: Type.Object({ at: text }), sealed: Type.Object({ name: text }) },
+  /** `rehashed`: the same password under newer parameters. All sessions end but `keptSession`, unless it was rehashed. */
+  UserPasswordChanged: {
+    data: Type.Object({ at: text, reason: oneOf(['changed', 'reset', 'rehashed']), keptSession: Type.Optional(text) }),
+    sealed: Type.Object({ passwordHash: text }),
+  },
+  /** All sessions end but `keptSession`. */
+  UserSessionsEnded: { data: Type.Object({ at: text, keptSession: Type.Optional(text) }) },
+  /** A second factor that is not asked for until it is confirmed. */
+  SecondFactorPrepared: { data: Type.Object({ at: text }), sealed: Type.Object({ secret: text }) },
+  /** `step`: of the code that confirmed it. The recovery codes are kept as HMACs. */
+  SecondFactorConfirmed: {
+    data: Type.Object({ at: text, step: Type.Integer() }),
+    sealed: Type.Object({ secret: text, recoveryHashes: Type.Array(text) }),
+  },
+  /** No code of that step or of one before is taken again. */
+  SecondFactorUsed: { data: Type.Object({ at: text, step: Type.Integer() }) },
+  RecoveryCodeUsed: { data: Type.Object({ at: text, index: Type.Integer() }) },
+  /** Fingerprints of the network and of the device of a sign-in, of which one was not known. */
+  UserSignInPlaceSeen: { data: Type.Object({ at: text }), sealed: Type.Object({ network: text, device: text }) },
+  /** In place of those of before, used or not. */
+  RecoveryCodesRenewed: { data: Type.Object({ at: text }), sealed: Type.Object({ recoveryHashes: Type.Array(text) }) },
+  SecondFactorRemoved: { data: Type.Object({ at: text }) },
+  /** Nothing personal is left; nobody signs in as this person again. */
+  UserErased: { data: Type.Object({ at: text }) },
+} as const;
+
+/** The stream is named by an HMAC of the address. */
+export const userAddressEventSchemas = {
+  UserAddressClaimed: { data: Type.Object({ at: text, userId: text }) },
+  UserAddressReleased: { data: Type.Object({ at: text, userId: text }) },
+} as const;
+
+export type UserEvent = EventsOf<typeof userEventSchemas>;
+export type UserAddressEvent = EventsOf<typeof userAddressEventSchemas>;

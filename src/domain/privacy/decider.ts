@@ -1,0 +1,125 @@
+/** How far the erasure of an address has come. */
+import type { Decider } from '../core/decider.js';
+import { DomainError } from '../core/errors.js';
+import type { ErasureEvent } from './events.js';
+
+/** A place of a bulk send that holds the address. */
+export type BatchPlace = Readonly<{ id: string; recipient: number }>;
+
+export type Erasure = Readonly<{
+  requestedAt: string;
+  suppressionId: string;
+  /** undefined once the key is destroyed. */
+  address: string | undefined;
+  /** How many emails were found, and the ids of the first of them. */
+  emailCount: number;
+  emailIds: readonly string[];
+  /** The emails that may not be destroyed yet. */
+  openEmails: readonly string[];
+  batches: readonly BatchPlace[];
+  /** The bulk sends that may still hold the address. */
+  openBatches: readonly string[];
+  /** Whether all is found that there is. */
+  isSearched: boolean;
+  /** How often it has waited since something was destroyed. */
+  waits: number;
+  completedAt: string | null;
+  isSuppressed: boolean;
+}>;
+
+/** undefined: no event yet. */
+export type ErasureState = Erasure | undefined;
+
+/** So many ids are shown of the emails of one erasure; its events have all. */
+const IDS_SHOWN_MAX = 10_000;
+
+export type ErasureCommand =
+  | Readonly<{ type: 'RequestErasure'; at: string; suppressionId: string; address: string }>
+  | Readonly<{
+      type: 'NoteFound';
+      at: string;
+      emails: readonly string[];
+      batches: readonly BatchPlace[];
+      waiting: readonly string[];
+      isLast: boolean;
+    }>
+  | Readonly<{ type: 'WaitForRest'; at: string; until: string; emails: readonly string[]; batches: readonly string[] }>
+  | Readonly<{ type: 'CompleteErasure'; at: string; isSuppressed: boolean }>;
+
+export const erasureNotFound = (): DomainError =>
+  new DomainError('ERASURE_NOT_FOUND', 'There is no erasure with this id. Ids are answered by POST /api/privacy/erase.');
+
+const none: readonly ErasureEvent[] = [];
+
+const decide = (command: ErasureCommand, state: ErasureState): readonly ErasureEvent[] => {
+  if (command.type === 'RequestErasure') {
+    const { at, suppressionId, address } = command;
+    return state === undefined ? [{ type: 'ErasureRequested', data: { at, suppressionId }, sealed: { address } }] : none;
+  }
+  if (state === undefined) throw erasureNotFound();
+  if (state.completedAt !== null) return none;
+  const { at } = command;
+  switch (command.type) {
+    case 'NoteFound': {
+      const { emails, batches, waiting, isLast } = command;
+      if (state.isSearched) return none;
+      return [{ type: 'ErasureFound', data: { at, emails: [...emails], batches: [...batches], waiting: [...waiting], isLast } }];
+    }
+    case 'WaitForRest':
+      return [{ type: 'ErasureWaits', data: { at, until: command.until, emails: [...command.emails], batches: [...command.batches] } }];
+    case 'CompleteErasure':
+      return [{ type: 'ErasureCompleted', data: { at, isSuppressed: command.isSuppressed } }];
+  }
+};
+
+const begin = ({ data, sealed }: Extract<ErasureEvent, { type: 'ErasureRequested' }>): Erasure => ({
+  requestedAt: data.at,
+  suppressionId: data.suppressionId,
+  address: sealed?.address,
+  emailCount: 0,
+  emailIds: [],
+  openEmails: [],
+  batches: [],
+  openBatches: [],
+  isSearched: false,
+  waits: 0,
+  completedAt: null,
+  isSuppressed: false,
+});
+
+const evolve = (state: ErasureState, event: ErasureEvent): ErasureState => {
+  if (event.type === 'ErasureRequested') return begin(event);
+  if (state === undefined) return undefined;
+  switch (event.type) {
+    case 'ErasureFound': {
+      const { emails, batches, waiting, isLast } = event.data;
+      const places = [...state.batches, ...batches];
+      return {
+        ...state,
+        emailCount: state.emailCount + emails.length,
+        emailIds: [...state.emailIds, ...emails.slice(0, IDS_SHOWN_MAX - state.emailIds.length)],
+        openEmails: [...waiting, ...emails],
+        batches: places,
+        openBatches: [...new Set(places.map(({ id }) => id))],
+        isSearched: isLast,
+        waits: 0,
+      };
+    }
+    case 'ErasureWaits': {
+      const { emails, batches } = event.data;
+      const isMoving = emails.length < state.openEmails.length || batches.length < state.openBatches.length;
+      return { ...state, openEmails: emails, openBatches: batches, waits: isMoving ? 0 : state.waits + 1 };
+    }
+    case 'ErasureCompleted':
+      return {
+        ...state,
+        address: undefined,
+        openEmails: [],
+        openBatches: [],
+        completedAt: event.data.at,
+        isSuppressed: event.data.isSuppressed,
+      };
+  }
+};
+
+export const erasureDecider: Decider<ErasureCommand, ErasureEvent, ErasureState> = { decide, evolve, initialState: undefined };

@@ -1,0 +1,29 @@
+/** The erasure of one address for a team. The address is sealed, and goes with the key of the stream when nothing is left to be erased. */
+import { Type } from '@sinclair/typebox';
+import { text, type EventsOf } from '../core/stored.js';
+
+const ids = Type.Array(text);
+
+export const erasureEventSchemas = {
+  /** `suppressionId`: the id that the address has among the team's suppressions, made of an HMAC of both. */
+  ErasureRequested: { data: Type.Object({ at: text, suppressionId: text }), sealed: Type.Object({ address: text }) },
+  /**
+   * These emails were found, and these places of bulk sends whose emails are not all made. Nothing of them was destroyed for it before. Of
+   * what was found earlier all is destroyed but the emails of `waiting`. `isLast`: nothing else is looked for.
+   */
+  ErasureFound: {
+    data: Type.Object({
+      at: text,
+      emails: ids,
+      batches: Type.Array(Type.Object({ id: text, recipient: Type.Integer() })),
+      waiting: ids,
+      isLast: Type.Boolean(),
+    }),
+  },
+  /** All that was found is destroyed but this: emails in a dialogue, and bulk sends that still hold the address. */
+  ErasureWaits: { data: Type.Object({ at: text, until: text, emails: ids, batches: ids }) },
+  /** Nothing is left of it. `isSuppressed`: the team goes on not to write to it. */
+  ErasureCompleted: { data: Type.Object({ at: text, isSuppressed: Type.Boolean() }) },
+} as const;
+
+export type ErasureEvent = EventsOf<typeof erasureEventSchemas>;

@@ -1,0 +1,101 @@
+/** The facts of a team, of the instance, and of the ledger that seals the log. */
+import { Type, type Static } from '@sinclair/typebox';
+import { nullable, oneOf } from '../core/schema.js';
+import { StoredRecipient, StoredTracking, retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
+
+/** What the company constants of templates say; empty where not set. */
+const Company = Type.Object({
+  name: text,
+  legalName: text,
+  email: text,
+  phone: text,
+  website: text,
+  addressLine1: text,
+  city: text,
+  state: text,
+  postalCode: text,
+  country: text,
+});
+
+const Settings = Type.Object({
+  name: text,
+  /** The sender where neither the call nor the template names one. */
+  defaultFrom: StoredRecipient,
+  company: Company,
+});
+export type TeamSettings = Static<typeof Settings>;
+
+const storedRole = oneOf(['owner', 'admin', 'member', 'viewer']);
+
+export const teamEventSchemas = {
+  TeamCreated: {
+    data: Type.Object({
+      at: text,
+      billing: oneOf(['credits', 'plan', 'unmetered']),
+      settings: Settings,
+    }),
+  },
+  TeamSettingsChanged: { data: Type.Object({ at: text, settings: Settings }) },
+  /** `plan`: null where the team is on none. `emailsPerMonth`: what was agreed in place of the quota of its plan. */
+  TeamBillingChanged: {
+    data: Type.Object({
+      at: text,
+      billing: oneOf(['credits', 'plan', 'unmetered']),
+      plan: nullable(oneOf(['free', 'starter', 'pro', 'enterprise'])),
+      emailsPerMonth: nullable(Type.Integer()),
+    }),
+  },
+  /** What is recorded of the readers of mails for which neither the call nor the template says it. */
+  TeamTrackingChanged: { data: Type.Object({ at: text, ...StoredTracking.properties }) },
+  /** The team suppresses its first address, or the first of that list: before the first such event none of its sends needs to ask. */
+  TeamSuppressionsBegan: { data: Type.Object({ at: text, list: Type.Optional(text) }) },
+  /** `invitationId`: absent where the person made the team, or the operator added them. */
+  MemberAdded: { data: Type.Object({ at: text, userId: text, role: storedRole, invitationId: Type.Optional(text) }) },
+  MemberRoleChanged: { data: Type.Object({ at: text, userId: text, role: storedRole }) },
+  /** `left`: by their own will. `erased`: the person is no user any more. */
+  MemberRemoved: { data: Type.Object({ at: text, userId: text, reason: oneOf(['removed', 'left', 'erased']) }) },
+  /** `address`: an HMAC of team and address, which is sealed in the stream of the invitation. `by`: absent where the operator invites. */
+  MemberInvited: {
+    data: Type.Object({ at: text, invitationId: text, role: storedRole, address: text, expiresAt: text, by: Type.Optional(text) }),
+  },
+  InvitationRenewed: { data: Type.Object({ at: text, invitationId: text, role: storedRole, expiresAt: text }) },
+  InvitationWithdrawn: { data: Type.Object({ at: text, invitationId: text, reason: oneOf(['revoked', 'lapsed']) }) },
+  /** Whether people are let in without a second factor. */
+  TeamSecurityChanged: { data: Type.Object({ at: text, requiresSecondFactor: Type.Boolean() }) },
+  TeamDeleted: { data: Type.Object({ at: text }) },
+  TeamRestored: { data: Type.Object({ at: text }) },
+  /** It can be restored no more: from then on what is sealed of it is destroyed. */
+  TeamRemoved: { data: Type.Object({ at: text }) },
+  /** Nothing sealed of it is left. */
+  TeamErased: { data: Type.Object({ at: text }) },
+  ...retirementEventSchemas,
+} as const;
+
+export const instanceEventSchemas = {
+  /** The first start is done; it is never done again. */
+  InstanceInitialised: { data: Type.Object({ at: text, teamId: text }) },
+  /**
+   * An operator went on without a part of a store. Of the log, the events after position `after` up to `upTo` are given up, as far as
+   * others knew of them; of keys and files, those that the log names up to `upTo`. `lost` counts events, streams or files.
+   */
+  LossAccepted: {
+    data: Type.Object({
+      at: text,
+      store: oneOf(['log', 'keys', 'files'] as const),
+      after: Type.Integer(),
+      upTo: Type.Integer(),
+      lost: Type.Integer(),
+    }),
+  },
+} as const;
+
+export const ledgerEventSchemas = {
+  /** `root` covers every event after the previous seal up to and including `position`, and all seals before. */
+  /** Hourly while the instance runs. `awayMs`: of the first after a start, how long nobody had seen it before, by the time of day. */
+  InstanceSeen: { data: Type.Object({ at: text, awayMs: Type.Union([Type.Integer(), Type.Null()]) }) },
+  LedgerSealed: { data: Type.Object({ at: text, position: Type.Integer(), count: Type.Integer(), root: text }) },
+} as const;
+
+export type TeamEvent = EventsOf<typeof teamEventSchemas>;
+export type InstanceEvent = EventsOf<typeof instanceEventSchemas>;
+export type LedgerEvent = EventsOf<typeof ledgerEventSchemas>;

@@ -1,0 +1,135 @@
+/** What the events of a team, and those of the instance, add up to. */
+import type { Role } from '../access/roles.js';
+import { plans, type PlanName } from '../billing/plans.js';
+import type { Terms } from '../billing/decider.js';
+import type { InvitationId, UserId } from '../core/ids.js';
+import type { Company } from '../rendering/scope/environment.js';
+import type { Tracking } from '../recipients/settings.js';
+import type { InstanceEvent, TeamEvent, TeamSettings } from './events.js';
+import { evolveMembers } from './evolve-members.js';
+
+export type Billing = 'credits' | 'plan' | 'unmetered';
+
+/** `plan`: absent where the team is on none. `emailsPerMonth`: what was agreed in place of the quota of its plan. */
+export type Team = Readonly<{
+  billing: Billing;
+  plan?: PlanName;
+  emailsPerMonth?: number;
+  /** Since when it is billed as it is; absent where it is billed as it was made. */
+  billedSince?: string;
+  settings: TeamSettings;
+  /** How often its settings were changed, beginning with 1. */
+  revision: number;
+  createdAt: string;
+  /** Absent as long as the team has never suppressed an address. */
+  hasSuppressions?: true;
+  /** The lists that an address was ever kept from alone; absent for none. */
+  suppressionLists?: readonly string[];
+  /** Absent as long as the team has never said anything. */
+  tracking?: Tracking;
+  /** Who is in it, in the order in which they came; absent as long as nobody ever was. */
+  members?: Members;
+  /** Those that are open; absent as long as nobody ever was invited. */
+  invitations?: Invitations;
+  /** People are let in with a second factor alone. */
+  requiresSecondFactor?: true;
+  /** Absent of one that lives. */
+  deletedAt?: string;
+  /** It cannot be restored any more. */
+  removedAt?: string;
+  /** Nothing sealed of it is left. */
+  erasedAt?: string;
+}>;
+
+export type Member = Readonly<{ role: Role; since: string }>;
+export type Members = ReadonlyMap<UserId, Member>;
+/** `address`: an HMAC of team and address. `by`: absent where the operator invited. */
+export type Invitation = Readonly<{ role: Role; address: string; invitedAt: string; expiresAt: string; by?: UserId }>;
+export type Invitations = ReadonlyMap<InvitationId, Invitation>;
+export type TeamState = Team | undefined;
+
+export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
+  switch (event.type) {
+    case 'TeamCreated':
+      return { billing: event.data.billing, settings: event.data.settings, revision: 1, createdAt: event.data.at };
+    case 'TeamSettingsChanged':
+      return team && { ...team, settings: event.data.settings, revision: team.revision + 1 };
+    case 'TeamBillingChanged': {
+      if (team === undefined) return undefined;
+      const { billing, plan, emailsPerMonth } = event.data;
+      const { plan: _plan, emailsPerMonth: _quota, ...others } = team;
+      const terms = { billing, ...(plan === null ? {} : { plan }), ...(emailsPerMonth === null ? {} : { emailsPerMonth }) };
+      return { ...others, ...terms, billedSince: event.data.at };
+    }
+    case 'TeamSuppressionsBegan':
+      return team && { ...team, hasSuppressions: true, ...listsWith(team.suppressionLists, event.data.list) };
+    case 'TeamTrackingChanged': {
+      const { opens, clicks } = event.data;
+      return team && { ...team, tracking: { opens, clicks } };
+    }
+    case 'MemberAdded':
+    case 'MemberRoleChanged':
+    case 'MemberRemoved':
+    case 'MemberInvited':
+    case 'InvitationRenewed':
+    case 'InvitationWithdrawn':
+      return team && evolveMembers(team, event);
+    case 'TeamSecurityChanged': {
+      if (team === undefined) return undefined;
+      const { requiresSecondFactor: _before, ...before } = team;
+      const others = { ...before, revision: team.revision + 1 };
+      return event.data.requiresSecondFactor ? { ...others, requiresSecondFactor: true } : others;
+    }
+    case 'TeamDeleted':
+      return team && { ...team, deletedAt: event.data.at };
+    case 'TeamRestored': {
+      if (team === undefined) return undefined;
+      const { deletedAt: _deletedAt, ...others } = team;
+      return others;
+    }
+    case 'TeamRemoved':
+      return team && { ...team, removedAt: event.data.at };
+    case 'TeamErased':
+      return team && { ...team, erasedAt: event.data.at };
+    case 'StreamRetired':
+      return undefined;
+  }
+};
+
+const listsWith = (lists: readonly string[] | undefined, list: string | undefined): Pick<Team, 'suppressionLists'> =>
+  list === undefined || lists?.includes(list) === true ? {} : { suppressionLists: [...(lists ?? []), list] };
+
+/** How what the team sends is paid; undefined where it is not metered. */
+export const termsOf = ({ billing, plan, emailsPerMonth }: Pick<Team, 'billing' | 'plan' | 'emailsPerMonth'>): Terms | undefined => {
+  if (billing === 'unmetered') return undefined;
+  const given = plan === undefined ? undefined : plans[plan];
+  return {
+    isByCredits: billing === 'credits',
+    quota: emailsPerMonth ?? given?.emailsPerMonth ?? null,
+    overage: given?.overage ?? { isAllowed: false, microsPerEmail: null },
+  };
+};
+
+/** The id of the first team; undefined before the first start is done. */
+export type InstanceState = string | undefined;
+export const evolveInstance = (state: InstanceState, event: InstanceEvent): InstanceState => {
+  switch (event.type) {
+    case 'InstanceInitialised':
+      return event.data.teamId;
+    case 'LossAccepted':
+      return state;
+  }
+};
+
+export const emptyCompany: Company = {
+  name: '',
+  legalName: '',
+  email: '',
+  phone: '',
+  website: '',
+  addressLine1: '',
+  city: '',
+  state: '',
+  postalCode: '',
+  country: '',
+};

@@ -1,0 +1,81 @@
+/** The facts of one template, of an email or of an attachment, and of the slugs that name templates. */
+import { Type, type Static } from '@sinclair/typebox';
+import { oneOf } from '../core/schema.js';
+import { StoredRecipient, StoredTracking, retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
+
+/** Frozen: what was ever written. */
+export const templateKinds = ['email', 'attachment'] as const;
+export type TemplateKind = (typeof templateKinds)[number];
+
+const common = {
+  name: text,
+  description: text,
+  variables: Type.Array(Type.Unknown()),
+  schema: Type.Unknown(),
+  locale: text,
+  timeZone: text,
+  /** True where a send fails for a path without a value. */
+  strictVariables: Type.Optional(Type.Boolean()),
+  /** By language the texts of that language, by the template's own; absent where it has none. */
+  translations: Type.Optional(Type.Record(text, Type.Record(text, text))),
+};
+
+/** One revision of the draft of an email: everything that its author writes. */
+const EmailDraftSchema = Type.Object({
+  ...common,
+  subject: text,
+  from: Type.Union([StoredRecipient, Type.Null()]),
+  /** The list that recipients can unsubscribe from; absent for none. */
+  unsubscribeList: Type.Optional(text),
+  /** Absent where the team says it. */
+  tracking: Type.Optional(StoredTracking),
+});
+export type EmailDraft = Static<typeof EmailDraftSchema>;
+
+const StoredFont = Type.Object({
+  family: text,
+  /** `asset:` and an id, as the others. */
+  regular: text,
+  bold: Type.Optional(text),
+  italic: Type.Optional(text),
+  boldItalic: Type.Optional(text),
+});
+
+/** The same of an attachment. A document has no sender and no subject; `schema` holds its formats. */
+const AttachmentDraftSchema = Type.Object({
+  ...common,
+  schema: Type.Object({
+    outputFormats: Type.Array(oneOf(['pdf', 'excel'])),
+    pages: Type.Array(Type.Unknown()),
+    missingCharacters: Type.Optional(oneOf(['refuse', 'replace'])),
+    fonts: Type.Optional(Type.Array(StoredFont)),
+  }),
+});
+export type AttachmentDraft = Static<typeof AttachmentDraftSchema>;
+
+export type TemplateDraft = EmailDraft | AttachmentDraft;
+
+export const templateEventSchemas = {
+  /** Without a kind it is an email. An attachment has a short id, from which its id is derived. */
+  TemplateCreated: { data: Type.Object({ at: text, slug: text, kind: Type.Optional(oneOf(templateKinds)), shortId: Type.Optional(text) }) },
+  /** `revision` counts from 1 and names this content for ever. */
+  TemplateDraftSaved: {
+    data: Type.Object({ at: text, revision: Type.Integer(), draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema]) }),
+  },
+  TemplatePublished: { data: Type.Object({ at: text, version: Type.Integer(), revision: Type.Integer() }) },
+  TemplateSlugChanged: { data: Type.Object({ at: text, slug: text }) },
+  TemplateDeleted: { data: Type.Object({ at: text }) },
+  /** Taken back within the days in which that can be done. */
+  TemplateRestored: { data: Type.Object({ at: text }) },
+  /** Nothing is shown of it any more, and it cannot be taken back. */
+  TemplateRemoved: { data: Type.Object({ at: text }) },
+  ...retirementEventSchemas,
+} as const;
+
+export const templateSlugEventSchemas = {
+  TemplateSlugClaimed: { data: Type.Object({ at: text, templateId: text }) },
+  TemplateSlugReleased: { data: Type.Object({ at: text, templateId: text }) },
+} as const;
+
+export type TemplateEvent = EventsOf<typeof templateEventSchemas>;
+export type TemplateSlugEvent = EventsOf<typeof templateSlugEventSchemas>;

@@ -1,0 +1,122 @@
+/** Copies a log into another of any engine: the same events in the same total order, under the same ids and hashes. */
+import { retirements, type RetiringStore } from './retirement.js';
+import type { EventStore, EventToStore, Position, StoredEvent } from '../domain/ports/event-store.js';
+
+/** How far a copy is: where the source was read to, and where that stands in the target. */
+export type Copied = Readonly<{ from: Position; to: Position; events: number }>;
+
+export type LogCopy = Readonly<{
+  source: RetiringStore;
+  target: Pick<EventStore, 'append' | 'begin'>;
+  /** Where an earlier copy into the same target was interrupted; what it had begun after that is found again by its ids. */
+  resumed?: Copied;
+  /** Appends under way at once; they must end in their order, or the total order would be another. Default: 64. */
+  inFlightMax?: number;
+  /** Told of each event that stands in the target, in order, and where it stands there; a group of events shares the place of its last. */
+  onCopied: (event: StoredEvent, copied: Copied) => void;
+}>;
+
+/** The target cannot be a copy of the source any more. */
+export class CopyBroken extends Error {
+  override readonly name = 'CopyBroken';
+}
+
+/** Before every position that a store can hold: what was slipped in before the first event is copied too, and found by verification. */
+export const nothingCopied: Copied = { from: Number.MIN_SAFE_INTEGER, to: 0, events: 0 };
+/** Of one append; an event store takes a megabyte at least. */
+const GROUP_CHARS_MAX = 400_000;
+const GROUP_EVENTS_MAX = 50;
+const IN_FLIGHT_MAX = 64;
+/** So many groups after a resumption may stand in the target already, in any order of their answers. */
+const OVERLAP_GROUPS = 1_000;
+
+/** What is said to have left the log is not copied where the source still has it. Rejects with CopyBroken where the target holds something else, or does not keep the order. Out: how far it came, which is the end. */
+export const copyLog = async ({ source, target, resumed, inFlightMax = IN_FLIGHT_MAX, onCopied }: LogCopy): Promise<Copied> => {
+  let copied: Copied = resumed ?? nothingCopied;
+  const begins = new Map<string, number>();
+  for await (const { stream, first } of retirements(source)) if (first !== undefined) begins.set(stream, first);
+  let overlap = resumed === undefined ? 0 : OVERLAP_GROUPS;
+  const underWay: Readonly<{ group: readonly StoredEvent[]; done: Promise<Position> }>[] = [];
+
+  const settleFirst = async (): Promise<void> => {
+    const first = underWay.shift();
+    if (first === undefined) return;
+    const to = await first.done;
+    if (overlap === 0 && to <= copied.to)
+      throw new CopyBroken('the target has taken events in another order; empty it, and copy again with --one-at-a-time');
+    overlap = Math.max(0, overlap - 1);
+    for (const event of first.group) {
+      copied = { from: event.position, to: Math.max(to, copied.to), events: copied.events + 1 };
+      onCopied(event, copied);
+    }
+  };
+
+  try {
+    for await (const { events } of source.readAll(copied.from)) {
+      const left = begins.size === 0 ? events : events.filter(({ stream, revision }) => revision >= (begins.get(stream) ?? 0));
+      for (const group of groupsOf(left)) {
+        const isBeginning = isFirstOf(group, begins);
+        while (underWay.length > 0 && (isBeginning || underWay.length >= (overlap > 0 ? 1 : inFlightMax))) await settleFirst();
+        const done = append(target, group, isBeginning);
+        // It is awaited in its turn; until then its fault is nobody's.
+        done.catch(() => {});
+        underWay.push({ group, done });
+        // It is more than one write, and nothing may come between them.
+        if (isBeginning) await settleFirst();
+      }
+    }
+    while (underWay.length > 0) await settleFirst();
+  } finally {
+    await Promise.allSettled(underWay.map(({ done }) => done));
+  }
+  return copied;
+};
+
+/** Events that follow each other in one stream go in one append. */
+function* groupsOf(events: readonly StoredEvent[]): Generator<readonly StoredEvent[]> {
+  let group: StoredEvent[] = [];
+  let chars = 0;
+  for (const event of events) {
+    const size = sizeOf(event);
+    const last = group.at(-1);
+    const joins = last?.stream === event.stream && last.revision + 1 === event.revision;
+    if (last !== undefined && (!joins || group.length >= GROUP_EVENTS_MAX || chars + size > GROUP_CHARS_MAX)) {
+      yield group;
+      [group, chars] = [[], 0];
+    }
+    group.push(event);
+    chars += size;
+  }
+  if (group.length > 0) yield group;
+}
+
+const sizeOf = ({ data, metadata, sealed }: StoredEvent): number => data.length + metadata.length + (sealed?.byteLength ?? 0) * 2;
+
+/** Whether what stood before these in their stream has left the log. */
+const isFirstOf = ([first]: readonly StoredEvent[], begins: ReadonlyMap<string, number>): boolean =>
+  first !== undefined && first.revision > 0 && first.revision === begins.get(first.stream);
+
+const append = async (target: LogCopy['target'], group: readonly StoredEvent[], isBeginning: boolean): Promise<Position> => {
+  const { stream, revision } = group[0]!;
+  const toAppend = group.map(toStore);
+  const outcome = await (isBeginning ? target.begin(stream, revision, toAppend) : target.append(stream, revision - 1, toAppend));
+  switch (outcome.kind) {
+    case 'done':
+      return outcome.position;
+    case 'conflict':
+      throw new CopyBroken(`the target holds other events in ${stream}, which is at revision ${outcome.actualRevision} there`);
+    case 'unknown':
+      throw new Error(`the target did not answer; the copy goes on from here when it is called again (${outcome.cause.message})`, {
+        cause: outcome.cause,
+      });
+  }
+};
+
+const toStore = ({ eventId, type, data, metadata, sealed, hash }: StoredEvent): EventToStore => ({
+  eventId,
+  type,
+  data,
+  metadata,
+  sealed,
+  hash,
+});

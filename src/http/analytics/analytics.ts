@@ -1,0 +1,140 @@
+/** What became of emails, day by day: for reports, and for the start page of a dashboard. */
+import {
+  DashboardSummarySchema,
+  OverviewQuerySchema,
+  OverviewSchema,
+  RowsQuerySchema,
+  TagAnalyticsSchema,
+  TemplateAnalyticsSchema,
+  TimeSeriesQuerySchema,
+  TimeSeriesSchema,
+} from '../../api/analytics.js';
+import type { TeamId } from '../../domain/core/ids.js';
+import { metricsOf, rangeOf, rowsAskedOf, seriesRangeOf, summaryFilterOf } from './query.js';
+import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { coerceQuery } from '../server/validation.js';
+import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
+
+type Deps = Pick<HttpDeps, 'queries' | 'clock'>;
+
+const tags = ['Analytics'];
+const access = 'analytics:read';
+/** A range, a metric and two filters at once are refused by the route itself. */
+const config = { access, codes: ['VALIDATION_ERROR'] } as const;
+
+/** Registers the routes under /api/analytics and /api/dashboard. */
+export const analyticsRoutes = (app: App, deps: Deps): void => {
+  rangeRoutes(app, deps);
+  rowRoutes(app, deps);
+  dashboardRoute(app, deps);
+};
+
+/** The team of the caller, when the read models hold what it wrote. */
+const teamOf = async ({ queries }: Deps, request: Parameters<typeof callerOf>[0]): Promise<TeamId> => {
+  const { teamId } = callerOf(request);
+  await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+  return teamId;
+};
+
+const rangeRoutes = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/analytics/overview',
+    {
+      config,
+      preValidation: coerceQuery(OverviewQuerySchema),
+      schema: {
+        summary: 'Totals and rates of a range of days',
+        description: 'With those of as many days before, and how they changed.',
+        operationId: 'getAnalyticsOverview',
+        tags,
+        querystring: OverviewQuerySchema,
+        response: { 200: OverviewSchema },
+      },
+    },
+    async (request) => {
+      const [range, filter] = [rangeOf(request.query, deps.clock.now()), summaryFilterOf(request.query)];
+      return deps.queries.analyticsOverview(await teamOf(deps, request), range, filter);
+    },
+  );
+
+  app.get(
+    '/api/analytics/timeseries',
+    {
+      config,
+      preValidation: coerceQuery(TimeSeriesQuerySchema),
+      schema: {
+        summary: 'Counts day by day, week by week or month by month',
+        description: 'Every interval of the range has a point, those without emails too.',
+        operationId: 'getAnalyticsTimeSeries',
+        tags,
+        querystring: TimeSeriesQuerySchema,
+        response: { 200: TimeSeriesSchema },
+      },
+    },
+    async (request) => {
+      const { interval = 'day' } = request.query;
+      const asked = { range: seriesRangeOf(request.query, deps.clock.now()), interval, metrics: metricsOf(request.query) };
+      const filter = summaryFilterOf(request.query);
+      return deps.queries.analyticsTimeSeries(await teamOf(deps, request), asked, filter);
+    },
+  );
+};
+
+const rowRoutes = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/analytics/templates',
+    {
+      config,
+      preValidation: coerceQuery(RowsQuerySchema),
+      schema: {
+        summary: 'Counts of each template',
+        description: 'Those of the highest count first.',
+        operationId: 'listTemplateAnalytics',
+        tags,
+        querystring: RowsQuerySchema,
+        response: { 200: TemplateAnalyticsSchema },
+      },
+    },
+    async (request) => {
+      const asked = rowsAskedOf(request.query, deps.clock.now());
+      return deps.queries.analyticsTemplates(await teamOf(deps, request), asked);
+    },
+  );
+
+  app.get(
+    '/api/analytics/tags',
+    {
+      config,
+      preValidation: coerceQuery(RowsQuerySchema),
+      schema: {
+        summary: 'Counts of each tag',
+        description: 'Those of the highest count first. An email with several tags counts for each of them.',
+        operationId: 'listTagAnalytics',
+        tags,
+        querystring: RowsQuerySchema,
+        response: { 200: TagAnalyticsSchema },
+      },
+    },
+    async (request) => {
+      const asked = rowsAskedOf(request.query, deps.clock.now());
+      return deps.queries.analyticsTags(await teamOf(deps, request), asked);
+    },
+  );
+};
+
+const dashboardRoute = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/dashboard/summary',
+    {
+      config,
+      schema: {
+        summary: 'The start page of a dashboard',
+        description: 'Today, the last 7 and the last 30 days (today is one of them), what waits, and what failed lately.',
+        operationId: 'getDashboardSummary',
+        tags,
+        response: { 200: DashboardSummarySchema },
+      },
+    },
+    async (request) => deps.queries.dashboardSummary(await teamOf(deps, request)),
+  );
+};

@@ -1,0 +1,296 @@
+/** Sending, reading, retrying and deleting emails. */
+import type { HookHandlerDoneFunction } from 'fastify';
+import { CancelEmailResponseSchema, RescheduleEmailRequestSchema, RescheduleEmailResponseSchema } from '../../api/calling-back.js';
+import {
+  BulkDeleteRequestSchema,
+  BulkDeleteResponseSchema,
+  EmailListItemSchema,
+  EmailRecordSchema,
+  RetryEmailResponseSchema,
+  RetryEmailsRequestSchema,
+  RetryEmailsResponseSchema,
+  SendEmailRequestSchema,
+  SendEmailResponseSchema,
+  type BulkDeleteRequest,
+  type BulkDeleteResponse,
+  type RetryEmailsRequest,
+  type RetryEmailsResponse,
+} from '../../api/email.js';
+import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
+import { DomainError, invalid } from '../../domain/core/errors.js';
+import { parseEmailId, type EmailId } from '../../domain/core/ids.js';
+import { parseDomain } from '../../domain/mime/address.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { EmailFilter } from '../../projections/email/filters.js';
+import type { Caller } from '../../commands/core/caller.js';
+import type { StoredBytes } from '../../commands/email/acceptance.js';
+import { isTest } from '../../commands/core/test-keys.js';
+import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { answered, checkIdempotencyKey, idempotencyOf } from '../server/idempotency.js';
+import { coerceQuery } from '../server/validation.js';
+import { bulkDeleteExamples, rescheduleExamples, retryManyExamples } from '../../api/examples.js';
+import { sendExamples } from '../../api/send-examples.js';
+import { AsOfQuerySchema, EmailListQuerySchema } from '../../api/core/queries.js';
+import { nextTurn } from '../../shared/next-turn.js';
+import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
+import { asOfOf, emailFilterOf, momentOf, pagingOf } from '../server/query.js';
+
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
+
+/** A malformed id is answered as an unknown one. */
+export const emailIdOf = (text: string): EmailId => {
+  const id = parseEmailId(text);
+  if (id === undefined) throw new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id.');
+  return id;
+};
+
+const params = idParams('Email log id');
+
+/** `before` excludes its own moment, `endDate` of the read models includes it. */
+const filterOf = (body: BulkDeleteRequest): EmailFilter => ({
+  ...(body.status === undefined ? {} : { status: body.status }),
+  ...(body.templateId === undefined ? {} : { templateId: body.templateId.toLowerCase() }),
+  ...(body.before === undefined ? {} : { endDate: isoTime(Date.parse(momentOf('before', body.before, 'start')) - 1) }),
+});
+
+/** Deletes what the body names: exactly its ids, or the newest emails that match its filter, up to the bound of one call. */
+const bulkDelete = async (deps: Deps, caller: Caller, body: BulkDeleteRequest): Promise<BulkDeleteResponse> => {
+  const asked = filterOf(body);
+  const filtered = Object.keys(asked).length > 0;
+  const filter = isTest(caller) ? { ...asked, test: true } : asked;
+  if (body.ids !== undefined && filtered) throw invalid('request body', '', 'must have either `ids` or a filter, not both');
+  if (body.ids !== undefined) {
+    const ids = [...new Set(body.ids.map(emailIdOf))];
+    return { ...(await deps.commands.deleteEmails(caller, ids)), remaining: false };
+  }
+  if (!filtered) throw invalid('request body', '', 'must have `ids`, or at least one of `status`, `before` and `templateId`');
+  await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
+  const max = deps.limits.bulkDeleteIdsMax;
+  const found = await deps.queries.emailIds(caller.teamId, filter, max + 1);
+  return { ...(await deps.commands.deleteEmails(caller, found.slice(0, max))), remaining: found.length > max };
+};
+
+/** Pushes on what matches among the emails of one page of the read model. */
+const retryMany = async (deps: Deps, caller: Caller, body: RetryEmailsRequest): Promise<RetryEmailsResponse> => {
+  const { status = 'queued', templateId, domain, startDate, endDate, cursor } = body;
+  const filter = {
+    status,
+    ...(isTest(caller) ? { test: true } : {}),
+    ...(templateId === undefined ? {} : { templateId: templateId.toLowerCase() }),
+    ...(startDate === undefined ? {} : { startDate: momentOf('startDate', startDate, 'start') }),
+    ...(endDate === undefined ? {} : { endDate: momentOf('endDate', endDate, 'end') }),
+  };
+  const parsed = domain === undefined ? undefined : parseDomain(domain);
+  if (parsed?.ok === false) throw invalid('request body', 'domain', `must be a domain such as example.com: ${parsed.reason}`);
+  await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
+  const { nextCursor, ...found } = await deps.queries.emailsToRetry(caller.teamId, filter, cursor);
+  return { ...(await deps.commands.retryEmails(caller, { status, ...found, ...(domain === undefined ? {} : { domain }) })), nextCursor };
+};
+
+const readRoutes = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/emails',
+    {
+      config: { access: 'emails:read', codes: ['INVALID_CURSOR'] },
+      preValidation: coerceQuery(EmailListQuerySchema),
+      schema: {
+        summary: 'List emails',
+        description: 'Newest first. Every filter narrows the list further.',
+        operationId: 'listEmails',
+        tags: ['Emails'],
+        querystring: EmailListQuerySchema,
+        response: { 200: pageOf(EmailListItemSchema) },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      const filter = emailFilterOf(request.query);
+      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+      return deps.queries.listEmails(teamId, filter, pagingOf(request.query));
+    },
+  );
+
+  app.get(
+    '/api/emails/:id',
+    {
+      config: {
+        audited: { action: 'email.read', target: 'email' },
+        access: 'emails:read',
+        command: 'getEmail',
+        unknownId: 'EMAIL_NOT_FOUND',
+      },
+      schema: {
+        summary: 'Read an email',
+        description:
+          'The whole log record: state of every recipient, every delivery attempt. After 30 days it is archived and no longer says who it went to. With `asOf` as it was then; what was destroyed since stays destroyed.',
+        operationId: 'getEmail',
+        tags: ['Emails'],
+        params,
+        querystring: AsOfQuerySchema,
+        response: { 200: EmailRecordSchema },
+      },
+    },
+    (request) => {
+      const { asOf } = request.query;
+      return deps.commands.getEmail(callerOf(request), emailIdOf(request.params.id), asOf === undefined ? undefined : asOfOf(asOf));
+    },
+  );
+};
+
+type Hook = (request: never, reply: never, done: HookHandlerDoneFunction) => void;
+
+/** What the team has stored, as far as it is projected: a send does not wait for the read models. */
+const storedBytesOf =
+  ({ queries }: Pick<Deps, 'queries'>, { teamId }: Caller): StoredBytes =>
+  () =>
+    queries.storedAttachmentBytes(teamId);
+
+const writeRoutes = (app: App, deps: Deps): void => {
+  const onRequest = checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook;
+
+  app.post(
+    '/api/emails/send',
+    {
+      config: { access: 'emails:send', command: 'sendEmail', idempotent: true, examples: sendExamples, unknownId: 'ERR_TMPL_002' },
+      onRequest,
+      schema: {
+        summary: 'Send an email',
+        description:
+          'Renders the template to check it, records the email durably and answers; delivery follows at once or at `scheduledAt`.',
+        operationId: 'sendEmail',
+        tags: ['Emails'],
+        body: SendEmailRequestSchema,
+        response: { 201: SendEmailResponseSchema },
+      },
+    },
+    async (request, reply) => {
+      if (request.isLargeBody) await nextTurn();
+      const caller = callerOf(request);
+      const answer = await deps.commands.sendEmail(caller, request.body, idempotencyOf(request), storedBytesOf(deps, caller));
+      reply.code(201);
+      return answered(reply, answer);
+    },
+  );
+
+  app.post(
+    '/api/emails/:id/retry',
+    {
+      config: { access: 'emails:send', command: 'retryEmail', idempotent: true, unknownId: 'EMAIL_NOT_FOUND' },
+      onRequest,
+      schema: {
+        summary: 'Retry a failed email',
+        operationId: 'retryEmail',
+        tags: ['Emails'],
+        params,
+        response: { 200: RetryEmailResponseSchema },
+      },
+    },
+    async (request, reply) =>
+      answered(reply, await deps.commands.retryEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request))),
+  );
+};
+
+const callingBackRoutes = (app: App, deps: Deps): void => {
+  app.patch(
+    '/api/emails/:id',
+    {
+      config: { access: 'emails:send', command: 'rescheduleEmail', unknownId: 'EMAIL_NOT_FOUND', examples: rescheduleExamples },
+      schema: {
+        summary: 'Give a scheduled email another time',
+        description: `In the future, at most ${deps.limits.scheduledAheadDaysMax} days ahead. What the template shows of dates follows; once the email is released it is answered 400 EMAIL_NOT_SCHEDULED.`,
+        operationId: 'rescheduleEmail',
+        tags: ['Emails'],
+        params,
+        body: RescheduleEmailRequestSchema,
+        response: { 200: RescheduleEmailResponseSchema },
+      },
+    },
+    (request) => deps.commands.rescheduleEmail(callerOf(request), emailIdOf(request.params.id), request.body),
+  );
+
+  app.post(
+    '/api/emails/:id/cancel',
+    {
+      config: { access: 'emails:send', command: 'cancelEmail', idempotent: true, unknownId: 'EMAIL_NOT_FOUND' },
+      onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
+      schema: {
+        summary: 'Cancel an email',
+        description:
+          'While it is scheduled or queued, also where it waits for another attempt or for the relay. Once it is answered the email does not leave; where it is too late, the answer is 400 EMAIL_NOT_CANCELLABLE.',
+        operationId: 'cancelEmail',
+        tags: ['Emails'],
+        params,
+        response: { 200: CancelEmailResponseSchema },
+      },
+    },
+    async (request, reply) =>
+      answered(reply, await deps.commands.cancelEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request))),
+  );
+};
+
+const retryManyRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/emails/retry',
+    {
+      config: { access: 'emails:send', command: 'retryEmails', codes: ['INVALID_CURSOR'], examples: retryManyExamples },
+      schema: {
+        summary: 'Retry many emails',
+        description:
+          'Pushes on by hand what waits for its next attempt or for the relay, or tries anew what has failed, the oldest first. A call looks at a bounded number of emails: where `nextCursor` is not null, call again with it.',
+        operationId: 'retryEmails',
+        tags: ['Emails'],
+        body: RetryEmailsRequestSchema,
+        response: { 200: RetryEmailsResponseSchema },
+      },
+    },
+    (request) => retryMany(deps, callerOf(request), request.body),
+  );
+};
+
+const deleteRoutes = (app: App, deps: Deps): void => {
+  app.delete(
+    '/api/emails/:id',
+    {
+      config: {
+        audited: { action: 'email.deleted', target: 'email' },
+        access: 'emails:delete',
+        command: 'deleteEmail',
+        unknownId: 'EMAIL_NOT_FOUND',
+      },
+      schema: {
+        summary: 'Delete an email',
+        description: 'Destroys the key under which its personal data is sealed. An email in delivery is answered 400 EMAIL_IN_PROGRESS.',
+        operationId: 'deleteEmail',
+        tags: ['Emails'],
+        params,
+        response: { 200: DeletedSchema },
+      },
+    },
+    (request) => deps.commands.deleteEmail(callerOf(request), emailIdOf(request.params.id)),
+  );
+
+  app.delete(
+    '/api/emails/bulk',
+    {
+      config: { audited: { action: 'emails.deleted' }, access: 'emails:delete', command: 'deleteEmails', examples: bulkDeleteExamples },
+      schema: {
+        summary: 'Delete many emails',
+        description: `Either the emails of \`ids\`, or those that match a filter, the newest first, at most ${deps.limits.bulkDeleteIdsMax} per call.`,
+        operationId: 'deleteEmails',
+        tags: ['Emails'],
+        body: BulkDeleteRequestSchema,
+        response: { 200: BulkDeleteResponseSchema },
+      },
+    },
+    (request) => bulkDelete(deps, callerOf(request), request.body),
+  );
+};
+
+/** Registers the routes under /api/emails. */
+export const emailRoutes = (app: App, deps: Deps): void => {
+  writeRoutes(app, deps);
+  callingBackRoutes(app, deps);
+  retryManyRoute(app, deps);
+  readRoutes(app, deps);
+  deleteRoutes(app, deps);
+};

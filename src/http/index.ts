@@ -1,0 +1,254 @@
+/** Builds the HTTP server: checks, routes and pages in the order in which a request meets them. Does not listen. */
+import { createServer as createHttpServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions as TlsServerOptions } from 'node:https';
+import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { DomainError } from '../domain/core/errors.js';
+import { boundConnections } from './connections.js';
+import type { Access, App, HttpDeps } from './server/context.js';
+import { bodyMayBeAbsent } from './server/absent-body.js';
+import { accessLog, logsRequests } from './server/hooks.js';
+import { auditReads } from './server/audited-calls.js';
+import { admission } from './server/admission.js';
+import { traceCalls } from './server/traced-calls.js';
+import { clientErrorHandler, errorHandler, routerErrorHandler } from './server/failures.js';
+import { jsonBodyParser } from './server/json/body-parser.js';
+import type { DescribedRoute } from './server/openapi/document.js';
+import { mailboxCookieName } from './server/mailbox-cookie.js';
+import { policyOf } from './server/rates.js';
+import { registerReference, registerSwagger } from './server/openapi/reference.js';
+import { awaitPosition, isWrite, tellPosition } from './server/position.js';
+import { checkQuery } from './server/query-checks.js';
+import { requestIds } from './server/request-id.js';
+import { isPlain, stringify } from './server/serialization.js';
+import { ajvOptions, boundFormats, validationError } from './server/validation.js';
+import { analyticsRoutes } from './analytics/analytics.js';
+import { apiKeyRoutes } from './keys/api-keys.js';
+import { auditRoutes } from './audit/audit.js';
+import { attachmentTemplateRoutes } from './templates/attachment-templates.js';
+import { authRoutes } from './people/auth.js';
+import { ownAccountRoutes } from './people/account.js';
+import { sessionRoutes } from './people/sessions.js';
+import { accountPages } from './people/pages.js';
+import { accountLinkRoutes } from './people/links.js';
+import { userRoutes } from './people/users.js';
+import { assetRoutes } from './templates/assets.js';
+import { bulkRoutes } from './bulk/bulk.js';
+import { creditsRoutes } from './billing/credits.js';
+import { domainRoutes } from './domains/sender-domains.js';
+import { feedbackRoutes } from './recipients/feedback.js';
+import { emailRoutes } from './email/emails.js';
+import { emailTimelineRoute } from './email/timeline.js';
+import { queueRoutes } from './email/queue.js';
+import { healthRoutes } from './health.js';
+import { landingRoutes } from './pages/landing.js';
+import { mailboxRoutes } from './pages/mailbox.js';
+import { privacyRoutes } from './privacy/privacy.js';
+import { suppressionRoutes } from './recipients/suppressions.js';
+import { webhookRoutes } from './webhooks/webhooks.js';
+import { oauthGrantRoutes } from './apps/grants.js';
+import { oauthAppRoutes } from './apps/apps.js';
+import { oauthRoutes } from './apps/endpoints.js';
+import { unsubscribeRoutes } from './recipients/unsubscribe.js';
+import { teamMemberRoutes } from './teams/members.js';
+import { teamRoutes } from './teams/teams.js';
+import { invitationRoutes } from './teams/invitations.js';
+import { trackingRoutes } from './recipients/tracking.js';
+import { templateVersionRoutes } from './templates/versions.js';
+import { templateRoutes } from './templates/templates.js';
+
+export type { HttpDeps, HttpSettings } from './server/context.js';
+export { openApiDocument } from './server/openapi/reference.js';
+
+/** How often it is looked whether a request, its headers or a TLS handshake take too long to come. */
+const CONNECTIONS_CHECKED_EVERY_MS = 1_000;
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
+/** A route as it was registered; the tests make their table of permissions from these. */
+export type RegisteredRoute = DescribedRoute;
+
+const registered = new WeakMap<object, readonly RegisteredRoute[]>();
+
+/** Every route of a server that was built, without the HEAD twins of the GET routes. */
+export const routesOf = (app: Pick<FastifyInstance, 'server'>): readonly RegisteredRoute[] => registered.get(app.server) ?? [];
+
+const serverOptions = (deps: HttpDeps): ServerOptions => ({
+  maxHeaderSize: deps.limits.headerSizeBytesMax,
+  requestTimeout: deps.limits.requestArrivalMs,
+  headersTimeout: deps.limits.headersArrivalMs,
+  connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  // The missing Host header is answered by us, in the form of the contract.
+  requireHostHeader: false,
+});
+
+const tlsOptions = (deps: HttpDeps, { cert, key }: NonNullable<HttpDeps['settings']['tls']>): TlsServerOptions => ({
+  ...serverOptions(deps),
+  cert,
+  key,
+  minVersion: 'TLSv1.2',
+  handshakeTimeout: deps.limits.headersArrivalMs,
+});
+
+const serverFactory =
+  (deps: HttpDeps) =>
+  (listener: RequestListener): Server => {
+    const { tls } = deps.settings;
+    const server: Server =
+      tls === undefined ? createHttpServer(serverOptions(deps), listener) : createHttpsServer(tlsOptions(deps, tls), listener);
+    // Node would answer an unknown expectation with 417 itself; the admission check answers it like any malformed request.
+    server.on('checkExpectation', listener);
+    return server;
+  };
+
+const createApp = (deps: HttpDeps): App => {
+  const { trustProxy } = deps.settings;
+  const requestIdOf = requestIds(deps.ids, deps.limits.requestIdCharsMax);
+  const options: FastifyHttpOptions<Server> = {
+    logger: false,
+    serverFactory: serverFactory(deps),
+    trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
+    bodyLimit: deps.limits.bodySizeBytesMax,
+    requestIdHeader: false,
+    genReqId: (request) => requestIdOf(request.headers['x-request-id']),
+    ajv: { customOptions: ajvOptions, onCreate: boundFormats },
+    schemaErrorFormatter: validationError,
+    frameworkErrors: routerErrorHandler(deps),
+    clientErrorHandler: clientErrorHandler(deps, requestIdOf),
+    // While stopping, requests on open connections are still answered, each with `Connection: close`.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: deps.limits.urlSizeBytesMax },
+  };
+  return Fastify(options).withTypeProvider<TypeBoxTypeProvider>();
+};
+
+type Declared = Readonly<{
+  method: string;
+  path: string;
+  access: Access | undefined;
+  route: Omit<RegisteredRoute, 'method' | 'path' | 'access'>;
+}>;
+
+/** Notes every route as it is registered, gives it its rate, and picks how its answers are written. */
+const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
+  const declared: (() => Declared)[] = [];
+  app.addHook('onRoute', (route) => {
+    const method = String(route.method);
+    route.config = { ...route.config, rate: policyOf(method, route.url) };
+    const responses = Object.values((route.schema?.response ?? {}) as Readonly<Record<string, Parameters<typeof isPlain>[0]>>);
+    if (!responses.every(isPlain)) route.serializerCompiler = stringify;
+    // Read when all is registered: hooks of inner scopes may still add to the route's configuration.
+    declared.push(() => ({
+      method,
+      path: route.url,
+      access: route.config?.access,
+      route: {
+        idempotent: route.config?.idempotent === true,
+        takesBody: route.schema?.body !== undefined || route.config?.reads !== undefined,
+        command: route.config?.command,
+        codes: route.config?.codes ?? [],
+        unknownId: route.config?.unknownId,
+        media: route.config?.media,
+        reads: route.config?.reads,
+        mailbox: route.config?.mailbox === true,
+        writes: route.config?.mailbox !== true && isWrite(method, route.config?.access),
+        uploads: route.config?.uploads ?? false,
+        etag: route.config?.etag === true,
+        conditional: route.config?.conditional === true,
+        bodyMayBeAbsent: [route.preValidation].flat().some((hook) => hook === bodyMayBeAbsent),
+        examples: route.config?.examples,
+      },
+    }));
+  });
+  return () =>
+    declared
+      .map((read) => {
+        const { method, path, access, route } = read();
+        if (access === undefined) throw new Error(`the route ${method} ${path} declares neither a permission nor that it is public`);
+        return { method, path, access, ...route };
+      })
+      .filter(({ method }) => method !== 'HEAD');
+};
+
+const registerRoutes = (app: App, deps: HttpDeps): void => {
+  emailRoutes(app, deps);
+  emailTimelineRoute(app, deps);
+  queueRoutes(app, deps);
+  bulkRoutes(app, deps);
+  templateRoutes(app, deps);
+  templateVersionRoutes(app, deps);
+  attachmentTemplateRoutes(app, deps);
+  assetRoutes(app, deps);
+  apiKeyRoutes(app, deps);
+  authRoutes(app, deps);
+  ownAccountRoutes(app, deps);
+  sessionRoutes(app, deps);
+  accountLinkRoutes(app, deps);
+  accountPages(app, deps);
+  userRoutes(app, deps);
+  suppressionRoutes(app, deps);
+  privacyRoutes(app, deps);
+  creditsRoutes(app, deps);
+  domainRoutes(app, deps);
+  feedbackRoutes(app, deps);
+  analyticsRoutes(app, deps);
+  webhookRoutes(app, deps);
+  teamRoutes(app, deps);
+  teamMemberRoutes(app, deps);
+  invitationRoutes(app, deps);
+  healthRoutes(app, deps);
+  landingRoutes(app, deps);
+  unsubscribeRoutes(app, deps);
+  trackingRoutes(app, deps);
+  auditRoutes(app, deps);
+  oauthAppRoutes(app, deps);
+  oauthGrantRoutes(app, deps);
+  oauthRoutes(app, deps);
+  if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, commands: deps.commands, mailbox: deps.mailbox });
+};
+
+/**
+ * In: what the server is made of, and more routes where a caller has some. Out: a server that is ready to listen or to
+ * be asked by `inject`. Rejects where a route declares no permission.
+ */
+export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void = () => undefined): Promise<App> => {
+  const app = createApp(deps);
+  const connections = boundConnections(app.server, deps);
+  app.addHook('preClose', async () => connections.endHalfSent());
+  app.decorateRequest('caller', null);
+  app.decorateRequest('refused', undefined);
+  app.decorateRequest('isLargeBody', false);
+  app.decorateRequest('canonicalBody', undefined);
+  app.decorateRequest('writtenBefore', undefined);
+  const routes = watchRoutes(app);
+  auditReads(app, deps.audit);
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, jsonBodyParser(deps));
+  app.setErrorHandler(errorHandler(deps));
+  app.setNotFoundHandler(() => {
+    throw new DomainError('NOT_FOUND', 'There is nothing at this address.');
+  });
+  if (deps.calls !== undefined) traceCalls(app, deps.calls);
+  app.addHook('onRequest', admission(deps));
+  app.addHook('onRequest', checkQuery);
+  app.addHook('preHandler', awaitPosition(deps));
+  app.addHook('onSend', tellPosition(deps));
+  if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.logger));
+  const { answered } = deps;
+  if (answered !== undefined)
+    app.addHook('onResponse', (request, reply, done) => {
+      answered(request.method, request.routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1_000);
+      done();
+    });
+
+  await registerSwagger(app, deps);
+  await registerReference(app, routes, mailboxCookieName(deps.settings.port));
+  app.after(() => {
+    registerRoutes(app, deps);
+    moreRoutes(app);
+  });
+  await app.ready();
+  registered.set(app.server, routes());
+  return app;
+};

@@ -1,0 +1,71 @@
+/** The HTML of the mailbox page; its style and its script are files of their own, so that its CSP needs no exception. */
+import { pageTemplate } from '../server/template.js';
+
+/** The mark of the service, as an icon that needs no request. */
+export const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%23b3261e'/%3E%3Cpath d='M7 11h18v11H7z' fill='none' stroke='%23fff' stroke-width='2' stroke-linejoin='round'/%3E%3Cpath d='m7 11 9 7 9-7' fill='none' stroke='%23fff' stroke-width='2' stroke-linejoin='round'/%3E%3C/svg%3E";
+
+/** `curl`: the command line that sends a first mail. */
+const fill = pageTemplate<{ curl: string; icon: string }>(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Mailbox · sealpost</title>
+<link rel="icon" href="<%~ it.icon %>">
+<link rel="stylesheet" href="/mailbox/app.css">
+<script src="/mailbox/app.js" defer></script>
+</head>
+<body>
+<header class="bar">
+  <a class="brand" href="/"><img src="<%~ it.icon %>" alt="" width="22" height="22">sealpost</a>
+  <h1>Mailbox</h1>
+  <span id="count" class="muted" aria-live="polite"></span>
+  <span id="offline" class="offline" role="status" hidden>not reachable, trying again</span>
+  <span class="grow"></span>
+  <a class="quiet" href="/docs">API reference</a>
+  <button id="clear" type="button" class="danger" disabled>Delete all</button>
+</header>
+<main id="main" data-view="list">
+  <nav class="list" aria-label="Messages">
+    <ul id="messages"></ul>
+    <button id="older" type="button" class="older" hidden>Show older messages</button>
+  </nav>
+  <section id="empty" class="empty" hidden>
+    <h2>No mail yet</h2>
+    <p>What you send through this service arrives here, and nowhere else. Send the sample sign-in code:</p>
+    <pre id="curl"><%= it.curl %></pre>
+    <div class="hint"><button id="copy" type="button">Copy</button><p class="muted">The API key was printed when the service first started; <code>npx sealpost key create --name mine</code> makes another.</p></div>
+  </section>
+  <section id="none" class="empty" hidden><p class="muted">Choose a message. <kbd>↑</kbd> <kbd>↓</kbd> move through the list.</p></section>
+  <article id="message" class="message" aria-label="Message" hidden>
+    <header>
+      <button id="back" type="button" class="back">← All messages</button>
+      <h2 id="subject">Message</h2>
+      <dl id="facts"></dl>
+    </header>
+    <div class="tools">
+      <div role="tablist" aria-label="Views of the message" id="tabs">
+        <button role="tab" type="button" id="tab-html" aria-controls="panel" data-tab="html">HTML</button>
+        <button role="tab" type="button" id="tab-text" aria-controls="panel" data-tab="text">Text</button>
+        <button role="tab" type="button" id="tab-headers" aria-controls="panel" data-tab="headers">Headers</button>
+        <button role="tab" type="button" id="tab-attachments" aria-controls="panel" data-tab="attachments">Attachments</button>
+        <button role="tab" type="button" id="tab-source" aria-controls="panel" data-tab="source">Source</button>
+      </div>
+      <span class="grow"></span>
+      <div id="looks" class="looks" role="group" aria-label="How the mail is shown">
+        <button id="phone" type="button" aria-pressed="false">Phone width</button>
+        <button id="dark" type="button" aria-pressed="false">Dark</button>
+      </div>
+    </div>
+    <div id="panel" class="panel" role="tabpanel" tabindex="0"></div>
+  </article>
+</main>
+<noscript><p class="noscript">The mailbox page needs JavaScript; the same as JSON is at <a href="/mailbox/messages">/mailbox/messages</a>.</p></noscript>
+</body>
+</html>
+`);
+
+/** In: the command line that sends a first mail. Out: the page. */
+export const mailboxPage = (curl: string): string => fill({ curl, icon: ICON });

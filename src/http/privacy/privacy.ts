@@ -1,0 +1,85 @@
+/** What is held about an address: given out, and erased. */
+import { Readable } from 'node:stream';
+import { idParams } from '../../api/core/common.js';
+import { addressExamples } from '../../api/examples.js';
+import { AddressRequestSchema, ErasureReceiptSchema } from '../../api/privacy.js';
+import { erasureNotFound } from '../../domain/privacy/decider.js';
+import { parseErasureId, type ErasureId } from '../../domain/core/ids.js';
+import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { disposition } from '../server/disposition.js';
+import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
+
+type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
+
+const tags = ['Privacy'];
+const access = 'privacy:manage';
+const JSON_LINES = 'application/x-ndjson';
+
+/** A malformed id is answered as an unknown one. */
+const erasureIdOf = (text: string): ErasureId => {
+  const id = parseErasureId(text);
+  if (id === undefined) throw erasureNotFound();
+  return id;
+};
+
+const erasureRoutes = (app: App, { commands }: Deps): void => {
+  app.post(
+    '/api/privacy/erase',
+    {
+      config: { access, command: 'eraseAddress', examples: addressExamples },
+      schema: {
+        summary: 'Erase an address',
+        description:
+          'Destroys what is personal of every email with that recipient, and cancels those that have not left; those with several recipients go on for the others. An address that is suppressed stays suppressed, by its HMAC alone. Where something has to wait the answer is `pending` and says for what; it is done as soon as it can be. An unknown address is answered the same, with nothing in it.',
+        operationId: 'eraseAddress',
+        tags,
+        body: AddressRequestSchema,
+        response: { 200: ErasureReceiptSchema },
+      },
+    },
+    (request) => commands.eraseAddress(callerOf(request), request.body),
+  );
+
+  app.get(
+    '/api/privacy/erasures/:id',
+    {
+      config: { access, command: 'getErasure', unknownId: 'ERASURE_NOT_FOUND' },
+      schema: {
+        summary: 'How far an erasure has come',
+        operationId: 'getErasure',
+        tags,
+        params: idParams('Id of the erasure'),
+        response: { 200: ErasureReceiptSchema },
+      },
+    },
+    (request) => commands.getErasure(callerOf(request), erasureIdOf(request.params.id)),
+  );
+};
+
+/** Registers the routes under /api/privacy. */
+export const privacyRoutes = (app: App, deps: Deps): void => {
+  erasureRoutes(app, deps);
+  app.post(
+    '/api/privacy/export',
+    {
+      config: { audited: { action: 'recipient.exported' }, access, command: 'exportAddress', examples: addressExamples, media: JSON_LINES },
+      schema: {
+        summary: 'Export what is held about an address',
+        description:
+          'A line of JSON for each thing, named by its `type`: the `address` itself, its `suppression`, each `bulkSend` whose emails are not all made, each `email`, the newest first, and each `webhookDelivery` of these emails. Of an email with several recipients what may belong to the others is left out. Written as it is read.',
+        operationId: 'exportAddress',
+        tags,
+        body: AddressRequestSchema,
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
+      const lines = await deps.commands.exportAddress(caller, request.body, deps.queries);
+      return reply
+        .header('content-type', `${JSON_LINES}; charset=utf-8`)
+        .header('content-disposition', disposition('attachment', 'address.jsonl'))
+        .send(Readable.from(lines, { objectMode: false }));
+    },
+  );
+};

@@ -1,0 +1,183 @@
+/** Addresses that a team does not write to: listed, added, removed, asked for, brought in and taken out as files. */
+import { Readable } from 'node:stream';
+import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
+import {
+  AddSuppressionRequestSchema,
+  SuppressionCheckQuerySchema,
+  SuppressionCheckSchema,
+  SuppressionListQuerySchema,
+  SuppressionRecordSchema,
+  SuppressionsImportedSchema,
+} from '../../api/recipients.js';
+import { addSuppressionExamples } from '../../api/examples.js';
+import { SUPPRESSION_ROWS_MAX } from '../../commands/recipients/import.js';
+import { suppressionLines } from '../../commands/recipients/lines.js';
+import { invalid } from '../../domain/core/errors.js';
+import { parseSuppressionId, type SuppressionId } from '../../domain/core/ids.js';
+import { suppressionNotFound } from '../../domain/recipients/suppression.js';
+import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { disposition } from '../server/disposition.js';
+import { readUpload, registerUploads, uploadSlots } from '../server/upload.js';
+import { coerceQuery } from '../server/validation.js';
+import { parseJsonBody } from '../server/json/body.js';
+import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
+import { pagingOf } from '../server/query.js';
+
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
+
+const tags = ['Suppressions'];
+const access = 'suppressions:manage';
+const unknownId = 'SUPPRESSION_NOT_FOUND';
+
+/** A malformed id is answered as an unknown one. */
+const suppressionIdOf = (text: string): SuppressionId => {
+  const id = parseSuppressionId(text);
+  if (id === undefined) throw suppressionNotFound();
+  return id;
+};
+
+const readRoutes = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/suppressions',
+    {
+      config: { access, command: 'readSuppressions', codes: ['INVALID_CURSOR'] },
+      preValidation: coerceQuery(SuppressionListQuerySchema),
+      schema: {
+        summary: 'List suppressed addresses',
+        description: 'Newest first. One that is removed in this moment may be missing from its page.',
+        operationId: 'listSuppressions',
+        tags,
+        querystring: SuppressionListQuerySchema,
+        response: { 200: pageOf(SuppressionRecordSchema) },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const { reason, list } = request.query;
+      await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
+      const filter = { ...(reason === undefined ? {} : { reason }), ...(list === undefined ? {} : { list }) };
+      const { data, meta } = await deps.queries.listSuppressions(caller.teamId, filter, pagingOf(request.query));
+      return { data: [...(await deps.commands.readSuppressions(caller, data))], meta };
+    },
+  );
+
+  app.get(
+    '/api/suppressions/check',
+    {
+      config: { access, command: 'checkSuppression' },
+      preValidation: coerceQuery(SuppressionCheckQuerySchema),
+      schema: {
+        summary: 'Check one address',
+        description:
+          'Whether the team writes to it at this moment; with `list`, whether it sends it mails of that list. Letter case does not count.',
+        operationId: 'checkSuppression',
+        tags,
+        querystring: SuppressionCheckQuerySchema,
+        response: { 200: SuppressionCheckSchema },
+      },
+    },
+    (request) => deps.commands.checkSuppression(callerOf(request), request.query.email, request.query.list),
+  );
+};
+
+/** What a caller reads slowly is read slowly: a piece is made when the one before it is taken. */
+const exportRoute = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/suppressions/export',
+    {
+      config: { audited: { action: 'suppressions.exported' }, access, command: 'readSuppressions', media: 'text/csv' },
+      schema: {
+        summary: 'Export suppressed addresses',
+        description:
+          'CSV with `email`, `list`, `reason`, `createdAt`, `emailId`, `id`, the oldest first, written as it is read. The header `X-Total-Count` says how many rows are to come. A cell that begins like a formula has an apostrophe before it.',
+        operationId: 'exportSuppressions',
+        tags,
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
+      const total = await deps.queries.suppressionTotal(caller.teamId);
+      const lines = suppressionLines(deps.queries.suppressionPages(caller.teamId), (ids) => deps.commands.readSuppressions(caller, ids));
+      return reply
+        .header('content-type', 'text/csv; charset=utf-8')
+        .header('content-disposition', disposition('attachment', 'suppressions.csv'))
+        .header('x-total-count', String(total))
+        .send(Readable.from(lines, { objectMode: false }));
+    },
+  );
+};
+
+const writeRoutes = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/suppressions',
+    {
+      config: { access, command: 'addSuppression', examples: addSuppressionExamples },
+      schema: {
+        summary: 'Suppress an address',
+        description: 'From the answer on nothing is accepted for it that would be sent. One that is suppressed already stays as it is.',
+        operationId: 'addSuppression',
+        tags,
+        body: AddSuppressionRequestSchema,
+        response: { 201: SuppressionRecordSchema },
+      },
+    },
+    async (request, reply) => {
+      const record = await deps.commands.addSuppression(callerOf(request), request.body);
+      reply.code(201);
+      return record;
+    },
+  );
+
+  app.delete(
+    '/api/suppressions/:id',
+    {
+      config: { access, command: 'removeSuppression', unknownId },
+      schema: {
+        summary: 'Write to an address again',
+        description: 'Emails that were not sent for it stay as they are; send them anew.',
+        operationId: 'removeSuppression',
+        tags,
+        params: idParams('Id of the suppression'),
+        response: { 200: DeletedSchema },
+      },
+    },
+    (request) => deps.commands.removeSuppression(callerOf(request), suppressionIdOf(request.params.id)),
+  );
+};
+
+const importRoute = (app: App, deps: Deps): void => {
+  const { bodySizeBytesMax } = deps.limits;
+  const tooLarge = () => invalid('upload', 'file', `has more than ${bodySizeBytesMax} bytes, the most that is read`);
+  app.post(
+    '/api/suppressions/import',
+    {
+      config: { access, command: 'importSuppressions', uploads: true },
+      onRequest: uploadSlots(deps),
+      schema: {
+        summary: 'Import addresses',
+        description: `A form (\`multipart/form-data\`) with one \`file\`: CSV with the column \`email\`, or JSON lines with the member, at most ${SUPPRESSION_ROWS_MAX} rows. Where \`reason\` is one of ours it is kept, else it is \`import\`; \`list\` keeps mails of that list alone from the address. The same file once more changes nothing.`,
+        operationId: 'importSuppressions',
+        tags,
+        response: { 200: SuppressionsImportedSchema },
+      },
+    },
+    async (request) => {
+      if (!request.isMultipart()) throw invalid('upload', '', 'must be a form (multipart/form-data) with one `file`');
+      const { bytes } = await readUpload(request, bodySizeBytesMax, tooLarge);
+      return deps.commands.importSuppressions(callerOf(request), { bytes, parseLine: (line) => parseJsonBody(line, deps.limits) });
+    },
+  );
+};
+
+/** Registers the routes under /api/suppressions. */
+export const suppressionRoutes = (app: App, deps: Deps): void => {
+  // In a scope of its own: of these calls no other takes forms.
+  app.register(async (scope: App) => {
+    await registerUploads(scope);
+    importRoute(scope, deps);
+  });
+  readRoutes(app, deps);
+  exportRoute(app, deps);
+  writeRoutes(app, deps);
+};

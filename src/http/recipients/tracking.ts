@@ -1,0 +1,113 @@
+/**
+ * Where the pixels and links of mails lead: the reader is answered at once, and what is recorded of it is recorded afterwards. And what a
+ * team records where neither call nor template says it.
+ */
+import type { OutgoingHttpHeaders } from 'node:http';
+import { trackingExamples } from '../../api/examples.js';
+import { TrackingSchema } from '../../api/tracking.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { countFailed } from '../server/admission.js';
+import { callerOf, type App, type HttpDeps } from '../server/context.js';
+
+type Deps = Pick<HttpDeps, 'tracking' | 'limiter' | 'commands'>;
+
+/** A transparent GIF of one pixel, each byte as a character: a text leaves in one piece with its headers. */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64').toString('latin1');
+
+const config = { access: 'public', forReaders: true } as const;
+const hidden = { hide: true } as const;
+
+const GONE = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Link not found</title></head>
+<body><h1>This link leads nowhere</h1><p>It was cut off or changed on its way. Open the mail again and follow the link from there.</p></body>
+</html>
+`;
+
+/** What a program asks for ahead of its user, or only to know that it is there, nobody has seen. */
+const isSeen = ({ method, headers }: FastifyRequest): boolean =>
+  method !== 'HEAD' &&
+  !isAhead(headers['sec-purpose']) &&
+  !isAhead(headers['purpose']) &&
+  !isAhead(headers['x-purpose']) &&
+  !isAhead(headers['x-moz']);
+
+const isAhead = (header: string | readonly string[] | undefined): boolean =>
+  header !== undefined && /prefetch|preview|prerender/i.test(String(header));
+
+const visitorOf = ({ headers, ip, id }: FastifyRequest) => ({ userAgent: headers['user-agent'], ipAddress: ip, requestId: id });
+
+/** Registers /t/o/:token, the pixel, /t/c/:token, the links, and /api/tracking. */
+export const trackingRoutes = (app: App, deps: Deps): void => {
+  readerRoutes(app, deps);
+  settingRoutes(app, deps);
+};
+
+const readerRoutes = (app: App, deps: Deps): void => {
+  const { tokens, note } = deps.tracking;
+  app.get<{ Params: { token: string } }>('/t/o/:token', { config, schema: hidden }, (request, reply) => {
+    const target = tokens.openOpen(request.params.token);
+    if (target !== undefined && isSeen(request)) note({ ...target, ...visitorOf(request) });
+    // The same for whatever token, so that nothing is learned by trying.
+    answer(reply, 200, { 'content-type': 'image/gif' }, PIXEL);
+  });
+
+  app.get<{ Params: { token: string } }>('/t/c/:token', { config, schema: hidden }, (request, reply) => {
+    const target = tokens.openClick(request.params.token);
+    if (target === undefined) return leadNowhere(deps, request, reply);
+    if (isSeen(request)) note({ ...target, ...visitorOf(request) });
+    return answer(reply, 302, { location: target.url }, '');
+  });
+};
+
+/** Writes an answer to the connection itself: what Fastify does with answers is made for bodies that are objects, and takes as long again. */
+const answer = (reply: FastifyReply, status: number, headers: Readonly<Record<string, string>>, latin1: string): void => {
+  const all = { ...reply.getHeaders(), ...headers, 'content-length': latin1.length } as OutgoingHttpHeaders;
+  reply.hijack();
+  reply.raw.writeHead(status, all);
+  reply.raw.end(reply.request.method === 'HEAD' ? '' : latin1, 'latin1');
+};
+
+const leadNowhere = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  await countFailed(deps, request, reply);
+  return reply
+    .code(404)
+    .header('content-type', 'text/html; charset=utf-8')
+    .header('content-security-policy', "default-src 'none'")
+    .send(GONE);
+};
+
+const settingRoutes = (app: App, { commands }: Deps): void => {
+  const tags = ['Tracking'];
+  const access = 'tracking:manage';
+  app.get(
+    '/api/tracking',
+    {
+      config: { access, command: 'getTracking' },
+      schema: {
+        summary: 'What is recorded of readers',
+        description: 'Of mails for which neither the call nor the template says it.',
+        operationId: 'getTracking',
+        tags,
+        response: { 200: TrackingSchema },
+      },
+    },
+    (request) => commands.getTracking(callerOf(request)),
+  );
+
+  app.put(
+    '/api/tracking',
+    {
+      config: { access, command: 'setTracking', examples: trackingExamples },
+      schema: {
+        summary: 'Say what is recorded of readers',
+        description: 'It holds for mails that are accepted from now on; those that were accepted before stay as they are.',
+        operationId: 'setTracking',
+        tags,
+        body: TrackingSchema,
+        response: { 200: TrackingSchema },
+      },
+    },
+    (request) => commands.setTracking(callerOf(request), request.body),
+  );
+};

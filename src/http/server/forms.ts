@@ -1,0 +1,68 @@
+/** What the pages that people fill in have in common: their look, a policy under which they load nothing, and how they are sent. */
+import { createHash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import { pageTemplate } from './template.js';
+
+const style = `
+:root { color-scheme: light dark; --ground: light-dark(#f6f5f2, #121316); --card: light-dark(#fff, #1b1d21); --line: light-dark(#dddbd5, #3a3d44); --ink: light-dark(#1d1d1b, #ececea); --soft: light-dark(#5d5c57, #a9abb0); --accent: light-dark(#b3261e, #ff8a80); --on-accent: light-dark(#fff, #1d1d1b); }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+main { max-width: 440px; margin: 8vh auto 48px; padding: 32px; background: var(--card); border: 1px solid var(--line); border-radius: 16px; }
+@media (max-width: 480px) { main { margin: 0; border: 0; border-radius: 0; min-height: 100vh; padding: 28px 20px; } }
+h1 { font-size: 24px; line-height: 1.25; margin: 0 0 12px; overflow-wrap: anywhere; }
+h2 { font-size: 18px; line-height: 1.3; margin: 30px 0 8px; }
+p { margin: 0 0 14px; overflow-wrap: anywhere; }
+a { color: var(--accent); }
+.soft { color: var(--soft); font-size: 14px; }
+.fault { border-left: 3px solid var(--accent); padding: 2px 0 2px 12px; }
+ul { margin: 0 0 18px; padding: 0 0 0 20px; }
+li { margin: 4px 0; }
+label { display: block; margin: 0 0 14px; font-weight: 600; font-size: 14px; }
+input, select { display: block; width: 100%; margin: 6px 0 0; padding: 10px 12px; border: 1px solid var(--line); border-radius: 10px; background: var(--ground); color: inherit; font: inherit; font-size: 16px; font-weight: 400; }
+input[readonly] { background: transparent; color: var(--soft); }
+.buttons { display: flex; gap: 12px; margin: 22px 0 18px; }
+button { flex: 1; min-height: 44px; padding: 10px 18px; border: 1px solid var(--line); border-radius: 10px; background: transparent; color: inherit; font: inherit; font-weight: 600; cursor: pointer; }
+button.main { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+`;
+
+const styleHash = createHash('sha256').update(style).digest('base64');
+/** A form that ends in a redirect to an app is allowed by the app's own address; nothing may frame the page. */
+const policyOf = (target: string | undefined): string =>
+  `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'self'${target === undefined ? '' : ` ${new URL(target).origin}`}; frame-ancestors 'none'`;
+
+const shell = (inside: string, after: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex, nofollow">
+<title><%= it.title %>${after}</title>
+<style><%~ it.style %></style>
+</head>
+<body>
+<main>
+${inside}</main>
+</body>
+</html>
+`;
+
+/** In: what stands inside of the page, as an Eta template, and what its title ends with. Out: a function that fills it. */
+export const personPage = <Values extends object>(
+  inside: string,
+  after = ' · sealpost',
+): ((values: Values & Readonly<{ title: string }>) => string) => {
+  const fill = pageTemplate<Values & Readonly<{ title: string; style: string }>>(shell(inside, after));
+  return (values) => fill({ ...values, style });
+};
+
+/** `target`: where a form of the page leads in the end; a browser checks redirects of forms too. */
+export const sendPersonPage = (reply: FastifyReply, status: number, html: string, target?: string): FastifyReply =>
+  reply
+    .code(status)
+    .header('content-type', 'text/html; charset=utf-8')
+    .header('content-security-policy', policyOf(target))
+    .header('x-frame-options', 'DENY')
+    .header('x-robots-tag', 'noindex, nofollow')
+    .send(html);

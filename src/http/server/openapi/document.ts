@@ -1,0 +1,247 @@
+/** Completes the raw description that is made from the routes: references, errors, headers, security, examples. */
+import type { Json, JsonObject } from '../../../domain/core/json.js';
+import { isJsonObject } from '../../../domain/core/json.js';
+import type { Access } from '../context.js';
+import { ACCESS_COOKIE } from '../cookies.js';
+import { permissionOfKey } from '../../../domain/access/permissions.js';
+import { components } from '../../../api/components.js';
+import { bodyMembers, templateDefinitions } from '../../../api/templates/json-schema.js';
+import type { Commands } from '../../../commands/index.js';
+import { errorResponses, rateHeaders, sharedResponses } from './errors.js';
+import type { ErrorCode } from '../../../domain/core/errors.js';
+
+/** A route as it was registered, as far as the description needs it. */
+export type DescribedRoute = Readonly<{
+  method: string;
+  /** The pattern, with `:id`. */
+  path: string;
+  access: Access;
+  idempotent: boolean;
+  takesBody: boolean;
+  bodyMayBeAbsent: boolean;
+  /** The answer carries an `ETag`, and the route takes `If-Match`. */
+  etag: boolean;
+  conditional: boolean;
+  /** The command that it calls, and the codes that it may answer beside those of the command. */
+  command: keyof Commands | undefined;
+  codes: readonly ErrorCode[];
+  unknownId: ErrorCode | undefined;
+  /** Takes a file as multipart/form-data too; an object describes further fields of the form. */
+  uploads: boolean | Readonly<Record<string, Readonly<{ description: string; required: boolean }>>>;
+  /** The cookie of the mailbox's link serves in place of a key. */
+  mailbox: boolean;
+  /** The answer tells where in the log what was written stands. */
+  writes: boolean;
+  /** The media type of the body where it is no JSON. */
+  reads: string | undefined;
+  /** The media types that the answer may have where it is no JSON. */
+  media: string | readonly string[] | undefined;
+  examples: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>> | undefined;
+}>;
+
+const asJson = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
+
+const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
+
+const mapObject = (value: JsonObject, change: (member: Json, key: string) => Json): JsonObject =>
+  Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member, key)]));
+
+/** The one way in which a free-form object is written: TypeBox writes a pattern for every name, which readers show badly. */
+const tidy = (value: Json): Json => {
+  if (Array.isArray(value)) return (value as readonly Json[]).map(tidy);
+  if (!isJsonObject(value)) return value;
+  const { patternProperties, ...rest } = value;
+  const every = isJsonObject(patternProperties) ? patternProperties['^(.*)$'] : undefined;
+  return mapObject(every === undefined ? value : { ...rest, additionalProperties: every }, tidy);
+};
+
+/** Equal schemas have equal texts, whatever the order of their members. */
+const textOf = (value: Json): string =>
+  JSON.stringify(value, (_key, member: Json) =>
+    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,
+  );
+
+const definitions: JsonObject = mapObject(
+  Object.fromEntries(Object.entries(components).map(([name, { schema }]) => [name, asJson(schema)])),
+  tidy,
+);
+
+/** Requests are not validated by the schemas of what a template consists of: the domain checks it, and names faults better. */
+const withTemplateParts = (schema: Json, name: string): JsonObject => {
+  const kind = components[name]?.template;
+  const body = object(schema);
+  if (kind === undefined) return body;
+  return { ...body, properties: { ...object(body['properties']), ...bodyMembers(kind, toComponent) } };
+};
+
+/** What the component is, then what its schema says of itself. */
+const described = (schema: Json, name: string): JsonObject => {
+  const own = object(schema)['description'];
+  return { ...object(schema), description: [components[name]?.description, ...(typeof own === 'string' ? [`${own}.`] : [])].join(' ') };
+};
+
+/** Schema texts by which a subtree is known for one of the named components. */
+const named = new Map(Object.entries(definitions).map(([name, schema]) => [textOf(schema), name]));
+
+const toComponent = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
+/** Replaces every subtree that equals a named component, except the component's own definition, by a reference. */
+const withReferences = (value: Json, isDefinition = false): Json => {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((element) => withReferences(element));
+  if (!isJsonObject(value)) return value;
+  const name = isDefinition ? undefined : named.get(textOf(value));
+  if (name !== undefined) return toComponent(name);
+  return mapObject(value, (member) => withReferences(member));
+};
+
+const successDescriptions: Readonly<Record<string, string>> = { 200: 'Done.', 201: 'Created.', 503: 'Not ready.' };
+
+const binary: JsonObject = { schema: { type: 'string', format: 'binary' } };
+
+const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
+  mapObject(raw, (response, status) => ({
+    ...object(response),
+    ...(route.media === undefined ? {} : { content: Object.fromEntries([route.media].flat().map((type) => [type, binary])) }),
+    description: successDescriptions[status] ?? 'Done.',
+    headers: {
+      ...rateHeaders,
+      ...(route.etag ? { ETag: { $ref: '#/components/headers/ETag' } } : {}),
+      ...(route.writes ? { 'X-Sealpost-Position': { $ref: '#/components/headers/Position' } } : {}),
+      ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}),
+    },
+  }));
+
+const formOf = (uploads: DescribedRoute['uploads']): JsonObject => {
+  if (uploads === false) return {};
+  const fields = Object.entries(uploads === true ? {} : uploads);
+  return {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        properties: {
+          ...Object.fromEntries(fields.map(([name, { description: text }]) => [name, { type: 'string', description: text }])),
+          file: { type: 'string', format: 'binary', description: 'The one file, with its name' },
+        },
+        required: [...fields.flatMap(([name, { required }]) => (required ? [name] : [])), 'file'],
+        additionalProperties: false,
+      },
+    },
+  };
+};
+
+const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
+  const shown = route.examples === undefined ? {} : { examples: asJson(route.examples) };
+  if (route.reads !== undefined) return { requestBody: { required: true, content: { [route.reads]: { ...binary, ...shown } } } };
+  if (!isJsonObject(body)) return route.uploads === false ? {} : { requestBody: { required: true, content: formOf(route.uploads) } };
+  const content = object(object(body['content'])['application/json']);
+  return {
+    requestBody: {
+      required: !route.bodyMayBeAbsent,
+      content: { 'application/json': { ...content, ...shown }, ...formOf(route.uploads) },
+    },
+  };
+};
+
+const description = (raw: JsonObject, route: DescribedRoute): string => {
+  const own = typeof raw['description'] === 'string' ? `${raw['description']}\n\n` : '';
+  if (route.access === 'public') return `${own}Needs no API key.`;
+  return `${own}Needs the permission \`${permissionOfKey(route.access)}\`${route.mailbox ? ', or the cookie of the link that opens the mailbox' : ''}.`;
+};
+
+/** An object in a query is written `name[key]=value`. */
+const withStyle = (parameter: Json): Json => {
+  const { in: place, schema } = object(parameter);
+  return place === 'query' && object(schema)['type'] === 'object'
+    ? { ...object(parameter), style: 'deepObject', explode: true }
+    : parameter;
+};
+
+const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
+  const parameters = [
+    ...(Array.isArray(raw['parameters']) ? (raw['parameters'] as readonly Json[]) : []).map(withStyle),
+    ...(route.idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(route.access === 'public' || route.mailbox ? [] : [{ $ref: '#/components/parameters/Position' }]),
+    ...(route.conditional ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
+  ];
+  return {
+    ...raw,
+    description: description(raw, route),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...withExamples(raw['requestBody'], route),
+    responses: { ...successResponses(object(raw['responses']), route), ...errorResponses(route) },
+    security: route.access === 'public' ? [] : [{ apiKey: [] }, { browser: [] }, ...(route.mailbox ? [{ mailbox: [] }] : [])],
+  };
+};
+
+const integerHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'integer' } });
+const stringHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'string' } });
+
+const sharedParts = (cookieName: string | undefined): JsonObject => ({
+  securitySchemes: {
+    apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, or an access token: `Authorization: Bearer <API_KEY>`' },
+    browser: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: ACCESS_COOKIE,
+      description:
+        'The session of a page in a browser: set by `POST /api/auth/login` with `"session": "cookie"`. What changes something needs the header `X-CSRF-Token`, too',
+    },
+    ...(cookieName === undefined
+      ? {}
+      : { mailbox: { type: 'apiKey', in: 'cookie', name: cookieName, description: 'Set by the link that `sealpost mailbox` prints' } }),
+  },
+  headers: {
+    RequestId: stringHeader('The id of the request: the caller’s own `X-Request-Id`, or a fresh one'),
+    RateLimitLimit: integerHeader('Requests admitted per window'),
+    RateLimitRemaining: integerHeader('Requests left in the window'),
+    RateLimitReset: integerHeader('When the window ends, in seconds since 1970'),
+    RetryAfter: integerHeader('Seconds to wait'),
+    ETag: stringHeader('The revision of the record, for `If-Match`'),
+    Position: stringHeader('Up to where in the log the write stands: sent with the next read, that shows it, whichever process answers'),
+    IdempotencyReplayed: stringHeader('`true` where this is the stored answer of an earlier request with the same key'),
+  },
+  parameters: {
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description:
+        'Makes the call safe to repeat: the same key with the same body gets the stored answer, nothing is done twice. With another body: 400 `IDEMPOTENCY_KEY_REUSED`.',
+      schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
+    },
+    Position: {
+      name: 'X-Sealpost-Position',
+      in: 'header',
+      required: false,
+      description:
+        'What an earlier answer gave in the same header. The request then waits, at most 250 ms, until the process that answers it shows everything up to there.',
+      schema: { type: 'string', pattern: '^[0-9]{1,16}$' },
+    },
+    IfMatch: {
+      name: 'If-Match',
+      in: 'header',
+      required: false,
+      description:
+        'The `ETag` of what the change is made to, several of them, or `*`. Of another revision: 400 `REVISION_MISMATCH`, and nothing is done.',
+      schema: { type: 'string' },
+    },
+  },
+  responses: sharedResponses(),
+  schemas: {
+    ...mapObject(definitions, (schema, name) => described(withTemplateParts(withReferences(schema, true), name), name)),
+    ...templateDefinitions(toComponent),
+  },
+});
+
+/** In: what @fastify/swagger made of the routes, the routes, and the name of the mailbox's cookie. Out: the whole document (OpenAPI 3.1). */
+export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[], cookieName: string): JsonObject => {
+  const document = object(asJson(raw));
+  const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path.replace(/:([A-Za-z]+)/g, '{$1}')}`, route]));
+  const paths = mapObject(object(document['paths']), (item, path) =>
+    mapObject(object(item), (entry, method) => {
+      const route = byOperation.get(`${method.toUpperCase()} ${path}`);
+      return route === undefined ? entry : operation(object(withReferences(tidy(entry))), route);
+    }),
+  );
+  return { ...document, paths, components: sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined) };
+};

@@ -1,0 +1,71 @@
+/** The values that the query of a list stands for. */
+import type { EmailListQuery, PagingQuery } from '../../api/core/queries.js';
+import { parseAsOf, type AsOf } from '../../domain/audit/as-of.js';
+import { invalid } from '../../domain/core/errors.js';
+import { defaultLimits as limits } from '../../domain/core/limits.js';
+import { parseAddress } from '../../domain/mime/address.js';
+import { parseMoment } from '../../domain/core/moment.js';
+import { foldForSearch, isSearchable } from '../../domain/core/search-text.js';
+import type { SearchFilter, DeletableFilter } from '../../projections/query-types.js';
+import type { EmailFilter } from '../../projections/email/filters.js';
+import type { Paging } from '../../projections/core/pages.js';
+
+/** The page asked for, with the defaults filled in. */
+export const pagingOf = (query: PagingQuery): Paging => ({
+  page: query.page ?? 1,
+  limit: query.limit ?? limits.pageSizeDefault,
+  ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
+});
+
+/** In: as `parseMoment`. Throws VALIDATION_ERROR naming the field. */
+export const momentOf = (field: string, text: string, edge: 'start' | 'end'): string => {
+  const moment = parseMoment(text, edge);
+  if (moment !== undefined) return moment;
+  const message =
+    'must be an ISO 8601 date, or a time with a zone, e.g. 2030-01-31 or 2030-01-31T09:30:00Z (a plus sign is written %2B in a query)';
+  throw invalid('query', field, message);
+};
+
+/** In: a time as `momentOf`, a date alone being its last moment, or the id of an event. Throws VALIDATION_ERROR naming the field. */
+export const asOfOf = (text: string): AsOf => {
+  const asOf = parseAsOf(text);
+  if (asOf !== undefined) return asOf;
+  const message =
+    'must be an ISO 8601 date, a time with a zone, e.g. 2030-01-31T09:30:00Z (a plus sign is written %2B in a query), or the id of an event';
+  throw invalid('query', 'asOf', message);
+};
+
+/** What is searched for. Throws VALIDATION_ERROR where it is too short for the search index. */
+export const searchOf = ({ search }: Readonly<{ search?: string | undefined }>): SearchFilter => {
+  if (search === undefined) return {};
+  if (isSearchable(foldForSearch(search))) return { search };
+  throw invalid('query', 'search', 'must have at least two characters; one is enough in Chinese, Japanese and Korean');
+};
+
+const recipientOf = (text: string): string => {
+  const parsed = parseAddress(text);
+  if (!parsed.ok) throw invalid('query', 'recipient', `must be an email address: ${parsed.reason}`);
+  return parsed.address;
+};
+
+/** The filter asked for, its moments in one form. */
+export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
+  ...(query.status === undefined ? {} : { status: query.status }),
+  ...(query.templateId === undefined ? {} : { templateId: query.templateId.toLowerCase() }),
+  ...(query.startDate === undefined ? {} : { startDate: momentOf('startDate', query.startDate, 'start') }),
+  ...(query.endDate === undefined ? {} : { endDate: momentOf('endDate', query.endDate, 'end') }),
+  ...searchOf(query),
+  ...(query.recipient === undefined ? {} : { recipient: recipientOf(query.recipient) }),
+  ...(query.recipientStatus === undefined ? {} : { recipientStatus: query.recipientStatus }),
+  ...(query.test === undefined ? {} : { test: query.test }),
+  ...(query.tag === undefined ? {} : { tag: query.tag }),
+  ...(query.metadataKey === undefined ? {} : { metadataKey: query.metadataKey }),
+  ...(query.metadata === undefined ? {} : { metadata: query.metadata }),
+});
+
+/** What is listed, living or deleted. Throws VALIDATION_ERROR where what is deleted is searched. */
+export const deletableFilterOf = ({ search, deleted }: Readonly<{ search?: string; deleted?: boolean }>): DeletableFilter => {
+  if (deleted !== true) return searchOf({ search });
+  if (search !== undefined) throw invalid('query', 'search', 'cannot stand beside `deleted`: what is deleted is listed, newest first');
+  return { deleted };
+};

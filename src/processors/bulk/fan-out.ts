@@ -1,0 +1,70 @@
+/** Makes the emails of a bulk send, part by part; cancels those of one that is cancelled; and says when all have come to an end. */
+import { completeBatch, fanOut, loadBatch, stopBatch } from '../../commands/bulk/batches.js';
+import type { Stored } from '../../commands/documents/claims.js';
+import type { CommandDeps } from '../../commands/core/deps.js';
+import type { BatchEnds, BatchEvent } from '../../domain/bulk/events.js';
+import type { Decider } from '../../domain/core/decider.js';
+import { assertDefined, parseBatchId, splitStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
+import type { Context, Outcome, Processor } from '../core/declaration.js';
+import { makeProcessor } from '../core/processor.js';
+
+/** What the read models tell of the emails of a batch; undefined where they do not know it. */
+export type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
+
+/** `storedBytes`: what the attachments of a team take. */
+export type FanOutDeps = CommandDeps & Readonly<{ batchEnds: ReadBatchEnds; storedBytes: (teamId: TeamId) => Promise<Stored> }>;
+
+/** The commands load what they need, once. */
+const decider: Decider<never, BatchEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
+
+/** Each may hold a content of some ten megabytes in memory. */
+const IN_FLIGHT_MAX = 4;
+
+/** A part with documents may take as long as they all do. */
+const DEADLINE_MS = 10 * 60_000;
+
+export const fanOutBatch = (deps: FanOutDeps): Processor =>
+  makeProcessor<'batch', true | undefined, never>({
+    name: 'fan-out-batch',
+    kind: 'batch',
+    decider,
+    startedBy: {
+      BatchQueued: ({ data }) => data.priority,
+      BatchScheduled: null,
+      BatchStarted: null,
+      BatchAdvanced: ({ data }) => data.priority,
+      BatchRecipientsErased: null,
+      BatchFannedOut: null,
+      BatchCancelled: ({ data }) => data.priority,
+      BatchStopped: null,
+      BatchCompleted: null,
+      BatchRemoved: null,
+      BatchRetired: null,
+    },
+    timers: [
+      { kind: 'fan-out', read: 'started' },
+      { kind: 'scheduled', read: 'due' },
+      { kind: 'cancelling', read: 'due' },
+      { kind: 'completing', read: 'due' },
+    ],
+    deadlineMs: DEADLINE_MS,
+    inFlightMax: IN_FLIGHT_MAX,
+    foldsFrom: async ({ eventLog }, stream) => (await eventLog.last(stream))?.revision ?? 0,
+    act: (context) => work(deps, context),
+  });
+
+/** All of it is recorded by the commands, each of which may be repeated. */
+const work = async (deps: FanOutDeps, { stream, cause, signal }: Context<true>): Promise<Outcome<never>> => {
+  const id = assertDefined(parseBatchId(splitStream(stream).id), 'batch id');
+  const known = await loadBatch(deps, id);
+  const { batch } = known;
+  if (batch.cancelled !== null) await stopBatch(deps, { id, cause, signal }, known);
+  else if (batch.fannedOutAt === null) {
+    const storedBytes = () => deps.storedBytes(known.teamId);
+    await fanOut(deps, { id, cause, signal, storedBytes }, known);
+  } else if (batch.completedAt === null) {
+    const ends = await deps.batchEnds(id);
+    if (ends !== undefined) await completeBatch(deps, id, ends, cause, known);
+  }
+  return {};
+};

@@ -1,0 +1,43 @@
+/** Turns the events that start work into pointers on the bus. It follows the log from the moment of its start; timers tell what was there before. */
+import type { Recorded } from '../../domain/events.js';
+import { splitStream } from '../../domain/core/ids.js';
+import { priorities, type Pointer } from '../../domain/ports/bus.js';
+import type { Worker } from '../../domain/ports/worker.js';
+import type { Processor } from './declaration.js';
+import { pointerOf, type ProcessorDeps } from './deps.js';
+import { DISPATCH_LEASE, underLease } from './lease.js';
+import type { Overflow } from './overflow.js';
+
+export const relayWorker = (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow): Worker => {
+  const started = processors.filter(({ startingTypes }) => startingTypes.length > 0);
+  return {
+    name: 'relay',
+    run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => follow(deps, started, overflow, held.signal)),
+  };
+};
+
+const follow = async (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow, signal: AbortSignal): Promise<void> => {
+  const start = await deps.eventLog.head();
+  for (const { name } of processors) for (const priority of priorities) overflow.note(name, priority);
+  const kinds = [...new Set(processors.map(({ kind }) => kind))];
+  const only = [...new Set(processors.flatMap(({ startingTypes }) => startingTypes))];
+  for await (const { events } of deps.eventLog.subscribeAll(start, { kinds, only, decrypt: [], signal })) {
+    for (const processor of processors) {
+      const pointers = pointersOf(processor, events);
+      if (pointers.length === 0) continue;
+      for (const { priority } of await deps.bus.publish(processor.name, pointers)) overflow.note(processor.name, priority);
+    }
+  }
+};
+
+const pointersOf = ({ kind, startedBy }: Processor, events: readonly Recorded[]): readonly Pointer[] => {
+  const pointers: Pointer[] = [];
+  for (const recorded of events) {
+    const { stream, position } = recorded;
+    const priority = startedBy(recorded.event);
+    if (priority === undefined || splitStream(stream).kind !== kind) continue;
+    const { teamId: team, actor: sender } = recorded.metadata;
+    pointers.push(pointerOf({ stream, position, priority, team, source: 'relay', sender }));
+  }
+  return pointers;
+};

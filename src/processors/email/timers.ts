@@ -1,0 +1,76 @@
+/** What the time does to an email: a scheduled one is released, an old or deleted one is archived, and after years the record of that is removed. */
+import type { CommandDeps } from '../../commands/core/deps.js';
+import { archiveEmail, removeEmailRecord } from '../../commands/email/emails.js';
+import type { EraseDeps } from '../../commands/core/erase.js';
+import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
+import type { EmailState } from '../../domain/email/state.js';
+import { assertDefined, parseEmailId, splitStream } from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { ActingDeclaration, Processor, StartedBy } from '../core/declaration.js';
+import type { ProcessorDeps } from '../core/deps.js';
+import { makeProcessor } from '../core/processor.js';
+
+/** No event starts this work: each waits for its time. */
+const byTimeOnly: StartedBy<'email'> = {
+  EmailQueued: null,
+  EmailScheduled: null,
+  EmailRescheduled: null,
+  EmailReleased: null,
+  DeliveryAttempted: null,
+  CopyAnswered: null,
+  EmailSent: null,
+  EmailDeferred: null,
+  EmailBounced: null,
+  EmailFailed: null,
+  EmailDelivered: null,
+  EmailBounceReported: null,
+  EmailComplained: null,
+  EmailRetried: null,
+  EmailCancelled: null,
+  RecipientsSuppressed: null,
+  EmailBouncesNoted: null,
+  RecipientsErased: null,
+  EmailOpened: null,
+  EmailClicked: null,
+  EmailDeleted: null,
+  EmailArchived: null,
+  EmailRemoved: null,
+  EmailSummarised: null,
+  EmailRetired: null,
+};
+
+const timed = (declaration: Pick<ActingDeclaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>
+  makeProcessor({ kind: 'email', decider: emailDecider, startedBy: byTimeOnly, deadlineMs: DEADLINE_MS, ...declaration });
+
+/** Of a command: nothing outside our own stores is called. */
+const DEADLINE_MS = 60_000;
+
+export const releaseEmail = (deps: Pick<CommandDeps, 'clock'>): Processor =>
+  timed({
+    name: 'release-email',
+    timers: [{ kind: 'scheduled', read: 'due', inTurns: true }],
+    act: async () => ({ command: { type: 'ReleaseEmail', at: isoTime(deps.clock.now()) } }),
+  });
+
+/** The command itself looks whether it is time, destroys what is personal, and records that. */
+export const archiveEmailInTime = (deps: EraseDeps & Pick<CommandDeps, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+  timed({
+    name: 'archive-email',
+    timers: [{ kind: 'archive', read: 'due', destroys: true }],
+    act: async ({ stream, cause }) => {
+      if (!deps.mayDestroy()) return {};
+      await archiveEmail(deps, assertDefined(parseEmailId(splitStream(stream).id), 'email id'), cause);
+      return {};
+    },
+  });
+
+/** The command itself looks whether it is time. */
+export const removeEmailInTime = (deps: Pick<CommandDeps, 'eventLog' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+  timed({
+    name: 'remove-email',
+    timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],
+    act: async ({ stream, cause }) => {
+      if (deps.mayDestroy()) await removeEmailRecord(deps, assertDefined(parseEmailId(splitStream(stream).id), 'email id'), cause);
+      return {};
+    },
+  });

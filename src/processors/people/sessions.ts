@@ -1,0 +1,39 @@
+/** Ends sessions that nobody has refreshed for a month, and destroys from where they were used. */
+import type { CommandDeps } from '../../commands/core/deps.js';
+import { endSession } from '../../commands/people/sessions.js';
+import { NO_TEAM, type SessionId } from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { Worker } from '../../domain/ports/worker.js';
+import { CLOCKS_APART_MS } from '../../domain/core/restore-period.js';
+import type { ProcessorDeps } from '../core/deps.js';
+import { recurringWorker, type Held, type LeaseDeps } from '../core/lease.js';
+
+const NAME = 'end-sessions';
+const LOOK_EVERY_MS = 60_000;
+const SESSIONS_PER_LOOK = 500;
+
+export type EndSessionsDeps = LeaseDeps &
+  Pick<CommandDeps, 'eventLog'> &
+  Pick<ProcessorDeps, 'mayDestroy'> &
+  Readonly<{
+    /** Sessions that were to be refreshed by that moment, those first that wait for longest. */
+    unused: (upTo: string, limit: number) => Promise<readonly SessionId[]>;
+  }>;
+
+export const endSessionsWorker = (deps: EndSessionsDeps): Worker =>
+  recurringWorker(deps, NAME, LOOK_EVERY_MS, (held) => endUnused(deps, held));
+
+/** What cannot be read stays, and is told of; it keeps no other. The stream decides: one that was refreshed meanwhile goes on. */
+const endUnused = async (deps: EndSessionsDeps, held: Held): Promise<void> => {
+  const { clock, logger } = deps;
+  for (const id of await deps.unused(isoTime(clock.now() - CLOCKS_APART_MS), SESSIONS_PER_LOOK)) {
+    if (held.signal.aborted || !deps.mayDestroy()) return;
+    const at = isoTime(clock.now());
+    const cause = { teamId: NO_TEAM, actor: `processor:${NAME}`, correlationId: id, causationId: id, at, fence: held.fence };
+    try {
+      await endSession(deps, id, 'expired', cause);
+    } catch (fault) {
+      logger.error({ session: id, err: fault instanceof Error ? fault : undefined }, 'a session that nobody uses is not ended');
+    }
+  }
+};

@@ -1,0 +1,71 @@
+/** Puts the addresses of recipients who bounced for good, or have complained, on the suppression list of the team. */
+import type { CommandDeps } from '../../commands/core/deps.js';
+import { suppressAddress } from '../../commands/recipients/suppressions.js';
+import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
+import type { Email, EmailState } from '../../domain/email/state.js';
+import { bouncesToNote } from '../../domain/email/suppressing.js';
+import { BOUNCED_TIMER } from '../../domain/email/timers.js';
+import { assertDefined, parseTeamId, splitStream } from '../../domain/core/ids.js';
+import type { Context, Outcome, Processor } from '../core/declaration.js';
+import { makeProcessor } from '../core/processor.js';
+
+export type NoteBouncesDeps = Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>;
+
+/** A refusal of an email to one, and a report, begin it at once; of a refusal of one to several the timer tells. */
+export const noteBounces = (deps: NoteBouncesDeps): Processor =>
+  makeProcessor<'email', EmailState, EmailCommand>({
+    name: 'note-bounces',
+    kind: 'email',
+    decider: emailDecider,
+    startedBy: {
+      EmailBounced: () => 'low',
+      EmailBounceReported: () => 'low',
+      EmailComplained: () => 'low',
+      EmailQueued: null,
+      EmailScheduled: null,
+      EmailRescheduled: null,
+      EmailReleased: null,
+      DeliveryAttempted: null,
+      CopyAnswered: null,
+      EmailSent: null,
+      EmailDeferred: null,
+      EmailFailed: null,
+      EmailDelivered: null,
+      EmailRetried: null,
+      EmailCancelled: null,
+      RecipientsSuppressed: null,
+      EmailBouncesNoted: null,
+      RecipientsErased: null,
+      EmailOpened: null,
+      EmailClicked: null,
+      EmailDeleted: null,
+      EmailArchived: null,
+      EmailRemoved: null,
+      EmailSummarised: null,
+      EmailRetired: null,
+    },
+    timers: [{ kind: BOUNCED_TIMER, read: 'due' }],
+    deadlineMs: 60_000,
+    act: (context) => note(deps, context),
+  });
+
+/** An address that was taken off the list after the refusal, or the report, is not put there again for it. */
+const note = async (deps: NoteBouncesDeps, { stream, state: email, cause }: Context<Email>): Promise<Outcome<EmailCommand>> => {
+  const recipients = bouncesToNote(email);
+  if (recipients.length === 0) return {};
+  const { fence: _fence, ...of } = cause;
+  const teamId = assertDefined(parseTeamId(of.teamId), 'team id');
+  for (const index of recipients) {
+    const address = email.content?.recipients[index]?.email;
+    if (address === undefined) continue;
+    const emailId = splitStream(stream).id;
+    const reason = email.recipientStatuses[index] === 'complained' ? 'complaint' : 'hard-bounce';
+    const learnedAt = email.replies[index]?.reportedAt ?? refusedAt(email);
+    await suppressAddress(deps, { teamId, email: address, reason, cause: of, learnedAt, emailId });
+  }
+  return { command: { type: 'NoteBounces', at: cause.at, recipients } };
+};
+
+/** When a host last answered. */
+const refusedAt = ({ attempts, updatedAt }: Email): string =>
+  attempts.findLast(({ ended }) => ended !== null && ended.durationMs !== null)?.ended?.at ?? updatedAt;

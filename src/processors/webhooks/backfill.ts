@@ -1,0 +1,115 @@
+/** What a subscription missed, read from the log in bounded slices, each when what went to it before has been sent for the first time. */
+import { outcomesOf } from '../../commands/webhooks/outcome-parts.js';
+import type { RouteEnd } from '../../commands/webhooks/ledger.js';
+import type { Recorded } from '../../domain/events.js';
+import { webhookStream, type StreamName, type WebhookId } from '../../domain/core/ids.js';
+import type { BackfillReached, RoutedEntry, WebhookEvent } from '../../domain/webhooks/events.js';
+import { noticesOfEvent, notifyingTypes, type NotifyingEvent } from '../../domain/webhooks/kinds.js';
+import { missedBy, type Missed } from '../../domain/webhooks/missed.js';
+import { eventKey } from '../../domain/webhooks/event-id.js';
+import type { EventLog } from '../../event-log/event-log.js';
+
+/** Of a slice: so many entries, and those that share an event of the log with the last, and so many events that are looked at for them. */
+const ENTRIES_MAX = 250;
+const LOOKED_AT_MAX = 20_000;
+const BATCH_SIZE = 1_000;
+
+/** Entries that follow all that went to the subscription, and how far the log has been looked at with them. */
+export type Slice = Readonly<{ entries: readonly RoutedEntry[]; backfill: BackfillReached; cause: Recorded['metadata'] }>;
+
+export type Backfill = Readonly<{
+  id: string;
+  /** The next slice; undefined where there is nothing to append yet. `end`: where the events of the subscription end now. */
+  next: (end: RouteEnd, signal: AbortSignal) => Promise<Slice | undefined>;
+}>;
+
+type Deps = Readonly<{ eventLog: EventLog; kinds: readonly string[] }>;
+
+/** Whether something was asked for and not all of it appended. */
+export const isBackfillOpen = (asked: string | undefined, { backfill }: RouteEnd): boolean =>
+  asked !== undefined && !(backfill?.id === asked && backfill.isDone);
+
+/** Goes on behind what was appended before. undefined where nothing is asked for. */
+export const openBackfill = async (deps: Deps, webhook: WebhookId, team: string, end: RouteEnd): Promise<Backfill | undefined> => {
+  const { eventLog } = deps;
+  const facts = (await eventLog.load(webhookStream(webhook))) as readonly Recorded<WebhookEvent>[];
+  const ask = facts.findLast(({ event }) => event.type === 'WebhookBackfillAsked');
+  if (ask?.event.type !== 'WebhookBackfillAsked') return undefined;
+  const { id } = ask.event.data;
+  const missed = missedBy(facts, id);
+  if (missed === undefined) return undefined;
+  const reached = end.backfill?.id === id ? end.backfill.reached : undefined;
+  let after = reached === undefined ? missed.from : Math.max(missed.from, await positionOf(eventLog, reached));
+  let outcomesPart = 0;
+  let awaited = end.count;
+  return {
+    id,
+    next: async (now, signal) => {
+      const { part, progress } = await outcomesOf(eventLog, webhook, outcomesPart);
+      outcomesPart = part;
+      if (progress.reached < Math.min(awaited, now.count)) return undefined;
+      const slice = await readSlice(deps, { webhook, team, missed, after, signal });
+      after = slice.position;
+      const isDone = slice.isLast;
+      if (slice.entries.length === 0 && !isDone) return undefined;
+      awaited = now.count + slice.entries.length;
+      return {
+        entries: slice.entries,
+        backfill: { id, ...(slice.reached === undefined ? {} : { reached: slice.reached }), isDone },
+        cause: ask.metadata,
+      };
+    },
+  };
+};
+
+type Reading = Readonly<{ webhook: WebhookId; team: string; missed: Missed; after: number; signal: AbortSignal }>;
+type Read = { entries: RoutedEntry[]; reached: BackfillReached['reached']; position: number; isLast: boolean };
+
+const readSlice = async ({ eventLog, kinds }: Deps, { webhook, team, missed, after, signal }: Reading): Promise<Read> => {
+  const read: Read = { entries: [], reached: undefined, position: after, isLast: false };
+  let lookedAt = 0;
+  const options = { kinds, types: notifyingTypes, decrypt: [], batchSize: BATCH_SIZE, signal };
+  for await (const { events, position } of eventLog.readAll(after, options)) {
+    for (const recorded of events) {
+      if (recorded.position >= missed.upTo) return { ...read, isLast: true };
+      if (recorded.metadata.teamId === team) {
+        const entries = missedIn(webhook, missed, recorded);
+        read.entries.push(...entries);
+        if (entries.length > 0) read.reached = { stream: recorded.stream, revision: recorded.revision };
+      }
+      read.position = recorded.position;
+      if (read.entries.length >= ENTRIES_MAX) return read;
+    }
+    read.position = Math.max(read.position, position);
+    if (read.position >= missed.upTo) return { ...read, isLast: true };
+    lookedAt += events.length;
+    if (lookedAt >= LOOKED_AT_MAX) return read;
+  }
+  // The log ends where it was asked for.
+  return { ...read, isLast: !signal.aborted };
+};
+
+const missedIn = (webhook: WebhookId, { isMissed }: Missed, { event, stream, revision, position, metadata }: Recorded): RoutedEntry[] => {
+  const { eventId, occurredAt: at } = metadata;
+  return noticesOfEvent(event as NotifyingEvent)
+    .filter(({ kind }) => isMissed(kind, at, position))
+    .map(({ kind, recipient }) => ({
+      stream,
+      revision,
+      at,
+      kind,
+      ...(recipient === undefined ? {} : { recipient }),
+      key: eventKey(webhook, eventId, recipient),
+    }));
+};
+
+/** Positions differ from engine to engine: a fact names the event, and where that stands is asked for. 0 for none. */
+export const positionOf = async (
+  eventLog: Pick<EventLog, 'inspect'>,
+  place: Readonly<{ stream: string; revision: number }> | undefined,
+): Promise<number> => {
+  if (place === undefined) return 0;
+  // It stands where it stood, whether it can be read or not.
+  const events = await eventLog.inspect(place.stream as StreamName);
+  return events.find(({ revision }) => revision === place.revision)?.position ?? 0;
+};

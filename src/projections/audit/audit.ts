@@ -1,0 +1,201 @@
+/** What an auditor is told, a document for each line; who was in which team when; and of which months it is kept from where calls came. */
+import { auditEntryOf, isAudited, type AuditActorType, type AuditEntry, type AuditResult } from '../../domain/audit/entry.js';
+import type { AuditCategory } from '../../domain/audit/line.js';
+import { endOfMonth, monthsUpTo } from '../../domain/access/months.js';
+import { changesSpells, spellsAfter, type AuditSpell } from '../../domain/audit/spells.js';
+import { auditTable } from '../../domain/audit/table.js';
+import type { EventType, Recorded, StreamKind } from '../../domain/events.js';
+import { splitStream } from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { Document } from '../../domain/ports/read-models.js';
+import { DAY_MS } from '../../domain/core/time.js';
+import type { Projection, Reference, Step } from '../core/projection.js';
+
+export const AUDIT = 'audit';
+export const AUDIT_PEOPLE = 'auditPeople';
+export const AUDIT_ORIGINS = 'auditOrigins';
+
+/** Its id is that of the event. What is null of an entry is absent. */
+export type AuditDocument = Document &
+  Readonly<{
+    scope: string;
+    at: string;
+    category: AuditCategory;
+    action: string;
+    actorType: AuditActorType;
+    actorId?: string;
+    targetType?: string;
+    targetId?: string;
+    result: AuditResult;
+    code?: string;
+    count: number;
+    detail?: string;
+    requestId: string;
+    origin?: string;
+  }>;
+
+/** Its id is that of the team. */
+export type AuditPeopleDocument = Document & Readonly<{ spells: readonly AuditSpell[] }>;
+
+/** Its id is that of the stream. `forgetAt`: when its key is to be destroyed. */
+export type AuditOriginsDocument = Document & Readonly<{ scope: string; forgetAt: string }>;
+
+/** The kinds of stream that hold anything that an auditor is told. */
+const kinds: readonly StreamKind[] = [
+  'user',
+  'session',
+  'team',
+  'apiKey',
+  'oauthClient',
+  'oauthGrant',
+  'asset',
+  'senderDomains',
+  'suppression',
+  'erasure',
+  'template',
+  'attachmentTemplate',
+  'activity',
+  'webhook',
+  'audit',
+  'auditOrigins',
+  'auditRetention',
+];
+
+const documentOf = (entry: AuditEntry, position: number): AuditDocument => {
+  const { id, scope, at, category, action, actor, target, result, code, count, detail, requestId, origin } = entry;
+  return {
+    id,
+    seq: position,
+    position,
+    scope,
+    at,
+    category,
+    action,
+    actorType: actor.type,
+    ...(actor.id === null ? {} : { actorId: actor.id }),
+    ...(target === null ? {} : { targetType: target.type, targetId: target.id }),
+    result,
+    ...(code === null ? {} : { code }),
+    count,
+    ...(detail === null ? {} : { detail }),
+    requestId,
+    ...(origin === null ? {} : { origin }),
+  };
+};
+
+/** As it was made of its event. */
+export const auditEntryIn = (document: AuditDocument): AuditEntry => {
+  const { id, scope, at, category, action, actorType, actorId, targetType, targetId, result, code, count, detail, requestId, origin } =
+    document;
+  return {
+    id,
+    scope,
+    at,
+    category,
+    action,
+    actor: { type: actorType, id: actorId ?? null },
+    target: targetType === undefined || targetId === undefined ? null : { type: targetType, id: targetId },
+    result,
+    code: code ?? null,
+    count,
+    detail: detail ?? null,
+    requestId,
+    origin: origin ?? null,
+  };
+};
+
+const rowSteps = (recorded: Recorded): readonly Step[] => {
+  const entry = auditEntryOf(recorded);
+  return entry === undefined ? [] : [{ collection: AUDIT, id: entry.id, document: documentOf(entry, recorded.position) }];
+};
+
+const spellStep = ({ stream, position }: Recorded, change: (spells: readonly AuditSpell[]) => readonly AuditSpell[]): Step => {
+  const { id } = splitStream(stream);
+  return {
+    collection: AUDIT_PEOPLE,
+    id,
+    next: (document): AuditPeopleDocument => {
+      const before = document as AuditPeopleDocument | undefined;
+      return { id, seq: before?.seq ?? position, position, spells: change(before?.spells ?? []) };
+    },
+  };
+};
+
+const peopleSteps = (recorded: Recorded): readonly Step[] => {
+  const { event, stream } = recorded;
+  const { kind, id } = splitStream(stream);
+  if (event.type === 'StreamRetired') return kind === 'team' ? [{ collection: AUDIT_PEOPLE, id, document: undefined }] : [];
+  return changesSpells(event) ? [spellStep(recorded, (spells) => spellsAfter(spells, event))] : [];
+};
+
+const originsId = (scope: string, month: string): string => `${scope}.${month}`;
+
+/** Of a person who is erased, or a team of which nothing is left, it is to be forgotten at once. */
+const erasedOrigins = ({ event, stream }: Recorded, days: number): readonly string[] =>
+  event.type === 'UserErased' || event.type === 'TeamErased'
+    ? monthsUpTo(event.data.at, days).map((month) => originsId(splitStream(stream).id, month))
+    : [];
+
+const originSteps = (recorded: Recorded, days: number): readonly Step[] => {
+  const { event, stream, revision, position } = recorded;
+  const { id } = splitStream(stream);
+  if (event.type === 'CallOriginsForgotten') return [{ collection: AUDIT_ORIGINS, id, document: undefined }];
+  if (event.type === 'CallOriginSeen' && revision === 0) {
+    const at = id.lastIndexOf('.');
+    const forgetAt = isoTime(endOfMonth(id.slice(at + 1)) + days * DAY_MS);
+    const document: AuditOriginsDocument = { id, seq: position, position, scope: id.slice(0, at), forgetAt };
+    return [{ collection: AUDIT_ORIGINS, id, document }];
+  }
+  return erasedOrigins(recorded, days).map((erased) => ({
+    collection: AUDIT_ORIGINS,
+    id: erased,
+    next: (document) => document && ({ ...document, position, forgetAt: event.data.at } as AuditOriginsDocument),
+  }));
+};
+
+const forgottenSteps = ({ event }: Recorded): readonly Step[] =>
+  event.type === 'AuditEntriesForgotten' ? event.data.ids.map((id) => ({ collection: AUDIT, id, document: undefined })) : [];
+
+/** Beside those that are told themselves. */
+const others: readonly EventType[] = ['TeamErased', 'StreamRetired', 'CallOriginSeen', 'CallOriginsForgotten', 'AuditEntriesForgotten'];
+
+/** `days`: how long it is kept. */
+export const auditProjection = (days: number): Projection => {
+  const handle = (recorded: Recorded): readonly Step[] => [
+    ...originSteps(recorded, days),
+    ...peopleSteps(recorded),
+    ...forgottenSteps(recorded),
+    ...rowSteps(recorded),
+  ];
+  const types = Object.keys(auditTable) as EventType[];
+  return {
+    name: 'audit',
+    collections: [
+      { name: AUDIT_ORIGINS, version: 1, fields: ['forgetAt'], indexes: [['forgetAt']] },
+      { name: AUDIT_PEOPLE, version: 1, fields: [], indexes: [] },
+      {
+        name: AUDIT,
+        version: 1,
+        fields: ['scope', 'at', 'category', 'action', 'actorType', 'actorId', 'targetType', 'targetId', 'result'],
+        indexes: [
+          ['scope', 'at'],
+          ['scope', 'category', 'at'],
+          ['scope', 'action', 'at'],
+          ['scope', 'actorId', 'at'],
+          ['scope', 'targetId', 'at'],
+          ['scope', 'result', 'at'],
+          ['at'],
+        ],
+      },
+    ],
+    // No stream has a document there: each line is guarded by its own position.
+    main: AUDIT,
+    kinds,
+    decrypts: [],
+    related: (recorded): readonly Reference[] => [
+      ...(peopleSteps(recorded).length === 0 ? [] : [{ collection: AUDIT_PEOPLE, id: splitStream(recorded.stream).id }]),
+      ...erasedOrigins(recorded, days).map((id) => ({ collection: AUDIT_ORIGINS, id })),
+    ],
+    on: Object.fromEntries(types.map((type) => [type, isAudited(type) || others.includes(type) ? handle : 'ignored'])),
+  };
+};

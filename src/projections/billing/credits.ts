@@ -1,0 +1,93 @@
+/** Of each metered team: when its open reservations are to be looked at, and how far its cancelled emails are returned. */
+import { lookAtMs } from '../../domain/billing/decider.js';
+import type { CreditsEvent } from '../../domain/billing/events.js';
+import type { Recorded } from '../../domain/events.js';
+import { splitStream } from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { Document, ReadModels } from '../../domain/ports/read-models.js';
+import { timersOf } from '../../domain/core/timers.js';
+import { declareProjection, type Handler, type Step } from '../core/projection.js';
+import { timersSpec, type TimerDocument } from '../core/timers.js';
+
+export const CREDITS = 'credits';
+export const CREDITS_TIMERS = timersOf('credits');
+
+/** `returned`: the position of the event that returned the cancelled email `lastFact`, the last one; 0 where none was. */
+export type CreditsDocument = Document & Readonly<{ returned: number; lastFact: string | null }>;
+
+type Any = Recorded<CreditsEvent>;
+
+const accountStep = ({ stream, position, event }: Any): Step => {
+  const { id } = splitStream(stream);
+  const fact = event.type === 'CreditsReturned' ? event.data.fact : undefined;
+  const next = (document: Document | undefined): CreditsDocument => {
+    const before = (document as CreditsDocument | undefined) ?? { id, seq: position, position, returned: 0, lastFact: null };
+    return fact === undefined ? before : { ...before, returned: position, lastFact: fact };
+  };
+  return { collection: CREDITS, id, next };
+};
+
+const noted: Handler<CreditsEvent> = (recorded) => [accountStep(recorded)];
+
+/** The one timer of a team stands at the earliest moment at which a reservation of it is to be looked at. */
+const reserved: Handler<Extract<CreditsEvent, { type: 'CreditsReserved' }>> = (recorded) => {
+  const { reference, at } = recorded.event.data;
+  const dueAt = isoTime(lookAtMs(reference, at));
+  const next = (document: Document | undefined): TimerDocument => {
+    const before = document as TimerDocument | undefined;
+    return before !== undefined && before.dueAt <= dueAt ? before : timerOf(recorded, dueAt);
+  };
+  return [{ collection: CREDITS_TIMERS, id: splitStream(recorded.stream).id, next }, accountStep(recorded)];
+};
+
+const settled: Handler<Extract<CreditsEvent, { type: 'ReservationsSettled' }>> = (recorded) => {
+  const { nextAt } = recorded.event.data;
+  const document = nextAt === null ? undefined : timerOf(recorded, nextAt);
+  return [{ collection: CREDITS_TIMERS, id: splitStream(recorded.stream).id, document }, accountStep(recorded)];
+};
+
+const timerOf = ({ stream, position, metadata }: Any, dueAt: string): TimerDocument => ({
+  id: splitStream(stream).id,
+  seq: position,
+  position,
+  kind: 'settle',
+  key: stream,
+  dueAt,
+  priority: 'low',
+  team: metadata.teamId,
+});
+
+export const creditsProjection = declareProjection({
+  name: 'credits',
+  collections: [timersSpec(CREDITS_TIMERS), { name: CREDITS, version: 1, fields: ['returned'], indexes: [['returned']] }],
+  main: CREDITS,
+  kinds: ['credits'],
+  decrypts: [],
+  related: ({ event, stream }) => (event.type === 'CreditsReserved' ? [{ collection: CREDITS_TIMERS, id: splitStream(stream).id }] : []),
+  on: {
+    CreditsGranted: noted,
+    CreditsBought: noted,
+    CreditsReserved: reserved,
+    CreditsReturned: noted,
+    CreditsReset: noted,
+    QuotaMonthBegan: noted,
+    QuotaThresholdReached: noted,
+    ReservationsSettled: settled,
+    CreditsCarried: noted,
+  },
+});
+
+/**
+ * Up to where cancelled emails are returned, of all teams: the last one that was, or, where none was, the position of the first event of
+ * credits; undefined where no team is metered. It may lag.
+ */
+export const returnedUpTo = async (
+  readModels: Pick<ReadModels, 'find'>,
+): Promise<Readonly<{ lastFact: string | null; first: number }> | undefined> => {
+  const by = async (field: 'returned' | undefined, direction: 'asc' | 'desc') => {
+    const sort = { field: field ?? 'seq', direction };
+    return (await readModels.find(CREDITS, { where: {}, sort, limit: 1 }))[0] as CreditsDocument | undefined;
+  };
+  const [last, first] = [await by('returned', 'desc'), await by(undefined, 'asc')];
+  return last === undefined || first === undefined ? undefined : { lastFact: last.lastFact, first: first.seq };
+};

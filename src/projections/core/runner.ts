@@ -1,0 +1,162 @@
+/** Keeps the documents of a projection up with the log: follows it from the checkpoint and writes batch by batch. */
+import type { EventLog } from '../../event-log/event-log.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import { CheckpointMoved, type ProjectionStore } from '../../domain/ports/read-models.js';
+import type { Worker } from '../../domain/ports/worker.js';
+import type { Projection } from './projection.js';
+import { openUnitOfWork } from './unit-of-work.js';
+
+export type RunnerDeps = Readonly<{
+  eventLog: Pick<EventLog, 'readAll' | 'subscribeAll'>;
+  store: ProjectionStore;
+  clock: Pick<Clock, 'monotonic'>;
+  /** Awaited after a batch that was not full, so that more events share the next write. Ends early at the signal. */
+  pause: (signal: AbortSignal) => Promise<void>;
+  /** Awaited before the checkpoint of another process is looked at again. Default: `pause`. */
+  look?: (signal: AbortSignal) => Promise<void>;
+  /** Runs the worker's work while this process is the one that projects; default: at once. */
+  lead?: (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
+}>;
+
+export type Runner = Readonly<{
+  worker: Worker;
+  /** The kinds of stream it reads. */
+  kinds: readonly string[];
+  /** The position up to which every event is folded in. */
+  position: () => number;
+  /** True where this process projects and has not come to that position. */
+  isBehind: (position: number) => boolean;
+  /** Resolves when every event up to that position that concerns the projection is folded in, or the signal aborts. */
+  caughtUp: (position: number, signal: AbortSignal) => Promise<void>;
+}>;
+
+/** Events of one batch; a full one is followed by the next without a pause. */
+export const BATCH_SIZE = 500;
+/** How often the checkpoint is moved over events that do not concern the projection: a start reads no more than came in that time. */
+const CHECKPOINT_EVERY_MS = 1_000;
+
+export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => {
+  const { kinds } = projection;
+  const { lead = (signal, work) => work(signal), look = deps.pause } = deps;
+  const { waiting, wakeAll, pause, hurry } = openWaiting(deps);
+  let reached = 0;
+  /** Where another process projects, how far it is stands in the checkpoint alone. */
+  let leading = false;
+
+  const advance = (position: number): void => {
+    reached = position;
+    wakeAll();
+  };
+
+  const lookAtCheckpoint = async (): Promise<void> => {
+    reached = Math.max(reached, (await deps.store.checkpoint()).position);
+  };
+
+  const followOn = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        await follow(projection, deps, { signal, advance, pause });
+      } catch (fault) {
+        // Another process projects too, or a rebuild was switched in: go on from where the documents are now.
+        if (!(fault instanceof CheckpointMoved)) throw fault;
+      }
+    }
+  };
+
+  return {
+    worker: {
+      name: `project-${projection.name}`,
+      run: (stop) =>
+        lead(stop, async (signal) => {
+          leading = true;
+          try {
+            await followOn(signal);
+          } finally {
+            leading = false;
+            wakeAll();
+          }
+        }),
+    },
+    kinds,
+    position: () => reached,
+    isBehind: (position) => leading && reached < position,
+    caughtUp: async (position, signal) => {
+      while (reached < position && !signal.aborted) {
+        if (!leading) await lookAtCheckpoint();
+        const next = await firstAfter(deps.eventLog, reached, kinds);
+        if (next === undefined || next > position) return;
+        while (reached < next && !signal.aborted) {
+          if (leading) await progressed(waiting, hurry, signal);
+          else await look(signal).then(lookAtCheckpoint);
+        }
+      }
+    },
+  };
+};
+
+/** Those who wait for a position, and the pause between two batches, which ends when one of them begins to wait. */
+const openWaiting = (deps: Pick<RunnerDeps, 'pause'>) => {
+  const waiting = new Set<() => void>();
+  let endPause = (): void => {};
+  return {
+    waiting,
+    wakeAll: (): void => {
+      for (const wake of [...waiting]) wake();
+    },
+    pause: async (signal: AbortSignal): Promise<void> => {
+      if (waiting.size > 0) return;
+      const over = new AbortController();
+      endPause = () => over.abort(HURRIED);
+      await deps.pause(AbortSignal.any([signal, over.signal]));
+    },
+    hurry: (): void => endPause(),
+  };
+};
+
+type Following = Readonly<{
+  signal: AbortSignal;
+  /** Told of the position up to which all is folded in. */
+  advance: (position: number) => void;
+  pause: (signal: AbortSignal) => Promise<void>;
+}>;
+
+const follow = async (projection: Projection, deps: RunnerDeps, { signal, advance, pause }: Following): Promise<void> => {
+  const { kinds, decrypts: decrypt } = projection;
+  const work = openUnitOfWork(projection, deps.store);
+  let checkpoint = await deps.store.checkpoint();
+  let writtenMs = deps.clock.monotonic();
+  let seen = checkpoint.position;
+  const write = async (): Promise<void> => {
+    checkpoint = await work.write(checkpoint, seen);
+    writtenMs = deps.clock.monotonic();
+  };
+  advance(seen);
+  for await (const { events, position } of deps.eventLog.subscribeAll(seen, { kinds, decrypt, batchSize: BATCH_SIZE, signal })) {
+    seen = position;
+    if (events.length > 0) await work.fold(events);
+    if (events.length > 0 || deps.clock.monotonic() - writtenMs >= CHECKPOINT_EVERY_MS) await write();
+    advance(seen);
+    if (events.length > 0 && events.length < BATCH_SIZE) await pause(signal);
+  }
+  if (seen > checkpoint.position) await write();
+};
+
+const firstAfter = async (eventLog: Pick<EventLog, 'readAll'>, after: number, kinds: readonly string[]): Promise<number | undefined> => {
+  for await (const { events } of eventLog.readAll(after, { kinds, batchSize: 1 })) if (events.length > 0) return events[0]!.position;
+  return undefined;
+};
+
+/** With a reason of its own: without one, a DOMException with a stack is made each time. */
+const HURRIED = 'hurried';
+
+const progressed = (waiting: Set<() => void>, hurry: () => void, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      waiting.delete(done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    waiting.add(done);
+    hurry();
+    signal.addEventListener('abort', done, { once: true });
+  });

@@ -1,0 +1,142 @@
+/**
+ * The documents of a projection while events are folded into them: those that were read or written lately, and the changes that are not
+ * written yet. Here alone stands the guard: nothing is folded into a document that has folded the same position or a later one.
+ */
+import type { Recorded } from '../../domain/events.js';
+import { splitStream } from '../../domain/core/ids.js';
+import type { Checkpoint, CollectionWrites, Document, ProjectionStore } from '../../domain/ports/read-models.js';
+import type { Projection, Step } from './projection.js';
+
+export type UnitOfWork = Readonly<{
+  /** Folds events, in order, into the documents. */
+  fold: (events: readonly Recorded[]) => Promise<void>;
+  /** How many documents of the main collection are changed and not written. */
+  changed: () => number;
+  /** Writes what is changed and moves the checkpoint. Out: the checkpoint after. */
+  write: (from: Checkpoint, to: number) => Promise<Checkpoint>;
+}>;
+
+/** A document that is to be put, or removed where undefined, by the event at that position. */
+type Change = Readonly<{ document: Document | undefined; position: number; isReadAgain: boolean }>;
+/** What is known of one collection: as it was read or written, and changed since. */
+type Known = Readonly<{ name: string; cache: Map<string, Document>; changes: Map<string, Change> }>;
+
+/** Documents of one collection that are kept after they were written; valid as long as nobody else moves the checkpoint. */
+const CACHED_DOCUMENTS_MAX = 2_048;
+
+const lookUp = ({ cache, changes }: Known, id: string): Document | undefined => {
+  const change = changes.get(id);
+  return change === undefined ? cache.get(id) : change.document;
+};
+
+const isMissing = ({ cache, changes }: Known, id: string): boolean => !changes.has(id) && !cache.has(id);
+
+const hasFolded = ({ cache, changes }: Known, id: string, position: number): boolean => {
+  const known = changes.get(id) ?? cache.get(id);
+  return known !== undefined && known.position >= position;
+};
+
+const apply = (known: Known, step: Step, position: number): void => {
+  const { id } = step;
+  if (hasFolded(known, id, position)) return;
+  const isReadAgain = 'next' in step;
+  const document = isReadAgain ? step.next(lookUp(known, id)) : step.document;
+  if (document !== undefined) (document as { position: number }).position = position;
+  known.changes.set(id, { document, position, isReadAgain });
+};
+
+export const openUnitOfWork = (projection: Projection, store: ProjectionStore): UnitOfWork => {
+  const { collections, on } = projection;
+  const all = new Map(collections.map(({ name }): [string, Known] => [name, { name, cache: new Map(), changes: new Map() }]));
+  const main = all.get(projection.main)!;
+  return {
+    fold: async (events) => {
+      const ids = events.map(({ stream }) => splitStream(stream).id);
+      await readMissing(projection, { store, all, main }, events, ids);
+      for (const [at, recorded] of events.entries()) {
+        const handle = on[recorded.event.type];
+        if (handle === undefined || handle === 'ignored') continue;
+        const id = ids[at]!;
+        if (hasFolded(main, id, recorded.position)) continue;
+        for (const step of handle(recorded, lookUp(main, id))) apply(all.get(step.collection)!, step, recorded.position);
+      }
+    },
+    changed: () => main.changes.size,
+    write: async (from, to) => {
+      await store.write([...all.values()].flatMap(writesOf), from, to);
+      for (const known of all.values()) keepWritten(known);
+      return { position: to, generation: from.generation };
+    },
+  };
+};
+
+type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, Known>; main: Known }>;
+
+/**
+ * Reads what the events, of streams with those `ids`, may touch and nobody has at hand: the main document of each stream that did not begin with these events, and
+ * what the projection names beside it. A document that is not read is taken for absent, and the store's own condition protects it.
+ * What another writer has sent may have arrived: a main document that lies ahead, or is gone, belongs to documents beside it that lie ahead
+ * too, and not to those that were read before. So all are read again, the main ones first, for they are written last.
+ */
+const readMissing = async ({ related }: Projection, stock: Stock, events: readonly Recorded[], ids: readonly string[]): Promise<void> => {
+  const { all, main } = stock;
+  const begun = new Map<string, Recorded>();
+  for (const [at, id] of ids.entries()) if (events[at]!.revision === 0) begun.set(id, events[at]!);
+  const mains = await readMains(stock, begun, ids);
+  if (related === undefined) return;
+  const from = events[0]?.position ?? 0;
+  const isAhead = (id: string): boolean => (main.cache.get(id)?.position ?? Infinity) >= from;
+  if ([...mains].some(isAhead)) {
+    for (const { cache } of all.values()) cache.clear();
+    await readMains(stock, begun, ids);
+  }
+  const others = new Map<string, Set<string>>();
+  for (const [at, recorded] of events.entries()) {
+    for (const { collection, id } of related(recorded, lookUp(main, ids[at]!), begun.get(ids[at]!))) {
+      if (!isMissing(all.get(collection)!, id)) continue;
+      const wanted = others.get(collection);
+      if (wanted === undefined) others.set(collection, new Set([id]));
+      else wanted.add(id);
+    }
+  }
+  for (const [collection, wanted] of others) await read(stock.store, all.get(collection)!, wanted);
+};
+
+/** In: the ids of the events, and the first event of each stream that begins with them. Out: the ids that were not at hand. */
+const readMains = async (
+  { store, main }: Stock,
+  begun: ReadonlyMap<string, Recorded>,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const missing = new Set<string>();
+  for (const id of ids) if (!begun.has(id) && isMissing(main, id)) missing.add(id);
+  if (missing.size > 0) await read(store, main, missing);
+  return missing;
+};
+
+const read = async (store: ProjectionStore, { name, cache }: Known, ids: ReadonlySet<string>): Promise<void> => {
+  for (const [id, document] of await store.getMany(name, [...ids])) cache.set(id, document);
+};
+
+const writesOf = ({ name: collection, changes }: Known): readonly CollectionWrites[] => {
+  if (changes.size === 0) return [];
+  const put: Document[] = [];
+  const remove: { id: string; position: number }[] = [];
+  for (const [id, { document, position }] of changes) {
+    if (document === undefined) remove.push({ id, position });
+    else put.push(document);
+  }
+  return [{ collection, put, remove }];
+};
+
+const keepWritten = ({ cache, changes }: Known): void => {
+  for (const [id, { document, isReadAgain }] of changes) {
+    cache.delete(id);
+    if (document !== undefined && isReadAgain) cache.set(id, document);
+  }
+  changes.clear();
+  for (const id of cache.keys()) {
+    if (cache.size <= CACHED_DOCUMENTS_MAX) break;
+    cache.delete(id);
+  }
+};

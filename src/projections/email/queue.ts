@@ -1,0 +1,110 @@
+/** How much a team has waiting, since when, and how fast it leaves: one document of counts, and the oldest timer of each sender. */
+import { isoTime } from '../../domain/core/iso-time.js';
+import { priorities, type Priority } from '../../domain/ports/bus.js';
+import type { ReadModels } from '../../domain/ports/read-models.js';
+import { behindSender, senderIn } from '../../domain/core/timers.js';
+import { RATE_MINUTES, type BacklogCounts, type BacklogDocument } from './backlogs.js';
+import { EMAIL_BACKLOGS, EMAIL_TIMERS } from './documents.js';
+import type { TimerDocument } from '../core/timers.js';
+
+const MINUTE_MS = 60_000;
+/** Of more senders of a team that have something due, the others are not looked at. */
+const SENDERS_MAX = 100;
+/** A rate of less time says little of how it goes on. */
+const RATE_SPAN_MIN_MS = 1_000;
+
+/** Of all emails of a team, or of those of one priority. */
+type Numbers = {
+  /** Due: they wait for nothing but their turn, or have it. */
+  depth: number;
+  oldestQueuedAt: string | null;
+  oldestAgeSeconds: number | null;
+  ratePerMinute: number;
+  estimatedSeconds: number | null;
+  deferred: number;
+  held: number;
+  scheduled: number;
+};
+
+export type QueueStats = Numbers & { asOf: string; priorities: Record<Priority, Numbers> };
+
+/** In: the team, and the time (ms since the epoch). */
+export const queueStats = async (readModels: Pick<ReadModels, 'get' | 'find'>, team: string, nowMs: number): Promise<QueueStats> => {
+  const backlog = (await readModels.get(EMAIL_BACKLOGS, team)) as BacklogDocument | undefined;
+  const of = async (priority: Priority): Promise<Numbers> => {
+    const counts = backlog?.priorities[priority];
+    if (counts === undefined) return NOTHING;
+    const oldest = counts.ready === 0 ? undefined : await oldestOf(readModels, team, priority);
+    return numbersOf([counts], oldest, nowMs);
+  };
+  const [high, normal, low] = await Promise.all([of('high'), of('normal'), of('low')]);
+  const oldest = [high, normal, low].flatMap(({ oldestQueuedAt }) => oldestQueuedAt ?? []).sort()[0];
+  const all =
+    backlog === undefined
+      ? NOTHING
+      : numbersOf(
+          priorities.map((priority) => backlog.priorities[priority]),
+          oldest,
+          nowMs,
+        );
+  return { asOf: isoTime(nowMs), ...all, priorities: { high, normal, low } };
+};
+
+const NOTHING: Numbers = {
+  depth: 0,
+  oldestQueuedAt: null,
+  oldestAgeSeconds: null,
+  ratePerMinute: 0,
+  estimatedSeconds: 0,
+  deferred: 0,
+  held: 0,
+  scheduled: 0,
+};
+
+const numbersOf = (counts: readonly BacklogCounts[], oldest: string | undefined, nowMs: number): Numbers => {
+  const sum = (field: 'ready' | 'deferred' | 'held' | 'scheduled'): number => counts.reduce((before, of) => before + of[field], 0);
+  const depth = sum('ready');
+  const perMinute = rateOf(counts, nowMs);
+  return {
+    depth,
+    oldestQueuedAt: oldest ?? null,
+    oldestAgeSeconds: oldest === undefined ? null : Math.max(0, Math.round((nowMs - Date.parse(oldest)) / 1_000)),
+    ratePerMinute: Math.round(perMinute * 10) / 10,
+    estimatedSeconds: depth === 0 ? 0 : perMinute === 0 ? null : Math.ceil((depth / perMinute) * 60),
+    deferred: sum('deferred'),
+    held: sum('held'),
+    scheduled: sum('scheduled'),
+  };
+};
+
+/** Of the last minutes, or of those since the first in which anything was done. */
+const rateOf = (counts: readonly BacklogCounts[], nowMs: number): number => {
+  const sinceMs = nowMs - RATE_MINUTES * MINUTE_MS;
+  let [done, firstMs] = [0, nowMs];
+  for (const { minutes } of counts)
+    for (const [minute, count] of Object.entries(minutes)) {
+      const beganMs = Date.parse(`${minute}:00.000Z`);
+      if (beganMs < sinceMs || beganMs > nowMs) continue;
+      done += count;
+      firstMs = Math.min(firstMs, beganMs);
+    }
+  return (done * MINUTE_MS) / Math.max(nowMs - firstMs, RATE_SPAN_MIN_MS);
+};
+
+/** Timers of a team are read sender by sender, so the oldest of each is looked for. */
+const oldestOf = async ({ find }: Pick<ReadModels, 'find'>, team: string, priority: Priority): Promise<string | undefined> => {
+  const where = { kind: { eq: 'deliver' }, priority: { eq: priority }, team: { eq: team } };
+  let oldest: string | undefined;
+  let behind: string | undefined;
+  for (let senders = 0; senders < SENDERS_MAX; senders += 1) {
+    const [first] = (await find(EMAIL_TIMERS, {
+      where: { ...where, ...(behind === undefined ? {} : { senderDueAt: { gte: behind } }) },
+      sort: { field: 'senderDueAt', direction: 'asc' },
+      limit: 1,
+    })) as readonly TimerDocument[];
+    if (first?.senderDueAt === undefined) return oldest;
+    if (oldest === undefined || first.dueAt < oldest) oldest = first.dueAt;
+    behind = behindSender(senderIn({ dueAt: first.dueAt, senderDueAt: first.senderDueAt }));
+  }
+  return oldest;
+};

@@ -1,0 +1,180 @@
+/** How many emails were accepted, sent, delivered, … on each day (UTC): of a team, of each template and of each tag. Kept for ever; nothing personal is in it. */
+import { dayNumber, dayOf, dayOfNumber } from '../../domain/core/days.js';
+import type { CountedMilestone, DurationSums, Reached } from '../../domain/email/milestones.js';
+import type { EmailEvent } from '../../domain/email/events.js';
+import type { ByEventType } from '../../domain/events.js';
+import { defaultLimits } from '../../domain/core/limits.js';
+import type { TeamId } from '../../domain/core/ids.js';
+import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
+import { tagTerm } from './search.js';
+import type { Reference, Step } from '../core/projection.js';
+
+export const SUMMARIES = 'emailSummaries';
+export const TEMPLATE_SUMMARIES = 'emailTemplateSummaries';
+export const TAG_SUMMARIES = 'emailTagSummaries';
+type Rows = typeof TEMPLATE_SUMMARIES | typeof TAG_SUMMARIES;
+export const SUMMARIES_OF_ROWS = [TEMPLATE_SUMMARIES, TAG_SUMMARIES] as const satisfies readonly Rows[];
+
+/** Each has a document for each day of a team on which something happened. */
+export const summariesSpecs: readonly CollectionSpec[] = [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES].map((name) => ({
+  name,
+  version: 1,
+  fields: ['team', 'day'],
+  indexes: [['team', 'day']],
+}));
+
+/** So many are read at once, by how large they are: other requests go on in between. */
+const DAYS_AT_ONCE = { [SUMMARIES]: 366, [TEMPLATE_SUMMARIES]: 31, [TAG_SUMMARIES]: 31 } as const;
+
+/** The documents of a team in one of the collections, in the order of their days. */
+export async function* summariesOf(
+  readModels: Pick<ReadModels, 'find'>,
+  collection: keyof typeof DAYS_AT_ONCE,
+  teamId: TeamId,
+  { startDate, days }: Readonly<{ startDate: string; days: number }>,
+): AsyncIterable<Document> {
+  const [begin, step] = [dayNumber(startDate), DAYS_AT_ONCE[collection]];
+  for (let first = begin; first < begin + days; first += step) {
+    const last = Math.min(first + step, begin + days) - 1;
+    yield* await readModels.find(collection, {
+      where: { team: { eq: teamId }, day: { gte: dayOfNumber(first), lte: dayOfNumber(last) } },
+      sort: { field: 'day', direction: 'asc' },
+      limit: step,
+    });
+  }
+}
+
+/** What is absent is 0. */
+export type MilestoneCounts = Partial<Record<CountedMilestone, number>>;
+
+type DayOfTeam = Document & Readonly<{ team: string; day: string }>;
+export type DaySummaryDocument = DayOfTeam & Readonly<{ counts: Readonly<MilestoneCounts & DurationSums> }>;
+/**
+ * By the id of the template, or by the tag as a term, so that no tag is a name that objects have already. At most so many have a row of
+ * their own on one day, the first ones; emails of the others are counted in `OTHER`. `size`: how many rows there are beside it.
+ */
+export type DayRowsDocument = DayOfTeam & Readonly<{ size: number; rows: Readonly<Record<string, Readonly<MilestoneCounts>>> }>;
+
+/** Neither an id nor a term of a tag. */
+export const OTHER = 'other';
+
+/** Part of what the documents are: with another bound, a rebuild would make others. */
+const ROWS_MAX = defaultLimits.summaryRowsMax;
+
+/** Whose day an event counts for, and where else it counts. */
+export type Counted = Readonly<{ team: string; at: string; position: number; templateId: string; tags: readonly string[] }>;
+
+type SummaryDraft = DayOfTeam & { counts: MilestoneCounts & DurationSums };
+type RowsDraft = DayOfTeam & { size: number; rows: Record<string, MilestoneCounts> };
+
+export const summaryId = (team: string, day: string): string => `${team}:${day}`;
+
+/** `touchesOnly`: it is counted already, and the documents are to name its position. */
+type SummaryOptions = Readonly<{ touchesOnly?: boolean }>;
+
+/** What an event changes in the summaries of its day. */
+export const summarySteps = (
+  counted: Counted,
+  { milestones, durations }: Reached,
+  { touchesOnly = false }: SummaryOptions = {},
+): readonly Step[] => {
+  const steps: Step[] = [];
+  if (milestones.length > 0) {
+    const rows = touchesOnly ? [] : milestones;
+    steps.push(rowsStep(TEMPLATE_SUMMARIES, counted, [counted.templateId], rows));
+    if (counted.tags.length > 0) steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), rows));
+  } else if (durations.attempted === undefined) return steps;
+  const { team, at, position } = counted;
+  const day = dayOf(at);
+  const id = summaryId(team, day);
+  const next = (document: Document | undefined): SummaryDraft => {
+    const summary: SummaryDraft = (document as SummaryDraft | undefined) ?? { id, seq: position, position, team, day, counts: {} };
+    if (touchesOnly) return summary;
+    add(summary.counts, milestones);
+    for (const name of Object.keys(durations) as (keyof DurationSums)[])
+      summary.counts[name] = (summary.counts[name] ?? 0) + durations[name]!;
+    return summary;
+  };
+  steps.push({ collection: SUMMARIES, id, next });
+  return steps;
+};
+
+const rowsStep = (
+  collection: Rows,
+  { team, at, position }: Counted,
+  names: readonly string[],
+  milestones: readonly CountedMilestone[],
+): Step => {
+  const day = dayOf(at);
+  const id = summaryId(team, day);
+  const next = (document: Document | undefined): RowsDraft => {
+    const draft: RowsDraft = (document as RowsDraft | undefined) ?? { id, seq: position, position, team, day, size: 0, rows: {} };
+    if (milestones.length === 0) return draft;
+    let hasOther = false;
+    for (const name of names) {
+      const row = rowOf(draft, name);
+      if (row !== undefined) add(row, milestones);
+      else hasOther = true;
+    }
+    // An email with several tags beyond the bound is one email.
+    if (hasOther) add((draft.rows[OTHER] ??= {}), milestones);
+    return draft;
+  };
+  return { collection, id, next };
+};
+
+/** undefined where the day has as many rows as it may. */
+const rowOf = (draft: RowsDraft, name: string): MilestoneCounts | undefined => {
+  const known = draft.rows[name];
+  if (known !== undefined || draft.size >= ROWS_MAX) return known;
+  draft.size += 1;
+  return (draft.rows[name] = {});
+};
+
+const add = (row: MilestoneCounts, milestones: readonly CountedMilestone[]): void => {
+  for (const milestone of milestones) row[milestone] = (row[milestone] ?? 0) + 1;
+};
+
+/** What an event of each type may change: all of its day, the sums of the team alone, or nothing. A document that is not named here is taken for absent. */
+const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
+  EmailQueued: 'all',
+  EmailScheduled: 'all',
+  DeliveryAttempted: 'team',
+  EmailSent: 'all',
+  EmailDelivered: 'all',
+  EmailBounceReported: 'all',
+  EmailComplained: 'all',
+  EmailBounced: 'all',
+  EmailFailed: 'all',
+  EmailCancelled: 'all',
+  RecipientsSuppressed: 'all',
+  CopyAnswered: 'nothing',
+  RecipientsErased: 'all',
+  EmailBouncesNoted: 'nothing',
+  EmailOpened: 'all',
+  EmailClicked: 'all',
+  EmailRescheduled: 'nothing',
+  EmailReleased: 'nothing',
+  EmailDeferred: 'nothing',
+  EmailRetried: 'nothing',
+  EmailDeleted: 'nothing',
+  EmailArchived: 'nothing',
+  EmailRemoved: 'nothing',
+  EmailSummarised: 'nothing',
+  EmailRetired: 'nothing',
+};
+
+export const summaryReferences = (event: EmailEvent, team: string, hasTags: boolean): readonly Reference[] => {
+  if (event.type === 'EmailSummarised') {
+    const { day, tags } = event.data;
+    const collections = tags.length > 0 ? [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES] : [SUMMARIES, TEMPLATE_SUMMARIES];
+    return collections.map((collection) => ({ collection, id: summaryId(team, day) }));
+  }
+  const changed = changedBy[event.type];
+  if (changed === 'nothing') return [];
+  const id = summaryId(team, dayOf(event.data.at));
+  const references: Reference[] = [{ collection: SUMMARIES, id }];
+  if (changed === 'all') references.push({ collection: TEMPLATE_SUMMARIES, id });
+  if (changed === 'all' && hasTags) references.push({ collection: TAG_SUMMARIES, id });
+  return references;
+};

@@ -1,0 +1,62 @@
+/** The open sessions of each person, by their ids and times; from where they are used stays sealed in their streams. */
+import { assertDefined, parseSessionId, splitStream, type SessionId, type UserId } from '../../domain/core/ids.js';
+import type { Limits } from '../../domain/core/limits.js';
+import type { Document, ReadModels } from '../../domain/ports/read-models.js';
+import { counted, readPage } from '../core/paging.js';
+import { declareProjection } from '../core/projection.js';
+import type { Page, Paging } from '../core/pages.js';
+
+export const SESSIONS = 'sessions';
+
+/** `expiresAt`: when it ends where it is not refreshed before. */
+export type SessionDocument = Document & Readonly<{ user: string; expiresAt: string }>;
+
+export const sessionsProjection = declareProjection({
+  name: 'sessions',
+  collections: [{ name: SESSIONS, version: 1, fields: ['user', 'expiresAt'], indexes: [['user'], ['expiresAt']] }],
+  main: SESSIONS,
+  kinds: ['session'],
+  decrypts: [],
+  on: {
+    SessionStarted: ({ event, stream, position }) => {
+      const { id } = splitStream(stream);
+      const { userId: user, expiresAt } = event.data;
+      const document: SessionDocument = { id, seq: position, position, user, expiresAt };
+      return [{ collection: SESSIONS, id, next: () => document }];
+    },
+    SessionRefreshed: ({ event, stream, position }, document) => {
+      const { id } = splitStream(stream);
+      const before = document as SessionDocument | undefined;
+      if (before === undefined) return [];
+      const after: SessionDocument = { ...before, position, expiresAt: event.data.expiresAt };
+      return [{ collection: SESSIONS, id, next: () => after }];
+    },
+    SessionSecondFactorGiven: 'ignored',
+    SessionEnded: ({ stream }) => [{ collection: SESSIONS, id: splitStream(stream).id, next: () => undefined }],
+  },
+});
+
+const sessionIdOf = ({ id }: Document): SessionId => assertDefined(parseSessionId(id), 'session id');
+
+type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
+
+/** The ids of one page of the sessions of a person, the newest first; nobody has none. */
+export const listSessions = (deps: Deps, userId: UserId | undefined, paging: Paging): Promise<Page<SessionId>> => {
+  const where = { user: { eq: userId ?? '' } };
+  const list = { collection: SESSIONS, where, searchTotalMax: deps.limits.listTotalMax, total: () => counted(deps, SESSIONS, where) };
+  return readPage(deps.readModels, list, paging, sessionIdOf);
+};
+
+/** Some sessions of a person, the oldest first; those that are ended meanwhile make room for the next. */
+export const sessionsOfUser = async (
+  { readModels }: Readonly<{ readModels: Pick<ReadModels, 'find'> }>,
+  userId: UserId,
+  limit: number,
+): Promise<readonly SessionId[]> =>
+  (await readModels.find(SESSIONS, { where: { user: { eq: userId } }, sort: { field: 'seq', direction: 'asc' }, limit })).map(sessionIdOf);
+
+/** Sessions that were to be refreshed by that moment, those first that wait for longest. */
+export const unusedSessions = async (readModels: Pick<ReadModels, 'find'>, upTo: string, limit: number): Promise<readonly SessionId[]> => {
+  const where = { expiresAt: { lte: upTo } };
+  return (await readModels.find(SESSIONS, { where, sort: { field: 'expiresAt', direction: 'asc' }, limit })).map(sessionIdOf);
+};

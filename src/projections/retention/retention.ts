@@ -1,0 +1,198 @@
+/** What has outlived its time and waits for the worker of its line, as the read models and the files tell it. */
+import { priorities } from '../../domain/ports/bus.js';
+import { isoTime } from '../../domain/core/iso-time.js';
+import type { Files } from '../../domain/ports/files.js';
+import type { Query, ReadModels } from '../../domain/ports/read-models.js';
+import type { Limits } from '../../domain/core/limits.js';
+import { CLOCKS_APART_MS } from '../../domain/core/restore-period.js';
+import { RETIRED_WITHIN_DAYS } from '../../domain/email/timers.js';
+import { DAY_MS } from '../../domain/core/time.js';
+import { timersOf } from '../../domain/core/timers.js';
+import type { EventLog } from '../../event-log/event-log.js';
+import { oldAuditStreams } from '../../event-log/old-audit.js';
+import { oldTeamStreams } from '../../event-log/old-teams.js';
+import { SESSIONS } from '../people/sessions.js';
+import { TEAMS } from '../teams/teams.js';
+import { AUDIT, type AuditDocument } from '../audit/audit.js';
+import type { TimerDocument } from '../core/timers.js';
+import { WEBHOOKS, type WebhookPartDocument } from '../webhooks/webhooks.js';
+
+/** `due`: how many would go now; `oldest`: when the first of them was due. `next`: when the next one will be; both null where there is none. */
+export type RetentionLine = Readonly<{
+  name: string;
+  what: string;
+  period: string;
+  setting: string | null;
+  due: number;
+  oldest: string | null;
+  next: string | null;
+}>;
+
+export type RetentionDeps = Readonly<{
+  readModels: Pick<ReadModels, 'find' | 'count'>;
+  files: Pick<Files, 'expired'>;
+  limits: Limits;
+  eventLog: Pick<EventLog, 'readAll' | 'last' | 'load'>;
+}>;
+
+type Due = Pick<RetentionLine, 'due' | 'oldest' | 'next'>;
+
+const days = (count: number): string => (count === 1 ? '1 day' : `${count} days`);
+const hours = (count: number): string => (count === 1 ? '1 hour' : `${count} hours`);
+
+/** Deleted things of each kind, by the kind of their stream. */
+const DELETED = {
+  template: 'deleted email templates',
+  attachmentTemplate: 'deleted attachment templates',
+  asset: 'deleted assets',
+  webhook: 'deleted webhook subscriptions',
+  senderDomains: 'teams with deleted sender domains',
+} as const;
+
+type TableLine = Pick<RetentionLine, 'name' | 'what' | 'period' | 'setting'>;
+
+/** The table in force. */
+export const retentionTable = (limits: Limits): readonly TableLine[] => {
+  const line = (name: string, what: string, period: string, setting: string | null): TableLine => ({ name, what, period, setting });
+  return [
+    line('emails', 'logs of emails and attachments', days(limits.retentionDays), 'SEALPOST_RETENTION_DAYS'),
+    line('archivedEmails', 'records of archived emails', days(limits.archiveDays), 'SEALPOST_RETENTION_ARCHIVE_DAYS'),
+    line(
+      'bulkSends',
+      'records of bulk sends',
+      `${days(limits.retentionDays + limits.archiveDays)} after their end`,
+      'SEALPOST_RETENTION_ARCHIVE_DAYS',
+    ),
+    line('oldEvents', 'events of emails and bulk sends whose record is gone', days(RETIRED_WITHIN_DAYS), null),
+    line('webhookRecords', 'records of webhook deliveries, in parts', days(limits.webhookRecordDays), 'SEALPOST_RETENTION_WEBHOOK_DAYS'),
+    line('files', 'generated files', `${days(limits.generatedFileDays)} after the email was due`, 'SEALPOST_RETENTION_GENERATED_FILE_DAYS'),
+    line('audit', 'entries of the audit log', days(limits.auditDays), 'SEALPOST_RETENTION_AUDIT_DAYS'),
+    line(
+      'oldAudit',
+      'months of the audit log in the log, of a team or a person',
+      `${days(limits.auditDays)} after the month, ${days(RETIRED_WITHIN_DAYS)} more`,
+      'SEALPOST_RETENTION_AUDIT_DAYS',
+    ),
+    ...Object.entries(DELETED).map(([kind, what]) =>
+      line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS'),
+    ),
+    line(
+      'oldTeams',
+      'streams of removed teams in the log',
+      `${days(limits.auditDays)} after their removal, ${days(RETIRED_WITHIN_DAYS)} more`,
+      'SEALPOST_RETENTION_AUDIT_DAYS',
+    ),
+    line('deleted.team', 'deleted teams with all they have', days(limits.teamRestoreDays), null),
+    line('invitations', 'teams with invitations that nobody accepted', days(limits.invitationDays), null),
+    line('sessions', 'sessions that nobody refreshes', days(limits.sessionUnusedMs / DAY_MS), null),
+    line('temporaryFiles', 'files whose writing was cut off', hours(limits.temporaryFileHours), 'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS'),
+    line('deletedEmails', 'logs of emails that were deleted', 'none', null),
+    line('summaries', 'daily summaries', 'for ever', null),
+  ];
+};
+
+/** Nothing is changed. In: the moment for which it is asked. Of what is never due, for it goes at once or stays, there are no lines. */
+export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Promise<readonly RetentionLine[]> => {
+  const now = isoTime(nowMs);
+  const due = new Map<string, Due>([
+    ['emails', await dueTimers(deps, 'email', 'archive', now)],
+    ['archivedEmails', await dueTimers(deps, 'email', 'removal', now)],
+    ['bulkSends', await dueTimers(deps, 'batch', 'removal', now)],
+    ['oldEvents', await dueEvents(deps, nowMs)],
+    ['webhookRecords', await dueParts(deps, nowMs)],
+    ['audit', await dueEntries(deps, nowMs)],
+    ['oldAudit', await dueStreams(oldAuditStreams, deps, nowMs)],
+    ['oldTeams', await dueStreams(oldTeamStreams, deps, nowMs)],
+    ['files', { due: await deps.files.expired(now), oldest: null, next: null }],
+  ]);
+  for (const kind of Object.keys(DELETED) as (keyof typeof DELETED)[])
+    due.set(`deleted.${kind}`, await dueTimers(deps, kind, 'removal', now));
+  due.set('deleted.team', await dueBy(deps, TEAMS, 'deletedAt', nowMs, deps.limits.teamRestoreDays * DAY_MS + CLOCKS_APART_MS));
+  due.set('invitations', await dueBy(deps, TEAMS, 'lapsesAt', nowMs, 0));
+  due.set('sessions', await dueBy(deps, SESSIONS, 'expiresAt', nowMs, CLOCKS_APART_MS));
+  return retentionTable(deps.limits).flatMap((line) => {
+    const found = due.get(line.name);
+    return found === undefined ? [] : [{ ...line, ...found }];
+  });
+};
+
+type Kind = 'email' | 'batch' | keyof typeof DELETED;
+
+const dueTimers = async ({ readModels }: RetentionDeps, kind: Kind, timer: string, now: string): Promise<Due> => {
+  const collection = timersOf(kind);
+  const least = (times: readonly (string | undefined)[]): string | null => times.filter((time) => time !== undefined).sort()[0] ?? null;
+  const ofEach = <T>(dueAt: Query['where'][string], read: (where: Query['where']) => Promise<T>): Promise<T[]> =>
+    Promise.all(priorities.map((priority) => read({ kind: { eq: timer }, priority: { eq: priority }, dueAt })));
+  const first = async (where: Query['where']): Promise<string | undefined> => {
+    const found = await readModels.find(collection, { where, sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
+    return (found as readonly TimerDocument[])[0]?.dueAt;
+  };
+  const counts = await ofEach({ lte: now }, (where) => readModels.count(collection, { where }, Number.MAX_SAFE_INTEGER));
+  return {
+    due: counts.reduce((sum, count) => sum + count, 0),
+    oldest: least(await ofEach({ lte: now }, first)),
+    next: least(await ofEach({ gte: behind(now) }, first)),
+  };
+};
+
+const dueEvents = async (deps: RetentionDeps, nowMs: number): Promise<Due> => {
+  const waitMs = RETIRED_WITHIN_DAYS * DAY_MS;
+  const upTo = isoTime(nowMs - waitMs);
+  const [emails, batches] = [await dueTimers(deps, 'email', 'retirement', upTo), await dueTimers(deps, 'batch', 'retirement', upTo)];
+  const later = (one: string | null, other: string | null): string | null => {
+    const [first] = [one, other].filter((time) => time !== null).sort();
+    return first === undefined ? null : isoTime(Date.parse(first) + waitMs);
+  };
+  return { due: emails.due + batches.due, oldest: later(emails.oldest, batches.oldest), next: later(emails.next, batches.next) };
+};
+
+const dueStreams = async (look: typeof oldAuditStreams, { eventLog, limits }: RetentionDeps, nowMs: number): Promise<Due> => {
+  const waitMs = RETIRED_WITHIN_DAYS * DAY_MS;
+  const later = (ms: number | undefined): string | null => (ms === undefined ? null : isoTime(ms + waitMs));
+  const { over, nextMs } = await look({ eventLog, limits }, nowMs, { limit: Number.MAX_SAFE_INTEGER });
+  const [due, waiting] = [over.filter(({ overMs }) => overMs + waitMs <= nowMs), over.filter(({ overMs }) => overMs + waitMs > nowMs)];
+  return { due: due.length, oldest: later(due[0]?.overMs), next: later(waiting[0]?.overMs ?? nextMs) };
+};
+
+/** Times are texts of one form: behind every other of that millisecond. */
+const behind = (time: string): string => `${time.slice(0, -1)}~`;
+
+const dueEntries = async ({ readModels, limits }: RetentionDeps, nowMs: number): Promise<Due> => {
+  const keptMs = limits.auditDays * DAY_MS;
+  const upTo = isoTime(nowMs - keptMs);
+  const first = async (at: Query['where'][string]): Promise<string | null> => {
+    const [found] = (await readModels.find(AUDIT, {
+      where: { at },
+      sort: { field: 'at', direction: 'asc' },
+      limit: 1,
+    })) as readonly AuditDocument[];
+    return found === undefined ? null : isoTime(Date.parse(found.at) + keptMs);
+  };
+  const due = await readModels.count(AUDIT, { where: { at: { lte: upTo } } }, Number.MAX_SAFE_INTEGER);
+  return { due, oldest: await first({ lte: upTo }), next: await first({ gte: behind(upTo) }) };
+};
+
+/** A part may go when its last fact is old enough; one whose subscription is gone may go at once, and has no time. */
+const dueParts = async ({ readModels, limits }: RetentionDeps, nowMs: number): Promise<Due> => {
+  const keptMs = limits.webhookRecordDays * DAY_MS;
+  const upTo = isoTime(nowMs - keptMs);
+  const first = async (removeAfter: Query['where'][string]): Promise<string | null> => {
+    const query: Query = { where: { removeAfter }, sort: { field: 'removeAfter', direction: 'asc' }, limit: 1 };
+    const [found] = (await readModels.find(WEBHOOKS, query)) as readonly WebhookPartDocument[];
+    return found === undefined ? null : isoTime(Date.parse(found.removeAfter) + keptMs);
+  };
+  const due = await readModels.count(WEBHOOKS, { where: { removeAfter: { lte: upTo } } }, Number.MAX_SAFE_INTEGER);
+  return { due, oldest: await first({ gte: '1', lte: upTo }), next: await first({ gte: behind(upTo) }) };
+};
+
+/** By a time of theirs, which they outlive by `keptMs`. */
+const dueBy = async ({ readModels }: RetentionDeps, collection: string, field: string, nowMs: number, keptMs: number): Promise<Due> => {
+  const upTo = isoTime(nowMs - keptMs);
+  const first = async (range: Query['where'][string]): Promise<string | null> => {
+    const found = await readModels.find(collection, { where: { [field]: range }, sort: { field, direction: 'asc' }, limit: 1 });
+    const time = found[0]?.[field] as string | undefined;
+    return time === undefined ? null : isoTime(Date.parse(time) + keptMs);
+  };
+  const due = await readModels.count(collection, { where: { [field]: { lte: upTo } } }, Number.MAX_SAFE_INTEGER);
+  return { due, oldest: await first({ lte: upTo }), next: await first({ gte: behind(upTo) }) };
+};

@@ -1,0 +1,167 @@
+/** What was changed in each team, by whom: a document for each change, without names, so that nothing of what is gone is kept here. */
+import { activityOf, activityStreams, type Activity, type ActivityListing, type ActivityTarget } from '../../domain/teams/activity.js';
+import type { EventOfKind } from '../../domain/events.js';
+import { splitStream, type TeamId } from '../../domain/core/ids.js';
+import type { Limits } from '../../domain/core/limits.js';
+import type { Document, ReadModels } from '../../domain/ports/read-models.js';
+import { API_KEYS, type ApiKeyDocument } from '../keys/api-keys.js';
+import { ASSETS, type AssetDocument } from '../templates/assets.js';
+import { OAUTH_APPS, type OAuthAppDocument } from '../apps/oauth-apps.js';
+import { counted, readPage } from '../core/paging.js';
+import { declareProjection, type Handler, type Handlers, type Step } from '../core/projection.js';
+import type { Page, Paging } from '../core/pages.js';
+import { SENDER_DOMAINS, type SenderDomainsDocument } from '../domains/sender-domains.js';
+import { TEAMS, type TeamDocument } from './teams.js';
+import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from '../templates/templates.js';
+
+export const TEAM_ACTIVITY = 'teamActivity';
+/** Of each stream how far it is folded, and nothing else: those of one team that share an id may share one. */
+const STREAMS = 'teamActivityStreams';
+
+type Kinds = (typeof activityStreams)[number];
+type Told = EventOfKind<Kinds>;
+
+export type TeamActivityDocument = Document & Readonly<{ team: string; at: string; actor: string; activity: Activity }>;
+
+const step: Handler<Told> = (recorded) => {
+  const { stream, position, metadata } = recorded;
+  const activity = activityOf(recorded);
+  if (activity === undefined) return [];
+  const { teamId: team, eventId, occurredAt: at, actor } = metadata;
+  const document: TeamActivityDocument = { id: eventId, seq: position, position, team, at, actor, activity };
+  const { id } = splitStream(stream);
+  return [
+    { collection: TEAM_ACTIVITY, id: eventId, document },
+    { collection: STREAMS, id, document: { id, seq: position, position } },
+  ];
+};
+
+/** Of what has left the log nothing is told: nobody is in that team any more. */
+const retired: Handler<Extract<Told, { type: 'StreamRetired' }>> = ({ event, stream }) => [
+  ...(event.data.told ?? []).map((id): Step => ({ collection: TEAM_ACTIVITY, id, document: undefined })),
+  { collection: STREAMS, id: splitStream(stream).id, document: undefined },
+];
+
+const handlers: Handlers<Kinds> = {
+  TeamCreated: step,
+  TeamSettingsChanged: step,
+  TeamBillingChanged: step,
+  TeamTrackingChanged: step,
+  TeamSuppressionsBegan: 'ignored',
+  TeamSecurityChanged: step,
+  TeamDeleted: step,
+  TeamRestored: step,
+  TeamRemoved: 'ignored',
+  TeamErased: 'ignored',
+  MemberAdded: step,
+  MemberRoleChanged: step,
+  MemberRemoved: step,
+  MemberInvited: step,
+  InvitationRenewed: step,
+  InvitationWithdrawn: step,
+  ApiKeyCreated: step,
+  ApiKeyChanged: step,
+  ApiKeyUsed: 'ignored',
+  ApiKeyRevoked: step,
+  TemplateCreated: step,
+  TemplateDraftSaved: 'ignored',
+  TemplatePublished: step,
+  TemplateSlugChanged: step,
+  TemplateDeleted: step,
+  TemplateRestored: step,
+  TemplateRemoved: 'ignored',
+  AssetUploaded: step,
+  AssetTrashed: step,
+  AssetRestored: step,
+  AssetDeleted: 'ignored',
+  SenderDomainAdded: step,
+  SenderDomainsChecked: 'ignored',
+  SenderDomainVerified: step,
+  SenderDomainUnverified: step,
+  SenderDomainKeysAdded: step,
+  SenderDomainKeysChanged: 'ignored',
+  SenderDomainKeysRetired: 'ignored',
+  SenderDomainTrashed: step,
+  SenderDomainRestored: step,
+  SenderDomainDeleted: 'ignored',
+  WebhookCreated: step,
+  WebhookChanged: step,
+  WebhookSecretRotated: step,
+  WebhookDisabled: step,
+  WebhookBackfillAsked: 'ignored',
+  WebhookTrashed: step,
+  WebhookRestored: step,
+  WebhookDeleted: 'ignored',
+  OAuthAppRegistered: step,
+  OAuthAppChanged: step,
+  OAuthAppSecretRotated: step,
+  OAuthAppDeleted: step,
+  StreamRetired: retired,
+};
+
+export const teamActivityProjection = declareProjection({
+  name: 'teamActivity',
+  collections: [
+    { name: TEAM_ACTIVITY, version: 1, fields: ['team'], indexes: [['team']] },
+    { name: STREAMS, version: 1, fields: [], indexes: [] },
+  ],
+  main: STREAMS,
+  kinds: activityStreams,
+  decrypts: [],
+  on: handlers,
+});
+
+type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
+
+/** Newest first. */
+export const listTeamActivity = async (deps: Deps, teamId: TeamId, paging: Paging): Promise<Page<ActivityListing>> => {
+  const where = { team: { eq: teamId } };
+  const list = {
+    collection: TEAM_ACTIVITY,
+    where,
+    searchTotalMax: deps.limits.listTotalMax,
+    total: () => counted(deps, TEAM_ACTIVITY, where),
+  };
+  const { data, meta } = await readPage<TeamActivityDocument, TeamActivityDocument>(deps.readModels, list, paging, (document) => document);
+  const names = new Map<string, string | null>();
+  const nameOnce = async (target: ActivityTarget, id: string): Promise<string | null> => {
+    const key = `${target} ${id}`;
+    if (!names.has(key)) names.set(key, await nameOf(deps.readModels, teamId, target, id));
+    return names.get(key) ?? null;
+  };
+  const listed: ActivityListing[] = [];
+  for (const { id: eventId, at, actor, activity } of data) {
+    const key = actor.startsWith(KEY) ? actor.slice(KEY.length) : undefined;
+    const actorName = key === undefined ? null : await nameOnce('api-key', key);
+    listed.push({ ...activity, eventId, at, actor, name: await nameOnce(activity.target, activity.id), actorName });
+  }
+  return { data: listed, meta };
+};
+
+/** How an actor begins that is an API key. */
+const KEY = 'apiKey:';
+
+const nameOf = async ({ get }: Pick<ReadModels, 'get'>, teamId: TeamId, target: ActivityTarget, id: string): Promise<string | null> => {
+  switch (target) {
+    case 'team':
+      return ((await get(TEAMS, id)) as TeamDocument | undefined)?.name ?? null;
+    case 'api-key':
+      return ((await get(API_KEYS, id)) as ApiKeyDocument | undefined)?.key.name ?? null;
+    case 'template':
+      return ((await get(TEMPLATES, id)) as TemplateDocument | undefined)?.item?.name ?? null;
+    case 'attachment-template':
+      return ((await get(ATTACHMENT_TEMPLATES, id)) as AttachmentTemplateDocument | undefined)?.item?.name ?? null;
+    case 'asset':
+      return ((await get(ASSETS, id)) as AssetDocument | undefined)?.item.filename ?? null;
+    case 'sender-domain': {
+      const of = (await get(SENDER_DOMAINS, teamId)) as SenderDomainsDocument | undefined;
+      return [...(of?.domains ?? []), ...(of?.trash ?? [])].find((domain) => domain.id === id)?.domain ?? null;
+    }
+    case 'app':
+      return ((await get(OAUTH_APPS, id)) as OAuthAppDocument | undefined)?.app.name ?? null;
+    case 'webhook':
+    case 'member':
+    case 'invitation':
+      return null;
+  }
+};

@@ -1,0 +1,194 @@
+/** The composition root of a running service: settings → adapters → workers and server, started and stopped in order. */
+import { setMaxListeners } from 'node:events';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { openFirstKeyFile } from '../adapters/keys/first-key-file.js';
+import { showFirstKey } from '../commands/ops/first-start.js';
+import { showFirstUserToken } from '../commands/people/first-user.js';
+import { makeCommands } from '../commands/index.js';
+import { openOAuth } from '../commands/oauth.js';
+import { openAuditExport } from '../commands/audit/export.js';
+import { openAuditRecorder, type AuditRecorder } from '../commands/audit/record.js';
+import { openEngagementRecorder, type EngagementRecorder } from '../commands/recipients/tracking.js';
+import type { Config } from './settings/config.js';
+import { openLeases } from './stores/coordination.js';
+import type { EventStore } from '../domain/ports/event-store.js';
+import type { MailCopies } from '../domain/ports/mailbox.js';
+import type { Mailer } from '../domain/ports/mailer.js';
+import { PEOPLE_FROM } from '../domain/core/write-level.js';
+import { openTrackingTokens } from '../domain/recipients/tracking.js';
+import { openEngine, type Engine, type EngineOptions } from './engine.js';
+import type { HttpDeps } from '../http/server/context.js';
+import { buildServer } from '../http/index.js';
+import type { LeaseDeps } from '../processors/core/lease.js';
+import { openStuckWork } from '../processors/core/stuck.js';
+import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from '../projections/core/own-writes.js';
+import { makeQueries } from '../projections/queries.js';
+import { watchBacklogsWorker } from '../projections/email/watch-backlogs.js';
+import { openMetrics } from './observe/metrics.js';
+import { withTraces } from './observe/traces.js';
+import { openLogger } from '../adapters/logger/pino.js';
+import { watchCommits } from './observe/health.js';
+import { warnOfLog } from './log-health.js';
+import { openServiceHealth } from './observe/service-health.js';
+import { begin } from './startup.js';
+import { caughtUp, openProjecting, type Runners } from './projecting.js';
+import { holdRole } from './stores/instances.js';
+import { diskOf } from './stores/stores.js';
+import { openServing } from './stores/serving.js';
+import { afterStart } from './after-start.js';
+import { bringToRest } from './stopping.js';
+import { makeSupervisor } from './supervisor.js';
+import { openSurroundings, type Surroundings } from './ports.js';
+import { openClock, openTrust } from './ops/time-of-day.js';
+import { version } from './version.js';
+import { makeWorkers, type Workers } from './workers.js';
+
+export type App = Readonly<{
+  server: FastifyInstance;
+  engine: Engine;
+  /** Makes and shows the key of the first team, where nobody has seen one yet. To be called when the service listens. */
+  showFirstKey: (show: (key: string) => void) => Promise<void>;
+  /** Shows the token that the first user needs, as long as there is none; it stays in a file of the data directory until then. */
+  showFirstUserToken: (show: (token: string) => void) => Promise<void>;
+  /** The token of the link that opens the built-in mailbox, where mail goes there. */
+  mailboxToken: string | undefined;
+  /** Where the figures are answered; undefined: nowhere. */
+  metricsPort: number | undefined;
+  /** Where reports come to the return path by SMTP; undefined: nowhere. */
+  inboundSmtpPort: number | undefined;
+  /** Resolves when the read models have every event that was appended before the call. */
+  whenCaughtUp: () => Promise<void>;
+  /** Refuses requests, drains deliveries, writes what is pending, closes. Safe to call twice. */
+  stop: () => Promise<void>;
+}>;
+
+export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies' | 'rewrapsKeys'> & Readonly<{ mailer?: Mailer }>;
+
+/** The process that delivers keeps the keys in their newest form: where it runs, no older program does. */
+const openServiceEngine = (config: Config, options: EngineOptions): Promise<Engine> =>
+  openEngine(config, { ...options, rewrapsKeys: config.roles.includes('process') });
+
+/** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError where another process has the role. */
+export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
+  const lock = holdRole(config);
+  const isServing = config.roles.includes('http');
+  const writes = openOwnWrites();
+  let servesAlone = async (): Promise<boolean> => false;
+  let forgetCopies: MailCopies['forgetCopies'] = async () => {};
+  const mailCopies: MailCopies = { forgetCopies: (messageId) => forgetCopies(messageId) };
+  const clock = openClock(options.clock);
+  const commits = watchCommits(clock);
+  const logger = options.logger ?? openLogger({ level: config.logLevel });
+  const metrics = await withTraces(config, await openMetrics(config, { clock, logger }), { clock, logger });
+  const wrapStore = (store: EventStore): EventStore => metrics.store(commits.watched(options.wrapStore?.(store) ?? store));
+  const measured = { wrapKeys: commits.watchedKeys, wrapRenderer: metrics.renderer, wrapGenerator: metrics.generator };
+  const ports = { clock, logger, wrapStore, ...measured, mailCopies, onAppended: writes.note, servesAlone: () => servesAlone() };
+  const engine = await openServiceEngine(config, { ...options, ...ports });
+  const leases = metrics.leases(await openLeases(config, engine));
+  const leasing: LeaseDeps = { ...engine, leases, worker: engine.ids.uuid() };
+  await warnOfLog(engine);
+  const clockTrust = await openTrust(config, engine, clock);
+  const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
+  await begin(config, engine, leasing, isServing ? pendingKey : undefined);
+  const surroundings = await openSurroundings(config, options, { ...engine, leases, metrics });
+  forgetCopies = surroundings.mailbox?.mailbox.forgetCopies ?? forgetCopies;
+  const projecting = await openProjecting(config, engine, leasing);
+  const [{ runners }, cutOff] = [projecting, cutOffOfAll()];
+
+  const [stuck, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), auditRecorderOf(engine)];
+  const [serving, recorder] = [openServing(leasing, (signal) => engine.followStates(signal, 'serving')), openEngagementRecorder(engine)];
+  servesAlone = serving.alone;
+  const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
+  const servingWorkers = isServing ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)] : [];
+  const health = openServiceHealth({ ...surroundings, config, engine, supervisor, stuck, runners, commits, clockTrust });
+  let accepting = true;
+  const parts = { ...engine, ...surroundings, runners, health: health.of(() => accepting) };
+  const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });
+  supervisor.start([clockTrust.worker, health.worker, ...measuring, ...workers.projecting, ...workers.processing, ...servingWorkers]);
+  if (isServing) await serving.whenSeen;
+  afterStart(config, engine, runners, cutOff.signal);
+
+  const server = await buildServer(httpDeps(config, { ...parts, writes, recorder, audit }));
+  const shutDown = async (): Promise<void> => {
+    accepting = false;
+    const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
+    await bringToRest({ supervisor, processing: workers.processing, server, limits: engine.limits, cutOff, whenProjected });
+    for (const part of [surroundings, projecting, leases, engine]) await part.close();
+    lock.release();
+  };
+  let stopping: Promise<void> | undefined;
+  return {
+    server,
+    engine,
+    showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
+    showFirstUserToken: (show) => showFirstUserToken(engine, openFirstKeyFile(join(config.dataDir, 'first-user-token')), show),
+    mailboxToken: surroundings.mailboxToken,
+    metricsPort: metrics.port(),
+    inboundSmtpPort: surroundings.inboundSmtpPort,
+    whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
+    stop: () => (stopping ??= shutDown()),
+  };
+};
+
+const backlogsWorker = (engine: Engine, workers: Workers) => watchBacklogsWorker({ ...engine, ...hostOf(workers) });
+
+/** How long the hosts of this process are left alone; nothing where it does not deliver. */
+const hostOf = ({ processors }: Workers): Pick<Parameters<typeof watchBacklogsWorker>[0], 'hostPauseMs'> => {
+  const gates = processors.flatMap(({ gate }) => gate ?? []);
+  return gates.length === 0 ? {} : { hostPauseMs: () => Math.max(...gates.map(({ pauseMs }) => pauseMs())) };
+};
+
+/** Every call under way listens to it. */
+const cutOffOfAll = (): AbortController => {
+  const cutOff = new AbortController();
+  setMaxListeners(0, cutOff.signal);
+  return cutOff;
+};
+
+type ServingParts = Engine &
+  Surroundings &
+  Readonly<{ runners: Runners; writes: OwnWrites; recorder: EngagementRecorder; audit: AuditRecorder; health: HttpDeps['health'] }>;
+
+const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, recorder, ...parts }: ServingParts): HttpDeps => {
+  const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
+  const { readModels, clock, limits, ids, logger, limiter, bodyChecks, health, metrics } = parts;
+  const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = (teamId, withinMs) =>
+    caughtUpWith(runners.values(), writes.of(teamId), withinMs);
+  return {
+    settings: { publicUrl, host, port, requireHttps, trustProxy, logLevel, ...(tls === undefined ? {} : { tls }) },
+    limits,
+    clock,
+    ids,
+    logger,
+    limiter,
+    bodyChecks,
+    commands: makeCommands(parts),
+    oauth: openOAuth(parts),
+    queries: makeQueries({ readModels, clock, limits, awaitOwnWrites, waitMs: parts.backlog.waitMs }),
+    positions: {
+      written: writes.newest,
+      head: parts.eventLog.head,
+      reached: async (position, withinMs) => {
+        await Promise.all([
+          caughtUpTo(runners.values(), position, withinMs),
+          parts.statesCaughtUp(position, AbortSignal.timeout(withinMs)),
+        ]);
+      },
+    },
+    ...(mailbox === undefined || mailboxToken === undefined ? {} : { mailbox: { mails: mailbox.mailbox, token: mailboxToken } }),
+    audit: parts.audit,
+    exportAudit: (team, period, done) => openAuditExport(parts, team, period, done),
+    tracking: { tokens: openTrackingTokens(parts.keys), note: recorder.note },
+    health,
+    version,
+    ...(metrics.answered === undefined ? {} : { answered: metrics.answered }),
+    ...(metrics.calls === undefined ? {} : { calls: metrics.calls }),
+  };
+};
+
+/** An older program beside this one could not read what it records: then it is told of nothing. */
+const auditRecorderOf = (engine: Engine): AuditRecorder => {
+  const recorder = openAuditRecorder(engine);
+  return engine.codec.level < PEOPLE_FROM ? { ...recorder, read: () => {}, denied: () => {} } : recorder;
+};

@@ -1,0 +1,159 @@
+/** Opens the stores that the settings name, and what every way of running the program needs of them: serving, and each command line. */
+import { systemClock } from '../adapters/clock/system.js';
+import { systemIds } from '../adapters/ids/system.js';
+import { openResolver } from '../adapters/dns/resolver.js';
+import { openLogger } from '../adapters/logger/pino.js';
+import { systemDkimKeys } from '../adapters/mail/dkim-keys.js';
+import { signatureMediaTypes } from '../adapters/media-types/signatures.js';
+import { outboundHttpWhenNeeded, outboundPostWhenNeeded } from '../adapters/outbound-http/when-needed.js';
+import { reportReaderWhenNeeded } from '../adapters/feedback/when-needed.js';
+import { openReturnPath } from '../domain/email/return-path.js';
+import { joseAccessTokens } from '../adapters/access-tokens/jose.js';
+import { argon2Passwords } from '../adapters/passwords/argon2.js';
+import { otpauthSecondFactors } from '../adapters/second-factor/otpauth.js';
+import { qrCodePng } from '../adapters/render/qr-png.js';
+import { openRenderer } from '../adapters/render/email/renderer.js';
+import { openGenerator } from '../adapters/render/workers/generator.js';
+import type { CommandDeps, CommandPorts } from '../commands/core/deps.js';
+import { makeCommandDeps } from '../commands/assembly.js';
+import type { Config } from './settings/config.js';
+import { eventVersions, makeCodec, type Codec } from '../event-log/codec.js';
+import { openEventLog, type EventLogPorts } from '../event-log/event-log.js';
+import { openStores, type Stores } from './stores/stores.js';
+import { openLogFaults, type LogFaults } from '../event-log/log-faults.js';
+import { tellingUnreadable } from './log-health.js';
+import type { Clock } from '../domain/ports/clock.js';
+import { matcherOf } from '../domain/mime/header.js';
+import { COPIES_FROM, LANGUAGES_FROM, PEOPLE_FROM } from '../domain/core/write-level.js';
+import type { Keys } from '../domain/ports/keys.js';
+import type { EventStore } from '../domain/ports/event-store.js';
+import type { Generator } from '../domain/ports/generator.js';
+import type { Renderer } from '../domain/ports/renderer.js';
+import type { MailCopies } from '../domain/ports/mailbox.js';
+import type { Logger } from '../domain/ports/logger.js';
+
+export type Engine = CommandDeps &
+  Stores &
+  Readonly<{
+    logger: Logger;
+    /** What of the log could not be read so far. */
+    logFaults: LogFaults;
+    /** What is read and written of the stored form of events. */
+    codec: Codec;
+    /** Closes what was opened, in the reverse order. */
+    close: () => Promise<void>;
+  }>;
+
+export type EngineOptions = Readonly<{
+  clock?: Clock;
+  logger?: Logger;
+  /** Stands between the program and its log: how tests let the disk refuse. */
+  wrapStore?: (store: EventStore) => EventStore;
+  /** Stands between the program and its keys: how it is known whether new ones can be kept. */
+  wrapKeys?: (keys: Keys) => Keys;
+  onAppended?: EventLogPorts['onAppended'];
+  /** Stand between the program and its rendering: how that is measured. */
+  wrapRenderer?: (renderer: Renderer) => Renderer;
+  wrapGenerator?: (generator: Generator) => Generator;
+  /** Where copies of mails are kept; absent: nowhere. */
+  mailCopies?: MailCopies;
+  /** What is read and written: how tests run a newer program beside this one. Default: all versions, at the level of the settings. */
+  codec?: Codec;
+  /** Whether no other process serves requests from these stores; where absent that is not known. */
+  servesAlone?: () => Promise<boolean>;
+  /** Whether keys of an older form get the newest: for the process that delivers, and for no command beside it. Default: false. */
+  rewrapsKeys?: boolean;
+}>;
+
+const same = <Port>(port: Port): Port => port;
+
+const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clock; logger: Logger }>): Generator =>
+  openGenerator({ limits, keepsReady: limits.generatorReadyMs > 0, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
+
+const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandDeps, 'feedback'> => {
+  if (settings === undefined) return {};
+  const { domain, name } = settings;
+  return { feedback: { returnPath: openReturnPath(domain, keys), at: { domain, host: name }, reader: reportReaderWhenNeeded() } };
+};
+
+const linksOf = (
+  { linkBase }: Config,
+  codec: Codec,
+): Pick<CommandPorts, 'linkBase' | 'withoutCopies' | 'withoutLanguages' | 'withoutOrigins'> => ({
+  ...(linkBase === undefined ? {} : { linkBase }),
+  ...(codec.level < COPIES_FROM ? { withoutCopies: true } : {}),
+  ...(codec.level < LANGUAGES_FROM ? { withoutLanguages: true } : {}),
+  ...(codec.level < PEOPLE_FROM ? { withoutOrigins: true } : {}),
+});
+
+const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandPorts['people'] => ({
+  passwords: argon2Passwords(),
+  accessTokens: joseAccessTokens(),
+  secondFactors: otpauthSecondFactors(),
+  drawCode: qrCodePng,
+  publicUrl,
+  registration,
+  isOnLoopback,
+});
+
+/** In: the settings; a clock and a log of the caller's where given. Rejects where a store cannot be opened. */
+export const openEngine = async (config: Config, options: EngineOptions = {}): Promise<Engine> => {
+  const clock = options.clock ?? systemClock();
+  const logger = options.logger ?? openLogger({ level: config.logLevel });
+  const [ids, { limits }] = [systemIds(), config];
+  const stores = await openStores(config, { clock, logger }, options.rewrapsKeys);
+  const { files } = stores;
+  const { onAppended, codec = makeCodec(eventVersions, config.writeEvents) } = options;
+  const { wrapStore = same, wrapKeys = same, wrapRenderer = same, wrapGenerator = same } = options;
+  const [store, keys] = [wrapStore(stores.store), wrapKeys(stores.keys)];
+  const renderer = wrapRenderer(openRenderer({ limits }));
+  const generator = wrapGenerator(openDocuments(config, { clock, logger }));
+  const outbound = outboundHttpWhenNeeded();
+  const webhooks = { outbound: outboundPostWhenNeeded(config.webhookInsecureHosts), insecureHosts: config.webhookInsecureHosts };
+  const logFaults = openLogFaults();
+  const eventLog = openEventLog({
+    store,
+    keys,
+    files,
+    ids,
+    clock,
+    limits,
+    codec,
+    onUnreadable: tellingUnreadable(logFaults, logger),
+    ...(onAppended === undefined ? {} : { onAppended }),
+  });
+  return {
+    ...makeCommandDeps({
+      store,
+      servesAlone: options.servesAlone ?? (async () => false),
+      eventLog,
+      keys,
+      files,
+      mailCopies: options.mailCopies ?? { forgetCopies: async () => {} },
+      renderer,
+      generator,
+      clock,
+      outbound,
+      webhooks,
+      mediaTypes: signatureMediaTypes(),
+      dns: openResolver({ servers: config.dnsServers }),
+      dkimKeys: systemDkimKeys(),
+      people: peopleOf(config),
+      spfMechanisms: config.spfMechanisms,
+      ...feedbackOf(config, keys),
+      ...linksOf(config, codec),
+      ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),
+      ids,
+      limits,
+    }),
+    ...stores,
+    store,
+    keys,
+    logger,
+    logFaults,
+    codec,
+    close: async () => {
+      for (const port of [generator, outbound, webhooks.outbound, renderer, stores]) await port.close();
+    },
+  };
+};

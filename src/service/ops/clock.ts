@@ -1,0 +1,111 @@
+/**
+ * Whether the time of day may be believed. What destroys by age does so only then: after somebody has set the clock, and after a time
+ * for which nobody can tell whether it was set, it waits until the clock has been steady for a day or an operator confirms it.
+ */
+import type { ClockMark, ClockRecord } from '../../domain/ports/clock-record.js';
+import type { ContinuedClock } from '../../domain/ports/clock.js';
+import type { Logger } from '../../domain/ports/logger.js';
+import type { Worker } from '../../domain/ports/worker.js';
+import { DAY_MS } from '../../domain/core/time.js';
+
+/** How far two counts of the same time may differ. */
+const DIFFERENCE_MAX_MS = 10_000;
+/** No clock is set by so little that it mattered for what is kept for days. */
+const SHORT_AWAY_MS = 10 * 60_000;
+const LOOK_EVERY_MS = 5_000;
+const RECORD_EVERY_MS = 60_000;
+
+export type ClockTrust = Readonly<{
+  /** False while nothing may be destroyed because of its age. */
+  mayDestroy: () => boolean;
+  /** How far the machine's time of day is ahead of what this process goes by; 0 while it is believed. */
+  leapMs: () => number;
+  /** How long nobody had seen this instance when it started, by the time of day; undefined where it never ran before. */
+  awayMs: number | undefined;
+  /** Looks after the clock, and records the time for the next start. */
+  worker: Worker;
+}>;
+
+export type ClockTrustDeps = Readonly<{
+  clock: ContinuedClock;
+  logger: Logger;
+  /** `isKept`: this process writes the mark for the next start; one alone does. */
+  record: ClockRecord;
+  isKept: boolean;
+  /** The log was empty when the program started. */
+  isNew: boolean;
+}>;
+
+export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
+  const { clock, logger, record } = deps;
+  const mark = record.read();
+  const startedMs = clock.machineNow();
+  let leaps = clock.leaps();
+  let confirmation = mark?.confirmation ?? record.confirmation();
+  let untilMs = clock.monotonic() + waitAtStart(mark, deps);
+  if (untilMs > clock.monotonic()) logger.warn({ awayMs: mark && startedMs - mark.nowMs }, WAITS_AFTER_START);
+
+  const lookForLeaps = (): void => {
+    if (clock.leaps() === leaps) return;
+    leaps = clock.leaps();
+    untilMs = clock.monotonic() + DAY_MS;
+    logger.warn({ leapMs: Math.round(clock.leapMs()) }, WAITS_AFTER_LEAP);
+  };
+
+  const look = (): void => {
+    lookForLeaps();
+    const newest = record.confirmation();
+    if (newest !== confirmation) {
+      confirmation = newest;
+      untilMs = clock.monotonic();
+      logger.info({}, 'the clock was confirmed by an operator');
+    }
+    if (clock.monotonic() >= untilMs && clock.leapMs() !== 0) {
+      logger.info({ leapMs: Math.round(clock.leapMs()) }, 'the time of day is believed again');
+      clock.believe();
+    }
+  };
+
+  const keep = (): void => {
+    const waitMs = Math.max(0, untilMs - clock.monotonic());
+    if (deps.isKept) record.write({ nowMs: clock.machineNow(), uptimeMs: clock.uptime(), waitMs, confirmation });
+  };
+
+  return {
+    mayDestroy: () => {
+      lookForLeaps();
+      return clock.monotonic() >= untilMs;
+    },
+    leapMs: clock.leapMs,
+    awayMs: mark && startedMs - mark.nowMs,
+    worker: {
+      name: 'clock',
+      run: async (signal) => {
+        let kept = { leaps, confirmation, atMs: -Infinity };
+        while (!signal.aborted) {
+          look();
+          if (kept.leaps !== leaps || kept.confirmation !== confirmation || clock.monotonic() - kept.atMs >= RECORD_EVERY_MS) {
+            keep();
+            kept = { leaps, confirmation, atMs: clock.monotonic() };
+          }
+          await clock.sleep(LOOK_EVERY_MS, signal);
+        }
+        keep();
+      },
+    },
+  };
+};
+
+const WAITS_AFTER_START =
+  'nobody can tell whether the clock was set while the service was away: nothing is destroyed by its age for 24 hours; `sealpost clock confirm` ends that';
+const WAITS_AFTER_LEAP =
+  'the time of day was set: nothing is sent early, and nothing is destroyed by its age, until it has been steady for 24 hours; `sealpost clock confirm` ends that';
+
+/** A machine that ran on has counted the time itself; then what was left to wait goes on. */
+const waitAtStart = (mark: ClockMark | undefined, { clock, isNew }: ClockTrustDeps): number => {
+  if (mark === undefined) return isNew ? 0 : DAY_MS;
+  const passedMs = clock.machineNow() - mark.nowMs;
+  const countedMs = clock.uptime() - mark.uptimeMs;
+  if (countedMs >= 0 && Math.abs(passedMs - countedMs) <= DIFFERENCE_MAX_MS) return Math.max(0, mark.waitMs - countedMs);
+  return Math.abs(passedMs) <= SHORT_AWAY_MS ? mark.waitMs : DAY_MS;
+};

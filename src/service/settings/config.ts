@@ -1,0 +1,291 @@
+/** The settings: the only reader of the environment. One schema with defaults, and the checks between settings. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { linesWithoutSetting } from './env-lines.js';
+import { ConfigError } from './config-error.js';
+import { readFeedback, type FeedbackSettings } from './feedback-settings.js';
+import { limitSetting, settings, withoutSecrets, type SettingName } from './settings.js';
+import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
+import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
+import { nearest } from '../../shared/edit-distance.js';
+import { registrations, type Registration } from '../../domain/people/registration.js';
+import { isLoopback, readDnsServers, readLinkBase, readPublicUrl, readRelayHeaders, readSpf } from './groups.js';
+import { codeOf, integer, oneOf, readBoolean, readFile, secret, unreadable } from './setting-values.js';
+import { readRetention } from './retention-settings.js';
+import { roles, type Role } from './roles.js';
+import { readTraces, type TraceSettings } from './trace-settings.js';
+import { insecureHosts } from './webhook-settings.js';
+import { assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
+
+export { ConfigError } from './config-error.js';
+
+export type Config = Readonly<{
+  port: number;
+  host: string;
+  publicUrl: string;
+  /** What links in mails begin with; undefined where mails leave this machine and no such address is set. */
+  linkBase: string | undefined;
+  /** Who may become a user. */
+  registration: Registration;
+  /** Nobody but this machine is to reach the service: no address for others is set, and no proxy. */
+  isOnLoopback: boolean;
+  dataDir: string;
+  roles: readonly Role[];
+  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** Where figures are answered; undefined: nothing is measured. */
+  metrics: Readonly<{ host: string; port: number }> | undefined;
+  /** Where spans are sent; undefined: none are made. */
+  traces: TraceSettings | undefined;
+  /** The master key as given; undefined: it is kept in `masterKeyFile`, and made there where that is allowed. */
+  masterKey: string | undefined;
+  masterKeyFile: string;
+  urls: Urls;
+  /** Without a URL: the built-in mailbox. */
+  smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
+  /** How reports come back; undefined: the sender of a mail is its envelope sender, and none are taken. */
+  feedback: FeedbackSettings | undefined;
+  dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
+  retryDelaysMs: readonly number[];
+  /** Of the DNS, with ports; empty: those of the system. */
+  dnsServers: readonly string[];
+  /** What of SPF lets the relay send. */
+  spfMechanisms: string;
+  /** Names of headers, and beginnings with `*`, by which callers may instruct the relay, in lower case. */
+  allowedRelayHeaders: readonly string[];
+  webhookInsecureHosts: readonly string[];
+  /** The level of what is written into the log and the keys, by domain/write-level.ts. */
+  writeEvents: number;
+  fontsDir: string | undefined;
+  tls: Readonly<{ cert: string; key: string }> | undefined;
+  requireHttps: boolean;
+  trustProxy: boolean | readonly string[];
+  limits: Limits;
+}>;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the settings from the environment of the process. Throws ConfigError. */
+export const readConfig = (environment: Environment = process.env): Config => {
+  refuseUnknown(environment);
+  const text = (name: SettingName): string | undefined => {
+    const value = environment[name]?.trim();
+    return value === undefined || value === '' ? undefined : value;
+  };
+  const withDefault = (name: SettingName): string => text(name) ?? settings[name]?.default ?? '';
+
+  const [host, port] = [withDefault('HOST'), integer('PORT', withDefault('PORT'), 0, 65_535)];
+  const dataDir = resolve(withDefault('SEALPOST_DATA_DIR'));
+  const tls = readTls(text('SEALPOST_TLS_CERT'), text('SEALPOST_TLS_KEY'));
+  const trustProxy = readProxies(text('SEALPOST_TRUST_PROXY'));
+  const requireHttps = readBoolean('SEALPOST_REQUIRE_HTTPS', text('SEALPOST_REQUIRE_HTTPS')) ?? !isLoopback(host);
+  if (requireHttps && tls === undefined && trustProxy === false) {
+    throw new ConfigError(
+      `HOST=${host} would serve plain HTTP, which SEALPOST_REQUIRE_HTTPS refuses: set SEALPOST_TLS_CERT and SEALPOST_TLS_KEY, ` +
+        'or SEALPOST_TRUST_PROXY for a proxy that speaks HTTPS, or SEALPOST_REQUIRE_HTTPS=false.',
+    );
+  }
+  const masterKey = secret(
+    text('SEALPOST_MASTER_KEY'),
+    'SEALPOST_MASTER_KEY',
+    text('SEALPOST_MASTER_KEY_FILE'),
+    'SEALPOST_MASTER_KEY_FILE',
+  );
+  const chosenRoles = readRoles(withDefault('SEALPOST_ROLES'));
+  const urls = readUrls(text, dataDir);
+  assertTogether(urls, chosenRoles, masterKey !== undefined);
+  const smtp = readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL'));
+  const publicUrl = readPublicUrl(text('SEALPOST_PUBLIC_URL'), { host, port, isHttps: tls !== undefined });
+  return {
+    port,
+    host,
+    publicUrl,
+    linkBase: readLinkBase(publicUrl, text('SEALPOST_PUBLIC_URL') !== undefined || smtp.url === undefined),
+    ...readPeople(text, withDefault('SEALPOST_REGISTRATION'), host, trustProxy),
+    dataDir,
+    roles: chosenRoles,
+    logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
+    metrics: readMetrics(text('SEALPOST_METRICS_PORT'), withDefault('SEALPOST_METRICS_HOST')),
+    traces: readTraces(text),
+    masterKey,
+    masterKeyFile: join(dataDir, 'master.key'),
+    urls,
+    smtp,
+    feedback: readFeedback(text, host, tls),
+    dkim: readDkim(text),
+    retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
+    dnsServers: readDnsServers(text('SEALPOST_DNS_SERVERS')),
+    spfMechanisms: readSpf(withDefault('SEALPOST_SPF_MECHANISMS')),
+    allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
+    webhookInsecureHosts: insecureHosts(text, isLoopback(host) ? undefined : host, smtp.url !== undefined),
+    writeEvents: integer('SEALPOST_WRITE_EVENTS', withDefault('SEALPOST_WRITE_EVENTS'), WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST),
+    fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
+    tls,
+    requireHttps,
+    trustProxy,
+    limits: readLimits(withDefault),
+  };
+};
+
+const readPeople = (
+  text: (name: SettingName) => string | undefined,
+  registration: string,
+  host: string,
+  trustProxy: Config['trustProxy'],
+): Pick<Config, 'registration' | 'isOnLoopback'> => ({
+  registration: oneOf('SEALPOST_REGISTRATION', registration, registrations),
+  isOnLoopback: isLoopback(host) && text('SEALPOST_PUBLIC_URL') === undefined && trustProxy === false,
+});
+
+/** Settings of a file `.env` in the working directory, with or without a byte order mark; those of the real environment win. Throws ConfigError where it, or a line of it, cannot be read. */
+export const loadEnvFile = (): void => {
+  const file = resolve('.env');
+  if (!existsSync(file)) return;
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+  } catch (fault) {
+    throw new ConfigError(`${file} is there and cannot be read (${codeOf(fault)}); make it readable, or move it away.`);
+  }
+  const [line] = linesWithoutSetting(text);
+  // The line itself is not shown: it may be the rest of a secret.
+  if (line !== undefined) throw new ConfigError(`${file}, line ${line}, is no setting: write NAME=value, or # before a comment.`);
+  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
+};
+
+/** Those of the environment that say which master key it is, for settings that are read from elsewhere. */
+export const masterKeySettings = ({ SEALPOST_MASTER_KEY, SEALPOST_MASTER_KEY_FILE }: Environment = process.env): Environment => ({
+  ...(SEALPOST_MASTER_KEY === undefined ? {} : { SEALPOST_MASTER_KEY }),
+  ...(SEALPOST_MASTER_KEY_FILE === undefined ? {} : { SEALPOST_MASTER_KEY_FILE }),
+});
+
+/** The settings that are set, as a file `.env` has them, without secrets. */
+export const settingsToKeep = (environment: Environment = process.env): string => withoutSecrets(environment);
+
+/** The same for a process that delivers: it does not take the built-in mailbox for a relay that was forgotten. */
+export const readServeConfig = (environment: Environment = process.env): Config => {
+  const config = readConfig(environment);
+  const publicUrl = environment['SEALPOST_PUBLIC_URL']?.trim() ?? '';
+  if (config.smtp.url === undefined) assertMailboxSeen(config.urls, config.roles);
+  const isAsked = (environment['SEALPOST_SMTP_URL']?.trim() ?? '') !== '';
+  if (isAsked || (publicUrl === '' && isLoopback(config.host))) return config;
+  throw new ConfigError(
+    `SEALPOST_SMTP_URL is not set, and ${publicUrl === '' ? `HOST=${config.host} listens beyond this machine` : `SEALPOST_PUBLIC_URL=${publicUrl} says that others use this service`}: ` +
+      'no mail would leave. Set it to your relay, for example smtp://user:password@mail.example.com:587, or to mailbox: for the built-in mailbox.',
+  );
+};
+
+const readMetrics = (port: string | undefined, host: string): Config['metrics'] =>
+  port === undefined ? undefined : { host, port: integer('SEALPOST_METRICS_PORT', port, 0, 65_535) };
+
+/** Of the limits that 1 would make useless: with one document process, a team would hold the last. */
+const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = {
+  generatorProcessesMax: 2,
+  generatorReadyMs: 0,
+  stopNoticeMs: 0,
+};
+
+const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
+  ...defaultLimits,
+  ...Object.fromEntries(
+    configurableLimits.map((name) => [
+      name,
+      integer(limitSetting(name), withDefault(limitSetting(name)), limitsMin[name] ?? 1, Number.MAX_SAFE_INTEGER),
+    ]),
+  ),
+  ...readRetention(withDefault),
+});
+
+const PREFIX = 'SEALPOST_';
+
+/** Former names of settings. */
+const renamedSettings: Readonly<Record<string, SettingName>> = {
+  SEALPOST_DOCUMENTS_URL: 'SEALPOST_READ_MODELS_URL',
+  SEALPOST_LIMIT_TEMPLATE_RESTORE_DAYS: 'SEALPOST_RETENTION_DELETED_DAYS',
+};
+
+const refuseUnknown = (environment: Environment): void => {
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith(PREFIX) || name in settings) continue;
+    const renamed = renamedSettings[name];
+    if (renamed !== undefined) throw new ConfigError(`${name} is now called ${renamed}; set that instead, to the same value.`);
+    const near = nearest(name, Object.keys(settings));
+    throw new ConfigError(
+      `${name} is not a setting of sealpost.${near === undefined ? '' : ` Did you mean ${near}?`} .env.example lists all.`,
+    );
+  }
+};
+
+const readRoles = (value: string): readonly Role[] => {
+  const given = value.split(',').map((role) => role.trim());
+  return given.map((role) => oneOf('SEALPOST_ROLES', role, roles));
+};
+
+/** The directory as an absolute path; its fonts are read when a document first needs them. */
+const readFontsDir = (value: string | undefined): string | undefined => {
+  if (value === undefined) return undefined;
+  const directory = resolve(value);
+  try {
+    readdirSync(directory);
+  } catch (fault) {
+    throw unreadable('SEALPOST_FONTS_DIR', directory, fault);
+  }
+  return directory;
+};
+
+const readTls = (cert: string | undefined, key: string | undefined): Config['tls'] => {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined) throw new ConfigError('SEALPOST_TLS_KEY is set without SEALPOST_TLS_CERT; set both, to the paths of PEM files.');
+  if (key === undefined) throw new ConfigError('SEALPOST_TLS_CERT is set without SEALPOST_TLS_KEY; set both, to the paths of PEM files.');
+  return { cert: readFile('SEALPOST_TLS_CERT', cert), key: readFile('SEALPOST_TLS_KEY', key) };
+};
+
+const readProxies = (value: string | undefined): Config['trustProxy'] => {
+  if (value === undefined || value === 'false') return false;
+  if (value === 'true') return true;
+  return value.split(',').map((address) => address.trim());
+};
+
+const readSmtp = (given: string | undefined, connections: string, final: string | undefined): Config['smtp'] => {
+  const url = given === 'mailbox:' ? undefined : given;
+  if (url === undefined && final !== undefined) {
+    throw new ConfigError(
+      'SEALPOST_SMTP_FINAL is set without a relay in SEALPOST_SMTP_URL; the built-in mailbox is always the final host.',
+    );
+  }
+  if (url !== undefined && !/^smtps?:\/\//.test(url)) {
+    throw new ConfigError(
+      'SEALPOST_SMTP_URL must begin with smtp:// or smtps://, for example smtp://user:password@mail.example.com:587, or be mailbox: for the built-in mailbox.',
+    );
+  }
+  return {
+    url,
+    connections: integer('SEALPOST_SMTP_CONNECTIONS', connections, 1, 1_000),
+    final: readBoolean('SEALPOST_SMTP_FINAL', final) ?? false,
+  };
+};
+
+const readDkim = (text: (name: SettingName) => string | undefined): Config['dkim'] => {
+  const domain = text('SEALPOST_DKIM_DOMAIN');
+  const selector = text('SEALPOST_DKIM_SELECTOR');
+  const privateKey = secret(
+    text('SEALPOST_DKIM_PRIVATE_KEY'),
+    'SEALPOST_DKIM_PRIVATE_KEY',
+    text('SEALPOST_DKIM_PRIVATE_KEY_FILE'),
+    'SEALPOST_DKIM_PRIVATE_KEY_FILE',
+  );
+  const given = { SEALPOST_DKIM_DOMAIN: domain, SEALPOST_DKIM_SELECTOR: selector, 'SEALPOST_DKIM_PRIVATE_KEY or …_FILE': privateKey };
+  const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === 3) return undefined;
+  if (domain === undefined || selector === undefined || privateKey === undefined) {
+    throw new ConfigError(`DKIM signing needs all of its settings; missing: ${missing.join(', ')}.`);
+  }
+  // A key in one line of the environment has its line breaks written as \n.
+  return { domain, selector, privateKey: privateKey.replaceAll('\\n', '\n') };
+};
+
+const readDelays = (value: string): readonly number[] => {
+  const seconds = value.split(',').map((part) => part.trim());
+  if (seconds.length > 20) throw new ConfigError(`SEALPOST_RETRY_DELAYS holds ${seconds.length} pauses; at most 20 are allowed.`);
+  return seconds.map((part) => integer('SEALPOST_RETRY_DELAYS', part, 1, 7 * 86_400) * 1_000);
+};

@@ -1,0 +1,298 @@
+/** Every setting by name, with its default and what it does: what config.ts reads and .env.example is made of. */
+
+import { WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
+import { withoutCredentials } from '../../shared/credentials.js';
+import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
+
+export type Setting = Readonly<{ default: string | undefined; description: string; group: string; example?: string }>;
+
+const setting = (group: string, standard: string | undefined, description: string, example?: string): Setting => ({
+  group,
+  default: standard,
+  description,
+  ...(example === undefined ? {} : { example }),
+});
+
+const named = {
+  PORT: setting('Serving', '3000', 'TCP port of the HTTP server.'),
+  HOST: setting('Serving', '127.0.0.1', 'Address to listen on. Outside loopback, HTTPS is required unless said otherwise.'),
+  SEALPOST_PUBLIC_URL: setting(
+    'Serving',
+    undefined,
+    'The address under which clients and the recipients of mails reach the service. Links in mails need it, with https outside loopback. Default: made of HOST and PORT.',
+    'https://mail.example.com',
+  ),
+  SEALPOST_TLS_CERT: setting(
+    'Serving',
+    undefined,
+    'Path of a PEM certificate chain; with SEALPOST_TLS_KEY the server speaks HTTPS.',
+    '/etc/sealpost/cert.pem',
+  ),
+  SEALPOST_TLS_KEY: setting('Serving', undefined, 'Path of the PEM private key of the certificate.', '/etc/sealpost/key.pem'),
+  SEALPOST_REQUIRE_HTTPS: setting(
+    'Serving',
+    undefined,
+    'true: plain HTTP gets 403. Default: true outside loopback, false on loopback.',
+    'true',
+  ),
+  SEALPOST_TRUST_PROXY: setting(
+    'Serving',
+    undefined,
+    'Proxies whose X-Forwarded-* headers are believed: addresses or networks, separated by commas, or true for all.',
+    '10.0.0.0/8',
+  ),
+  SEALPOST_REGISTRATION: setting(
+    'Serving',
+    'invited',
+    'Who may become a user beside the first: open (everybody who verifies an address), invited (who was invited into a team) or closed (nobody).',
+  ),
+  SEALPOST_ROLES: setting(
+    'Serving',
+    'http,process,project',
+    'What this process does: http (the API), process (delivery, timers), project (read models).',
+  ),
+  SEALPOST_METRICS_PORT: setting(
+    'Serving',
+    undefined,
+    'TCP port on which GET /metrics answers figures for Prometheus, without a key. Default: no figures.',
+    '9464',
+  ),
+  SEALPOST_METRICS_HOST: setting('Serving', '127.0.0.1', 'Address that the port of the figures listens on.'),
+  SEALPOST_LOG_LEVEL: setting('Serving', 'info', 'debug, info, warn, error or silent.'),
+
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    'Traces',
+    undefined,
+    'Address of a collector that takes spans by OTLP over HTTP; /v1/traces is added. Default: no traces.',
+    'http://127.0.0.1:4318',
+  ),
+  OTEL_EXPORTER_OTLP_PROTOCOL: setting('Traces', 'http/protobuf', 'The only one that is spoken.'),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(
+    'Traces',
+    undefined,
+    'Headers for the collector: name=value, separated by commas, values as in a URL.',
+    'authorization=Bearer%20token',
+  ),
+  OTEL_SERVICE_NAME: setting('Traces', 'sealpost', 'service.name of the spans.'),
+  OTEL_RESOURCE_ATTRIBUTES: setting(
+    'Traces',
+    undefined,
+    'More that every span says of this process: name=value, separated by commas, values as in a URL.',
+    'deployment.environment.name=production',
+  ),
+  OTEL_TRACES_SAMPLER: setting(
+    'Traces',
+    'parentbased_always_on',
+    'Which traces are sent: always_on, always_off or traceidratio, or the same with parentbased_ before it, which means the same here.',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting('Traces', '1', 'With traceidratio: the share of traces, from 0 to 1.'),
+
+  SEALPOST_DATA_DIR: setting('Data', './data', 'Directory of the log, keys, read models, files and mailbox.'),
+  SEALPOST_MASTER_KEY: setting(
+    'Data',
+    undefined,
+    '32 bytes in base64 or hex that wrap every key. Default: created as master.key in the data directory.',
+  ),
+  SEALPOST_MASTER_KEY_FILE: setting(
+    'Data',
+    undefined,
+    'Path of a file that holds the master key, instead of SEALPOST_MASTER_KEY.',
+    '/run/secrets/sealpost-master-key',
+  ),
+  SEALPOST_RETENTION_DAYS: setting(
+    'Data',
+    '30',
+    'Age in days at which an email is archived: its key is destroyed, and with it everything personal.',
+  ),
+  SEALPOST_RETENTION_ARCHIVE_DAYS: setting(
+    'Data',
+    '1826',
+    'For how many days the record of an archived email is kept, and that of a bulk send when its emails are archived; then they are gone.',
+  ),
+  SEALPOST_RETENTION_DELETED_DAYS: setting(
+    'Data',
+    '30',
+    'For how many days templates, assets, webhook subscriptions and sender domains that were deleted can be restored; then they are gone.',
+  ),
+  SEALPOST_RETENTION_AUDIT_DAYS: setting('Data', '731', 'For how many days the audit log is kept; the default is two years. At least 1.'),
+  SEALPOST_RETENTION_WEBHOOK_DAYS: setting('Data', '30', 'For how many days the records of webhook deliveries are kept; at least 1.'),
+  SEALPOST_RETENTION_GENERATED_FILE_DAYS: setting(
+    'Data',
+    '7',
+    'For how many days generated PDF and Excel files are kept, counted from when their email is due; no longer than SEALPOST_RETENTION_DAYS.',
+  ),
+  SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: setting('Data', '24', 'After how many hours files are removed whose writing was cut off.'),
+  SEALPOST_WRITE_EVENTS: setting(
+    'Data',
+    String(WRITE_LEVEL_NEWEST),
+    'The newest form in which events and keys are written. While an older version runs beside this one, set it to the default of that version.',
+  ),
+  SEALPOST_EVENT_STORE_URL: setting(
+    'Data',
+    undefined,
+    'The log: sqlite:<file>, or a server of EventStoreDB or KurrentDB (esdb://…, esdb+discover://…, kurrentdb://…). Default: sqlite:<data directory>/events.db',
+    'sqlite:./data/events.db',
+  ),
+  SEALPOST_READ_MODELS_URL: setting(
+    'Data',
+    undefined,
+    'The read models: sqlite:<file>, or a database of MongoDB (mongodb://…, mongodb+srv://…). Default: sqlite:<data directory>/documents.db',
+    'sqlite:./data/documents.db',
+  ),
+  SEALPOST_KEYS_URL: setting(
+    'Data',
+    undefined,
+    'The keys, apart from the log: sqlite:<file>, or mongodb://…, which needs the master key in a setting. Default: sqlite:<data directory>/keys.db',
+    'sqlite:./data/keys.db',
+  ),
+  SEALPOST_FILES_URL: setting(
+    'Data',
+    undefined,
+    'Files: dir:<directory> or mongodb://…. Default: dir:<data directory>/files',
+    'dir:./data/files',
+  ),
+  SEALPOST_LEASES_URL: setting(
+    'Data',
+    undefined,
+    'Leases, under which one process alone does what is done once: sqlite:<file> or mongodb://…. Default: where the keys are, if those and the log are on servers; else sqlite:<data directory>/leases.db',
+    'sqlite:./data/leases.db',
+  ),
+  SEALPOST_BUS_URL: setting(
+    'Data',
+    undefined,
+    'Pointers to work: memory: or a server of NATS with JetStream (nats://…, tls://…), which several delivering processes share. Default: memory:',
+    'memory:',
+  ),
+  SEALPOST_LIMITER_URL: setting(
+    'Data',
+    undefined,
+    'Rate limits: memory:, which counts in each process, or redis://…, rediss://…. Default: memory:',
+    'memory:',
+  ),
+
+  SEALPOST_FONTS_DIR: setting(
+    'Documents',
+    undefined,
+    'Directory of more fonts for PDF files (.ttf, .otf, .woff), used for characters that the shipped ones do not have.',
+    '/etc/sealpost/fonts',
+  ),
+
+  SEALPOST_SMTP_URL: setting(
+    'Delivery',
+    undefined,
+    'The relay that takes all mail, or mailbox: for the built-in mailbox at /mailbox. Default: mailbox: on loopback without a public URL.',
+    'smtp://user:password@mail.example.com:587',
+  ),
+  SEALPOST_SMTP_CONNECTIONS: setting('Delivery', '10', 'Connections to the relay at once.'),
+  SEALPOST_SMTP_FINAL: setting(
+    'Delivery',
+    undefined,
+    'true: the relay is the final host of every recipient, so what it accepts is delivered. Default: false.',
+    'true',
+  ),
+  SEALPOST_RETRY_DELAYS: setting('Delivery', '60,300,1440,5400', 'Seconds before the second, third, … attempt after a temporary refusal.'),
+  SEALPOST_ALLOWED_RELAY_HEADERS: setting(
+    'Delivery',
+    undefined,
+    'Headers by which callers may instruct the relay, separated by commas; * stands for any rest. Default: none.',
+    'X-PM-Message-Stream,X-MC-*',
+  ),
+  SEALPOST_RETURN_PATH_DOMAIN: setting(
+    'Delivery',
+    undefined,
+    'Domain whose mail comes back to this service: mails leave with bounce+<token>@ it as envelope sender, so that bounces and complaints are told apart. Default: the sender of the mail.',
+    'bounces.example.com',
+  ),
+  SEALPOST_INBOUND_SMTP_PORT: setting(
+    'Delivery',
+    undefined,
+    'Port on which the process with the role http takes reports to the return path domain by SMTP. Default: none; reports come in by the API alone.',
+    '25',
+  ),
+  SEALPOST_INBOUND_SMTP_HOST: setting('Delivery', undefined, 'Address that this port listens on. Default: that of HOST.', '0.0.0.0'),
+  SEALPOST_INBOUND_SMTP_NAME: setting(
+    'Delivery',
+    undefined,
+    'Name of the host that takes mail for the return path domain: what its MX record names. Default: the return path domain.',
+    'mx.example.com',
+  ),
+  SEALPOST_INBOUND_SMTP_TLS_CERT: setting(
+    'Delivery',
+    undefined,
+    'Path of a PEM certificate chain for STARTTLS on this port. Default: SEALPOST_TLS_CERT; without either no STARTTLS.',
+    '/etc/sealpost/mx-cert.pem',
+  ),
+  SEALPOST_INBOUND_SMTP_TLS_KEY: setting(
+    'Delivery',
+    undefined,
+    'Path of the PEM private key of that certificate.',
+    '/etc/sealpost/mx-key.pem',
+  ),
+  SEALPOST_DNS_SERVERS: setting(
+    'Delivery',
+    undefined,
+    'Servers of the DNS that are asked for the records of sender domains, IP addresses with or without a port. Default: those of the system.',
+    '192.0.2.53,192.0.2.54:5353',
+  ),
+  SEALPOST_SPF_MECHANISMS: setting(
+    'Delivery',
+    'mx',
+    'What of SPF lets the relay send, as the records of sender domains are to say; several are separated by spaces.',
+  ),
+  SEALPOST_WEBHOOK_INSECURE_HOSTS: setting(
+    'Delivery',
+    undefined,
+    'Hosts of webhooks, separated by commas, that may be posted to over http and on loopback: for development, refused beyond loopback. Default: 127.0.0.1 where the service listens on loopback, has no public URL, and delivers to its mailbox; else none.',
+    'localhost,127.0.0.1',
+  ),
+  SEALPOST_DKIM_DOMAIN: setting('Delivery', undefined, 'Domain of the DKIM signature; set with selector and key.', 'example.com'),
+  SEALPOST_DKIM_SELECTOR: setting('Delivery', undefined, 'Selector of the DKIM key.', 'mail'),
+  SEALPOST_DKIM_PRIVATE_KEY: setting('Delivery', undefined, 'PEM private key for DKIM (RSA or Ed25519), line breaks as \\n.'),
+  SEALPOST_DKIM_PRIVATE_KEY_FILE: setting(
+    'Delivery',
+    undefined,
+    'Path of that key, instead of SEALPOST_DKIM_PRIVATE_KEY.',
+    '/etc/sealpost/dkim.pem',
+  ),
+} as const satisfies Record<string, Setting>;
+
+/** `recipientsMax` is set by `SEALPOST_LIMIT_RECIPIENTS_MAX`. */
+export const limitSetting = (name: keyof Limits): `SEALPOST_LIMIT_${string}` =>
+  `SEALPOST_LIMIT_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+const bounds: Readonly<Record<string, Setting>> = Object.fromEntries(
+  configurableLimits.map((name) => [limitSetting(name), setting('Limits', String(defaultLimits[name]), `Bound: ${words(name)}.`)]),
+);
+
+export type SettingName = keyof typeof named | `SEALPOST_LIMIT_${string}`;
+
+export const settings: Readonly<Record<string, Setting>> = { ...named, ...bounds };
+
+/** The text of .env.example. */
+export const envExample = (): string => {
+  const lines = [
+    '# Settings of sealpost, as its schema has them. Every line is optional; what is commented out shows the default or an example.',
+  ];
+  let group = '';
+  for (const [name, { default: standard, description, group: own, example }] of Object.entries(settings) as [string, Setting][]) {
+    if (own !== group) lines.push('', `# ${own}`);
+    group = own;
+    lines.push(`# ${description}`, `#${name}=${standard ?? example ?? ''}`);
+  }
+  return `${lines.join('\n')}\n`;
+};
+
+const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET)$|^OTEL_EXPORTER_OTLP_HEADERS$/;
+
+/** Those that are set, one a line, without those that hold secrets, and without user and password in addresses. */
+export const withoutSecrets = (environment: Readonly<Record<string, string | undefined>>): string =>
+  Object.keys(settings)
+    .flatMap((name) => {
+      const value = environment[name]?.trim() ?? '';
+      if (value === '') return [];
+      return [HOLDS_SECRET.test(name) ? `# ${name} is set, and is not kept here` : `${name}=${withoutCredentials(value)}`];
+    })
+    .map((line) => `${line}\n`)
+    .join('');

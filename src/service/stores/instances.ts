@@ -1,0 +1,130 @@
+/** Whether a service runs on the stores that the settings name, and what keeps a second one, or one beside a repair, from running. */
+import { join } from 'node:path';
+import { systemClock } from '../../adapters/clock/system.js';
+import { systemIds } from '../../adapters/ids/system.js';
+import { openLogger } from '../../adapters/logger/pino.js';
+import { holdLock, isLockHeld } from '../../adapters/sqlite/lock.js';
+import { ConfigError, type Config } from '../settings/config.js';
+import { openLeases } from './coordination.js';
+import type { Lease, Leases } from '../../domain/ports/lease.js';
+import { DISPATCH_LEASE, LEASE_TTL_MS, projectionLease } from '../../processors/core/lease.js';
+import { makeProjections } from '../../projections/index.js';
+import { servingLeases } from './serving.js';
+import { isLocal, placeOf } from '../settings/urls.js';
+
+export type Held = Readonly<{ release: () => Promise<void> }>;
+
+type DataLock = Readonly<{ release: () => void }>;
+
+const lockFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'process.lock');
+const serviceLockOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'service.lock');
+
+/** Whether locks of this machine tell of every service; else leases do. */
+const isAlone = ({ urls }: Pick<Config, 'urls'>): boolean => isLocal(urls.eventStore) && isLocal(urls.leases);
+
+/** What a service holds while it runs, whatever its roles. Where the bus is in this process, only one may deliver from a data directory. */
+export const holdRole = (config: Config): DataLock => {
+  const service = holdLock({ file: serviceLockOf(config), shared: true });
+  if (service === undefined) throw new ConfigError(`A sealpost repair or restore works on ${config.dataDir}; start when it is done.`);
+  if (!config.roles.includes('process') || !isLocal(config.urls.bus)) return service;
+  const delivering = holdLock({ file: lockFileOf(config) });
+  if (delivering !== undefined) return both(delivering, service);
+  service.release();
+  throw new ConfigError(
+    `Another sealpost already delivers from ${config.dataDir}; stop it, or set SEALPOST_ROLES=http for this one, or SEALPOST_BUS_URL to a server of NATS, by which several share the work.`,
+  );
+};
+
+const both = (one: DataLock, other: DataLock): DataLock => ({
+  release: () => {
+    one.release();
+    other.release();
+  },
+});
+
+/** Held by a command that no service may run beside. */
+const STOPPED_LEASE = 'stopped';
+
+/** Throws ConfigError while a command is at work that no service may run beside. */
+export const assertMayServe = async (config: Config, leases: Leases): Promise<void> => {
+  if (!isAlone(config) && (await leases.read(STOPPED_LEASE)) !== undefined)
+    throw new ConfigError(
+      `A command that needs the service stopped is at work on ${placeOf(config.urls.eventStore)}; start again when it has ended.`,
+    );
+};
+
+/** For work that no service may run beside; one of an older version is known by its delivering alone. Throws ConfigError where one runs. */
+export const holdStopped = async (config: Config): Promise<Held> => {
+  const local = holdData(config);
+  if (isAlone(config)) return { release: async () => local.release() };
+  try {
+    const leases = await leasesOf(config);
+    try {
+      const lease = await leases.acquire(STOPPED_LEASE, systemIds().uuid(), LEASE_TTL_MS);
+      if (lease === undefined || (await isAnyHeld(leases, everyLease(config)))) throw runs(placeOf(config.urls.eventStore));
+      return keptAlive(leases, lease, local.release);
+    } catch (fault) {
+      await leases.close();
+      throw fault;
+    }
+  } catch (fault) {
+    local.release();
+    throw fault;
+  }
+};
+
+const holdData = (config: Config): DataLock => {
+  const service = holdLock({ file: serviceLockOf(config) });
+  const delivering = service && holdLock({ file: lockFileOf(config) });
+  if (service !== undefined && delivering !== undefined) return both(delivering, service);
+  service?.release();
+  throw runs(config.dataDir);
+};
+
+/** Whether a service delivers from these stores now. */
+export const isRunning = async (config: Config): Promise<boolean> => {
+  if (isAlone(config) && isLocal(config.urls.bus)) return isLockHeld({ file: lockFileOf(config) });
+  const leases = await leasesOf(config);
+  try {
+    return await isAnyHeld(leases, [DISPATCH_LEASE]);
+  } finally {
+    await leases.close();
+  }
+};
+
+const runs = (place: string): ConfigError =>
+  new ConfigError(`A sealpost runs on ${place} (of whatever role, or another repair or restore); stop it, then repeat this.`);
+
+const leasesOf = (config: Config): Promise<Leases> =>
+  openLeases(config, { clock: systemClock(), ids: systemIds(), logger: openLogger({ level: 'silent' }) });
+
+/** Of which each running service holds one at least. */
+const everyLease = ({ limits }: Config): readonly string[] => [
+  DISPATCH_LEASE,
+  ...servingLeases,
+  ...makeProjections(limits).map(({ name }) => projectionLease(name)),
+];
+
+const isAnyHeld = async (leases: Leases, names: readonly string[]): Promise<boolean> =>
+  (await Promise.all(names.map((name) => leases.read(name)))).some((lease) => lease !== undefined);
+
+const keptAlive = (leases: Leases, lease: Lease, released: () => void): Held => {
+  const ended = new AbortController();
+  const renewing = (async () => {
+    for (;;) {
+      await systemClock().sleep(LEASE_TTL_MS / 3, ended.signal);
+      if (ended.signal.aborted) return;
+      // One that is not answered is followed by the next.
+      await leases.renew(lease, LEASE_TTL_MS).catch(() => {});
+    }
+  })();
+  return {
+    release: async () => {
+      ended.abort();
+      await renewing;
+      await leases.release(lease).catch(() => {});
+      await leases.close();
+      released();
+    },
+  };
+};

@@ -1,0 +1,3 @@
+import { onMongoReadModels } from '../support/mongodb-read-models.js';
+
+await onMongoReadModels(() => import('./projections.test.js'));

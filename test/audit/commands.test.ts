@@ -1,0 +1,323 @@
+/** From where audited calls came, and the recorder of reads and refusals: what is kept, what it costs, and what is forgotten. */
+import t, { type Test } from 'tap';
+import { forgetAllOrigins, forgetOrigins } from '../../src/commands/access/origins.js';
+import type { Caller } from '../../src/commands/core/caller.js';
+import { causeOf, type CommandDeps } from '../../src/commands/core/deps.js';
+import { auditedPersonOf } from '../../src/commands/core/denials.js';
+import { openAuditRecorder, type AuditedCall } from '../../src/commands/audit/record.js';
+import { verifyAddress } from '../../src/commands/people/links.js';
+import { makeUser, makeVerifyLink } from '../../src/commands/people/registration.js';
+import { login, personalCause } from '../../src/commands/people/sessions.js';
+import { auditEntryOf, type AuditEntry } from '../../src/domain/audit/entry.js';
+import { callOrigin } from '../../src/domain/access/origins.js';
+import { AppendUnknown, StoreAway } from '../../src/domain/core/errors.js';
+import type { Recorded } from '../../src/domain/events.js';
+import {
+  apiKeyStream,
+  assertDefined,
+  auditOriginsStream,
+  auditStream,
+  NO_TEAM,
+  parseApiKeyId,
+  parseSessionId,
+  parseUserId,
+  sessionStream,
+  userStream,
+  type StreamName,
+} from '../../src/domain/core/ids.js';
+import type { LogFields, Logger } from '../../src/domain/ports/logger.js';
+import { openEventLog } from '../../src/event-log/event-log.js';
+import { caller, OTHER_TEAM, openWorld, simple, TEAM, withTemplate, type World } from '../support/command-world.js';
+import { from, PASSWORD, signedIn } from '../support/people.js';
+import { eventually } from '../support/wait.js';
+
+const USER = assertDefined(parseUserId('0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21'), 'user id');
+
+const by = (actor: string, ipAddress = '192.0.2.7', userAgent = 'curl/8.5.0', teamId: string = TEAM): Caller => ({
+  ...caller,
+  teamId: teamId as Caller['teamId'],
+  actor,
+  calledFrom: () => callOrigin(ipAddress, userAgent),
+});
+
+const recordedIn = async (deps: CommandDeps, stream: StreamName): Promise<readonly Recorded[]> => deps.eventLog.load(stream);
+const monthOf = (world: World): string => new Date(world.clock.now()).toISOString().slice(0, 7);
+const scopeStream = (world: World, scope: string): StreamName => auditOriginsStream(scope, monthOf(world));
+const keyOf = async (world: World, who: Caller) => {
+  const { id } = await world.commands.createApiKey(who, { name: 'a key', permissions: ['emails:send'] });
+  return apiKeyStream(assertDefined(parseApiKeyId(id), 'key id'));
+};
+const originOf = async (world: World, stream: StreamName): Promise<string | undefined> =>
+  (await recordedIn(world.deps, stream)).at(-1)?.metadata.origin;
+
+void t.test('an event that an auditor is told of names from where it was called, once kept for each network and agent', async (t) => {
+  const world = await openWorld();
+  const first = await originOf(world, await keyOf(world, by(`user:${USER}`)));
+  const same = await originOf(world, await keyOf(world, by(`user:${USER}`)));
+  const other = await originOf(world, await keyOf(world, by(`user:${USER}`, '198.51.100.1')));
+  t.equal(first, `${USER}.${monthOf(world)}#0`);
+  t.equal(same, first);
+  t.equal(other, `${USER}.${monthOf(world)}#1`);
+  t.equal((await recordedIn(world.deps, scopeStream(world, USER))).length, 2);
+  t.strictSame(
+    await world.deps.origins.read([first!, other!, 'nonsense', `${USER}.2001-01#0`]),
+    new Map([
+      [first, { ipAddress: '192.0.2.7', userAgent: 'curl/8.5.0' }],
+      [other, { ipAddress: '198.51.100.1', userAgent: 'curl/8.5.0' }],
+    ]),
+  );
+  t.equal(await originOf(world, await keyOf(world, by('apiKey:key_1'))), `${TEAM}.${monthOf(world)}#0`, 'keys have that of their team');
+  t.equal(await originOf(world, await keyOf(world, caller)), undefined, 'the operator calls from nowhere');
+});
+
+void t.test('another process goes on where this one is', async (t) => {
+  const world = await openWorld();
+  await keyOf(world, by(`user:${USER}`));
+  const there = world.elsewhere();
+  const cause = causeOf(there, by(`user:${USER}`, '203.0.113.9'));
+  t.equal(await there.origins.keep(cause, callOrigin('203.0.113.9', 'a')), `${USER}.${monthOf(world)}#1`);
+  t.equal(
+    await world.deps.origins.keep(cause, callOrigin('203.0.113.10', 'a')),
+    `${USER}.${monthOf(world)}#2`,
+    'it is told by the conflict',
+  );
+  t.equal(await world.deps.origins.keep(cause, callOrigin('203.0.113.9', 'a')), `${USER}.${monthOf(world)}#1`);
+});
+
+void t.test('a mail that a key sends keeps nothing, and appends no more than without it', async (t) => {
+  const world = await withTemplate();
+  const request = simple({ templateId: world.template.id });
+  let asked = 0;
+  const who: Caller = { ...caller, calledFrom: () => ((asked += 1), callOrigin('192.0.2.7', 'x')) };
+  const before = await world.store.head();
+  await world.commands.sendEmail(who, request);
+  t.equal((await world.store.head()) - before, 1, 'the one event of the mail');
+  t.equal(asked, 0, 'from where it comes is not even looked at');
+});
+
+void t.test('agents without end are kept by their network alone, and then not at all', async (t) => {
+  const world = await openWorld();
+  const cause = causeOf(world.deps, by(`user:${USER}`));
+  const { keep, read } = world.deps.origins;
+  for (let n = 0; n < 520; n += 1) await keep(cause, callOrigin('192.0.2.7', `agent ${n}`));
+  const names = await Promise.all([keep(cause, callOrigin('192.0.2.7', 'agent 700')), keep(cause, callOrigin('192.0.2.7', 'agent 3'))]);
+  t.equal((await recordedIn(world.deps, scopeStream(world, USER))).length, 501);
+  t.strictSame(
+    [...(await read(names.map(String))).values()],
+    [
+      { ipAddress: '192.0.2.7', userAgent: '' },
+      { ipAddress: '192.0.2.7', userAgent: 'agent 3' },
+    ],
+  );
+});
+
+void t.test('what is forgotten is read by nobody, is in no key, and is not kept again', async (t) => {
+  const world = await openWorld();
+  const stream = await keyOf(world, by(`user:${USER}`));
+  const origin = (await originOf(world, stream))!;
+  const cause = causeOf(world.deps, caller);
+  await forgetAllOrigins(world.deps.eventLog, USER, 731, cause);
+  t.equal((await world.deps.origins.read([origin])).size, 0);
+  const kept = scopeStream(world, USER);
+  t.equal(await world.deps.eventLog.existingKey(kept), undefined, 'the key is destroyed');
+  t.match(
+    (await recordedIn(world.elsewhere(), kept)).map(({ event }) => event),
+    [{ type: 'CallOriginSeen', sealed: undefined }, { type: 'CallOriginsForgotten' }],
+  );
+  t.equal(await world.elsewhere().origins.keep(causeOf(world.deps, by(`user:${USER}`)), callOrigin('192.0.2.8', 'b')), undefined);
+  t.equal(await originOf(world, await keyOf(world, by(`user:${USER}`, '192.0.2.9'))), undefined);
+  await forgetOrigins(world.deps.eventLog, kept, cause);
+  t.equal((await recordedIn(world.deps, kept)).length, 2, 'safe to repeat');
+  t.equal((await recordedIn(world.deps, stream)).length, 1, 'the event itself is as it was');
+});
+
+void t.test('a sign-in says from where, and one that fails whom it concerns', async (t) => {
+  const world = await openWorld();
+  const ada = await signedIn(world.deps, { teamId: TEAM });
+  const session = sessionStream(assertDefined(parseSessionId(ada.sessionId), 'session id'));
+  const origin = await originOf(world, session);
+  t.strictSame([...(await world.deps.origins.read([origin!])).values()], [{ ipAddress: from.ipAddress, userAgent: from.userAgent }]);
+  const fault = async (email: string, password: string) =>
+    login(world.deps, { email, password }, from).then(
+      () => undefined,
+      (refused: unknown) => refused,
+    );
+  t.equal(auditedPersonOf(await fault('ada@example.com', 'wrong password')), ada.userId);
+  t.equal(auditedPersonOf(await fault('nobody@example.com', PASSWORD)), undefined);
+});
+
+void t.test('so do registering and what a link of a mail does', async (t) => {
+  const world = await openWorld();
+  const { deps } = world;
+  const seenIn = async (stream: StreamName, type: string): Promise<unknown> => {
+    const origin = (await recordedIn(deps, stream)).findLast(({ event }) => event.type === type)?.metadata.origin;
+    return origin === undefined ? undefined : [...(await deps.origins.read([origin])).values()][0];
+  };
+  const called = { ipAddress: from.ipAddress, userAgent: from.userAgent };
+  const userId = await makeUser(deps, { email: 'eve@example.com', password: PASSWORD, name: 'Eve' }, { isVerified: false, from });
+  const stream = userStream(userId);
+  t.strictSame(await seenIn(stream, 'UserRegistered'), called);
+  const other = { ...from, ipAddress: '203.0.113.9' };
+  const token = await makeVerifyLink(deps, userId, personalCause(deps, userId, other));
+  await verifyAddress(deps, token, PASSWORD, other);
+  t.strictSame(await seenIn(stream, 'UserAddressVerified'), { ...called, ipAddress: other.ipAddress });
+});
+
+type Recording = Readonly<{
+  recorder: ReturnType<typeof openAuditRecorder>;
+  logged: LogFields[];
+  entries: (scope: string) => Promise<readonly AuditEntry[]>;
+  /** Runs the worker until it is told to stop. */
+  stop: () => Promise<void>;
+}>;
+
+const record = (world: World, deps: Pick<CommandDeps, 'eventLog' | 'origins'> = world.deps): Recording => {
+  const logged: LogFields[] = [];
+  const log = (fields: LogFields): void => void logged.push(fields);
+  const logger = { error: log, warn: log, info: log, debug: log } as unknown as Logger;
+  const recorder = openAuditRecorder({ eventLog: deps.eventLog, origins: deps.origins, clock: world.clock, logger });
+  const stopping = new AbortController();
+  const running = recorder.worker.run(stopping.signal);
+  return {
+    recorder,
+    logged,
+    entries: async (scope) =>
+      (await recordedIn(world.deps, auditStream(scope, monthOf(world)))).flatMap((recorded) => auditEntryOf(recorded) ?? []),
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+};
+
+const call = (actor: string, teamId: string = TEAM): AuditedCall => ({
+  teamId,
+  actor,
+  requestId: 'request-9',
+  calledFrom: () => callOrigin('192.0.2.7', 'curl/8.5.0'),
+});
+
+const recordedOnce = async (t: Test, recording: Recording, scope: string, count: number): Promise<readonly AuditEntry[]> => {
+  await eventually('all is recorded', async () => (await recording.entries(scope)).length >= count);
+  const entries = await recording.entries(scope);
+  t.equal(entries.length, count);
+  return entries;
+};
+
+void t.test('what people read, and where they are refused, is recorded each by itself', async (t) => {
+  const world = await openWorld();
+  const recording = record(world);
+  t.teardown(recording.stop);
+  recording.recorder.read(call(`user:${USER}`), 'email.read', 'email:1');
+  recording.recorder.denied(call(`user:${USER}`), 'POST /api/api-keys', 'FORBIDDEN', null);
+  recording.recorder.denied(call(`user:${USER}`, NO_TEAM), 'POST /api/auth/login', 'INVALID_CREDENTIALS', null);
+  const [read, denied] = await recordedOnce(t, recording, TEAM, 2);
+  t.match(read, { action: 'email.read', actor: { type: 'user', id: USER }, target: { type: 'email', id: '1' }, requestId: 'request-9' });
+  t.match(denied, { result: 'denied', code: 'FORBIDDEN', detail: 'POST /api/api-keys' });
+  t.equal((await world.deps.origins.read([read!.origin!])).size, 1);
+  t.match(await recordedOnce(t, recording, USER, 1), [{ category: 'authentication', code: 'INVALID_CREDENTIALS' }]);
+});
+
+void t.test('what keys do is counted by the minute, and what is left is written at the stop', async (t) => {
+  const world = await openWorld();
+  const recording = record(world);
+  for (let n = 0; n < 5; n += 1) recording.recorder.read(call('apiKey:key_1'), 'email.read', 'email:1');
+  for (let n = 0; n < 3; n += 1) recording.recorder.denied(call('apiKey:key_1'), 'POST /api/api-keys', 'FORBIDDEN', null);
+  recording.recorder.read(call('apiKey:key_2'), 'email.read', 'email:1');
+  t.equal((await recording.entries(TEAM)).length, 0, 'the minute is not over');
+  t.equal(recording.recorder.waiting(), 3);
+  await world.clock.whenWaiting(1);
+  await world.clock.advance(60_000);
+  const entries = await recordedOnce(t, recording, TEAM, 3);
+  t.strictSame(
+    entries.map(({ actor, action, count, code }) => [actor.id, action, count, code]),
+    [
+      ['key_1', 'email.read', 5, null],
+      ['key_1', 'calls.denied', 3, 'FORBIDDEN'],
+      ['key_2', 'email.read', 1, null],
+    ],
+  );
+  recording.recorder.read(call('apiKey:key_1'), 'email.read', 'email:1');
+  await recording.stop();
+  t.equal((await recording.entries(TEAM)).length, 4);
+  t.equal(recording.recorder.waiting(), 0);
+});
+
+void t.test('one person has so many lines a minute, and the rest of them counted', async (t) => {
+  const world = await openWorld();
+  const recording = record(world);
+  for (let n = 0; n < 100; n += 1) recording.recorder.denied(call(`user:${USER}`), 'GET /api/audit-logs', 'FORBIDDEN', null);
+  await recording.stop();
+  const entries = await recording.entries(TEAM);
+  t.equal(entries.length, 61);
+  t.match(entries.at(-1), { action: 'calls.denied', count: 40 });
+});
+
+void t.test('in the next minute a person has lines of their own again', async (t) => {
+  const world = await openWorld();
+  const recording = record(world);
+  for (let n = 0; n < 61; n += 1) recording.recorder.read(call(`user:${USER}`), 'email.read', 'email:1');
+  await world.clock.whenWaiting(1);
+  await world.clock.advance(60_000);
+  await recordedOnce(t, recording, TEAM, 61);
+  recording.recorder.read(call(`user:${USER}`), 'email.read', 'email:2');
+  await recording.stop();
+  t.match((await recording.entries(TEAM)).at(-1), { action: 'email.read', count: 1, target: { id: '2' } });
+});
+
+void t.test('a store that is away loses nothing that there is room for, and memory stays bounded', async (t) => {
+  const world = await openWorld();
+  let isAway = true;
+  const eventLog: CommandDeps['eventLog'] = {
+    ...world.deps.eventLog,
+    append: (...args) => (isAway ? Promise.reject(new StoreAway('away')) : world.deps.eventLog.append(...args)),
+  };
+  const recording = record(world, { eventLog, origins: { ...world.deps.origins, keep: async () => undefined } });
+  for (let n = 0; n < 12_000; n += 1)
+    recording.recorder.read(call(`user:0b9c2f5e-6d1a-4c0e-9f3b-${String(n).padStart(12, '0')}`, OTHER_TEAM), 'email.read', `email:${n}`);
+  t.equal(recording.recorder.waiting(), 10_000);
+  t.equal(recording.logged.length, 1, 'said once');
+  await world.clock.whenWaiting(1);
+  isAway = false;
+  await world.clock.advance(1_000);
+  await recording.stop();
+  t.equal((await recording.entries(OTHER_TEAM)).length, 10_000);
+});
+
+void t.test('a line whose answer was lost is written once, whether it had been written, is written later, or never', async (t) => {
+  for (const fate of ['written', 'later', 'never'] as const) {
+    const world = await openWorld();
+    const { append } = world.deps.eventLog;
+    const late: (() => Promise<unknown>)[] = [];
+    let isFirst = true;
+    const losing: typeof append = async (stream, version, events, cause) => {
+      if (!isFirst) {
+        await Promise.all(late.splice(0).map((write) => write()));
+        return append(stream, version, events, cause);
+      }
+      isFirst = false;
+      const eventIds = events.map((_, index) => `0b9c2f5e-6d1a-4c0e-9f3b-00000000000${index}`);
+      const ids = eventIds.values();
+      const write = () =>
+        openEventLog({
+          ...world.deps,
+          store: world.store,
+          keys: world.keys,
+          ids: { ...world.deps.ids, uuid: () => ids.next().value! },
+        }).append(stream, version, events, cause);
+      if (fate === 'written') await write();
+      if (fate === 'later') late.push(write);
+      throw new AppendUnknown(stream, new Error('lost'), { after: version.revision, eventIds });
+    };
+    const eventLog = { ...world.deps.eventLog, append: losing };
+    const recording = record(world, { eventLog, origins: { ...world.deps.origins, keep: async () => undefined } });
+    for (const id of [1, 2]) recording.recorder.read(call(`user:${USER}`), 'email.read', `email:${id}`);
+    await world.clock.whenWaiting(1);
+    recording.recorder.read(call(`user:${USER}`), 'email.read', 'email:3');
+    await world.clock.advance(1_000);
+    await recording.stop();
+    const read = (await recording.entries(TEAM)).map(({ target }) => target?.id);
+    t.strictSame(read.toSorted(), ['1', '2', '3'], fate);
+    t.equal(recording.recorder.waiting(), 0);
+  }
+});

@@ -1,0 +1,393 @@
+/** Composing: what a reader of its own (postal-mime) gets back, the shape of the bytes, and golden messages. */
+import t from 'tap';
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import PostalMime, { type Address } from 'postal-mime';
+import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
+import { matcherOf } from '../../src/domain/mime/header.js';
+import { composeMessage, checkHeader, type MessageToCompose } from '../../src/domain/mime/compose.js';
+import { quotedPrintable } from '../../src/domain/mime/body.js';
+
+const base: MessageToCompose = {
+  from: { address: 'shop@example.com', name: 'Example Shop' },
+  to: [{ address: 'anna@example.org' }],
+  subject: 'Your order',
+  date: '2026-02-03T04:05:06.789Z',
+  messageId: '01890a5d@example.com',
+};
+
+const parse = (raw: Buffer) => new PostalMime({ forceRfc822Attachments: true }).parse(raw);
+const lines = (raw: Buffer): readonly string[] => raw.toString('latin1').split('\r\n');
+const headOf = (raw: Buffer): string => raw.toString('latin1').split('\r\n\r\n')[0]!;
+const mailbox = (one: Address | undefined) => ({ name: one?.name, address: one?.address });
+
+/** What holds for the bytes of every message. */
+const faultOf = (raw: Buffer): string | undefined => {
+  const text = raw.toString('latin1');
+  if (/[^\x01-\x7f]/.test(text)) return 'a byte outside ASCII';
+  if (/\r(?!\n)|(?<!\r)\n/.test(text)) return 'a bare CR or LF';
+  if (!text.endsWith('\r\n')) return 'no line end at the end';
+  if (lines(raw).some((line) => line.length > 998)) return 'a line longer than 998';
+  if (
+    headOf(raw)
+      .split('\r\n')
+      .some((line) => /=\?utf-8\?/.test(line) && line.length > 76)
+  )
+    return 'an encoded word on a line longer than 76';
+  if ((text.match(/=\?utf-8\?[BQ]\?[^?]*\?=/g) ?? []).some((word) => word.length > 75)) return 'an encoded word longer than 75';
+  return undefined;
+};
+
+const wellFormed = fc.string({ unit: 'grapheme', maxLength: 120 }).filter((text) => !/\p{Surrogate}/u.test(text));
+const printable = wellFormed.map((text) => text.replace(/[\x00-\x1f\x7f]/g, ''));
+
+void t.test('any subject, name, custom value and file name comes back as it was', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(printable, printable, printable, printable, async (subject, name, value, filename) => {
+      const raw = composeMessage({
+        ...base,
+        subject,
+        from: { address: 'shop@example.com', name },
+        to: [
+          { address: 'anna@example.org', name: value },
+          { address: 'bo@example.org', name },
+        ],
+        headers: [{ name: 'X-Note', value: `v${value}v` }],
+        text: 'x',
+        attachments: [{ filename: `a${filename}.bin`, contentType: 'application/pdf', content: Buffer.from('1') }],
+      });
+      const mail = await parse(raw);
+      const got = {
+        fault: faultOf(raw),
+        subject: mail.subject ?? '',
+        from: mailbox(mail.from),
+        to: mail.to?.map(mailbox),
+        filename: mail.attachments[0]?.filename,
+      };
+      assert.deepStrictEqual(got, {
+        fault: undefined,
+        subject,
+        from: { name: name.trim(), address: 'shop@example.com' },
+        to: [
+          { name: value.trim(), address: 'anna@example.org' },
+          { name: name.trim(), address: 'bo@example.org' },
+        ],
+        filename: `a${filename}.bin`,
+      });
+    }),
+    { numRuns: 400 },
+  );
+  t.pass('held for 400 messages');
+});
+
+void t.test('any text comes back as it was, but for its line ends', async (t) => {
+  const line = fc.oneof(
+    wellFormed,
+    fc.constantFrom(
+      '',
+      '.',
+      '..',
+      'From me',
+      '--=_',
+      ' trailing ',
+      'tab\t',
+      '=3D',
+      'a=b',
+      'é'.repeat(100),
+      'x'.repeat(1_200),
+      '漢字'.repeat(60),
+    ),
+  );
+  const text = fc
+    .array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 12 })
+    .map((all) => all.map(([one, end]) => one + end).join(''));
+  await fc.assert(
+    fc.asyncProperty(text, text, async (plain, html) => {
+      const raw = composeMessage({ ...base, text: plain, html });
+      const mail = await parse(raw);
+      // The reader adds line ends of its own after the last line.
+      const normal = (one: string | undefined): string => (one ?? '').replace(/\r\n|\r|\n/g, '\n').replace(/\n+$/, '');
+      assert.deepStrictEqual(
+        { fault: faultOf(raw), text: normal(mail.text), html: normal(mail.html) },
+        { fault: undefined, text: normal(plain), html: normal(html) },
+      );
+    }),
+    { numRuns: 400 },
+  );
+  t.pass('held for 400 messages');
+});
+
+void t.test('quoted-printable keeps its lines at 76 and no white space at their ends', async (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
+      const text = quotedPrintable(Buffer.from(bytes));
+      return text.split('\r\n').every((one) => one.length <= 76 && !/[ \t]$/.test(one)) && /^[\x20-\x7e\t\r\n]*$/.test(text);
+    }),
+    { numRuns: 2_000 },
+  );
+  t.equal(quotedPrintable(Buffer.from('a=b \r\n\tc\t')), 'a=3Db=20\r\n\tc=09');
+  t.equal(quotedPrintable(Buffer.from(`${'a'.repeat(75)}b`)), `${'a'.repeat(75)}=\r\nb`);
+});
+
+void t.test('the encoding of a part follows what it holds', async (t) => {
+  const encodingOf = (html: string): string => /Content-Transfer-Encoding: (\S+)/.exec(headOf(composeMessage({ ...base, html })))![1]!;
+  t.equal(encodingOf('<p>plain</p>\n'.repeat(1_000)), '7bit');
+  t.equal(encodingOf('a'.repeat(998)), '7bit');
+  t.equal(encodingOf('a'.repeat(999)), 'quoted-printable');
+  t.equal(encodingOf(`${'a'.repeat(998)}\n${'b'.repeat(998)}\nc`), '7bit');
+  t.equal(encodingOf(`${'a'.repeat(998)}\n${'b'.repeat(999)}\nc`), 'quoted-printable');
+  t.equal(encodingOf('<p>Viele Grüße aus dem sonnigen, warmen Land</p>'.repeat(20)), 'quoted-printable');
+  t.equal(encodingOf('<p>漢字仮名</p>'.repeat(20)), 'base64');
+  t.equal(encodingOf('a\u0000b'), 'quoted-printable');
+});
+
+void t.test('structure: alternative inside related where pictures are shown, inside mixed where files are attached', async (t) => {
+  const picture = { filename: 'logo.png', contentType: 'image/png', contentId: 'logo@shop', content: Buffer.from([1, 2, 3]) };
+  const file = { filename: 'invoice.pdf', contentType: 'application/pdf', content: Buffer.alloc(200, 7) };
+  const typesOf = (message: Partial<MessageToCompose>): readonly string[] =>
+    composeMessage({ ...base, ...message })
+      .toString('latin1')
+      .match(/(?<=Content-Type: )[^;\r]+/g) ?? [];
+  t.same(typesOf({}), ['text/plain']);
+  t.same(typesOf({ html: 'h' }), ['text/html']);
+  t.same(typesOf({ html: 'h', text: 't' }), ['multipart/alternative', 'text/plain', 'text/html']);
+  t.same(typesOf({ text: 't', attachments: [file, picture] }), ['multipart/mixed', 'text/plain', 'application/pdf', 'image/png']);
+  t.same(typesOf({ html: 'h', text: 't', attachments: [file, picture] }), [
+    'multipart/mixed',
+    'multipart/alternative',
+    'text/plain',
+    'multipart/related',
+    'text/html',
+    'image/png',
+    'application/pdf',
+  ]);
+  t.same(
+    typesOf({
+      text: 't',
+      attachments: ['multipart/mixed', 'message/rfc822', 'no type', 'a/b; x="\r\ny"'].map((contentType) => ({ ...file, contentType })),
+    }).slice(2),
+    Array.from({ length: 4 }, () => 'application/octet-stream'),
+    'types that would break the structure',
+  );
+
+  const mail = await parse(composeMessage({ ...base, html: '<img src="cid:logo@shop">', text: 't', attachments: [file, picture] }));
+  t.same(
+    mail.attachments.map((one) => ({
+      filename: one.filename,
+      type: one.mimeType,
+      disposition: one.disposition,
+      id: one.contentId,
+      bytes: [...new Uint8Array(one.content as ArrayBuffer)].length,
+    })),
+    [
+      { filename: 'logo.png', type: 'image/png', disposition: 'inline', id: '<logo@shop>', bytes: 3 },
+      { filename: 'invoice.pdf', type: 'application/pdf', disposition: 'attachment', id: undefined, bytes: 200 },
+    ],
+  );
+});
+
+void t.test('attachments come back byte for byte', async (t) => {
+  for (const length of [0, 1, 2, 3, 56, 57, 58, 114, 115, 70_000]) {
+    const content = Buffer.from(Array.from({ length }, (_, at) => (at * 31 + 7) % 256));
+    const raw = composeMessage({
+      ...base,
+      text: 't',
+      attachments: [{ filename: 'x.bin', contentType: 'application/octet-stream', content }],
+    });
+    const mail = await parse(raw);
+    t.ok(Buffer.from(mail.attachments[0]!.content as ArrayBuffer).equals(content), `${length} bytes`);
+    t.equal(faultOf(raw), undefined);
+  }
+});
+
+void t.test('a text that names the boundary cannot end its part', async (t) => {
+  const boundary = /boundary="([^"]+)"/.exec(composeMessage({ ...base, text: 't', html: 'h' }).toString())![1]!;
+  const text = `before\r\n--${boundary}--\r\nContent-Type: text/html\r\n\r\nafter`;
+  const mail = await parse(composeMessage({ ...base, text, html: '<p>h</p>' }));
+  t.equal(mail.text?.replace(/\r?\n/g, '\r\n').trimEnd(), text);
+  t.equal(mail.html?.trimEnd(), '<p>h</p>');
+});
+
+void t.test('nothing in a value starts a new field', async (t) => {
+  const evil = 'x\r\nBcc: eve@example.com\r\n\r\nbody';
+  const raw = composeMessage({
+    ...base,
+    subject: evil,
+    from: { address: 'a@b.cd', name: evil },
+    messageId: evil,
+    text: 't',
+    headers: [{ name: 'X-Note', value: evil }],
+    attachments: [{ filename: evil, contentType: evil, contentId: evil, content: Buffer.from('1') }],
+  });
+  const mail = await parse(raw);
+  t.notOk(mail.headers.some((one) => one.key === 'bcc'));
+  t.equal(mail.text?.trim(), 't');
+  t.equal(mail.attachments.length, 1);
+  t.throws(() => composeMessage({ ...base, to: [{ address: 'a@b.cd\r\nBcc: eve@example.com' }] }), /not parsed/);
+  t.throws(() => composeMessage({ ...base, to: [{ address: 'a@b.cd>, <eve@example.com' }] }), /not parsed/);
+});
+
+void t.test('header lines are folded below 78 characters wherever there is a place to fold', async (t) => {
+  const raw = composeMessage({
+    ...base,
+    subject: 'word '.repeat(60).trim(),
+    to: Array.from({ length: 50 }, (_, at) => ({
+      address: `recipient.number.${at}@mail.example.org`,
+      name: `Recipient number ${at}, of the list`,
+    })),
+    cc: [{ address: `${'l'.repeat(64)}@${'d'.repeat(63)}.${'d'.repeat(63)}.example.org` }],
+    headers: [{ name: 'List-Unsubscribe', value: `<https://example.com/u?${'x'.repeat(300)}>, <mailto:u@example.com>` }],
+    text: 't',
+  });
+  const long = headOf(raw)
+    .split('\r\n')
+    .filter((line) => line.length > 78);
+  t.equal(long.length, 2, 'only the long address and the long URL');
+  const mail = await parse(raw);
+  t.equal(mail.to?.length, 50);
+  t.same(mailbox(mail.to?.[49]), { name: 'Recipient number 49, of the list', address: 'recipient.number.49@mail.example.org' });
+  t.equal(mail.subject, 'word '.repeat(60).trim());
+  t.match(
+    mail.headers.find((one) => one.key === 'list-unsubscribe')?.value,
+    /^<https:\/\/example\.com\/u\?x{300}>, <mailto:u@example\.com>$/,
+  );
+});
+
+void t.test('checkHeader', async (t) => {
+  const ok: readonly (readonly [string, string])[] = [
+    ['X-Campaign', 'spring'],
+    ['x-a', ''],
+    ['List-Unsubscribe', '<https://example.com/u>'],
+    ['References', '<a@b> <c@d>'],
+    ['Auto-Submitted', 'auto-generated'],
+    ['X-Ünicode'.replace('Ü', 'U'), 'Grüße 漢字 🎉'],
+    ['X-Tab', 'a\tb'],
+    ['X-Long', `${'a'.repeat(499)} ${'b'.repeat(498)}`],
+    ['Reply-By', 'x'],
+    ['Contents', 'x'],
+    ['Fromage', 'x'],
+    ['X-McLaren', 'x'],
+    ['X-Session', 'x'],
+    ['X-Mailer', 'x'],
+    ['X-Entity-Ref-ID', 'x'],
+    ['X-Jobs', 'x'],
+  ];
+  for (const [name, value] of ok) {
+    t.equal(checkHeader(name, value), undefined, name);
+    t.equal(faultOf(composeMessage({ ...base, text: 't', headers: [{ name, value }] })), undefined, `${name} in a message`);
+  }
+  const bad: readonly (readonly [string, string, RegExp])[] = [
+    ['', 'x', /name is empty/],
+    ['X Y', 'x', /name holds/],
+    ['X:Y', 'x', /name holds/],
+    ['X-Ü', 'x', /name holds/],
+    ['X\r\nBcc', 'x', /name holds/],
+    ['X-'.padEnd(77, 'a'), 'x', /77 characters/],
+    ['X-A', 'a\r\nBcc: x', /line break/],
+    ['X-A', 'a\nb', /line break/],
+    ['X-A', 'a\rb', /line break/],
+    ['X-A', 'a\u0000b', /control/],
+    ['X-A', 'a\u007f', /control/],
+    ['X-A', '\ud800', /surrogate/],
+    ['X-A', 'a'.repeat(999), /999 characters/],
+    ['X-A', 'a'.repeat(998), /cannot be folded/],
+    ...[
+      'From',
+      'TO',
+      'cc',
+      'Bcc',
+      'Subject',
+      'Date',
+      'Message-ID',
+      'MIME-Version',
+      'Content-Type',
+      'content-anything',
+      'Sender',
+      'Reply-To',
+      'Return-Path',
+      'Received',
+      'DKIM-Signature',
+      'ARC-Seal',
+      'Resent-To',
+      'X-Service-Event',
+      'X-Priority',
+      'Importance',
+      'Authentication-Results',
+    ].map((name) => [name, 'x', /set by the service/] as const),
+    ...[
+      'X-SMTPAPI',
+      'X-SG-EID',
+      'X-MC-Subaccount',
+      'x-mc-autotext',
+      'X-PM-Message-Stream',
+      'X-SES-CONFIGURATION-SET',
+      'X-Mailgun-Variables',
+      'X-Mailgun-Recipient-Variables',
+      'X-MJ-CustomID',
+      'X-Mailjet-Campaign',
+      'X-MSYS-API',
+      'X-Sib-Sandbox',
+      'X-Mailin-Custom',
+      'X-MT-Category',
+      'X-xsMailingId',
+      'X-Virtual-MTA',
+      'X-MS-Exchange-Organization-SCL',
+    ].map((name) => [name, 'x', /instruction to a relay \(.+\)/] as const),
+  ];
+  for (const [name, value, reason] of bad)
+    t.match(checkHeader(name, value), reason, `${JSON.stringify(name)}: ${JSON.stringify(value.slice(0, 20))}`);
+  const allows = matcherOf(['x-pm-message-stream', 'x-mc-*', 'from']);
+  for (const name of ['X-PM-Message-Stream', 'X-MC-Tags']) t.equal(checkHeader(name, 'x', allows), undefined, `${name} is allowed`);
+  for (const name of ['X-PM-Tag', 'X-PM-Message-Stream-2', 'X-SES-Tag']) t.match(checkHeader(name, 'x', allows), /instruction to a relay/);
+  t.match(checkHeader('From', 'x', allows), /set by the service/, 'what the service sets is never allowed');
+  t.match(checkHeader('X-MC-Tags', 'a\r\nb', allows), /line break/);
+});
+
+const golden: Readonly<Record<string, MessageToCompose>> = {
+  plain: { ...base, text: 'Hello Anna,\n\nyour order is on its way.\n' },
+  'html-and-text': {
+    ...base,
+    from: { address: 'shop@example.com', name: 'Müller & Söhne' },
+    to: [{ address: 'anna@example.org', name: 'Anna "Ann" Smith' }, { address: 'bo@example.org' }],
+    cc: [{ address: 'cc@example.org', name: '山田太郎' }],
+    replyTo: { address: 'help@example.com', name: 'Help' },
+    subject: 'Grüße aus München: Ihre Bestellung Nr. 4711 ist unterwegs und kommt morgen an',
+    headers: [
+      { name: 'X-Campaign', value: 'spring' },
+      { name: 'List-Unsubscribe', value: '<https://example.com/u>' },
+    ],
+    priority: 'high',
+    text: 'Grüße\n',
+    html: `<p>Grüße = ${'lang '.repeat(30)}</p>\n`,
+  },
+  attachments: {
+    ...base,
+    priority: 'low',
+    text: 'text',
+    html: '<img src="cid:logo">',
+    attachments: [
+      { filename: 'logo.png', contentType: 'image/png', contentId: 'logo', content: Buffer.from('picture') },
+      {
+        filename: 'Rechnung für März – endgültige Fassung nach Prüfung (Kopie).pdf',
+        contentType: 'application/pdf',
+        content: Buffer.alloc(100, 65),
+      },
+    ],
+  },
+};
+
+void t.test('golden messages, byte for byte', async (t) => {
+  // SEALPOST_WRITE_GOLDEN=1 writes the files that are missing; one that is there never changes by itself.
+  const folder = new URL('../../../test/golden/message/', import.meta.url);
+  for (const [name, message] of Object.entries(golden)) {
+    const file = new URL(`${name}.eml`, folder);
+    const raw = composeMessage(message);
+    t.ok(composeMessage(message).equals(raw), `${name}: twice the same bytes`);
+    if (!existsSync(file) && process.env['SEALPOST_WRITE_GOLDEN'] === '1') {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(file, raw);
+    }
+    t.equal(raw.toString('latin1'), readFileSync(file, 'latin1'), name);
+    t.equal(faultOf(raw), undefined, name);
+  }
+});

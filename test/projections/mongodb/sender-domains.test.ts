@@ -1,3 +1,0 @@
-import { onMongoReadModels } from '../../support/mongodb-read-models.js';
-
-await onMongoReadModels(() => import('../sender-domains.test.js'));

@@ -1,3 +1,0 @@
-import { onMongoReadModels } from '../../support/mongodb-read-models.js';
-
-await onMongoReadModels(() => import('../sessions.test.js'));

@@ -1,0 +1,222 @@
+/** The suppression list: kept by HMAC, the address sealed, and asked at the acceptance of every email. */
+import t from 'tap';
+import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
+import { suppressionLines } from '../../src/commands/recipients/lines.js';
+import { suppressAddress } from '../../src/commands/recipients/suppressions.js';
+import {
+  emailStream,
+  parseEmailId,
+  suppressionStream,
+  teamStream,
+  type EmailId,
+  type StreamName,
+  type SuppressionId,
+} from '../../src/domain/core/ids.js';
+import { isoTime } from '../../src/domain/core/iso-time.js';
+import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { caller, OTHER_TEAM, simple, stranger, TEAM, withTemplate, type World } from '../support/command-world.js';
+
+const gone = 'Gone@example.org';
+
+const causeAt = ({ clock }: World, teamId = TEAM) => ({
+  teamId,
+  actor: 'test',
+  correlationId: 'test',
+  causationId: 'test',
+  at: isoTime(clock.now()),
+});
+
+const sent = async ({ commands }: World, ...to: readonly string[]): Promise<EmailId> => {
+  const { body } = await commands.sendEmail(caller, simple({ to: to.map((email) => ({ email })) }));
+  return parseEmailId(body.id)!;
+};
+
+const typesOf = async (world: World, id: EmailId) => (await world.events(emailStream(id))).map(({ type }) => type);
+
+void t.test('an address is added, found whatever its letter case, and removed', async (t) => {
+  const world = await withTemplate();
+  const { commands } = world;
+  const record = await commands.addSuppression(caller, { email: gone });
+  t.match(record, { email: gone, reason: 'manual', emailId: null });
+  t.same(await commands.checkSuppression(caller, 'gone@EXAMPLE.org'), { email: 'gone@example.org', suppressed: true, suppression: record });
+  t.same(await commands.addSuppression(caller, { email: 'GONE@example.org' }), record, 'once more changes nothing');
+  const id = record.id as SuppressionId;
+  t.same(await commands.readSuppressions(caller, [id]), [record]);
+  t.same(await commands.removeSuppression(caller, id), { id, deleted: true });
+  t.match(await commands.checkSuppression(caller, gone), { suppressed: false, suppression: null });
+  t.same(await commands.readSuppressions(caller, [id]), []);
+  await t.rejects(commands.removeSuppression(caller, id), { code: 'SUPPRESSION_NOT_FOUND' });
+  await t.rejects(commands.addSuppression(caller, { email: 'nobody' }), { code: 'ERR_EMAIL_001' });
+  t.same(await commands.addSuppression(caller, { email: gone }), { ...record }, 'again, under the same id');
+});
+
+void t.test('nothing that is stored tells the address without the keys', async (t) => {
+  const world = await withTemplate();
+  await world.commands.addSuppression(caller, { email: gone });
+  const stored = world.store.events.filter(({ stream }) => stream.startsWith('suppression-'));
+  t.equal(stored.length, 1);
+  for (const { stream, data, metadata, sealed } of stored) {
+    t.notMatch(`${stream}${String(data)}${metadata}${Buffer.from(sealed ?? []).toString('latin1')}`, /gone|example/i);
+  }
+});
+
+void t.test('another team neither sees nor removes it, and writes to the address', async (t) => {
+  const world = await withTemplate();
+  const { commands } = world;
+  const { id } = await commands.addSuppression(caller, { email: gone });
+  t.match(await commands.checkSuppression(stranger, gone), { suppressed: false });
+  t.same(await commands.readSuppressions(stranger, [id as SuppressionId]), []);
+  await t.rejects(commands.removeSuppression(stranger, id as SuppressionId), { code: 'SUPPRESSION_NOT_FOUND' });
+  t.not(suppressionIdOf(world.deps, OTHER_TEAM, gone), id);
+});
+
+void t.test('a suppressed recipient is recorded, and the others of the mail are written to', async (t) => {
+  const world = await withTemplate();
+  await world.commands.addSuppression(caller, { email: gone });
+  const id = await sent(world, 'ann@example.org', 'gone@example.org');
+  t.same(await typesOf(world, id), ['EmailQueued', 'RecipientsSuppressed']);
+  t.match(await world.commands.getEmail(caller, id), {
+    status: 'queued',
+    failureReason: null,
+    failedRecipients: 1,
+    recipients: [{ status: 'queued' }, { status: 'suppressed' }],
+  });
+});
+
+void t.test('an email to suppressed addresses alone is accepted and has failed, for good', async (t) => {
+  const world = await withTemplate();
+  await world.commands.addSuppression(caller, { email: gone });
+  const id = await sent(world, gone);
+  t.match(await world.commands.getEmail(caller, id), { status: 'failed', failureReason: 'suppressed', attempts: [] });
+  await t.rejects(world.commands.retryEmail(caller, id), { code: 'EMAIL_NOT_RETRYABLE' });
+  const later = await world.commands.sendEmail(caller, simple({ to: [{ email: gone }], scheduledAt: '2030-01-05T00:00:00.000Z' }));
+  t.match(await world.commands.getEmail(caller, parseEmailId(later.body.id)!), { status: 'failed', failureReason: 'suppressed' });
+});
+
+void t.test('such an email takes no credit; one with another recipient takes one', async (t) => {
+  const world = await withTemplate();
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeAt(world));
+  await world.commands.addSuppression(caller, { email: gone });
+  await sent(world, gone);
+  t.equal((await world.deps.credits.quote(TEAM)).creditsRemaining, 1_000);
+  await sent(world, gone, 'ann@example.org');
+  t.equal((await world.deps.credits.quote(TEAM)).creditsRemaining, 999);
+});
+
+void t.test('the same call under its key is answered the same when the address is suppressed meanwhile', async (t) => {
+  const world = await withTemplate();
+  const body = simple({ to: [{ email: gone }] });
+  const first = await world.commands.sendEmail(caller, body, { key: 'a', body });
+  await world.commands.addSuppression(caller, { email: gone });
+  const again = await world.commands.sendEmail(caller, body, { key: 'a', body });
+  t.same(again, { body: first.body, replayed: true });
+});
+
+void t.test('a team that has never suppressed an address asks nothing; one that has asks for each recipient', async (t) => {
+  const world = await withTemplate();
+  let asked = 0;
+  const deps = {
+    ...world.deps,
+    eventLog: { ...world.deps.eventLog, last: async (stream: StreamName) => ((asked += 1), world.deps.eventLog.last(stream)) },
+  };
+  const { makeCommands } = await import('../../src/commands/index.js');
+  const commands = makeCommands(deps);
+  await commands.sendEmail(caller, simple());
+  t.equal(asked, 0);
+  await commands.addSuppression(caller, { email: gone });
+  await commands.sendEmail(caller, simple({ to: [{ email: 'ann@example.org' }, { email: 'bob@example.org' }] }));
+  t.equal(asked, 2);
+});
+
+void t.test('what was known before an address was removed does not suppress it again', async (t) => {
+  const world = await withTemplate();
+  const { deps, clock } = world;
+  const bounce = { teamId: TEAM, email: gone, reason: 'hard-bounce' as const, learnedAt: isoTime(clock.now()) };
+  t.match(await suppressAddress(deps, { ...bounce, cause: causeAt(world) }), { isNew: true, isFirst: true });
+  t.match(await suppressAddress(deps, { ...bounce, cause: causeAt(world) }), { isNew: false, isFirst: false }, 'told again');
+  await clock.advance(1_000);
+  await world.commands.removeSuppression(caller, suppressionIdOf(deps, TEAM, gone));
+  t.match(await suppressAddress(deps, { ...bounce, cause: causeAt(world) }), { isNew: false }, 'told once more');
+  await clock.advance(1_000);
+  t.match(
+    await suppressAddress(deps, { ...bounce, learnedAt: isoTime(clock.now()), cause: causeAt(world) }),
+    { isNew: true },
+    'refused anew',
+  );
+  t.equal((await world.events(teamStream(TEAM))).filter(({ type }) => type === 'TeamSuppressionsBegan').length, 1);
+});
+
+void t.test('a dry run of a bulk send names those who are not sent to', async (t) => {
+  const world = await withTemplate();
+  await world.commands.addSuppression(caller, { email: gone });
+  const recipients = ['ann@example.org', 'no address', gone].map((email) => ({ email, variables: { name: 'You' } }));
+  const report = await world.commands.dryRunBulk(caller, { templateId: 'welcome', recipients, dryRun: true });
+  t.same(report.valid, true);
+  t.ok(report.warnings.includes('recipients[2] is not sent to: its address is on the suppression list'), report.warnings.join('; '));
+});
+
+const parseLine = (bytes: Buffer): unknown => JSON.parse(bytes.toString());
+const imported = (world: World, text: string, as = caller) =>
+  world.commands.importSuppressions(as, { bytes: Buffer.from(text), parseLine });
+
+void t.test('a file is imported, and once more changes nothing', async (t) => {
+  const world = await withTemplate();
+  const csv = 'email;reason\nann@example.org;bounced\nANN@example.org;\nno address;\nbob@example.org;complaint\n';
+  t.same(await imported(world, csv), {
+    rows: 4,
+    added: 2,
+    existing: 1,
+    invalid: 1,
+    errors: [{ line: 4, message: 'the address has no @' }],
+  });
+  t.match(await imported(world, csv), { added: 0, existing: 3, invalid: 1 });
+  t.match(await world.commands.checkSuppression(caller, 'ann@example.org'), { suppression: { reason: 'import' } });
+  t.match(await world.commands.checkSuppression(caller, 'bob@example.org'), { suppression: { reason: 'complaint' } });
+  t.match(await imported(world, '{"email":"cem@example.org"}\n{"email":"dan@example.org","reason":"unsubscribe"}\n'), { added: 2 });
+  t.match(await world.commands.checkSuppression(caller, 'dan@example.org'), { suppression: { reason: 'unsubscribe' } });
+});
+
+void t.test('a file of another form, or of too many rows, is refused with nothing written', async (t) => {
+  const world = await withTemplate();
+  const before = world.store.events.length;
+  for (const text of ['', 'address\na@example.org\n', '{"email":1}\n', 'email\na@example.org\nb@example.org\nc@example.org\n'])
+    await t.rejects(
+      world.commands.importSuppressions(caller, { bytes: Buffer.from(text), parseLine, rowsMax: 2 }),
+      { code: 'VALIDATION_ERROR' },
+      text,
+    );
+  t.equal(world.store.events.length, before);
+});
+
+void t.test('what is exported is imported by another team as it was', async (t) => {
+  const world = await withTemplate();
+  const addresses = ['+plus@example.org', '=is@example.org', '"a,b"@example.org', 'ann@example.org'];
+  const jsonl = addresses.map((email, index) => `${JSON.stringify({ email, reason: ['manual', 'complaint'][index % 2] })}\n`).join('');
+  t.match(await imported(world, jsonl), { added: 4, invalid: 0 });
+  const ids = addresses.map((address) => suppressionIdOf(world.deps, TEAM, address));
+  const pages = async function* () {
+    yield ids.slice(0, 3);
+    yield ids.slice(3);
+  };
+  let csv = '';
+  for await (const text of suppressionLines(pages(), (some) => world.commands.readSuppressions(caller, some))) csv += text;
+  t.match(csv, /^email,list,reason,createdAt,emailId,id\r\n/);
+  t.match(csv, /\r\n'=is@example.org,,complaint,/, 'no cell is a formula');
+  t.match(await imported(world, csv, stranger), { rows: 4, added: 4, invalid: 0 });
+  for (const [index, address] of addresses.entries())
+    t.match(await world.commands.checkSuppression(stranger, address), {
+      suppression: { email: address, reason: ['manual', 'complaint'][index % 2] },
+    });
+});
+
+void t.test('at a write level of before nothing is suppressed', async (t) => {
+  const { makeCodec, eventVersions } = await import('../../src/event-log/codec.js');
+  const old = makeCodec(eventVersions, 2);
+  for (const event of [
+    { type: 'TeamSuppressionsBegan', data: { at: 'now' } },
+    { type: 'AddressSuppressed', data: { at: 'now', reason: 'manual' }, sealed: { address: gone } },
+    { type: 'RecipientsSuppressed', data: { at: 'now', recipients: [0], priority: 'low' } },
+  ] as const)
+    t.throws(() => old.encode(event as never), { code: 'NOT_DURING_UPDATE' });
+  t.ok(suppressionStream('x' as SuppressionId).startsWith('suppression-'));
+});

@@ -1,0 +1,208 @@
+/** What stays empty is told, what is left out on purpose is not; fallback and filters are the same in every output. */
+import t from 'tap';
+import { openRenderer } from '../../src/adapters/render/email/renderer.js';
+import { openBudget } from '../../src/domain/rendering/budget.js';
+import { DomainError } from '../../src/domain/core/errors.js';
+import type { JsonObject } from '../../src/domain/core/json.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
+import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
+import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
+import { compilePreparation } from '../../src/domain/rendering/fill/prepare-values.js';
+import { isBlank } from '../../src/domain/rendering/fill/shown-value.js';
+import { emptyPathsOf } from '../../src/domain/rendering/paths/empty.js';
+import { partsOfEmail } from '../../src/domain/rendering/paths/walk.js';
+import { environment, renderTemplate, templateOf } from '../support/rendering.js';
+
+const limits = defaultLimits;
+const text = (content: string, id = 'text') => ({ id, type: 'rich-text', content });
+
+const emptyIn = (
+  components: readonly unknown[],
+  variables: JsonObject,
+  more: Readonly<Record<string, unknown>> = {},
+): readonly string[] => {
+  const { content } = checkEmailTemplate(templateOf(components, more), limits);
+  const budget = openBudget(limits);
+  const prepared = compilePreparation(content.variables, { locale: 'en-US', timeZone: 'UTC' }, limits)(variables, environment, budget);
+  return emptyPathsOf(partsOfEmail(content), {
+    ...prepared,
+    definitions: content.variables,
+    segmentsMax: limits.pathSegmentsMax,
+    budget,
+  });
+};
+
+void t.test('paths that are shown and have no value, each once, with the places of items', async (t) => {
+  const table = {
+    id: 'table',
+    type: 'table',
+    props: { dataSource: 'items', columns: [{ header: '{{head}}', content: '{{item.name}} {{item.note}}' }] },
+  };
+  const items = [{ name: 'Mug', note: 'green' }, { name: 'Pot' }, { name: 'Cup', note: '  ' }];
+  t.same(emptyIn([text('{{a}} {{a}} {{b.c}} {{zero}} {{no}}'), table], { zero: 0, no: false, items }, { subject: 'Hi {{name}}' }), [
+    'name',
+    'a',
+    'b.c',
+    'head',
+    'items[1].note',
+    'items[2].note',
+  ]);
+  t.same(emptyIn([table], { items: [], head: 'x' }), [], 'a list without items is as meant');
+  t.same(emptyIn([table], { head: 'x' }), ['items'], 'one that is not there is not');
+  const nested = {
+    id: 'l',
+    type: 'loop',
+    props: { dataSource: 'groups', itemVariable: 'group', indexVariable: 'n' },
+    children: [{ id: 'list', type: 'list', content: '{{n}} {{line.x}}', props: { dataSource: 'group.lines', itemVariable: 'line' } }],
+  };
+  t.same(emptyIn([nested], { groups: [{ lines: [{}, { x: 1 }] }, {}] }), ['groups[0].lines[0].x', 'groups[1].lines']);
+});
+
+void t.test('what is left out on purpose is not told', async (t) => {
+  const conditional = {
+    id: 'c',
+    type: 'conditional',
+    props: { condition: 'vip', operator: 'exists' },
+    children: [text('{{gift}}', 'then')],
+    elseChildren: [text('{{voucher}}', 'else')],
+  };
+  t.same(emptyIn([conditional], { voucher: 'x' }), [], 'the other branch');
+  t.same(emptyIn([conditional], { vip: true }), ['gift']);
+  const variables = [{ name: 'nick', type: 'string', fallback: 'there' }];
+  t.same(emptyIn([text('{{nick}} {{__UNSUBSCRIBE_URL__}}')], {}, { variables }), [], 'a fallback');
+});
+
+void t.test('no more is walked than a call may spend', async (t) => {
+  const items = Array.from({ length: 1_000 }, () => ({ rows: Array.from({ length: 1_000 }, () => 1) }));
+  const nested = {
+    id: 'l',
+    type: 'loop',
+    props: { dataSource: 'items', itemVariable: 'one' },
+    children: [{ id: 'list', type: 'list', content: '{{line}} {{missing}}', props: { dataSource: 'one.rows', itemVariable: 'line' } }],
+  };
+  t.throws(() => emptyIn([nested], { items }), { code: 'WORK_LIMIT_EXCEEDED' });
+});
+
+void t.test('a strict template refuses, whatever the output', async (t) => {
+  const variables = [{ name: 'name', type: 'string' }];
+  const { content } = checkEmailTemplate(templateOf([text('{{name}} {{__COMPANY_NAME__}}')], { variables, strictVariables: true }), limits);
+  const mail = openRenderer({ limits }).compileEmail(content);
+  t.throws(() => mail.check({ variables: { name: ' ' }, environment }), {
+    code: 'VARIABLES_EMPTY',
+    details: { errors: [{ field: 'variables.name' }] },
+  });
+  t.throws(() => mail.check({ variables: { name: 'Ada' }, subject: 'For {{nobody}}', environment }), { code: 'VARIABLES_EMPTY' });
+  t.equal(mail.check({ variables: { name: 'Ada' }, environment }).subject, 'Hello');
+  t.match(mail({ variables: {}, environment }).html, 'Northwind', 'what was accepted is rendered');
+  const { content: document } = checkAttachmentTemplate(
+    {
+      strictVariables: true,
+      variables,
+      schema: {
+        outputFormats: ['pdf'],
+        pages: [{ pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main', components: [text('{{name}}')] }] }],
+      },
+    },
+    limits,
+  );
+  t.throws(() => compileDocument(document, limits)({}, environment, 'pdf'), { code: 'VARIABLES_EMPTY' });
+  t.ok(compileDocument(document, limits)({ name: 'Ada' }, environment, 'pdf'));
+});
+
+void t.test('fallback and filters: the same in mail, text and documents; conditions see the value itself', async (t) => {
+  const variables = [
+    { name: 'nick', type: 'string', filters: ['trim', 'capitalize'], fallback: 'there' },
+    { name: 'price', type: 'number', fallback: 'on request', format: { style: 'currency', currency: 'EUR' } },
+    { name: 'order', type: 'object', schema: { properties: { note: { type: 'string', filters: [{ truncate: 6 }, 'upper'] } } } },
+  ];
+  const components = [
+    text('<p>Hello {{nick}}, {{price}} {{order.note}}</p>'),
+    { id: 'c', type: 'conditional', props: { condition: 'nick', operator: 'isEmpty' }, children: [text('nobody', 'n')] },
+    { id: 't', type: 'table', props: { rows: [['{{nick}}', '{{price}}']] } },
+  ];
+  const { content: document } = checkAttachmentTemplate(
+    {
+      variables,
+      schema: {
+        outputFormats: ['pdf', 'excel'],
+        pages: [{ pageId: 'p', pageName: 'For {{nick}}', sections: [{ id: 's', type: 'main', components }] }],
+      },
+    },
+    limits,
+  );
+  const made = compileDocument(document, limits);
+  for (const [given, hello, cell] of [
+    [{ nick: ' ada ', price: 2, order: { note: 'straße und weg' } }, 'Hello Ada, €2.00 STRASS…', 'Ada'],
+    [{ nick: ' ' }, 'Hello there, on request ', 'there'],
+    [{}, 'Hello there, on request ', 'there'],
+  ] as const) {
+    const mail = renderTemplate(templateOf(components, { variables, subject: 'For {{nick}}' }), given as JsonObject);
+    t.match(mail.html.replaceAll('&#8364;', '€').replaceAll('&#8230;', '…'), `${hello}</p>`);
+    t.match(mail.text, hello.trim());
+    t.equal(mail.subject, `For ${cell}`);
+    t.equal(mail.text.includes('nobody'), cell === 'there' && !('nick' in given), 'only what is missing is empty: blanks are a value');
+    for (const format of ['pdf', 'excel'] as const) {
+      const { name, sections } = made(given as JsonObject, environment, format).pages[0]!;
+      t.equal(name, `For ${cell}`);
+      t.match(sections[0]?.components[0], { html: `<p>${hello}</p>` });
+      const table = sections[0]?.components.at(-1);
+      t.equal(table?.type === 'table' ? table.rows[0]?.[0]?.value : undefined, cell);
+    }
+  }
+});
+
+void t.test('fallback and filters are checked', async (t) => {
+  const check = (definition: Readonly<Record<string, unknown>>): readonly string[] => {
+    try {
+      checkEmailTemplate(templateOf([text('x')], { variables: [{ name: 'a', type: 'string', ...definition }] }), limits);
+      return [];
+    } catch (fault) {
+      return fault instanceof DomainError ? (fault.details.errors ?? []).map(({ field }) => field) : ['?'];
+    }
+  };
+  t.same(check({ fallback: 'x', filters: ['trim', { truncate: 10_000 }] }), []);
+  t.same(check({ fallback: '{{b}}' }), ['variables[0].fallback']);
+  t.same(check({ fallback: ' ' }), ['variables[0].fallback']);
+  t.same(check({ fallback: 5 }), ['variables[0].fallback']);
+  t.same(check({ fallback: 'x'.repeat(501) }), ['variables[0].fallback']);
+  t.same(
+    check({ filters: ['shout', { truncate: 0 }, { truncate: 5, more: 1 }, null] }),
+    [0, 1, 2, 3].map((at) => `variables[0].filters[${at}]`),
+  );
+  t.same(check({ filters: Array.from({ length: 6 }, () => 'trim') }), ['variables[0].filters']);
+  t.same(check({ filters: 'trim' }), ['variables[0].filters']);
+  t.same(check({ type: 'object', schema: { properties: { b: { type: 'string', filters: ['no'] } } } }), [
+    'variables[0].schema.properties.b.filters[0]',
+  ]);
+});
+
+void t.test('blank is what nobody sees', async (t) => {
+  for (const value of [undefined, null, '', ' \n', [], {}]) t.ok(isBlank(value));
+  for (const value of [0, false, 'x', [null], { a: null }]) t.notOk(isBlank(value));
+});
+
+void t.test('loops in loops over very many items end with the budget, whatever stands in them', async (t) => {
+  const loop = (id: string, children: readonly unknown[]) => ({
+    id,
+    type: 'loop',
+    props: { dataSource: 'items', itemVariable: `one${id}` },
+    children,
+  });
+  const bodies: readonly (readonly unknown[])[] = [
+    [text('nothing to fill in')],
+    [{ id: 'gap', type: 'spacer', props: { height: '1px' } }],
+    [{ ...text(`<p>line</p>${'x'.repeat(200_000)}{{none}}`), props: { hideWhenEmpty: 'lines' } }],
+    [{ ...text(`${'x'.repeat(200_000)}{{none}}`), props: { hideWhenEmpty: true } }],
+  ];
+  for (const body of bodies) {
+    const began = process.cpuUsage();
+    try {
+      emptyIn([loop('a', [loop('b', body)])], { items: Array.from({ length: 20_000 }, () => 0) });
+    } catch (fault) {
+      t.match(fault, { code: 'WORK_LIMIT_EXCEEDED' });
+    }
+    const { user } = process.cpuUsage(began);
+    t.ok(user < 8_000_000, `${Math.round(user / 1_000)} ms`);
+  }
+});

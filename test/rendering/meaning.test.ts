@@ -1,0 +1,438 @@
+/** What paths, texts, conditions, dates, formats, constants, addresses and colours mean. */
+import t from 'tap';
+import fc from 'fast-check';
+import type { Json } from '../../src/domain/core/json.js';
+import { holds, type Operator } from '../../src/domain/rendering/scope/conditions.js';
+import { constantsOf } from '../../src/domain/rendering/scope/constants.js';
+import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../src/domain/rendering/css.js';
+import { parseDate } from '../../src/domain/rendering/scope/dates.js';
+import { formatterOf } from '../../src/domain/rendering/scope/formats.js';
+import { parsePath, readPath, writePath } from '../../src/domain/rendering/scope/path.js';
+import { parsePathText, parseTemplatedText } from '../../src/domain/rendering/fill/templated-text.js';
+import { safeImage, safeLink } from '../../src/domain/rendering/urls.js';
+import { writeValue } from '../../src/domain/rendering/scope/values.js';
+import { company } from '../support/rendering.js';
+
+const utc = { locale: 'en-US', timeZone: 'UTC' };
+
+void t.test('paths', async (t) => {
+  const good: [string, (string | number)[]][] = [
+    ['name', ['name']],
+    ['customer.name', ['customer', 'name']],
+    ['order.items[0].name', ['order', 'items', 0, 'name']],
+    ['a[1][2].b-c', ['a', 1, 2, 'b-c']],
+    ['größe.ñ_1', ['größe', 'ñ_1']],
+  ];
+  for (const [text, path] of good) t.same(parsePath(text, 20), { ok: true, path }, text);
+  for (const text of [
+    '',
+    '.',
+    'a.',
+    '.a',
+    'a..b',
+    'a[',
+    'a[]',
+    'a[x]',
+    'a[-1]',
+    'a[1',
+    'a[1]b',
+    '1a',
+    'a b',
+    '__proto__',
+    'a.__proto__',
+    'a'.repeat(101),
+  ]) {
+    t.equal(parsePath(text, 20).ok, false, text);
+  }
+  t.match(parsePath('a.b.c', 2), { ok: false, message: /more than 2 segments/ });
+  t.equal(writePath(['order', 'items', 0, 'name']), 'order.items[0].name');
+
+  const values = JSON.parse('{"a": {"b": [1, {"c": "x"}]}, "s": "text", "n": null, "__proto__": {"polluted": 1}}') as Json;
+  t.equal(readPath(values, ['a', 'b', 1, 'c']), 'x');
+  t.equal(readPath(values, ['a', 'b', 'length']), 2);
+  for (const path of [
+    ['a', 'x'],
+    ['a', 'b', 9],
+    ['a', 'b', 'map'],
+    ['s', 'length'],
+    ['s', 0],
+    ['n', 'x'],
+    ['a', 'constructor'],
+    ['a', 'toString'],
+    ['a', 'hasOwnProperty', 'call'],
+    ['a', 0],
+  ]) {
+    t.equal(readPath(values, path), undefined, path.join('.'));
+  }
+});
+
+void t.test('templated text', async (t) => {
+  t.same(parseTemplatedText('Hi {{ name }}, {{order.items[0].name}}! }} {', 20), {
+    parts: [
+      'Hi ',
+      { path: ['name'], source: 'name' },
+      ', ',
+      { path: ['order', 'items', 0, 'name'], source: 'order.items[0].name' },
+      '! }} {',
+    ],
+    faults: [],
+  });
+  const faults: [string, RegExp][] = [
+    ['{{name', /character 1 is never closed/],
+    ['ab {{}}', /is empty/],
+    ['{{  }}', /is empty/],
+    ['{{{name}}}', /two on each side/],
+    ['{{#if x}}', /conditional or a loop component/],
+    ['{{/each}}', /conditional or a loop component/],
+    ['{{a + b}}', /is not a path/],
+    ['{{a | upper}}', /is not a path/],
+    ['{{fn()}}', /is not a path/],
+    ['{{<b>name</b>}}', /markup/],
+    ['{{a..b}}', /lacks a name/],
+    ['{{items[x]}}', /is not an index/],
+    ['{{__NO_SUCH__}}', /not a global constant/],
+    ['{{__proto__}}', /not a global constant|not a name/],
+  ];
+  for (const [text, message] of faults) t.match(parseTemplatedText(text, 20).faults[0], message, text);
+  t.equal(parseTemplatedText('{{}}{{}}', 20).faults.length, 2, 'every fault is named');
+  t.same(parsePathText(' items ', 20), { ok: true, path: ['items'] });
+  t.same(parsePathText('{{ order.items }}', 20), { ok: true, path: ['order', 'items'] });
+  t.equal(parsePathText('x {{items}}', 20).ok, false);
+  const huge = '{{'.repeat(500_000);
+  t.ok(parseTemplatedText(huge, 20).faults.length > 0, 'a megabyte of braces is answered');
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const { parts, faults } = parseTemplatedText(text, 20);
+      return (
+        faults.length > 0 || parts.map((part) => (typeof part === 'string' ? part : `{{${part.source}}}`)).join('').length <= text.length
+      );
+    }),
+  );
+});
+
+void t.test('the eleven operators', async (t) => {
+  const table: [Json | undefined, Operator, Json | undefined, boolean][] = [
+    [10, '==', '10', true],
+    ['10.0', '==', 10, true],
+    ['a', '==', 'a', true],
+    ['a', '==', 'A', false],
+    [true, '==', 'true', true],
+    [false, '==', 'false', true],
+    [undefined, '==', null, true],
+    [null, '==', 'x', false],
+    [0, '==', '', false],
+    [0, '==', false, false],
+    ['2026-11-21', '==', '2026-11-21T00:00:00Z', true],
+    ['1', '==', '1.0', false],
+    [[1], '==', [1], false],
+    ['0x10', '==', 16, false],
+    [10, '!=', '11', true],
+    ['a', '!=', 'a', false],
+    [undefined, '!=', 'x', true],
+    [undefined, '!=', null, false],
+    [10, '>', 9, true],
+    ['10', '>', '9', true],
+    ['10', '>', 9, true],
+    ['b', '>', 'a', true],
+    [undefined, '>', 0, false],
+    [null, '>', -1, false],
+    ['2026-11-21', '>', '2026-11-20T23:59:59Z', true],
+    [true, '>', 0, false],
+    [5, '>', 'abc', false],
+    [1, '<', 2, true],
+    ['2', '<', '10', true],
+    ['2026-01-01T01:00:00+02:00', '<', '2026-01-01T00:00:00Z', true],
+    [[], '<', 1, false],
+    [2, '>=', 2, true],
+    [2, '>=', '2', true],
+    [1, '>=', 2, false],
+    [undefined, '>=', undefined, false],
+    [2, '<=', 2, true],
+    [3, '<=', 2, false],
+    ['a', '<=', 'b', true],
+    [null, '<=', 1, false],
+    ['hello world', 'contains', 'lo w', true],
+    ['hello', 'contains', 'H', false],
+    [['a', 'b'], 'contains', 'b', true],
+    [[1, 2], 'contains', '2', true],
+    [['a'], 'contains', 'x', false],
+    [1234, 'contains', '23', true],
+    [undefined, 'contains', 'x', false],
+    [{ a: 1 }, 'contains', 'a', false],
+    ['hello', 'startsWith', 'he', true],
+    ['hello', 'startsWith', 'lo', false],
+    [1234, 'startsWith', 12, true],
+    [null, 'startsWith', '', false],
+    ['hello', 'endsWith', 'lo', true],
+    ['hello', 'endsWith', 'he', false],
+    ['', 'exists', undefined, true],
+    [0, 'exists', undefined, true],
+    [false, 'exists', undefined, true],
+    [null, 'exists', undefined, false],
+    [undefined, 'exists', undefined, false],
+    ['', 'isEmpty', undefined, true],
+    [[], 'isEmpty', undefined, true],
+    [{}, 'isEmpty', undefined, true],
+    [null, 'isEmpty', undefined, true],
+    [undefined, 'isEmpty', undefined, true],
+    [0, 'isEmpty', undefined, false],
+    [false, 'isEmpty', undefined, false],
+    [' ', 'isEmpty', undefined, false],
+    [[0], 'isEmpty', undefined, false],
+  ];
+  for (const [left, operator, right, expected] of table) {
+    t.equal(holds(operator, left, right), expected, `${JSON.stringify(left)} ${operator} ${JSON.stringify(right)}`);
+  }
+  const value = fc.oneof(fc.jsonValue() as fc.Arbitrary<Json>, fc.constant(undefined));
+  fc.assert(fc.property(value, value, (a, b) => holds('==', a, b) !== holds('!=', a, b)));
+  fc.assert(fc.property(value, value, (a, b) => holds('==', a, b) === holds('==', b, a)));
+  fc.assert(fc.property(value, value, (a, b) => holds('>', a, b) === holds('<', b, a)));
+  fc.assert(fc.property(value, value, (a, b) => !(holds('>', a, b) && holds('<=', a, b))));
+});
+
+void t.test('dates', async (t) => {
+  t.same(parseDate('2026-11-21'), { epochMs: Date.UTC(2026, 10, 21), dateOnly: true });
+  t.same(parseDate('0050-01-02')?.epochMs, Date.parse('0050-01-02'), 'a year below 100 is that year');
+  t.same(parseDate('2024-02-29T23:59:60.5-05:30')?.epochMs, Date.UTC(2024, 2, 1, 5, 30, 0, 500));
+  for (const wrong of ['2026-02-29', '1900-02-29', '2026-00-10', '2026-13-10', '2026-04-31', '2026-01-00'])
+    t.equal(parseDate(wrong), undefined, wrong);
+  t.same(parseDate('2026-11-21T09:30'), { epochMs: Date.UTC(2026, 10, 21, 9, 30), dateOnly: false });
+  t.same(parseDate('2026-11-21T09:30:05.123456Z'), { epochMs: Date.UTC(2026, 10, 21, 9, 30, 5, 123), dateOnly: false });
+  t.same(parseDate('2026-11-21T09:30:00+02:00'), { epochMs: Date.UTC(2026, 10, 21, 7, 30), dateOnly: false });
+  t.same(parseDate('2024-02-29'), { epochMs: Date.UTC(2024, 1, 29), dateOnly: true });
+  for (const text of [
+    '2026-02-29',
+    '2026-13-01',
+    '2026-00-10',
+    '2026-01-32',
+    '21.11.2026',
+    '2026-1-1',
+    '2026-11-21T24:00',
+    '2026-11-21T10:60',
+    '20261121',
+    'yesterday',
+    '2026-11-21T10:00:00+25:00',
+    '',
+  ]) {
+    t.equal(parseDate(text), undefined, text);
+  }
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }),
+      (date) => parseDate(date.toISOString())?.epochMs === date.getTime(),
+    ),
+  );
+});
+
+void t.test('formats', async (t) => {
+  const write = (value: Json, format: Parameters<typeof formatterOf>[0], language = utc): string =>
+    formatterOf(format, language)(value).replace(/[\u00a0\u202f]/g, ' ');
+  t.equal(write(1234.5, { style: 'number' }), '1,234.5');
+  t.equal(write('1234.5', { style: 'number', minimumFractionDigits: 2 }), '1,234.50');
+  t.equal(write(1234.5, { style: 'currency', currency: 'EUR' }), '€1,234.50');
+  t.equal(write(1234.5, { style: 'currency', currency: 'EUR', locale: 'de-DE' }), '1.234,50 €');
+  t.equal(write(1234.5, { style: 'currency', currency: 'JPY' }), '¥1,235');
+  t.equal(write(0.256, { style: 'percent', maximumFractionDigits: 1 }), '25.6%');
+  t.equal(write(1234.567, { style: 'number', pattern: '#,##0.00' }), '1,234.57');
+  t.equal(write(7, { style: 'number', pattern: '000' }), '007');
+  t.equal(write('2026-11-21', { style: 'date', dateStyle: 'long' }), 'November 21, 2026');
+  t.equal(
+    write('2026-11-21T23:30:00Z', {
+      style: 'datetime',
+      dateStyle: 'short',
+      timeStyle: 'short',
+      timeZone: 'Europe/Berlin',
+      locale: 'de-DE',
+    }),
+    '22.11.26, 00:30',
+  );
+  t.equal(
+    write('2026-11-21', { style: 'date', dateStyle: 'short', timeZone: 'America/Los_Angeles' }),
+    '11/21/26',
+    'a day has no time zone',
+  );
+  t.equal(write('2026-11-21T09:05:07Z', { style: 'time' }), '9:05 AM');
+  t.equal(
+    write('2026-11-21T21:05:07Z', { style: 'datetime', pattern: "yyyy-MM-dd HH:mm:ss 'o''clock' h a EEE EEEE d MMM MMMM yy" }),
+    "2026-11-21 21:05:07 o'clock 9 PM Sat Saturday 21 Nov November 26",
+  );
+  t.equal(
+    write('2026-11-21T23:30:00Z', { style: 'datetime', pattern: 'd. MMMM HH:mm', locale: 'de-DE', timeZone: 'Europe/Berlin' }),
+    '22. November 00:30',
+  );
+  t.equal(write(0, { style: 'date', pattern: 'yyyy' }), '1970');
+  t.equal(write('not a number', { style: 'currency', currency: 'EUR' }), 'not a number');
+  t.equal(write('not a date', { style: 'date' }), 'not a date');
+  t.equal(write(5, { style: 'currency', currency: 'nonsense' }), '5', 'a format that Intl refuses writes the value');
+  const styles = [
+    { style: 'currency', currency: 'EUR' },
+    { style: 'currency', currency: 'USD', locale: 'de-CH' },
+    { style: 'currency', currency: 'INR', locale: 'en-IN' },
+    { style: 'currency', currency: 'PLN', locale: 'pl-PL' },
+    { style: 'currency', currency: 'JPY', locale: 'ja-JP' },
+    { style: 'currency', currency: 'EGP', locale: 'ar-EG' },
+    { style: 'number', locale: 'fr-FR' },
+    { style: 'number', minimumFractionDigits: 0, maximumFractionDigits: 10, locale: 'pt-PT' },
+    { style: 'number', minimumFractionDigits: 0, maximumFractionDigits: 10, locale: 'ar-EG' },
+    { style: 'number', minimumFractionDigits: 1, maximumFractionDigits: 3, locale: 'hi-IN' },
+    { style: 'number', minimumFractionDigits: 2, maximumFractionDigits: 2, locale: 'es-ES' },
+  ] as const;
+  for (const format of styles) {
+    const { locale = 'en-US', style, ...rest } = { locale: 'en-US', ...format };
+    const intl = new Intl.NumberFormat(locale, style === 'currency' ? { style, ...rest } : rest);
+    const ours = formatterOf(format, utc);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.double({ noNaN: true, min: -1e12, max: 1e12 }),
+          fc.integer().map((cents) => cents / 100),
+          fc.integer(),
+        ),
+        (value) => {
+          if (ours(value) !== intl.format(value)) throw new Error(`${value}: ${ours(value)} and ${intl.format(value)}`);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  }
+});
+
+void t.test('values without a format', async (t) => {
+  const table: [Json | undefined, string][] = [
+    ['a\x00b\x1f', 'ab'],
+    ['a\tb\nc', 'a\tb\nc'],
+    [12, '12'],
+    [true, 'true'],
+    [null, ''],
+    [undefined, ''],
+    [['a', 1, null], 'a, 1, '],
+    [{ a: 1 }, '{"a":1}'],
+    [[[1]], '[[1]]'],
+  ];
+  for (const [value, text] of table) t.equal(writeValue(value), text, JSON.stringify(value));
+});
+
+void t.test('global constants', async (t) => {
+  const at = (time: string, locale = 'en-US', timeZone = 'UTC') => constantsOf({ locale, timeZone })({ at: time, company });
+  t.match(at('2026-11-21T23:30:00.000Z'), {
+    __CURRENT_DATE__: '2026-11-21',
+    __CURRENT_YEAR__: 2026,
+    __CURRENT_MONTH__: 11,
+    __CURRENT_DAY__: 21,
+    __CURRENT_DAY_NAME__: 'Saturday',
+    __COMPANY_NAME__: company.name,
+    __COMPANY_LEGAL_NAME__: company.legalName,
+    __COMPANY_COUNTRY__: company.country,
+  });
+  t.match(at('2026-12-31T23:30:00.000Z', 'de-DE', 'Europe/Berlin'), {
+    __CURRENT_DATE__: '2027-01-01',
+    __CURRENT_YEAR__: 2027,
+    __CURRENT_DAY_NAME__: 'Freitag',
+  });
+  const constants = constantsOf(utc);
+  const first = constants({ at: '2026-11-21T10:00:00.000Z', company });
+  t.equal(constants({ at: '2026-11-21T10:00:59.000Z', company }), first, 'remembered within the minute');
+  t.equal(constants({ at: '2026-11-22T10:00:00.000Z', company }).__CURRENT_DAY__, 22);
+  t.equal(constants({ at: '2026-11-22T10:00:00.000Z', company: { ...company, name: 'Other' } }).__COMPANY_NAME__, 'Other');
+});
+
+void t.test('addresses', async (t) => {
+  for (const link of [
+    'https://example.com',
+    'HTTP://example.com/a?b=c#d',
+    'mailto:a@b.example',
+    'tel:+351210000000',
+    'https://münchen.example/ä',
+    'https://user@host:8080?x',
+    'https://[::1]/',
+    '#top',
+    ' https://example.com/a b ',
+  ])
+    t.type(safeLink(link), 'string', link);
+  t.equal(safeLink(' https://example.com/a b '), 'https://example.com/a%20b');
+  for (const link of [
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///etc/passwd',
+    '//evil.example',
+    '/relative',
+    'relative',
+    'www.example.com',
+    'cid:logo',
+    '',
+    '#',
+    'https://',
+    'https:example.com',
+    'https://a(b)',
+    'https://<b>',
+    'https://javascript:x',
+    'https://user:password@host',
+    'https:///x',
+    'blob:https://a',
+    'about:blank',
+    'ftp://a',
+  ]) {
+    t.equal(safeLink(link), undefined, link);
+  }
+  for (const image of ['https://example.com/a.png', 'data:image/png;base64,iVBORw0KGgo=']) t.equal(safeImage(image), image);
+  for (const image of [
+    'data:image/svg+xml;base64,AAAA',
+    'data:image/png,x',
+    'data:text/html;base64,AAAA',
+    'javascript:x',
+    'cid:logo',
+    'asset:123',
+    'mailto:a@b.c',
+  ])
+    t.equal(safeImage(image), undefined, image);
+});
+
+void t.test('CSS values', async (t) => {
+  for (const color of [
+    '#fff',
+    '#FFFFFF',
+    '#ffffff80',
+    'rgb(1,2,3)',
+    'rgba(1, 2, 3, 0.5)',
+    'hsl(120deg 50% 50%)',
+    'RebeccaPurple',
+    'transparent',
+  ])
+    t.type(cssColor(color), 'string', color);
+  for (const color of ['#ff', 'url(x)', 'red;x:y', 'expression(1)', 'nocolour', 'rgb(1,2)', 'var(--x)', '', 5, null])
+    t.equal(cssColor(color), undefined, String(color));
+  t.same(
+    [
+      cssLength(16),
+      cssLength('16'),
+      cssLength('1.5em'),
+      cssLength('50%'),
+      cssLength(0),
+      cssLength('-1px'),
+      cssLength('calc(1px)'),
+      cssLength(NaN),
+    ],
+    ['16px', '16px', '1.5em', '50%', '0', undefined, undefined, undefined],
+  );
+  t.same([cssBox(8), cssBox('8 16px'), cssBox('1 2 3 4 5'), cssBox('8px;x')], ['8px', '8px 16px', undefined, undefined]);
+  t.same(
+    [
+      cssBorder('1px solid #DDD'),
+      cssBorder('red 2px'),
+      cssBorder(true),
+      cssBorder('none'),
+      cssBorder('1px solid url(x)'),
+      cssBorder('2px dashed rgb(1, 2, 3)'),
+    ],
+    ['1px solid #ddd', '2px solid red', '1px solid #e5e7eb', 'none', undefined, '2px dashed rgb(1, 2, 3)'],
+  );
+  t.same(
+    [cssFontFamily('"Open Sans", Arial'), cssFontFamily('a;b'), cssFontFamily('url(x)')],
+    ["'Open Sans', Arial", undefined, undefined],
+  );
+  t.same(
+    [cssLineHeight(1.5), cssLineHeight('1.5'), cssLineHeight('24px'), cssLineHeight(24), cssLineHeight('x')],
+    ['1.5', '1.5', '24px', '24px', undefined],
+  );
+});

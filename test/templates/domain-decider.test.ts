@@ -1,0 +1,305 @@
+/** Templates: create, draft, publish, versions, delete; and who owns a slug. */
+import fc from 'fast-check';
+import t from 'tap';
+import { templateRecord, versionsOfTemplate } from '../../src/commands/templates/answers.js';
+import { assertDefined, parseTemplateId } from '../../src/domain/core/ids.js';
+import type { EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
+import { evolveSlug } from '../../src/domain/templates/decider.js';
+import {
+  evolveTemplate,
+  resolveVersion,
+  templateDecider,
+  templateRules,
+  type TemplateCommand,
+  type TemplateState,
+} from '../../src/domain/templates/email-template.js';
+import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
+import { specs } from '../support/given.js';
+import { at, T0, TEMPLATE_ID } from '../support/email-facts.js';
+
+const template = specs(templateDecider);
+const id = assertDefined(parseTemplateId(TEMPLATE_ID), 'template id');
+const draft: EmailDraft = {
+  name: 'Welcome',
+  description: 'Greets',
+  subject: 'Hello {{name}}',
+  from: { email: 'hi@example.com', name: 'Hi' },
+  variables: [{ name: 'name', type: 'string' }],
+  schema: { sections: [] },
+  locale: 'en-US',
+  timeZone: 'UTC',
+};
+const second: EmailDraft = { ...draft, name: 'Welcome back', subject: 'Again {{name}}', from: null };
+
+const created: TemplateEvent = { type: 'TemplateCreated', data: { at: T0, slug: 'welcome', kind: 'email' } };
+const saved = (revision: number, which: EmailDraft, when = T0): TemplateEvent => ({
+  type: 'TemplateDraftSaved',
+  data: { at: when, revision, draft: which },
+});
+const published = (version: number, revision: number, when: string): TemplateEvent => ({
+  type: 'TemplatePublished',
+  data: { at: when, version, revision },
+});
+
+void t.test('created, as a draft or published at once; a second time nothing', async (t) => {
+  const { given } = template(t);
+  const create = (publish: boolean): TemplateCommand => ({ type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish });
+  const state = given()
+    .when(create(false))
+    .then(created, { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft } });
+  t.strictSame(templateRecord({ id, template: state.template!, revision: 1 }), {
+    id,
+    slug: 'welcome',
+    name: 'Welcome',
+    description: 'Greets',
+    type: 'email',
+    subject: 'Hello {{name}}',
+    from: { email: 'hi@example.com', name: 'Hi' },
+    status: 'draft',
+    version: 1,
+    publishedVersion: null,
+    locale: 'en-US',
+    timeZone: 'UTC',
+    strictVariables: false,
+    translations: {},
+    unsubscribeList: null,
+    tracking: null,
+    createdAt: T0,
+    updatedAt: T0,
+    revision: 1,
+    variables: draft.variables,
+    schema: draft.schema,
+  });
+  const live = given()
+    .when(create(true))
+    .then(created, saved(1, draft), { type: 'TemplatePublished', data: { at: T0, version: 1, revision: 1 } });
+  t.match(templateRecord({ id, template: live.template!, revision: 1 }), { status: 'published', version: 1, publishedVersion: 1 });
+  given(created, saved(1, draft)).when(create(true)).nothing();
+});
+
+void t.test('a draft is saved under the next revision; the same content changes nothing', async (t) => {
+  const { given } = template(t);
+  const state = given(created, saved(1, draft))
+    .when({ type: 'SaveDraft', at: at(1), draft: second })
+    .then({ type: 'TemplateDraftSaved', data: { at: at(1), revision: 2, draft: second } });
+  t.equal(state.template!.updatedAt, at(1));
+  given(created, saved(1, draft))
+    .when({ type: 'SaveDraft', at: at(1), draft: { ...draft } })
+    .nothing();
+});
+
+void t.test('publish makes the draft the next version, once for each revision', async (t) => {
+  const { given } = template(t);
+  given(created, saved(1, draft))
+    .when({ type: 'PublishTemplate', at: at(1) })
+    .then({ type: 'TemplatePublished', data: { at: at(1), version: 1, revision: 1 } });
+  given(created, saved(1, draft), published(1, 1, at(1)))
+    .when({ type: 'PublishTemplate', at: at(2) })
+    .nothing();
+  const ahead = given(created, saved(1, draft), published(1, 1, at(1)), saved(2, second, at(2)), saved(3, draft, at(3)));
+  t.match(templateRecord({ id, template: ahead.state.template!, revision: 1 }), { status: 'draft', version: 2, publishedVersion: 1 });
+  const state = ahead
+    .when({ type: 'PublishTemplate', at: at(4) })
+    .then({ type: 'TemplatePublished', data: { at: at(4), version: 2, revision: 3 } });
+  t.match(templateRecord({ id, template: state.template!, revision: 1 }), { status: 'published', version: 2, publishedVersion: 2 });
+});
+
+void t.test('versions: newest first, and each keeps its own name, subject and sender', async (t) => {
+  const { given } = template(t);
+  const { state } = given(
+    created,
+    saved(1, draft),
+    published(1, 1, at(1)),
+    saved(2, second, at(2)),
+    published(2, 2, at(3)),
+    saved(3, { ...draft, name: 'Third' }, at(4)),
+  );
+  t.strictSame(versionsOfTemplate(state.template!), [
+    { version: 2, name: 'Welcome back', subject: 'Again {{name}}', publishedAt: at(3), current: true },
+    { version: 1, name: 'Welcome', subject: 'Hello {{name}}', publishedAt: at(1), current: false },
+  ]);
+  const unset = { unsubscribeList: undefined, tracking: undefined };
+  t.strictSame(resolveVersion(state.template!, 'published'), { revision: 2, version: 2, name: 'Welcome back', from: null, ...unset });
+  t.strictSame(resolveVersion(state.template!, 1), {
+    revision: 1,
+    version: 1,
+    name: 'Welcome',
+    from: { email: 'hi@example.com', name: 'Hi' },
+    ...unset,
+  });
+  t.strictSame(resolveVersion(state.template!, '2'), { revision: 2, version: 2, name: 'Welcome back', from: null, ...unset });
+  t.strictSame(resolveVersion(state.template!, 'draft'), {
+    revision: 3,
+    version: null,
+    name: 'Third',
+    from: { email: 'hi@example.com', name: 'Hi' },
+    ...unset,
+  });
+});
+
+const refusal = (act: () => unknown): ErrorCode | undefined => {
+  try {
+    act();
+    return undefined;
+  } catch (fault) {
+    return fault instanceof DomainError ? fault.code : undefined;
+  }
+};
+
+void t.test('a version that is not there is refused', async (t) => {
+  const { given } = template(t);
+  const unpublished = given(created, saved(1, draft)).state.template!;
+  t.equal(
+    refusal(() => resolveVersion(unpublished, 'published')),
+    'TEMPLATE_NOT_PUBLISHED',
+  );
+  const live = given(created, saved(1, draft), published(1, 1, T0)).state.template!;
+  for (const version of [0, 2, '2', '01', 'latest', '', '__proto__', 1.5])
+    t.equal(
+      refusal(() => resolveVersion(live, version)),
+      'TEMPLATE_VERSION_NOT_FOUND',
+      String(version),
+    );
+});
+
+void t.test('the slug changes; the same slug changes nothing', async (t) => {
+  const { given } = template(t);
+  const state = given(created, saved(1, draft))
+    .when({ type: 'ChangeSlug', at: at(1), slug: 'hello' })
+    .then({ type: 'TemplateSlugChanged', data: { at: at(1), slug: 'hello' } });
+  t.equal(state.template!.slug, 'hello');
+  given(created, saved(1, draft))
+    .when({ type: 'ChangeSlug', at: at(1), slug: 'welcome' })
+    .nothing();
+});
+
+void t.test('a deleted template, and one that never was, are not found', async (t) => {
+  const { given } = template(t);
+  const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
+  given(created, saved(1, draft))
+    .when({ type: 'DeleteTemplate', at: at(1) })
+    .then(deleted);
+  const commands: TemplateCommand[] = [
+    { type: 'SaveDraft', at: T0, draft: second },
+    { type: 'ChangeSlug', at: T0, slug: 'x' },
+    { type: 'PublishTemplate', at: T0 },
+    { type: 'DeleteTemplate', at: T0 },
+    { type: 'RestoreTemplate', at: T0, slug: 'welcome', deletedSince: at(2) },
+  ];
+  for (const command of commands) {
+    given(created, saved(1, draft), deleted).when(command).refused('TEMPLATE_NOT_FOUND');
+    given().when(command).refused('TEMPLATE_NOT_FOUND');
+  }
+  given(created, saved(1, draft), deleted).when({ type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish: true }).nothing();
+});
+
+void t.test('a fold is total: events without their first one change nothing', async (t) => {
+  const nothing: TemplateState = { created: undefined, template: undefined };
+  const later: TemplateEvent[] = [
+    published(1, 1, T0),
+    { type: 'TemplateSlugChanged', data: { at: T0, slug: 'x' } },
+    { type: 'TemplateDeleted', data: { at: T0 } },
+    { type: 'TemplateRestored', data: { at: T0 } },
+    { type: 'TemplateRemoved', data: { at: T0 } },
+  ];
+  for (const event of later) t.strictSame(evolveTemplate(nothing, event), nothing);
+});
+
+void t.test('a deleted template is restored as it was, under its slug or another; a living one is left alone', async (t) => {
+  const { given } = template(t);
+  const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
+  const restore = (slug: string): TemplateCommand => ({ type: 'RestoreTemplate', at: at(2), slug, deletedSince: at(1) });
+  const restored: TemplateEvent = { type: 'TemplateRestored', data: { at: at(2) } };
+  const before = given(created, saved(1, draft), published(1, 1, T0)).state.template!;
+  const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
+    .when(restore('welcome'))
+    .then(restored);
+  t.strictSame(state.template, { ...before, updatedAt: at(2) });
+  given(created, saved(1, draft), deleted)
+    .when(restore('hello'))
+    .then(restored, { type: 'TemplateSlugChanged', data: { at: at(2), slug: 'hello' } });
+  given(created, saved(1, draft)).when(restore('hello')).nothing();
+  given().when(restore('hello')).refused('TEMPLATE_NOT_FOUND');
+});
+
+void t.test('a template that was deleted long enough ago is removed, once, and nothing is done to it any more', async (t) => {
+  const { given } = template(t);
+  const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
+  const removed: TemplateEvent = { type: 'TemplateRemoved', data: { at: at(9) } };
+  const remove = (deletedSince: string): TemplateCommand => ({ type: 'RemoveTemplate', at: at(9), deletedSince });
+  const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
+    .when(remove(at(2)))
+    .then(removed);
+  t.strictSame(state, { created: { slug: 'welcome', at: T0 }, template: undefined }, 'no content is kept in memory');
+  given(created, saved(1, draft), deleted)
+    .when(remove(at(1)))
+    .nothing();
+  given(created, saved(1, draft))
+    .when(remove(at(2)))
+    .nothing();
+  given(created, saved(1, draft), deleted, { type: 'TemplateRestored', data: { at: at(1) } })
+    .when(remove(at(2)))
+    .nothing();
+  given(created, saved(1, draft), deleted, removed)
+    .when(remove(at(2)))
+    .nothing();
+  given()
+    .when(remove(at(2)))
+    .nothing();
+  const commands: TemplateCommand[] = [
+    { type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish: true },
+    { type: 'SaveDraft', at: T0, draft: second },
+    { type: 'PublishTemplate', at: T0 },
+    { type: 'DeleteTemplate', at: T0 },
+    { type: 'RestoreTemplate', at: T0, slug: 'welcome', deletedSince: at(0) },
+  ];
+  for (const command of commands) given(created, saved(1, draft), deleted, removed).when(command).refused('TEMPLATE_NOT_FOUND');
+});
+
+void t.test('a slug is owned by who claimed it last; only the owner releases it', async (t) => {
+  const claim = (templateId: string) => ({ type: 'TemplateSlugClaimed' as const, data: { at: T0, templateId } });
+  const release = (templateId: string) => ({ type: 'TemplateSlugReleased' as const, data: { at: T0, templateId } });
+  t.equal([claim('a')].reduce(evolveSlug, undefined as string | undefined), 'a');
+  t.equal([claim('a'), claim('b'), release('a')].reduce(evolveSlug, undefined as string | undefined), 'b');
+  t.equal([claim('a'), claim('b'), release('b')].reduce(evolveSlug, undefined as string | undefined), undefined);
+});
+
+void t.test('whatever is done to a template, versions count from 1 and each names a revision that was saved', async () => {
+  const command = fc.oneof(
+    fc.record({
+      type: fc.constant('SaveDraft' as const),
+      at: fc.constant(T0),
+      draft: fc.constantFrom(draft, second, { ...draft, subject: 'Third' }),
+    }),
+    fc.record({ type: fc.constant('PublishTemplate' as const), at: fc.constant(T0) }),
+    fc.record({ type: fc.constant('ChangeSlug' as const), at: fc.constant(T0), slug: fc.constantFrom('a', 'b') }),
+    fc.record({ type: fc.constant('DeleteTemplate' as const), at: fc.constant(T0) }),
+  );
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
+      const events: TemplateEvent[] = [created, saved(1, draft)];
+      let state = events.reduce(evolveTemplate, templateDecider.initialState);
+      for (const next of commands) {
+        try {
+          const made = templateDecider.decide(next, state);
+          events.push(...made);
+          state = made.reduce(evolveTemplate, state);
+        } catch (fault) {
+          if (!(fault instanceof DomainError) || state.template?.deletedAt === null) throw fault;
+        }
+      }
+      const drafts = events.flatMap(({ type, data }) =>
+        type === 'TemplateDraftSaved' && templateRules.isDraft(data.draft) ? [{ ...data, draft: data.draft }] : [],
+      );
+      const { template: known } = state;
+      if (!drafts.every(({ revision }, index) => revision === index + 1)) throw new Error('revisions count from 1');
+      known!.published.forEach(({ version, revision, name, subject, from }, index) => {
+        const of = drafts[revision - 1]!.draft;
+        if (version !== index + 1 || of.name !== name || of.subject !== subject || of.from !== from)
+          throw new Error('a version is not its revision');
+      });
+      if (known!.revision !== drafts.length) throw new Error('the newest draft is the last that was saved');
+    }),
+    { numRuns: 300 },
+  );
+});

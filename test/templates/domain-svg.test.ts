@@ -1,0 +1,168 @@
+/** SVG that only draws is taken; what could act, load or hide something is not, however it is written. */
+import t from 'tap';
+import { readSvg } from '../../src/domain/templates/svg.js';
+import { growsLinearly } from '../support/linear.js';
+
+const NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"';
+const inside = (content: string, attributes = ''): string => `<svg ${NS} ${attributes}>${content}</svg>`;
+
+void t.test('drawings', async (t) => {
+  for (const fine of [
+    inside(''),
+    `<svg ${NS}/>`,
+    '\ufeff  <?xml version="1.0" encoding="UTF-8" standalone="no"?>\n<!-- made by hand -->\n<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n<svg/>\n<!-- end -->\n',
+    `<s:svg xmlns:s="http://www.w3.org/2000/svg"><s:path d="M0 0L1 1"/></s:svg>`,
+    inside(
+      '<defs><linearGradient id="a"><stop offset="0" stop-color="#f00"/></linearGradient></defs><rect fill="url(#a)" style="stroke: url( \'#a\' ); font-family: &quot;Open Sans&quot;"/><use xlink:href="#b" href=\'#b\'/>',
+    ),
+    inside(
+      '<style>.a{fill:url("#a")} /* a > b */ @media print {.a{fill:red}}</style><style type="text/css"><![CDATA[.b > .c {fill: blue}]]></style>',
+    ),
+    inside('<style>@font-face{font-family:x;src:url(data:font/woff2;base64,d09GMg==)}</style>'),
+    inside(
+      '<image href="data:image/png;base64,iVBORw0KGgo=" width="1" height="1"/><a href="#top"><text>A &amp; B &lt; &#169; &#x1F600; > "quoted" \\o/</text></a>',
+    ),
+    inside(
+      '<metadata><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><cc:Work rdf:about=""/></rdf:RDF></metadata><sodipodi:namedview inkscape:export-filename="C:\\pictures\\logo.png"/>',
+    ),
+    inside('<text>url(https://example.com) on the page, onclick="x" and @import</text><title>&lt;script&gt;</title>'),
+    inside('<g>'.repeat(200) + '</g>'.repeat(200)),
+    inside('<rect\n\twidth = "1"\n/>'),
+  ]) {
+    t.ok('size' in (readSvg(fine) ?? {}), `${fine.slice(0, 90)} ${JSON.stringify(readSvg(fine))}`);
+  }
+});
+
+void t.test('what is no SVG', async (t) => {
+  for (const other of [
+    '',
+    'text',
+    '<html><svg/></html>',
+    '<!-- <svg/> --><html/>',
+    '<?xml version="1.0"?><note/>',
+    '<!DOCTYPE html><svgs/>',
+    '<',
+    '<!--',
+    '<?svg',
+  ])
+    t.equal(readSvg(other), undefined, other);
+});
+
+void t.test('what acts, loads or hides', async (t) => {
+  for (const [content, fault] of [
+    ['<script>alert(1)</script>', /<script>/],
+    ['<SCRIPT/>', /<SCRIPT>/],
+    ['<s:script xmlns:s="http://www.w3.org/2000/svg"/>', /script/],
+    ['<script xlink:href="#a"/>', /script/],
+    ['<foreignObject><p>x</p></foreignObject>', /foreignObject/],
+    ['<iframe/>', /iframe/],
+    ['<h:p xmlns:h="http://www.w3.org/1999/xhtml"/>', /HTML/],
+    ['<p xmlns="http&#58;//www.w3.org/1999/xhtml"/>', /HTML/],
+    ['<rect onload="x"/>', /onload/],
+    ["<rect ONCLICK='x'/>", /ONCLICK/],
+    ['<rect on="x"/>', /script attribute/],
+    ['<rect x:onload="x"/>', /x:onload/],
+    ['<animate attributeName="href" to="javascript:x"/>', /animate/],
+    ['<set attributeName="href"/>', /<set>/],
+    ['<a href="javascript:alert(1)"/>', /outside/],
+    ['<a xlink:href="&#106;avascript:alert(1)"/>', /outside/],
+    ['<a href=" \njavascript:x"/>', /outside/],
+    ['<a href="https://example.com"/>', /outside/],
+    ['<image href="https://example.com/x.png"/>', /outside/],
+    ['<image xlink:href="//example.com/x.png"/>', /outside/],
+    ['<image href="/etc/passwd"/>', /outside/],
+    ['<image href="file:///etc/passwd"/>', /outside/],
+    ['<image href="data:image/svg+xml;base64,PHN2Zz4="/>', /outside/],
+    ['<image href="data:text/html,x"/>', /outside/],
+    ['<use href="other.svg#a"/>', /outside/],
+    ['<feImage href="http://169.254.169.254/"/>', /outside/],
+    ['<image xml:base="http://example.com/" href="#a"/>', /base/],
+    ['<rect fill="url(http://example.com/#a)"/>', /url/],
+    ['<rect filter="URL( &quot;//x&quot;)"/>', /url/],
+    ['<rect style="fill:url(other.svg#a)"/>', /url/],
+    ['<rect style="fill:u\\72l(http://x)"/>', /backslash/],
+    ['<rect fill="u\\72l(http://x)"/>', /backslash/],
+    ['<rect style="background:&#117;rl(http://x)"/>', /url/],
+    ['<rect clip-path="url(data:image/svg+xml,x)"/>', /url/],
+    ['<style>@import "http://x";</style>', /loads/],
+    ['<style>@\\69mport "x";</style>', /backslash/],
+    ['<style>a{b:url(http://x)}</style>', /url/],
+    ['<style><![CDATA[a{b:url(http://x)}]]></style>', /url/],
+    ['<style>a{b:ur<!-- -->l(http://x)}</style>', /url/],
+    ['<style>a{b:image-set("http://x" 1x)}</style>', /loads/],
+    ['<style>a{b:&#117;rl(http://x)}</style>', /url/],
+    ['<style>a{b:ur<![CDATA[l(http://x)}]]></style>', /url/],
+    ['<rect a="1" a="2"/>', /twice/],
+    ['<rect a=1/>', /broken/],
+    ['<rect a="<"/>', /broken/],
+    ['<rect a/>', /broken/],
+    ['<rect', /broken/],
+    ['< rect/>', /broken/],
+    ['<g></h>', /do not match/],
+    ['<g>', /do not match/],
+    ['</g>', /do not match/],
+    ['&unknown;', undefined],
+    ['<rect a="&unknown;"/>', /character reference/],
+    ['<rect a="&#0;"/>', /character reference/],
+    ['<rect a="&#x110000;"/>', /character reference/],
+    ['<rect a="a & b"/>', /character reference/],
+    ['<?xml-stylesheet href="http://x"?>', /instructions/],
+    ['<!ENTITY a "b">', /instructions/],
+    ['<!DOCTYPE svg>', /instructions/],
+    ['<![CDATA[x', /too early/],
+    ['<!-- x', /too early/],
+    ['<g>'.repeat(300) + '</g>'.repeat(300), /deeper/],
+  ] as const) {
+    const found = readSvg(inside(content));
+    if (fault === undefined) t.ok(found !== undefined && 'size' in found, `${content}: text alone is not read`);
+    else t.match(found, { fault }, content.slice(0, 80));
+  }
+  for (const [whole, fault] of [
+    [`<!DOCTYPE svg [<!ENTITY a "b">]><svg/>`, /entities/],
+    [`<!DOCTYPE svg [\n<!ENTITY xxe SYSTEM "file:///etc/passwd">\n]>\n<svg>&xxe;</svg>`, /entities/],
+    [`<?xml-stylesheet href="x"?><svg/>`, /instructions/],
+    ['<svg/><svg/>', /more than one/],
+    ['<svg/>text', /outside its root/],
+    ['text<svg/>', /outside its root/],
+    ['<svg>', /too early/],
+    ['<svg/><script/>', /more than one/],
+    ['<svg onload="x"/>', /onload/],
+  ] as const) {
+    t.match(readSvg(whole), { fault }, whole);
+  }
+});
+
+void t.test('the size that the root element says', async (t) => {
+  const sizeOf = (attributes: string) => {
+    const found = readSvg(inside('', attributes));
+    return found !== undefined && 'size' in found ? found.size : found;
+  };
+  t.same(sizeOf('width="640" height="480"'), { width: 640, height: 480 });
+  t.same(sizeOf('width="640.4px" height=" 480 "'), { width: 640, height: 480 });
+  t.same(sizeOf('viewBox="0 0 20 10"'), { width: 20, height: 10 });
+  t.same(sizeOf('width="100%" height="100%" viewBox="0,0,20,10"'), { width: 20, height: 10 });
+  for (const none of [
+    '',
+    'width="5"',
+    'width="10mm" height="5mm"',
+    'width="0" height="0"',
+    'width="-1" height="5"',
+    'viewBox="0 0"',
+    'viewBox="x"',
+  ])
+    t.equal(sizeOf(none), undefined, none);
+});
+
+void t.test('hostile lengths take time in proportion', async (t) => {
+  const contents: readonly ((size: number) => string)[] = [
+    (size) => '<g '.repeat(size / 3),
+    (size) => `<g a="${' '.repeat(size)}`,
+    (size) => `<g ${' '.repeat(size)}`,
+    (size) => '<!--'.repeat(size / 4),
+    (size) => '<rect a="1"/>'.repeat(size / 13),
+    (size) => `<rect a="${'&amp;'.repeat(size / 5)}"/>`,
+    (size) => `<style>${'url(#a)'.repeat(size / 7)}</style>`,
+    (size) => `<style>${'<![CDATA[x]]>'.repeat(size / 13)}</style>`,
+  ];
+  for (const content of contents) t.ok(await growsLinearly((size) => readSvg(inside(content(size))), 1_000_000), content(100).slice(0, 20));
+});

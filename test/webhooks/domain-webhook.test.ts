@@ -1,0 +1,217 @@
+/** Kinds, ids, bodies and retries of webhooks: pure, and the same each time. */
+import t from 'tap';
+import type { SuppressionEvent } from '../../src/domain/recipients/events.js';
+import type { EmailEvent } from '../../src/domain/email/events.js';
+import { assertDefined, parseWebhookId } from '../../src/domain/core/ids.js';
+import { keptAnswer } from '../../src/domain/webhooks/answer.js';
+import { bodyOf, WEBHOOK_BODY_BYTES_MAX } from '../../src/domain/webhooks/body.js';
+import { deliveryId, eventKey, readWebhookEventId, webhookEventId } from '../../src/domain/webhooks/event-id.js';
+import { noticesOfEvent } from '../../src/domain/webhooks/kinds.js';
+import { ATTEMPTS_MAX, nextAttemptMs, retryAfterMs } from '../../src/domain/webhooks/schedule.js';
+import { goldenEvent } from '../support/golden-events.js';
+
+const WEBHOOK = assertDefined(parseWebhookId('wh_AAAAAAAAAAAAAAAAAAAAAA'), 'webhook');
+const STREAM = 'email-018c0000-0000-7000-8000-000000000001';
+const queued = goldenEvent('EmailQueued.v1') as Extract<EmailEvent, { type: 'EmailQueued' }>;
+const AT = queued.data.at;
+
+const outcome = (recipient: number, result: 'accepted' | 'deferred' | 'bounced' | 'refused') => ({
+  recipient,
+  result,
+  replyCode: 250,
+  enhancedCode: null,
+  rule: 'rule',
+});
+const attempt = { attempt: 1, at: AT, host: 'mx', durationMs: 1 };
+const sent: EmailEvent = {
+  type: 'EmailSent',
+  data: { ...attempt, outcomes: [outcome(0, 'accepted'), outcome(1, 'bounced'), outcome(2, 'deferred')] },
+  sealed: { replies: ['250 ok', '550 no', '450 later'] },
+};
+
+const complained = (...recipients: readonly number[]): EmailEvent => ({
+  type: 'EmailComplained',
+  data: { at: AT, feedbackType: 'abuse', recipients: [...recipients] },
+});
+
+void t.test('each recipient of an attempt is told of, and who was deferred has failed where nothing more is tried', async (t) => {
+  t.same(noticesOfEvent(sent), [
+    { kind: 'email.sent', recipient: 0 },
+    { kind: 'email.bounced', recipient: 1 },
+    { kind: 'email.failed', recipient: 2 },
+  ]);
+  const deferred: EmailEvent = {
+    type: 'EmailDeferred',
+    data: { ...attempt, outcomes: [outcome(2, 'deferred')], nextAttemptAt: AT },
+    sealed: undefined,
+  };
+  t.same(noticesOfEvent(deferred), [{ kind: 'email.deferred', recipient: 2 }]);
+  t.same(noticesOfEvent({ type: 'EmailDelivered', data: { at: AT, recipients: [1] } }), [{ kind: 'email.delivered', recipient: 1 }]);
+  t.same(noticesOfEvent(goldenEvent('EmailBounceReported.v1') as EmailEvent), [
+    { kind: 'email.bounced', recipient: 0 },
+    { kind: 'email.bounced', recipient: 2 },
+  ]);
+  t.same(noticesOfEvent(complained(1)), [{ kind: 'email.complained', recipient: 1 }]);
+  t.same(noticesOfEvent(complained()), [{ kind: 'email.complained' }]);
+  t.same(noticesOfEvent(queued), [{ kind: 'email.queued' }]);
+  t.same(
+    noticesOfEvent({ type: 'RecipientsSuppressed', data: { at: AT, recipients: [0, 2], priority: 'normal' } }),
+    [0, 2].map((recipient) => ({ kind: 'email.suppressed', recipient })),
+  );
+  t.same(noticesOfEvent({ type: 'EmailDeleted', data: { at: AT } }), []);
+});
+
+void t.test('an id is derived, says its number, and is read again', async (t) => {
+  const key = eventKey(WEBHOOK, 'source', 1);
+  t.equal(key, eventKey(WEBHOOK, 'source', 1));
+  t.not(key, eventKey(WEBHOOK, 'source', 2));
+  t.not(key, eventKey(WEBHOOK, 'other', 1));
+  t.same(readWebhookEventId(webhookEventId(1_295, key), 'evt'), { number: 1_295, key });
+  t.match(webhookEventId(1_295, key), /^evt_zz_/);
+  t.equal(readWebhookEventId(deliveryId(0, key), 'evt'), undefined);
+  t.equal(readWebhookEventId('evt_0', 'evt'), undefined);
+});
+
+void t.test('a body is the same bytes each time, and nothing where the key is destroyed', async (t) => {
+  const entry = { stream: STREAM, at: AT, kind: 'email.bounced', recipient: 1 };
+  const body = bodyOf(entry, [queued, sent])!;
+  t.equal(bodyOf(entry, [queued, sent]), body);
+  t.match(JSON.parse(body), {
+    event: 'email.bounced',
+    timestamp: AT,
+    data: {
+      emailLogId: STREAM.slice('email-'.length),
+      recipient: queued.sealed!.recipients[1]!.email,
+      status: 'bounced',
+      bounceSubType: 'rule',
+      bounceMessage: '550 no',
+    },
+  });
+  t.equal(bodyOf(entry, [{ ...queued, sealed: undefined }, sent]), undefined);
+  const suppressed: EmailEvent = { type: 'RecipientsSuppressed', data: { at: AT, recipients: [1], priority: 'normal' } };
+  t.match(JSON.parse(bodyOf({ ...entry, kind: 'email.suppressed' }, [queued, suppressed])!), {
+    event: 'email.suppressed',
+    data: { recipient: queued.sealed!.recipients[1]!.email, status: 'suppressed', suppressedAt: AT },
+  });
+});
+
+void t.test('who leaves a list by the link of a mail is told of, and no other entry of the suppression list', async (t) => {
+  const stream = 'suppression-5c0ffee0-0000-8000-8000-00000000000a';
+  const left: SuppressionEvent = {
+    type: 'AddressSuppressed',
+    data: { at: AT, reason: 'unsubscribe', emailId: STREAM.slice('email-'.length), list: 'offers' },
+    sealed: { address: 'ann@example.org' },
+  };
+  t.same(noticesOfEvent(left), [{ kind: 'email.unsubscribed' }]);
+  const { emailId: _absent, ...imported } = left.data;
+  t.same(noticesOfEvent({ ...left, data: imported }), []);
+  t.same(noticesOfEvent({ ...left, data: { ...left.data, reason: 'hard-bounce' } }), []);
+  t.same(noticesOfEvent({ type: 'SuppressionRemoved', data: { at: AT } }), []);
+  const entry = { stream, at: AT, kind: 'email.unsubscribed' };
+  const data = { emailLogId: left.data.emailId, recipient: 'ann@example.org', list: 'offers', unsubscribedAt: AT };
+  t.same(JSON.parse(bodyOf(entry, [left])!), { event: 'email.unsubscribed', timestamp: AT, data });
+  t.match(JSON.parse(bodyOf(entry, [{ ...left, sealed: {} }])!), { data: { recipient: null } }, 'of an archived mail');
+  t.equal(bodyOf(entry, [{ ...left, sealed: undefined }]), undefined, 'erased since');
+});
+
+void t.test('what reports say later has the fields of the contract', async (t) => {
+  const entry = { stream: STREAM, at: AT, kind: 'email.bounced', recipient: 1 };
+  const late: EmailEvent = {
+    type: 'EmailBounceReported',
+    data: { at: AT, bounces: [{ recipient: 1, bounceType: 'soft', bounceSubType: 'mailbox-full', enhancedCode: '5.2.2' }] },
+    sealed: { replies: ['552 full'] },
+  };
+  const read = (of: typeof entry | Omit<typeof entry, 'recipient'>, event: EmailEvent) =>
+    (JSON.parse(bodyOf(of, [queued, sent, event])!) as { data: Record<string, unknown> }).data;
+  const recipient = queued.sealed!.recipients[1]!.email;
+  t.match(read(entry, late), {
+    recipient,
+    status: 'bounced',
+    bouncedAt: AT,
+    bounceType: 'soft',
+    bounceSubType: 'mailbox-full',
+    bounceMessage: '552 full',
+  });
+  const kind = 'email.complained';
+  t.match(read({ ...entry, kind }, complained(1)), { recipient, status: 'complained', complainedAt: AT, feedbackType: 'abuse' });
+  const recipients = queued.sealed!.recipients.map((one) => one!.email);
+  t.match(read({ stream: STREAM, at: AT, kind }, complained()), { recipient: null, recipients, status: 'complained' });
+});
+
+void t.test('of a recipient who is erased no body is left; of the others, and of the whole email, it tells nothing of them', async (t) => {
+  const sealed = { ...queued.sealed!, recipients: queued.sealed!.recipients.map((one, place) => (place === 1 ? null : one)) };
+  const first = { ...queued, sealed };
+  const history = [first, sent];
+  for (const [recipient, is] of [
+    [0, true],
+    [1, false],
+    [2, true],
+  ] as const)
+    t.equal(bodyOf({ stream: STREAM, at: AT, kind: 'email.delivered', recipient }, history) !== undefined, is);
+  const whole = JSON.parse(bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [first])!) as { data: unknown };
+  const [one, , other] = queued.sealed!.recipients.map((recipient) => recipient!.email);
+  t.match(whole.data, { recipients: [one, null, other], subject: queued.sealed!.subject });
+  t.same(noticesOfEvent({ type: 'RecipientsErased', data: { at: AT, recipients: [1], priority: 'normal' } }), []);
+});
+
+void t.test('a body has 256 KB at most, and says what was left out', async (t) => {
+  const { confidential: _, ...data } = queued.data;
+  const large = { ...queued, data, sealed: { ...queued.sealed!, metadata: { note: 'x'.repeat(WEBHOOK_BODY_BYTES_MAX) } } };
+  const confidential = { ...large, data: { ...data, confidential: true as const } };
+  t.notOk(
+    bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [confidential])!.includes('metadata'),
+    'of a mail that lets somebody in',
+  );
+  const body = bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [large])!;
+  t.ok(Buffer.byteLength(body) <= WEBHOOK_BODY_BYTES_MAX);
+  t.same((JSON.parse(body) as { data: { truncated: unknown } }).data.truncated, ['metadata']);
+});
+
+void t.test('of an answer no address is kept, however it is written', async (t) => {
+  t.equal(keptAnswer('{"error":"no ada@example.org here"}', 1_024), '{"error":"no [address] here"}');
+  for (const address of [
+    'ada@example.org',
+    'ada%40example.org',
+    'ada\\u0040example.org',
+    'ada&#64;example.org',
+    'ada&#x40;example.org',
+    '"ada lovelace"@example.org',
+  ])
+    t.notMatch(keptAnswer(`to <${address}>, thanks`, 1_024), /ada/, address);
+  t.equal(keptAnswer('status 200', 1_024), 'status 200');
+  t.equal(keptAnswer('sent to ada', 11), 'sent to [ad', 'what is cut may be the beginning of one, and no more is kept than was asked for');
+  t.equal(keptAnswer('@ '.repeat(512), 1_024).length, 1_024);
+});
+
+void t.test('attempts follow after 1, 5 and 30 minutes and up to a tenth more, or as late as the receiver asks for', async (t) => {
+  const pauses = [60_000, 300_000, 1_800_000];
+  for (const [index, pauseMs] of pauses.entries())
+    for (let event = 0; event < 100; event += 1) {
+      const after = nextAttemptMs(index + 1, `evt_${event}`, 0)!;
+      t.ok(after >= pauseMs && after < pauseMs * 1.1, `${after}`);
+    }
+  t.equal(nextAttemptMs(ATTEMPTS_MAX, 'evt', 0), undefined);
+  t.equal(nextAttemptMs(1, 'evt', 0, 120_000), 120_000);
+  t.equal(nextAttemptMs(1, 'evt', 0, 86_400_000), 3_600_000, 'an hour at most');
+  t.ok(nextAttemptMs(2, 'evt', 0, 1_000)! >= 300_000, 'never sooner');
+  t.equal(retryAfterMs('120', 0), 120_000);
+  t.equal(retryAfterMs('Thu, 01 Jan 1970 00:02:00 GMT', 0), 120_000);
+  t.equal(retryAfterMs('soon', 0), 0);
+});
+
+void t.test('an open and a click say who, when, with what, and whether it was a machine', async (t) => {
+  const visitor = { userAgent: 'Mozilla/5.0 (X11)', ipAddress: '192.0.2.7' };
+  const open: EmailEvent = { type: 'EmailOpened', data: { at: AT, recipient: 0, machine: false }, sealed: visitor };
+  const url = 'https://shop.example/?a=1';
+  const click: EmailEvent = {
+    type: 'EmailClicked',
+    data: { at: AT, recipient: 0, machine: true, rule: 'burst', link: 1, times: 10 },
+    sealed: { ...visitor, url },
+  };
+  t.same(noticesOfEvent(open), [{ kind: 'email.opened', recipient: 0 }]);
+  t.same(noticesOfEvent(click), [{ kind: 'email.clicked', recipient: 0 }]);
+  const dataOf = (kind: string, last: EmailEvent): unknown =>
+    (JSON.parse(bodyOf({ kind, recipient: 0, stream: STREAM, at: AT }, [queued, last])!) as { data: unknown }).data;
+  t.match(dataOf('email.opened', open), { status: 'opened', openedAt: AT, ...visitor, machine: false });
+  t.match(dataOf('email.clicked', click), { clickedAt: AT, url, ...visitor, machine: true, machineRule: 'burst', times: 10 });
+});
