@@ -8,7 +8,7 @@ const room = (from, allowed) => ({
 });
 
 const drivers = {
-  fastify: '^src/(http/|service/app\\.ts$|service/stopping\\.ts$)',
+  fastify: '^src/(http/|service/app\\.ts$|service/app\\.ts$)',
   '@fastify/': '^src/http/',
   rxjs: '^src/processors/core/lanes\\.ts$',
   'better-sqlite3': '^src/adapters/sqlite/',
@@ -22,7 +22,7 @@ const drivers = {
   'smtp-server': '^src/adapters/(mailbox|feedback)/',
   'postal-mime': '^src/adapters/(mailbox|feedback)/',
   acorn: '^src/domain/rendering/expression/',
-  eta: '^src/(adapters/render/email/compile\\.ts|http/server/template\\.ts$)',
+  eta: '^src/(adapters/render/email/renderer\\.ts$|http/server/forms\\.ts$)',
   qrcode: '^src/adapters/render/',
   '@resvg/resvg-wasm': '^src/adapters/render/svg/',
   'sanitize-html': '^src/adapters/render/',
@@ -40,7 +40,7 @@ const drivers = {
   'ipaddr.js': '^src/adapters/outbound-http/',
   'file-type': '^src/adapters/media-types/',
   'lru-cache': '^src/shared/',
-  '@node-oauth/oauth2-server': '^src/http/(apps/|server/form\\.ts$)',
+  '@node-oauth/oauth2-server': '^src/(http/apps/|http/server/forms\\.ts$)',
   commander: '^src/(main\\.ts|cli/)',
   'cli-progress': '^src/cli/',
   'csv-parse': '^src/commands/',

@@ -6,10 +6,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { startApp, type App } from '../src/service/app.js';
 import { createApiKey } from '../src/commands/keys/api-keys.js';
-import { firstTeam, systemCaller } from '../src/commands/core/instance.js';
+import { firstTeam, systemCaller } from '../src/commands/core/caller.js';
 import { loadState } from '../src/commands/core/handle.js';
 import { personalCause, startSession } from '../src/commands/people/sessions.js';
-import { userFold } from '../src/commands/people/addresses.js';
+import { userFold } from '../src/commands/people/users.js';
 import { readConfig } from '../src/service/settings/config.js';
 import {
   assertDefined,
@@ -23,10 +23,10 @@ import {
   type UserId,
 } from '../src/domain/core/ids.js';
 import { defaultLimits } from '../src/domain/core/limits.js';
-import { isoTime } from '../src/domain/core/iso-time.js';
+import { isoTime } from '../src/domain/core/time.js';
 import type { TeamEvent } from '../src/domain/teams/events.js';
 import { evolveTeam, type TeamState } from '../src/domain/teams/state.js';
-import { tokenKeyPeriod } from '../src/domain/people/token-keys.js';
+import { tokenKeyPeriod } from '../src/domain/people/session.js';
 import type { Engine } from '../src/service/engine.js';
 import { startOf } from '../src/event-log/event-log.js';
 import { machineWithDisk } from './support/machine.js';

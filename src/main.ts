@@ -2,18 +2,15 @@
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { loadEnvFile } from './service/settings/config.js';
-import { explain } from './cli/core/explain.js';
-import { addLogCommands } from './cli/commands.js';
-import { addTeamCommands } from './cli/team-commands.js';
-import { printFault } from './cli/core/output.js';
+import { explain, printFault } from './cli/core/output.js';
+import { addLogCommands, addTeamCommands } from './cli/commands.js';
 import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
 import type { ListParkedOptions, ReleaseParkedOptions } from './cli/ops/parked.js';
-import type { BackupOptions } from './cli/ops/backup.js';
-import type { RestoreOptions } from './cli/ops/restore.js';
+import type { BackupOptions, RestoreOptions } from './cli/ops/backup.js';
 import type { RepairOptions } from './cli/ops/repair.js';
-import type { MigrateCliOptions } from './cli/ops/migrate.js';
+import type { MigrateCliOptions } from './cli/ops/instance.js';
 import type { BulkSendOptions } from './cli/bulk.js';
-import type { RetryOptions } from './cli/retry.js';
+import type { RetryOptions } from './cli/email.js';
 import type { AddOptions } from './cli/billing.js';
 import type { ListenOptions } from './cli/webhooks.js';
 import { version } from './service/version.js';
@@ -120,7 +117,7 @@ program
   .option('--domain <domain>', 'with a recipient of this domain who has not got it')
   .option('--since <time>', 'created at or after, ISO 8601')
   .option('--until <time>', 'created at or before, ISO 8601')
-  .action(async (options: RetryOptions) => (await import('./cli/retry.js')).retry(options));
+  .action(async (options: RetryOptions) => (await import('./cli/email.js')).retry(options));
 
 const bulk = program.command('bulk').description('bulk sends; a running server delivers them');
 bulk
@@ -207,13 +204,13 @@ program
   .requiredOption('--from <place>', 'data directory of the embedded engine, or a file of settings')
   .requiredOption('--to <file>', 'file of settings like .env, which name the new stores')
   .option('--one-at-a-time', 'wait for each event before the next, where a server does not keep the order')
-  .action(async (options: MigrateCliOptions) => (await import('./cli/ops/migrate.js')).migrate(options));
+  .action(async (options: MigrateCliOptions) => (await import('./cli/ops/instance.js')).migrate(options));
 
 program
   .command('rebuild')
   .description('make read models again from the log')
   .argument('[projection]', 'emails, templates, attachmentTemplates, assets, apiKeys or credits (default: all)')
-  .action(async (name?: string) => (await import('./cli/ops/rebuild.js')).rebuild(name));
+  .action(async (name?: string) => (await import('./cli/ops/repair.js')).rebuild(name));
 
 addLogCommands(program);
 
@@ -238,7 +235,7 @@ program
   .option('--accept-loss', 'replace a log or keys that are there')
   .option('--expired', 'take a backup of keys whose time is over')
   .action(async (directory: string | undefined, options: RestoreOptions) =>
-    (await import('./cli/ops/restore.js')).restore(directory, options),
+    (await import('./cli/ops/backup.js')).restore(directory, options),
   );
 
 program
@@ -258,7 +255,7 @@ program
 program
   .command('forget')
   .description('destroy again the keys of every deleted or archived email, after an older backup of the keys was put back')
-  .action(async () => (await import('./cli/ops/forget.js')).forget());
+  .action(async () => (await import('./cli/ops/repair.js')).forget());
 
 program
   .command('openapi')

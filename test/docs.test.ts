@@ -8,7 +8,7 @@ import { readServeConfig } from '../src/service/settings/config.js';
 import { builtInFamilies } from '../src/adapters/render/pdf/font-files.js';
 import { makePdf } from '../src/adapters/render/pdf/make-pdf.js';
 import { makeWorkbook } from '../src/adapters/render/excel/make-workbook.js';
-import { orientations, outputFormats, pageFormats, type OutputFormat } from '../src/domain/rendering/document-content.js';
+import { orientations, outputFormats, pageFormats, type OutputFormat } from '../src/domain/rendering/content.js';
 import type { Json, JsonObject } from '../src/domain/core/json.js';
 import { isJsonObject } from '../src/domain/core/json.js';
 import { defaultLimits } from '../src/domain/core/limits.js';
@@ -27,7 +27,7 @@ import {
 } from '../src/domain/rendering/components.js';
 import { constants } from '../src/domain/rendering/scope/constants.js';
 import { operators } from '../src/domain/rendering/scope/conditions.js';
-import { chartTypes } from '../src/domain/rendering/chart-types.js';
+import { chartTypes } from '../src/domain/rendering/css.js';
 import { makeProjections } from '../src/projections/index.js';
 import { statusOf } from '../src/http/server/errors.js';
 import { routesOf } from '../src/http/index.js';

@@ -1,5 +1,5 @@
 /** The documents under measurement: an invoice of any length as PDF, and a table of sales as workbook; the same in every run. */
-import type { AttachmentTemplateContent } from '../../src/domain/rendering/document-content.js';
+import type { AttachmentTemplateContent } from '../../src/domain/rendering/content.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';

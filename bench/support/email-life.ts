@@ -2,7 +2,7 @@
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { Cause } from '../../src/event-log/event-log.js';
 import { emailStream, assertDefined, parseEmailId, parseTeamId, type StreamName, type TeamId } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { orderRequest } from './orders.js';
 import { company } from './company.js';
 

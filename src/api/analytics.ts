@@ -1,7 +1,7 @@
 /** What analytics take in their query, and what they answer: days are days in UTC. */
 import { Type, type Static, type TProperties } from '@sinclair/typebox';
 import { emailMilestones } from '../domain/email/milestones.js';
-import { emailStatuses } from '../domain/email/email-status.js';
+import { emailStatuses } from '../domain/email/status.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, PageMetaSchema, Time } from './core/common.js';

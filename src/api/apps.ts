@@ -1,11 +1,11 @@
 /** Apps that act for people and teams by OAuth 2, and what people granted them, as callers see them. */
 import { Type, type Static } from '@sinclair/typebox';
-import { scopes } from '../domain/access/scopes.js';
+import { scopes } from '../domain/access/permissions.js';
 import { nullable } from '../domain/core/schema.js';
 import { NAME, TEXT } from '../shared/text.js';
 import { closed, enumOf } from './core/common.js';
 
-export const REDIRECT_URIS_MAX = 10;
+const REDIRECT_URIS_MAX = 10;
 const URL_CHARS_MAX = 2_000;
 const time = Type.String({ format: 'date-time' });
 const ScopesSchema = Type.Array(enumOf(scopes), { minItems: 1, uniqueItems: true });
@@ -88,3 +88,34 @@ export const OAuthGrantRecordSchema = Type.Object(
   closed,
 );
 export type OAuthGrantRecord = Static<typeof OAuthGrantRecordSchema>;
+
+/* Example bodies for the description of the endpoints of apps. */
+
+export const createOAuthAppExamples = {
+  web: {
+    summary: 'A web application',
+    value: {
+      name: 'Shop dashboard',
+      homepage: 'https://shop.example.com',
+      redirectUris: ['https://shop.example.com/callback'],
+      scopes: ['emails:send', 'emails:read', 'profile:read'],
+    } satisfies CreateOAuthAppRequest,
+  },
+  browser: {
+    summary: 'A program without a server of its own',
+    value: {
+      name: 'Mail viewer',
+      kind: 'public',
+      redirectUris: ['https://viewer.example.com/', 'http://127.0.0.1:8976/callback'],
+      scopes: ['emails:read'],
+    } satisfies CreateOAuthAppRequest,
+  },
+};
+
+export const updateOAuthAppExamples = {
+  name: { summary: 'Another name', value: { name: 'Shop back office' } satisfies UpdateOAuthAppRequest },
+};
+
+export const rotateAppSecretExamples = {
+  day: { summary: 'Both secrets are good for a day', value: { overlapHours: 24 } satisfies RotateAppSecretRequest },
+};

@@ -1,7 +1,7 @@
 /** The audit log as owners and admins see it. */
 import { Type, type Static } from '@sinclair/typebox';
 import { auditActors, auditResults } from '../domain/audit/entry.js';
-import { auditCategories } from '../domain/audit/line.js';
+import { auditCategories } from '../domain/audit/table.js';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, Time } from './core/common.js';
 import { moment, paging } from './core/queries.js';

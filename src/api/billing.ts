@@ -1,7 +1,6 @@
 /** Credits and usage as callers see them. */
 import { Type, type Static } from '@sinclair/typebox';
-import { planNames } from '../domain/billing/plans.js';
-import { BLOCKS_MAX, CREDITS_PER_BLOCK } from '../domain/billing/prices.js';
+import { planNames, BLOCKS_MAX, CREDITS_PER_BLOCK } from '../domain/billing/plans.js';
 import { nullable } from '../domain/core/schema.js';
 import { TEXT } from '../shared/text.js';
 import { closed, enumOf, Time } from './core/common.js';

@@ -1,13 +1,60 @@
 /** What calls on bulk sends carry, and what they answer. */
 import { Type, type Static } from '@sinclair/typebox';
-import { outputFormats } from '../domain/rendering/document-content.js';
-import { batchStatuses } from '../domain/bulk/state.js';
+import { closed, enumOf, RecipientSchema, Time, languageFields, recipientLanguageFields } from './core/common.js';
+import { emailStatuses } from '../domain/email/status.js';
+import { outputFormats } from '../domain/rendering/content.js';
+import { batchStatuses } from '../domain/bulk/decider.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { priorities } from '../domain/ports/bus.js';
 import { nullable } from '../domain/core/schema.js';
-import { closed, enumOf, RecipientSchema, Time } from './core/common.js';
 import { SendEmailRequestSchema } from './email.js';
-import { languageFields, recipientLanguageFields } from './core/language.js';
+
+/* What `GET /api/emails/batch/:batchId/results` takes and gives: one line a recipient. */
+
+/** Beside the states of emails: a recipient that was left out, and an email of which nothing can be read. */
+const batchResultStatuses = [...emailStatuses, 'skipped', 'duplicate', 'unreadable'] as const;
+export type BatchResultStatus = (typeof batchResultStatuses)[number];
+
+export const resultFormats = ['jsonl', 'csv'] as const;
+export type ResultFormat = (typeof resultFormats)[number];
+
+export const BatchResultsQuerySchema = Type.Object(
+  {
+    format: Type.Optional(enumOf(resultFormats, 'Default: CSV where `Accept` names `text/csv` alone, else JSON lines')),
+    status: Type.Optional(enumOf(batchResultStatuses, 'Only recipients that stand there')),
+  },
+  closed,
+);
+export type BatchResultsQuery = Static<typeof BatchResultsQuerySchema>;
+
+/** One recipient of the call. */
+export type BatchResult = Readonly<{
+  /** Its place in the call, from 0. */
+  place: number;
+  /** null where it was left out, and once what is personal is erased. */
+  email: string | null;
+  status: BatchResultStatus;
+  /** null where no email is there. */
+  emailId: string | null;
+  /** Why it has failed, or is left out. */
+  error: string | null;
+  /** The last reply of the host. */
+  reply: string | null;
+  sentAt: string | null;
+  deliveredAt: string | null;
+}>;
+
+/** The columns of the CSV, which are the members of each JSON line. */
+export const resultColumns = [
+  'place',
+  'email',
+  'status',
+  'emailId',
+  'error',
+  'reply',
+  'sentAt',
+  'deliveredAt',
+] as const satisfies readonly (keyof BatchResult)[];
 
 const values = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
 const reference = Type.String({

@@ -2,9 +2,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { TemplateKind } from './templates/json-schema.js';
 import { AnalyticsPeriodSchema, EmailRatesSchema, EmailTimesSchema, EmailTotalsSchema } from './analytics.js';
-import { AssetRecordSchema, CreateAssetRequestSchema } from './templates/assets.js';
-import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from './keys.js';
 import {
+  AssetRecordSchema,
+  CreateAssetRequestSchema,
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
   AttachmentTemplateVersionSchema,
@@ -12,19 +12,6 @@ import {
   ImportAttachmentTemplateRequestSchema,
   AttachmentTemplateVersionRecordSchema,
   UpdateAttachmentTemplateRequestSchema,
-} from './templates/attachment-templates.js';
-import { DeletedSchema, PageMetaSchema, RecipientSchema } from './core/common.js';
-import {
-  AttachmentSchema,
-  BulkDeleteRequestSchema,
-  BulkDeleteResponseSchema,
-  EmailListItemSchema,
-  EmailRecordSchema,
-  RetryEmailResponseSchema,
-  SendEmailRequestSchema,
-  SendEmailResponseSchema,
-} from './email.js';
-import {
   CreateTemplateRequestSchema,
   ImportTemplateRequestSchema,
   PreviewRequestSchema,
@@ -36,7 +23,18 @@ import {
   TemplateVersionSchema,
   UpdateTemplateRequestSchema,
 } from './templates/templates.js';
-import { ErrorBodySchema } from './core/error.js';
+import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from './keys.js';
+import { DeletedSchema, PageMetaSchema, RecipientSchema, ErrorBodySchema } from './core/common.js';
+import {
+  AttachmentSchema,
+  BulkDeleteRequestSchema,
+  BulkDeleteResponseSchema,
+  EmailListItemSchema,
+  EmailRecordSchema,
+  RetryEmailResponseSchema,
+  SendEmailRequestSchema,
+  SendEmailResponseSchema,
+} from './email.js';
 import { MailboxMessageSchema } from './mailbox.js';
 
 /** `description` says what the component is; what its schema says itself comes behind it. */

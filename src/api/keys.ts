@@ -1,6 +1,6 @@
 /** API keys as callers see them: what makes one, and what of it is shown. */
 import { Type, type Static } from '@sinclair/typebox';
-import { permissions } from '../domain/access/key-permissions.js';
+import { permissions } from '../domain/access/permissions.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
 import { NAME, TEXT } from '../shared/text.js';

@@ -1,9 +1,96 @@
 /** Signing in, and people as they are shown. */
 import { Type, type Static } from '@sinclair/typebox';
 import { defaultLimits as limits } from '../domain/core/limits.js';
+import { closed, Time, enumOf } from './core/common.js';
 import { nullable } from '../domain/core/schema.js';
 import { NAME } from '../shared/text.js';
-import { closed, enumOf, Time } from './core/common.js';
+
+/* The second factor of a person, and what it is changed with. */
+
+/** What is given as the password of now. */
+const PasswordSecondFactor = Type.String({ minLength: 1, maxLength: limits.passwordCharsMax });
+const CodeSecondFactor = Type.String({ minLength: 6, maxLength: 32, description: 'Six digits of the app, or a recovery code' });
+
+export const PrepareSecondFactorRequestSchema = Type.Object({ password: PasswordSecondFactor }, closed);
+export type PrepareSecondFactorRequest = Static<typeof PrepareSecondFactorRequestSchema>;
+
+export const PreparedSecondFactorSchema = Type.Object(
+  {
+    secret: Type.String({ description: 'In base32, for an app that takes no picture' }),
+    url: Type.String({ description: '`otpauth://…`, which opens an app on the same device' }),
+    qrCode: Type.String({ description: 'The same as a picture: the address of an `<img>` (`data:image/png;base64,…`)' }),
+  },
+  closed,
+);
+export type PreparedSecondFactor = Static<typeof PreparedSecondFactorSchema>;
+
+export const ConfirmSecondFactorRequestSchema = Type.Object(
+  { code: Type.String({ minLength: 6, maxLength: 32, description: 'Six digits that the app shows for the secret' }) },
+  closed,
+);
+export type ConfirmSecondFactorRequest = Static<typeof ConfirmSecondFactorRequestSchema>;
+
+export const RecoveryCodesSchema = Type.Object(
+  {
+    recoveryCodes: Type.Array(Type.String(), { description: 'Each is good once, in place of a code of the app. They are shown this once' }),
+  },
+  closed,
+);
+export type RecoveryCodes = Static<typeof RecoveryCodesSchema>;
+
+/** To change what protects the account one shows the password and a code. */
+export const WithCodeRequestSchema = Type.Object({ password: PasswordSecondFactor, code: CodeSecondFactor }, closed);
+export type WithCodeRequest = Static<typeof WithCodeRequestSchema>;
+
+/* What people do with their own account: their password, their sessions, and going. */
+
+export const ChangePasswordRequestSchema = Type.Object(
+  {
+    currentPassword: PasswordSecondFactor,
+    newPassword: Type.String({
+      minLength: 1,
+      maxLength: limits.passwordCharsMax,
+      description: `At least ${limits.passwordCharsMin} characters, and none of the passwords that are tried first`,
+    }),
+  },
+  closed,
+);
+export type ChangePasswordRequest = Static<typeof ChangePasswordRequestSchema>;
+
+export const SessionRecordSchema = Type.Object(
+  {
+    id: Type.String({ description: '`ses_…`' }),
+    current: Type.Boolean({ description: 'Whether it is the session that calls' }),
+    startedAt: Time,
+    lastUsedAt: Type.String({ format: 'date-time', description: 'When it was refreshed last' }),
+    expiresAt: Type.String({ format: 'date-time', description: 'When it ends where it is not refreshed before' }),
+    secondFactor: Type.Boolean({ description: 'Whether a code was given in it' }),
+    ipAddress: nullable(Type.String({ description: 'From where it was begun' })),
+    userAgent: nullable(Type.String({ description: 'What the program said of itself that began it' })),
+  },
+  closed,
+);
+export type SessionRecord = Static<typeof SessionRecordSchema>;
+
+export const EraseOwnUserRequestSchema = Type.Object({ password: PasswordSecondFactor, code: Type.Optional(CodeSecondFactor) }, closed);
+export type EraseOwnUserRequest = Static<typeof EraseOwnUserRequestSchema>;
+
+/* Example bodies of what people do with their own account, for the API description. */
+
+const password = 'a pelican in the rain';
+
+export const ownAccountExamples = {
+  prepare: { password: { summary: 'With the password', value: { password } satisfies PrepareSecondFactorRequest } },
+  confirm: { code: { summary: 'A code of the app', value: { code: '482913' } satisfies ConfirmSecondFactorRequest } },
+  withCode: { both: { summary: 'With the password and a code', value: { password, code: '482913' } satisfies WithCodeRequest } },
+  erase: { password: { summary: 'With the password', value: { password } satisfies EraseOwnUserRequest } },
+  changePassword: {
+    another: {
+      summary: 'Another password',
+      value: { currentPassword: password, newPassword: 'two herons on a roof' } satisfies ChangePasswordRequest,
+    },
+  },
+};
 
 const Email = Type.String({ minLength: 1, maxLength: 512, description: 'Email address; letter case makes no difference' });
 const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.userNameCharsMax });
@@ -55,13 +142,13 @@ export const LoginRequestSchema = Type.Object(
   },
   closed,
 );
-export type LoginRequest = Static<typeof LoginRequestSchema>;
+type LoginRequest = Static<typeof LoginRequestSchema>;
 
 export const RefreshRequestSchema = Type.Object(
   { refreshToken: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Default: that of the cookie' })) },
   closed,
 );
-export type RefreshRequest = Static<typeof RefreshRequestSchema>;
+type RefreshRequest = Static<typeof RefreshRequestSchema>;
 
 export const UserRecordSchema = Type.Object(
   {
@@ -142,3 +229,28 @@ export const ResetRequestSchema = Type.Object({ token: LinkToken, password: NewP
 
 export const DoneSchema = Type.Object({ message: Type.String() }, closed);
 export type Done = Static<typeof DoneSchema>;
+
+/* Example bodies of what people do, for the API description. */
+
+const email = 'ada@example.com';
+
+export const authExamples = {
+  register: {
+    invited: { summary: 'Somebody who needs no token', value: { email, password, name: 'Ada Example' } satisfies RegisterRequest },
+  },
+  login: {
+    password: { summary: 'With a password alone', value: { email, password } satisfies LoginRequest },
+    browser: { summary: 'For a page in a browser', value: { email, password, session: 'cookie' } satisfies LoginRequest },
+  },
+  refresh: {
+    token: {
+      summary: 'The token of the last answer',
+      value: { refreshToken: `sealpost_rt_${'A'.repeat(87)}` } satisfies RefreshRequest,
+    },
+  },
+  confirm: { token: { summary: 'What the link of the mail carries, and the password of now', value: { token: 'A'.repeat(65), password } } },
+  address: { address: { summary: 'The address of the user', value: { email } } },
+  reset: { token: { summary: 'What the link of the mail carries', value: { token: 'A'.repeat(65), password } } },
+  changeAddress: { address: { summary: 'Another address', value: { email: 'ada@example.org', password } } },
+  updateUser: { name: { summary: 'Another name', value: { name: 'Ada E.' } satisfies UpdateUserRequest } },
+};

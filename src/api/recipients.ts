@@ -1,10 +1,105 @@
 /** Addresses that a team does not write to, as callers see them. */
 import { Type, type Static } from '@sinclair/typebox';
-import { defaultLimits as limits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
-import { suppressionReasons } from '../domain/recipients/suppression.js';
 import { closed, enumOf, Time } from './core/common.js';
+import { bounceTypes, emailStatuses } from '../domain/email/status.js';
+import { defaultLimits as limits } from '../domain/core/limits.js';
+import { suppressionReasons } from '../domain/recipients/suppression.js';
 import { PagingQuerySchema } from './core/queries.js';
+
+/* Whether opens and clicks are recorded, as a call, a template and a team say it. */
+
+export const TrackingSchema = Type.Object(
+  {
+    opens: Type.Boolean({ description: 'A picture at the end of the HTML tells when the mail is opened' }),
+    clicks: Type.Boolean({ description: 'Links of the HTML lead through this service' }),
+  },
+  closed,
+);
+export type TrackingSettings = Static<typeof TrackingSchema>;
+
+/** Of a call. */
+export const trackingField = Type.Object(TrackingSchema.properties, {
+  ...closed,
+  description: 'What is recorded of readers; by default as the template says, else as the team does',
+});
+
+export const openedAt = nullable(
+  Type.String({ format: 'date-time', description: 'When a person first opened it, as far as that is recorded' }),
+);
+export const clickedAt = nullable(
+  Type.String({ format: 'date-time', description: 'When a person first followed a link of it, as far as that is recorded' }),
+);
+
+const EngagementSchema = Type.Object(
+  {
+    type: enumOf(['opened', 'clicked'] as const),
+    at: Time,
+    recipient: Type.Integer({ description: 'Its place in `recipients`' }),
+    times: Type.Integer({ description: 'How often since the one before for the same thing' }),
+    machine: Type.Boolean({ description: 'True where a proxy or a scanner did it, no person' }),
+    rule: nullable(Type.String({ description: 'Why it is taken for a machine' })),
+    url: nullable(Type.String({ description: 'Of a click; null once archived' })),
+    userAgent: nullable(Type.String({ description: 'null once archived' })),
+    ipAddress: nullable(Type.String({ description: 'null once archived' })),
+  },
+  closed,
+);
+
+/** Of the log record of an email. */
+export const TrackingRecordSchema = Type.Object(
+  {
+    opens: Type.Boolean(),
+    clicks: Type.Boolean(),
+    events: Type.Array(EngagementSchema, { description: 'The oldest first; what is repeated very often is not recorded each time' }),
+  },
+  { ...closed, description: 'What is recorded of its readers' },
+);
+
+/* What is answered to a report that a host has piped in. */
+
+const feedbackKinds = ['delivery-status', 'complaint', 'other'] as const;
+
+/**
+ * `recorded`: it has changed where the email stands. `unchanged`: it says what is known already, or nothing final. `gone`: the email is
+ * archived or deleted, and nothing is recorded of it any more.
+ */
+const feedbackOutcomes = ['recorded', 'unchanged', 'gone'] as const;
+
+export const FeedbackQuerySchema = Type.Object(
+  {
+    recipient: Type.Optional(
+      Type.String({
+        maxLength: 320,
+        description: 'The envelope recipient of the report, where the host knows it; otherwise it is looked for in the report',
+      }),
+    ),
+  },
+  closed,
+);
+export type FeedbackQuery = Static<typeof FeedbackQuerySchema>;
+
+export const FeedbackResponseSchema = Type.Object(
+  {
+    emailId: Type.String({ format: 'uuid' }),
+    kind: enumOf(feedbackKinds),
+    outcome: enumOf(feedbackOutcomes),
+    status: enumOf(emailStatuses),
+    recipients: Type.Array(
+      Type.Object(
+        {
+          action: enumOf(['failed', 'delivered', 'delayed', 'relayed', 'expanded', 'complained'] as const),
+          bounceType: nullable(enumOf(bounceTypes)),
+          bounceSubType: nullable(Type.String()),
+        },
+        closed,
+      ),
+      { description: 'What the report says, one for each recipient that it names' },
+    ),
+  },
+  closed,
+);
+export type FeedbackResponse = Static<typeof FeedbackResponseSchema>;
 
 const address = (description: string) => Type.String({ minLength: 3, maxLength: 512, description });
 const Reason = enumOf(suppressionReasons);

@@ -1,11 +1,12 @@
 /** Teams and their members as people see them. */
 import { Type, type Static } from '@sinclair/typebox';
-import { roles } from '../domain/access/roles.js';
+import { roles } from '../domain/access/permissions.js';
 import { planNames } from '../domain/billing/plans.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
 import { NAME } from '../shared/text.js';
 import { closed, enumOf, RecipientSchema, Time } from './core/common.js';
+import { activityTargets } from '../domain/teams/activity.js';
 
 const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.teamNameCharsMax });
 const CompanyField = Type.String({ pattern: NAME, maxLength: limits.companyFieldCharsMax });
@@ -26,7 +27,7 @@ const CompanySchema = Type.Object(
   { ...closed, description: 'What the company constants of templates say; empty where not set' },
 );
 
-export const RoleSchema = enumOf(
+const RoleSchema = enumOf(
   roles,
   '`owner`: everything; `admin`: members, keys, templates; `member`: templates and sending; `viewer`: reading',
 );
@@ -120,3 +121,72 @@ export const changeMemberExamples = { role: { summary: 'From now on an admin', v
 export const transferOwnershipExamples = {
   transfer: { summary: 'To another member', value: { userId: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' } },
 };
+
+/* Invitations into a team as people see them. */
+
+export const InviteRequestSchema = Type.Object(
+  {
+    email: Type.String({ minLength: 1, maxLength: 512, description: 'Whether it is that of a user makes no difference' }),
+    role: RoleSchema,
+  },
+  closed,
+);
+export type InviteRequest = Static<typeof InviteRequestSchema>;
+
+export const InvitationRecordSchema = Type.Object(
+  {
+    id: Type.String(),
+    email: nullable(Type.String()),
+    role: RoleSchema,
+    invitedBy: nullable(Type.String({ description: 'Id of the user who invited; null: the operator' })),
+    invitedAt: Time,
+    expiresAt: Time,
+  },
+  closed,
+);
+export type InvitationRecord = Static<typeof InvitationRecordSchema>;
+export const InvitationListSchema = Type.Object({ data: Type.Array(InvitationRecordSchema) }, closed);
+
+export const AcceptInvitationRequestSchema = Type.Object({ token: Type.String({ minLength: 1, maxLength: 256 }) }, closed);
+export const AcceptedInvitationSchema = Type.Object({ teamId: Type.String(), accepted: Type.Literal(true) }, closed);
+
+export const invitationParams = Type.Object({
+  teamId: Type.String({ description: 'Id of the team' }),
+  id: Type.String({ description: 'Id of the invitation' }),
+});
+
+export const inviteExamples = {
+  member: { summary: 'A new colleague', value: { email: 'bea@example.com', role: 'member' } satisfies InviteRequest },
+};
+export const acceptInvitationExamples = {
+  token: { summary: 'The token of the link in the mail', value: { token: `sealpost_inv_${'A'.repeat(22)}${'B'.repeat(43)}` } },
+};
+
+/* What was changed in a team, as its members see it. */
+
+const actorTypes = ['user', 'api-key', 'app', 'operator', 'service'] as const;
+
+const NameTeamActivity = (description: string) => nullable(Type.String({ description }));
+
+export const TeamActivitySchema = Type.Object(
+  {
+    id: Type.String({ description: 'Id of the event' }),
+    at: Time,
+    kind: Type.String({ description: 'What happened, such as `member.added` or `template.published`; more may come' }),
+    actor: Type.Object(
+      {
+        type: enumOf(actorTypes, '`operator`: by the command line; `service`: the service by itself'),
+        id: nullable(Type.String()),
+        name: NameTeamActivity('As it is now; null where it is gone'),
+      },
+      closed,
+    ),
+    target: Type.Object(
+      { type: enumOf(activityTargets), id: Type.String(), name: NameTeamActivity('As it is now; null where it is gone') },
+      closed,
+    ),
+    role: Type.Optional(RoleSchema),
+  },
+  closed,
+);
+export type TeamActivity = Static<typeof TeamActivitySchema>;

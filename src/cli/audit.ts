@@ -1,9 +1,8 @@
 /** `sealpost verify --export`: checks an exported audit log by itself, without a service and without its settings. */
 import { createReadStream } from 'node:fs';
 import { openExportCheck, type CheckedExport, type ExportFinding } from '../commands/audit/export-check.js';
-import { exportReader, type ExportReader } from '../commands/audit/export-lines.js';
-import { exitCodes } from './core/exit-codes.js';
-import { print, printFault } from './core/output.js';
+import { exportReader, type ExportReader } from '../commands/audit/export.js';
+import { exitCodes, print, printFault } from './core/output.js';
 
 /** `root`: `POSITION:ROOT` of a seal, or the root of the export, that was noted elsewhere. */
 export const verifyExport = async (file: string, root: string | undefined): Promise<void> => {

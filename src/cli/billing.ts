@@ -1,11 +1,10 @@
 /** `sealpost credits …` and `sealpost team billing`: what a team may send, how it is billed, and what is added to its credits. */
 import { addCredits, getAccount } from '../commands/billing/account.js';
-import { systemCaller } from '../commands/core/instance.js';
-import { changeBilling, type BillingChanges } from '../commands/teams/commands-teams.js';
+import { systemCaller } from '../commands/core/caller.js';
+import { changeBilling, type BillingChanges } from '../commands/teams/teams.js';
 import { GRANT_MAX } from '../api/billing.js';
-import { isPlanName, planNames } from '../domain/billing/plans.js';
-import { BLOCKS_MAX } from '../domain/billing/prices.js';
-import { isoTime } from '../domain/core/iso-time.js';
+import { isPlanName, planNames, BLOCKS_MAX } from '../domain/billing/plans.js';
+import { isoTime } from '../domain/core/time.js';
 import type { TeamId } from '../domain/core/ids.js';
 import type { Engine } from '../service/engine.js';
 import { print } from './core/output.js';

@@ -1,13 +1,12 @@
 /** `sealpost key …`: makes and revokes API keys, beside a running server too. */
 import { changeApiKey, createApiKey, revokeApiKey } from '../commands/keys/api-keys.js';
-import { systemCaller } from '../commands/core/instance.js';
-import { permissions, usualPermissions, type Permission } from '../domain/access/key-permissions.js';
-import { readNetwork } from '../domain/keys/networks.js';
+import { systemCaller } from '../commands/core/caller.js';
+import { permissions, usualPermissions, type Permission } from '../domain/access/permissions.js';
+import { readNetwork } from '../domain/keys/grants.js';
 import { parseApiKeyId, type ApiKeyId } from '../domain/core/ids.js';
 import type { Limits } from '../domain/core/limits.js';
 import { charsOf, isLonger, nameFault } from '../shared/text.js';
-import { momentOf } from './core/arguments.js';
-import { print } from './core/output.js';
+import { momentOf, print } from './core/output.js';
 import { withTeam } from './core/engine.js';
 
 export type CreateKeyOptions = Readonly<{

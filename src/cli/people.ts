@@ -1,8 +1,8 @@
 /** `sealpost user …`: what the operator does about people. */
 import type { CommandDeps } from '../commands/core/deps.js';
 import { eraseUser, type PersonTraces } from '../commands/people/erasure.js';
-import type { MailedTo } from '../commands/people/erase-account-mails.js';
-import { ownerOf, signInAddress } from '../commands/people/addresses.js';
+import type { MailedTo } from '../commands/people/mails.js';
+import { ownerOf, signInAddress } from '../commands/people/users.js';
 import { firstUserToken, teamWithoutOwner } from '../commands/people/registration.js';
 import type { EventType } from '../domain/events.js';
 import {
@@ -21,7 +21,7 @@ import {
   type TeamId,
   type UserId,
 } from '../domain/core/ids.js';
-import { isoTime } from '../domain/core/iso-time.js';
+import { isoTime } from '../domain/core/time.js';
 import { print } from './core/output.js';
 import { withTeam } from './core/engine.js';
 

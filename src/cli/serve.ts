@@ -1,9 +1,24 @@
 /** `sealpost serve`: starts everything, says where to look, and stops in good order when asked to. */
+import { sampleTemplates } from '../samples/index.js';
 import { startApp, type App } from '../service/app.js';
 import { readServeConfig, type Config } from '../service/settings/config.js';
 import { mailboxLink } from '../service/mailbox.js';
-import { orderConfirmationCurl } from './curl.js';
 import { print, printFault } from './core/output.js';
+
+/* The line to paste that sends the first mail. */
+
+/** In: the address of the service and a key. Out: a shell command that sends the order confirmation to an example address. */
+const orderConfirmationCurl = (base: string, key: string): string => {
+  const sample = sampleTemplates.find(({ slug }) => slug === 'order-confirmation');
+  const body = {
+    templateId: 'order-confirmation',
+    to: [{ email: 'ada@example.com', name: 'Ada Example' }],
+    variables: sample?.exampleVariables ?? {},
+  };
+  // Single quotes cannot stand inside a single-quoted word of the shell.
+  const json = JSON.stringify(body).replaceAll("'", '\\u0027');
+  return `curl -s ${base}/api/emails/send -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${json}'`;
+};
 
 export const serve = async (): Promise<void> => {
   const config = readServeConfig();

@@ -1,15 +1,104 @@
 /** `sealpost team …`: shows and changes what the team's mails say of its company. */
-import { reactivate } from '../commands/billing/activity.js';
-import { changeTeam, type TeamChanges } from '../commands/teams/commands-teams.js';
-import { changeTracking } from '../commands/recipients/commands-tracking.js';
-import { teamStream } from '../domain/core/ids.js';
-import { isoTime } from '../domain/core/iso-time.js';
-import type { Company } from '../domain/rendering/scope/environment.js';
-import type { TeamState } from '../domain/teams/state.js';
-import { NO_TRACKING } from '../domain/recipients/settings.js';
-import { nameFault } from '../shared/text.js';
+import { loadState } from '../commands/core/handle.js';
+import { systemCaller } from '../commands/core/caller.js';
+import { addMember, listMembers, removeMember, changeTeam, type TeamChanges } from '../commands/teams/teams.js';
+import { ownerOf, signInAddress, loadUser } from '../commands/people/users.js';
+import { roles } from '../domain/access/permissions.js';
+import { DomainError } from '../domain/core/errors.js';
+import { assertDefined, parseTeamId, parseUserId, splitStream, teamStream, type TeamId, type UserId } from '../domain/core/ids.js';
+import { isoTime } from '../domain/core/time.js';
+import { evolveTeam, type TeamState } from '../domain/teams/state.js';
+import type { Engine } from '../service/engine.js';
 import { print } from './core/output.js';
 import { withTeam } from './core/engine.js';
+import { reactivate } from '../commands/billing/account.js';
+import { changeTracking } from '../commands/recipients/tracking.js';
+import type { Company } from '../domain/rendering/scope/constants.js';
+import { NO_TRACKING } from '../domain/recipients/tracking.js';
+import { nameFault } from '../shared/text.js';
+
+/* `sealpost team list|members|add-member|remove-member`: what the operator does about who is in which team. A running server knows at once. */
+
+export type ListOptions = Readonly<{ json?: boolean }>;
+export type OfTeamOptions = Readonly<{ team?: string; json?: boolean }>;
+export type AddMemberOptions = Readonly<{ team?: string; role: string }>;
+
+type Listed = Readonly<{ id: TeamId; name: string; members: number; createdAt: string; deletedAt: string | null }>;
+
+const fold = { evolve: evolveTeam, initialState: undefined as TeamState };
+
+/** From the log, so that it is exact. Those of which nothing is left are not shown. */
+async function* allTeams({ eventLog }: Engine): AsyncGenerator<Listed> {
+  for await (const { events } of eventLog.readAll(0, { kinds: ['team'], types: ['TeamCreated'], decrypt: [] }))
+    for (const { stream } of events) {
+      const id = assertDefined(parseTeamId(splitStream(stream).id), 'team id');
+      const { state } = await loadState(eventLog, teamStream(id), fold);
+      if (state === undefined || state.erasedAt !== undefined) continue;
+      const { settings, members, createdAt, deletedAt = null } = state;
+      yield { id, name: settings.name, members: members?.size ?? 0, createdAt, deletedAt };
+    }
+}
+
+export const listTeams = ({ json = false }: ListOptions): Promise<void> =>
+  withTeam(async (engine) => {
+    const found: Listed[] = [];
+    for await (const team of allTeams(engine)) {
+      if (json) found.push(team);
+      else print(`${team.id}  ${team.name}  ${countOf(team.members)}${team.deletedAt === null ? '' : `  deleted ${team.deletedAt}`}`);
+    }
+    if (json) print(JSON.stringify(found));
+  });
+
+const countOf = (members: number): string => (members === 1 ? '1 member' : `${members} members`);
+
+export const listMembersOf = ({ team, json = false }: OfTeamOptions): Promise<void> =>
+  withTeam(async (engine, first) => {
+    const { data } = await listMembers(engine, systemCaller(await teamIdOf(engine, team, first), 'cli', 'cli'));
+    if (json) return print(JSON.stringify(data));
+    for (const { userId, email, name, role, since } of data) print(`${userId}  ${role}  ${email ?? '-'}  ${name ?? '-'}  since ${since}`);
+  });
+
+export const addMemberTo = (user: string, { team, role: text }: AddMemberOptions): Promise<void> =>
+  withTeam(async (engine, first) => {
+    const role = roles.find((known) => known === text);
+    if (role === undefined) throw new Error(`--role ${text} is not one of ${roles.join(', ')}`);
+    const teamId = await teamIdOf(engine, team, first);
+    const userId = await userIdOf(engine, user);
+    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    await addMember(engine, teamId, userId, role, cause);
+    print(`${user} is ${role} of team ${teamId}.`);
+  });
+
+export const removeMemberFrom = (user: string, { team }: OfTeamOptions): Promise<void> =>
+  withTeam(async (engine, first) => {
+    const teamId = await teamIdOf(engine, team, first);
+    await removeMember(engine, systemCaller(teamId, 'cli', 'cli'), await userIdOf(engine, user));
+    print(`${user} is not in team ${teamId} any more.`);
+  });
+
+const teamIdOf = async (engine: Engine, text: string | undefined, first: TeamId): Promise<TeamId> => {
+  if (text === undefined) return first;
+  const id = parseTeamId(text);
+  const { state } = id === undefined ? {} : await loadState(engine.eventLog, teamStream(id), fold);
+  if (id === undefined || state === undefined || state.erasedAt !== undefined)
+    throw new Error(`there is no team ${text}; sealpost team list shows them`);
+  return id;
+};
+
+/** By address or id. */
+const userIdOf = async (engine: Engine, text: string): Promise<UserId> => {
+  const id = parseUserId(text) ?? (text.includes('@') ? await ownerOf(engine, signInAddress(engine, text).addressId) : undefined);
+  if (id === undefined) throw noUser(text);
+  try {
+    await loadUser(engine, id);
+  } catch (fault) {
+    if (fault instanceof DomainError && fault.code === 'USER_NOT_FOUND') throw noUser(text);
+    throw fault;
+  }
+  return id;
+};
+
+const noUser = (text: string): Error => new Error(`there is no user ${text}; people register themselves, or by an invitation`);
 
 export type TeamOptions = Readonly<{ name?: string; from?: string; company?: readonly string[] }>;
 

@@ -3,12 +3,15 @@ import { readFileSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
 import type { TObject } from '@sinclair/typebox';
 import { importAttachmentTemplate } from '../commands/templates/attachment-templates.js';
-import type { Caller } from '../commands/core/caller.js';
+import { type Caller, systemCaller } from '../commands/core/caller.js';
 import type { CommandDeps } from '../commands/core/deps.js';
 import { importTemplate as importTemplateOfEmail } from '../commands/templates/templates.js';
-import { systemCaller } from '../commands/core/instance.js';
-import { ImportAttachmentTemplateRequestSchema, type ImportAttachmentTemplateRequest } from '../api/templates/attachment-templates.js';
-import { ImportTemplateRequestSchema, type ImportTemplateRequest } from '../api/templates/templates.js';
+import {
+  ImportAttachmentTemplateRequestSchema,
+  type ImportAttachmentTemplateRequest,
+  ImportTemplateRequestSchema,
+  type ImportTemplateRequest,
+} from '../api/templates/templates.js';
 import { print } from './core/output.js';
 import { withTeam } from './core/engine.js';
 

@@ -1,12 +1,11 @@
 /** `sealpost verify`: checks the chain of the log, its seals, every event and file, the keys, and that the read models are what a rebuild would give. */
-import { verifyFiles } from '../commands/ops/verify-files.js';
+import { verifyFiles } from '../commands/ops/repair.js';
 import { verifyLog, type NotedRoot } from '../event-log/verification.js';
 import type { LookupFault } from '../domain/ports/read-models.js';
 import { makeProjections } from '../projections/index.js';
 import { compareWithRebuild, type Compared } from '../projections/core/rebuild.js';
 import type { Engine } from '../service/engine.js';
-import { exitCodes } from './core/exit-codes.js';
-import { print, printFault, progressBar, unreadableLine } from './core/output.js';
+import { exitCodes, print, printFault, progressBar, unreadableLine } from './core/output.js';
 import { withEngine } from './core/engine.js';
 
 /** Looks at everything, whatever is found first; the exit code is that of the worst. */

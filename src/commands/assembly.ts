@@ -1,29 +1,24 @@
-import { openAttachmentClaims } from './documents/claims.js';
+import { openAttachmentClaims } from './documents/storage.js';
 import { openBacklog } from './email/backlog.js';
 import { keepingOrigins, openCallOrigins } from './access/origins.js';
 import { openCreditsAccounts } from './billing/credits.js';
-import { joinedCalls } from './core/joined-calls.js';
+import { joinedCalls, partiesOf, type KnownToken, type CommandPorts, type CommandDeps } from './core/deps.js';
 import { openHasSuppressions } from './recipients/suppression-check.js';
-import { readingSessionsAhead } from './access/sessions-ahead.js';
+import { readingSessionsAhead } from './access/tokens.js';
 import { openStateCache } from './core/state-cache.js';
-import { partiesOf, type KnownToken } from './core/token-parties.js';
 import { activityDecider } from '../domain/billing/inactivity.js';
 import { attachmentTemplateDecider } from '../domain/templates/attachment-template.js';
 import { apiKeyDecider } from '../domain/keys/decider.js';
 import { splitStream } from '../domain/core/ids.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import { oauthAppDecider } from '../domain/apps/app.js';
-import { grantDecider } from '../domain/apps/grant.js';
-import { emptyTokenList, evolveTokenList } from '../domain/apps/token-list.js';
+import { grantDecider, emptyTokenList, evolveTokenList } from '../domain/apps/grant.js';
 import { senderDomainDecider } from '../domain/domains/decider.js';
-import { sessionDecider } from '../domain/people/session.js';
-import { evolveTokenKey, type TokenKeyState } from '../domain/people/token-keys.js';
+import { sessionDecider, evolveTokenKey, type TokenKeyState } from '../domain/people/session.js';
 import { evolveUser, type UserState } from '../domain/people/user.js';
 import { boundedCache } from '../shared/cache.js';
 import { evolveTeam, type TeamState } from '../domain/teams/state.js';
-import { evolveSlug } from '../domain/templates/decider.js';
-import { templateDecider } from '../domain/templates/email-template.js';
-import type { CommandPorts, CommandDeps } from './core/deps.js';
+import { evolveSlug, templateDecider } from '../domain/templates/decider.js';
 
 const STATES_MAX = 1_000;
 

@@ -3,11 +3,44 @@
  * does not compile, and the commands of the tests may reject with nothing else.
  */
 import type { Commands } from './index.js';
-import { oauthAppCodes } from './oauth-app-codes.js';
-import { ownAccountCodes, write } from './own-account-codes.js';
 import type { ErrorCode } from '../domain/core/errors.js';
 
+/* What the commands may reject with that a person gives about their own account. */
+
 type Codes = readonly ErrorCode[];
+
+/** Others may have changed the same stream, each time faster; a server may stop to answer while it is told to write. */
+const write: Codes = ['CONFLICT', 'OUTCOME_UNKNOWN'];
+
+/** Who is signed in shows again who they are. */
+const showPassword: Codes = ['USER_NOT_FOUND', 'INVALID_CREDENTIALS', 'RATE_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write];
+
+const ownAccountCodes = {
+  csrfTokenOf: [],
+  sessionOfRefreshToken: ['INVALID_TOKEN'],
+  ownLoginBucket: ['USER_NOT_FOUND'],
+  addressLinkBucket: ['LINK_INVALID'],
+  prepareSecondFactor: ['SECOND_FACTOR_SET', ...showPassword],
+  confirmSecondFactor: ['USER_NOT_FOUND', 'SECOND_FACTOR_SET', 'SECOND_FACTOR_NOT_SET', 'INVALID_CODE', 'NOT_DURING_UPDATE', ...write],
+  removeSecondFactor: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...showPassword],
+  renewRecoveryCodes: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...showPassword],
+  readSessions: ['USER_NOT_FOUND'],
+  revokeSession: ['USER_NOT_FOUND', 'SESSION_NOT_FOUND', ...write],
+  revokeOtherSessions: ['USER_NOT_FOUND', 'SESSION_ENDED', ...write],
+  eraseOwnUser: ['CODE_REQUIRED', 'INVALID_CODE', 'LAST_OWNER', ...showPassword],
+  changePassword: ['VALIDATION_ERROR', 'SESSION_ENDED', ...showPassword],
+} satisfies Partial<Record<keyof Commands, Codes>>;
+
+/* What the commands may reject with that are about apps, and what people grant them. */
+
+const oauthAppCodes = {
+  createOAuthApp: ['VALIDATION_ERROR', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  getOAuthApp: ['OAUTH_APP_NOT_FOUND'],
+  updateOAuthApp: ['OAUTH_APP_NOT_FOUND', 'VALIDATION_ERROR', ...write],
+  rotateOAuthAppSecret: ['OAUTH_APP_NOT_FOUND', 'OAUTH_APP_PUBLIC', ...write],
+  deleteOAuthApp: ['OAUTH_APP_NOT_FOUND', ...write],
+  revokeGrant: ['OAUTH_GRANT_NOT_FOUND', ...write],
+} satisfies Partial<Record<keyof Commands, readonly ErrorCode[]>>;
 
 /** Filling in and laying out a mail. */
 const renderEmail: Codes = [

@@ -1,20 +1,61 @@
 /** Every command, bound once to the ports it works on: what HTTP calls. Each may reject with DomainError; nothing is written then. */
+import type { CommandDeps } from './core/deps.js';
+import {
+  authenticateOAuthApp,
+  openOAuthApp,
+  createOAuthApp,
+  deleteOAuthApp,
+  getOAuthApp,
+  rotateOAuthAppSecret,
+  updateOAuthApp,
+} from './apps/apps.js';
+import {
+  giveConsent,
+  giveOwnGrant,
+  issueTokens,
+  readAccessToken,
+  readCode,
+  readRefreshToken,
+  revokeToken,
+  useCode,
+  revokeGrant,
+} from './apps/tokens.js';
 import { addCredits, getAccount } from './billing/account.js';
 import { changeApiKey, createApiKey, getApiKey, revokeApiKey } from './keys/api-keys.js';
 import { authenticate } from './authenticate.js';
 import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './templates/assets.js';
 import { readJsonWebKeys } from './access/tokens.js';
-import { addressLinkBucket, askAddressChange, changeAddress } from './people/address-change.js';
-import { resetPassword, sendResetLink, sendVerifyLink, verifyAddress } from './people/links.js';
+import {
+  addressLinkBucket,
+  askAddressChange,
+  changeAddress,
+  resetPassword,
+  sendResetLink,
+  sendVerifyLink,
+  verifyAddress,
+} from './people/links.js';
 import { getOwnUser, getUser, updateOwnUser } from './people/users.js';
-import { loginBucketOf } from './people/login-attempts.js';
+import {
+  loginBucketOf,
+  login,
+  logout,
+  refresh,
+  changePassword,
+  readSessions,
+  revokeOtherSessions,
+  revokeSession,
+} from './people/sessions.js';
 import { register } from './people/registration.js';
-import { login, logout, refresh } from './people/sessions.js';
-import { csrfTokenOf, ownLoginBucket, sessionOfRefreshToken } from './people/credentials.js';
+import {
+  csrfTokenOf,
+  ownLoginBucket,
+  sessionOfRefreshToken,
+  confirmSecondFactor,
+  prepareSecondFactor,
+  removeSecondFactor,
+  renewRecoveryCodes,
+} from './people/credentials.js';
 import { eraseOwnUser } from './people/erasure.js';
-import { changePassword } from './people/own-password.js';
-import { readSessions, revokeOtherSessions, revokeSession } from './people/own-sessions.js';
-import { confirmSecondFactor, prepareSecondFactor, removeSecondFactor, renewRecoveryCodes } from './people/own-second-factor.js';
 import {
   attachmentTemplateVersion,
   attachmentTemplateVersions,
@@ -28,14 +69,10 @@ import {
   updateAttachmentTemplate,
 } from './templates/attachment-templates.js';
 import { readAudit, recordAuditExport } from './audit/entries.js';
-import { cancelEmail, rescheduleEmail } from './email/calling-back.js';
-import { isConfidentialMail } from './people/confidential.js';
-import { bindAll, type Bound } from './bound.js';
-import type { CommandDeps } from './core/deps.js';
-import { emailTrace } from './email/timeline.js';
-import { eraseAddress, getErasure } from './privacy/erasures.js';
+import { cancelEmail, rescheduleEmail, emailTrace, deleteEmail, deleteEmails, getEmail, retryEmail, retryEmails } from './email/emails.js';
+import { isConfidentialMail } from './people/mails.js';
+import { eraseAddress, getErasure } from './privacy/erasure.js';
 import { exportAddress } from './privacy/export.js';
-import { deleteEmail, deleteEmails, getEmail, retryEmail } from './email/emails.js';
 import {
   addDomain,
   deleteDomain,
@@ -46,17 +83,14 @@ import {
   verifyDomain,
 } from './domains/sender-domains.js';
 import { recordFeedback } from './recipients/feedback.js';
-import { retryEmails } from './email/retry-emails.js';
 import { dryRunBulk } from './bulk/dry-run.js';
-import { sendBulk } from './bulk/send.js';
+import { sendBulk, cancelBatch } from './bulk/send.js';
 import { sendEmail } from './email/send.js';
-import { addSuppression, checkSuppression, readSuppressions, removeSuppression } from './recipients/suppressions.js';
-import { importSuppressions } from './recipients/import.js';
+import { addSuppression, checkSuppression, readSuppressions, removeSuppression, importSuppressions } from './recipients/suppressions.js';
 import { readSubscription, subscribeAgain, unsubscribe } from './recipients/unsubscribe.js';
 import { getBatch } from './bulk/batches.js';
 import { batchResults } from './bulk/results.js';
-import { recipientsOfFile } from './bulk/recipients-of-file.js';
-import { cancelBatch } from './bulk/cancel-batch.js';
+import { recipientsOfFile } from './bulk/request.js';
 import {
   createTemplate,
   deleteTemplate,
@@ -79,12 +113,20 @@ import {
   testWebhook,
   updateWebhook,
 } from './webhooks/subscriptions.js';
-import { getTracking, setTracking } from './recipients/commands-tracking.js';
-import { createOAuthApp, deleteOAuthApp, getOAuthApp, rotateOAuthAppSecret, updateOAuthApp } from './apps/apps.js';
-import { revokeGrant } from './apps/grants.js';
-import { createTeam, deleteTeam, getTeam, restoreTeam, updateTeam } from './teams/teams.js';
-import { describeActivity } from './teams/activity.js';
-import { changeMember, leaveTeam, listMembers, removeMember, transferOwnership } from './teams/members.js';
+import { getTracking, setTracking } from './recipients/tracking.js';
+import {
+  createTeam,
+  deleteTeam,
+  getTeam,
+  restoreTeam,
+  updateTeam,
+  describeActivity,
+  changeMember,
+  leaveTeam,
+  listMembers,
+  removeMember,
+  transferOwnership,
+} from './teams/teams.js';
 import {
   acceptInvitation,
   inviteMember,
@@ -95,6 +137,38 @@ import {
 } from './teams/invitations.js';
 import { previewAttachmentTemplate } from './documents/preview.js';
 import { previewTemplate } from './templates/preview.js';
+
+/* Functions that take what commands are made of as their first argument, bound to it. */
+
+type Unbound = (deps: CommandDeps, ...args: never[]) => unknown;
+
+type Bound<Commands extends Readonly<Record<string, Unbound>>> = {
+  readonly [Name in keyof Commands]: Commands[Name] extends (deps: CommandDeps, ...args: infer Args) => infer Answer
+    ? (...args: Args) => Answer
+    : never;
+};
+
+const bindAll = <Commands extends Readonly<Record<string, Unbound>>>(commands: Commands, deps: CommandDeps): Bound<Commands> =>
+  Object.fromEntries(Object.entries<Unbound>(commands).map(([name, command]) => [name, command.bind(undefined, deps)])) as Bound<Commands>;
+
+/* What the endpoints of OAuth work with, bound once to the ports. */
+
+const commandsOauth = {
+  openOAuthApp,
+  authenticateOAuthApp,
+  giveConsent,
+  readCode,
+  useCode,
+  issueTokens,
+  giveOwnGrant,
+  readRefreshToken,
+  readAccessToken,
+  revokeToken,
+} as const;
+
+export type OAuth = ReturnType<typeof openOAuth>;
+
+export const openOAuth = (deps: CommandDeps) => bindAll(commandsOauth, deps);
 
 const commands = {
   authenticate,

@@ -1,6 +1,20 @@
 /** Every event of the program, and the schemas of all. */
-import { activityEventSchemas, type ActivityEvent } from './billing/activity-events.js';
-import { assetEventSchemas, type AssetEvent } from './templates/asset-events.js';
+import {
+  activityEventSchemas,
+  type ActivityEvent,
+  creditsEventSchemas,
+  type CreditsEvent,
+  planUseEventSchemas,
+  type PlanUseEvent,
+} from './billing/events.js';
+import {
+  assetEventSchemas,
+  type AssetEvent,
+  templateEventSchemas,
+  templateSlugEventSchemas,
+  type TemplateEvent,
+  type TemplateSlugEvent,
+} from './templates/events.js';
 import {
   auditEventSchemas,
   auditOriginEventSchemas,
@@ -10,11 +24,9 @@ import {
   type AuditRetentionEvent,
 } from './audit/events.js';
 import { batchEventSchemas, type BatchEvent } from './bulk/events.js';
-import { creditsEventSchemas, type CreditsEvent } from './billing/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './keys/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import { erasureEventSchemas, type ErasureEvent } from './privacy/events.js';
-import { planUseEventSchemas, type PlanUseEvent } from './billing/plan-use-events.js';
 import { domainKeysEventSchemas, senderDomainEventSchemas, type DomainKeysEvent, type SenderDomainEvent } from './domains/events.js';
 import {
   oauthClientEventSchemas,
@@ -24,8 +36,9 @@ import {
   type OAuthGrantEvent,
   type OAuthTokensEvent,
 } from './apps/events.js';
-import { invitationEventSchemas, type InvitationEvent } from './teams/invitation-events.js';
 import {
+  invitationEventSchemas,
+  type InvitationEvent,
   instanceEventSchemas,
   ledgerEventSchemas,
   teamEventSchemas,
@@ -33,9 +46,16 @@ import {
   type LedgerEvent,
   type TeamEvent,
 } from './teams/events.js';
-import { sessionEventSchemas, type SessionEvent } from './people/session-events.js';
-import { tokenKeyEventSchemas, type TokenKeyEvent } from './people/token-key-events.js';
-import { userAddressEventSchemas, userEventSchemas, type UserAddressEvent, type UserEvent } from './people/events.js';
+import {
+  sessionEventSchemas,
+  type SessionEvent,
+  tokenKeyEventSchemas,
+  type TokenKeyEvent,
+  userAddressEventSchemas,
+  userEventSchemas,
+  type UserAddressEvent,
+  type UserEvent,
+} from './people/events.js';
 import { suppressionEventSchemas, type SuppressionEvent } from './recipients/events.js';
 import {
   webhookEventSchemas,
@@ -49,7 +69,6 @@ import {
   type WebhookRouterEvent,
   type WebhookSlotsEvent,
 } from './webhooks/events.js';
-import { templateEventSchemas, templateSlugEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './templates/events.js';
 
 /** The events of each kind of stream; a kind is the part of a stream's name before the first hyphen. */
 export type StreamKinds = {

@@ -1,18 +1,33 @@
 /** From stored events to events of the domain: decrypts what is sealed where its key lives, fetches what lies in files, and decodes. */
-import { UnknownEvent, UnreadableEvent, type Codec, type PlainApart, type SealedPart } from './codec.js';
-import { assertTimes } from './event-times.js';
-import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './metadata.js';
-import { openApart, openSealed } from './sealed-part.js';
+import { UnreadableEvent, UnknownEvent, type Codec, type PlainApart, type SealedPart } from './codec.js';
+import { eventSchemas, type DomainEvent, type EventType, erasingEvents, type EventMetadata, type Recorded } from '../domain/events.js';
+import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './hash-chain.js';
+import { openApart, openSealed } from './encoding.js';
 import { allKeyIds, ownIn, type StreamKeys } from './stream-keys.js';
 import { FileDamaged, type EventPlace } from '../domain/core/errors.js';
 import { recipientPartsOf } from '../domain/email/recipient-parts.js';
-import { erasingEvents, type DomainEvent, type EventMetadata, type Recorded } from '../domain/events.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
-import { nextTurn } from '../shared/next-turn.js';
+import { nextTurn } from '../shared/concurrency.js';
 
-export type ReadingPorts = Readonly<{ keys: Pick<Keys, 'getMany'>; files: Pick<Files, 'get'>; codec: Codec }>;
+/* Folds compute with the times of events: a text that is no time is found when the event is read, not where it is used. */
+
+const isTimeName = (name: string): boolean => name === 'at' || name.endsWith('At');
+
+const timesOf: ReadonlyMap<EventType, readonly string[]> = new Map(
+  (Object.keys(eventSchemas) as EventType[]).map((type) => [type, Object.keys(eventSchemas[type].data.properties).filter(isTimeName)]),
+);
+
+/** Throws UnreadableEvent where a time of the event is none. */
+const assertTimes = ({ type, data }: DomainEvent): void => {
+  for (const name of timesOf.get(type) ?? []) {
+    const time = (data as Readonly<Record<string, unknown>>)[name];
+    if (typeof time === 'string' && Number.isNaN(Date.parse(time))) throw new UnreadableEvent(`${type}/${name}: is no time`);
+  }
+};
+
+type ReadingPorts = Readonly<{ keys: Pick<Keys, 'getMany'>; files: Pick<Files, 'get'>; codec: Codec }>;
 
 /** An event that is there and cannot be read: changed or without its file, or written by a newer version of the program. */
 export type Unreadable = EventPlace & Readonly<{ unreadable: UnreadableEvent | UnknownEvent }>;
@@ -24,7 +39,7 @@ export const isUnknown = (decoded: Recorded | Unreadable): decoded is Unreadable
   'unreadable' in decoded && decoded.unreadable instanceof UnknownEvent;
 
 /** Events that are at hand decoded. */
-export type RecentEvents = Readonly<{ find: (stored: StoredEvent) => Recorded | undefined }>;
+type RecentEvents = Readonly<{ find: (stored: StoredEvent) => Recorded | undefined }>;
 
 /**
  * What is wanted of the sealed parts: `types` are the stored names whose part is decrypted, absent for all. `mayBeGone` tells whether

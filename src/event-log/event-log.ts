@@ -2,27 +2,188 @@
  * The log as the rest of the program sees it: events of the domain in, events of the domain out. Between them and the store
  * stand the codec, the sealing under the stream's own key, the hash chain, and the files that hold what is too large.
  */
-import { appendForCertain } from './appending.js';
+import { AppendUnknown, WrongExpectedRevision, EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/core/errors.js';
+import type { Clock } from '../domain/ports/clock.js';
+import type {
+  AppendOutcome,
+  EventStore,
+  EventToStore,
+  Position,
+  StoredEvent,
+  EventBatch,
+  ReadAllOptions,
+} from '../domain/ports/event-store.js';
+import { type DomainEvent, type EventMetadata, type Recorded, erasingEvents, retiringTypes, type EventType } from '../domain/events.js';
+import { boundedCache } from '../shared/cache.js';
 import { codec as newestCodec, type Codec } from './codec.js';
-import { openDecodedCache, type DecodedCache } from './decoded-cache.js';
 import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable } from './decoding.js';
 import { encodeAll, firstCause, type Cause, type EachCause, type Encoded } from './encoding.js';
-import { readableMetadata } from './metadata.js';
-import { allKeyIds, existingKey } from './stream-keys.js';
-import type { StreamVersion } from './stream-version.js';
-import { EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/core/errors.js';
-import { erasingEvents, retiringTypes, type DomainEvent, type EventMetadata, type EventType, type Recorded } from '../domain/events.js';
+import { readableMetadata } from './hash-chain.js';
+import { allKeyIds, existingKey, type StreamVersion } from './stream-keys.js';
 import type { StreamName } from '../domain/core/ids.js';
 import type { Limits } from '../domain/core/limits.js';
-import type { MaybePromise } from '../domain/core/maybe-promise.js';
-import type { Clock } from '../domain/ports/clock.js';
-import type { EventBatch, EventStore, Position, ReadAllOptions, StoredEvent } from '../domain/ports/event-store.js';
+import type { MaybePromise } from '../domain/core/decider.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Keys, NewKey, SealingKey } from '../domain/ports/keys.js';
 
-export { startOf, versionOf, type StreamVersion } from './stream-version.js';
+export { startOf, versionOf, type StreamVersion } from './stream-keys.js';
 export type { Cause, EachCause } from './encoding.js';
+
+/* Appends to the store until it is certain what became of it: an answer that was lost is made up for by reading the stream. */
+
+type AppendingPorts = Readonly<{ store: Pick<EventStore, 'append' | 'readStream'>; clock: Pick<Clock, 'sleep'> }>;
+
+type Append = Readonly<{ stream: string; expectedRevision: number; events: readonly EventToStore[] }>;
+type Done = Readonly<{ revision: number; position: Position }>;
+
+const ATTEMPTS_MAX = 6;
+const PAUSE_MS = 50;
+const never = new AbortController().signal;
+
+/**
+ * Resolves when the events are durable. Rejects with WrongExpectedRevision, or as the store does, where they are certainly not in the
+ * log, and with AppendUnknown where that could not be found out within a bounded number of attempts.
+ */
+const appendForCertain = async (ports: AppendingPorts, append: Append): Promise<Done> => {
+  const { stream, expectedRevision } = append;
+  let outcome = await ports.store.append(stream, expectedRevision, append.events);
+  for (let attempt = 1; outcome.kind === 'unknown'; attempt += 1) {
+    if (attempt > ATTEMPTS_MAX)
+      throw new AppendUnknown(stream, outcome.cause, { after: expectedRevision, eventIds: append.events.map(({ eventId }) => eventId) });
+    // The first look is taken at once: most answers are lost after the deed.
+    if (attempt > 1) await ports.clock.sleep(PAUSE_MS * 2 ** (attempt - 2), never);
+    outcome = await settle(ports, append);
+  }
+  if (outcome.kind === 'conflict') throw new WrongExpectedRevision(stream, expectedRevision, outcome.actualRevision);
+  return outcome;
+};
+
+/** Looks for the events in the stream; where they are not, appends them again under the same ids. */
+const settle = async ({ store }: AppendingPorts, append: Append): Promise<AppendOutcome> => {
+  try {
+    const written = await find(store, append);
+    if (written !== undefined) return written;
+    const outcome = await store.append(append.stream, append.expectedRevision, append.events);
+    // What stands in the way may be the first attempt, which was written late.
+    return outcome.kind === 'conflict' ? ((await find(store, append)) ?? outcome) : outcome;
+  } catch (cause) {
+    // That this attempt failed says nothing of the one before.
+    return { kind: 'unknown', cause: cause instanceof Error ? cause : new Error('not an Error', { cause }) };
+  }
+};
+
+const find = async (store: AppendingPorts['store'], { stream, expectedRevision, events }: Append): Promise<AppendOutcome | undefined> => {
+  const stored = await store.readStream(stream, expectedRevision + 1);
+  const last = stored[events.length - 1];
+  if (last === undefined || events.some(({ eventId }, index) => stored[index]!.eventId !== eventId)) return undefined;
+  return { kind: 'done', revision: last.revision, position: last.position };
+};
+
+/*
+ * The events that this process wrote last, as they are in the domain: relay, processors and projections all read what was just
+ * written, and need not decrypt and parse it each for itself. An event is found by its hash, so another's is never taken for ours.
+ */
+
+/** `hash` is that of the event, and so names its place in the stream too. */
+type Decoded = Readonly<{
+  event: DomainEvent;
+  metadata: EventMetadata;
+  hash: string;
+  /** Of its stored parts. */ sizeBytes: number;
+}>;
+
+type DecodedCache = Readonly<{
+  find: (stored: StoredEvent) => Recorded | undefined;
+  keep: (stream: string, decoded: Decoded) => void;
+  /** Removes what is cached of the stream. */
+  forget: (stream: string) => void;
+  /** How often something was removed so. */
+  forgotten: () => number;
+}>;
+
+/** A larger event is read again by each of its readers. */
+const EVENT_SIZE_BYTES_MAX = 16 * 1024;
+/** What an event takes beside its parts. */
+const OVERHEAD_BYTES = 512;
+
+/** Streams that were gone on with, or read, last. */
+const RECENT_SIZE_BYTES_MAX = 1024 * 1024;
+const RECENT_STREAMS_MAX = 4_096;
+const EVENTS_PER_STREAM_MAX = 8;
+
+/** Streams that have begun and wait for somebody to go on with them. */
+const WAITING_SIZE_BYTES_MAX = 3 * 1024 * 1024;
+/** After so many begun streams one that still waits (it is scheduled, or another process has gone on with it) gives way. */
+const WAITING_AGE_MAX = 16_384;
+
+const sizeOf = ({ sizeBytes }: Decoded): number => sizeBytes + OVERHEAD_BYTES;
+
+const openDecodedCache = (): DecodedCache => {
+  const recent = boundedCache<string, readonly Decoded[]>({
+    entriesMax: RECENT_STREAMS_MAX,
+    size: { max: RECENT_SIZE_BYTES_MAX, of: (events) => events.reduce((sum, one) => sum + sizeOf(one), 0) },
+  });
+  const waiting = openWaiting();
+  let forgotten = 0;
+  return {
+    find: ({ stream, revision, position, hash }) => {
+      const begun = waiting.get(stream);
+      const known = begun?.hash === hash ? begun : recent.get(stream)?.find((one) => one.hash === hash);
+      return known && { event: known.event, stream, revision, position, hash, metadata: known.metadata };
+    },
+    keep: (stream, decoded) => {
+      const begun = waiting.take(stream);
+      if (decoded.sizeBytes > EVENT_SIZE_BYTES_MAX) return;
+      const known = begun === undefined ? recent.get(stream) : [begun];
+      if (known === undefined && waiting.add(stream, decoded)) return;
+      recent.set(stream, known === undefined ? [decoded] : [...known.slice(1 - EVENTS_PER_STREAM_MAX), decoded]);
+    },
+    forget: (stream) => {
+      forgotten += 1;
+      waiting.take(stream);
+      recent.delete(stream);
+    },
+    forgotten: () => forgotten,
+  };
+};
+
+type Waiting = Readonly<{
+  get: (stream: string) => Decoded | undefined;
+  /** Out: false where there is no room. */
+  add: (stream: string, decoded: Decoded) => boolean;
+  /** Takes the stream out. */
+  take: (stream: string) => Decoded | undefined;
+}>;
+
+/** The streams that wait longest stay: they are gone on with next, and in a backlog the newest would push out just those. */
+const openWaiting = (): Waiting => {
+  const begun = new Map<string, Readonly<{ decoded: Decoded; number: number }>>();
+  let sizeBytes = 0;
+  let count = 0;
+
+  const take = (stream: string): Decoded | undefined => {
+    const known = begun.get(stream);
+    if (known === undefined) return undefined;
+    begun.delete(stream);
+    sizeBytes -= sizeOf(known.decoded);
+    return known.decoded;
+  };
+
+  return {
+    get: (stream) => begun.get(stream)?.decoded,
+    take,
+    add: (stream, decoded) => {
+      count += 1;
+      const [oldest] = begun;
+      if (oldest !== undefined && count - oldest[1].number > WAITING_AGE_MAX) take(oldest[0]);
+      if (sizeBytes + sizeOf(decoded) > WAITING_SIZE_BYTES_MAX) return false;
+      begun.set(stream, { decoded, number: count });
+      sizeBytes += sizeOf(decoded);
+      return true;
+    },
+  };
+};
 
 export type Appended = StreamVersion & Readonly<{ position: Position }>;
 
@@ -69,7 +230,7 @@ export type EventLog = Readonly<{
  * An event that is damaged stands in `unreadable` and does not stop the reader. At one that a newer program wrote the reader ends with
  * EventUnknown, after the events before it, so that its checkpoint does not move over what it does not understand.
  */
-export type RecordedBatch = Readonly<{ events: readonly Recorded[]; unreadable: readonly Unreadable[]; position: Position }>;
+type RecordedBatch = Readonly<{ events: readonly Recorded[]; unreadable: readonly Unreadable[]; position: Position }>;
 
 /**
  * `decrypt`: the types of event whose sealed part is wanted, and of that no more than the envelope where it has one (default: of all

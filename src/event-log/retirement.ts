@@ -3,14 +3,19 @@
  * stood. By that the chains and the seals over them can be checked as if they were there, on every engine, whatever positions it gives.
  */
 import { decodeEvent, namesOf } from './codec.js';
-import type { DomainEvent } from '../domain/events.js';
+import type { DomainEvent, EventType, StreamKind } from '../domain/events.js';
 import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
 import type { Keys } from '../domain/ports/keys.js';
+import type { Limits } from '../domain/core/limits.js';
+import { type StreamName, splitStream } from '../domain/core/ids.js';
+import type { EventLog } from './event-log.js';
+import { auditOverAt, teamOverAt } from '../domain/access/origins.js';
+import { DAY_MS } from '../domain/core/time.js';
 
 export type RetiredEvent = Readonly<{ stream: string; revision: number; hash: string }>;
 
 /** What stands next in the log: an event, or one that has left it. `isLeaving`: it is said to have left, and is still there. */
-export type LogItem = Readonly<{ event: StoredEvent; isLeaving?: true }> | Readonly<{ retired: RetiredEvent }>;
+type LogItem = Readonly<{ event: StoredEvent; isLeaving?: true }> | Readonly<{ retired: RetiredEvent }>;
 
 export type RetiringStore = Pick<EventStore, 'readAll'> & Partial<Pick<EventStore, 'types'>>;
 
@@ -86,7 +91,7 @@ export const isForeignRetirement = (keys: Pick<Keys, 'fingerprint'>, { type, dat
 };
 
 /** Whether that was the last of the events that say of a stream what leaves. */
-export const isWhole = ({ data: { from, first, hashes } }: Extract<DomainEvent, { type: 'StreamRetired' }>): boolean =>
+const isWhole = ({ data: { from, first, hashes } }: Extract<DomainEvent, { type: 'StreamRetired' }>): boolean =>
   from + hashes.length === first;
 
 /** Truncates a stream whose first events the service has said to leave the log, where they are still there. Safe to repeat. */
@@ -181,4 +186,105 @@ const retiredBetween = async (
     }
   }
   return found;
+};
+
+/* What streams have in common that nobody needs any more and whose events are still in the log. */
+
+type OldStreamsDeps = Readonly<{ eventLog: Pick<EventLog, 'readAll' | 'last' | 'load'>; limits: Pick<Limits, 'auditDays'> }>;
+
+/** `overMs`: since when nobody needs it. */
+type OldStream = Readonly<{ stream: StreamName; overMs: number }>;
+
+/** In the order of the log; and when the first will be over that is not yet. */
+type OldStreams = Readonly<{ over: readonly OldStream[]; nextMs: number | undefined }>;
+
+type LookForOld = Readonly<{ limit: number; signal?: AbortSignal }>;
+
+const retired = namesOf(['StreamRetired']);
+
+/** Whether it is said of all of a stream that it leaves the log. */
+const isRetired = async ({ eventLog }: Pick<OldStreamsDeps, 'eventLog'>, stream: StreamName): Promise<boolean> => {
+  const last = await eventLog.last(stream);
+  if (last === undefined || !retired.has(last.storedType)) return false;
+  const [recorded] = await eventLog.load(stream, last.revision, []);
+  return recorded?.event.type === 'StreamRetired' && isWhole(recorded.event);
+};
+
+/* Streams of the audit log whose month is over for as long as it is kept, and whose events are still in the log. */
+
+/** At most `limit`. Reads the log up to the first event of that kind that is kept still. */
+export const oldAuditStreams = async (deps: OldStreamsDeps, nowMs: number, { limit, signal }: LookForOld): Promise<OldStreams> => {
+  const { eventLog, limits } = deps;
+  const over: OldStream[] = [];
+  const seen = new Set<string>();
+  let nextMs: number | undefined;
+  const options = { kinds: ['audit', 'auditOrigins'], decrypt: [], unknown: 'listed', ...(signal && { signal }) } as const;
+  for await (const { events } of eventLog.readAll(0, options)) {
+    for (const { event, stream, metadata } of events) {
+      if (seen.has(stream) || event.type === 'StreamRetired') continue;
+      seen.add(stream);
+      const overMs = auditOverAt(stream, limits.auditDays);
+      if (overMs > nowMs) nextMs = Math.min(overMs, nextMs ?? overMs);
+      else if (!(await isRetired(deps, stream as StreamName))) over.push({ stream: stream as StreamName, overMs });
+      if (over.length >= limit || Date.parse(metadata.occurredAt) > nowMs - limits.auditDays * DAY_MS) return { over, nextMs };
+    }
+  }
+  return { over, nextMs };
+};
+
+/* Streams of teams that were removed so long ago that the audit log tells nothing of them, and whose events are still in the log. */
+
+/** Those, beside that of the team itself, in which something stands in clear that a team has called or written. */
+export const teamKinds = [
+  'template',
+  'attachmentTemplate',
+  'apiKey',
+  'senderDomains',
+  'oauthClient',
+] as const satisfies readonly StreamKind[];
+
+/** With one of these each of them begins. */
+const begunBy: readonly EventType[] = ['TemplateCreated', 'ApiKeyCreated', 'SenderDomainAdded', 'OAuthAppRegistered'];
+
+/** At most `limit`. The stream of a team itself is among them once all others are gone, for by it they are found. */
+export const oldTeamStreams = async (deps: OldStreamsDeps, nowMs: number, look: LookForOld): Promise<OldStreams> => {
+  const { teams, nextMs } = await oldTeams(deps, nowMs, look);
+  if (teams.size === 0) return { over: [], nextMs };
+  const over: OldStream[] = [];
+  const seen = new Set<string>();
+  const others = new Set<string>();
+  const signal = look.signal && { signal: look.signal };
+  for await (const { events } of deps.eventLog.readAll(0, { kinds: teamKinds, types: begunBy, decrypt: [], ...signal })) {
+    for (const { stream, metadata } of events) {
+      const overMs = teams.get(metadata.teamId);
+      if (overMs === undefined || seen.has(stream)) continue;
+      seen.add(stream);
+      if (await isRetired(deps, stream as StreamName)) continue;
+      others.add(metadata.teamId);
+      over.push({ stream: stream as StreamName, overMs });
+      if (over.length >= look.limit) return { over, nextMs };
+    }
+  }
+  for (const [id, overMs] of teams) if (!others.has(id)) over.push({ stream: `team-${id}` as StreamName, overMs });
+  return { over: over.slice(0, look.limit), nextMs };
+};
+
+/** Since when each is over, by its id. */
+const oldTeams = async (
+  deps: OldStreamsDeps,
+  nowMs: number,
+  { signal }: LookForOld,
+): Promise<Readonly<{ teams: ReadonlyMap<string, number>; nextMs: number | undefined }>> => {
+  const teams = new Map<string, number>();
+  let nextMs: number | undefined;
+  const options = { kinds: ['team'], types: ['TeamErased'], decrypt: [], ...(signal && { signal }) } as const;
+  for await (const { events } of deps.eventLog.readAll(0, options)) {
+    for (const { event, stream } of events) {
+      if (event.type !== 'TeamErased') continue;
+      const overMs = teamOverAt(event.data.at, deps.limits.auditDays);
+      if (overMs > nowMs) nextMs = Math.min(overMs, nextMs ?? overMs);
+      else if (!(await isRetired(deps, stream as StreamName))) teams.set(splitStream(stream).id, overMs);
+    }
+  }
+  return { teams, nextMs };
 };

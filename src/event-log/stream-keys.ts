@@ -1,10 +1,63 @@
 /** The keys of a stream: its own and, of an email with several recipients, one for each of them. */
-import type { StreamVersion } from './stream-version.js';
+import { chainStart, readableMetadata } from './hash-chain.js';
+import type { Recorded, DomainEvent, EventMetadata } from '../domain/events.js';
+import { decodeEvent, namesOf } from './codec.js';
+import type { StoredEvent } from '../domain/ports/event-store.js';
 import { recipientCountOf } from '../domain/email/recipient-parts.js';
-import type { DomainEvent, EventMetadata } from '../domain/events.js';
-import type { MaybePromise } from '../domain/core/maybe-promise.js';
+import type { MaybePromise } from '../domain/core/decider.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
 import { RECIPIENT_KEYS_FROM } from '../domain/core/write-level.js';
+
+/* Where a stream ends, as an append needs to know it. */
+
+/**
+ * The expected revision of the next append, the hash that it continues, the key of the stream where it has one, those of its recipients
+ * where they have keys of their own, and the fence of the lease under which its last event was appended.
+ */
+export type StreamVersion = Readonly<{
+  revision: number;
+  hash: string;
+  keyId: string | undefined;
+  recipientKeys?: readonly string[];
+  fence?: number;
+}>;
+
+/** `keyId`: a key that was made for the stream before its first event, for files that belong to it. */
+export const startOf = (stream: string, keyId?: string): StreamVersion => ({ revision: -1, hash: chainStart(stream), keyId });
+
+/** The version of a stream whose last event is given. */
+export const versionOf = ({ revision, hash, metadata }: Pick<Recorded, 'revision' | 'hash' | 'metadata'>): StreamVersion => ({
+  revision,
+  hash,
+  keyId: metadata.keyId,
+  ...(metadata.recipientKeys === undefined ? {} : { recipientKeys: metadata.recipientKeys }),
+  ...(metadata.fence === undefined ? {} : { fence: metadata.fence }),
+});
+
+/* Which keys of recipients the log says are destroyed, told by stored events without any key. */
+
+const erased = namesOf(['RecipientsErased']);
+
+export const recipientsErasedNames: readonly string[] = [...erased];
+
+type ErasedRecipients = Readonly<{ recipients: readonly number[]; keyIds: readonly string[] }>;
+
+/** undefined for any other event, and for one that cannot be read. */
+export const recipientsErasedBy = (event: Pick<StoredEvent, 'type' | 'data' | 'metadata'>): ErasedRecipients | undefined => {
+  if (!erased.has(event.type)) return undefined;
+  const { recipientKeys = [] } = readableMetadata(event) ?? {};
+  const recipients = placesIn(event);
+  return recipients && { recipients, keyIds: recipients.flatMap((place) => recipientKeys[place] ?? []) };
+};
+
+const placesIn = ({ type, data }: Pick<StoredEvent, 'type' | 'data'>): readonly number[] | undefined => {
+  try {
+    const event = decodeEvent(type, data, undefined);
+    return event.type === 'RecipientsErased' ? event.data.recipients : undefined;
+  } catch {
+    return undefined;
+  }
+};
 
 export type StreamKeys = Readonly<{
   id: string | undefined;

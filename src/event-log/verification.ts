@@ -1,13 +1,77 @@
 /** Finds what was done to the log behind its back: the first event that was changed, removed, moved or slipped in. */
-import { chainHash, chainStart } from './hash-chain.js';
+import { UnknownEvent, type Codec, decodeEvent } from './codec.js';
+import { type Unreadable, isUnreadable } from './decoding.js';
+import { EventUnknown, type EventPlace } from '../domain/core/errors.js';
+import type { EventStore, StoredEvent, Position } from '../domain/ports/event-store.js';
+import type { EventLog } from './event-log.js';
+import { type StreamName, LEDGER_STREAM } from '../domain/core/ids.js';
+import { chainHash, chainStart, readableMetadata } from './hash-chain.js';
 import { evolveLedger, sealOf, type LedgerState, type Seal } from './ledger.js';
-import { readableMetadata } from './metadata.js';
 import { countRetirements, isForeignRetirement, withRetired, type RetiredEvent, type RetiringStore } from './retirement.js';
-import { LEDGER_STREAM } from '../domain/core/ids.js';
-import { decodeEvent } from './codec.js';
-import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
 import type { Keys } from '../domain/ports/keys.js';
 import type { LedgerEvent } from '../domain/teams/events.js';
+
+/* What of the log this process cannot read: for health, and for the sentences of the start. */
+
+export type LogFaults = Readonly<{
+  note: (event: Unreadable) => void;
+  /** How many damaged events were met since the start, up to a bound. */
+  unreadable: () => number;
+  /** The first event of a newer program that was met; undefined where none was. */
+  unknown: () => EventPlace | undefined;
+}>;
+
+/** Beyond it more events may be damaged than are counted. */
+const COUNTED_MAX = 10_000;
+
+export const openLogFaults = (): LogFaults => {
+  const damaged = new Set<number>();
+  let unknown: EventPlace | undefined;
+  return {
+    note: (event) => {
+      if (event.unreadable instanceof UnknownEvent) {
+        if (unknown === undefined || event.position < unknown.position) unknown = event;
+      } else if (damaged.size < COUNTED_MAX) damaged.add(event.position);
+    },
+    unreadable: () => damaged.size,
+    unknown: () => unknown,
+  };
+};
+
+/** The first of the noted types of the log that this program does not know, as the error that says so; undefined where it knows all. */
+export const unknownTypeIn = async (store: Pick<EventStore, 'types' | 'readAll'>, codec: Codec): Promise<EventUnknown | undefined> => {
+  const [first] = [...(await store.types())].filter(([type]) => !codec.knows(type)).sort(([, a], [, b]) => a - b);
+  if (first === undefined) return undefined;
+  const [storedType, position] = first;
+  const event = await eventAt(store, position);
+  return new EventUnknown({ stream: event?.stream ?? 'unknown', revision: event?.revision ?? 0, position, storedType });
+};
+
+/** Positions are opaque, so the event is the last of those up to its position. */
+const eventAt = async (store: Pick<EventStore, 'readAll'>, position: number): Promise<StoredEvent | undefined> => {
+  for await (const { events } of store.readAll(position - 1, { batchSize: 1 }))
+    for (const event of events) return event.position === position ? event : undefined;
+  return undefined;
+};
+
+/* Finds every event of the log that cannot be read: damaged, without its file, or written by a newer program. */
+
+/**
+ * Reads the whole log and decrypts what has a key. `onProgress` is told of the position up to which all was looked at. What a stream that
+ * is being erased lacks is no fault, so an event is told of only where its stream says the same.
+ */
+export async function* unreadableEvents(
+  eventLog: Pick<EventLog, 'readAll' | 'inspect'>,
+  onProgress: (position: number) => void = () => {},
+): AsyncGenerator<Unreadable> {
+  for await (const { unreadable, position } of eventLog.readAll(0, { unknown: 'listed' })) {
+    for (const event of unreadable) {
+      const inStream = await eventLog.inspect(event.stream as StreamName);
+      if (inStream.some((one) => one.position === event.position && isUnreadable(one))) yield event;
+    }
+    onProgress(position);
+  }
+}
 
 export type Finding = Readonly<{
   kind: 'changed' | 'removed' | 'moved' | 'inserted' | 'seal-broken' | 'cut-off';
@@ -33,7 +97,7 @@ export type Verification = Readonly<{
 export type NotedRoot = Readonly<{ position: number; root: string }>;
 
 /** How a log is verified otherwise than as a whole, and what is told on the way. */
-export type VerifyOptions = Readonly<{
+type VerifyOptions = Readonly<{
   onProgress?: (events: number) => void;
   /** With them events that say that others have left the log must be the service's own; without them they are believed. */
   keys?: Pick<Keys, 'fingerprint'>;

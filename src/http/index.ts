@@ -1,64 +1,178 @@
 /** Builds the HTTP server: checks, routes and pages in the order in which a request meets them. Does not listen. */
-import { createServer as createHttpServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import {
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  createServer as createHttpServer,
+  type RequestListener,
+  type ServerOptions,
+} from 'node:http';
+import type { Socket } from 'node:net';
 import { createServer as createHttpsServer, type ServerOptions as TlsServerOptions } from 'node:https';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { Limits } from '../domain/core/limits.js';
+import type { Clock } from '../domain/ports/clock.js';
+import type { Logger } from '../domain/ports/logger.js';
+import { LiveSchema, ReadySchema } from '../api/core/common.js';
+import { readinessOf } from '../domain/core/readiness.js';
+import { type App, type HttpDeps, type Access, auditReads } from './server/context.js';
 import { DomainError } from '../domain/core/errors.js';
-import { boundConnections } from './connections.js';
-import type { Access, App, HttpDeps } from './server/context.js';
-import { bodyMayBeAbsent } from './server/absent-body.js';
-import { accessLog, logsRequests } from './server/hooks.js';
-import { auditReads } from './server/audited-calls.js';
+import { bodyMayBeAbsent } from './server/headers.js';
+import {
+  accessLog,
+  logsRequests,
+  traceCalls,
+  awaitPosition,
+  isWrite,
+  tellPosition,
+  requestIds,
+  isPlain,
+  stringify,
+} from './server/hooks.js';
 import { admission } from './server/admission.js';
-import { traceCalls } from './server/traced-calls.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './server/failures.js';
-import { jsonBodyParser } from './server/json/body-parser.js';
+import { jsonBodyParser } from './server/json/large-body.js';
 import type { DescribedRoute } from './server/openapi/document.js';
-import { mailboxCookieName } from './server/mailbox-cookie.js';
+import { mailboxCookieName } from './server/cookies.js';
 import { policyOf } from './server/rates.js';
 import { registerReference, registerSwagger } from './server/openapi/reference.js';
-import { awaitPosition, isWrite, tellPosition } from './server/position.js';
-import { checkQuery } from './server/query-checks.js';
-import { requestIds } from './server/request-id.js';
-import { isPlain, stringify } from './server/serialization.js';
+import { checkQuery } from './server/query.js';
 import { ajvOptions, boundFormats, validationError } from './server/validation.js';
 import { analyticsRoutes } from './analytics/analytics.js';
 import { apiKeyRoutes } from './keys/api-keys.js';
 import { auditRoutes } from './audit/audit.js';
 import { attachmentTemplateRoutes } from './templates/attachment-templates.js';
 import { authRoutes } from './people/auth.js';
-import { ownAccountRoutes } from './people/account.js';
-import { sessionRoutes } from './people/sessions.js';
+import { ownAccountRoutes, sessionRoutes, userRoutes } from './people/account.js';
 import { accountPages } from './people/pages.js';
 import { accountLinkRoutes } from './people/links.js';
-import { userRoutes } from './people/users.js';
 import { assetRoutes } from './templates/assets.js';
 import { bulkRoutes } from './bulk/bulk.js';
 import { creditsRoutes } from './billing/credits.js';
 import { domainRoutes } from './domains/sender-domains.js';
-import { feedbackRoutes } from './recipients/feedback.js';
-import { emailRoutes } from './email/emails.js';
-import { emailTimelineRoute } from './email/timeline.js';
-import { queueRoutes } from './email/queue.js';
-import { healthRoutes } from './health.js';
+import { feedbackRoutes, trackingRoutes } from './recipients/tracking.js';
+import { emailRoutes, emailTimelineRoute, queueRoutes } from './email/emails.js';
 import { landingRoutes } from './pages/landing.js';
 import { mailboxRoutes } from './pages/mailbox.js';
 import { privacyRoutes } from './privacy/privacy.js';
-import { suppressionRoutes } from './recipients/suppressions.js';
+import { suppressionRoutes, unsubscribeRoutes } from './recipients/suppressions.js';
 import { webhookRoutes } from './webhooks/webhooks.js';
-import { oauthGrantRoutes } from './apps/grants.js';
-import { oauthAppRoutes } from './apps/apps.js';
+import { oauthGrantRoutes, oauthAppRoutes } from './apps/apps.js';
 import { oauthRoutes } from './apps/endpoints.js';
-import { unsubscribeRoutes } from './recipients/unsubscribe.js';
-import { teamMemberRoutes } from './teams/members.js';
-import { teamRoutes } from './teams/teams.js';
+import { teamMemberRoutes, teamRoutes } from './teams/teams.js';
 import { invitationRoutes } from './teams/invitations.js';
-import { trackingRoutes } from './recipients/tracking.js';
 import { templateVersionRoutes } from './templates/versions.js';
 import { templateRoutes } from './templates/templates.js';
 
 export type { HttpDeps, HttpSettings } from './server/context.js';
 export { openApiDocument } from './server/openapi/reference.js';
+
+/* Bounds the connections of the server, and ends at the stop those over which no whole request has come. */
+
+type Deps = Readonly<{ limits: Limits; clock: Clock; logger: Logger }>;
+
+type Connections = Readonly<{
+  /** For the stop: gives what is half sent a moment to come whole, again and again, until no connection is left. */
+  endHalfSent: () => void;
+}>;
+
+/** A request that is on its way when the stop begins arrives within this time, or never. */
+const HALF_SENT_GRACE_MS = 1_000;
+const DROPS_LOGGED_EVERY_MS = 60_000;
+
+/** The same for a TCP connection and for the TLS connection within it. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+/** To be called once, before the server listens. */
+const boundConnections = (server: Server, deps: Deps): Connections => {
+  server.maxConnections = deps.limits.connectionsMax;
+  logDrops(server, deps);
+  const open = new Set<Socket>();
+  const underWay = new Set<ServerResponse>();
+  /** One listener for all, and no closure for each request. */
+  function forget(this: ServerResponse): void {
+    underWay.delete(this);
+  }
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  server.on('request', (_request: IncomingMessage, response: ServerResponse) => {
+    underWay.add(response);
+    response.on('close', forget);
+  });
+
+  /** A connection over which at least one whole request is being answered is left alone. */
+  const endOthers = (): void => {
+    const answering = new Set([...underWay].filter(({ req }) => req.complete).map(({ req }) => peerOf(req.socket)));
+    for (const socket of open) if (!answering.has(peerOf(socket))) socket.destroy();
+  };
+  return {
+    endHalfSent: () => {
+      const closed = new AbortController();
+      server.once('close', () => closed.abort());
+      const endUntilClosed = async (): Promise<void> => {
+        while (open.size > 0 && !closed.signal.aborted) {
+          await deps.clock.sleep(HALF_SENT_GRACE_MS, closed.signal);
+          endOthers();
+        }
+      };
+      void endUntilClosed();
+    },
+  };
+};
+
+/** Says that connections are refused, once in a while. */
+const logDrops = (server: Server, { limits, clock, logger }: Deps): void => {
+  let silentUntilMs = Number.NEGATIVE_INFINITY;
+  server.on('drop', () => {
+    const nowMs = clock.monotonic();
+    if (nowMs < silentUntilMs) return;
+    silentUntilMs = nowMs + DROPS_LOGGED_EVERY_MS;
+    logger.warn({ connectionsMax: limits.connectionsMax }, 'connections are refused: as many are open as may be');
+  });
+};
+
+/* For load balancers and people on call: whether the process lives, and whether it should be given requests. */
+
+type DepsHealth = Pick<HttpDeps, 'health' | 'version'>;
+
+/** Registers /health/live and /health/ready. */
+const healthRoutes = (app: App, deps: DepsHealth): void => {
+  const tags = ['Health'];
+  app.get(
+    '/health/live',
+    {
+      config: { access: 'public' },
+      schema: { summary: 'Is the process alive?', operationId: 'live', tags, response: { 200: LiveSchema } },
+    },
+    () => ({ status: 'live' as const, version: deps.version }),
+  );
+
+  app.get(
+    '/health/ready',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'Should it be given requests?',
+        description: '200 where it should, 503 where it should not, with the reasons and the state of every worker.',
+        operationId: 'ready',
+        tags,
+        response: { 200: ReadySchema, 503: ReadySchema },
+      },
+    },
+    async (_request, reply) => {
+      const workers = deps.health
+        .workers()
+        .map(({ name, state, restarts, lastFault, stuckWork = 0 }) => ({ name, state, restarts, lastFault, stuckWork }));
+      const log = deps.health.log();
+      const { status, reasons } = readinessOf({ accepting: deps.health.accepting(), workers, log, noted: deps.health.noted() });
+      reply.code(status === 'unavailable' || status === 'stopping' ? 503 : 200);
+      return { status, reasons: [...reasons], workers, log };
+    },
+  );
+};
 
 /** How often it is looked whether a request, its headers or a TLS handshake take too long to come. */
 const CONNECTIONS_CHECKED_EVERY_MS = 1_000;

@@ -2,19 +2,22 @@
 import type { CommandDeps } from '../commands/core/deps.js';
 import { ERASURES_FROM, RECORD_REMOVALS_FROM, SUPPRESSIONS_FROM, TEMPLATE_REMOVALS_FROM, TRASH_FROM } from '../domain/core/write-level.js';
 import type { Codec } from '../event-log/codec.js';
-import type { Processor } from './core/declaration.js';
-import type { ProcessorDeps } from './core/deps.js';
+import type { Processor, ProcessorDeps } from './core/declaration.js';
 import { checkSenderDomains } from './domains/sender-domains.js';
 import { eraseAddressProcessor, type EraseAddressDeps } from './privacy/erasure.js';
 import { deliverEmail, type DeliveryDeps } from './email/delivery.js';
-import { fanOutBatch, type FanOutDeps } from './bulk/fan-out.js';
+import { fanOutBatch, type FanOutDeps, removeBatchInTime } from './bulk/fan-out.js';
 import { noteBounces, type NoteBouncesDeps } from './recipients/bounces.js';
-import { endInactive } from './billing/inactivity.js';
-import { settleCredits } from './billing/settle-credits.js';
-import { removeDeletedAsset, removeDeletedDomains, removeDeletedWebhook, type RemoveDeletedDeps } from './retention/removal.js';
-import { removeAttachmentTemplate, removeTemplate } from './retention/remove-templates.js';
+import { endInactive, settleCredits } from './billing/billing.js';
+import {
+  removeDeletedAsset,
+  removeDeletedDomains,
+  removeDeletedWebhook,
+  type RemoveDeletedDeps,
+  removeAttachmentTemplate,
+  removeTemplate,
+} from './retention/removal.js';
 import { archiveEmailInTime, releaseEmail, removeEmailInTime } from './email/timers.js';
-import { removeBatchInTime } from './bulk/remove-batches.js';
 
 export type ProcessorPorts = DeliveryDeps &
   FanOutDeps &

@@ -1,21 +1,18 @@
 /** All projections. */
 import type { Limits } from '../domain/core/limits.js';
-import { activityProjection } from './billing/activity.js';
+import { activityProjection, creditsProjection } from './billing/credits.js';
 import { auditProjection } from './audit/audit.js';
 import { apiKeysProjection } from './keys/api-keys.js';
-import { assetsProjection } from './templates/assets.js';
-import { creditsProjection } from './billing/credits.js';
+import { assetsProjection, attachmentTemplatesProjection, templatesProjection } from './templates/templates.js';
 import { emailsProjection } from './email/emails.js';
-import { erasuresProjection } from './privacy/erasures.js';
-import { oauthAppsProjection } from './apps/oauth-apps.js';
-import { oauthGrantsProjection } from './apps/apps.js';
+import { erasuresProjection } from './privacy/traces.js';
+import { oauthAppsProjection, oauthGrantsProjection } from './apps/apps.js';
 import { senderDomainsProjection } from './domains/sender-domains.js';
 import { sessionsProjection } from './people/sessions.js';
 import { teamActivityProjection } from './teams/activity.js';
 import { teamsProjection } from './teams/teams.js';
 import type { Projection } from './core/projection.js';
 import { suppressionsProjection } from './recipients/suppressions.js';
-import { attachmentTemplatesProjection, templatesProjection } from './templates/templates.js';
 import { webhooksProjection } from './webhooks/webhooks.js';
 import { DAY_MS } from '../domain/core/time.js';
 

@@ -1,41 +1,48 @@
 /** The queries behind the list endpoints. */
 import type { OAuthAppListing } from '../domain/apps/app.js';
-import { listedOAuthApp, OAUTH_APPS, type OAuthAppDocument } from './apps/oauth-apps.js';
-import { listedGrants, OAUTH_GRANTS, type OAuthGrantDocument } from './apps/apps.js';
-import { dayOf } from '../domain/core/days.js';
+import { listedOAuthApp, OAUTH_APPS, type OAuthAppDocument, listedGrants, OAUTH_GRANTS, type OAuthGrantDocument } from './apps/apps.js';
+import { dayOf, isoTime, DAY_MS } from '../domain/core/time.js';
 import type { AssetUsage } from '../domain/templates/asset.js';
 import { assertDefined, parseEmailId, type TeamId, type UserId } from '../domain/core/ids.js';
 import type { Limits } from '../domain/core/limits.js';
 import type { Clock } from '../domain/ports/clock.js';
-import { isoTime } from '../domain/core/iso-time.js';
 import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import { foldForSearch } from '../domain/core/search-text.js';
-import { DAY_MS } from '../domain/core/time.js';
 import type { Queries, SearchFilter, DeletableFilter } from './query-types.js';
-import type { EmailFilter } from './email/filters.js';
-import type { Listed, Paging } from './core/pages.js';
-import { addressIndex } from './privacy/traces.js';
-import { makeAuditQueries } from './audit/queries.js';
+import {
+  type EmailFilter,
+  EMAIL_COUNTS,
+  EMAILS,
+  emailListItem,
+  type EmailCountsDocument,
+  type EmailDocument,
+  emailsToRetry,
+} from './email/emails.js';
+import { type Listed, type Paging, counted, readPage, searchOf, type ListQuery, type Total } from './core/paging.js';
+import { addressIndex, tracesOfUser } from './privacy/traces.js';
+import { makeAuditQueries } from './audit/audit.js';
 import { makeAnalyticsQueries } from './analytics/analytics.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './keys/api-keys.js';
 import { storedAttachmentBytes } from './email/attachment-usage.js';
-import { BATCHES, type BatchDocument } from './bulk/batches.js';
-import { batchOf, listed } from './bulk/listings.js';
+import { BATCHES, type BatchDocument, batchOf, listed } from './bulk/batches.js';
 import type { BatchListing } from '../domain/bulk/listing.js';
-import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './templates/assets.js';
-import { EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './email/emails.js';
-import { metadataTerm, recipientTerm, tagTerm } from './email/search.js';
-import { emailsToRetry } from './email/emails-to-retry.js';
+import {
+  ASSET_USAGE,
+  ASSETS,
+  type AssetDocument,
+  type AssetUsageDocument,
+  ATTACHMENT_TEMPLATES,
+  TEMPLATES,
+  type AttachmentTemplateDocument,
+  type TemplateDocument,
+} from './templates/templates.js';
+import { metadataTerm, recipientTerm, tagTerm, withRecipientStatus } from './email/documents.js';
 import { queueStats } from './email/queue.js';
-import { makeWebhookQueries } from './webhooks/queries.js';
-import { counted, readPage, searchOf, type ListQuery, type Total } from './core/paging.js';
+import { makeWebhookQueries } from './webhooks/reads.js';
 import { listSessions, sessionsOfUser } from './people/sessions.js';
 import { listSuppressions, SUPPRESSIONS, suppressionPages } from './recipients/suppressions.js';
 import { listTeamActivity } from './teams/activity.js';
 import { makeTeamQueries } from './teams/teams.js';
-import { tracesOfUser } from './privacy/user-traces.js';
-import { withRecipientStatus } from './email/recipient-statuses.js';
-import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates/templates.js';
 
 /** So many sessions of a person are ended by one call; what is left ends when it is used, or expires. */
 const SESSIONS_AT_ONCE = 500;

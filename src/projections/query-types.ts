@@ -1,26 +1,25 @@
 /** Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here. */
-import type { AddressIndex } from '../domain/privacy/address-index.js';
+import type { AddressIndex } from '../domain/privacy/decider.js';
 import type { BatchListing } from '../domain/bulk/listing.js';
-import type { DeliveryListing } from '../domain/webhooks/delivery.js';
-import type { WebhookCause, WebhookTrail } from '../domain/webhooks/trail.js';
+import type { DeliveryListing, WebhookCause, WebhookTrail } from '../domain/webhooks/delivery.js';
 import type { WebhookListing } from '../domain/webhooks/decider.js';
 import type { BatchId, EmailId, SessionId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/core/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/templates/asset.js';
-import type { ApiKeyListing } from '../domain/keys/listing.js';
+import type { ApiKeyListing } from '../domain/keys/decider.js';
 import type { AttachmentTemplateListing } from '../domain/templates/attachment-template.js';
 import type { ActivityListing } from '../domain/teams/activity.js';
-import type { TemplateListing } from '../domain/templates/email-template.js';
+import type { TemplateListing } from '../domain/templates/decider.js';
 import type { OAuthAppListing } from '../domain/apps/app.js';
 import type { OAuthGrantListing } from './apps/apps.js';
-import type { AnalyticsQueries } from './analytics/types.js';
+import type { AnalyticsQueries } from './analytics/analytics.js';
 import type { EmailListing } from './email/documents.js';
 import type { QueueStats } from './email/queue.js';
-import type { Paging, Page, Listed } from './core/pages.js';
-import type { EmailFilter, RetryFilter, ToRetry } from './email/filters.js';
-import type { SuppressionFilter } from './recipients/filter.js';
-import type { AuditQueries } from './audit/filters.js';
-import type { TeamQueries } from './teams/listing.js';
-import type { UserTraces, AddressesOfTeam } from './privacy/known-traces.js';
+import type { Paging, Page, Listed } from './core/paging.js';
+import type { EmailFilter, RetryFilter, ToRetry } from './email/emails.js';
+import type { SuppressionFilter } from './recipients/suppressions.js';
+import type { AuditQueries } from './audit/audit.js';
+import type { TeamQueries } from './teams/teams.js';
+import type { UserTraces, AddressesOfTeam } from './privacy/traces.js';
 
 /** A search as that of emails. */
 export type SearchFilter = Readonly<{ search?: string }>;

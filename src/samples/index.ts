@@ -5,10 +5,9 @@ import { invitation } from './invitation.js';
 import { monthlyReport } from './monthly-report.js';
 import { offer } from './offer.js';
 import { orderConfirmation } from './order-confirmation.js';
-import { passwordReset } from './password-reset.js';
+import { passwordReset, signInCode } from './sign-in.js';
 import type { SampleTemplate } from './sample.js';
 import { shippingNotice } from './shipping-notice.js';
-import { signInCode } from './sign-in.js';
 import { ticket } from './ticket.js';
 
 export type { SampleTemplate } from './sample.js';

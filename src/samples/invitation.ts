@@ -1,6 +1,5 @@
 /** An invitation to work together: who invites, to what, as what, until when; in Arabic everything runs from right to left. */
-import { emailInLanguages } from './languages.js';
-import { brandHeader, footerIn, rich, SMALL } from './sample.js';
+import { emailInLanguages, brandHeader, footerIn, rich, SMALL } from './sample.js';
 
 const en = {
   subject: '{{inviter.name}} invites you to {{workspace.name}}',

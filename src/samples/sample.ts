@@ -1,7 +1,34 @@
 /** What a sample template is: a template as one posts it, and variables for a first email; and what the samples share. */
 import type { JsonObject } from '../domain/core/json.js';
-import type { Component, EmailTemplateContent, Section } from '../domain/rendering/content.js';
+import type { Component, EmailTemplateContent, Section, AttachmentTemplateContent } from '../domain/rendering/content.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
+import { mapDocumentTexts, mapEmailTexts, type MapText } from '../domain/rendering/languages.js';
+import { nameOfText } from '../domain/rendering/translations.js';
+import type { SampleAttachment } from './attachments/sample.js';
+
+/** A mark that stands for the logo of a company until it has its own: a PNG of 96 by 96 pixels. */
+export const exampleLogo =
+  'data:image/png;base64,' +
+  'iVBORw0KGgoAAAANSUhEUgAAAGAAAABgCAYAAADimHc4AAAGk0lEQVR4nO2dTWxUVRTHz+3EJsaGjq5gYRkiGAmg1AWLtlMnMVFUEiACC1nYgi4kYNsdhIVo' +
+  'grCDioEVtC4wETC2CQhqlElbmrixxZKQ2CYM9QMWBqe0xqQ4c/2fV6fz9aZ9nfa+O5M5v2TenPvmdnN+951773tJn6IiCUYiIUr+u5V0MkKkgqR0UGvaSBWC' +
+  'UjRMmmLE31XUG48ODuP0glH4eAZJD1Jyug1hC5IdImEWCInh2ENVj3XGo1HE3lD4zMts4rVq16SDOCXMgSLVTYHHOiAijuaczCsgGAlvo0SySxK/MCAhToGq' +
+  '1ni0vwfNgswpINjceEJr3Y5QKBKI6I7332hF6IrCx5VguPE6Rn2EhEWDJPdQoBpXQ35Jwm/5IPldSH4LCUsGEt0T7x/cjjALnM9Gkm8OrJQ6432D7QhnyRLA' +
+  'E65OJL5CKBhCBQLbMyfmWQHOUjPx6A5GfxBNwRCYlONYoq5KzQdpAc0NJ7WmNoSCYZRSn8X7brQQcARg9Id0YvoOQsEnVKCar4LYjIDmhiMY/R8gFHwiNSHP' +
+  'CAg3/iW1318gIAYBq1Qw0hTRieR1nBN8RgWoXkn5sQdWRB0qGG6IaqKX0LbK5pUP6UTTOCKivT+sosF7TyDKx2u/cgD1vxcC7Nf/p2um6dutv1BtdQItoonp' +
+  'AK09vx5RNl77lQuYB4ZVbbhBI7YKJ3X9U/8gmuG3qWradHEtomxy+z2EgOfKWABjXcC76/6kDzf9jijNHpSWa3eXIUrjtV+5YV1A18sxerVuAtEM34zXUuv3' +
+  'IcrFa79yw7qA27tvzdZ0Zse11a4Tq9d+5YZ1AX+03sQxzSu9z9KtB48jysZrv3LDuoDvMLGuy5hYOwbq6IvRJxFl47VfuWFdwMnwr7Rr9QNEMwzer6EdV59B' +
+  'lI3XfuWGdQENK/6mS5vHEKVxG91e+5Ub1gUwuaO70AbLa79yoiQE8Ormx523aRm+mUIbMa/9yomSEMDwPZ6PsNHi5LajtBTaYHntVy6UjIBKRQRYRgRYRgRY' +
+  'RgRYxjcB8b4bONon2NyIY+kgAixTcQKOd53FMc3E5BSNjI3SwPAQWv5TcQLmYmR0lD6/+jWduXQBLX8QAS4MDP1E+45/TOP37qFlFhFQgInJSUfClf4+tMwh' +
+  'AuaAJYTfaTV6JVScgONd53BMU1tTQxvWrKGmjfVo5cPlaEvbAURmqDgBhZahLOH0ocO0YfUatLI5dKqTzlw0MzGLgBz6z3XnSeDVUXhvC5lABOTAV0L/2W7K' +
+  'Zb6/KxYR4MLlTz7NmxN4HuD5YKkRAS4cO9BG7+3chSiNqXlABLggAgziRYCUIIPMJ0AmYcPMl0hOPkvIZGQMy9A9LWQCEfA/nPTTB7ERw3cupuo/U3ECcp8H' +
+  'OLcisPFqqn8RrXz4OcGW9/cjMkPFCVgIE1NTzg5YbsZZgJO/+/AhIyufTHwT4HaPpVThsrPv2FGjIz+FbwLc1talBq92nEeShiZcN3wT4La79JuBoSFndGcy' +
+  'MTWJxI/hN7OlphC+CeDlHa+xbcITKt9aLiV8E8D8fOFLqlu+HJH/jN+/T8/vehNRaeGrgLdee9156mQDXtGYfsBeDL4KYGxMxlz3TW6mFoPvAupWrHDmAt6B' +
+  '+gGv57n2+7GkLAbfBTC87b/ceQqReTj5pTbxZmJFAMMSzh89ZuxK4JG/pW1/SSefsSaA4XLEk/JSzwlc8/3ayS4WqwJS8OroYOveRS9ReanJt45LcbVTiJIQ' +
+  'kII3a280NaM81Tulab57RyNjo06p4R3ulYG+ki83bpSUgEpEBFhGBFhGBFhGBFhGBFhGBFhGBFhGBFhGBFiG/3n3sCb9AmLBZxSpmxDQ0INLYCvags8o59/X' +
+  'ywscrIEroEMFIw0bdYKG0BZ8xnmFCb4JZSimiVYiFHwCib8b7x8M4RsC5CVuvqOyXmMlL3LznawXuTHB5sZurfXbCAXDpEY/QkoL4Jd5JqdjKEW1aAqGQPIn' +
+  'qKo6hNEfRzMtgJHX2Zqn4OtsU0gpMgdG/2zpSZEngMGyVHbHSwwS3Ytl5zaEWeB8Ps58kJjuFglLA5LcS4HqllTdzwS/FUbK0eJxKzuZzCmA4YmZkgmIkNXR' +
+  'QkDisdoJYNSnJ1w35hXAOCUp+Qi7ZbkavIDkd2KpecSt5OTiSUAKiAhhr9BOmrZpuXeUhcK9HRx6kPiTSHyMPIK/Kw6+i0oJFSHS+KiQrrCHOgoPU4h0DFGU' +
+  'Ajoajw4OUxH8Bz+tNDsFs2xwAAAAAElFTkSuQmCC';
 
 export type SampleTemplate = EmailTemplateContent &
   Readonly<{
@@ -92,3 +119,68 @@ const HELP_ADDRESS = '<a href="mailto:{{__COMPANY_EMAIL__}}">{{__COMPANY_EMAIL__
 
 /** In: a sentence that asks to write to `@`. Out: the line of a footer with the company's address in it. */
 export const helpLine = (sentence: string): Component => rich('help', `<p>${sentence.replace('@', HELP_ADDRESS)}</p>`);
+
+/* Samples in several languages: one function makes the template from its words, once for each language, so that each text has its translation. */
+
+type ByLanguage<Words> = Readonly<{ own: Words; others: Readonly<Record<string, Words>> }>;
+
+type About<Sample, Written extends keyof Sample> = Omit<Sample, Written | 'translations'>;
+
+type EmailWritten = Pick<EmailTemplateContent, 'subject' | 'variables' | 'schema'>;
+
+/** In: what is the same in each language, the words, and what is made of them. */
+export const emailInLanguages = <Words>(
+  about: About<SampleTemplate, keyof EmailWritten>,
+  { own, others }: ByLanguage<Words>,
+  written: (words: Words) => EmailWritten,
+): SampleTemplate => {
+  const textsOf = (words: Words): readonly string[] => textsIn((map) => mapEmailTexts(written(words), map));
+  return { ...about, ...written(own), translations: translationsOf(textsOf, { own, others }) };
+};
+
+type DocumentWritten = Pick<AttachmentTemplateContent, 'variables' | 'schema'> & Readonly<{ name: string }>;
+
+/** The same of an attachment template, whose name is a text of it too. */
+export const documentInLanguages = <Words>(
+  about: About<SampleAttachment, keyof DocumentWritten>,
+  { own, others }: ByLanguage<Words>,
+  written: (words: Words) => DocumentWritten,
+): SampleAttachment => {
+  const textsOf = (words: Words): readonly string[] => {
+    const { name, ...content } = written(words);
+    return [name, ...textsIn((map) => mapDocumentTexts(content, map))];
+  };
+  return { ...about, ...written(own), translations: translationsOf(textsOf, { own, others }) };
+};
+
+const textsIn = (walk: (map: MapText) => unknown): readonly string[] => {
+  const texts: string[] = [];
+  walk((text) => {
+    texts.push(text);
+    return text;
+  });
+  return texts;
+};
+
+const translationsOf = <Words>(
+  textsOf: (words: Words) => readonly string[],
+  { own, others }: ByLanguage<Words>,
+): Record<string, Record<string, string>> => {
+  const texts = textsOf(own);
+  return Object.fromEntries(Object.entries(others).map(([tag, words]) => [tag, paired(texts, textsOf(words))]));
+};
+
+/** Texts without words are the same in each language. */
+const paired = (own: readonly string[], other: readonly string[]): Record<string, string> => {
+  if (own.length !== other.length) throw new Error(`${own.length} texts have ${other.length} translations`);
+  const pairs: Record<string, string> = {};
+  for (const [at, text] of own.entries()) {
+    const translated = other[at] ?? '';
+    const name = nameOfText(text);
+    if (pairs[name] !== undefined && pairs[name] !== translated) throw new Error(`"${text}" has two translations`);
+    if (translated !== text || hasWords(text)) pairs[name] = translated;
+  }
+  return pairs;
+};
+
+const hasWords = (text: string): boolean => /\p{L}/u.test(text.replaceAll(/\{\{[^}]*\}\}|<[^>]*>|&\w+;/g, ''));

@@ -1,6 +1,5 @@
 /** A parcel is on its way: where it is, what is in it, when it arrives. The label goes to whoever packs, or home for a return. */
-import { emailInLanguages } from './languages.js';
-import { footerWith, helpLine, logoHeader, logoVariable, rich } from './sample.js';
+import { emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich } from './sample.js';
 
 const parcel = {
   trackingNumber: 'LX447109328814',

@@ -1,9 +1,75 @@
 /** The sums of an order or an offer in a mail: aligned below the prices, the total large. */
+import type { JsonObject } from '../domain/core/json.js';
+import type { ValueFormat, VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import type { Component } from '../domain/rendering/content.js';
+
+/* The sums of an order and of an offer: mail and document calculate them by the same expressions, so one never says another total than the other. */
+
+/** Money in the currency of what is named. */
+export const moneyOf = (of: string): ValueFormat => ({ style: 'currency', currency: `{{${of}.currency}}` });
+
+/** The items of an order or an offer. */
+export const itemsSchema: JsonObject = {
+  type: 'array',
+  required: true,
+  itemType: 'object',
+  itemSchema: {
+    properties: {
+      sku: { type: 'string', description: 'Number of the article' },
+      name: { type: 'string', required: true },
+      variant: { type: 'string' },
+      quantity: { type: 'number', required: true },
+      price: { type: 'number', required: true, description: 'Of one, without tax' },
+    },
+  },
+};
+
+/** What the sums are made of, beside the items. */
+export const sumsSchema: JsonObject = {
+  currency: { type: 'string', required: true, description: 'ISO 4217, such as EUR' },
+  taxRate: {
+    type: 'number',
+    required: true,
+    description: 'As a fraction: 0.23',
+    format: { style: 'percent', maximumFractionDigits: 1 },
+  },
+  shipping: { type: 'number', description: 'Without tax' },
+  discount: { type: 'number', description: 'Without tax; what is taken off' },
+};
+
+/** 1.005 times 100 is a little less than 100.5 in binary: what is added is far less than any price, and far more than that. */
+const cents = (amount: string): string => `Math.round(${amount} * 100 + 0.00001) / 100`;
+
+/** In: the variable that holds `items`, `taxRate`, `shipping` and `discount`. Out: what is calculated from it, rounded to cents. */
+export const sumsOf = (of: string): readonly VariableDefinition[] => {
+  const format = moneyOf(of);
+  const sum = (name: string, expression: string): VariableDefinition => ({
+    name,
+    type: 'number',
+    isCalculated: true,
+    expression: cents(`(${expression})`),
+    format,
+  });
+  return [
+    {
+      name: 'lines',
+      type: 'array',
+      itemType: 'object',
+      isCalculated: true,
+      expression: `${of}.items.map((i) => ({ ...i, title: i.variant ? i.name + ', ' + i.variant : i.name, total: ${cents('i.quantity * i.price')} }))`,
+    },
+    sum('subtotal', 'lines.reduce((sum, line) => sum + line.total, 0)'),
+    sum('shipping', `${of}.shipping ?? 0`),
+    sum('discount', `-(${of}.discount ?? 0)`),
+    sum('net', 'subtotal + shipping + discount'),
+    sum('tax', `net * ${of}.taxRate`),
+    sum('total', 'net + tax'),
+  ];
+};
 
 export type SumsText = Readonly<{ subtotal: string; shipping: string; discount: string; tax: string; total: string }>;
 
-export type SumsRow = readonly [label: string, value: string];
+type SumsRow = readonly [label: string, value: string];
 
 type Shown = Readonly<{ shipping: boolean; discount: boolean }>;
 

@@ -1,48 +1,86 @@
 /** The composition root of a running service: settings → adapters → workers and server, started and stopped in order. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
-import { openFirstKeyFile } from '../adapters/keys/first-key-file.js';
+import type { Limits } from '../domain/core/limits.js';
+import type { Worker } from '../domain/ports/worker.js';
+import { type Supervisor, caughtUp, openProjecting, type Runners, makeSupervisor, makeWorkers, type Workers } from './workers.js';
+import { openFirstKeyFile } from '../adapters/keys/key-files.js';
 import { showFirstKey } from '../commands/ops/first-start.js';
-import { showFirstUserToken } from '../commands/people/first-user.js';
-import { makeCommands } from '../commands/index.js';
-import { openOAuth } from '../commands/oauth.js';
+import { showFirstUserToken } from '../commands/people/registration.js';
+import { makeCommands, openOAuth } from '../commands/index.js';
 import { openAuditExport } from '../commands/audit/export.js';
 import { openAuditRecorder, type AuditRecorder } from '../commands/audit/record.js';
 import { openEngagementRecorder, type EngagementRecorder } from '../commands/recipients/tracking.js';
 import type { Config } from './settings/config.js';
-import { openLeases } from './stores/coordination.js';
+import { openLeases, diskOf } from './stores/stores.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
 import type { Mailer } from '../domain/ports/mailer.js';
 import { PEOPLE_FROM } from '../domain/core/write-level.js';
 import { openTrackingTokens } from '../domain/recipients/tracking.js';
-import { openEngine, type Engine, type EngineOptions } from './engine.js';
+import { openEngine, type Engine, type EngineOptions, warnOfLog } from './engine.js';
 import type { HttpDeps } from '../http/server/context.js';
 import { buildServer } from '../http/index.js';
 import type { LeaseDeps } from '../processors/core/lease.js';
-import { openStuckWork } from '../processors/core/stuck.js';
-import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from '../projections/core/own-writes.js';
+import { openStuckWork } from '../processors/core/declaration.js';
+import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from '../projections/core/runner.js';
 import { makeQueries } from '../projections/queries.js';
-import { watchBacklogsWorker } from '../projections/email/watch-backlogs.js';
+import { watchBacklogsWorker } from '../projections/email/queue.js';
 import { openMetrics } from './observe/metrics.js';
 import { withTraces } from './observe/traces.js';
 import { openLogger } from '../adapters/logger/pino.js';
-import { watchCommits } from './observe/health.js';
-import { warnOfLog } from './log-health.js';
-import { openServiceHealth } from './observe/service-health.js';
-import { begin } from './startup.js';
-import { caughtUp, openProjecting, type Runners } from './projecting.js';
-import { holdRole } from './stores/instances.js';
-import { diskOf } from './stores/stores.js';
-import { openServing } from './stores/serving.js';
-import { afterStart } from './after-start.js';
-import { bringToRest } from './stopping.js';
-import { makeSupervisor } from './supervisor.js';
+import { watchCommits, openServiceHealth } from './observe/health.js';
+import { begin, afterStart } from './startup.js';
+import { holdRole, openServing } from './stores/instances.js';
 import { openSurroundings, type Surroundings } from './ports.js';
-import { openClock, openTrust } from './ops/time-of-day.js';
+import { openClock, openTrust } from './ops/clock.js';
 import { version } from './version.js';
-import { makeWorkers, type Workers } from './workers.js';
+
+/* How a running service is brought to rest. */
+
+type Resting = Readonly<{
+  supervisor: Supervisor;
+  /** What delivers. */
+  processing: readonly Worker[];
+  server: FastifyInstance;
+  limits: Pick<Limits, 'shutdownDeadlineMs' | 'stopNoticeMs'>;
+  /** Cuts off the calls that are still under way when the time is over. */
+  cutOff: AbortController;
+  /** Resolves when the read models have all that is in the log, or the signal aborts. */
+  whenProjected: (signal: AbortSignal) => Promise<void>;
+}>;
+
+/** So long a service that still delivers goes on answering, so that a balancer sees that it stops before its socket is closed. */
+const ANSWERS_WHILE_DELIVERING_MS = 1_000;
+
+const PROJECTED_WITHIN_MS = 5_000;
+
+/**
+ * Deliveries end while requests are still answered, for a moment; then the server closes. What was written until then is projected before
+ * the projections end, so that the next start shows it at once. All of it within the deadline.
+ */
+const bringToRest = async ({ supervisor, processing, server, limits, cutOff, whenProjected }: Resting): Promise<void> => {
+  const deadline = AbortSignal.timeout(limits.shutdownDeadlineMs);
+  const names = processing.map(({ name }) => name);
+  const isListening = server.server.listening;
+  if (isListening && limits.stopNoticeMs > 0) await wait(limits.stopNoticeMs, undefined, { signal: deadline }).catch(() => {});
+  const delivered = supervisor.stop(names, deadline);
+  if (isListening) await Promise.race([delivered, wait(ANSWERS_WHILE_DELIVERING_MS, undefined, { ref: false })]);
+  await Promise.all([delivered, closeServer(server, limits.shutdownDeadlineMs / 3)]);
+  cutOff.abort();
+  // A read model that cannot be written is no reason not to stop.
+  await whenProjected(AbortSignal.any([deadline, AbortSignal.timeout(PROJECTED_WITHIN_MS)])).catch(() => {});
+  await supervisor.stop(undefined, deadline);
+};
+
+/** Answers the requests under way. Node checks no time-outs once a server closes, so what a client never ends is cut off here. */
+const closeServer = async (server: FastifyInstance, withinMs: number): Promise<void> => {
+  const cut = setTimeout(() => server.server.closeAllConnections(), withinMs);
+  await server.close();
+  clearTimeout(cut);
+};
 
 export type App = Readonly<{
   server: FastifyInstance;

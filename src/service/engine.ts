@@ -1,27 +1,28 @@
 /** Opens the stores that the settings name, and what every way of running the program needs of them: serving, and each command line. */
+import { UnknownEvent, eventVersions, makeCodec, type Codec } from '../event-log/codec.js';
+import { type EventLogPorts, openEventLog } from '../event-log/event-log.js';
+import { unknownTypeIn, type LogFaults, eventOutsideLog, openLogFaults } from '../event-log/verification.js';
+import type { LogHealth } from '../domain/core/readiness.js';
+import type { Logger } from '../domain/ports/logger.js';
 import { systemClock } from '../adapters/clock/system.js';
 import { systemIds } from '../adapters/ids/system.js';
 import { openResolver } from '../adapters/dns/resolver.js';
 import { openLogger } from '../adapters/logger/pino.js';
-import { systemDkimKeys } from '../adapters/mail/dkim-keys.js';
+import { systemDkimKeys } from '../adapters/mail/dkim.js';
 import { signatureMediaTypes } from '../adapters/media-types/signatures.js';
 import { outboundHttpWhenNeeded, outboundPostWhenNeeded } from '../adapters/outbound-http/when-needed.js';
 import { reportReaderWhenNeeded } from '../adapters/feedback/when-needed.js';
-import { openReturnPath } from '../domain/email/return-path.js';
+import { openReturnPath } from '../domain/email/feedback.js';
 import { joseAccessTokens } from '../adapters/access-tokens/jose.js';
 import { argon2Passwords } from '../adapters/passwords/argon2.js';
 import { otpauthSecondFactors } from '../adapters/second-factor/otpauth.js';
-import { qrCodePng } from '../adapters/render/qr-png.js';
+import { qrCodePng } from '../adapters/render/qr-code.js';
 import { openRenderer } from '../adapters/render/email/renderer.js';
 import { openGenerator } from '../adapters/render/workers/generator.js';
 import type { CommandDeps, CommandPorts } from '../commands/core/deps.js';
 import { makeCommandDeps } from '../commands/assembly.js';
 import type { Config } from './settings/config.js';
-import { eventVersions, makeCodec, type Codec } from '../event-log/codec.js';
-import { openEventLog, type EventLogPorts } from '../event-log/event-log.js';
 import { openStores, type Stores } from './stores/stores.js';
-import { openLogFaults, type LogFaults } from '../event-log/log-faults.js';
-import { tellingUnreadable } from './log-health.js';
 import type { Clock } from '../domain/ports/clock.js';
 import { matcherOf } from '../domain/mime/header.js';
 import { COPIES_FROM, LANGUAGES_FROM, PEOPLE_FROM } from '../domain/core/write-level.js';
@@ -30,7 +31,46 @@ import type { EventStore } from '../domain/ports/event-store.js';
 import type { Generator } from '../domain/ports/generator.js';
 import type { Renderer } from '../domain/ports/renderer.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
-import type { Logger } from '../domain/ports/logger.js';
+
+/* What a start and the health endpoints say of the log. */
+
+export const logHealth = ({ logFaults }: Pick<Engine, 'logFaults'>): LogHealth => {
+  const unknown = logFaults.unknown();
+  return {
+    unreadableEvents: logFaults.unreadable(),
+    unknownEvent: unknown === undefined ? null : { position: unknown.position, type: unknown.storedType },
+  };
+};
+
+/** What a newer program wrote stops its readers alone, and what stands outside the log is obeyed by nobody: so the start goes on. */
+export const warnOfLog = async ({ store, codec, logFaults, logger }: Engine): Promise<void> => {
+  const unknown = await unknownTypeIn(store, codec);
+  if (unknown !== undefined) {
+    logFaults.note({ ...unknown.place, unreadable: new UnknownEvent(unknown.place.storedType) });
+    logger.error({ ...unknown.place }, unknown.message);
+  }
+  const event = await eventOutsideLog(store);
+  if (event === undefined) return;
+  const { position, stream, revision, type } = event;
+  logger.error(
+    { position, stream, revision, type },
+    'an event stands below position 1, where the program writes none: somebody changed the log; nothing reads it, `sealpost verify` tells more',
+  );
+};
+
+/** Counts and logs what a reader cannot read. */
+const tellingUnreadable =
+  (logFaults: LogFaults, logger: Logger): NonNullable<EventLogPorts['onUnreadable']> =>
+  (event) => {
+    logFaults.note(event);
+    const { stream, position, storedType, unreadable } = event;
+    logger.error(
+      { stream, position, storedType, err: unreadable },
+      unreadable instanceof UnknownEvent
+        ? 'an event was written by a newer version of sealpost; readers of the log stop before it'
+        : 'an event cannot be read; readers of the whole log go on without it',
+    );
+  };
 
 export type Engine = CommandDeps &
   Stores &

@@ -1,7 +1,25 @@
 /** The link that opens the built-in mailbox: what `serve` prints, and `sealpost mailbox` prints again. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { openMailboxToken } from '../adapters/mailbox/token-file.js';
+import { openCopies } from '../adapters/mailbox/mailbox.js';
 import type { Config } from './settings/config.js';
+import type { MailCopies } from '../domain/ports/mailbox.js';
+import { openMailboxToken } from '../adapters/mailbox/token-file.js';
+
+/* What the built-in mailbox keeps of mails, for a command beside the service or without it. */
+
+/** Opens the mailbox when the first copy is to be forgotten; where there is none there are no copies. */
+export const mailboxCopies = ({ dataDir }: Pick<Config, 'dataDir'>): MailCopies & Readonly<{ close: () => void }> => {
+  const file = join(dataDir, 'mailbox.db');
+  let opened: ReturnType<typeof openCopies> | undefined;
+  return {
+    forgetCopies: async (messageId) => {
+      if (opened === undefined && existsSync(file)) opened = openCopies(file);
+      await opened?.copies.forgetCopies(messageId);
+    },
+    close: () => opened?.close(),
+  };
+};
 
 /** The token of the mailbox of that data directory; the first call makes it. */
 export const mailboxTokenOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => openMailboxToken(join(dataDir, 'mailbox-token'));

@@ -1,54 +1,166 @@
 /** What runs beside the requests: the projections, the processors, and the workers that look after the stores. */
-import { slicesOfLoop } from '../adapters/clock/event-loop.js';
-import { turnsOfLoop } from '../adapters/clock/turns.js';
-import { tellOwners } from '../commands/webhooks/disabled-mail.js';
-import type { ClockTrust } from './ops/clock.js';
+import { setTimeout as wait } from 'node:timers/promises';
+import { setMaxListeners } from 'node:events';
 import type { Config } from './settings/config.js';
-import type { Worker } from '../domain/ports/worker.js';
-import { timersOf } from '../domain/core/timers.js';
+import { openProjectionLeases } from './stores/stores.js';
 import type { Engine } from './engine.js';
-import type { Processor } from '../processors/core/declaration.js';
-import type { ProcessorDeps } from '../processors/core/deps.js';
+import { projectionLease, underLease, type LeaseDeps } from '../processors/core/lease.js';
+import { makeProjections } from '../projections/index.js';
+import { makeRunner, type Runner } from '../projections/core/runner.js';
+import type { Clock } from '../domain/ports/clock.js';
+import type { Logger } from '../domain/ports/logger.js';
+import type { Worker } from '../domain/ports/worker.js';
+import type { WorkerHealth } from '../domain/core/readiness.js';
+import { slicesOfLoop, turnsOfLoop } from '../adapters/clock/event-loop.js';
+import { tellOwners } from '../commands/webhooks/subscriptions.js';
+import type { ClockTrust } from './ops/clock.js';
+import { timersOf } from '../domain/core/timers.js';
+import type { Processor, ProcessorDeps, StuckWork } from '../processors/core/declaration.js';
 import { dueWorkWorker } from '../processors/core/due-work.js';
 import { endSessionsWorker } from '../processors/people/sessions.js';
-import { eraseWorker } from '../processors/privacy/erase.js';
+import { eraseWorker } from '../processors/privacy/erasure.js';
 import { makeProcessors } from '../processors/index.js';
-import type { LeaseDeps } from '../processors/core/lease.js';
 import { lookAfterTeamsWorker } from '../processors/teams/teams.js';
-import { forgetAuditWorker } from '../processors/audit/forget-audit.js';
+import { forgetAuditWorker, noteLogWorker, sealLedgerWorker } from '../processors/audit/ledger.js';
 import { retireStreamsWorker } from '../processors/retention/retirement.js';
-import { isDayFull, retirableStreams } from '../projections/retention/retirable.js';
-import { noteLogWorker } from '../processors/audit/note-log.js';
-import { openOverflow } from '../processors/core/overflow.js';
-import { relayWorker } from '../processors/core/relay.js';
+import { isDayFull, retirableStreams } from '../projections/retention/retention.js';
+import { openOverflow, relayWorker } from '../processors/core/relay.js';
 import { returnCreditsWorker } from '../processors/billing/billing.js';
-import { sealLedgerWorker } from '../processors/audit/ledger.js';
-import type { StuckWork } from '../processors/core/stuck.js';
-import { sweepWorker } from '../processors/retention/sweep.js';
+import { sweepWorker } from '../processors/retention/removal.js';
 import { storedAttachmentBytes } from '../projections/email/attachment-usage.js';
-import { AUDIT } from '../projections/audit/audit.js';
+import { AUDIT, overdueAudit } from '../projections/audit/audit.js';
 import { EMAILS } from '../projections/email/emails.js';
-import { overdueAudit } from '../projections/audit/queries.js';
 import { addressIndex } from '../projections/privacy/traces.js';
 import { readBatchEnds } from '../projections/bulk/batches.js';
-import { feederOf, type Runners } from './projecting.js';
 import { WEBHOOKS } from '../projections/webhooks/webhooks.js';
 import { dueFailures, keptWebhooks, removableParts } from '../projections/webhooks/reads.js';
-import { deliverWebhooksWorker } from '../processors/webhooks/delivery.js';
-import { removeWebhookRecordsWorker } from '../processors/webhooks/remove-webhook-records.js';
+import { deliverWebhooksWorker, removeWebhookRecordsWorker } from '../processors/webhooks/delivery.js';
 import { routeWebhooksWorker } from '../processors/webhooks/router.js';
 import { unusedSessions } from '../projections/people/sessions.js';
 import { returnedUpTo } from '../projections/billing/credits.js';
 import { teamsToLapse, teamsToRemove } from '../projections/teams/teams.js';
-import { isoTime } from '../domain/core/iso-time.js';
-import { CLOCKS_APART_MS } from '../domain/core/restore-period.js';
-import { DAY_MS } from '../domain/core/time.js';
+import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../domain/core/time.js';
 import { PEOPLE_FROM, RECORD_REMOVALS_FROM } from '../domain/core/write-level.js';
-import { oldAuditStreams } from '../event-log/old-audit.js';
-import { oldTeamStreams } from '../event-log/old-teams.js';
+import { oldAuditStreams, oldTeamStreams } from '../event-log/retirement.js';
 import type { Surroundings } from './ports.js';
 
-export type WorkerParts = Engine &
+/* The runners that keep the read models, each led by one process, and who waits for them. */
+
+/** By the name of the projection. */
+export type Runners = ReadonlyMap<string, Runner>;
+
+/** Between two batches of a projection: under load more events share a write. Who asks for a list that lags ends the pause. */
+const PROJECTION_PAUSE_MS = 200;
+/** How often a request that waits for the read models of another process looks how far they are. */
+const LOOK_EVERY_MS = 25;
+
+type Projecting = Readonly<{ runners: Runners; close: () => Promise<void> }>;
+
+export const openProjecting = async (config: Config, engine: Engine, leasing: LeaseDeps): Promise<Projecting> => {
+  const own = await openProjectionLeases(config, engine);
+  const deps: LeaseDeps = { ...leasing, leases: own ?? leasing.leases };
+  const runners = new Map<string, Runner>();
+  for (const projection of makeProjections(engine.limits)) {
+    const store = await engine.readModels.projection(projection.name, projection.collections);
+    const after = (ms: number) => (signal: AbortSignal) => wait(ms, undefined, { signal }).catch(() => {});
+    const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
+      underLease(deps, projectionLease(projection.name), signal, (held) => work(held.signal));
+    const { eventLog, clock } = engine;
+    const pauses = { pause: after(PROJECTION_PAUSE_MS), look: after(LOOK_EVERY_MS) };
+    runners.set(projection.name, makeRunner(projection, { eventLog, clock, store, ...pauses, lead }));
+  }
+  return { runners, close: async () => own?.close() };
+};
+
+/** Resolves when they have everything that stands in the log now, or the signal aborts. */
+export const caughtUp = async ({ eventLog }: Pick<Engine, 'eventLog'>, runners: Runners, signal: AbortSignal): Promise<void> => {
+  const head = await eventLog.head();
+  await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, signal)));
+};
+
+/** The runner of the projection that feeds a collection. */
+const feederOf = (runners: Runners, limits: Engine['limits'], collection: string): Runner => {
+  const feeder = makeProjections(limits).find(({ collections }) => collections.some(({ name }) => name === collection));
+  const runner = feeder && runners.get(feeder.name);
+  if (runner === undefined) throw new Error(`no projection feeds ${collection}`);
+  return runner;
+};
+
+/* Runs the workers of the program, starts a failed one again after a growing pause, and stops them within a deadline. */
+
+const PAUSE_FIRST_MS = 250;
+const PAUSE_MAX_MS = 30_000;
+/** A worker that ran this long starts again with the first pause. */
+const STEADY_MS = 60_000;
+
+export type Supervisor = Readonly<{
+  start: (workers: readonly Worker[]) => void;
+  health: () => readonly WorkerHealth[];
+  /** Signals the named workers (default: all) to end and waits until they have, or the signal aborts. */
+  stop: (names: readonly string[] | undefined, deadline: AbortSignal) => Promise<void>;
+}>;
+
+type Running = { health: WorkerHealth; readonly stop: AbortController; readonly ended: Promise<void> };
+
+export const makeSupervisor = (deps: Readonly<{ clock: Clock; logger: Logger }>): Supervisor => {
+  const running = new Map<string, Running>();
+
+  const launch = (worker: Worker): void => {
+    const stop = new AbortController();
+    // Every lane and timer of a worker may listen at once; that is not a leak.
+    setMaxListeners(0, stop.signal);
+    const note = (change: Partial<WorkerHealth>): void => {
+      const entry = running.get(worker.name);
+      if (entry !== undefined) entry.health = { ...entry.health, ...change };
+    };
+    const ended = keepRunning(deps, worker, stop.signal, note);
+    running.set(worker.name, { health: { name: worker.name, state: 'running', restarts: 0, lastFault: null }, stop, ended });
+  };
+
+  return {
+    start: (workers) => workers.forEach(launch),
+    health: () => [...running.values()].map(({ health }) => health),
+    stop: async (names, deadline) => {
+      const chosen = [...running].flatMap(([name, entry]) => (names === undefined || names.includes(name) ? [entry] : []));
+      for (const { stop } of chosen) stop.abort();
+      await Promise.race([Promise.all(chosen.map(({ ended }) => ended)), aborted(deadline)]);
+    },
+  };
+};
+
+const keepRunning = async (
+  { clock, logger }: Readonly<{ clock: Clock; logger: Logger }>,
+  worker: Worker,
+  signal: AbortSignal,
+  note: (change: Partial<WorkerHealth>) => void,
+): Promise<void> => {
+  let pauseMs = PAUSE_FIRST_MS;
+  // The entry that `note` changes is made in the same turn as this call.
+  await Promise.resolve();
+  for (let restarts = 0; !signal.aborted; restarts += 1) {
+    const startedMs = clock.monotonic();
+    note({ state: 'running', restarts });
+    try {
+      await worker.run(signal);
+    } catch (fault) {
+      const err = fault instanceof Error ? fault : new Error('not an Error');
+      if (!signal.aborted) logger.error({ worker: worker.name, restarts, err }, 'worker fault, will be started again');
+      note({ state: 'restarting', lastFault: 'code' in err ? String(err.code) : err.name });
+    }
+    if (signal.aborted) break;
+    pauseMs = clock.monotonic() - startedMs > STEADY_MS ? PAUSE_FIRST_MS : Math.min(pauseMs * 2, PAUSE_MAX_MS);
+    await clock.sleep(pauseMs, signal);
+  }
+  note({ state: 'stopped' });
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+type WorkerParts = Engine &
   Surroundings &
   LeaseDeps &
   Readonly<{ runners: Runners; stuck: StuckWork; clockTrust: ClockTrust; cutOff: AbortSignal }>;

@@ -1,4 +1,20 @@
 /** Whom the limits for addresses count as one. */
+import { domainToASCII } from 'node:url';
+
+/* Addresses as SMTP without SMTPUTF8 has them. */
+
+/** The same address with its domain in A-labels; one whose domain is none stays as it is. */
+export const withAsciiDomain = (address: string): string => {
+  const at = address.lastIndexOf('@');
+  const domain = address.slice(at + 1);
+  return /^[\x00-\x7f]*$/.test(domain) ? address : address.slice(0, at + 1) + (domainToASCII(domain) || domain);
+};
+
+/* Addresses as messages, logs and kept settings may show them. */
+
+/** The text without user and password of the URLs in it, and without what their queries call a password, a secret or a token. */
+export const withoutCredentials = (text: string): string =>
+  text.replace(/\/\/.*@/, '//…@').replace(/([?&][^=&]*(?:pass|secret|token)[^=&]*=)[^&]*/gi, '$1…');
 
 /**
  * In: an IP address. Out: what stands for its owner: the address itself, or the /64 network of an IPv6 address, for

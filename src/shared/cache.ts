@@ -1,6 +1,19 @@
 /** Caches with a bound: where one is full, the entry that was not used for longest goes. */
 import { LRUCache } from 'lru-cache';
 
+/* Works out a value once for each input, for as long as the function lives. */
+
+/** In: what makes the value; inputs are told apart as the keys of a map are. */
+export const once = <In, Out>(make: (input: In) => Out): ((input: In) => Out) => {
+  const known = new Map<In, Out>();
+  return (input) => {
+    if (known.has(input)) return known.get(input) as Out;
+    const made = make(input);
+    known.set(input, made);
+    return made;
+  };
+};
+
 export type BoundedCache<Key, Value> = Readonly<{
   /** The value counts as used. */
   get: (key: Key) => Value | undefined;
@@ -13,7 +26,7 @@ export type BoundedCache<Key, Value> = Readonly<{
   entries: () => number;
 }>;
 
-export type CacheBounds<Key, Value> = Readonly<{
+type CacheBounds<Key, Value> = Readonly<{
   /** Room for the keys of all of them is taken at once, some 25 bytes for each. */
   entriesMax: number;
   /** All values together, in the unit of `sizeOf`: positive and whole for each value. */

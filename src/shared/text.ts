@@ -1,5 +1,38 @@
 /** Characters are Unicode code points wherever they are counted or cut, as JSON Schema counts them: an emoji is one. */
 
+/** Levenshtein distance: how many letters must be put in, left out or replaced to make one word of the other. */
+export const editDistance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+};
+
+/** The name with the fewest edits, where they are few enough to be a slip. */
+export const nearest = (name: string, known: readonly string[]): string | undefined => {
+  const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) })).sort((a, b) => a.edits - b.edits);
+  const best = ranked[0];
+  return best !== undefined && best.edits <= Math.max(3, Math.floor(name.length / 3)) ? best.candidate : undefined;
+};
+
+/* JSON in its canonical form (RFC 8785): two texts of the same value have the same one. */
+
+/** In: a value as JSON.parse makes it, of bounded depth. Out: its text, members ordered by the UTF-16 units of their names. */
+export const canonicalJson = (value: unknown): string => {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`);
+  return `{${members.join(',')}}`;
+};
+
 /** In: well-formed text. Out: how many characters it has. */
 export const charsOf = (text: string): number => {
   let chars = text.length;

@@ -1,6 +1,6 @@
 /** Where apps may have people sent back to. */
 import t from 'tap';
-import { redirectUriFault } from '../../src/domain/apps/redirect-uri.js';
+import { redirectUriFault } from '../../src/domain/apps/app.js';
 
 void t.test('https anywhere, http on the same machine', async (t) => {
   for (const good of [

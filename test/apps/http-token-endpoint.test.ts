@@ -1,12 +1,12 @@
 /** The exchange of codes, refresh tokens and secrets for tokens, and the attacks of RFC 9700 on it. */
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { authenticateApp } from '../../src/commands/authenticate-app.js';
-import { openOAuth, type OAuth } from '../../src/commands/oauth.js';
+import { authenticateApp } from '../../src/commands/authenticate.js';
+import { openOAuth, type OAuth } from '../../src/commands/index.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import type { CreatedOAuthApp, CreateOAuthAppRequest } from '../../src/api/apps.js';
-import { exchange, type TokenAnswer } from '../../src/http/apps/token-endpoint.js';
-import type { Role } from '../../src/domain/access/roles.js';
+import { exchange, type TokenAnswer } from '../../src/http/apps/endpoints.js';
+import type { Role } from '../../src/domain/access/permissions.js';
 import { assertDefined, parseUserId, teamStream } from '../../src/domain/core/ids.js';
 import { caller, OTHER_TEAM, openWorld, TEAM, type World } from '../support/command-world.js';
 import type { TeamEvent } from '../../src/domain/teams/events.js';

@@ -1,12 +1,12 @@
 /** Tokens of apps where several processes serve, each of which remembers grants for a moment. */
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { authenticateApp } from '../../src/commands/authenticate-app.js';
+import { authenticateApp } from '../../src/commands/authenticate.js';
 import { makeCommandDeps } from '../../src/commands/assembly.js';
-import { openOAuth } from '../../src/commands/oauth.js';
+import { openOAuth } from '../../src/commands/index.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { assertDefined, parseUserId } from '../../src/domain/core/ids.js';
-import { exchange } from '../../src/http/apps/token-endpoint.js';
+import { exchange } from '../../src/http/apps/endpoints.js';
 import { caller, openWorld, TEAM, type World } from '../support/command-world.js';
 import { refusedWith } from '../support/given.js';
 import { addMember } from '../support/people.js';

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { checkExport } from '../../src/cli/audit.js';
-import { openAuditExport, type Exported } from '../../src/commands/audit/export.js';
-import { chainAfter, CHAIN_START } from '../../src/commands/audit/export-lines.js';
+import { openAuditExport, type Exported, chainAfter, CHAIN_START } from '../../src/commands/audit/export.js';
 import type { CheckedExport, ExportFinding } from '../../src/commands/audit/export-check.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { openAuditRecorder } from '../../src/commands/audit/record.js';

@@ -1,9 +1,8 @@
 /** From where audited calls came, and the recorder of reads and refusals: what is kept, what it costs, and what is forgotten. */
 import t, { type Test } from 'tap';
 import { forgetAllOrigins, forgetOrigins } from '../../src/commands/access/origins.js';
-import type { Caller } from '../../src/commands/core/caller.js';
+import { type Caller, auditedPersonOf } from '../../src/commands/core/caller.js';
 import { causeOf, type CommandDeps } from '../../src/commands/core/deps.js';
-import { auditedPersonOf } from '../../src/commands/core/denials.js';
 import { openAuditRecorder, type AuditedCall } from '../../src/commands/audit/record.js';
 import { verifyAddress } from '../../src/commands/people/links.js';
 import { makeUser, makeVerifyLink } from '../../src/commands/people/registration.js';

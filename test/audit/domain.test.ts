@@ -1,11 +1,16 @@
 /** What each event is to an auditor, and what is kept of from where somebody called. */
 import t from 'tap';
-import { auditActorOf, auditEntryOf, auditLineOf, auditScopeOf, isAudited } from '../../src/domain/audit/entry.js';
-import { auditCategories } from '../../src/domain/audit/line.js';
-import { endOfMonth, monthsUpTo } from '../../src/domain/access/months.js';
-import { callOrigin, readOrigin, writeOrigin } from '../../src/domain/access/origins.js';
-import { isToldBySpell, spellsAfter } from '../../src/domain/audit/spells.js';
-import { auditTable } from '../../src/domain/audit/table.js';
+import {
+  auditActorOf,
+  auditEntryOf,
+  auditLineOf,
+  auditScopeOf,
+  isAudited,
+  isToldBySpell,
+  spellsAfter,
+} from '../../src/domain/audit/entry.js';
+import { auditCategories, auditTable } from '../../src/domain/audit/table.js';
+import { endOfMonth, monthsUpTo, callOrigin, readOrigin, writeOrigin } from '../../src/domain/access/origins.js';
 import { eventSchemas, type DomainEvent, type EventType } from '../../src/domain/events.js';
 import { NO_TEAM } from '../../src/domain/core/ids.js';
 import { current } from '../../src/event-log/stored-names.js';

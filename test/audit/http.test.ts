@@ -1,7 +1,7 @@
 /** The audit log over HTTP: who is let in, what it is told of reads and refusals, and from where. */
 import t from 'tap';
 import { DomainError } from '../../src/domain/core/errors.js';
-import { refusing } from '../../src/commands/core/denials.js';
+import { refusing } from '../../src/commands/core/caller.js';
 import { NO_TEAM } from '../../src/domain/core/ids.js';
 import { AUDIT_ENTRY, bearer, EMAIL, fakeServer, OTHERS_EMAIL, sendBody, TEAM, USER } from '../http/fakes.js';
 

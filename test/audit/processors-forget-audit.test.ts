@@ -1,11 +1,10 @@
 /** What of the audit log is over goes by itself: entries by a fact, from where was called by its key; a rebuild gives no more. */
 import t from 'tap';
-import { auditProjection } from '../../src/projections/audit/audit.js';
-import { overdueAudit } from '../../src/projections/audit/queries.js';
+import { auditProjection, overdueAudit } from '../../src/projections/audit/audit.js';
 import { callOrigin } from '../../src/domain/access/origins.js';
 import { auditOriginsStream } from '../../src/domain/core/ids.js';
 import { DAY_MS } from '../../src/domain/core/time.js';
-import { forgetAuditWorker } from '../../src/processors/audit/forget-audit.js';
+import { forgetAuditWorker } from '../../src/processors/audit/ledger.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import type { Recorded } from '../../src/domain/events.js';
 import { caller, openWorld, TEAM, type World } from '../support/command-world.js';

@@ -1,14 +1,13 @@
 /** The audit log as lists have it: whoever asks, however the events are cut, torn or made again, and after its time. */
 import t, { type Test } from 'tap';
-import { monthOf } from '../../src/domain/access/months.js';
+import { monthOf } from '../../src/domain/access/origins.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { assertDefined, NO_TEAM, parseTeamId, type StreamName } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { ReadModels } from '../../src/domain/ports/read-models.js';
 import { DAY_MS } from '../../src/domain/core/time.js';
 import { openEventLog, startOf, type StreamVersion } from '../../src/event-log/event-log.js';
-import { auditProjection } from '../../src/projections/audit/audit.js';
-import { makeAuditQueries, overdueAudit } from '../../src/projections/audit/queries.js';
+import { auditProjection, makeAuditQueries, overdueAudit } from '../../src/projections/audit/audit.js';
 import { at, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { countingIds } from '../support/memory-ports.js';

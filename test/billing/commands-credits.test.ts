@@ -1,13 +1,13 @@
 /** Credits under many senders, in one process and in several, with failures between the reservation and its email. */
 import t from 'tap';
 import type { CommandDeps } from '../../src/commands/core/deps.js';
-import { changeBilling, type BillingChanges } from '../../src/commands/teams/commands-teams.js';
+import { changeBilling, type BillingChanges } from '../../src/commands/teams/teams.js';
 import { sendEmail } from '../../src/commands/email/send.js';
 import { advanceCredits, balanceOf, noCredits } from '../../src/domain/billing/credits.js';
 import type { CreditsEvent } from '../../src/domain/billing/events.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { creditsStream, emailStream, type EmailId, type StreamName } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { caller, commandsOfTest, simple, TEAM, withTemplate, type World } from '../support/command-world.js';
 import { attachmentOf } from '../support/documents.js';
 import { T0 } from '../support/email-facts.js';

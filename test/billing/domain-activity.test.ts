@@ -1,6 +1,6 @@
 /** The account of a metered team: uses are noted once a day, and a year without one disables it. */
 import t, { type Test } from 'tap';
-import type { ActivityEvent } from '../../src/domain/billing/activity-events.js';
+import type { ActivityEvent } from '../../src/domain/billing/events.js';
 import {
   activityDecider,
   admitActive,

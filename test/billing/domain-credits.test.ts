@@ -11,8 +11,7 @@ import {
   type Terms,
 } from '../../src/domain/billing/decider.js';
 import type { CreditsEvent } from '../../src/domain/billing/events.js';
-import { plans } from '../../src/domain/billing/plans.js';
-import { priceOf } from '../../src/domain/billing/prices.js';
+import { plans, priceOf } from '../../src/domain/billing/plans.js';
 import { advanceCredits, balanceOf, noCredits, type CreditsState } from '../../src/domain/billing/credits.js';
 import { at, T0 } from '../support/email-facts.js';
 

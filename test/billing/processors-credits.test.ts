@@ -1,8 +1,8 @@
 /** Credits that come back by themselves: of an email that never came to be, and of one that was cancelled, after every kind of interruption. */
 import t, { type Test } from 'tap';
-import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
 import type { EmailId } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { returnCreditsWorker } from '../../src/processors/billing/billing.js';
 import { returnedUpTo } from '../../src/projections/billing/credits.js';

@@ -1,14 +1,12 @@
 /** A year in which nobody uses a metered account: its keys let nobody in and its credits are gone, once, until an owner comes back. */
 import t, { type Test } from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
-import { noteLogin } from '../../src/commands/billing/activity.js';
-import { makeCommands } from '../../src/commands/index.js';
-import { openOAuth } from '../../src/commands/oauth.js';
-import { addCredits } from '../../src/commands/billing/account.js';
-import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { noteLogin, addCredits } from '../../src/commands/billing/account.js';
+import { makeCommands, openOAuth } from '../../src/commands/index.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
 import { activityDecider } from '../../src/domain/billing/inactivity.js';
 import { activityStream, creditsStream } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import type { Cause } from '../../src/event-log/event-log.js';
 import { login } from '../../src/commands/people/sessions.js';
 import { DAY_MS } from '../support/email-facts.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import fc from 'fast-check';
 import { fanOut } from '../../src/commands/bulk/batches.js';
 import type { CommandDeps } from '../../src/commands/core/deps.js';
-import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
 import type { SendBulkRequest } from '../../src/api/bulk.js';
 import { assertDefined, batchStream, emailIdInBatch, parseBatchId } from '../../src/domain/core/ids.js';
 import { DomainError } from '../../src/domain/core/errors.js';

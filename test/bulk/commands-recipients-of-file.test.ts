@@ -1,6 +1,6 @@
 /** Recipients of a file: typed as the template declares, and answered by their lines. */
 import t from 'tap';
-import { faultWithLines, recipientsOfFile, withLines } from '../../src/commands/bulk/recipients-of-file.js';
+import { faultWithLines, recipientsOfFile, withLines } from '../../src/commands/bulk/request.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { caller } from '../support/command-world.js';
 import { openProcessorWorld } from '../support/processor-world.js';

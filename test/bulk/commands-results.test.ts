@@ -1,9 +1,9 @@
 /** One result for each recipient of a bulk send, whatever became of its email, at every moment of the batch. */
 import t from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
-import type { BatchResult, BatchResultStatus } from '../../src/api/bulk-results.js';
+import type { BatchResult, BatchResultStatus } from '../../src/api/bulk.js';
 import { makeProcessors } from '../../src/processors/index.js';
-import { causeOfWork } from '../../src/processors/core/deps.js';
+import { causeOfWork } from '../../src/processors/core/declaration.js';
 import { assertDefined, emailIdInBatch, parseBatchId, type BatchId } from '../../src/domain/core/ids.js';
 import { caller, stranger } from '../support/command-world.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';

@@ -1,8 +1,8 @@
 /** The results of a bulk send over HTTP: which format, what stands in it, and that it is read no faster than it is taken. */
 import { Readable } from 'node:stream';
 import t from 'tap';
-import type { BatchResult } from '../../src/api/bulk-results.js';
-import { resultLines, resultWriter } from '../../src/commands/bulk/result-lines.js';
+import type { BatchResult } from '../../src/api/bulk.js';
+import { resultLines, resultWriter } from '../../src/commands/bulk/results.js';
 import { BATCH, batchResult, fakeServer } from '../http/fakes.js';
 
 const url = `/api/emails/batch/${BATCH}/results`;

@@ -2,11 +2,11 @@
 import t, { type Test } from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
 import type { CommandDeps } from '../../src/commands/core/deps.js';
-import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { batchStream, emailIdInBatch, emailStream, type BatchId } from '../../src/domain/core/ids.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { returnCreditsWorker } from '../../src/processors/billing/billing.js';
 import { returnedUpTo } from '../../src/projections/billing/credits.js';
 import { acceptBulk, bulk, people } from '../support/bulk.js';

@@ -1,7 +1,7 @@
 /** Bulk sends from acceptance to their end: every email once, whatever is cut off, repeated or cancelled. */
 import t from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
-import { causeOfWork } from '../../src/processors/core/deps.js';
+import { causeOfWork } from '../../src/processors/core/declaration.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { assertDefined, batchStream, emailIdInBatch, emailStream, parseBatchId, type BatchId } from '../../src/domain/core/ids.js';
 import { BATCHES, type BatchDocument } from '../../src/projections/bulk/batches.js';

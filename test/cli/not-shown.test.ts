@@ -1,6 +1,6 @@
 /** Which sealed fields are for no screen. */
 import t from 'tap';
-import { isSecret, NOT_SHOWN, withoutSecrets } from '../../src/cli/not-shown.js';
+import { isSecret, NOT_SHOWN, withoutSecrets } from '../../src/cli/log.js';
 import { eventSchemas } from '../../src/domain/events.js';
 
 void t.test('every sealed field that signs or lets in is hidden, and what is personal is not', async (t) => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import { loadAttachments } from '../../src/commands/documents/attachments.js';
 import { isSameBody } from '../../src/commands/core/idempotency.js';
-import type { CreateAttachmentTemplateRequest } from '../../src/api/templates/attachment-templates.js';
+import type { CreateAttachmentTemplateRequest } from '../../src/api/templates/templates.js';
 import type { SendEmailRequest } from '../../src/api/email.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import type { DomainEvent } from '../../src/domain/events.js';

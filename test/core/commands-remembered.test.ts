@@ -2,7 +2,7 @@
 import t from 'tap';
 import fc from 'fast-check';
 import { isoMoment } from '../../src/commands/core/memo.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 
 const LAST_MS = 8.64e15;
 

@@ -1,7 +1,7 @@
 /** Base64 has one form for each sequence of bytes; every other text is refused. */
 import t from 'tap';
 import fc from 'fast-check';
-import { decodeBase64 } from '../../src/domain/core/base64.js';
+import { decodeBase64 } from '../../src/domain/core/json.js';
 
 void t.test('what is taken is what its bytes are written as', async () => {
   fc.assert(

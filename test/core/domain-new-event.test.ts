@@ -32,7 +32,7 @@ const withNewEvents = (schemasOf: readonly (readonly [file: string, schemas: str
 const program = withNewEvents(
   [
     ['domain/email/events.ts', 'emailEventSchemas'],
-    ['domain/templates/asset-events.ts', 'assetEventSchemas'],
+    ['domain/templates/events.ts', 'assetEventSchemas'],
     ['domain/templates/events.ts', 'templateEventSchemas'],
   ],
   ['event-log', 'projections', 'processors'],
@@ -52,11 +52,11 @@ const asked = [
   'domain/templates/decider.ts',
   'event-log/stored-names.ts',
   'projections/email/fold.ts',
-  'projections/templates/assets.ts',
+  'projections/templates/templates.ts',
   'projections/templates/templates.ts',
   'processors/email/delivery.ts',
   'processors/email/timers.ts',
-  'processors/retention/remove-templates.ts',
+  'processors/retention/removal.ts',
 ];
 
 void t.test('the compiler names each of them', async (t) => {
@@ -66,7 +66,7 @@ void t.test('the compiler names each of them', async (t) => {
 void t.test('and the event itself is no fault', async (t) => {
   for (const file of [
     'domain/email/events.ts',
-    'domain/templates/asset-events.ts',
+    'domain/templates/events.ts',
     'domain/templates/events.ts',
     'domain/events.ts',
     'event-log/ledger.ts',

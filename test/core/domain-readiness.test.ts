@@ -1,7 +1,6 @@
 /** What makes a service unavailable, what only degrades it, and which reason is given for each. */
 import t from 'tap';
-import type { WorkerHealth } from '../../src/domain/core/worker-health.js';
-import { healthCodes, readinessOf, type HealthCode, type Known } from '../../src/domain/core/readiness.js';
+import { type WorkerHealth, healthCodes, readinessOf, type HealthCode, type Known } from '../../src/domain/core/readiness.js';
 
 const relay: WorkerHealth = { name: 'relay', state: 'running', restarts: 0, lastFault: null };
 const sound: Known = { accepting: true, workers: [relay], log: { unreadableEvents: 0, unknownEvent: null }, noted: [] };

@@ -1,7 +1,7 @@
 /** The relay: new work goes to the bus, and what the bus had no room for, lost, or never saw is found again. */
 import t from 'tap';
 import { DELIVER_EMAIL } from '../../src/processors/email/delivery.js';
-import { pointerOf } from '../../src/processors/core/deps.js';
+import { pointerOf } from '../../src/processors/core/declaration.js';
 import { emailStream, type EmailId } from '../../src/domain/core/ids.js';
 import type { Bus, Pointer } from '../../src/domain/ports/bus.js';
 import { caller } from '../support/command-world.js';

@@ -2,14 +2,14 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import type { EmailStatus } from '../../src/domain/email/email-status.js';
+import type { EmailStatus } from '../../src/domain/email/status.js';
 import { assertDefined, parseTeamId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { ApiKeyEvent } from '../../src/domain/keys/events.js';
 import type { AttachmentDraft, EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
 import type { Queries } from '../../src/projections/query-types.js';
-import type { EmailFilter } from '../../src/projections/email/filters.js';
-import type { Paging } from '../../src/projections/core/pages.js';
+import type { EmailFilter } from '../../src/projections/email/emails.js';
+import type { Paging } from '../../src/projections/core/paging.js';
 import { keysWithImpliedDelete } from '../../src/projections/keys/api-keys.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeQueries } from '../../src/projections/queries.js';

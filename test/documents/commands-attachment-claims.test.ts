@@ -1,7 +1,7 @@
 /** The bound of what a team's attachments take: exact in one process, and how far several may pass it. */
 import fc from 'fast-check';
 import t from 'tap';
-import { openAttachmentClaims, type AttachmentClaims } from '../../src/commands/documents/claims.js';
+import { openAttachmentClaims, type AttachmentClaims } from '../../src/commands/documents/storage.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 

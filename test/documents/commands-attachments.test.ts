@@ -3,7 +3,7 @@ import t from 'tap';
 import { loadAttachments } from '../../src/commands/documents/attachments.js';
 import type { CommandDeps } from '../../src/commands/core/deps.js';
 import { sendEmail } from '../../src/commands/email/send.js';
-import type { CreateAttachmentTemplateRequest } from '../../src/api/templates/attachment-templates.js';
+import type { CreateAttachmentTemplateRequest } from '../../src/api/templates/templates.js';
 import type { SendEmailRequest } from '../../src/api/email.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { emailStream, assertDefined, parseAssetId, parseEmailId } from '../../src/domain/core/ids.js';

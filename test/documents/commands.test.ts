@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { makeDocument, type DocumentOrder } from '../../src/commands/documents/documents.js';
 import type { CommandDeps } from '../../src/commands/core/deps.js';
-import type { DocumentComponent } from '../../src/domain/rendering/document-content.js';
+import type { DocumentComponent } from '../../src/domain/rendering/content.js';
 import type { Limits } from '../../src/domain/core/limits.js';
 import { OutboundFault, type FetchFault, type OutboundHttp } from '../../src/domain/ports/outbound-http.js';
 import { emptyCompany } from '../../src/domain/teams/state.js';

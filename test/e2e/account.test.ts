@@ -6,7 +6,7 @@ import type { SignedIn } from '../../src/api/people.js';
 import { mailboxTokenOf } from '../../src/service/mailbox.js';
 import { readConfig } from '../../src/service/settings/config.js';
 import { firstUserToken } from '../../src/commands/people/registration.js';
-import { firstTeam } from '../../src/commands/core/instance.js';
+import { firstTeam } from '../../src/commands/core/caller.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { PASSWORD } from '../support/people.js';

@@ -1,7 +1,7 @@
 /** The session of a browser on a whole service: cookies, what a page has to show, and what other pages cannot do. */
 import t, { type Test } from 'tap';
 import type { LightMyRequestResponse } from 'fastify';
-import { firstTeam } from '../../src/commands/core/instance.js';
+import { firstTeam } from '../../src/commands/core/caller.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { PASSWORD, signedIn } from '../support/people.js';

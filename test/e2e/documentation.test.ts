@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { sendExamples } from '../../src/api/send-examples.js';
+import { sendExamples } from '../../src/api/examples.js';
 import { equip, followPages, lackingPrograms, runPage, serve, shell, shownOf, type Reader } from '../support/documented-pages.js';
 import { freePort } from '../support/free-port.js';
 import { holesOf } from '../support/prose.js';

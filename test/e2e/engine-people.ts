@@ -1,7 +1,7 @@
 /** People, teams, apps and keys through two processes that serve from the same stores: what one answers, the other holds. */
 import type { Test } from 'tap';
 import type { SignedIn } from '../../src/api/people.js';
-import type { TeamActivity } from '../../src/api/team-activity.js';
+import type { TeamActivity } from '../../src/api/teams.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { firstUserToken, makeUser } from '../../src/commands/people/registration.js';
 import type { runCommand } from '../support/server-process.js';

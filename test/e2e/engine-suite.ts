@@ -10,7 +10,7 @@ import { systemClock } from '../../src/adapters/clock/system.js';
 import { emailStream, assertDefined, parseEmailId } from '../../src/domain/core/ids.js';
 import type { Clock } from '../../src/domain/ports/clock.js';
 import { DAY_MS } from '../../src/domain/core/time.js';
-import { confirmTimeOfDay } from '../../src/service/ops/time-of-day.js';
+import { confirmTimeOfDay } from '../../src/service/ops/clock.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { afterwards, hearsOfReaders, tellsOfAll } from './engine-afterwards.js';

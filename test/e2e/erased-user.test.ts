@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { firstTeam } from '../../src/commands/core/instance.js';
+import { firstTeam } from '../../src/commands/core/caller.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { addMember, codeAt, PASSWORD, signedIn, type Person } from '../support/people.js';

@@ -1,6 +1,6 @@
 /** What people do with their account on a whole service: second factor, password, sessions; and attempts at them are paused. */
 import t, { type Test } from 'tap';
-import { firstTeam } from '../../src/commands/core/instance.js';
+import { firstTeam } from '../../src/commands/core/caller.js';
 import { assertDefined, parseSessionId, sessionStream } from '../../src/domain/core/ids.js';
 import { DAY_MS } from '../../src/domain/core/time.js';
 import { advanceUntil, startTestApp, type Answer, type TestApp } from '../support/app.js';

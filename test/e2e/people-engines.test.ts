@@ -1,6 +1,6 @@
 /** What people do with their account, through two processes that share the stores, on each engine. */
 import t, { type Test } from 'tap';
-import { firstTeam } from '../../src/commands/core/instance.js';
+import { firstTeam } from '../../src/commands/core/caller.js';
 import type { SignedIn } from '../../src/api/people.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { engineNames, openEngineOfTest, type EngineName } from '../support/engines.js';

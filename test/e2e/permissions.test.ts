@@ -5,10 +5,8 @@
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
-import { firstTeam, systemCaller } from '../../src/commands/core/instance.js';
-import { permissions } from '../../src/domain/access/key-permissions.js';
-import { scopes } from '../../src/domain/access/scopes.js';
-import { roles, type Role } from '../../src/domain/access/roles.js';
+import { firstTeam, systemCaller } from '../../src/commands/core/caller.js';
+import { permissions, scopes, roles, type Role } from '../../src/domain/access/permissions.js';
 import { assertDefined, parseTeamId, type TeamId, type UserId } from '../../src/domain/core/ids.js';
 import { routesOf, type RegisteredRoute } from '../../src/http/index.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startApp } from '../../src/service/app.js';
 import { readConfig } from '../../src/service/settings/config.js';
-import { OWN_WRITES_WAIT_MS } from '../../src/http/server/own-writes.js';
+import { OWN_WRITES_WAIT_MS } from '../../src/http/server/context.js';
 import { holdStopped } from '../../src/service/stores/instances.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';

@@ -1,9 +1,8 @@
 /** Templates over HTTP: what GET answers is taken back by PATCH, POST and import, and what was deleted is found and restored. */
 import t from 'tap';
 import fc from 'fast-check';
-import type { AttachmentTemplateRecord } from '../../src/api/templates/attachment-templates.js';
-import type { TemplateRecord } from '../../src/api/templates/templates.js';
-import { readOnlyFields } from '../../src/commands/templates/expectations.js';
+import type { AttachmentTemplateRecord, TemplateRecord } from '../../src/api/templates/templates.js';
+import { readOnlyFields } from '../../src/commands/templates/answers.js';
 import type { Json } from '../../src/domain/core/json.js';
 import { startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';

@@ -1,7 +1,6 @@
 /** The whole service while somebody sets the clock: nothing early, nothing held up, nothing destroyed. */
 import t, { type Test } from 'tap';
-import { isoTime } from '../../src/domain/core/iso-time.js';
-import { DAY_MS } from '../../src/domain/core/time.js';
+import { isoTime, DAY_MS } from '../../src/domain/core/time.js';
 import { advanceUntil, startTestApp, storedEvents, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';

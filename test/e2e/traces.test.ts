@@ -1,6 +1,6 @@
 /** Traces at a collector: one for each email, from the call to the last attempt, by the ids of its events; and no mail lost to them. */
 import t, { type Test } from 'tap';
-import { spanIdOf, traceIdOf } from '../../src/service/observe/trace-ids.js';
+import { spanIdOf, traceIdOf } from '../../src/service/observe/traces.js';
 import { sendBody, startTestApp, storedEvents, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { openCollector, type Collector, type ReceivedSpan } from '../support/otlp-collector.js';

@@ -1,7 +1,7 @@
 /** People on a whole service: the first user, signing in, the team of a call, attempts and registration. */
 import t, { type Test } from 'tap';
 import { firstUserToken } from '../../src/commands/people/registration.js';
-import { firstTeam } from '../../src/commands/core/instance.js';
+import { firstTeam } from '../../src/commands/core/caller.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { PASSWORD, signedIn } from '../support/people.js';

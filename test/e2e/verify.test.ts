@@ -4,9 +4,9 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { verifyFiles } from '../../src/commands/ops/verify-files.js';
+import { verifyFiles } from '../../src/commands/ops/repair.js';
 import { readConfig } from '../../src/service/settings/config.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import type { StreamName } from '../../src/domain/core/ids.js';
 import { openEngine } from '../../src/service/engine.js';
 import { versionOf } from '../../src/event-log/event-log.js';

@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { deliveryHeaders, formatSecret, signingKeysOf } from '../../src/domain/webhooks/signing.js';
+import { deliveryHeaders, formatSecret, signingKeysOf } from '../../src/domain/webhooks/delivery.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { eventually } from '../support/wait.js';
 

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../../src/domain/ports/mailer.js';
 import { makeCommands } from '../../src/commands/index.js';
-import { firstTeam, systemCaller } from '../../src/commands/core/instance.js';
+import { firstTeam, systemCaller } from '../../src/commands/core/caller.js';
 import { startTestApp, signInVariables, storedEvents, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { openBacklog, type TeamBacklog } from '../../src/commands/email/backlog.js';
 import { emailStream, parseEmailId } from '../../src/domain/core/ids.js';
-import { watchBacklogsWorker } from '../../src/projections/email/watch-backlogs.js';
+import { watchBacklogsWorker } from '../../src/projections/email/queue.js';
 import { caller, simple } from '../support/command-world.js';
 import { openProcessorWorld, relayAndTimers, deliverEmailWorker, until } from '../support/processor-world.js';
 

@@ -4,7 +4,7 @@ import { handle } from '../../src/commands/core/handle.js';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { assertDefined, emailStream, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { caller, simple, stranger, withTemplate, type World } from '../support/command-world.js';
 import { DAY_MS, HOST } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';

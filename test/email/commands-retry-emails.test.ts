@@ -3,7 +3,7 @@ import t from 'tap';
 import type { SendEmailRequest } from '../../src/api/email.js';
 import type { EmailId } from '../../src/domain/core/ids.js';
 import { makeQueries } from '../../src/projections/queries.js';
-import type { RetryFilter } from '../../src/projections/email/filters.js';
+import type { RetryFilter } from '../../src/projections/email/emails.js';
 import { caller, stranger } from '../support/command-world.js';
 import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until } from '../support/processor-world.js';
 

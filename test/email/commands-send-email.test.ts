@@ -3,7 +3,7 @@ import t from 'tap';
 import type { SendEmailRequest } from '../../src/api/email.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { emailStream, assertDefined, parseEmailId, teamStream } from '../../src/domain/core/ids.js';
-import { changeTeam } from '../../src/commands/teams/commands-teams.js';
+import { changeTeam } from '../../src/commands/teams/teams.js';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { loadAttachments } from '../../src/commands/documents/attachments.js';
 import { AppendUnknown, type ErrorCode } from '../../src/domain/core/errors.js';

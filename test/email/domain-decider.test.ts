@@ -1,9 +1,8 @@
 /** The state table of an email, row by row: what happened, the command, and every event that follows. */
 import t from 'tap';
-import { pendingRecipients } from '../../src/domain/email/copies.js';
+import { pendingRecipients, type Email } from '../../src/domain/email/state.js';
 import { emailDecider, type EmailCommand, type RetrySchedule } from '../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import type { Email } from '../../src/domain/email/state.js';
 import { specs } from '../support/given.js';
 import {
   accepted,

@@ -1,10 +1,9 @@
 /** What may be done with an email that has ended, or is to end: retry, delete, archive; and the record that remains. */
 import t from 'tap';
-import { pendingRecipients } from '../../src/domain/email/copies.js';
+import { pendingRecipients, type Email, type EmailState } from '../../src/domain/email/state.js';
 import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { emailRecord } from '../../src/commands/email/answers.js';
-import type { Email, EmailState } from '../../src/domain/email/state.js';
 import { failedRecipientsOf } from '../../src/domain/email/status.js';
 import { assertDefined, parseEmailId } from '../../src/domain/core/ids.js';
 import { specs } from '../support/given.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import type { EmailStatus } from '../../src/domain/email/email-status.js';
+import type { EmailStatus } from '../../src/domain/email/status.js';
 import { openAttempt, type Email, type EmailState } from '../../src/domain/email/state.js';
 import { emailTimer } from '../../src/domain/email/timers.js';
 import { putTogether, recipientPartsOf, takenApart } from '../../src/domain/email/recipient-parts.js';

@@ -2,8 +2,8 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
 import { emailDecider } from '../../src/domain/email/decider.js';
-import type { ReportedRecipient } from '../../src/domain/ports/reported-recipient.js';
-import { openReturnPath } from '../../src/domain/email/return-path.js';
+import type { ReportedRecipient } from '../../src/domain/ports/report-reader.js';
+import { openReturnPath } from '../../src/domain/email/feedback.js';
 import { assertDefined, parseEmailId } from '../../src/domain/core/ids.js';
 import { at, attempted, content, EMAIL_ID, queued, queuedFor, sent } from '../support/email-facts.js';
 import { specs } from '../support/given.js';

@@ -1,11 +1,10 @@
 /** Mails about accounts: what they say is shown to nobody but who gets them, and they neither cost nor count. */
 import t, { type Test } from 'tap';
-import { makeAccountTemplates } from '../../src/commands/people/templates.js';
-import { accountMailKinds, sendAccountMail, type AccountMail } from '../../src/commands/people/mails.js';
+import { makeAccountTemplates, accountMailKinds, sendAccountMail, type AccountMail } from '../../src/commands/people/mails.js';
 import { streamState } from '../../src/commands/ops/stream-states.js';
-import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { bodyOf } from '../../src/domain/webhooks/body.js';
 import { webhookKinds } from '../../src/domain/webhooks/kinds.js';
 import { startOf } from '../../src/event-log/event-log.js';

@@ -1,6 +1,6 @@
 /** Mails that leave as one copy for each recipient: what the copies share, what becomes of each, and what a crash between two of them loses. */
 import t, { type Test } from 'tap';
-import { readUnsubscribeToken } from '../../src/commands/recipients/links.js';
+import { readUnsubscribeToken } from '../../src/commands/recipients/unsubscribe.js';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
 import { emailIdInBatch, emailStream, type EmailId } from '../../src/domain/core/ids.js';
 import type { OutgoingMessage } from '../../src/domain/ports/mailer.js';

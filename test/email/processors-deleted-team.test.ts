@@ -2,10 +2,9 @@
 import t from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
 import { emailStream, teamStream } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
-import { HOUR_MS } from '../../src/domain/core/time.js';
+import { isoTime, HOUR_MS } from '../../src/domain/core/time.js';
 import { versionOf } from '../../src/event-log/event-log.js';
-import { teamDecider, type TeamCommand } from '../../src/domain/teams/lifecycle.js';
+import { teamDecider, type TeamCommand } from '../../src/domain/teams/decider.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { emailDecider } from '../../src/domain/email/decider.js';

@@ -1,10 +1,9 @@
 /** What is sent with a test key: it goes its whole way, nothing of it leaves, and it neither costs nor counts. */
 import t, { type Test } from 'tap';
 import type { Caller } from '../../src/commands/core/caller.js';
-import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
 import { assertDefined, emailIdInBatch, emailStream, parseBatchId, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
-import { DAY_MS } from '../../src/domain/core/time.js';
+import { isoTime, DAY_MS } from '../../src/domain/core/time.js';
 import { bodyOf } from '../../src/domain/webhooks/body.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { emailsProjection } from '../../src/projections/email/emails.js';

@@ -2,14 +2,13 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { EmailContent, EmailEvent } from '../../src/domain/email/events.js';
-import { recipientStatuses, type RecipientStatus } from '../../src/domain/email/email-status.js';
+import { recipientStatuses, type RecipientStatus } from '../../src/domain/email/status.js';
 import { assertDefined, parseTeamId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { foldForSearch, isSearchable } from '../../src/domain/core/search-text.js';
-import { emailsProjection } from '../../src/projections/email/emails.js';
+import { emailsProjection, type EmailFilter } from '../../src/projections/email/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import type { Queries } from '../../src/projections/query-types.js';
-import type { EmailFilter } from '../../src/projections/email/filters.js';
 import { accepted, at, attempted, bounced, content, PERIODS, sent, T0, TEAM_ID, type Result } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';

@@ -14,7 +14,7 @@ import {
   UnknownEvent,
   UnreadableEvent,
 } from '../../src/event-log/codec.js';
-import { decodeMetadata, encodeMetadata } from '../../src/event-log/metadata.js';
+import { decodeMetadata, encodeMetadata } from '../../src/event-log/hash-chain.js';
 import { eventSchemas, type DomainEvent, type EventMetadata } from '../../src/domain/events.js';
 
 /** What stood in the log, and the event that it is today. */

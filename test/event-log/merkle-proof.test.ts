@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { chainStart, merkleRoot } from '../../src/event-log/hash-chain.js';
-import { merkleProof, rootByProof, type ProvenLeaf } from '../../src/event-log/merkle-proof.js';
+import { merkleProof, rootByProof, type ProvenLeaf } from '../../src/event-log/ledger.js';
 
 const leavesOf = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => chainStart(`leaf ${n}`));
 

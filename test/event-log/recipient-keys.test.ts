@@ -2,8 +2,8 @@
 import t from 'tap';
 import { openEventLog, startOf, versionOf, type Cause, type EventLog } from '../../src/event-log/event-log.js';
 import { codec, eventVersions, makeCodec } from '../../src/event-log/codec.js';
-import { decodeMetadata, isCertainlyMetadata } from '../../src/event-log/metadata.js';
-import { openApart, sealApart } from '../../src/event-log/sealed-part.js';
+import { decodeMetadata, isCertainlyMetadata } from '../../src/event-log/hash-chain.js';
+import { openApart, sealApart } from '../../src/event-log/encoding.js';
 import { RECIPIENT_KEYS_FROM } from '../../src/domain/core/write-level.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';

@@ -7,7 +7,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { firstPermissions } from '../../src/domain/access/key-permissions.js';
+import { firstPermissions } from '../../src/domain/access/permissions.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { seededRandom } from '../support/random.js';
 import { startServer, type ServerProcess } from '../support/server-process.js';

@@ -1,17 +1,23 @@
 /** Commands, queries and a mailbox in memory, as far as the HTTP server needs them: they answer, record and refuse on demand. */
 import type { DomainRecord } from '../../src/api/domains.js';
-import { peoplePermissions, type AccessPermission } from '../../src/domain/access/permissions.js';
+import {
+  peoplePermissions,
+  type AccessPermission,
+  type Permission,
+  permissionsOfRole,
+  personPermissions,
+  type Role,
+  permissionsOfScopes,
+  type Scope,
+  permissions as allPermissions,
+} from '../../src/domain/access/permissions.js';
 import { fakeOAuth, fakeOAuthApps, oauthApp } from './oauth-fakes.js';
 import type { Authenticated, ForTeam } from '../../src/commands/core/caller.js';
 import type { Commands } from '../../src/commands/index.js';
-import type { AssetRecord } from '../../src/api/templates/assets.js';
+import type { AssetRecord, AttachmentTemplateRecord, TemplateRecord } from '../../src/api/templates/templates.js';
 import type { ApiKeyRecord } from '../../src/api/keys.js';
 import { readRecipientFile } from '../../src/commands/recipients/file.js';
-import type { BatchResult } from '../../src/api/bulk-results.js';
-import type { Permission } from '../../src/domain/access/key-permissions.js';
-import { permissionsOfRole, personPermissions, type Role } from '../../src/domain/access/roles.js';
-import { permissionsOfScopes, type Scope } from '../../src/domain/access/scopes.js';
-import { permissions as allPermissions } from '../../src/domain/access/key-permissions.js';
+import type { BatchResult } from '../../src/api/bulk.js';
 import type { AuditEntry } from '../../src/domain/audit/entry.js';
 import { readAudit } from '../../src/commands/audit/entries.js';
 import type { Placed } from '../../src/domain/email/timeline.js';
@@ -40,16 +46,11 @@ import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks
 import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
-import type { HealthReason } from '../../src/domain/core/readiness.js';
-import type { LogHealth, WorkerHealth } from '../../src/domain/core/worker-health.js';
-import type { AttachmentTemplateRecord } from '../../src/api/templates/attachment-templates.js';
-import type { TemplateRecord } from '../../src/api/templates/templates.js';
-import type { InvitationRecord } from '../../src/api/invitations.js';
-import type { SessionRecord } from '../../src/api/own-account.js';
-import type { MemberRecord, TeamRecord } from '../../src/api/teams.js';
+import type { HealthReason, LogHealth, WorkerHealth } from '../../src/domain/core/readiness.js';
+import type { InvitationRecord, MemberRecord, TeamRecord } from '../../src/api/teams.js';
+import type { SessionRecord } from '../../src/api/people.js';
 import { emptyCompany } from '../../src/domain/teams/state.js';
-import { makeAnalyticsQueries } from '../../src/projections/analytics/analytics.js';
-import type { AnalyticsQueries } from '../../src/projections/analytics/types.js';
+import { makeAnalyticsQueries, type AnalyticsQueries } from '../../src/projections/analytics/analytics.js';
 import type { Queries } from '../../src/projections/query-types.js';
 import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
 import checkApart from '../../src/http/server/json/checks-apart.js';

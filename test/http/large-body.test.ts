@@ -2,14 +2,13 @@
 import t, { type Test } from 'tap';
 import fc from 'fast-check';
 import { Type } from '@sinclair/typebox';
-import { canonicalJson } from '../../src/shared/canonical-json.js';
+import { canonicalJson } from '../../src/shared/text.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { parseJsonBody } from '../../src/http/server/json/body.js';
 import checkApart from '../../src/http/server/json/checks-apart.js';
-import { LARGE_BODY_BYTES, readLargeBody } from '../../src/http/server/json/large-body.js';
-import { parseInTurns } from '../../src/http/server/json/parse-in-turns.js';
+import { LARGE_BODY_BYTES, readLargeBody, parseInTurns } from '../../src/http/server/json/large-body.js';
 import { fakeServer } from './fakes.js';
 import { turnsBeside } from '../support/loop-turns.js';
 

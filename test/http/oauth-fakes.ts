@@ -1,7 +1,6 @@
 /** Apps in memory, as far as the HTTP server needs them. */
 import type { OAuthAppRecord } from '../../src/api/apps.js';
-import type { Commands } from '../../src/commands/index.js';
-import type { OAuth } from '../../src/commands/oauth.js';
+import type { Commands, OAuth } from '../../src/commands/index.js';
 import { NO_TEAM, type TeamId } from '../../src/domain/core/ids.js';
 
 export const OAUTH_APP = 'app_AAAAAAAAAAAAAAAAAAAAAA';

@@ -7,7 +7,7 @@ import { statusOf } from '../../src/http/server/errors.js';
 import { openApiDocument, routesOf } from '../../src/http/index.js';
 import { sampleTemplates } from '../../src/samples/index.js';
 import { templateDefinitions, templateJsonSchema } from '../../src/api/templates/json-schema.js';
-import { sendExamples } from '../../src/api/send-examples.js';
+import { sendExamples } from '../../src/api/examples.js';
 import {
   ASSET,
   BATCH,

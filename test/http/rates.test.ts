@@ -9,8 +9,7 @@ import {
   parseSessionId,
   parseUserId,
 } from '../../src/domain/core/ids.js';
-import { permissions } from '../../src/domain/access/key-permissions.js';
-import { peoplePermissions } from '../../src/domain/access/permissions.js';
+import { permissions, peoplePermissions } from '../../src/domain/access/permissions.js';
 import { buildServer, routesOf } from '../../src/http/index.js';
 import { fakes, OTHER_TEAM, TEAM } from './fakes.js';
 import { eventually } from '../support/wait.js';

@@ -1,5 +1,5 @@
 /** What was there when a history begins. */
-import { permissions } from '../../src/domain/access/key-permissions.js';
+import { permissions } from '../../src/domain/access/permissions.js';
 import { teamStream, type TeamId } from '../../src/domain/core/ids.js';
 import { emptyCompany } from '../../src/domain/teams/state.js';
 import { startOf } from '../../src/event-log/event-log.js';

@@ -11,8 +11,8 @@ import type {
   WebhookRouteEvent,
 } from '../../src/domain/webhooks/events.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
-import { decodeMetadata } from '../../src/event-log/metadata.js';
-import { openSealed } from '../../src/event-log/sealed-part.js';
+import { decodeMetadata } from '../../src/event-log/hash-chain.js';
+import { openSealed } from '../../src/event-log/encoding.js';
 import type { World } from './world.js';
 
 /** An event of the log as subscriptions hear of it. `recipient`: its place, where it is about one. */

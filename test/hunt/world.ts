@@ -7,7 +7,7 @@ import { keyServer, type KeyServer } from '../support/distant/keys.js';
 import { leaseServer, type LeaseServer } from '../support/distant/lease.js';
 import { readModelServer, type ReadModelServer } from '../support/distant/read-models.js';
 import { clockOf, makeScheduler, reordering, type Machine, type Scheduler } from '../support/distant/scheduler.js';
-import { permissions } from '../../src/domain/access/key-permissions.js';
+import { permissions } from '../../src/domain/access/permissions.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { assertDefined, parseTeamId, type TeamId } from '../../src/domain/core/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';

@@ -1,16 +1,15 @@
 /** API keys as commands: made, admitted with every code, noted, revoked by any process; and the first start. */
 import t from 'tap';
-import type { Authenticated, Caller, KeyAuthenticated } from '../../src/commands/core/caller.js';
+import { type Authenticated, type Caller, type KeyAuthenticated, firstTeam } from '../../src/commands/core/caller.js';
 import { firstStart, showFirstKey } from '../../src/commands/ops/first-start.js';
-import { firstTeam } from '../../src/commands/core/instance.js';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
-import { changeTeam } from '../../src/commands/teams/commands-teams.js';
+import { changeTeam } from '../../src/commands/teams/teams.js';
 import { causeOf, type CommandDeps } from '../../src/commands/core/deps.js';
 import { NO_TEAM, apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/core/ids.js';
 import { leastDefaultRate } from '../../src/domain/access/rate-limits.js';
 import type { PendingFirstKey } from '../../src/domain/ports/first-key.js';
 import { samples } from '../../src/samples/index.js';
-import type { Permission } from '../../src/domain/access/key-permissions.js';
+import type { Permission } from '../../src/domain/access/permissions.js';
 import { formatApiKey } from '../../src/domain/keys/decider.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';

@@ -1,8 +1,7 @@
 /** API keys: their form, creation, use noted now and then, revocation, expiry. */
 import t from 'tap';
 import { createHash } from 'node:crypto';
-import { admitApiKey, apiKeyDecider, formatApiKey, readApiKey, type ApiKeyCommand } from '../../src/domain/keys/decider.js';
-import { apiKeyListing } from '../../src/domain/keys/listing.js';
+import { admitApiKey, apiKeyDecider, formatApiKey, readApiKey, type ApiKeyCommand, apiKeyListing } from '../../src/domain/keys/decider.js';
 import type { ApiKeyEvent } from '../../src/domain/keys/events.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { specs } from '../support/given.js';

@@ -5,8 +5,7 @@ import fc from 'fast-check';
 import PostalMime, { type Address } from 'postal-mime';
 import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
 import { matcherOf } from '../../src/domain/mime/header.js';
-import { composeMessage, checkHeader, type MessageToCompose } from '../../src/domain/mime/compose.js';
-import { quotedPrintable } from '../../src/domain/mime/body.js';
+import { composeMessage, checkHeader, type MessageToCompose, quotedPrintable } from '../../src/domain/mime/compose.js';
 
 const base: MessageToCompose = {
   from: { address: 'shop@example.com', name: 'Example Shop' },

@@ -4,7 +4,7 @@ import { makeVerifyLink, makeUser } from '../../src/commands/people/registration
 import { personalCause } from '../../src/commands/people/sessions.js';
 import { resetPassword, sendResetLink, verifyAddress } from '../../src/commands/people/links.js';
 import { assertDefined, parseSessionId, sessionStream, userStream } from '../../src/domain/core/ids.js';
-import { makeLink } from '../../src/domain/people/links.js';
+import { makeLink } from '../../src/domain/people/user.js';
 import { codeOf, openAccountWorld, quickly, tally } from '../support/account-world.js';
 import { callerOf, from, PASSWORD, signedIn } from '../support/people.js';
 

@@ -1,11 +1,11 @@
 /** Another address: asked for with the password, taken by the link, one person for each address whatever races. */
 import t from 'tap';
-import { askAddressChange, changeAddress } from '../../src/commands/people/address-change.js';
+import { askAddressChange, changeAddress } from '../../src/commands/people/links.js';
 import { makeUser } from '../../src/commands/people/registration.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import type { UserId } from '../../src/domain/core/ids.js';
 import { NO_TEAM, userAddressStream, userStream } from '../../src/domain/core/ids.js';
-import { signInAddress } from '../../src/commands/people/addresses.js';
+import { signInAddress } from '../../src/commands/people/users.js';
 import { codeOf, openAccountWorld, quickly, tally, type AccountWorld } from '../support/account-world.js';
 import { faultPort } from '../support/fault-port.js';
 import { from, PASSWORD, signedIn } from '../support/people.js';

@@ -4,7 +4,7 @@ import { codeOf, openAccountWorld, type AccountWorld } from '../support/account-
 import { verifyAddress } from '../../src/commands/people/links.js';
 import { from, PASSWORD, signedIn } from '../support/people.js';
 import { OTHER_TEAM, TEAM } from '../support/command-world.js';
-import { permissionsOfRole } from '../../src/domain/access/roles.js';
+import { permissionsOfRole } from '../../src/domain/access/permissions.js';
 
 t.setTimeout(170_000);
 

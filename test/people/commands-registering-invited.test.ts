@@ -4,7 +4,7 @@ import { register } from '../../src/commands/people/registration.js';
 import { login } from '../../src/commands/people/sessions.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import type { RegisterRequest } from '../../src/api/people.js';
-import { permissionsOfRole } from '../../src/domain/access/roles.js';
+import { permissionsOfRole } from '../../src/domain/access/permissions.js';
 import { assertDefined, invitationStream, parseInvitationId, teamStream } from '../../src/domain/core/ids.js';
 import { DAY_MS } from '../../src/domain/core/time.js';
 import { codeOf, openAccountWorld, quickly, tally, type AccountWorld } from '../support/account-world.js';

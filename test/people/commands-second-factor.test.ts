@@ -1,7 +1,7 @@
 /** The second factor: set up, asked for, each code good once, given up; and teams that ask for it. */
 import t from 'tap';
 import { login } from '../../src/commands/people/sessions.js';
-import { removeSecondFactor } from '../../src/commands/people/own-second-factor.js';
+import { removeSecondFactor } from '../../src/commands/people/credentials.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { assertDefined, parseSessionId, sessionStream, teamStream, userStream } from '../../src/domain/core/ids.js';
 import { evolveTeam } from '../../src/domain/teams/state.js';

@@ -12,12 +12,11 @@ import {
   userStream,
   NO_TEAM,
 } from '../../src/domain/core/ids.js';
-import { makeRefreshToken } from '../../src/domain/people/refresh-token.js';
-import { TOKEN_KEY_PERIOD_MS, tokenKeyPeriod } from '../../src/domain/people/token-keys.js';
+import { makeRefreshToken, TOKEN_KEY_PERIOD_MS, tokenKeyPeriod } from '../../src/domain/people/session.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { activityDecider } from '../../src/domain/billing/inactivity.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
-import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { isoTime } from '../../src/domain/core/time.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
 import { T0 } from '../support/email-facts.js';
 import { caller, openWorld, TEAM, OTHER_TEAM, type World } from '../support/command-world.js';
 import { addMember, from, PASSWORD, signedIn } from '../support/people.js';

@@ -1,11 +1,10 @@
 /** What is done to an account is told to its person by mail: each once, also where it is broken off, and never of somebody else's doing nothing. */
 import t from 'tap';
-import { deviceOf, networkOf } from '../../src/domain/people/sign-in-place.js';
+import { deviceOf, networkOf } from '../../src/domain/people/user.js';
 import { userStream } from '../../src/domain/core/ids.js';
 import { loadState } from '../../src/commands/core/handle.js';
-import { personalCause } from '../../src/commands/people/sessions.js';
-import { noteSignInPlace } from '../../src/commands/people/sign-in-places.js';
-import { userFold } from '../../src/commands/people/addresses.js';
+import { personalCause, noteSignInPlace } from '../../src/commands/people/sessions.js';
+import { userFold } from '../../src/commands/people/users.js';
 import { codeOf, openAccountWorld, quickly, type AccountWorld } from '../support/account-world.js';
 import { callerOf, from, PASSWORD, signedIn, withSecondFactor } from '../support/people.js';
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { assertDefined, parseSessionId, parseUserId, sessionStream, type SessionId, type UserId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { ReadModels } from '../../src/domain/ports/read-models.js';
-import type { SessionEvent } from '../../src/domain/people/session-events.js';
+import type { SessionEvent } from '../../src/domain/people/events.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { sessionsProjection, unusedSessions } from '../../src/projections/people/sessions.js';
 import { at, T0 } from '../support/email-facts.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { openEngagementRecorder } from '../../src/commands/recipients/tracking.js';
 import { carryOutErasure } from '../../src/commands/privacy/erasure.js';
-import type { AddressIndex } from '../../src/domain/privacy/address-index.js';
+import type { AddressIndex } from '../../src/domain/privacy/decider.js';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
 import {
   assertDefined,
@@ -18,10 +18,9 @@ import {
 import { RECIPIENT_KEYS_FROM } from '../../src/domain/core/write-level.js';
 import { eventVersions, makeCodec } from '../../src/event-log/codec.js';
 import { openEventLog, startOf } from '../../src/event-log/event-log.js';
-import { causeOfWork } from '../../src/processors/core/deps.js';
+import { causeOfWork } from '../../src/processors/core/declaration.js';
 import { makeProcessors } from '../../src/processors/index.js';
-import { addressIndex } from '../../src/projections/privacy/traces.js';
-import { ERASURE_TIMERS } from '../../src/projections/privacy/erasures.js';
+import { addressIndex, ERASURE_TIMERS } from '../../src/projections/privacy/traces.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
 import { caller, simple, stranger, TEAM, welcome } from '../support/command-world.js';
 import { at } from '../support/email-facts.js';

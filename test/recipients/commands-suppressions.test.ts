@@ -1,8 +1,7 @@
 /** The suppression list: kept by HMAC, the address sealed, and asked at the acceptance of every email. */
 import t from 'tap';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
-import { suppressionLines } from '../../src/commands/recipients/lines.js';
-import { suppressAddress } from '../../src/commands/recipients/suppressions.js';
+import { suppressionLines, suppressAddress } from '../../src/commands/recipients/suppressions.js';
 import {
   emailStream,
   parseEmailId,
@@ -12,8 +11,8 @@ import {
   type StreamName,
   type SuppressionId,
 } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
-import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { isoTime } from '../../src/domain/core/time.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
 import { caller, OTHER_TEAM, simple, stranger, TEAM, withTemplate, type World } from '../support/command-world.js';
 
 const gone = 'Gone@example.org';

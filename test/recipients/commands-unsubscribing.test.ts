@@ -1,9 +1,9 @@
 /** Recipients that unsubscribe from a list by the link of a mail: what stops, what goes on, and what is known when the mail is archived. */
 import t from 'tap';
 import { suppressionIdOf, suppressedPlaces } from '../../src/commands/recipients/suppression-check.js';
-import { readUnsubscribeToken, unsubscribeUrl } from '../../src/commands/recipients/links.js';
+import { readUnsubscribeToken, unsubscribeUrl } from '../../src/commands/recipients/unsubscribe.js';
 import { assertDefined, emailStream, parseEmailId, suppressionStream, type EmailId } from '../../src/domain/core/ids.js';
-import { openReaderTokens } from '../../src/domain/recipients/reader-token.js';
+import { openReaderTokens } from '../../src/domain/recipients/tracking.js';
 import {
   caller,
   commandsOfTest,

@@ -3,10 +3,16 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
 import { assertDefined, parseEmailId } from '../../src/domain/core/ids.js';
-import { openReaderTokens } from '../../src/domain/recipients/reader-token.js';
-import { machineOfAddress, machineOfAgent, machineRules } from '../../src/domain/recipients/bots.js';
-import { GMAIL_CLIPS_AT_BYTES, trackHtml, type Tracked } from '../../src/domain/recipients/rewrite.js';
-import { openTrackingTokens } from '../../src/domain/recipients/tracking.js';
+import {
+  openReaderTokens,
+  machineOfAddress,
+  machineOfAgent,
+  machineRules,
+  GMAIL_CLIPS_AT_BYTES,
+  trackHtml,
+  type Tracked,
+  openTrackingTokens,
+} from '../../src/domain/recipients/tracking.js';
 
 const keysOf = (secret: string) => ({
   fingerprint: (purpose: string, text: string | Uint8Array) => createHmac('sha256', `${secret} ${purpose}`).update(text).digest('hex'),

@@ -2,11 +2,11 @@
 import t, { type Test } from 'tap';
 import { handle } from '../../src/commands/core/handle.js';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
-import { changeBilling } from '../../src/commands/teams/commands-teams.js';
+import { changeBilling } from '../../src/commands/teams/teams.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import type { ReportCommand } from '../../src/domain/email/feedback.js';
 import { emailIdInBatch, emailStream, type EmailId } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { returnCreditsWorker } from '../../src/processors/billing/billing.js';
 import { returnedUpTo } from '../../src/projections/billing/credits.js';

@@ -1,7 +1,6 @@
 /** Opens and clicks from the mail that left to what is recorded of its reader. */
 import t, { type Test } from 'tap';
-import { openEngagementRecorder, type Seen } from '../../src/commands/recipients/tracking.js';
-import { setTracking } from '../../src/commands/recipients/commands-tracking.js';
+import { openEngagementRecorder, type Seen, setTracking } from '../../src/commands/recipients/tracking.js';
 import { emailStream, type EmailId } from '../../src/domain/core/ids.js';
 import { StoreAway } from '../../src/domain/core/errors.js';
 import { DAY_MS } from '../../src/domain/core/time.js';

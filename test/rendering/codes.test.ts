@@ -3,9 +3,8 @@ import t from 'tap';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
-import { barCodeText, ean13Text } from '../../src/domain/rendering/codes.js';
+import { barCodeText, ean13Text, epcPayment, type EpcFields } from '../../src/domain/rendering/codes.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
-import { epcPayment, type EpcFields } from '../../src/domain/rendering/epc.js';
 import { templateOf } from '../support/rendering.js';
 
 const faultsOf = (props: JsonObject): readonly string[] => {

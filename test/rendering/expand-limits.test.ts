@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
-import { fileTooLarge, tooManyPages } from '../../src/domain/rendering/limit-errors.js';
+import { fileTooLarge, tooManyPages } from '../../src/domain/rendering/budget.js';
 import { attachmentOf, expandTemplate } from '../support/documents.js';
 import { environment } from '../support/rendering.js';
 

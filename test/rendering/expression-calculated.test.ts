@@ -4,7 +4,7 @@ import { DomainError } from '../../src/domain/core/errors.js';
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import type { VariableDefinition, VariableType } from '../../src/domain/rendering/scope/definitions.js';
 import { compileCalculation, orderCalculated } from '../../src/domain/rendering/expression/calculated.js';
-import { defaultExpressionLimits as limits } from '../../src/domain/core/expression-limits.js';
+import { defaultExpressionLimits as limits } from '../../src/domain/core/limits.js';
 
 const moment = { at: '2026-11-21T10:30:00.000Z', constants: { __COMPANY_NAME__: 'Acme' } };
 const plain = (name: string, type: VariableType = 'number'): VariableDefinition => ({ name, type });

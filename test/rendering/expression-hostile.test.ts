@@ -3,8 +3,8 @@ import t from 'tap';
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import { compileExpression } from '../../src/domain/rendering/expression/compile.js';
-import { ExpressionError, type ExpressionReason } from '../../src/domain/rendering/expression/errors.js';
-import { defaultExpressionLimits as limits } from '../../src/domain/core/expression-limits.js';
+import { ExpressionError, type ExpressionReason } from '../../src/domain/rendering/expression/values.js';
+import { defaultExpressionLimits as limits } from '../../src/domain/core/limits.js';
 
 const at = '2026-11-21T10:30:15.250Z';
 const names = new Set(['n', 's', 'o', 'list', 'long', 'many', 'unit-price', 'key', 'deep', '__COMPANY_NAME__']);

@@ -3,8 +3,8 @@ import t from 'tap';
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
 import { compileExpression, type Moment } from '../../src/domain/rendering/expression/compile.js';
-import { ExpressionError } from '../../src/domain/rendering/expression/errors.js';
-import { defaultExpressionLimits as limits } from '../../src/domain/core/expression-limits.js';
+import { ExpressionError } from '../../src/domain/rendering/expression/values.js';
+import { defaultExpressionLimits as limits } from '../../src/domain/core/limits.js';
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 
 const at = '2026-11-21T10:30:15.250Z';

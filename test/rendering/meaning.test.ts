@@ -6,11 +6,10 @@ import { holds, type Operator } from '../../src/domain/rendering/scope/condition
 import { constantsOf } from '../../src/domain/rendering/scope/constants.js';
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../src/domain/rendering/css.js';
 import { parseDate } from '../../src/domain/rendering/scope/dates.js';
-import { formatterOf } from '../../src/domain/rendering/scope/formats.js';
+import { formatterOf, writeValue } from '../../src/domain/rendering/scope/formats.js';
 import { parsePath, readPath, writePath } from '../../src/domain/rendering/scope/path.js';
 import { parsePathText, parseTemplatedText } from '../../src/domain/rendering/fill/templated-text.js';
-import { safeImage, safeLink } from '../../src/domain/rendering/urls.js';
-import { writeValue } from '../../src/domain/rendering/scope/values.js';
+import { safeImage, safeLink } from '../../src/domain/rendering/addresses.js';
 import { company } from '../support/rendering.js';
 
 const utc = { locale: 'en-US', timeZone: 'UTC' };

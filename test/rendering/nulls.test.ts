@@ -3,7 +3,7 @@ import t from 'tap';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
-import { withoutNulls } from '../../src/domain/rendering/check/nulls.js';
+import { withoutNulls } from '../../src/domain/rendering/check/faults.js';
 
 const definition = { id: 'v', name: 'total', type: 'object', defaultValue: null };
 const nulls = { required: null, description: null, isCalculated: null, expression: null, itemType: null, format: null };

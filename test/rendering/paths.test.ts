@@ -4,7 +4,7 @@ import { DomainError } from '../../src/domain/core/errors.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
-import { editDistance, nearestName } from '../../src/domain/rendering/scope/distance.js';
+import { editDistance, nearestName } from '../../src/domain/rendering/scope/path.js';
 import { accountSamples, samples } from '../../src/samples/index.js';
 import { templateOf } from '../support/rendering.js';
 

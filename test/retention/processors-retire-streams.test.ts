@@ -11,7 +11,7 @@ import { sealOnce } from '../../src/processors/audit/ledger.js';
 import { makeAnalyticsQueries } from '../../src/projections/analytics/analytics.js';
 import { emailsProjection } from '../../src/projections/email/emails.js';
 import { compareWithRebuild, rebuildProjection } from '../../src/projections/core/rebuild.js';
-import { isDayFull, retirableStreams } from '../../src/projections/retention/retirable.js';
+import { isDayFull, retirableStreams } from '../../src/projections/retention/retention.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
 import { caller, TEAM } from '../support/command-world.js';
 import { DAY_MS, PERIODS, RETENTION_MS, ARCHIVE_MS, T0 } from '../support/email-facts.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import { assertDefined, parseAssetId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { readRetentionLines, retentionTable } from '../../src/projections/retention/retention.js';
-import { sweepWorker } from '../../src/processors/retention/sweep.js';
+import { sweepWorker } from '../../src/processors/retention/removal.js';
 import { caller } from '../support/command-world.js';
 import { at, DAY_MS, T0 } from '../support/email-facts.js';
 import { signedIn } from '../support/people.js';

@@ -1,8 +1,7 @@
 /** What is destroyed by its age waits after a leap of the clock, and after a time that nobody can account for. */
 import t, { type Test } from 'tap';
 import { join } from 'node:path';
-import { continuedClock } from '../../src/adapters/clock/continued.js';
-import { openClockRecord } from '../../src/adapters/clock/record-files.js';
+import { continuedClock, openClockRecord } from '../../src/adapters/clock/continued.js';
 import { openClockTrust, type ClockTrust } from '../../src/service/ops/clock.js';
 import type { ContinuedClock } from '../../src/domain/ports/clock.js';
 import { DAY_MS } from '../../src/domain/core/time.js';

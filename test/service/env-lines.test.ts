@@ -1,7 +1,7 @@
 /** Lines of a file `.env` that would be passed over without a word. */
 import t from 'tap';
 import { parseEnv } from 'node:util';
-import { linesWithoutSetting } from '../../src/service/settings/env-lines.js';
+import { linesWithoutSetting } from '../../src/service/settings/config.js';
 
 void t.test('a line without a setting is found, and no other', async (t) => {
   const text = [

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { DEFERRED_MAX, openHealthWatch, watchCommits, type HealthWatchDeps } from '../../src/service/observe/health.js';
 import { StoreAway } from '../../src/domain/core/errors.js';
 import type { Keys, NewKey } from '../../src/domain/ports/keys.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { memoryEventStore, memoryLog } from '../support/memory-ports.js';
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { Logger } from '../../src/domain/ports/logger.js';
 import type { Worker } from '../../src/domain/ports/worker.js';
-import { makeSupervisor } from '../../src/service/supervisor.js';
+import { makeSupervisor } from '../../src/service/workers.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { eventually } from '../support/wait.js';
 

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import t from 'tap';
 import { systemIds } from '../../src/adapters/ids/system.js';
-import { requestIds } from '../../src/http/server/request-id.js';
-import { idsOfTraceparent, partIdOf, spanIdOf, traceIdOf } from '../../src/service/observe/trace-ids.js';
+import { requestIds } from '../../src/http/server/hooks.js';
+import { idsOfTraceparent, partIdOf, spanIdOf, traceIdOf } from '../../src/service/observe/traces.js';
 
 const DIGITS = '0af7651916cd43dd8448eb211c80319c';
 

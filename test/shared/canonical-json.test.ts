@@ -1,7 +1,7 @@
 /** The canonical form of JSON: the vectors of RFC 8785, and the law that it is a form of the same value. */
 import t from 'tap';
 import fc from 'fast-check';
-import { canonicalJson } from '../../src/shared/canonical-json.js';
+import { canonicalJson } from '../../src/shared/text.js';
 
 void t.test('the vectors of RFC 8785', async (t) => {
   const numbers = '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"literals":[null,true,false]}';

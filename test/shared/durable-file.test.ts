@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { replaceDurably } from '../../src/shared/durable-file.js';
+import { replaceDurably } from '../../src/shared/files.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 
 type Calls = 'openSync' | 'writeSync' | 'fsyncSync' | 'renameSync';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { editDistance } from '../../src/shared/edit-distance.js';
+import { editDistance } from '../../src/shared/text.js';
 
 t.equal(editDistance('', ''), 0);
 t.equal(editDistance('same', 'same'), 0);

@@ -1,6 +1,6 @@
 /** Turns of the event loop: heavy parts of many callers never share one. */
 import t from 'tap';
-import { nextTurn } from '../../src/shared/next-turn.js';
+import { nextTurn } from '../../src/shared/concurrency.js';
 
 void t.test('of those that wait one goes on in each turn of the loop, in the order in which they came', async (t) => {
   const seen: string[] = [];

@@ -1,5 +1,5 @@
 /** A world of commands whose first team sends the mails of accounts, and what these carry. */
-import { makeAccountTemplates } from '../../src/commands/people/templates.js';
+import { makeAccountTemplates } from '../../src/commands/people/mails.js';
 import { causeOf, type CommandDeps } from '../../src/commands/core/deps.js';
 import type { Passwords } from '../../src/domain/ports/passwords.js';
 import { DomainError } from '../../src/domain/core/errors.js';

@@ -1,10 +1,10 @@
 /** The whole service inside the test: on a directory of its own, with a clock, a mailer or a store of the test's where given. */
 import { makeCommands } from '../../src/commands/index.js';
-import { firstTeam, systemCaller } from '../../src/commands/core/instance.js';
+import { firstTeam, systemCaller } from '../../src/commands/core/caller.js';
 import { startApp, type App, type AppOptions } from '../../src/service/app.js';
 import { readConfig } from '../../src/service/settings/config.js';
-import { permissions } from '../../src/domain/access/key-permissions.js';
-import { codesOfRoute } from '../../src/http/server/openapi/errors.js';
+import { permissions } from '../../src/domain/access/permissions.js';
+import { codesOfRoute } from '../../src/http/server/openapi/document.js';
 import { routesOf, type RegisteredRoute } from '../../src/http/index.js';
 import type { ErrorCode } from '../../src/domain/core/errors.js';
 import type { EmailRecord, SendEmailResponse } from '../../src/api/email.js';

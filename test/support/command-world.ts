@@ -1,5 +1,5 @@
 /** Commands over ports in memory, with the real renderer and two teams: the world in which command and processor tests happen. */
-import { systemDkimKeys } from '../../src/adapters/mail/dkim-keys.js';
+import { systemDkimKeys } from '../../src/adapters/mail/dkim.js';
 import { signatureMediaTypes } from '../../src/adapters/media-types/signatures.js';
 import { openOutboundPost } from '../../src/adapters/outbound-http/post.js';
 import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
@@ -11,7 +11,7 @@ import { makeCommandDeps } from '../../src/commands/assembly.js';
 import { commandCodes } from '../../src/commands/error-codes.js';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { DomainError } from '../../src/domain/core/errors.js';
-import { permissions } from '../../src/domain/access/key-permissions.js';
+import { permissions } from '../../src/domain/access/permissions.js';
 import type { SendEmailRequest } from '../../src/api/email.js';
 import { openEventLog, startOf } from '../../src/event-log/event-log.js';
 import type { DomainEvent } from '../../src/domain/events.js';

@@ -1,5 +1,5 @@
 /** What the tests of documents share: attachment templates built from components, and their expansion. */
-import type { OutputFormat } from '../../src/domain/rendering/document-content.js';
+import type { OutputFormat } from '../../src/domain/rendering/content.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';

@@ -1,10 +1,9 @@
 /** Random histories of emails for property tests: commands in any order, decided by the real decider. */
 import fc from 'fast-check';
-import { pendingRecipients } from '../../src/domain/email/copies.js';
+import { pendingRecipients, openAttempt, type Email, type EmailState } from '../../src/domain/email/state.js';
 import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import type { ReportedRecipient } from '../../src/domain/ports/reported-recipient.js';
-import { openAttempt, type Email, type EmailState } from '../../src/domain/email/state.js';
+import type { ReportedRecipient } from '../../src/domain/ports/report-reader.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { accepted, ARCHIVE_MS, at, content, HOST, outcome, RETENTION_MS, type Result } from './email-facts.js';
 

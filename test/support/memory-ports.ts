@@ -1,6 +1,6 @@
 /** Small honest ports in memory: they keep the promises of the port files, and hold nothing back from the test that looks into them. */
 import { createHash, createHmac } from 'node:crypto';
-import { sealingKey } from '../../src/adapters/keys/sealing.js';
+import { sealingKey } from '../../src/adapters/keys/wrapping.js';
 import { splitStream } from '../../src/domain/core/ids.js';
 import type { AppendOutcome, EventBatch, EventStore, StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Files } from '../../src/domain/ports/files.js';

@@ -1,8 +1,14 @@
 /** The page that says who may call what, printed from the routes, the roles, the permissions of keys and the scopes. */
-import { isAllowed, permissionOfKey, type AccessPermission } from '../../src/domain/access/permissions.js';
-import { permissionsOfRole, roles } from '../../src/domain/access/roles.js';
-import { permissionsOfScopes, scopes } from '../../src/domain/access/scopes.js';
-import { isPermission } from '../../src/domain/access/key-permissions.js';
+import {
+  isAllowed,
+  permissionOfKey,
+  type AccessPermission,
+  permissionsOfRole,
+  roles,
+  permissionsOfScopes,
+  scopes,
+  isPermission,
+} from '../../src/domain/access/permissions.js';
 import type { RegisteredRoute } from '../../src/http/index.js';
 
 const head = `# Permissions

@@ -1,6 +1,6 @@
 /** A generator that makes nothing and notes what it was asked for: the "document" says which pictures it was given. */
 import type { DocumentInput, DocumentMetadata, Generator, LoadedImage } from '../../src/domain/ports/generator.js';
-import type { OutputFormat } from '../../src/domain/rendering/document-content.js';
+import type { OutputFormat } from '../../src/domain/rendering/content.js';
 
 export type Made = Readonly<{
   input: DocumentInput;

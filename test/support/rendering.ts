@@ -1,7 +1,7 @@
 /** What the tests of rendering share: a company, an environment, templates built from components. */
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import type { EmailInput, RenderedEmail } from '../../src/domain/ports/renderer.js';
-import type { Company } from '../../src/domain/rendering/scope/environment.js';
+import type { Company } from '../../src/domain/rendering/scope/constants.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
 import { emailInLanguage } from '../../src/domain/rendering/languages.js';
 import type { CallLanguage } from '../../src/domain/rendering/translations.js';

@@ -1,7 +1,6 @@
 /** The samples in each of their languages. */
-import type { AttachmentTemplateContent } from '../../src/domain/rendering/document-content.js';
+import type { AttachmentTemplateContent, EmailTemplateContent } from '../../src/domain/rendering/content.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
-import type { EmailTemplateContent } from '../../src/domain/rendering/content.js';
 import { sampleAttachments, sampleTemplates, type SampleTemplate } from '../../src/samples/index.js';
 
 type InLanguage<Content> = Readonly<{

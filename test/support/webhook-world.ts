@@ -1,17 +1,15 @@
 /** The workers of webhooks over ports in memory: endpoints that answer as the test says, by a clock that is moved. */
 import type { Test } from 'tap';
 import { OutboundFault, type OutboundPost, type Posted } from '../../src/domain/ports/outbound-http.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { assertDefined, emailStream, parseWebhookId, type EmailId, type WebhookId } from '../../src/domain/core/ids.js';
 import type { CreateWebhookRequest } from '../../src/api/webhooks.js';
 import type { Worker } from '../../src/domain/ports/worker.js';
-import { tellOwners } from '../../src/commands/webhooks/disabled-mail.js';
+import { tellOwners } from '../../src/commands/webhooks/subscriptions.js';
 import { versionOf } from '../../src/event-log/event-log.js';
-import { deliverWebhooksWorker } from '../../src/processors/webhooks/delivery.js';
-import { removeWebhookRecordsWorker } from '../../src/processors/webhooks/remove-webhook-records.js';
+import { deliverWebhooksWorker, removeWebhookRecordsWorker } from '../../src/processors/webhooks/delivery.js';
 import { routeWebhooksWorker } from '../../src/processors/webhooks/router.js';
-import { makeWebhookQueries } from '../../src/projections/webhooks/queries.js';
-import { dueFailures, keptWebhooks, removableParts } from '../../src/projections/webhooks/reads.js';
+import { makeWebhookQueries, dueFailures, keptWebhooks, removableParts } from '../../src/projections/webhooks/reads.js';
 import type { DeliveryListing } from '../../src/domain/webhooks/delivery.js';
 import { caller, TEAM } from './command-world.js';
 import type { FakeClock } from './fake-clock.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { lapseInvitations } from '../../src/commands/teams/invitations.js';
-import { permissionsOfRole, type Role } from '../../src/domain/access/roles.js';
+import { permissionsOfRole, type Role } from '../../src/domain/access/permissions.js';
 import {
   assertDefined,
   INSTANCE_STREAM,

@@ -1,15 +1,13 @@
 /** A team that was deleted long ago is removed with all that is sealed of it, whatever the program was killed in; other teams keep everything. */
 import t, { type Test } from 'tap';
 import { causeOf } from '../../src/commands/core/deps.js';
-import { removeTeam } from '../../src/commands/teams/removal.js';
+import { removeTeam, closings } from '../../src/commands/teams/removal.js';
 import type { Caller } from '../../src/commands/core/caller.js';
-import { closings } from '../../src/commands/teams/closings.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { emailStream, parseEmailId, assertDefined, splitStream, teamStream, type TeamId } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
-import { teamDecider, type TeamCommand } from '../../src/domain/teams/lifecycle.js';
-import { DAY_MS, HOUR_MS } from '../../src/domain/core/time.js';
-import { readableMetadata } from '../../src/event-log/metadata.js';
+import { isoTime, DAY_MS, HOUR_MS } from '../../src/domain/core/time.js';
+import { teamDecider, type TeamCommand } from '../../src/domain/teams/decider.js';
+import { readableMetadata } from '../../src/event-log/hash-chain.js';
 import { versionOf } from '../../src/event-log/event-log.js';
 import { allKeyIds } from '../../src/event-log/stream-keys.js';
 import { caller, OTHER_TEAM, schemaSaying, simple, stranger, TEAM, welcome, withTemplate, type World } from '../support/command-world.js';

@@ -1,9 +1,9 @@
 /** Teams as commands: made, changed by several at once, deleted with their keys, restored. */
 import t from 'tap';
 import type { Caller } from '../../src/commands/core/caller.js';
-import { addMember as addByOperator, removeErased } from '../../src/commands/teams/members.js';
+import { addMember as addByOperator, removeErased } from '../../src/commands/teams/teams.js';
 import { causeOf } from '../../src/commands/core/deps.js';
-import { permissionsOfRole, type Role } from '../../src/domain/access/roles.js';
+import { permissionsOfRole, type Role } from '../../src/domain/access/permissions.js';
 import { startOf } from '../../src/event-log/event-log.js';
 import { INSTANCE_STREAM, NO_TEAM, parseTeamId, assertDefined, teamStream, type TeamId, type UserId } from '../../src/domain/core/ids.js';
 import { DAY_MS } from '../../src/domain/core/time.js';

@@ -1,9 +1,8 @@
 /** Who may change whom in a team, and that it never loses its last owner. */
 import t from 'tap';
-import { roles, type Role } from '../../src/domain/access/roles.js';
+import { roles, type Role } from '../../src/domain/access/permissions.js';
 import { assertDefined, parseUserId, type UserId } from '../../src/domain/core/ids.js';
-import { teamDecider } from '../../src/domain/teams/lifecycle.js';
-import { memberDecider, type By } from '../../src/domain/teams/decider.js';
+import { teamDecider, memberDecider, type By } from '../../src/domain/teams/decider.js';
 import type { TeamEvent, TeamSettings } from '../../src/domain/teams/events.js';
 import { emptyCompany } from '../../src/domain/teams/state.js';
 import { at, T0 } from '../support/email-facts.js';

@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/domain/core/
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { collectFaults } from '../../src/domain/rendering/check/faults.js';
 import { componentSpecs, isSupported } from '../../src/domain/rendering/components.js';
-import { documentMedia, mailMedia } from '../../src/domain/rendering/media.js';
+import { documentMedia, mailMedia } from '../../src/domain/rendering/lengths.js';
 import { checkProps, columnSpecs, type PropKind } from '../../src/domain/rendering/props.js';
 import { accountTemplates, sampleAttachments, sampleTemplates } from '../../src/samples/index.js';
 import { attachmentOf } from '../support/documents.js';

@@ -1,7 +1,7 @@
 /** Commands on attachment templates: what is saved, by which names it is found, what an import does, and what a preview is made of. */
 import t from 'tap';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from '../../src/commands/templates/attachment-templates.js';
-import type { AttachmentTemplateRecord, CreateAttachmentTemplateRequest } from '../../src/api/templates/attachment-templates.js';
+import type { AttachmentTemplateRecord, CreateAttachmentTemplateRequest } from '../../src/api/templates/templates.js';
 import {
   attachmentTemplateSlugStream,
   attachmentTemplateStream,

@@ -2,8 +2,7 @@
 import t from 'tap';
 import { fanOut } from '../../src/commands/bulk/batches.js';
 import type { CommandDeps } from '../../src/commands/core/deps.js';
-import type { CreateTemplateRequest } from '../../src/api/templates/templates.js';
-import type { CreateAttachmentTemplateRequest } from '../../src/api/templates/attachment-templates.js';
+import type { CreateTemplateRequest, CreateAttachmentTemplateRequest } from '../../src/api/templates/templates.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import type { EmailAccepted } from '../../src/domain/email/events.js';
 import {

@@ -2,7 +2,7 @@
 import { strToU8, zipSync, type Zippable } from 'fflate';
 import t from 'tap';
 import { signatureMediaTypes } from '../../src/adapters/media-types/signatures.js';
-import { isRaster, kindOf, nameFor, type AssetKind } from '../../src/domain/templates/asset-kind.js';
+import { isRaster, kindOf, nameFor, type AssetKind } from '../../src/domain/templates/asset.js';
 import { pictureSize } from '../../src/domain/rendering/pictures.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { gif, jpeg, losslessWebp, lossyWebp, png, svg, webp } from '../support/pictures.js';

@@ -2,18 +2,20 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { attachmentTemplateRecord, versionsOfAttachmentTemplate } from '../../src/commands/templates/answers.js';
-import { imageFieldOf } from '../../src/domain/templates/image-field.js';
-import type { AttachmentTemplateContent, DocumentComponent } from '../../src/domain/rendering/document-content.js';
-import { parseShortId, SHORT_ID_SIZE_BYTES, shortIdOf } from '../../src/domain/templates/short-id.js';
 import {
+  imageFieldOf,
+  parseShortId,
+  SHORT_ID_SIZE_BYTES,
+  shortIdOf,
   attachmentTemplateDecider,
   resolveAttachmentVersion,
   type AttachmentTemplateCommand,
 } from '../../src/domain/templates/attachment-template.js';
+import type { AttachmentTemplateContent, DocumentComponent } from '../../src/domain/rendering/content.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
 import { attachmentTemplateIdOf, assertDefined, parseAttachmentTemplateId, parseTeamId, type TeamId } from '../../src/domain/core/ids.js';
 import type { AttachmentDraft, EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
-import { templateDecider } from '../../src/domain/templates/email-template.js';
+import { templateDecider } from '../../src/domain/templates/decider.js';
 import { at, T0 } from '../support/email-facts.js';
 import { specs } from '../support/given.js';
 

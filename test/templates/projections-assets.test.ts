@@ -1,10 +1,10 @@
 /** The list of assets and the measure of each gallery: however the events are cut, and after keys were destroyed. */
 import t from 'tap';
 import { DAY_MS } from '../../src/domain/core/time.js';
-import type { AssetEvent } from '../../src/domain/templates/asset-events.js';
+import type { AssetEvent } from '../../src/domain/templates/events.js';
 import { assertDefined, parseTeamId, type StreamName } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
-import { assetsProjection } from '../../src/projections/templates/assets.js';
+import { assetsProjection } from '../../src/projections/templates/templates.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { createWebhook, deleteWebhook, restoreWebhook } from '../../src/commands/webhooks/subscriptions.js';
 import { assertDefined, parseWebhookId, webhookOutcomeStream, webhookStream, type WebhookId } from '../../src/domain/core/ids.js';
-import { WEBHOOKS_MAX } from '../../src/domain/webhooks/slots.js';
-import { eraseWorker } from '../../src/processors/privacy/erase.js';
+import { WEBHOOKS_MAX } from '../../src/domain/webhooks/decider.js';
+import { eraseWorker } from '../../src/processors/privacy/erasure.js';
 import { caller, openWorld, type World } from '../support/command-world.js';
 import { faultPort } from '../support/fault-port.js';
 import { memoryLog } from '../support/memory-ports.js';

@@ -1,7 +1,7 @@
 /** What a subscription missed, by its settings at each position of the log and by what was asked for before. */
 import t from 'tap';
 import type { WebhookEvent } from '../../src/domain/webhooks/events.js';
-import { mayHaveMissed, missedBy, type SettingsFact } from '../../src/domain/webhooks/missed.js';
+import { mayHaveMissed, missedBy, type SettingsFact } from '../../src/domain/webhooks/decider.js';
 
 const at = (minute: number): string => new Date(Date.UTC(2030, 0, 1, 0, minute)).toISOString();
 const KINDS = ['email.sent', 'email.failed'];

@@ -3,11 +3,18 @@ import t from 'tap';
 import type { SuppressionEvent } from '../../src/domain/recipients/events.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { assertDefined, parseWebhookId } from '../../src/domain/core/ids.js';
-import { keptAnswer } from '../../src/domain/webhooks/answer.js';
+import {
+  keptAnswer,
+  deliveryId,
+  eventKey,
+  readWebhookEventId,
+  webhookEventId,
+  ATTEMPTS_MAX,
+  nextAttemptMs,
+  retryAfterMs,
+} from '../../src/domain/webhooks/delivery.js';
 import { bodyOf, WEBHOOK_BODY_BYTES_MAX } from '../../src/domain/webhooks/body.js';
-import { deliveryId, eventKey, readWebhookEventId, webhookEventId } from '../../src/domain/webhooks/event-id.js';
 import { noticesOfEvent } from '../../src/domain/webhooks/kinds.js';
-import { ATTEMPTS_MAX, nextAttemptMs, retryAfterMs } from '../../src/domain/webhooks/schedule.js';
 import { goldenEvent } from '../support/golden-events.js';
 
 const WEBHOOK = assertDefined(parseWebhookId('wh_AAAAAAAAAAAAAAAAAAAAAA'), 'webhook');

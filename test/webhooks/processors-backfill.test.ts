@@ -1,8 +1,7 @@
 /** What a subscription missed goes to it when it asks: once, in its chain, at a pace that leaves room for what occurs meanwhile. */
 import t, { type Test } from 'tap';
 import { webhookStream, type WebhookId } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
-import { DAY_MS } from '../../src/domain/core/time.js';
+import { isoTime, DAY_MS } from '../../src/domain/core/time.js';
 import { caller } from '../support/command-world.js';
 import { answering, openWebhookWorld, type Post, type WebhookWorld } from '../support/webhook-world.js';
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { OutboundPost } from '../../src/domain/ports/outbound-http.js';
 import { deliverWebhooksWorker } from '../../src/processors/webhooks/delivery.js';
 import { dueFailures, keptWebhooks } from '../../src/projections/webhooks/reads.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { caller } from '../support/command-world.js';
 import { answering, openWebhookWorld, type WebhookWorld } from '../support/webhook-world.js';
 

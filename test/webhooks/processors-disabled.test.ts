@@ -1,10 +1,10 @@
 /** Owners hear that a subscription of their team was disabled by itself: once, and nobody else does. */
 import t, { type Test } from 'tap';
-import { makeAccountTemplates } from '../../src/commands/people/templates.js';
+import { makeAccountTemplates } from '../../src/commands/people/mails.js';
 import { makeUser } from '../../src/commands/people/registration.js';
-import { tellOwners } from '../../src/commands/webhooks/disabled-mail.js';
+import { tellOwners } from '../../src/commands/webhooks/subscriptions.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/core/ids.js';
-import { isoTime } from '../../src/domain/core/iso-time.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { startOf } from '../../src/event-log/event-log.js';
 import { accountSamples } from '../../src/samples/index.js';
 import { caller, TEAM } from '../support/command-world.js';

@@ -1,6 +1,6 @@
 /** How many events a second may be sent to one subscription. */
 import t from 'tap';
-import { openPace } from '../../src/processors/webhooks/pace.js';
+import { openPace } from '../../src/processors/webhooks/courier.js';
 import { fakeClock } from '../support/fake-clock.js';
 
 const PER_SECOND_MAX = 100;

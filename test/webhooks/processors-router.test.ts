@@ -1,7 +1,7 @@
 /** Which events of the log go to which subscriptions. */
 import t from 'tap';
 import { assertDefined, webhookStream, type WebhookId } from '../../src/domain/core/ids.js';
-import { openRouter } from '../../src/processors/webhooks/webhook-router.js';
+import { openRouter } from '../../src/processors/webhooks/router.js';
 import { queued, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { memoryLog } from '../support/memory-ports.js';

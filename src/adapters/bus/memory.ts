@@ -1,11 +1,176 @@
 /** Pointers to work within one process: a queue for each processor and priority, bounded, gone with the process. */
 import { setMaxListeners } from 'node:events';
-import type { Bus, Work } from '../../domain/ports/bus.js';
+import { priorities, priorityShares, type Pointer, type Priority, type Room, type Work, type Bus } from '../../domain/ports/bus.js';
+import { openShares, type Shares } from '../../shared/fairness.js';
+import { type Fifo, turns } from './turns.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { add, consumeFrom, enqueue, forget, newQueue, waitForRoom, wake, type Entry, type Queue } from './queue.js';
 
-export type MemoryBusOptions = Readonly<{
+/* The pointers of one processor: those that wait, by priority and in turns between teams, those that wait for their time, and those in work. */
+
+/** A pointer that is known: waiting for its turn, waiting for its time, or in work. */
+type Entry = { readonly pointer: Pointer; deliveries: number };
+
+type Queue = {
+  readonly known: Map<string, Entry>;
+  readonly waiting: Readonly<Record<Priority, Fifo<Entry>>>;
+  /** Known pointers by priority and source, and by priority, source and team: what fills the room, and the shares. */
+  readonly taken: Map<string, number>;
+  /** Room for known pointers of one priority and source. */
+  readonly pointersMax: number;
+  /** Of a team that has less than this, pointers are taken beyond the room, until it is filled twice. */
+  readonly teamShare: number;
+  readonly shares: Shares<Priority>;
+  /** Consumers that found nothing to do; each looks again when work comes or less is in flight. */
+  readonly sleepers: Set<() => void>;
+  readonly roomWaiters: Set<RoomWaiter>;
+};
+
+type RoomWaiter = Readonly<{ room: string; share: string | undefined; resolve: () => void }>;
+
+const groups = [
+  ({ pointer }: Entry) => pointer.team ?? '',
+  ({ pointer }: Entry) => pointer.source ?? '',
+  ({ pointer }: Entry) => pointer.sender ?? '',
+];
+
+/** The room is divided into so many shares. */
+const SHARES = 32;
+
+const newQueue = (pointersMax: number): Queue => ({
+  known: new Map(),
+  waiting: { high: turns(groups), normal: turns(groups), low: turns(groups) },
+  taken: new Map(),
+  pointersMax,
+  teamShare: Math.max(1, Math.floor(pointersMax / SHARES)),
+  shares: openShares(priorities, priorityShares),
+  sleepers: new Set(),
+  roomWaiters: new Set(),
+});
+
+/** Lets every consumer look again. */
+const wake = ({ sleepers }: Queue): void => {
+  if (sleepers.size === 0) return;
+  const woken = [...sleepers];
+  sleepers.clear();
+  for (const resolve of woken) resolve();
+};
+
+const enqueue = (queue: Queue, entry: Entry): void => {
+  queue.waiting[entry.pointer.priority].push(entry);
+  wake(queue);
+};
+
+/** Takes the pointers that it does not know yet. Out: those it has no room for. */
+const add = (queue: Queue, pointers: readonly Pointer[]): readonly Pointer[] => {
+  const refused: Pointer[] = [];
+  for (const pointer of pointers) {
+    if (queue.known.has(pointer.id)) continue;
+    const room = roomOf(pointer);
+    const share = shareOf(pointer);
+    const taken = queue.taken.get(room) ?? 0;
+    const ofTeam = queue.taken.get(share) ?? 0;
+    if (taken >= (ofTeam < queue.teamShare ? 2 : 1) * queue.pointersMax) {
+      refused.push(pointer);
+      continue;
+    }
+    const entry: Entry = { pointer, deliveries: 0 };
+    queue.known.set(pointer.id, entry);
+    queue.taken.set(room, taken + 1);
+    queue.taken.set(share, ofTeam + 1);
+    enqueue(queue, entry);
+  }
+  return refused;
+};
+
+const forget = (queue: Queue, { pointer }: Entry): void => {
+  queue.known.delete(pointer.id);
+  const [room, share] = [roomOf(pointer), shareOf(pointer)];
+  const left = giveBack(queue, room);
+  giveBack(queue, share);
+  // Those of other teams wait for one of two moments, so most of what is given back asks nobody.
+  const isForAll = left <= queue.pointersMax / 2 || left === lentMax(queue);
+  for (const waiter of queue.roomWaiters) {
+    if (waiter.room === room && (isForAll || waiter.share === share) && hasRoom(queue, waiter)) waiter.resolve();
+  }
+};
+
+/** Teams come and go, so nothing is kept of one that has nothing there. Out: how many are left. */
+const giveBack = ({ taken }: Queue, name: string): number => {
+  const left = taken.get(name)! - 1;
+  if (left === 0) taken.delete(name);
+  else taken.set(name, left);
+  return left;
+};
+
+const roomOf = ({ priority, source = '' }: Room): string => `${priority}\n${source}`;
+
+const shareOf = (of: Room): string => `${roomOf(of)}\n${of.team ?? ''}`;
+
+/** Up to here teams with few pointers are told that there is room. */
+const lentMax = ({ pointersMax }: Queue): number => Math.floor(pointersMax * 1.5);
+
+const hasRoom = (queue: Queue, { room, share }: Pick<RoomWaiter, 'room' | 'share'>): boolean => {
+  const { taken, pointersMax, teamShare } = queue;
+  const all = taken.get(room) ?? 0;
+  return all <= pointersMax / 2 || (share !== undefined && all <= lentMax(queue) && (taken.get(share) ?? 0) <= teamShare / 2);
+};
+
+/** Resolves when at least half of that room is free, of all or of the team that is named, or one of the signals aborts. */
+const waitForRoom = (queue: Queue, of: Room, signals: readonly AbortSignal[]): Promise<void> =>
+  new Promise((resolve) => {
+    const wanted = { room: roomOf(of), share: of.team === undefined ? undefined : shareOf(of) };
+    if (signals.some(({ aborted }) => aborted) || hasRoom(queue, wanted)) return resolve();
+    const waiter = {
+      ...wanted,
+      resolve: () => {
+        queue.roomWaiters.delete(waiter);
+        for (const signal of signals) signal.removeEventListener('abort', waiter.resolve);
+        resolve();
+      },
+    };
+    queue.roomWaiters.add(waiter);
+    for (const signal of signals) signal.addEventListener('abort', waiter.resolve);
+  });
+
+/** Of the priorities that wait, each is given its share. */
+const take = ({ waiting, shares }: Queue): Entry | undefined => {
+  const next = shares.next((priority) => !waiting[priority].isEmpty());
+  return next === undefined ? undefined : waiting[next].shift();
+};
+
+type ConsumeOptions = Readonly<{
+  maxInFlight: number;
+  signal: AbortSignal;
+  closed: AbortSignal;
+  /** The work of one entry; `done` lets its consumer take another. */
+  workOf: (entry: Entry, done: () => void) => Work;
+}>;
+
+/** Gives out work until a signal aborts, at most `maxInFlight` at once. */
+async function* consumeFrom(queue: Queue, { maxInFlight, signal, closed, workOf }: ConsumeOptions): AsyncGenerator<Work> {
+  const onAbort = (): void => wake(queue);
+  signal.addEventListener('abort', onAbort);
+  let inFlight = 0;
+  try {
+    while (!signal.aborted && !closed.aborted) {
+      const entry = inFlight < maxInFlight ? take(queue) : undefined;
+      if (entry === undefined) {
+        await new Promise<void>((resolve) => void queue.sleepers.add(resolve));
+        continue;
+      }
+      inFlight += 1;
+      yield workOf(entry, () => {
+        inFlight -= 1;
+        wake(queue);
+      });
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+type MemoryBusOptions = Readonly<{
   clock: Clock;
   /** Room for pointers of one priority and source of one processor, those in work included. */
   pointersMax: number;

@@ -1,10 +1,185 @@
 /** Pointers on their way to the stream: all of a call at once, each acknowledged by the server. */
-import type { Pointer } from '../../domain/ports/bus.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import { priorities, type Pointer, type Priority, type Room } from '../../domain/ports/bus.js';
+import { type Link, NobodyListens } from './nats-link.js';
+import { GROUPS, groupOf, type Names, type Streams, encodePointer, membersOf } from './nats-streams.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { NobodyListens, type Link } from './nats-link.js';
-import { encodePointer, membersOf, type Names } from './nats-names.js';
-import type { Rooms } from './nats-rooms.js';
-import type { Streams } from './nats-streams.js';
+
+/*
+ * The room for pointers of one processor and priority, which all sources share: what the server said last, and what was published since.
+ * The server is asked again where that seems to fill the room, so that a pointer costs nothing here.
+ */
+
+type Rooms = Readonly<{
+  /** Takes room for one pointer. Out: false where there is none by what is known. */
+  reserve: (processor: string, pointer: Pointer) => boolean;
+  /** Gives back what was reserved for a pointer that was not taken. */
+  giveBack: (processor: string, pointer: Pointer) => void;
+  /** The server has refused what there was room for: for a while there is none. */
+  close: () => void;
+  /** Asks the server, unless it was asked just now. */
+  refresh: (processor: string, priority: Priority) => Promise<void>;
+  /** Resolves when at least half of that room is free, or the signal aborts. */
+  whenRoom: (processor: string, room: Room, signal: AbortSignal) => Promise<void>;
+  depth: (processor: string) => Promise<number>;
+}>;
+
+/** The room is divided into so many shares. */
+const SHARES = 32;
+/** An answer of the server is good for so long. */
+const FRESH_MS = 20;
+const LOOK_EVERY_MS = 100;
+const CLOSED_MS = 1_000;
+const NEVER = Number.NEGATIVE_INFINITY;
+
+/** By group: what the server said, what was reserved in all, and how much of that when the server was asked. */
+type Counts = {
+  readonly said: number[];
+  readonly reserved: number[];
+  readonly before: number[];
+  askedAtMs: number;
+  asking: Promise<void> | undefined;
+  looking: boolean;
+  readonly waiters: Set<Waiter>;
+};
+
+type Waiter = Readonly<{ group: number | undefined; end: () => void }>;
+
+type RoomsDeps = Readonly<{ clock: Clock; link: Pick<Link, 'closed' | 'isUp'>; streams: Streams; names: Names; pointersMax: number }>;
+
+export const openRooms = (deps: RoomsDeps): Rooms => {
+  const { clock, link, pointersMax } = deps;
+  const countsOf = openCounts();
+  const shareMax = Math.max(1, Math.floor(pointersMax / SHARES));
+  let closedUntilMs = NEVER;
+
+  const refresh = (processor: string, priority: Priority): Promise<void> => {
+    const counts = countsOf(processor, priority);
+    if (counts.asking !== undefined) return counts.asking;
+    if (clock.monotonic() - counts.askedAtMs < FRESH_MS) return Promise.resolve();
+    counts.asking = ask(deps, counts, processor, priority).finally(() => (counts.asking = undefined));
+    return counts.asking;
+  };
+  const hasRoom = (counts: Counts, group: number | undefined): boolean => {
+    if (clock.monotonic() < closedUntilMs) return false;
+    const taken = sum(counts);
+    return taken <= pointersMax / 2 || (group !== undefined && taken <= pointersMax * 1.5 && takenBy(counts, group) <= shareMax / 2);
+  };
+  /** One look for all that wait for the same room. */
+  const look = async (counts: Counts, again: () => Promise<void>): Promise<void> => {
+    counts.looking = true;
+    while (counts.waiters.size > 0) {
+      // Where the server does not answer, or has lost all, there is nothing to be told; it is looked at again.
+      const isKnown = link.isUp() && (await again().then(isDone, isNotDone));
+      if (isKnown) for (const waiter of counts.waiters) if (hasRoom(counts, waiter.group)) waiter.end();
+      if (counts.waiters.size > 0) await clock.sleep(LOOK_EVERY_MS, link.closed);
+    }
+    counts.looking = false;
+  };
+
+  return {
+    reserve: (processor, pointer) => {
+      const counts = countsOf(processor, pointer.priority);
+      const group = groupOf(pointer);
+      const hasPlace = counts.askedAtMs !== NEVER && sum(counts) < (takenBy(counts, group) < shareMax ? 2 : 1) * pointersMax;
+      if (hasPlace) counts.reserved[group]! += 1;
+      return hasPlace;
+    },
+    giveBack: (processor, pointer) => {
+      countsOf(processor, pointer.priority).reserved[groupOf(pointer)]! -= 1;
+    },
+    close: () => {
+      closedUntilMs = clock.monotonic() + CLOSED_MS;
+    },
+    refresh,
+    whenRoom: async (processor, room, signal) => {
+      const counts = countsOf(processor, room.priority);
+      const waiting = waitIn(counts, room.team === undefined ? undefined : groupOf(room), [signal, link.closed]);
+      if (!counts.looking) void look(counts, () => refresh(processor, room.priority));
+      await waiting;
+    },
+    depth: async (processor) => {
+      const all = await Promise.all(priorities.map((priority) => askApart(deps, processor, priority)));
+      return all.reduce((whole, one) => whole + one, 0);
+    },
+  };
+};
+
+/** Of each processor and priority. */
+const openCounts = (): ((processor: string, priority: Priority) => Counts) => {
+  const all = new Map<string, Counts>();
+  return (processor, priority) => {
+    const key = `${processor}\n${priority}`;
+    let counts = all.get(key);
+    if (counts === undefined) all.set(key, (counts = newCounts()));
+    return counts;
+  };
+};
+
+const isDone = (): boolean => true;
+const isNotDone = (): boolean => false;
+
+/** Resolves when the waiter is ended, or a signal aborts. */
+const waitIn = (counts: Counts, group: number | undefined, signals: readonly AbortSignal[]): Promise<void> =>
+  new Promise((resolve) => {
+    if (signals.some(({ aborted }) => aborted)) return resolve();
+    const waiter: Waiter = {
+      group,
+      end: () => {
+        counts.waiters.delete(waiter);
+        for (const one of signals) one.removeEventListener('abort', waiter.end);
+        resolve();
+      },
+    };
+    counts.waiters.add(waiter);
+    for (const one of signals) one.addEventListener('abort', waiter.end);
+  });
+
+/** What the server counts at this moment. */
+const askApart = async (deps: RoomsDeps, processor: string, priority: Priority): Promise<number> => {
+  const counts = newCounts();
+  await ask(deps, counts, processor, priority);
+  return sum(counts);
+};
+
+const zeros = (): number[] => Array.from({ length: GROUPS }, () => 0);
+
+const newCounts = (): Counts => ({
+  said: zeros(),
+  reserved: zeros(),
+  before: zeros(),
+  askedAtMs: NEVER,
+  asking: undefined,
+  looking: false,
+  waiters: new Set(),
+});
+
+const takenBy = ({ said, reserved, before }: Counts, group: number): number =>
+  Math.max(0, said[group]! + reserved[group]! - before[group]!);
+
+const sum = (counts: Counts): number => {
+  let whole = 0;
+  for (let group = 0; group < GROUPS; group += 1) whole += takenBy(counts, group);
+  return whole;
+};
+
+/** What is published while the server is asked counts on top of its answer, so that a room is never thought too large. */
+const ask = async ({ clock, streams, names }: RoomsDeps, counts: Counts, processor: string, priority: Priority): Promise<void> => {
+  await streams.ensure(processor);
+  const before = [...counts.reserved];
+  const askedAtMs = clock.monotonic();
+  const said = await Promise.all(
+    zeros().map(async (_, group) => {
+      const info = await streams.api(`CONSUMER.INFO.${names.workStream}.${names.consumer(processor, priority, group)}`);
+      return Number(info['num_pending'] ?? 0) + Number(info['num_ack_pending'] ?? 0);
+    }),
+  );
+  counts.askedAtMs = askedAtMs;
+  for (let group = 0; group < GROUPS; group += 1) {
+    counts.said[group] = said[group]!;
+    counts.before[group] = before[group]!;
+  }
+};
 
 export type PublishDeps = Readonly<{ logger: Logger; link: Link; streams: Streams; names: Names; rooms: Rooms }>;
 

@@ -2,19 +2,174 @@
  * Pointers to work on a NATS server with JetStream, shared by every process: one stream, in it a subject for each pointer by processor,
  * priority and group, and a durable consumer for each group. What the server loses is found again by timers.
  */
+import { readFileSync } from 'node:fs';
+import type * as Driver from 'nats';
+import type { ConnectionOptions, TlsOptions } from 'nats';
 import { setMaxListeners } from 'node:events';
-import type { Bus, Work } from '../../domain/ports/bus.js';
+import type { Parked, ParkedWork, Bus, Work } from '../../domain/ports/bus.js';
+import { type Delivery, openHeld, type Held } from './nats-held.js';
+import { decodePointer, encodePointer, membersOf, JetStreamRefusal, namesOf, openStreams } from './nats-streams.js';
+import { type Publish, type PublishDeps, openPublish, openRooms } from './nats-publish.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { consumeFrom } from './nats-consume.js';
-import { openHeld, type Delivery, type Held } from './nats-held.js';
 import { openLink, type Link } from './nats-link.js';
-import { namesOf } from './nats-names.js';
-import { openParked, park } from './nats-parked.js';
-import { openPublish, type PublishDeps } from './nats-publish.js';
-import { openRooms } from './nats-rooms.js';
-import { openStreams } from './nats-streams.js';
-import { connectionOptionsOf, readNatsUrl, type NatsAddress } from './nats-url.js';
+
+/* Parked work in a stream of its own: one message for each id, which stays until it is released. */
+
+const NO_MESSAGE = 10_037;
+
+/** Resolves when the server has it. */
+const park = async ({ link, streams, names }: PublishDeps, delivery: Delivery, reason: string, atMs: number): Promise<void> => {
+  await streams.ensureStreams();
+  const { processor, pointer, deliveries } = delivery;
+  const kept = { processor, priority: pointer.priority, pointer: encodePointer(pointer), deliveries, reason, parkedAtMs: atMs };
+  const answer = membersOf((await link.ask(names.parkedSubject(processor, pointer), JSON.stringify(kept))).string());
+  if (answer['error'] !== undefined) throw new Error(`the NATS server keeps no parked work: ${JSON.stringify(answer['error'])}`);
+};
+
+const openParked = ({ streams, names }: PublishDeps, publish: Publish): ParkedWork => {
+  const find = async (seq: number): Promise<Readonly<{ seq: number; parked: Parked | undefined }> | undefined> => {
+    try {
+      await streams.ensureStreams();
+      const answer = await streams.api(`STREAM.MSG.GET.${names.parkedStream}`, { seq, next_by_subj: names.parkedSubjects });
+      const message = answer['message'] as Readonly<{ seq: number; data?: string }>;
+      return { seq: message.seq, parked: readParked(Buffer.from(message.data ?? '', 'base64').toString()) };
+    } catch (fault) {
+      if (fault instanceof JetStreamRefusal && fault.code === NO_MESSAGE) return undefined;
+      throw fault;
+    }
+  };
+  async function* all(): AsyncGenerator<Readonly<{ seq: number; parked: Parked }>> {
+    for (let found = await find(1); found !== undefined; found = await find(found.seq + 1)) {
+      if (found.parked !== undefined) yield { seq: found.seq, parked: found.parked };
+    }
+  }
+  return {
+    list: async function* () {
+      for await (const { parked } of all()) yield parked;
+    },
+    release: async ({ processor, id }) => {
+      for await (const { seq, parked } of all()) {
+        if (parked.processor !== processor || parked.pointer.id !== id) continue;
+        if ((await publish(processor, [parked.pointer])).length > 0) return false;
+        await streams.api(`STREAM.MSG.DELETE.${names.parkedStream}`, { seq, no_erase: true });
+        return true;
+      }
+      return false;
+    },
+  };
+};
+
+const readParked = (json: string): Parked | undefined => {
+  const { processor, priority, pointer: encoded, deliveries, reason, parkedAtMs } = membersOf(json);
+  const pointer = decodePointer(String(encoded), String(priority));
+  if (pointer === undefined || typeof processor !== 'string') return undefined;
+  return { processor, pointer, deliveries: Number(deliveries), reason: String(reason), parkedAtMs: Number(parkedAtMs) };
+};
+
+/* What the URL of a NATS server says: servers, credentials, TLS, and the name under which the bus keeps its work there. */
+
+type NatsAddress = Readonly<{
+  /** Without credentials, as messages and logs may show them. */
+  servers: readonly string[];
+  user: string | undefined;
+  password: string | undefined;
+  token: string | undefined;
+  /** A file of a JWT and its key, as `nsc` writes them. */
+  credentials: string | undefined;
+  tls: TlsOptions | undefined;
+  /** The first part of every subject, in capitals the names of the streams: several services may share a server. */
+  prefix: string;
+  replicas: number;
+}>;
+
+const schemes = ['nats:', 'tls:'];
+const parameters = ['ca', 'cert', 'key', 'creds', 'prefix', 'replicas'];
+const prefixDefault = 'sealpost';
+const replicasMax = 5;
+
+/**
+ * nats://user:password@host:4222,other:4222?prefix=sealpost&replicas=3, tls://… where only an encrypted connection will do.
+ * Throws where the URL says what the bus does not understand; the message shows no credentials.
+ */
+export const readNatsUrl = (url: string): NatsAddress => {
+  const refuse = (why: string): never => {
+    throw new Error(`SEALPOST_BUS_URL=${withoutCredentials(url)} ${why}`);
+  };
+  // WHATWG URLs have one host, those of a NATS cluster several.
+  const [, scheme = '', userInfo = '', hosts = '', query = ''] =
+    /^([a-z]+:)\/\/(?:(.*)@)?([^/?#@]*)\/?(?:\?(.*))?$/i.exec(url) ?? refuse('is not of the form nats://user:password@host:4222.');
+  if (!schemes.includes(scheme)) refuse(`has no scheme of NATS; it takes ${schemes.join(' and ')}.`);
+  const search = new URLSearchParams(query);
+  for (const name of search.keys()) {
+    if (!parameters.includes(name)) refuse(`has a parameter ${name}, which is none of ${parameters.join(', ')}.`);
+  }
+  const given = (name: string): string | undefined => search.get(name) ?? undefined;
+  const prefix = given('prefix') ?? prefixDefault;
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(prefix)) refuse('has a prefix that is not made of 1 to 32 letters, digits, hyphens and underscores.');
+  const replicas = Number(given('replicas') ?? 1);
+  if (!Number.isInteger(replicas) || replicas < 1 || replicas > replicasMax)
+    refuse(`has replicas that are no number from 1 to ${replicasMax}.`);
+  const [user, password] = credentialsOf(userInfo);
+  const isToken = user !== undefined && password === undefined;
+  return {
+    servers: serversOf(hosts) ?? refuse('names no host.'),
+    user: isToken ? undefined : user,
+    password,
+    token: isToken ? user : undefined,
+    credentials: given('creds'),
+    tls: tlsOf(scheme, given),
+    prefix,
+    replicas,
+  };
+};
+
+/** As the driver takes them. */
+const connectionOptionsOf = (
+  { servers, user, password, token, credentials, tls }: NatsAddress,
+  { credsAuthenticator }: Pick<typeof Driver, 'credsAuthenticator'>,
+): ConnectionOptions => ({
+  servers: [...servers],
+  ...(user === undefined ? {} : { user }),
+  ...(password === undefined ? {} : { pass: password }),
+  ...(token === undefined ? {} : { token }),
+  ...(tls === undefined ? {} : { tls }),
+  // Read again for each connection, so that a file that was renewed holds.
+  ...(credentials === undefined ? {} : { authenticator: credsAuthenticator(() => readFileSync(credentials)) }),
+});
+
+const withoutCredentials = (url: string): string => url.replace(/\/\/.*@/, '//…@');
+
+const credentialsOf = (userInfo: string): readonly [string | undefined, string | undefined] => {
+  if (userInfo === '') return [undefined, undefined];
+  const at = userInfo.indexOf(':');
+  return at === -1 ? [decoded(userInfo), undefined] : [decoded(userInfo.slice(0, at)), decoded(userInfo.slice(at + 1))];
+};
+
+/** A percent sign that encodes nothing stands for itself. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+const serversOf = (hosts: string): readonly string[] | undefined => {
+  const servers = hosts.split(',').map((host) => host.trim());
+  return servers.every((server) => server !== '') ? servers : undefined;
+};
+
+const tlsOf = (scheme: string, given: (name: string) => string | undefined): TlsOptions | undefined => {
+  const [caFile, certFile, keyFile] = [given('ca'), given('cert'), given('key')];
+  if (scheme !== 'tls:' && caFile === undefined && certFile === undefined && keyFile === undefined) return undefined;
+  return {
+    ...(caFile === undefined ? {} : { caFile }),
+    ...(certFile === undefined ? {} : { certFile }),
+    ...(keyFile === undefined ? {} : { keyFile }),
+  };
+};
 
 export type NatsBusOptions = Readonly<{
   /** The value of SEALPOST_BUS_URL. */

@@ -1,6 +1,14 @@
 /** Slices of the event loop for work that would hold it up if all of it that is ready were done at once. */
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 
+/* The turns of the event loop, handed out one by one. */
+
+/** Out: a function whose promises resolve in the order in which it was called, each in a turn of the event loop of its own. */
+export const turnsOfLoop = (): (() => Promise<void>) => {
+  let last = Promise.resolve();
+  return () => (last = last.then(() => new Promise((resolve) => setImmediate(resolve))));
+};
+
 /** So long, and the last of the work in it, the loop is held in each of its turns. */
 const SLICE_MS = 8;
 

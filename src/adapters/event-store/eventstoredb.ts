@@ -2,20 +2,23 @@
 import type { Clock } from '../../domain/ports/clock.js';
 import type { AppendOutcome, EventBatch, EventStore, EventToStore, Position } from '../../domain/ports/event-store.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { sizeOf } from './eventstoredb/append-message.js';
-import { openAppends, type Appends } from './eventstoredb/appends.js';
-import { AppendRefused } from './eventstoredb/append-answer.js';
-import { openConnection } from './eventstoredb/connection.js';
-import { openHeadWatch, type HeadWatch } from './eventstoredb/head-watch.js';
+import { sizeOf, openAppends, type Appends, AppendRefused } from './eventstoredb/appends.js';
+import { openConnection, parseEventStoreDbUrl } from './eventstoredb/connection.js';
+import { openHeadWatch, type HeadWatch, subscribeAll } from './eventstoredb/subscription.js';
 import { openReading, type Reading } from './eventstoredb/reads.js';
-import { positionOf, serverIdOf, toServerEvent, truncatedEvent, type ServerEvent } from './eventstoredb/records.js';
-import { streamNames, type StreamNames } from './eventstoredb/streams.js';
-import { subscribeAll } from './eventstoredb/subscription.js';
+import {
+  positionOf,
+  serverIdOf,
+  toServerEvent,
+  truncatedEvent,
+  type ServerEvent,
+  streamNames,
+  type StreamNames,
+} from './eventstoredb/records.js';
 import { openTypeNotes, type TypeNotes } from './eventstoredb/type-notes.js';
-import { parseEventStoreDbUrl } from './eventstoredb/url.js';
 
 export { EventStoreAway, EventStoreDenied } from './eventstoredb/connection.js';
-export { AppendRefused } from './eventstoredb/append-answer.js';
+export { AppendRefused } from './eventstoredb/appends.js';
 
 export type EventStoreDbTimes = Readonly<{
   /** Within which a connection must stand. */

@@ -1,27 +1,214 @@
 /** The log of events in one SQLite file: the only owner of its table, shared with other processes on the same file. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type {
-  AppendOutcome,
   EventBatch,
+  StoredEvent,
+  AppendOutcome,
   EventStore,
   Position,
   ReadAllOptions,
   ReadLogOptions,
-  StoredEvent,
 } from '../../domain/ports/event-store.js';
-import { openDatabase, type Database } from '../sqlite/database.js';
+import { type LogTable, openLogTable, type Append } from './log-table.js';
+import { openDatabase, type Database, logTruncation } from '../sqlite/database.js';
 import { groupCommit, type GroupCommit } from '../sqlite/group-commit.js';
-import { logTruncation } from '../sqlite/log-truncation.js';
-import { createHeadWatch, type HeadWatch } from './head-watch.js';
-import { openLogTable, type Append, type LogTable } from './log-table.js';
 import { isLong, longFromEvents, readAhead } from './read-ahead.js';
-import { createRecentEvents, type Matches, type RecentEvents } from './recent-events.js';
+
+/*
+ * The newest events of the log as this process committed them, so that live subscribers read nothing from the database.
+ * Their positions have no gaps; their number and their bytes are bounded.
+ */
+
+type Matches = (stream: string) => boolean;
+
+type RecentEvents = Readonly<{
+  /** Takes the event at the next position; after a gap (another process has written) it starts anew. */
+  push: (event: StoredEvent) => void;
+  /** The events after `after`, at most `limit`; undefined where the next one is not here. */
+  after: (after: number, limit: number, matches: Matches | undefined) => EventBatch | undefined;
+}>;
+
+const boundsDefault = { countMax: 1_024, bytesMax: 2 * 1024 * 1024 };
+/** What an event takes beside its texts and bytes. */
+const eventOverheadBytes = 256;
+
+const sizeOf = ({ data, metadata, sealed }: StoredEvent): number =>
+  eventOverheadBytes + data.length + metadata.length + (sealed?.byteLength ?? 0);
+
+export const createRecentEvents = ({ countMax, bytesMax } = boundsDefault): RecentEvents => {
+  /** What stands before `start` is dropped (undefined, so that it can be collected); it is cut off in batches, for a cut moves the rest. */
+  let events: (StoredEvent | undefined)[] = [];
+  let start = 0;
+  let bytes = 0;
+
+  const clear = (): void => {
+    events = [];
+    start = 0;
+    bytes = 0;
+  };
+
+  const dropOldest = (): void => {
+    bytes -= sizeOf(events[start]!);
+    events[start] = undefined;
+    start += 1;
+    if (start < countMax) return;
+    events = events.slice(start);
+    start = 0;
+  };
+
+  return {
+    push: (event) => {
+      const last = events.at(-1);
+      if (last !== undefined && last.position + 1 !== event.position) clear();
+      events.push(event);
+      bytes += sizeOf(event);
+      while (events.length - start > countMax || (bytes > bytesMax && events.length - start > 1)) dropOldest();
+    },
+    after: (after, limit, matches) => {
+      const first = events[start];
+      if (first === undefined || after + 1 < first.position) return undefined;
+      const from = start + after + 1 - first.position;
+      if (from >= events.length) return undefined;
+      const found: StoredEvent[] = [];
+      let index = from;
+      for (; index < events.length && found.length < limit; index += 1) {
+        const event = events[index]!;
+        if (matches === undefined || matches(event.stream)) found.push(event);
+      }
+      return { events: found, position: events[index - 1]!.position };
+    },
+  };
+};
+
+/*
+ * Tells subscribers that the log has grown: at once where this process wrote, within some milliseconds
+ * where another did. One timer serves all subscribers, and runs only while there are any.
+ */
+
+type HeadWatch = Readonly<{
+  /** The newest position that this process knows of. */
+  head: () => number;
+  /** This process has committed up to `position`. */
+  notify: (position: number) => void;
+  /** Looks where the log ends now; waiting subscribers are told of a fault. */
+  look: () => void;
+  /** Resolves with true when the head is beyond `position`, with false when the signal aborts or the store is closed; rejects where the log cannot be read. */
+  beyond: (position: number, signal: AbortSignal) => Promise<boolean>;
+  /** Keeps the watch going until the function that it gives is called. */
+  subscribe: () => () => void;
+  hasSubscribers: () => boolean;
+  closed: () => boolean;
+  close: () => void;
+}>;
+
+const pollEveryMs = 15;
+
+const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>): HeadWatch => {
+  let head = table.head();
+  let subscribers = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  const waiters = createWaiters();
+
+  const notify = (position: number): void => {
+    if (position <= head) return;
+    head = position;
+    waiters.wake();
+  };
+
+  const look = (): void => {
+    try {
+      notify(table.head());
+    } catch (error) {
+      waiters.wake(error);
+    }
+  };
+
+  const poll = foreignCommitPoll(table, look, waiters.wake);
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+
+  return {
+    head: () => head,
+    notify,
+    look,
+    subscribe: () => {
+      subscribers += 1;
+      if (!closed) notify(table.head());
+      if (timer === undefined && !closed) timer = setInterval(poll, pollEveryMs).unref();
+      return () => {
+        subscribers -= 1;
+        if (subscribers === 0) stop();
+      };
+    },
+    beyond: async (position, signal) => {
+      if (closed || signal.aborted) return false;
+      if (head > position) return true;
+      await waiters.wait(signal);
+      return !closed && !signal.aborted;
+    },
+    hasSubscribers: () => subscribers > 0,
+    closed: () => closed,
+    close: () => {
+      closed = true;
+      stop();
+      waiters.wake();
+    },
+  };
+};
+
+/** Calls `look` where another process has committed since the last call, `fail` where that cannot be found out. */
+const foreignCommitPoll = (table: Pick<LogTable, 'foreignCommits'>, look: () => void, fail: (error: unknown) => void): (() => void) => {
+  let version = table.foreignCommits();
+  return () => {
+    try {
+      const now = table.foreignCommits();
+      if (now === version) return;
+      // The version is noted before the head is read: what is committed in between is seen twice, never missed.
+      version = now;
+      look();
+    } catch (error) {
+      fail(error);
+    }
+  };
+};
+
+type Waiters = Readonly<{
+  /** Resolves when woken or when the signal aborts; rejects where it is woken with an error. */
+  wait: (signal: AbortSignal) => Promise<void>;
+  wake: (error?: unknown) => void;
+}>;
+
+const createWaiters = (): Waiters => {
+  const waiting = new Set<(error?: unknown) => void>();
+  return {
+    wake: (error) => {
+      const woken = [...waiting];
+      waiting.clear();
+      for (const resume of woken) resume(error);
+    },
+    wait: (signal) =>
+      new Promise((resolve, reject) => {
+        const resume = (error?: unknown): void => {
+          waiting.delete(resume);
+          signal.removeEventListener('abort', onAbort);
+          if (error === undefined) resolve();
+          else reject(error instanceof Error ? error : new Error('the log cannot be read', { cause: error }));
+        };
+        const onAbort = (): void => resume();
+        signal.addEventListener('abort', onAbort, { once: true });
+        waiting.add(resume);
+      }),
+  };
+};
 
 const batchSizeDefault = 1_000;
 /** Many streams are truncated one after the other, and the write-ahead log is cut once for them. */
 const CUT_WITHIN_MS = 2_000;
 
-export type SqliteEventStoreOptions = Readonly<{
+type SqliteEventStoreOptions = Readonly<{
   /** More events than that are read in a thread. Default `longFromEvents`. */
   longFrom?: number;
 }>;

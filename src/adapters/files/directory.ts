@@ -9,14 +9,41 @@
  *
  * A crash at any point leaves at most a note without its file, or a file that nobody was told of.
  */
+import { statfs, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { readFile, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Disk } from '../../domain/ports/disk.js';
 import { FileDamaged } from '../../domain/core/errors.js';
 import type { Files } from '../../domain/ports/files.js';
-import { exists, orAbsent, readText, syncDirectory, writeDurably } from './durable.js';
-import { checkHash, isHash, isoTimeOf } from './names.js';
-import { oneAtATime } from './one-at-a-time.js';
+import { exists, orAbsent, readText, syncDirectory, writeDurably, checkHash, isHash, isoTimeOf } from './durable.js';
+import type { LogNote, NotedFiles } from '../../domain/ports/log-note.js';
+
+/* Runs the work of one key in the order in which it came, and that of different keys side by side. */
+
+type OneAtATime = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>;
+
+const oneAtATime = (): OneAtATime => {
+  /** The last work of each key; a key stands here only while it has any. */
+  const last = new Map<string, Promise<unknown>>();
+  return (key, work) => {
+    const result = (last.get(key) ?? Promise.resolve()).then(work, work);
+    last.set(key, result);
+    const forget = (): void => {
+      if (last.get(key) === result) last.delete(key);
+    };
+    result.then(forget, forget);
+    return result;
+  };
+};
+
+/* How much room is left where a directory lies. */
+
+export const openDisk = (directory: string): Disk => ({
+  freeBytes: async () => {
+    const { bavail, bsize } = await statfs(directory);
+    return bavail * bsize;
+  },
+});
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** A file in `tmp` that is older was left by a crash. */
@@ -98,7 +125,7 @@ const countExpired = async (directory: string, limit: string): Promise<number> =
 };
 
 /** Where the file of a hash stands below the directory. */
-export const pathOf = (directory: string, hash: string): string => {
+const pathOf = (directory: string, hash: string): string => {
   checkHash(hash);
   return join(directory, hash.slice(0, 2), hash.slice(2));
 };
@@ -132,4 +159,33 @@ const clearAbandoned = async (directory: string, beforeMs: number): Promise<void
     const found = await orAbsent(stat(join(directory, name)));
     if (found !== undefined && found.mtimeMs < beforeMs) await rm(join(directory, name), { force: true });
   }
+};
+
+/* The note of the log in a directory of files. */
+
+const NAME = 'log.json';
+
+/** `note` rejects where the file is none of ours. */
+export const openFilesNote = ({ directory }: Readonly<{ directory: string }>): NotedFiles => {
+  const file = join(directory, NAME);
+  return {
+    place: directory,
+    note: async () => {
+      const text = await readText(file);
+      return text === undefined ? undefined : parse(file, text);
+    },
+    setNote: ({ instance, position, hash }) => writeDurably(directory, file, `${JSON.stringify({ instance, position, hash })}\n`),
+    has: (hash) => exists(pathOf(directory, hash)),
+    close: async () => {},
+  };
+};
+
+const parse = (file: string, text: string): LogNote => {
+  try {
+    const { instance, position, hash } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof instance === 'string' && typeof position === 'number' && typeof hash === 'string') return { instance, position, hash };
+  } catch {
+    // Said below.
+  }
+  throw new Error(`${file} is damaged: it should say which log the files belong to; put back its newest copy, or delete it`);
 };

@@ -1,7 +1,26 @@
 /** Writes that survive a power loss, and reads that tell a file that is not there from one that cannot be read. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat, copyFile, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { constants } from 'node:fs';
+
+/* What names a file, and when it expires, as every store of files checks them. */
+
+const HASH = /^[0-9a-f]{64}$/;
+
+export const isHash = (text: string): boolean => HASH.test(text);
+
+/** Throws RangeError where the text is no SHA-256 in hex. */
+export const checkHash = (hash: string): void => {
+  if (!isHash(hash)) throw new RangeError('a file is named by 64 hexadecimal digits in lower case');
+};
+
+/** In: an ISO time in any form. Out: the same in UTC with milliseconds, so that texts compare as times do. Throws RangeError for other texts. */
+export const isoTimeOf = (text: string): string => {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new RangeError('the time is not an ISO 8601 time');
+  return new Date(ms).toISOString();
+};
 
 /** Resolves when the content stands under its name and survives a power loss; a reader sees all of it or nothing. */
 export const writeDurably = async (directory: string, file: string, content: Uint8Array | string): Promise<void> => {
@@ -49,3 +68,45 @@ export const orAbsent = async <Value>(value: Promise<Value>): Promise<Value | un
 
 export const readText = (file: string): Promise<string | undefined> => orAbsent(readFile(file, 'utf8'));
 export const exists = async (file: string): Promise<boolean> => (await orAbsent(stat(file))) !== undefined;
+
+/* A copy of a directory of files while others put and delete in it: what stands under a hash never changes. */
+
+/** What is being written is left out, and what is deleted meanwhile. Out: how many files were copied; they survive a power loss. */
+export const copyFiles = async ({ from, to }: Readonly<{ from: string; to: string }>): Promise<number> => {
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  let copied = 0;
+  for (const entry of (await orAbsent(readdir(from, { withFileTypes: true }))) ?? []) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) copied += entry.name === 'tmp' ? 0 : await copyFiles({ from: source, to: target });
+    else if (entry.isFile() && (await copyOne(source, target))) copied += 1;
+  }
+  await syncDirectory(to);
+  return copied;
+};
+
+const copyOne = async (source: string, target: string): Promise<boolean> => {
+  const copied = await orAbsent(copyFile(source, target, constants.COPYFILE_FICLONE).then(() => true));
+  if (copied !== true) return false;
+  const handle = await open(target, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  return true;
+};
+
+/* What a directory of files holds, for a copy of it. */
+
+const PREFIX = /^[0-9a-f]{2}$/;
+
+/** Each file by its hash, and when it expires (ISO time), undefined: never. */
+export async function* filesIn(directory: string): AsyncGenerator<Readonly<{ hash: string; expiresAt: string | undefined }>> {
+  const folders = ((await orAbsent(readdir(directory))) ?? []).filter((name) => PREFIX.test(name)).sort();
+  for (const folder of folders) {
+    for (const name of (await readdir(join(directory, folder))).sort()) {
+      const hash = folder + name;
+      if (isHash(hash)) yield { hash, expiresAt: await readText(join(directory, folder, `${name}.until`)) };
+    }
+  }
+}

@@ -1,12 +1,29 @@
 /** Where the master key comes from: the setting, or a file beside the data that is made at the first start. */
+import { readFileSync, rmSync, closeSync, constants, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { PendingFirstKey } from '../../domain/ports/first-key.js';
+import { replaceDurably } from '../../shared/files.js';
+
+/* The first API key between its making and its showing: a file of mode 0600 in the data directory. */
+
+export const openFirstKeyFile = (file: string): PendingFirstKey => ({
+  read: () => {
+    try {
+      return readFileSync(file, 'utf8').trim();
+    } catch (fault) {
+      if (fault instanceof Error && 'code' in fault && fault.code === 'ENOENT') return undefined;
+      throw fault;
+    }
+  },
+  keep: (key) => replaceDurably(file, `${key}\n`),
+  remove: () => rmSync(file, { force: true }),
+});
 
 const KEY_BYTES = 32;
 
 /** The master key is missing or is none. The message names what would be right and holds nothing of the key. */
-export class MasterKeyError extends Error {
+class MasterKeyError extends Error {
   override readonly name = 'MasterKeyError';
 }
 

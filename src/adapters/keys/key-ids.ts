@@ -1,8 +1,62 @@
 /** The ids of keys: where each stands among the wrapped rows, whatever database holds these. */
+import type { MaybePromise } from '../../domain/core/decider.js';
+import type { NewKey } from '../../domain/ports/keys.js';
 import { keysPerRow } from './wrapping.js';
 
+/* Keys made ahead and durable, to be given out one by one: many share one commit, and whoever needs one seldom waits for it. */
+
+type KeyPool = Readonly<{
+  /** At once where one is left. Rejects where none is left and none can be made. */
+  take: () => MaybePromise<NewKey>;
+  /** Forgets what it holds. */
+  close: () => void;
+}>;
+
+/** In: makes more keys, durable when it resolves; asked for again when fewer than `low` are left. */
+export const keyPool = (make: () => Promise<readonly NewKey[]>, low: number): KeyPool => {
+  let ready: NewKey[] = [];
+  let making: Promise<void> | undefined;
+  let closed = false;
+
+  const refill = (): Promise<void> =>
+    (making ??= make().then(
+      (made) => {
+        making = undefined;
+        if (!closed) ready = [...made, ...ready];
+      },
+      (fault: unknown) => {
+        making = undefined;
+        throw fault;
+      },
+    ));
+
+  const left = (): NewKey | undefined => {
+    const key = ready.pop();
+    // Made ahead, so its fault is nobody's yet: who finds the pool empty asks again and sees it.
+    if (key !== undefined && ready.length < low) refill().catch(() => {});
+    return key;
+  };
+
+  const takeMade = async (): Promise<NewKey> => {
+    for (;;) {
+      if (closed) throw new Error('the keys are closed');
+      const key = left();
+      if (key !== undefined) return key;
+      await refill();
+    }
+  };
+
+  return {
+    take: () => left() ?? takeMade(),
+    close: () => {
+      closed = true;
+      ready = [];
+    },
+  };
+};
+
 /** Where a key stands. As text: `<row>.<index>`. */
-export type KeyPlace = Readonly<{ row: number; index: number }>;
+type KeyPlace = Readonly<{ row: number; index: number }>;
 
 export const keyIdOf = ({ row, index }: KeyPlace): string => `${row}.${index}`;
 
@@ -16,7 +70,7 @@ export const parseKeyId = (id: string): KeyPlace | undefined => {
   return index < keysPerRow ? { row: Number(match[1]), index } : undefined;
 };
 
-export type NamedKey = Readonly<{ id: string; index: number }>;
+type NamedKey = Readonly<{ id: string; index: number }>;
 
 /** Ids that are none of ours are left out: there is no key of that name. */
 export const keyPlacesByRow = (ids: readonly string[]): ReadonlyMap<number, readonly NamedKey[]> => {

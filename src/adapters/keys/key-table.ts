@@ -5,8 +5,10 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { LogMark } from '../../domain/ports/keys.js';
-import { inTransaction, type Database } from '../sqlite/database.js';
-import { wrappedRowSizeBytes, type WrappedRow } from './wrapping.js';
+import { inTransaction, type Database, openDatabase, openLogNote } from '../sqlite/database.js';
+import { wrappedRowSizeBytes, type WrappedRow, isDestroyed, keysPerRow } from './wrapping.js';
+import type { NotedKeys } from '../../domain/ports/log-note.js';
+import { keyIdOf, parseKeyId } from './key-ids.js';
 
 /**
  * Rows are numbered by the time, in microseconds, so that a table that was put back from an older backup never gives a number
@@ -77,7 +79,7 @@ export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTab
 };
 
 /** A file of before rows had a tag gets the column; its rows have none until they are wrapped anew. */
-export const addTagColumn = (database: Database): void => {
+const addTagColumn = (database: Database): void => {
   if ((database.pragma('table_info(keys)') as { name: string }[]).some(({ name }) => name === 'tag')) return;
   database.exec('ALTER TABLE keys ADD COLUMN tag BLOB');
 };
@@ -94,3 +96,51 @@ const checkMasterKey = (database: Database, check: Buffer): void => {
     );
   }
 };
+
+/* Which keys were destroyed, told from those that were never there: its row says so, by zeros in the place of the key or by a bit behind its tag. No master key is needed. */
+
+/** In: the file of the keys, which exists. */
+export const openNotedKeys = ({ file }: Readonly<{ file: string }>): NotedKeys => {
+  const note = openLogNote({ file });
+  const database = openDatabase({ file, synchronous: 'normal', cacheSizeKiB: 64, mustExist: true });
+  addTagColumn(database);
+  const select = database.prepare<[number], Row>('SELECT row, wrapped AS bytes, tag FROM keys WHERE row = ?');
+  return {
+    ...note,
+    isDestroyed: async (id) => {
+      const place = parseKeyId(id);
+      const wrapped = place && select.get(place.row);
+      return wrapped !== undefined && isDestroyed(rowOf(wrapped), place!.index);
+    },
+    destroyed: () => destroyedIn(database),
+    close: async () => {
+      database.close();
+      await note.close();
+    },
+  };
+};
+
+type Row = Readonly<{ row: number; bytes: Buffer; tag: Buffer | null }>;
+
+const rowOf = ({ bytes, tag }: Row): WrappedRow => ({ bytes, tag: tag ?? undefined });
+
+const idsPerBatch = 10_000;
+
+function* destroyedIn(database: Database): Generator<readonly string[]> {
+  const selectAfter = database.prepare<[number], Row>('SELECT row, wrapped AS bytes, tag FROM keys WHERE row > ? ORDER BY row LIMIT 100');
+  let ids: string[] = [];
+  for (let after = 0; ;) {
+    const rows = selectAfter.all(after);
+    for (const found of rows) {
+      const wrapped = rowOf(found);
+      for (let index = 0; index < keysPerRow; index += 1) if (isDestroyed(wrapped, index)) ids.push(keyIdOf({ row: found.row, index }));
+    }
+    const last = rows.at(-1);
+    if (last === undefined || ids.length >= idsPerBatch) {
+      if (ids.length > 0) yield ids;
+      ids = [];
+    }
+    if (last === undefined) return;
+    after = last.row;
+  }
+}

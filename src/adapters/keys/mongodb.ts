@@ -3,17 +3,90 @@
  * written anew without it. The server keeps what the row was before in its oplog and on its disk until both are overwritten.
  */
 import { randomInt, timingSafeEqual } from 'node:crypto';
+import { boundedCache } from '../../shared/cache.js';
+import { type Collection, isDuplicateKey, openMongo, tellingAway, type Mongo, durableWrites, mongoLogNote } from '../mongodb/client.js';
+import { openRow, type Wrapping, deriveFrom, sealingKey, isDestroyed, keysPerRow, makeKeys, withoutKeys, bindRow } from './wrapping.js';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { isDuplicateKey, openMongo, tellingAway, type Collection, type Mongo } from '../mongodb/client.js';
-import { durableWrites } from '../mongodb/log-note.js';
 import { gathered } from '../../shared/concurrency.js';
-import { keyIdOf, keyPlacesByRow } from './key-ids.js';
-import { keyPool } from './key-pool.js';
-import { deriveFrom } from './master-key.js';
-import { keyRows, type KeyRow, type StoredRow } from './mongodb-rows.js';
-import { sealingKey } from './sealing.js';
-import { isDestroyed, keysPerRow, makeKeys, openRow, withoutKeys, type Wrapping } from './wrapping.js';
+import { keyIdOf, keyPlacesByRow, keyPool, parseKeyId } from './key-ids.js';
+import type { NotedKeys } from '../../domain/ports/log-note.js';
+import { openDatabase } from '../sqlite/database.js';
+import { openKeyTable } from './key-table.js';
+
+/* Reading rows of wrapped keys from MongoDB: those opened last are kept open, and only their tags are read to see that nothing has changed. */
+
+/** `_id`: the number of the row. The tag is absent where somebody has removed it. */
+export type KeyRow = { _id: number; wrapped: Buffer; tag?: Buffer };
+type StoredRow = Readonly<KeyRow>;
+
+type KeyAt = (index: number) => Buffer | undefined;
+
+type KeyRows = Readonly<{
+  /** What gives the keys of each row that is there and verifies, as it stands at the server now. */
+  open: (rows: readonly number[]) => Promise<ReadonlyMap<number, KeyAt>>;
+}>;
+
+/** Some 4 KB each. */
+const openedRowsMax = 64;
+/** So many faulty rows are told of once each. */
+const faultsNotedMax = 1_000;
+const rowsAtOnce = 250;
+
+const keyRows = ({
+  stored,
+  wrapping,
+  onFault,
+}: Readonly<{ stored: Collection<KeyRow>; wrapping: Wrapping; onFault: (row: number) => void }>): KeyRows => {
+  const opened = boundedCache<number, Readonly<{ tag: Buffer; keyAt: KeyAt }>>({ entriesMax: openedRowsMax });
+  const faulty = boundedCache<number, true>({ entriesMax: faultsNotedMax });
+
+  const openOne = ({ _id, wrapped, tag = Buffer.alloc(0) }: StoredRow): KeyAt | undefined => {
+    const keyAt = openRow(wrapping, _id, { bytes: wrapped, tag });
+    // The bytes of the answer are not kept with it.
+    if (keyAt !== undefined) opened.set(_id, { tag: Buffer.from(tag), keyAt });
+    else if (faulty.get(_id) === undefined) {
+      faulty.set(_id, true);
+      onFault(_id);
+    }
+    return keyAt;
+  };
+
+  const readWhole = async (rows: readonly number[], into: Map<number, KeyAt>): Promise<void> => {
+    if (rows.length === 0) return;
+    for await (const row of stored.find({ _id: { $in: [...rows] } })) {
+      const keyAt = openOne(row);
+      if (keyAt !== undefined) into.set(row._id, keyAt);
+    }
+  };
+
+  /** Out: the rows that are not as they were when they were opened. */
+  const readTags = async (rows: readonly number[], into: Map<number, KeyAt>): Promise<readonly number[]> => {
+    if (rows.length === 0) return [];
+    const changed: number[] = [];
+    for await (const { _id, tag } of stored.find({ _id: { $in: [...rows] } }, { projection: { tag: 1 } })) {
+      const known = opened.get(_id);
+      if (known !== undefined && tag !== undefined && known.tag.equals(tag)) into.set(_id, known.keyAt);
+      else changed.push(_id);
+    }
+    return changed;
+  };
+
+  const openSome = async (rows: readonly number[], into: Map<number, KeyAt>): Promise<void> => {
+    const known = rows.filter((row) => opened.get(row) !== undefined);
+    const unknown = rows.filter((row) => !known.includes(row));
+    const [changed] = await Promise.all([readTags(known, into), readWhole(unknown, into)]);
+    await readWhole(changed, into);
+  };
+
+  return {
+    open: async (rows) => {
+      const found = new Map<number, KeyAt>();
+      for (let from = 0; from < rows.length; from += rowsAtOnce) await openSome(rows.slice(from, from + rowsAtOnce), found);
+      return found;
+    },
+  };
+};
 
 export type MongoKeysOptions = Readonly<{
   url: string;
@@ -128,8 +201,6 @@ const makeRow = async (stored: Collection<KeyRow>, wrapping: Wrapping): Promise<
   }
 };
 
-/** Rows that are read and written in one call, some 4 KB each. */
-const rowsAtOnce = 250;
 const attemptsMax = 100;
 
 const destroyIn = async (stored: Collection<KeyRow>, wrapping: Wrapping, ids: readonly string[]): Promise<void> => {
@@ -182,5 +253,90 @@ const faultsIn = async (stored: Collection<KeyRow>, wrapping: Wrapping, place: s
     const end = rows.at(-1);
     if (end === undefined) return faults;
     last = end._id;
+  }
+};
+
+/* Which keys on MongoDB were destroyed, told by the bit behind the tag of their row. No master key is needed. */
+
+export const openMongoNotedKeys = async (server: Readonly<{ url: string; setting?: string; logger: Logger }>): Promise<NotedKeys> => {
+  const mongo = await openMongo(server);
+  const rows = mongo.db.collection<KeyRow>(keysCollection, { promoteBuffers: true });
+  return {
+    ...mongoLogNote(mongo, keysStateCollection),
+    isDestroyed: async (id) => {
+      const place = parseKeyId(id);
+      const row = place && (await rows.findOne({ _id: place.row }, { projection: { tag: 1 } }));
+      return row?.tag !== undefined && isDestroyed({ bytes: NO_BYTES, tag: row.tag }, place!.index);
+    },
+    destroyed: () => destroyedIn(rows),
+  };
+};
+
+const NO_BYTES = Buffer.alloc(0);
+const idsPerBatch = 10_000;
+
+async function* destroyedIn(rows: Collection<KeyRow>): AsyncGenerator<readonly string[]> {
+  let ids: string[] = [];
+  for await (const { _id, tag } of rows.find({}, { projection: { tag: 1 } }).sort({ _id: 1 })) {
+    if (tag === undefined) continue;
+    for (let index = 0; index < keysPerRow; index += 1)
+      if (isDestroyed({ bytes: NO_BYTES, tag }, index)) ids.push(keyIdOf({ row: _id, index }));
+    if (ids.length < idsPerBatch) continue;
+    yield ids;
+    ids = [];
+  }
+  if (ids.length > 0) yield ids;
+}
+
+/* Copies the wrapped keys of a SQLite file to MongoDB: the same rows under the same numbers, so every id stays what it is. */
+
+export type KeyCopy = Readonly<{
+  /** The SQLite file; nothing may write to it meanwhile. */
+  file: string;
+  /** 32 bytes: the one of both. */
+  masterKey: Buffer;
+  url: string;
+  logger: Logger;
+  onCopied: (rows: number) => void;
+}>;
+
+const rowsAtOnceCopyToMongodb = 200;
+
+/**
+ * Safe to repeat: a row is written as it stands, a key that was destroyed since the last time included. Rows of before there were tags get
+ * one. Rejects where the keys there were made with another master key. Out: how many rows.
+ */
+export const copyKeysToMongo = async ({ file, masterKey, onCopied, ...server }: KeyCopy): Promise<number> => {
+  const { wrapping, check } = deriveFrom(masterKey);
+  const database = openDatabase({ file, synchronous: 'full', mustExist: true });
+  const mongo = await openMongo(server).catch((error: unknown) => {
+    database.close();
+    throw error;
+  });
+  try {
+    const table = openKeyTable(database, check);
+    const state = mongo.db.collection<{ _id: string; value?: Buffer }>(keysStateCollection, { promoteBuffers: true });
+    await state.updateOne({ _id: 'master' }, { $setOnInsert: { value: check } }, { ...durableWrites, upsert: true });
+    const known = (await state.findOne({ _id: 'master' }))?.value;
+    if (known?.equals(check) !== true) throw new Error('the keys there were made with another master key; copy into an empty database');
+    const rows = mongo.db.collection<KeyRow>(keysCollection);
+    let copied = 0;
+    for (let last = 0; ;) {
+      const numbers = table.rowsAfter(last, rowsAtOnceCopyToMongodb);
+      if (numbers.length === 0) return copied;
+      const writes = numbers.flatMap((row) => {
+        const wrapped = table.wrapped(row);
+        if (wrapped === undefined) return [];
+        const { bytes, tag } = wrapped.tag === undefined ? bindRow(wrapping, row, wrapped) : wrapped;
+        return [{ replaceOne: { filter: { _id: row }, replacement: { wrapped: bytes, tag: tag! }, upsert: true } }];
+      });
+      await rows.bulkWrite(writes, { ...durableWrites, ordered: true });
+      copied += writes.length;
+      onCopied(copied);
+      last = numbers.at(-1)!;
+    }
+  } finally {
+    database.close();
+    await mongo.close();
   }
 };

@@ -1,17 +1,53 @@
 /** Sealing keys in a SQLite file of their own, wrapped by the master key, so that a backup of the log carries none. */
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { busyTimeoutMs, type Database, openDatabase } from '../sqlite/database.js';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import { BOUND_SEALS_FROM, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
 import { boundedCache } from '../../shared/cache.js';
-import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
-import { logTruncation } from './journal.js';
-import { keyPool } from './key-pool.js';
-import { keyIdOf, keyPlacesByRow } from './key-ids.js';
+import { keyPool, keyIdOf, keyPlacesByRow } from './key-ids.js';
 import { openKeyTable, type KeyTable } from './key-table.js';
-import { deriveFrom } from './master-key.js';
-import { sealingKey } from './sealing.js';
-import { bindRow, isSameRow, keysPerRow, makeKeys, openRow, withoutKeys, type WrappedRow, type Wrapping } from './wrapping.js';
+import {
+  deriveFrom,
+  sealingKey,
+  bindRow,
+  isSameRow,
+  keysPerRow,
+  makeKeys,
+  openRow,
+  withoutKeys,
+  type WrappedRow,
+  type Wrapping,
+} from './wrapping.js';
+
+/* Empties the write-ahead log of the keys, where a destroyed key would still stand. */
+
+const truncationAttemptsMax = 200;
+const truncationPauseMs = 50;
+
+/**
+ * The write-ahead log still holds the pages as they were: it is copied into the database and cut to nothing.
+ * Another process that reads at this moment keeps it from that, so it is tried again, without blocking.
+ * Calls of one turn of the event loop share one truncation. Rejects where the log could not be emptied in time.
+ */
+const logTruncation = (database: Database): (() => Promise<void>) => {
+  let shared: Promise<void> | undefined;
+
+  const truncate = async (): Promise<void> => {
+    await turn();
+    shared = undefined;
+    for (let attempt = 1; attempt <= truncationAttemptsMax; attempt += 1) {
+      database.pragma('busy_timeout = 0');
+      const busy = database.pragma('wal_checkpoint(TRUNCATE)', { simple: true });
+      database.pragma(`busy_timeout = ${busyTimeoutMs}`);
+      if (busy === 0) return;
+      await pause(truncationPauseMs);
+    }
+    throw new Error('the destroyed keys still stand in the write-ahead log, for another process keeps reading it');
+  };
+
+  return () => (shared ??= truncate());
+};
 
 type Change =
   | Readonly<{ kind: 'make' }>

@@ -4,8 +4,86 @@
  * key of it the row is wrapped anew without that key. A free row, as it was written before there were tags, is AES-256-CTR (SP 800-38A) and a destroyed key of it is overwritten.
  * Both stand under keys of their own and have the same size, the random nonce first.
  */
-import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from 'node:crypto';
-import { keySizeBytes } from './sealing.js';
+import {
+  randomFillSync,
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  createHmac,
+  hkdfSync,
+} from 'node:crypto';
+import type { SealingKey } from '../../domain/ports/keys.js';
+
+/* Bytes from the system's generator, drawn in strokes: one draw costs as much as a sealing. */
+
+const poolSizeBytes = 4_096;
+
+/** Answers with a function that gives `sizeBytes` fresh bytes, of which no trace is left in the pool. */
+const randomPool = (): ((sizeBytes: number) => Buffer) => {
+  const pool = Buffer.alloc(poolSizeBytes);
+  let used = poolSizeBytes;
+  return (sizeBytes) => {
+    if (used + sizeBytes > poolSizeBytes) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    const bytes = Buffer.from(pool.subarray(used, used + sizeBytes));
+    pool.fill(0, used, used + sizeBytes);
+    used += sizeBytes;
+    return bytes;
+  };
+};
+
+/* AES-256-GCM as sealpost writes it: nonce (12 bytes), ciphertext, tag (16 bytes); NIST SP 800-38D. */
+
+const keySizeBytes = 32;
+const nonceSizeBytesSealing = 12;
+const tagSizeBytes = 16;
+/** What sealing adds to the plain bytes. */
+const sealingOverheadBytes = nonceSizeBytesSealing + tagSizeBytes;
+
+const nonces = randomPool();
+const NO_PREFIX = new Uint8Array(0);
+
+/** `key` is 32 bytes; the nonce of each sealing is random, so one key may seal far more than an email ever needs. */
+export const sealingKey = (key: Buffer): SealingKey => {
+  let imported: KeyObject | undefined;
+  // Node 24 takes 25 µs to tell bytes from a key object in each call; many keys are read and never used.
+  const keyObject = (): KeyObject => (imported ??= createSecretKey(key));
+  return { seal: sealWith(keyObject), open: openWith(keyObject) };
+};
+
+const sealWith =
+  (key: () => KeyObject): SealingKey['seal'] =>
+  (plain, context, prefix = NO_PREFIX) => {
+    const nonce = nonces(nonceSizeBytesSealing);
+    const cipher = createCipheriv('aes-256-gcm', key(), nonce, { authTagLength: tagSizeBytes });
+    cipher.setAAD(Buffer.from(context));
+    // A text becomes bytes in the pool of buffers for less than the cipher takes for it.
+    const ciphertext = cipher.update(typeof plain === 'string' ? Buffer.from(plain) : plain);
+    cipher.final();
+    const sizeBytes = prefix.byteLength + ciphertext.byteLength + sealingOverheadBytes;
+    return Buffer.concat([prefix, nonce, ciphertext, cipher.getAuthTag()], sizeBytes);
+  };
+
+const openWith =
+  (key: () => KeyObject): SealingKey['open'] =>
+  (sealed, context) => {
+    if (sealed.byteLength < sealingOverheadBytes) throw new Error('the sealed bytes are too short to be whole');
+    const tagAt = sealed.byteLength - tagSizeBytes;
+    const decipher = createDecipheriv('aes-256-gcm', key(), sealed.subarray(0, nonceSizeBytesSealing), { authTagLength: tagSizeBytes });
+    decipher.setAAD(Buffer.from(context));
+    decipher.setAuthTag(sealed.subarray(tagAt));
+    const plain = decipher.update(sealed.subarray(nonceSizeBytesSealing, tagAt));
+    try {
+      decipher.final();
+    } catch (cause) {
+      throw new Error('the sealed bytes were changed, or belong to another key or context', { cause });
+    }
+    return plain;
+  };
 
 /** As many as one page of the database holds in one row. */
 export const keysPerRow = 120;
@@ -24,7 +102,6 @@ export const isSameRow = (a: WrappedRow, b: WrappedRow): boolean =>
 /** What stands in the place of a destroyed key of a free row. */
 const DESTROYED = Buffer.alloc(keySizeBytes);
 
-const tagSizeBytes = 16;
 /** A bit for each key of a bound row, behind the tag. */
 const destroyedSizeBytes = keysPerRow / 8;
 const NONE_DESTROYED = Buffer.alloc(destroyedSizeBytes);
@@ -116,4 +193,42 @@ export const bindRow = (wrapping: Wrapping, row: number, wrapped: WrappedRow): W
   if (wrapped.tag !== undefined) return wrapped;
   const indexes = Array.from({ length: keysPerRow }, (_, index) => index).filter((index) => isDestroyed(wrapped, index));
   return wrapBound(wrapping, row, withZeros(unwrap(wrapping, row, wrapped)!, indexes), destroyedIn(wrapped));
+};
+
+/* What is derived from the master key, each under a purpose of its own (HKDF, RFC 5869). */
+
+type MasterKey = Readonly<{
+  /** Wraps the keys of the table. */
+  wrapping: Wrapping;
+  /** Tells whether a database was made with this master key; says nothing about the key itself. */
+  check: Buffer;
+  fingerprint: (purpose: string, text: string | Uint8Array) => string;
+}>;
+
+/** Purposes are names in the code, so there are few; should they be made at run time, the derived keys are not kept. */
+const purposesKept = 64;
+
+/** In: 32 bytes. Throws RangeError for any other length. */
+export const deriveFrom = (masterKey: Buffer): MasterKey => {
+  if (masterKey.byteLength !== keySizeBytes)
+    throw new RangeError(`the master key has ${masterKey.byteLength} bytes, it needs ${keySizeBytes}`);
+  const derive = (info: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), info, keySizeBytes));
+  const fingerprintKeys = new Map<string, KeyObject>();
+
+  const fingerprintKey = (purpose: string): KeyObject => {
+    const known = fingerprintKeys.get(purpose);
+    if (known !== undefined) return known;
+    const key = createSecretKey(derive(`sealpost fingerprint ${purpose}`));
+    if (fingerprintKeys.size < purposesKept) fingerprintKeys.set(purpose, key);
+    return key;
+  };
+
+  return {
+    wrapping: {
+      free: createSecretKey(derive('sealpost key wrapping')),
+      bound: createSecretKey(derive('sealpost key wrapping bound to the row')),
+    },
+    check: derive('sealpost master key check'),
+    fingerprint: (purpose, text) => createHmac('sha256', fingerprintKey(purpose)).update(text).digest('hex'),
+  };
 };

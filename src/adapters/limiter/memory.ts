@@ -1,8 +1,129 @@
 /** Counters of one process: fixed windows and concurrency slots, kept in memory. */
 import type { Clock } from '../../domain/ports/clock.js';
-import type { Admission, Limiter, Window } from '../../domain/ports/limiter.js';
-import { memorySlots } from './slots.js';
-import { memoryWindows, type MemoryWindows } from './windows.js';
+import type { Slot, Window, Admission, Limiter } from '../../domain/ports/limiter.js';
+
+/* Concurrency slots of one process: leases in memory, which end by the monotonic clock where nobody releases them. */
+
+/** The slots of one bucket that are taken, each with the moment at which it is free again. */
+type Bucket = Map<symbol, number>;
+
+type MemorySlots = Readonly<{
+  acquire: (bucket: string, limit: number, ttlMs: number) => Slot | undefined;
+  /** How many buckets are kept. */
+  buckets: () => number;
+  clear: () => void;
+}>;
+
+/** How many buckets an acquisition looks at beside its own, so that slots that nobody released do not fill the memory. */
+const sweptPerAcquire = 4;
+
+const memorySlots = (clock: Clock): MemorySlots => {
+  /** The bucket of which a slot was taken last stands at the end. */
+  const buckets = new Map<string, Bucket>();
+
+  const dropEnded = (name: string, bucket: Bucket, atMs: number): void => {
+    for (const [slot, endMs] of bucket) if (endMs <= atMs) bucket.delete(slot);
+    if (bucket.size === 0) buckets.delete(name);
+  };
+
+  const sweep = (atMs: number): void => {
+    let left = sweptPerAcquire;
+    for (const [name, bucket] of buckets) {
+      if (left === 0) return;
+      left -= 1;
+      dropEnded(name, bucket, atMs);
+    }
+  };
+
+  return {
+    acquire: (name, limit, ttlMs) => {
+      const atMs = clock.monotonic();
+      sweep(atMs);
+      const bucket = buckets.get(name) ?? new Map<symbol, number>();
+      dropEnded(name, bucket, atMs);
+      if (bucket.size >= limit) return undefined;
+      const slot = Symbol();
+      bucket.set(slot, atMs + ttlMs);
+      buckets.delete(name);
+      buckets.set(name, bucket);
+      return {
+        release: () => {
+          if (bucket.delete(slot) && bucket.size === 0 && buckets.get(name) === bucket) buckets.delete(name);
+        },
+      };
+    },
+    buckets: () => buckets.size,
+    clear: () => buckets.clear(),
+  };
+};
+
+/* Fixed windows, each begun by its first hit and counted until its length is over. */
+
+type Counter = { count: number; startedAtMs: number };
+
+type MemoryWindows = Readonly<{
+  /** The counter of a window that is not over. */
+  live: (window: Window, atMs: number) => Counter | undefined;
+  /** Counts one hit, in a new window where there is none. */
+  count: (window: Window, atMs: number) => void;
+  buckets: () => number;
+  clear: () => void;
+}>;
+
+/** Buckets of one length of window in the order in which they started, which is the order in which they end. */
+type Counters = Map<string, Counter>;
+
+/** How many ended windows a hit sweeps away at most, so that no single hit pays for all. */
+const sweptPerHit = 4;
+
+const memoryWindows = (bucketsMax: number): MemoryWindows => {
+  const byLength = new Map<number, Counters>();
+
+  const countersOf = (windowMs: number): Counters => {
+    let counters = byLength.get(windowMs);
+    if (counters === undefined) byLength.set(windowMs, (counters = new Map()));
+    return counters;
+  };
+
+  const live = ({ bucket, windowMs }: Window, atMs: number): Counter | undefined => {
+    const counter = countersOf(windowMs).get(bucket);
+    return counter !== undefined && isLive(counter, windowMs, atMs) ? counter : undefined;
+  };
+
+  return {
+    live,
+    count: (window, atMs) => {
+      const counters = countersOf(window.windowMs);
+      const counter = live(window, atMs);
+      if (counter !== undefined) {
+        counter.count += 1;
+        return;
+      }
+      // Deleted first, so that the renewed window goes to the end of the order.
+      counters.delete(window.bucket);
+      counters.set(window.bucket, { count: 1, startedAtMs: atMs });
+      sweep(counters, { windowMs: window.windowMs, atMs, bucketsMax });
+    },
+    buckets: () => [...byLength.values()].reduce((sum, counters) => sum + counters.size, 0),
+    clear: () => byLength.clear(),
+  };
+};
+
+const isLive = (counter: Counter, windowMs: number, atMs: number): boolean => atMs < counter.startedAtMs + windowMs;
+
+/** Takes out the oldest that are over, or too many. */
+const sweep = (
+  counters: Counters,
+  { windowMs, atMs, bucketsMax }: Readonly<{ windowMs: number; atMs: number; bucketsMax: number }>,
+): void => {
+  let left = sweptPerHit;
+  for (const [bucket, counter] of counters) {
+    const over = !isLive(counter, windowMs, atMs);
+    if ((!over && counters.size <= bucketsMax) || left === 0) return;
+    counters.delete(bucket);
+    left -= 1;
+  }
+};
 
 /** Beyond this many live buckets of one length the oldest is forgotten: memory stays bounded under a flood of names. */
 const bucketsMaxDefault = 200_000;

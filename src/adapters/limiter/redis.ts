@@ -1,13 +1,191 @@
 /** Counters on a Redis server, shared by every process; while it does not answer, each process counts in memory with the same limits. */
+import type { Redis, RedisOptions } from 'ioredis';
+import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import type { Clock } from '../../domain/ports/clock.js';
-import type { Limiter, Slot } from '../../domain/ports/limiter.js';
+import type { Admission, Window, Limiter, Slot } from '../../domain/ports/limiter.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { openMemoryLimiter } from './memory.js';
-import { openDeadline, type Within } from './redis-deadline.js';
-import { openScripts, type Scripts } from './redis-scripts.js';
-import { readRedisUrl, type RedisAddress } from './redis-url.js';
+
+/* One deadline for all answers of a server: nothing waits longer for one. */
+
+/** The answer did not come in time. */
+class TooLate extends Error {
+  constructor() {
+    super('the server did not answer in time');
+  }
+}
+
+/** Settles as the promise does, or rejects with TooLate. */
+type Within = <Value>(answer: Promise<Value>) => Promise<Value>;
+
+const LOOK_EVERY_MS = 50;
+
+/** The last look at an answer comes after what has arrived was read: an event loop that was held up does not make a server late. */
+const openDeadline = (clock: Clock, withinMs: number, signal: AbortSignal): Within => {
+  const waiting = new Set<Readonly<{ dueMs: number; reject: (fault: Error) => void }>>();
+  let looking = false;
+
+  const look = async (): Promise<void> => {
+    looking = true;
+    while (waiting.size > 0 && !signal.aborted) {
+      await clock.sleep(LOOK_EVERY_MS, signal);
+      const atMs = clock.monotonic();
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const one of waiting) {
+        if (one.dueMs > atMs) break;
+        waiting.delete(one);
+        one.reject(new TooLate());
+      }
+    }
+    looking = false;
+  };
+  return (answer) =>
+    new Promise((resolve, reject) => {
+      const one = { dueMs: clock.monotonic() + withinMs, reject };
+      waiting.add(one);
+      answer.then(
+        (value) => {
+          waiting.delete(one);
+          resolve(value);
+        },
+        (fault: unknown) => {
+          waiting.delete(one);
+          reject(fault instanceof Error ? fault : new Error('not an Error'));
+        },
+      );
+      if (!looking) void look();
+    });
+};
+
+/* The decisions of the limiter, each one script, so that it is one step for all processes; the time is that of the server. */
+
+/**
+ * KEYS: the counter of each window, which ends with its window. ARGV: limit and length of each.
+ * Out: how long the windows that are full last on, or 0; the count of the first window; how long that lasts on, or -1 where it has not begun.
+ */
+const HIT = `
+local full = 0
+for i, key in ipairs(KEYS) do
+  local limit = tonumber(ARGV[2 * i - 1])
+  if tonumber(redis.call('GET', key) or '0') >= limit then
+    local left = redis.call('PTTL', key)
+    if left < 0 then left = tonumber(ARGV[2 * i]) end
+    full = math.max(full, left, 1)
+  end
+end
+local first
+for i, key in ipairs(KEYS) do
+  if full == 0 then
+    local count = redis.call('INCR', key)
+    if count == 1 then redis.call('PEXPIRE', key, ARGV[2 * i]) end
+    if i == 1 then first = count end
+  elseif i == 1 then
+    first = tonumber(redis.call('GET', key) or '0')
+  end
+end
+return { full, first, redis.call('PTTL', KEYS[1]) }`;
+
+/** KEYS: the slots of a bucket that are taken, by the moment at which each is free. ARGV: limit, length, name of the new slot. Out: 1 where it was taken. */
+const ACQUIRE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[3])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 1`;
+
+type Scripts = Readonly<{
+  hit: (windows: readonly Window[], nowMs: () => number) => Promise<Admission>;
+  acquire: (bucket: string, slot: string, limit: number, ttlMs: number) => Promise<boolean>;
+  release: (bucket: string, slot: string) => Promise<unknown>;
+  /** Resolves where the server takes writes. */
+  probe: () => Promise<unknown>;
+}>;
+
+/** What `defineCommand` adds: EVALSHA, and EVAL where the server does not know the script. */
+type Commands = Readonly<{
+  sealpostHit: (keys: number, ...keysAndArguments: readonly (string | number)[]) => Promise<[full: number, count: number, leftMs: number]>;
+  sealpostAcquire: (...keyAndArguments: readonly (string | number)[]) => Promise<number>;
+}>;
+
+const PROBE_MS = 1_000;
+
+const openScripts = (redis: Redis, prefix: string): Scripts => {
+  redis.defineCommand('sealpostHit', { lua: HIT });
+  redis.defineCommand('sealpostAcquire', { lua: ACQUIRE, numberOfKeys: 1 });
+  const commands = redis as unknown as Commands;
+  // The braces keep all keys in one slot of a Redis cluster, for one script may look at several.
+  const root = `{${prefix}}`;
+  const slots = (bucket: string): string => `${root}:s:${bucket}`;
+  return {
+    hit: async (windows, nowMs) => {
+      const first = windows[0];
+      if (first === undefined) throw new RangeError('a hit needs at least one window');
+      const keys = windows.map(({ bucket, windowMs }) => `${root}:w:${windowMs}:${bucket}`);
+      const numbers = windows.flatMap(({ limit, windowMs }) => [limit, windowMs]);
+      const [fullMs, count, leftMs] = await commands.sealpostHit(keys.length, ...keys, ...numbers);
+      return {
+        admitted: fullMs === 0,
+        limit: first.limit,
+        remaining: Math.max(0, first.limit - count),
+        resetAtMs: Math.round(nowMs() + (leftMs < 0 ? first.windowMs : leftMs)),
+        retryAfterS: fullMs === 0 ? 0 : Math.max(1, Math.ceil(fullMs / 1_000)),
+      };
+    },
+    acquire: async (bucket, slot, limit, ttlMs) => (await commands.sealpostAcquire(slots(bucket), limit, ttlMs, slot)) === 1,
+    release: (bucket, slot) => redis.zrem(slots(bucket), slot),
+    probe: () => redis.set(`${root}:probe`, '1', 'PX', PROBE_MS),
+  };
+};
+
+/* What the URL of a Redis server says, as the driver takes it. */
+
+type RedisAddress = Readonly<{
+  options: Omit<RedisOptions, 'replyMapping'>;
+  /** The first part of every key: several services may share a server. */
+  prefix: string;
+  /** Without credentials, as messages may show it. */
+  shown: string;
+}>;
+
+const schemes = ['redis:', 'rediss:'];
+const parameters = ['ca', 'prefix'];
+const portDefault = 6_379;
+
+/**
+ * redis://user:password@host:6379/0?prefix=sealpost, rediss://… over TLS, there with ?ca=FILE of the authority that signed its certificate.
+ * Throws where the URL says something else; the message shows no credentials.
+ */
+const readRedisUrl = (url: string): RedisAddress => {
+  const shown = url.replace(/\/\/.*@/, '//…@');
+  const refuse = (why: string): never => {
+    throw new Error(`SEALPOST_LIMITER_URL=${shown} ${why}`);
+  };
+  if (!URL.canParse(url)) refuse('is not of the form redis://user:password@host:6379/0.');
+  const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url);
+  if (!schemes.includes(protocol)) refuse(`has no scheme of Redis; it takes ${schemes.join(' and ')}.`);
+  if (hostname === '') refuse('names no host.');
+  for (const name of searchParams.keys()) {
+    if (!parameters.includes(name)) refuse(`has a parameter ${name}, which is none of ${parameters.join(', ')}.`);
+  }
+  const db = pathname === '' || pathname === '/' ? 0 : Number(pathname.slice(1));
+  if (!Number.isInteger(db) || db < 0) refuse('names a database that is no number.');
+  const ca = searchParams.get('ca');
+  return {
+    options: {
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? portDefault : Number(port),
+      db,
+      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' ? { tls: ca === null ? {} : { ca: readFileSync(ca) } } : {}),
+    },
+    prefix: searchParams.get('prefix') ?? 'sealpost',
+    shown,
+  };
+};
 
 export type RedisLimiterOptions = Readonly<{
   /** The value of SEALPOST_LIMITER_URL. */

@@ -1,12 +1,197 @@
 /** Hands messages to an SMTP relay: one call is one dialogue and one outcome for each recipient. */
-import type { SMTPConnectionEnvelope, SMTPConnectionSendInfo, SMTPError } from 'nodemailer/lib/smtp-connection';
+import { Duplex, Readable } from 'node:stream';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type { SMTPError, SMTPConnectionEnvelope, SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection';
+import type { RecipientOutcome, Delivered, Delivery, Dialogue, Mailer, OutgoingMessage } from '../../domain/ports/mailer.js';
+import { classifyReply, enhancedCodeOf, type ReplyStage } from '../../domain/email/bounce-rules.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import type { Delivered, Delivery, Dialogue, Mailer, OutgoingMessage, RecipientOutcome } from '../../domain/ports/mailer.js';
 import { openSigners, type DkimOptions, type SignersFor } from './dkim.js';
-import { FinishedMessage } from './finished-message.js';
-import { faultOfSession, faultOutcome, isMalformedReply, outcomesOfError, outcomesOfSuccess, REPLY, type SmtpFailure } from './outcomes.js';
-import { openSmtpPool, PoolClosed, type PooledConnection, type SmtpPool, type SmtpTimeouts } from './smtp-pool.js';
-import { parseSmtpUrl } from './smtp-url.js';
+import { openSmtpPool, PoolClosed, type PooledConnection, type SmtpPool, type SmtpTimeouts, parseSmtpUrl } from './smtp-pool.js';
+
+/* A message as it goes over the wire after DATA (RFC 5321, section 4.5.2): dots doubled, every line end CRLF, ended by a dot alone. */
+
+const LF = 0x0a;
+const CR = 0x0d;
+const DOT = 0x2e;
+const END = Buffer.from('.\r\n');
+const LINE_END_AND_END = Buffer.from('\r\n.\r\n');
+
+/** In: a message. Out: pieces that give, one after the other, all that is sent until the server answers. */
+export const wirePieces = (raw: Buffer): readonly Buffer[] => {
+  const body = stuffed(raw);
+  return [body, body.length === 0 || body[body.length - 1] === LF ? END : LINE_END_AND_END];
+};
+
+/**
+ * Nearly every message is as it must be, and goes out as the very same bytes. A bare CR or LF would let a text end the message
+ * where a server takes it for a line end, and begin another; the composer writes none, and none leaves here.
+ */
+const stuffed = (raw: Buffer): Buffer => {
+  const dots: number[] = raw[0] === DOT ? [0] : [];
+  let lineEnds = 0;
+  // Searching is many times faster than looking at each byte.
+  for (let at = raw.indexOf(LF); at >= 0; at = raw.indexOf(LF, at + 1)) {
+    if (raw[at - 1] !== CR) return stuffed(withCrlf(raw));
+    if (raw[at + 1] === DOT) dots.push(at + 1);
+    lineEnds += 1;
+  }
+  // Each of those has a CR of its own: one more stands alone.
+  for (let at = raw.indexOf(CR); at >= 0; at = raw.indexOf(CR, at + 1)) lineEnds -= 1;
+  if (lineEnds !== 0) return stuffed(withCrlf(raw));
+  return dots.length === 0 ? raw : withDots(raw, dots);
+};
+
+const withCrlf = (raw: Buffer): Buffer => Buffer.from(raw.toString('latin1').replace(/\r\n|\r|\n/g, '\r\n'), 'latin1');
+
+/** One more dot before each of those places. */
+const withDots = (raw: Buffer, places: readonly number[]): Buffer => {
+  const out = Buffer.allocUnsafe(raw.length + places.length);
+  let from = 0;
+  let to = 0;
+  for (const place of places) {
+    to += raw.copy(out, to, from, place);
+    out[to++] = DOT;
+    from = place;
+  }
+  raw.copy(out, to, from);
+  return out;
+};
+
+/*
+ * A finished message as nodemailer's connection takes it. Its own data stream looks at every byte in a slow way and passes through
+ * three streams; this one lays the bytes that are ready straight onto the connection's socket when the server has asked for them.
+ */
+
+class FinishedMessage extends Readable {
+  /** The server had asked for the message, and it was sent or begun to be. */
+  asked = false;
+  readonly #connection: SMTPConnection;
+  readonly #raw: Buffer;
+
+  constructor(connection: SMTPConnection, raw: Buffer) {
+    super();
+    this.#connection = connection;
+    this.#raw = raw;
+  }
+
+  /** nodemailer calls this after the reply to DATA, with a stream that it has piped to the socket. */
+  override pipe<Destination extends NodeJS.WritableStream>(destination: Destination): Destination {
+    this.asked = true;
+    const socket = this.#connection._socket;
+    if (!socket || !(destination instanceof Duplex))
+      throw new Error('nodemailer hands over its data in another way than this was made for');
+    // Nothing goes through that stream: left on the socket, each message would leave its listeners there.
+    destination.unpipe(socket);
+    socket.cork();
+    for (const piece of wirePieces(this.#raw)) socket.write(piece);
+    socket.uncork();
+    return destination;
+  }
+}
+
+/* Turns the end of an SMTP dialogue, as nodemailer reports it, into the outcome of each recipient. */
+
+type SmtpFailure = Readonly<{
+  error: SMTPError;
+  /** The recipients that RCPT refused before the end, each with its reply. */
+  rejections: readonly SMTPError[];
+  /** The server had asked for the message, and got at least its beginning. */
+  dataSent: boolean;
+}>;
+
+/** Replies are kept for the record; a server that tells a story is cut short. */
+const replyCharsMax = 1_000;
+
+/** In: the recipients in envelope order, the reply to the message, and the recipients refused at RCPT. */
+const outcomesOfSuccess = (to: readonly string[], response: string, rejections: readonly SMTPError[]): readonly RecipientOutcome[] => {
+  const accepted: RecipientOutcome = {
+    result: 'accepted',
+    replyCode: Number(response.slice(0, 3)) || 250,
+    enhancedCode: enhancedCodeOf(response),
+    rule: 'accepted',
+    text: response.slice(0, replyCharsMax),
+  };
+  return withRejections(to, rejections, accepted);
+};
+
+/** A message that did not get through: each recipient refused at RCPT has its own reply, the others share what ended the dialogue. */
+const outcomesOfError = (to: readonly string[], { error, rejections, dataSent }: SmtpFailure): readonly RecipientOutcome[] =>
+  // After a refused MAIL the pipelined RCPTs are refused too, for no reason of their own.
+  withRejections(to, error.command === 'MAIL FROM' ? [] : rejections, sharedOutcome(error, dataSent));
+
+/** Why no session could be opened, as it is told of each recipient. */
+const faultOfSession = (error: SMTPError): RecipientOutcome => sharedOutcome(error, false);
+
+const withRejections = (to: readonly string[], rejections: readonly SMTPError[], others: RecipientOutcome): readonly RecipientOutcome[] => {
+  if (rejections.length === 0) return to.map(() => others);
+  const byRecipient = new Map<string, SMTPError[]>();
+  for (const one of rejections) byRecipient.set(one.recipient ?? '', [...(byRecipient.get(one.recipient ?? '') ?? []), one]);
+  return to.map((address) => {
+    const rejection = byRecipient.get(address)?.shift();
+    return rejection === undefined ? others : replyOutcome('rcpt', rejection);
+  });
+};
+
+const sharedOutcome = (error: SMTPError, dataSent: boolean): RecipientOutcome => {
+  if (error.responseCode !== undefined) return replyOutcome(stageOf(error), error);
+  if (isMalformedReply(error)) return malformedOutcome(error);
+  if (error.code === 'EMESSAGE')
+    return { ...faultOutcome('message-too-large', 'the message is larger than the server announces to take'), result: 'refused' };
+  if (error.code === 'EENVELOPE') return { ...faultOutcome('invalid-envelope', error.message), result: 'refused' };
+  return faultOutcome(dataSent ? 'no-reply-after-data' : faultOf(error), error.message);
+};
+
+/** The server said something that is no SMTP reply (RFC 5321, section 4.2), so nothing is known of the message. */
+const isMalformedReply = ({ code, response }: SMTPError): boolean =>
+  typeof response === 'string' ? !REPLY.test(response) : code === 'EPROTOCOL';
+
+const malformedOutcome = (error: SMTPError): RecipientOutcome => faultOutcome('protocol-error', error.response ?? error.message);
+
+/** A whole reply begins so. */
+const REPLY = /^[2-5]\d\d(?:[ \-\r\n]|$)/;
+
+const replyOutcome = (stage: ReplyStage, error: SMTPError): RecipientOutcome => {
+  if (isMalformedReply(error)) return malformedOutcome(error);
+  const text = error.response ?? error.message;
+  const replyCode = error.responseCode ?? null;
+  return { ...classifyReply({ stage, replyCode: replyCode ?? 0, text }), replyCode, text: text.slice(0, replyCharsMax) };
+};
+
+/** What nodemailer names by its code and the command in flight. */
+const stageOf = (error: SMTPError): ReplyStage => {
+  if (error.code === 'EMESSAGE') return 'message';
+  if (error.code !== 'EENVELOPE') return 'session';
+  if (error.command === 'MAIL FROM') return 'mail';
+  return error.command === 'RCPT TO' ? 'rcpt' : 'data';
+};
+
+/** Faults without a reply, by nodemailer's code and the system's below it. */
+const faultOf = (error: SMTPError): string => {
+  const cause = error.originalCode ?? error.code;
+  if (cause === 'ECONNREFUSED') return 'connection-refused';
+  if (cause === 'EHOSTUNREACH' || cause === 'ENETUNREACH') return 'host-unreachable';
+  if (error.code === 'ESOCKET' && cause !== undefined && CERTIFICATE_FAULT.test(cause)) return 'tls-failed';
+  return faultRules[error.code ?? ''] ?? 'send-failed';
+};
+
+const CERTIFICATE_FAULT = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|UNABLE_TO|SELF_SIGNED|HOSTNAME_)/;
+const faultRules: Readonly<Record<string, string>> = {
+  EDNS: 'host-not-found',
+  ETIMEDOUT: 'timeout',
+  ETLS: 'tls-failed',
+  EAUTH: 'authentication-failed',
+  ESOCKET: 'connection-lost',
+  ECONNECTION: 'connection-lost',
+};
+
+/** An outcome without a reply: worth another try. */
+const faultOutcome = (rule: string, text: string): RecipientOutcome => ({
+  result: 'deferred',
+  replyCode: null,
+  enhancedCode: null,
+  rule,
+  text: text.slice(0, replyCharsMax),
+});
 
 export type SmtpMailerOptions = Readonly<{
   /** See smtp-url.ts for the parameters it knows. */

@@ -1,15 +1,296 @@
 /** The built-in mailbox: an SMTP server on loopback and the newest messages in a SQLite file. */
-import type { Clock } from '../../domain/ports/clock.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import type { Ids } from '../../domain/ports/ids.js';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
+import PostalMime, { type Address, type Email } from 'postal-mime';
 import type { Logger } from '../../domain/ports/logger.js';
-import type { MailCopies, Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';
-import { openDatabase } from '../sqlite/database.js';
+import { withAsciiDomain } from '../../shared/addresses.js';
+import type { MailboxAddress, MailboxAttachment, MailboxMessage, MailCopies, Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';
+import { inTransaction, type Database, type Statement, openDatabase, logTruncation } from '../sqlite/database.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import { isoTime } from '../../domain/core/time.js';
+import type { Ids } from '../../domain/ports/ids.js';
 import { groupCommit } from '../sqlite/group-commit.js';
-import { logTruncation } from '../sqlite/log-truncation.js';
-import { openMessageTable, type Envelope, type MessageRow, type Summary } from './message-table.js';
-import { parsedMessage, summaryOf } from './parse.js';
-import { openReceiver } from './receiver.js';
+
+/* The SMTP server of the built-in mailbox: on loopback, without login or TLS, it takes every message. */
+
+type Receiver = Readonly<{ url: string; close: () => Promise<void> }>;
+
+const loopback = '127.0.0.1';
+const clientsMax = 100;
+const recipientsMax = 1_000;
+const silenceMs = 5 * 60_000;
+const closeMs = 2_000;
+
+/**
+ * `store` resolves when the message is kept for good; only then it is answered with 250, and with 452 where it rejects.
+ * Not taken, because the server's parser does not know them: local parts in quotes that hold a space or an @.
+ */
+const openReceiver = async ({
+  port,
+  sizeBytesMax,
+  store,
+  logger,
+}: Readonly<{
+  port: number;
+  sizeBytesMax: number;
+  store: (envelope: Envelope, raw: Buffer) => Promise<void>;
+  logger: Logger;
+}>): Promise<Receiver> => {
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    hideENHANCEDSTATUSCODES: false,
+    disableReverseLookup: true,
+    size: sizeBytesMax,
+    maxClients: clientsMax,
+    maxRecipients: recipientsMax,
+    socketTimeout: silenceMs,
+    closeTimeout: closeMs,
+    logger: false,
+    onData: (stream, session, done) => {
+      receive(stream, session, sizeBytesMax)
+        .then(({ envelope, raw }) => store(envelope, raw))
+        .then(
+          () => done(null, 'kept'),
+          (error: unknown) => {
+            if (error instanceof TooLarge) return done(error);
+            logger.error({ error: error instanceof Error ? error : new Error('unknown') }, 'the mailbox could not keep a message');
+            done(Object.assign(new Error('4.3.1 the mailbox cannot keep the message now'), { responseCode: 452 }));
+          },
+        );
+    },
+  });
+  // Faults of single clients; those of listening reject below.
+  server.on('error', (error) => logger.debug({ error }, 'a client of the mailbox broke off'));
+  await new Promise<void>((resolve, reject) => {
+    server.server.once('error', reject);
+    server.listen(port, loopback, () => {
+      server.server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    url: `smtp://${loopback}:${portOf(server.server.address())}?tls=off`,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+};
+
+class TooLarge extends Error {
+  override readonly name = 'TooLarge';
+  readonly responseCode = 552;
+}
+
+const receive = async (
+  stream: SMTPServerDataStream,
+  session: SMTPServerSession,
+  sizeBytesMax: number,
+): Promise<Readonly<{ envelope: Envelope; raw: Buffer }>> => {
+  const chunks: Buffer[] = [];
+  // A message that is too large is read to its end, as the protocol wants, but not kept.
+  for await (const chunk of stream) if (!stream.sizeExceeded) chunks.push(chunk as Buffer);
+  if (stream.sizeExceeded) throw new TooLarge(`5.3.4 the message is larger than ${sizeBytesMax} bytes`);
+  const { mailFrom, rcptTo } = session.envelope;
+  // The server shows A-labels as Unicode; the client had sent A-labels.
+  return {
+    envelope: {
+      from: mailFrom === false ? '' : withAsciiDomain(mailFrom.address),
+      to: rcptTo.map(({ address }) => withAsciiDomain(address)),
+    },
+    raw: Buffer.concat(chunks),
+  };
+};
+
+const portOf = (address: AddressInfo | string | null): number => {
+  if (address === null || typeof address === 'string') throw new Error('the mailbox has no port');
+  return address.port;
+};
+
+/* Reads stored messages with postal-mime: the header for lists, the whole for one message. */
+
+type ParsedMessage = Pick<MailboxMessage, 'cc' | 'html' | 'text' | 'headers'> &
+  Readonly<{
+    attachments: readonly Readonly<{ attachment: MailboxAttachment; content: Buffer }>[];
+  }>;
+
+const partsDepthMax = 64;
+const subjectCharsMax = 1_000;
+
+const parse = (raw: Uint8Array): Promise<Email> =>
+  new PostalMime({ attachmentEncoding: 'arraybuffer', forceRfc822Attachments: true, maxNestingDepth: partsDepthMax }).parse(raw);
+
+/** What a list shows. A header that cannot be read gives the envelope's addresses: no message is turned away for its form. */
+const summaryOf = async (raw: Buffer, envelope: Envelope): Promise<Summary> => {
+  const end = raw.indexOf('\r\n\r\n');
+  const head = await parse(end < 0 ? raw : raw.subarray(0, end + 4)).catch(() => undefined);
+  const to = addressesOf(head?.to);
+  return {
+    from: addressesOf(head?.from)[0] ?? { address: envelope.from, name: '' },
+    to: to.length > 0 ? to : envelope.to.map((address) => ({ address, name: '' })),
+    subject: (head?.subject ?? '').slice(0, subjectCharsMax),
+  };
+};
+
+/** The whole message; one that cannot be parsed is shown as the text that it is. */
+const parsedMessage = async (raw: Buffer): Promise<ParsedMessage> => {
+  const mail = await parse(raw).catch(() => undefined);
+  if (mail === undefined) return { cc: [], html: null, text: raw.toString('utf8'), headers: [], attachments: [] };
+  return {
+    cc: addressesOf(mail.cc),
+    html: mail.html ?? null,
+    text: mail.text ?? null,
+    headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value })),
+    attachments: mail.attachments.map((one) => {
+      const content = bytesOf(one.content);
+      return {
+        attachment: {
+          filename: one.filename ?? 'attachment',
+          contentType: one.mimeType,
+          contentId: one.contentId === undefined ? null : one.contentId.replace(/^<|>$/g, ''),
+          sizeBytes: content.length,
+        },
+        content,
+      };
+    }),
+  };
+};
+
+const bytesOf = (content: ArrayBuffer | Uint8Array | string): Buffer => {
+  if (typeof content === 'string') return Buffer.from(content);
+  return content instanceof Uint8Array ? Buffer.from(content.buffer, content.byteOffset, content.byteLength) : Buffer.from(content);
+};
+
+const addressesOf = (parsed: Address | readonly Address[] | undefined): readonly MailboxAddress[] =>
+  [parsed ?? []]
+    .flat()
+    .flatMap((one) =>
+      one.group === undefined ? [{ address: one.address, name: one.name }] : one.group.map(({ address, name }) => ({ address, name })),
+    );
+
+const messageIdCharsMax = 998;
+const MESSAGE_ID = /^message-id:[ \t]*(?:\r?\n[ \t]+)?([^\r\n]*)/im;
+
+/** The Message-ID of a message without its angle brackets; empty where it has none. */
+const messageIdOf = (raw: Buffer): string => {
+  const end = raw.indexOf('\r\n\r\n');
+  const head = (end < 0 ? raw : raw.subarray(0, end)).toString('latin1');
+  return bareMessageId(MESSAGE_ID.exec(head)?.[1] ?? '').slice(0, messageIdCharsMax);
+};
+
+const bareMessageId = (messageId: string): string => messageId.replace(/[<>\s]/g, '');
+
+/*
+ * The SQLite table in which the built-in mailbox keeps its messages. SQLite moves rows from page to page when their pages are rebuilt, and
+ * leaves the old bytes in the free space of a page, whatever `secure_delete` says. What lies in a row's overflow pages never moves, and is
+ * overwritten when the row is deleted: so each row is padded until everything personal lies there.
+ */
+
+/** `summary` and `envelope` are JSON; `raw` is what the client sent, without the dots it stuffed. */
+type MessageRow = Readonly<{ id: string; received_at: string; summary: string; envelope: string; size_bytes: number }>;
+
+/** What lists show; read from the header when a message arrives. */
+type Summary = Readonly<{ from: MailboxAddress; to: readonly MailboxAddress[]; subject: string }>;
+type Envelope = Readonly<{ from: string; to: readonly string[] }>;
+
+type NewMessage = Readonly<{ id: string; receivedAt: string; summary: Summary; envelope: Envelope; raw: Buffer }>;
+
+type MessageTableMessageTable = Readonly<{
+  insert: (message: NewMessage) => void;
+  /** Deletes all but the newest `count`; answers how many went. */
+  keepNewest: (count: number) => number;
+  deleteAll: () => number;
+  deleteBefore: (time: string) => number;
+  deleteCopies: (messageId: string) => number;
+  hasCopy: (messageId: string) => boolean;
+  page: (limit: number, offset: number) => readonly MessageRow[];
+  total: () => number;
+  find: (id: string) => MessageRow | undefined;
+  raw: (id: string) => Buffer | undefined;
+}>;
+
+/** `seq` rises with every message for ever, so that the order of arrival is the order of lists, whatever the clock does. */
+const schema = `
+  CREATE TABLE IF NOT EXISTS mail (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    received_at TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    padding BLOB NOT NULL,
+    summary TEXT NOT NULL,
+    envelope TEXT NOT NULL,
+    raw BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS mail_message_id ON mail (message_id)`;
+const columns = 'id, received_at, summary, envelope, length(raw) AS size_bytes';
+
+export const openMessageTable = (database: Database): MessageTableMessageTable => {
+  database.exec(schema);
+  const insertRow = database.prepare(
+    'INSERT INTO mail (id, received_at, message_id, padding, summary, envelope, raw) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  );
+  const paddingBytes = paddingFor(database.pragma('page_size', { simple: true }) as number);
+  const insert = ({ id, receivedAt, summary, envelope, raw }: NewMessage): void => {
+    const before = [id, receivedAt, messageIdOf(raw)].map((text) => Buffer.from(text));
+    const after = [Buffer.from(JSON.stringify(summary)), Buffer.from(JSON.stringify(envelope)), raw];
+    const padding = Buffer.alloc(paddingBytes([...before, ...after].map(({ length }) => length)));
+    insertRow.run(...before.map(String), padding, String(after[0]), String(after[1]), raw);
+  };
+  const keepNewest = database.prepare('DELETE FROM mail WHERE seq <= (SELECT seq FROM mail ORDER BY seq DESC LIMIT 1 OFFSET ?)');
+  const deleteAll = database.prepare('DELETE FROM mail');
+  const deleteBefore = database.prepare('DELETE FROM mail WHERE received_at < ?');
+  const deleteCopies = database.prepare('DELETE FROM mail WHERE message_id = ?');
+  const hasCopy = database.prepare<[string], number>('SELECT 1 FROM mail WHERE message_id = ? LIMIT 1').pluck();
+  const page: Statement<[number, number], MessageRow> = database.prepare(`SELECT ${columns} FROM mail ORDER BY seq DESC LIMIT ? OFFSET ?`);
+  const total: Statement<[], { total: number }> = database.prepare('SELECT count(*) AS total FROM mail');
+  const find: Statement<[string], MessageRow> = database.prepare(`SELECT ${columns} FROM mail WHERE id = ?`);
+  const raw: Statement<[string], { raw: Buffer }> = database.prepare('SELECT raw FROM mail WHERE id = ?');
+  takeOver(database, insert);
+  return {
+    insert,
+    keepNewest: (count) => keepNewest.run(count).changes,
+    deleteAll: () => deleteAll.run().changes,
+    deleteBefore: (time) => deleteBefore.run(time).changes,
+    deleteCopies: (messageId) => deleteCopies.run(bareMessageId(messageId)).changes,
+    hasCopy: (messageId) => hasCopy.get(bareMessageId(messageId)) !== undefined,
+    page: (limit, offset) => page.all(limit, offset),
+    total: () => total.get()?.total ?? 0,
+    find: (id) => find.get(id),
+    raw: (id) => raw.get(id)?.raw,
+  };
+};
+
+/** Messages of a mailbox whose rows were not padded yet are put into the table as it is now. */
+const takeOver = (database: Database, insert: (message: NewMessage) => void): void => {
+  const isOld = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'message'").get() !== undefined;
+  if (!isOld) return;
+  inTransaction(database, () => {
+    const old: Statement<[], Omit<MessageRow, 'size_bytes'> & { raw: Buffer }> = database.prepare(
+      'SELECT id, received_at, summary, envelope, raw FROM message ORDER BY seq',
+    );
+    for (const { id, received_at: receivedAt, summary, envelope, raw } of old.all())
+      insert({ id, receivedAt, summary: JSON.parse(summary) as Summary, envelope: JSON.parse(envelope) as Envelope, raw });
+    database.exec('DROP TABLE message');
+  });
+};
+
+/** How SQLite writes a number of these sizes: seven bits to a byte. */
+const varintBytes = (value: number): number => Math.max(1, Math.ceil(Math.log2(value + 1) / 7));
+/** The type of a text or blob of that size, as a record's header has it; a text's is one more, which never takes a byte more. */
+const typeBytes = (sizeBytes: number): number => varintBytes(2 * sizeBytes + 12);
+
+/**
+ * A row of a table keeps at least `leastLocal` bytes in its leaf page, and exactly so many where the rest fills whole overflow pages
+ * (SQLite's file format, section 1.6). The padding is as long as these bytes, so what comes after it lies in overflow pages.
+ * In: the sizes of all other columns. Out: that of the padding.
+ */
+const paddingFor = (pageSizeBytes: number): ((sizesBytes: readonly number[]) => number) => {
+  const leastLocal = Math.floor(((pageSizeBytes - 12) * 32) / 255) - 23;
+  const overflowBytes = pageSizeBytes - 4;
+  return (sizesBytes) => {
+    const typesBytes = 1 + typeBytes(leastLocal + overflowBytes) + sizesBytes.reduce((sum, size) => sum + typeBytes(size), 0);
+    const rowBytes = typesBytes + varintBytes(typesBytes + 1) + sizesBytes.reduce((sum, size) => sum + size, 0) + leastLocal;
+    return leastLocal + ((overflowBytes - ((rowBytes - leastLocal) % overflowBytes)) % overflowBytes);
+  };
+};
 
 export type MailboxOptions = Readonly<{
   file: string;

@@ -1,11 +1,90 @@
 /** Fetches files from the public internet: http and https, guarded, bounded, without cookies or credentials. */
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
-import { defaultLimits } from '../../domain/core/limits.js';
 import { OutboundFault, type Fetched, type OutboundHttp } from '../../domain/ports/outbound-http.js';
-import { discard, readBody } from './bounded-body.js';
-import { guardedConnectors, lookupBySystem, type Guard } from './guard.js';
-import { isPublicAddress } from './public-address.js';
-import { makeSlots } from './slots.js';
+import { openFairSlots, type FairSlotsOptions } from '../../shared/fairness.js';
+import { defaultLimits } from '../../domain/core/limits.js';
+import { guardedConnectors, lookupBySystem, type Guard, isPublicAddress } from './guard.js';
+
+/* The body of an answer, decoded and bounded: what is larger is refused as soon as that shows, and the rest is not read. */
+
+type BodyOptions = Readonly<{ encoding: string | undefined; length: string | undefined; sizeBytesMax: number; signal: AbortSignal }>;
+
+const written = new Intl.NumberFormat('en-US');
+
+const tooLarge = (sizeBytesMax: number): OutboundFault =>
+  new OutboundFault('too-large', `The file is larger than ${written.format(sizeBytesMax)} bytes, the maximum. Give a smaller one.`);
+
+/** Nothing but identity is asked for, but some servers hand out what they keep compressed. */
+const decoderOf = (encoding: string) => {
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+  }
+  throw new OutboundFault('unreachable', 'The server answered in a compression that is not read. Give the URL of an uncompressed file.');
+};
+
+/** Resolves with the decoded bytes, at most `sizeBytesMax`; the stream is destroyed in any case. `length`: what the server announced. */
+const readBody = async (body: Readable, { encoding = 'identity', length, sizeBytesMax, signal }: BodyOptions): Promise<Uint8Array> => {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  let excess: OutboundFault | undefined;
+  const collect = async (source: AsyncIterable<Uint8Array>): Promise<void> => {
+    for await (const chunk of source) {
+      sizeBytes += chunk.byteLength;
+      if (sizeBytes > sizeBytesMax) throw (excess = tooLarge(sizeBytesMax));
+      chunks.push(chunk);
+    }
+  };
+  try {
+    if (Number(length ?? 0) > sizeBytesMax) throw tooLarge(sizeBytesMax);
+    const name = encoding.trim().toLowerCase();
+    if (name === 'identity' || name === '') await pipeline(body, collect, { signal });
+    else await pipeline(body, decoderOf(name), collect, { signal });
+  } catch (error) {
+    // Of the streams that end together, another may have spoken first.
+    throw excess ?? error;
+  } finally {
+    discard(body);
+  }
+  return Buffer.concat(chunks, sizeBytes);
+};
+
+/** Ends the connection of an answer whose body, or the rest of it, nobody wants. */
+const discard = (body: Readable): void => {
+  if (body.destroyed) return;
+  body.on('error', () => {});
+  body.destroy();
+};
+
+/* Lets no more than so many pieces of work run at once: teams take turns, and none has more than its share. */
+
+type Slots = <T>(team: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
+
+const busy = (): OutboundFault =>
+  new OutboundFault('busy', 'Too many files are being fetched for other requests. Try again in some seconds, or send the file itself.');
+
+/** Out: runs the work when a slot is free for the team; rejects with the signal's reason where it aborts before, or with OutboundFault where too many wait. */
+export const makeSlots = (options: FairSlotsOptions): Slots => {
+  const slots = openFairSlots(options);
+  return async (team, signal, work) => {
+    const how = await slots.acquire(team, signal);
+    if (how === 'full') throw busy();
+    if (how === 'aborted') throw signal.reason;
+    try {
+      return await work();
+    } finally {
+      slots.release(team);
+    }
+  };
+};
 
 const USER_AGENT = 'sealpost';
 const URL_CHARS_MAX = defaultLimits.outboundUrlCharsMax;

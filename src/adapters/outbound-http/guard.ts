@@ -2,10 +2,44 @@
  * Connects only to addresses that are allowed. The addresses that a name stands for are looked up once, judged, and those very
  * addresses are connected to: no second look-up can give another answer.
  */
-import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { lookup as systemLookup } from 'node:dns/promises';
 import { buildConnector } from 'undici';
 import { OutboundFault } from '../../domain/ports/outbound-http.js';
+
+/* Which addresses belong to the public internet: everything else may be part of our own network, or of nobody's. */
+
+/** The addresses of IPv6 that have been given to the public (RFC 4291, section 2.4); special ones among them have ranges of their own. */
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number];
+/** IPv4 seen through a translator (RFC 6052, section 2.1): stands for the IPv4 address in its last 32 bits. */
+const TRANSLATED = ipaddr.parseCIDR('64:ff9b::/96') as [ipaddr.IPv6, number];
+
+/**
+ * In: an IP address as text. Out: true where it is a public unicast address. An IPv6 address that carries an IPv4 address is
+ * judged by that one; tunnels (6to4, Teredo) and whatever is no plain address are refused.
+ */
+export const isPublicAddress = (address: string): boolean => {
+  if (isIP(address) === 0 || address.includes('%')) return false;
+  const parsed = ipaddr.parse(address);
+  return parsed instanceof ipaddr.IPv6 ? isPublicV6(parsed) : isPublicV4(parsed);
+};
+
+const isPublicV4 = (address: ipaddr.IPv4): boolean => address.range() === 'unicast';
+
+const isPublicV6 = (address: ipaddr.IPv6): boolean => {
+  if (address.isIPv4MappedAddress() || address.match(TRANSLATED)) return isPublicV4(embedded(address));
+  return address.match(GLOBAL_UNICAST) && address.range() === 'unicast';
+};
+
+const embedded = (address: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(address.toByteArray().slice(-4));
+
+/** Whether it is this machine itself. */
+export const isLoopbackAddress = (address: string): boolean => {
+  if (isIP(address) === 0 || address.includes('%')) return false;
+  const parsed = ipaddr.parse(address);
+  return (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() ? parsed.toIPv4Address() : parsed).range() === 'loopback';
+};
 
 /** In: a host name. Out: the addresses it stands for; rejects with the codes of node:dns. */
 export type Lookup = (hostname: string) => Promise<readonly Readonly<{ address: string; family: number }>[]>;
@@ -19,7 +53,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const ADDRESSES_TRIED_MAX = 8;
 
 /** One sentence for names that do not exist and for names of our own network, so that nobody can tell which there are. */
-export const notAllowed = (): OutboundFault =>
+const notAllowed = (): OutboundFault =>
   new OutboundFault(
     'address-not-allowed',
     'The host of the URL has no public address. Give the URL of a file that anybody on the internet can fetch.',

@@ -3,11 +3,64 @@
  * their own beside the catalog, so that a rebuild disturbs nobody, is put in place by changing one row,
  * and leaves nothing of the old behind: its file is deleted.
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { isSqliteError, inTransaction, openDatabase, type Database } from '../sqlite/database.js';
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
-import { inTransaction, openDatabase, type Database } from '../sqlite/database.js';
-import { forgetDamaged, isDamage, moveAside, type OnDamaged } from './damaged.js';
+
+/* Files of read models that are damaged: they are told from other failures, and moved out of the way, for all in them is derived. */
+
+/** Told of a file that was damaged, and where it is now; what it held is made anew. */
+export type OnDamaged = (file: string, movedTo: string) => void;
+
+const SUFFIXES = ['', '-wal', '-shm', '-journal'] as const;
+const ENDING = '.damaged';
+
+/** True where the content of a file is not what it should be; a full disk, a lock or a failing disk is no damage. */
+export const isDamage = (error: unknown): boolean => isSqliteError(error, 'SQLITE_CORRUPT') || isSqliteError(error, 'SQLITE_NOTADB');
+
+/** The same for the opening of a file that must have its tables: one that is missing, cut off or another's is damaged too. */
+export const isDamagedAtOpening = (error: unknown, file: string): boolean =>
+  isDamage(error) ||
+  (isSqliteError(error, 'SQLITE_CANTOPEN') && !existsSync(file)) ||
+  (isSqliteError(error, 'SQLITE_ERROR') && error instanceof Error && /^no such (table|column)/.test(error.message));
+
+/** Out: where the file is now. It stays there until the next start. No connection of this process may be open on it. */
+export const moveAside = (file: string): string => {
+  const aside = `${file}${ENDING}`;
+  for (const suffix of SUFFIXES) {
+    rmSync(aside + suffix, { force: true });
+    if (existsSync(file + suffix)) renameSync(file + suffix, aside + suffix);
+  }
+  return aside;
+};
+
+/** Deletes what was moved aside before, of files whose name begins so. */
+const forgetDamaged = (prefix: string): void => {
+  const name = basename(prefix);
+  for (const entry of readdirSync(dirname(prefix)))
+    if (entry.startsWith(name) && /\.damaged(-wal|-shm|-journal)?$/.test(entry)) rmSync(join(dirname(prefix), entry), { force: true });
+};
+
+/* The files of all read models, by their names alone. */
+
+type Place = Readonly<{ /** The file of the catalog. */ file: string }>;
+
+/** Deletes them all. No process may have them open. */
+export const removeSqliteReadModels = (place: Place): void => {
+  for (const file of matching(place, /\.db(\.damaged)?(-wal|-shm|-journal)?$/)) rmSync(file, { force: true });
+};
+
+/** The catalog and the generations, without what belongs to each. */
+export const sqliteReadModelFiles = (place: Place): readonly string[] => matching(place, /\.db$/);
+
+const matching = ({ file }: Place, ending: RegExp): readonly string[] => {
+  const stem = `${basename(file).replace(/\.db$/, '')}.`;
+  if (!existsSync(dirname(file))) return [];
+  return readdirSync(dirname(file))
+    .filter((name) => name.startsWith(stem) && ending.test(name))
+    .map((name) => join(dirname(file), name));
+};
 
 export type Projection = Readonly<{ name: string; generation: number; specs: readonly CollectionSpec[] }>;
 

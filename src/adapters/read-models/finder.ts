@@ -1,11 +1,292 @@
 /** Answers queries on one collection, with or without a search. */
-import type { CollectionSpec, Counted, Document, Query, SearchedQuery } from '../../domain/ports/read-models.js';
+import type { CollectionSpec, Condition, Query, Counted, Document, SearchedQuery } from '../../domain/ports/read-models.js';
+import { columnOf, indexOf, searchTableOf, tableOf, waitingTableOf } from './names.js';
 import type { Database, Statement } from '../sqlite/database.js';
+import { textSql, joinDocument, selectDocumentSql } from './personal.js';
+import { holding, isAnswered, openMatches, termWithin } from './search-tokens.js';
+import { blockSize, openTenantPartitions, type Partition, type Tenant } from './search-index.js';
 import { boundedCache } from '../../shared/cache.js';
-import { tableOf } from './names.js';
-import { joinDocument, selectDocumentSql } from './personal.js';
-import { allOf, alternativesOf, indexFor, orderOf, rowsOf } from './query.js';
-import { openSearcher, type SearchLimits, type SearchQuery, type SearchResult } from './searcher.js';
+
+/* Turns queries into SQL. Values are always bound; the names that enter the text are declared fields. */
+
+type Fragment = Readonly<{ sql: string; values: readonly (string | number | bigint)[] }>;
+
+const operators = { eq: '=', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<Exclude<keyof Condition, 'in'>, string>;
+const operatorNames = Object.keys(operators) as (keyof typeof operators)[];
+
+/** Conditions on the row `d`; an empty text where there are none. Throws RangeError for a field that is not declared. */
+const conditionsOf = (spec: CollectionSpec, where: Query['where']): Fragment => {
+  const sql: string[] = [];
+  const values: (string | number)[] = [];
+  for (const [field, condition] of Object.entries(where)) {
+    // A bound on `seq` is only tested: the plus keeps SQLite from going through the table in place of an index.
+    const column = field === 'seq' ? '+d.seq' : `d.${columnOf(declared(spec, field))}`;
+    if (condition.in !== undefined) {
+      // The plus keeps it from being looked up in an index.
+      sql.push(`+d.${field === 'seq' ? 'seq' : columnOf(field)} IN (${condition.in.map(() => '?').join(', ')})`);
+      values.push(...condition.in);
+    }
+    for (const name of operatorNames) {
+      const value = condition[name];
+      if (value === undefined) continue;
+      sql.push(`${column} ${operators[name]} ?`);
+      values.push(value);
+    }
+  }
+  return { sql: sql.join(' AND '), values };
+};
+
+/** The order of a query: a column, then `seq` in the same direction. */
+type Order = Readonly<{ column: string; direction: 'asc' | 'desc'; from: Fragment }>;
+
+/** `from`: the condition that continues the order after a cursor. Documents without the sort field are left out. */
+const orderOf = (spec: CollectionSpec, { where, sort, after }: Query): Order => {
+  if (sort === undefined || sort.field === 'seq') {
+    const direction = sort?.direction ?? 'desc';
+    const from =
+      after === undefined ? { sql: '', values: [] } : { sql: `d.seq ${direction === 'desc' ? '<' : '>'} ?`, values: [after.seq] };
+    return { column: 'd.seq', direction, from };
+  }
+  const column = `d.${columnOf(declared(spec, sort.field))}`;
+  const { eq, gte, lt, lte } = where[sort.field] ?? {};
+  const isBounded = [eq, gte, lt, lte].some((bound) => bound !== undefined);
+  const from =
+    after === undefined
+      ? // Beside a bound, which says the same, it would make SQLite take another index.
+        { sql: isBounded ? '' : `${column} IS NOT NULL`, values: [] }
+      : { sql: `(${column}, d.seq) ${sort.direction === 'desc' ? '<' : '>'} (?, ?)`, values: [after.value, after.seq] };
+  return { column, direction: sort.direction, from };
+};
+
+/** One of the sets of conditions that may hold: in SQL, and by field, for the choice of an index. */
+type Alternative = Readonly<{ where: Fragment; byField: Query['where'] }>;
+
+/** All that may hold, each with all its conditions: what `where` says of a field holds beside what the set says of it. */
+const alternativesOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): readonly Alternative[] => {
+  const common = conditionsOf(spec, where);
+  if (anyOf === undefined) return [{ where: common, byField: where }];
+  return anyOf.map((one) => ({ where: allOf(common, conditionsOf(spec, one)), byField: bothByField(where, one) }));
+};
+
+const bothByField = (where: Query['where'], one: Query['where']): Query['where'] => ({
+  ...where,
+  ...Object.fromEntries(Object.entries(one).map(([field, condition]) => [field, { ...where[field], ...condition }])),
+});
+
+/** The same as one condition, for a row at hand. */
+const testOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): Fragment => {
+  const common = conditionsOf(spec, where);
+  if (anyOf === undefined) return common;
+  const each = anyOf.map((one) => conditionsOf(spec, one));
+  const sql = each.length === 0 ? '0' : each.map((one) => one.sql || '1').join(' OR ');
+  return allOf(common, { sql: `(${sql})`, values: each.flatMap(({ values }) => values) });
+};
+
+/** The index that finds the documents of these conditions in that order without looking at others; undefined where none is declared. */
+export const indexFor = ({ name, indexes }: CollectionSpec, where: Query['where'], sortField: string): string | undefined => {
+  let [found, fixedMost] = [undefined as string | undefined, 0];
+  for (const [at, fields] of indexes.entries()) {
+    const fixed = fields.findIndex((field) => where[field]?.eq === undefined);
+    if (fixed <= fixedMost || fields[fixed] !== sortField) continue;
+    [found, fixedMost] = [indexOf(name, at), fixed];
+  }
+  return found;
+};
+
+/** Conditions on rows of a table, and the index by which they are to be found, where SQLite is not to choose. */
+type Rows = Readonly<{ where: Fragment; index?: string | undefined }>;
+
+/** The rows that meet one of the conditions, in SQL; `select` is what is selected of row `d`. */
+const rowsOf = (table: string, select: string, alternatives: readonly Rows[]): Fragment => ({
+  sql: (alternatives.length === 0 ? [{ where: { sql: '0', values: [] } }] : alternatives)
+    .map(
+      ({ where, index }: Rows) =>
+        `SELECT ${select} FROM ${table} AS d${index === undefined ? '' : ` INDEXED BY ${index}`}${whereClause(where)}`,
+    )
+    .join(' UNION ALL '),
+  values: alternatives.flatMap(({ where }) => where.values),
+});
+
+/** Joins what is not empty. */
+const allOf = (...fragments: readonly Fragment[]): Fragment => {
+  const some = fragments.filter((fragment) => fragment.sql !== '');
+  return { sql: some.map((fragment) => fragment.sql).join(' AND '), values: some.flatMap((fragment) => fragment.values) };
+};
+
+const whereClause = ({ sql }: Fragment): string => (sql === '' ? '' : ` WHERE ${sql}`);
+
+const declared = (spec: CollectionSpec, field: string): string => {
+  if (!spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
+  return field;
+};
+
+/*
+ * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. Where few documents pass
+ * the filters their texts are looked through; else the hits of the search index are read in windows, newest first, and each is tested by the filters.
+ */
+
+type SearchQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms' | 'after'>;
+
+/** At least `least` are found where there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
+type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
+
+/** `isWhole` is false where the search stopped at `hitsMax`. */
+type SearchResult = Readonly<{ seqs: readonly number[]; isWhole: boolean }>;
+
+type Searcher = (query: SearchQuery, limits: SearchLimits) => SearchResult;
+
+/** Where the filters leave at most so many documents, their texts are looked through without the search index. */
+const filteredMax = 2_000;
+/** Hits that are read and tested in one statement: few at first, for often a page is full soon. */
+const windowMin = 256;
+const windowMax = 8_192;
+
+/** The parts of a search that its steps share; `seq` lies from `first` on and below `end`. */
+type Search = Readonly<{
+  /** The hits of the index; undefined where it has none. */
+  match: () => string | undefined;
+  holds: (searched: string) => boolean;
+  /** All conditions on fields; one of these holds. */
+  filters: readonly Fragment[];
+  /** The same for a row at hand. */
+  test: Fragment;
+  /** Those of them that the range of row ids does not answer, and what a hit of a mark is looked at for. */
+  tests: Fragment;
+  first: number;
+  end: number;
+  tenant: Tenant;
+}>;
+
+const openSearcher = (database: Database, spec: CollectionSpec, prepare: (sql: string) => Statement): Searcher => {
+  const { search } = spec;
+  if (search === undefined) throw new RangeError(`${spec.name} has no search`);
+  const partitions = openTenantPartitions(database, spec.name);
+  const matchOf = openMatches(database, spec.name);
+  const texts = openTexts(spec, prepare);
+  const readHits = openHits(spec, prepare);
+
+  const throughHits = (given: Search, { least, most, hitsMax }: SearchLimits): SearchResult => {
+    const seqs: number[] = [];
+    const match = given.match();
+    if (match === undefined) return { seqs, isWhole: true };
+    let tested = 0;
+    for (const partition of partitions.ofTenant(given.tenant)) {
+      let end = given.end;
+      for (let size = windowMin; ; size = Math.min(2 * size, windowMax)) {
+        if (seqs.length >= most) return { seqs: seqs.slice(0, most), isWhole: true };
+        if (tested >= hitsMax && seqs.length >= least) return { seqs, isWhole: false };
+        const window = readHits(match, { ...given, end }, partition, size);
+        for (const [seq, passes] of window) if (passes === 1) seqs.push(seq);
+        tested += window.length;
+        if (window.length < size) break;
+        end = window.at(-1)![0];
+      }
+    }
+    return { seqs: seqs.slice(0, most), isWhole: true };
+  };
+
+  return ({ where, anyOf, search: phrase, terms = [], after }, limits) => {
+    const tenant = where[search.within]?.eq;
+    if (tenant === undefined) throw new RangeError(`a search of ${spec.name} names its ${search.within}`);
+    if (phrase === undefined ? terms.length === 0 : !isAnswered(phrase)) return { seqs: [], isWhole: true };
+    const { first, end } = seqRange(where, after?.seq);
+    const { [search.within]: own, seq: _, ...others } = where;
+    const { eq: _eq, ...bounds } = own ?? {};
+    const conditions = testOf(spec, { where: { [search.within]: bounds, ...others }, ...(anyOf && { anyOf }) });
+    const given: Search = {
+      match: () => matchOf(phrase, terms),
+      holds: holding(phrase, terms),
+      filters: alternativesOf(spec, { where, ...(anyOf && { anyOf }) }).map((one) => one.where),
+      test: testOf(spec, { where, ...(anyOf && { anyOf }) }),
+      tests: allOf(conditions, markTests(spec, phrase, terms)),
+      first,
+      end,
+      tenant,
+    };
+    const few = conditions.sql === '' ? undefined : texts.amongFew(given, limits.most);
+    if (few !== undefined) return { seqs: few, isWhole: true };
+    return merged(texts.amongWaiting(given), throughHits(given, limits), limits.most);
+  };
+};
+
+/** A mark may stand for several terms or characters, so what it finds is looked at. A longer phrase is found by itself. */
+const markTests = (spec: CollectionSpec, phrase: string | undefined, terms: readonly string[]): Fragment => {
+  const values = terms.map(termWithin);
+  if (phrase !== undefined && [...phrase].length === 1) values.push(phrase);
+  return { sql: values.map(() => `instr(${textSql(spec)}, ?) > 0`).join(' AND '), values };
+};
+
+/** The `seq` of a document that holds the phrase, and 1 where it passes the tests. */
+type Hit = readonly [seq: number, passes: number | null];
+
+/** Reads at most `size` hits of a partition, newest first. */
+const openHits = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
+  const table = searchTableOf(spec.name);
+  return (match: string, { tests, first, end: before }: Search, { firstRowId, firstSeq }: Partition, size: number): readonly Hit[] => {
+    const low = Math.max(first, firstSeq);
+    const high = Math.min(before, firstSeq + blockSize);
+    if (low >= high) return [];
+    const rowOf = (seq: number): bigint => firstRowId + BigInt(seq - firstSeq);
+    const passes = tests.sql === '' ? '1' : `(SELECT 1 FROM ${tableOf(spec.name)} AS d WHERE d.seq = hit.seq AND ${tests.sql})`;
+    const statement = prepare(
+      `SELECT hit.seq, ${passes} FROM (SELECT rowid - ? AS seq FROM ${table} WHERE ${table} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?) AS hit`,
+    ).raw(true);
+    return statement.all(...tests.values, firstRowId - BigInt(firstSeq), match, rowOf(low), rowOf(high), size) as Hit[];
+  };
+};
+
+/** Looks for a phrase and terms in the texts of documents themselves. */
+const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
+  const table = tableOf(spec.name);
+  const selectText = prepare(`SELECT ${textSql(spec)} FROM ${table} AS d WHERE d.seq = ?`).pluck() as Statement<[number], string | null>;
+
+  /** Of those that pass the filters; undefined where too many pass to look through. */
+  const amongFew = ({ filters, holds, first, end }: Search, most: number): number[] | undefined => {
+    const rows = rowsOf(
+      table,
+      'd.seq',
+      filters.map((where) => ({ where })),
+    );
+    const seqs = prepare(`${rows.sql} LIMIT ?`)
+      .pluck()
+      .all(...rows.values, filteredMax + 1) as number[];
+    if (seqs.length > filteredMax) return undefined;
+    const found: number[] = [];
+    for (const seq of seqs.sort((a, b) => b - a)) {
+      if (found.length === most) break;
+      if (seq >= first && seq < end && holds(selectText.get(seq) ?? '')) found.push(seq);
+    }
+    return found;
+  };
+
+  /** Of those that wait for the search index. */
+  const amongWaiting = ({ test, holds, first, end }: Search): number[] => {
+    const where = allOf({ sql: 'w.seq >= ? AND w.seq < ?', values: [first, end] }, test);
+    const rows = prepare(
+      `SELECT d.seq, ${textSql(spec)} FROM ${waitingTableOf(spec.name)} AS w CROSS JOIN ${table} AS d ON d.seq = w.seq${whereClause(where)}`,
+    )
+      .raw(true)
+      .all(...where.values) as [number, string | null][];
+    return rows.filter(([, text]) => text !== null && holds(text)).map(([seq]) => seq);
+  };
+
+  return { amongFew, amongWaiting };
+};
+
+/** Where `seq` may lie: `after` is the last one that was shown. */
+const seqRange = (where: Query['where'], after: number | undefined): Readonly<{ first: number; end: number }> => {
+  const { eq, gte, lt, lte } = where['seq'] ?? {};
+  const numbers = (...bounds: readonly (string | number | undefined)[]): number[] =>
+    bounds.flatMap((bound) => (typeof bound === 'number' ? bound : []));
+  return {
+    first: Math.max(0, ...numbers(eq, gte)),
+    end: Math.min(Infinity, ...numbers(lt, after), ...numbers(eq, lte).map((bound) => bound + 1)),
+  };
+};
+
+/** Those that wait may stand anywhere among the others, and another process may have indexed some of them in between. */
+const merged = (waiting: readonly number[], { seqs, isWhole }: SearchResult, most: number): SearchResult =>
+  waiting.length === 0 ? { seqs, isWhole } : { seqs: [...new Set([...waiting, ...seqs])].sort((a, b) => b - a).slice(0, most), isWhole };
 
 type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
 

@@ -2,10 +2,72 @@
  * How a document stands in MongoDB: its JSON as one text, so that any JSON comes back as it was, and beside it what is asked for: the
  * declared fields, the searched text and its terms.
  */
-import type { CollectionSpec, Document, LookupFault, Removal } from '../../domain/ports/read-models.js';
-import type { Collection } from '../mongodb/client.js';
-import { changing, type Change, type Rest } from './mongodb-changes.js';
+import { isDuplicateKey, type AnyBulkWriteOperation, type Collection, type Filter, type WithoutId } from '../mongodb/client.js';
+import type { CollectionSpec, Document, LookupFault, Removal, Condition, Query } from '../../domain/ports/read-models.js';
 import { searchedOf } from './search-tokens.js';
+
+/* Conditional changes of single documents, sent in order, and how they go on after those that were refused. */
+
+/** What every document has; `goneAt` is the moment of its removal, and then nothing else is left of it. */
+export type Rest = { _id: string; position: number; goneAt?: Date };
+
+/** One put or removal: changes nothing where the document, or what is left of it, has folded that position or a later one. */
+export type Change<Stored extends Rest> = Readonly<{ id: string; position: number; operation: AnyBulkWriteOperation<Stored> }>;
+
+export const changing = <Stored extends Rest>(id: string, position: number, replacement: WithoutId<Stored>): Change<Stored> => ({
+  id,
+  position,
+  operation: { replaceOne: { filter: { _id: id, position: { $lt: position } } as Filter<Stored>, replacement, upsert: true } },
+});
+
+/** Changes of one message: so many take the slowest of servers a few seconds. */
+const changesMax = 500;
+
+/** Rejects where the server cannot carry them out; a first part of them may be carried out then. */
+export const carryOutAll = async <Stored extends Rest>(
+  collection: Collection<Stored>,
+  changes: readonly Change<Stored>[],
+): Promise<void> => {
+  for (let at = 0; at < changes.length; at += changesMax) await carryOut(collection, changes.slice(at, at + changesMax));
+};
+
+/** Goes on after each change that was refused because the document there, or what is left of it, has folded as much. */
+const carryOut = async <Stored extends Rest>(collection: Collection<Stored>, changes: readonly Change<Stored>[]): Promise<void> => {
+  let left = changes;
+  while (left.length > 0) {
+    try {
+      await collection.bulkWrite(
+        left.map(({ operation }) => operation),
+        { ordered: true },
+      );
+      return;
+    } catch (error) {
+      const at = isDuplicateKey(error) ? firstRefused(error) : undefined;
+      if (at === undefined) throw error;
+      left = await notFolded(collection, left.slice(at));
+    }
+  }
+};
+
+/** Another writer may have put the document at the same moment: then it has folded less, and the change is tried again. */
+const notFolded = async <Stored extends Rest>(
+  collection: Collection<Stored>,
+  changes: readonly Change<Stored>[],
+): Promise<readonly Change<Stored>[]> => {
+  const positions = new Map<string, number>();
+  const among = { _id: { $in: changes.map(({ id }) => id) } } as Filter<Stored>;
+  for (const { _id, position } of await collection.find<Rest>(among, { projection: { position: 1 } }).toArray())
+    positions.set(_id, position);
+  return changes.filter(({ id, position }) => (positions.get(id) ?? -1) < position);
+};
+
+/** The number of the first operation of a bulk that was refused. */
+const firstRefused = (error: unknown): number | undefined => {
+  const refused = (error as Readonly<{ writeErrors?: unknown }>).writeErrors;
+  const first: unknown = Array.isArray(refused) ? refused[0] : refused;
+  const { index } = (first ?? {}) as Readonly<{ index?: unknown }>;
+  return typeof index === 'number' ? index : undefined;
+};
 
 export type Stored = Rest & {
   seq?: number;
@@ -80,3 +142,62 @@ export function* fieldFaultsOf(stored: Stored, document: Document, spec: Collect
   for (const field of ['seq', ...spec.fields]) if (stored[fieldOf(field)] !== right[fieldOf(field)]) yield fault(field);
   if (stored.position !== right.position) yield fault('position');
 }
+
+/* Turns queries into filters and orders of MongoDB. Throws RangeError for a field that is not declared. */
+
+/** Conditions that all hold, each on its own. */
+export type Clauses = readonly Readonly<Record<string, unknown>>[];
+type Order = Readonly<Record<string, 1 | -1>>;
+
+/** Every document has a position that is no less; what is left of a removed one has none. */
+const isDocument = { seq: { $gte: 0 } } as const;
+
+const operators = { eq: '$eq', in: '$in', gte: '$gte', lt: '$lt', lte: '$lte' } as const satisfies Record<keyof Condition, string>;
+const operatorNames = Object.keys(operators) as (keyof Condition)[];
+
+export const clausesOf = (spec: CollectionSpec, where: Query['where']): Clauses =>
+  Object.entries(where).flatMap(([field, condition]) => {
+    const tests: Record<string, unknown> = {};
+    for (const name of operatorNames) if (condition[name] !== undefined) tests[operators[name]] = condition[name];
+    const stored = fieldOf(declared(spec, field));
+    return Object.keys(tests).length === 0 ? [] : [{ [stored]: tests }];
+  });
+
+/** All of the conditions, and where there are several to choose from one of these; each is complete, so that an index answers it. */
+export const filterOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>, more: Clauses = []): Filter<Stored> => {
+  const common = [...clausesOf(spec, where), ...more];
+  const each = anyOf?.map((one) => joined([...common, ...clausesOf(spec, one)]));
+  if (each === undefined) return joined(common);
+  return each.length === 1 ? each[0]! : { $or: each };
+};
+
+const joined = (clauses: Clauses): Filter<Stored> => {
+  if (clauses.length === 0) return isDocument;
+  return (clauses.length === 1 ? clauses[0]! : { $and: clauses }) as Filter<Stored>;
+};
+
+/** The order of a query, and what continues it after a cursor. Documents without the sort field are left out. */
+export const orderOf = (spec: CollectionSpec, { where, sort, after }: Query): Readonly<{ order: Order; from: Clauses }> => {
+  const { field, direction } = sort ?? { field: 'seq', direction: 'desc' };
+  const [sign, beyond, upTo] = direction === 'asc' ? ([1, '$gt', '$gte'] as const) : ([-1, '$lt', '$lte'] as const);
+  if (field === 'seq') return { order: { seq: sign }, from: after === undefined ? [] : [{ seq: { [beyond]: after.seq } }] };
+  const stored = fieldOf(declared(spec, field));
+  const order = { [stored]: sign, seq: sign } as const;
+  if (after !== undefined) {
+    const ties = { $or: [{ [stored]: { [beyond]: after.value } }, { seq: { [beyond]: after.seq } }] };
+    return { order, from: [{ [stored]: { [upTo]: after.value } }, ties] };
+  }
+  const { eq, gte, lt, lte } = where[field] ?? {};
+  const isBounded = [eq, gte, lt, lte].some((bound) => bound !== undefined);
+  return { order, from: isBounded ? [] : [{ [stored]: { $exists: true } }] };
+};
+
+/** A pattern that is found where the phrase stands, each of its characters for itself. */
+export const literally = (phrase: string): Readonly<Record<'$regex', string>> => ({
+  $regex: phrase.replace(/[!-/:-@[-`{-~]/g, '\\$&'),
+});
+
+const declared = (spec: CollectionSpec, field: string): string => {
+  if (field !== 'seq' && !spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
+  return field;
+};

@@ -1,10 +1,150 @@
 /** Answers queries on one collection of one generation, with or without a search. */
-import type { CollectionSpec, Counted, Document, Query, SearchedQuery } from '../../domain/ports/read-models.js';
+import type { CollectionSpec, Query, Counted, Document, SearchedQuery } from '../../domain/ports/read-models.js';
 import type { Filter } from '../mongodb/client.js';
-import { shownOf, shownParts, type Stored, type StoredCollection } from './mongodb-documents.js';
-import { filterOf, orderOf } from './mongodb-query.js';
-import type { Rows } from './mongodb-search-rows.js';
-import { openSearcher, type SearchQuery } from './mongodb-searcher.js';
+import {
+  type Stored,
+  type StoredCollection,
+  clausesOf,
+  filterOf,
+  literally,
+  type Clauses,
+  shownOf,
+  shownParts,
+  orderOf,
+} from './mongodb-documents.js';
+import { gramsSearched, type SearchedGrams, type Row, type Rows } from './mongodb-search-rows.js';
+import { isAnswered } from './search-tokens.js';
+
+/*
+ * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. The rows of a search are
+ * read in windows, newest first, and the documents that they stand for are tested; where few documents pass the filters these are tested
+ * instead.
+ */
+
+type SearchQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms' | 'after'>;
+
+/** At least `least` are found where there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
+type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
+
+/** Newest first. `isWhole` is false where the search stopped at `hitsMax`. */
+type SearchResult = Readonly<{ ids: readonly string[]; isWhole: boolean }>;
+
+type Searcher = (query: SearchQuery, limits: SearchLimits) => Promise<SearchResult>;
+
+/** Hits that are read and tested at once: few at first, for often a page is full soon. */
+const windowMin = 64;
+const windowMax = 4_096;
+/** Where the filters leave at most so many documents, these are tested without the rows. */
+const filteredMax = 2_000;
+/** How far it is counted how often a number occurs, to look for the rarest first. */
+const rarityCountedMax = 1_000;
+/** Numbers of a long phrase that are looked for; the text is looked at anyway. */
+const gramsLookedForMax = 10;
+
+type Found = Readonly<{ id: string; seq: number }>;
+
+/** `test`: what holds of a document that is found. */
+type Plan = Readonly<{ hits: Clauses; test: Filter<Stored>; filters: Filter<Stored> | undefined }>;
+
+const nothing: SearchResult = { ids: [], isWhole: true };
+
+/** Rejects with RangeError for a search of a collection that has none, or one that does not fix its tenant. */
+const openSearcher = (documents: StoredCollection, rows: Rows | undefined, spec: CollectionSpec): Searcher => {
+  const passing = async (test: Filter<Stored>, hits: readonly Found[]): Promise<readonly Found[]> => {
+    const seqs = new Map(hits.map(({ id, seq }) => [id, seq]));
+    const tested: Filter<Stored> = { $and: [{ _id: { $in: [...seqs.keys()] } }, test] };
+    const found = await documents.find(tested, { projection: { seq: 1 }, batchSize: windowMax }).toArray();
+    // A row that was left behind has another `seq` than the document that bears its id now.
+    const passed = new Set(found.filter(({ _id, seq }) => seqs.get(_id) === seq).map(({ _id }) => _id));
+    return hits.filter(({ id }) => passed.has(id));
+  };
+
+  /** Undefined where too many pass the filters. */
+  const amongFew = async ({ test, filters }: Plan, most: number): Promise<SearchResult | undefined> => {
+    if (filters === undefined || (await documents.countDocuments(filters, { limit: filteredMax + 1 })) > filteredMax) return undefined;
+    const found = await documents.find(test, { projection: { seq: 1 }, sort: { seq: -1 }, limit: most, batchSize: windowMax }).toArray();
+    return { ids: found.map(({ _id }) => _id), isWhole: true };
+  };
+
+  const throughHits = async (read: ReadHits, plan: Plan, { least, most, hitsMax }: SearchLimits): Promise<SearchResult> => {
+    const ids: string[] = [];
+    let [tested, end, size] = [0, undefined as number | undefined, Math.min(Math.max(windowMin, 2 * least), windowMax)];
+    for (;;) {
+      if (ids.length >= most) return { ids: ids.slice(0, most), isWhole: true };
+      if (tested >= hitsMax && ids.length >= least) return { ids, isWhole: false };
+      const hits = await read(plan.hits, end, size);
+      if (hits.length > 0) for (const { id } of await passing(plan.test, hits)) ids.push(id);
+      if (hits.length < size) return { ids: ids.slice(0, most), isWhole: true };
+      if (tested === 0 && ids.length < most) {
+        const few = await amongFew(plan, most);
+        if (few !== undefined) return few;
+      }
+      tested += hits.length;
+      end = hits.at(-1)!.seq;
+      size = Math.min(2 * size, windowMax);
+    }
+  };
+
+  return async (query, limits) => {
+    if (rows === undefined) throw new RangeError(`${spec.name} has no search`);
+    const plan = await planOf(rows, spec, query);
+    return plan === undefined || limits.most <= 0 ? nothing : throughHits(hitsOf(rows), plan, limits);
+  };
+};
+
+/** Undefined where nothing can be found. */
+const planOf = async (rows: Rows, spec: CollectionSpec, query: SearchQuery): Promise<Plan | undefined> => {
+  const { where, anyOf, search: phrase, terms = [], after } = query;
+  const within = spec.search?.within ?? '';
+  const tenant = where[within]?.eq;
+  if (tenant === undefined) throw new RangeError(`a search of ${spec.name} names its ${within}`);
+  const { seq, [within]: _, ...others } = where;
+  const continued: Clauses = after === undefined ? [] : [{ seq: { $lt: after.seq } }];
+  const looked = [
+    ...(phrase === undefined ? [] : [{ text: literally(phrase) }]),
+    ...(terms.length === 0 ? [] : [{ terms: { $all: terms } }]),
+  ];
+  const test = filterOf(spec, query, [...looked, ...continued]);
+  const isAsked = phrase === undefined ? terms.length > 0 : isAnswered(phrase);
+  const grams = isAsked && anyOf?.length !== 0 ? await gramClauses(rows, gramsSearched(tenant, phrase, terms)) : undefined;
+  if (grams === undefined) return undefined;
+  const isFiltered = anyOf !== undefined || Object.keys(others).length > 0;
+  return {
+    hits: [...grams, ...(seq === undefined ? [] : clausesOf(spec, { seq })), ...continued],
+    test,
+    filters: isFiltered ? filterOf(spec, query, continued) : undefined,
+  };
+};
+
+/** At most `size` of them, newest first, below `end`. */
+type ReadHits = (hits: Clauses, end: number | undefined, size: number) => Promise<readonly Found[]>;
+
+const hitsOf =
+  (rows: Rows): ReadHits =>
+  async (hits, end, size) => {
+    const all = { $and: [...hits, ...(end === undefined ? [] : [{ seq: { $lt: end } }])] } as Filter<Row>;
+    const read = rows.find(all, { projection: { seq: 1 }, sort: { seq: -1 }, limit: size, batchSize: size });
+    return (await read.toArray()).flatMap(({ _id: id, seq }) => (seq === undefined ? [] : { id, seq }));
+  };
+
+/** The server goes through the hits of the number that is named first: the rarest. Undefined where one of them occurs nowhere. */
+const gramClauses = async (rows: Rows, { all, any }: SearchedGrams): Promise<Clauses | undefined> => {
+  const oneOf = any.length === 0 ? [] : [{ grams: { $in: any } }];
+  if (all.length === 0) return oneOf;
+  if (all.length === 1) return [{ grams: all[0] }, ...oneOf];
+  const counted = await Promise.all(
+    spread(all, gramsLookedForMax).map(async (gram) => ({
+      gram,
+      count: await rows.countDocuments({ grams: gram }, { limit: rarityCountedMax }),
+    })),
+  );
+  if (counted.some(({ count }) => count === 0)) return undefined;
+  return [{ grams: { $all: counted.sort((a, b) => a.count - b.count).map(({ gram }) => gram) } }, ...oneOf];
+};
+
+/** At most `max` of them, from the first to the last. */
+const spread = (values: readonly number[], max: number): readonly number[] =>
+  values.length <= max ? values : Array.from({ length: max }, (_, at) => values[Math.floor((at * (values.length - 1)) / (max - 1))]!);
 
 type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
 

@@ -1,8 +1,18 @@
 /** The collections of one projection at one generation in MongoDB: made, written, read and dropped. */
 import type { CollectionSpec, CollectionWrites, Document, LookupFault } from '../../domain/ports/read-models.js';
 import type { Collection, Db, Filter } from '../mongodb/client.js';
-import { carryOutAll, type Change, type Rest } from './mongodb-changes.js';
-import { documentChangesOf, fieldFaultsOf, fieldOf, wholeOf, wholeParts, type Stored, type StoredCollection } from './mongodb-documents.js';
+import {
+  carryOutAll,
+  type Change,
+  type Rest,
+  documentChangesOf,
+  fieldFaultsOf,
+  fieldOf,
+  wholeOf,
+  wholeParts,
+  type Stored,
+  type StoredCollection,
+} from './mongodb-documents.js';
 import { openFinder, type Finder } from './mongodb-finder.js';
 import { gramsExpected, knownRows, markOf, rowChangesOf, type KnownRows, type Row, type Rows } from './mongodb-search-rows.js';
 

@@ -1,13 +1,310 @@
 /** Read models in SQLite: a catalog file, and beside it a file for the live generation of each projection. */
-import type { CollectionSpec, ReadModels, ProjectionStore, Rebuild } from '../../domain/ports/read-models.js';
-import { openCatalog, type Catalog, type Projection } from './catalog.js';
-import { createGeneration, type Generation } from './generation.js';
-import { openLiveGenerations, type LiveGenerations } from './live-generations.js';
-import type { OnDamaged } from './damaged.js';
+import { Worker } from 'node:worker_threads';
+import { setImmediate as turn } from 'node:timers/promises';
+import { isSqliteError, copyDatabase, holdLock } from '../sqlite/database.js';
+import { type Catalog, type Projection, isDamage, isDamagedAtOpening, moveAside, type OnDamaged, openCatalog } from './catalog.js';
+import {
+  createGeneration,
+  openGeneration,
+  type Generation,
+  assertUnmoved,
+  rowWrites,
+  type GenerationFile,
+  generationFaults,
+} from './generation.js';
+import {
+  type Checkpoint,
+  type Document,
+  type ProjectionStore,
+  CheckpointMoved,
+  type LookupFault,
+  type Rebuild,
+  type CollectionSpec,
+  type ReadModels,
+} from '../../domain/ports/read-models.js';
+import type { Answer, Request } from './rebuild-writer-thread.js';
 import { checkNames } from './names.js';
-import { startRebuild } from './rebuild.js';
 
-export type SqliteReadModelsOptions = Readonly<{
+/* The open files of the live generations. */
+
+type Use = <Result>(name: string, work: (generation: Generation) => Result) => Result;
+type LiveGenerations = Readonly<{
+  /**
+   * The work is done on the generation that is live now, whichever process has put it there. Where its file is damaged it is moved
+   * aside, and the work is done on an empty generation, which the projection fills from the log.
+   */
+  use: Use;
+  /** Closes the file, until it is used again. */
+  release: (name: string) => void;
+  close: () => void;
+}>;
+
+/** A generation can be replaced between the look into the catalog and the opening of its file. */
+const openAttemptsMax = 5;
+
+type LiveGenerationsOptions = Readonly<{ catalog: Catalog; onFault: (fault: Error) => void; onDamaged: OnDamaged }>;
+
+const openLiveGenerations = ({ catalog, onFault, onDamaged }: LiveGenerationsOptions): LiveGenerations => {
+  const open = new Map<string, Generation>();
+
+  const release = (name: string): void => {
+    open.get(name)?.close();
+    open.delete(name);
+  };
+
+  const renew = ({ name, generation, specs }: Projection): void => {
+    release(name);
+    if (!catalog.renew(name, generation, (file) => createGeneration(file, specs))) return;
+    const file = catalog.fileOf(name, generation);
+    onDamaged(file, moveAside(file));
+  };
+
+  const current = (name: string): Generation => {
+    for (let attempt = 1; ; attempt += 1) {
+      const projection = catalog.projection(name);
+      if (projection === undefined) throw new Error(`there is no projection ${name}`);
+      const known = open.get(name);
+      if (known?.number === projection.generation) return known;
+      known?.close();
+      open.delete(name);
+      try {
+        const generation = openGeneration(place(catalog, projection), onFault);
+        open.set(name, generation);
+        return generation;
+      } catch (error) {
+        if (attempt === openAttemptsMax) throw error;
+        if (isDamagedAtOpening(error, catalog.fileOf(name, projection.generation))) renew(projection);
+        else if (!isSqliteError(error, 'SQLITE_CANTOPEN')) throw error;
+      }
+    }
+  };
+
+  return {
+    use: (name, work) => {
+      const projection = catalog.projection(name);
+      try {
+        return work(current(name));
+      } catch (error) {
+        if (!isDamage(error) || projection === undefined) throw error;
+        renew(projection);
+        return work(current(name));
+      }
+    },
+    release,
+    close: () => {
+      for (const generation of open.values()) generation.close();
+      open.clear();
+    },
+  };
+};
+
+const place = (catalog: Catalog, { name, generation, specs }: Projection) => ({
+  file: catalog.fileOf(name, generation),
+  number: generation,
+  specs,
+});
+
+/* Writes a new generation in a thread of its own, so that its pages and indexes are written while the next events are read and folded. */
+
+type RebuildWriter = Readonly<{
+  number: number;
+  /** `write` resolves when the thread has taken the writes, which are few ahead of the file; a fault of theirs rejects what is asked for next. */
+  store: ProjectionStore;
+  pageById: (collection: string, afterId: string, limit: number) => Promise<readonly Document[]>;
+  /** Resolves when all of it survives a power loss, and the file is closed. */
+  finish: () => Promise<void>;
+  /** Resolves when the file is closed, whatever became of it. */
+  close: () => Promise<void>;
+}>;
+
+/** So many ids are known of a collection at most; one with more is asked for all. */
+const knownIdsMax = 20_000;
+
+/** Writes that the thread has not done yet: bounds the documents that are held for it. */
+const writesAheadMax = 3;
+
+type Waiting = Readonly<{ resolve: (found: readonly Document[]) => void; reject: (fault: Error) => void }>;
+
+const startRebuildWriter = (generation: GenerationFile): RebuildWriter => {
+  const { number, specs } = generation;
+  const worker = new Worker(new URL('./rebuild-writer-thread.js', import.meta.url), { workerData: generation });
+  /** Requests are answered in their order. */
+  const waiting: Waiting[] = [];
+  const ahead: Promise<unknown>[] = [];
+  const ids = openKnownIds(specs.map(({ name }) => name));
+  let fault: Error | undefined;
+  let checkpoint: Checkpoint = { position: 0, generation: number };
+
+  const fail = (error: Error): void => {
+    fault ??= error;
+    for (const { reject } of waiting.splice(0)) reject(fault);
+  };
+  worker.on('message', (answer: Answer) => {
+    if (answer instanceof Error) return fail(answer);
+    waiting.shift()?.resolve(answer);
+  });
+  worker.on('error', fail);
+  worker.on('messageerror', fail);
+  worker.on('exit', () => fail(new Error('the thread that writes the new generation has ended')));
+
+  const ask = (request: Request): Promise<readonly Document[]> =>
+    new Promise((resolve, reject) => {
+      if (fault !== undefined) return reject(fault);
+      waiting.push({ resolve, reject });
+      worker.postMessage(request);
+    });
+
+  return {
+    number,
+    store: {
+      checkpoint: async () => checkpoint,
+      getMany: async (collection, wanted) => {
+        const possible = ids.possible(collection, wanted);
+        if (possible.length === 0 && fault === undefined) return new Map();
+        return new Map((await ask({ kind: 'getMany', collection, ids: possible })).map((document) => [document.id, document]));
+      },
+      write: async (writes, from, position) => {
+        if (fault !== undefined) throw fault;
+        assertUnmoved(checkpoint, from);
+        for (const { collection, put } of writes) ids.add(collection, put);
+        const done = ask({ kind: 'write', writes: rowWrites(writes, specs), position });
+        // Its fault is kept for whoever asks next.
+        done.catch(() => {});
+        checkpoint = { position, generation: number };
+        ahead.push(done);
+        if (ahead.length > writesAheadMax) await ahead.shift();
+      },
+    },
+    pageById: (collection, afterId, limit) => ask({ kind: 'page', collection, afterId, limit }),
+    finish: async () => void (await ask({ kind: 'finish' })),
+    close: async () => {
+      await ask({ kind: 'close' }).catch(() => {});
+      await worker.terminate();
+    },
+  };
+};
+
+/** The ids that were ever put, of collections that have few: nothing else need be asked for, for they were empty. */
+const openKnownIds = (collections: readonly string[]) => {
+  const known = new Map(collections.map((name) => [name, new Set<string>()]));
+  return {
+    possible: (collection: string, wanted: readonly string[]): readonly string[] => {
+      const ids = known.get(collection);
+      return ids === undefined ? wanted : wanted.filter((id) => ids.has(id));
+    },
+    add: (collection: string, put: readonly Document[]): void => {
+      const ids = known.get(collection);
+      for (const { id } of put) ids?.add(id);
+      if (ids !== undefined && ids.size > knownIdsMax) known.delete(collection);
+    },
+  };
+};
+
+/* One rebuild of a projection: a new generation beside the live one, put in its place or thrown away. */
+
+type RebuildOptions = Readonly<{
+  catalog: Catalog;
+  live: LiveGenerations;
+  name: string;
+  /** Called once when it is over. */ ended: () => void;
+}>;
+
+const scanPageSize = 500;
+
+/** Throws where another rebuild of the projection is under way, in any process. */
+const startRebuild = (options: RebuildOptions): Rebuild => {
+  const { catalog, live, name } = options;
+  const lock = holdLock({ file: catalog.rebuildLockOf(name) });
+  if (lock === undefined) throw new Error(`another rebuild of ${name} is under way`);
+  let over = false;
+
+  try {
+    const { replaced: liveNumber, fresh } = newGeneration(catalog, name);
+    const isInPlace = (): boolean => catalog.projection(name)?.generation === liveNumber;
+
+    const end = async (dead: number): Promise<void> => {
+      over = true;
+      await fresh.close();
+      catalog.deleteGenerations(name, (generation) => generation === dead);
+      lock.release();
+      options.ended();
+    };
+
+    return {
+      store: fresh.store,
+      scan: (collection, side) =>
+        scanById(async (afterId) =>
+          side === 'rebuilt'
+            ? fresh.pageById(collection, afterId, scanPageSize)
+            : live.use(name, (generation) => generation.collection(collection).pageById(afterId, scanPageSize)),
+        ),
+      lookupFaults: () => lookupFaults(catalog, name, liveNumber),
+      commit: async () => {
+        if (over) throw new Error(`the rebuild of ${name} is over`);
+        let done = false;
+        try {
+          if (isInPlace()) {
+            await fresh.finish();
+            done = catalog.replace(name, liveNumber, fresh.number);
+          }
+        } catch (error) {
+          // Whoever put the projection on another version has deleted our file.
+          if (isInPlace()) throw error;
+        } finally {
+          live.release(name);
+          await end(done ? liveNumber : fresh.number);
+        }
+        if (!done) throw new CheckpointMoved(`the projection ${name} was put on another version while it was rebuilt`);
+      },
+      discard: async () => {
+        if (!over) await end(fresh.number);
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+};
+
+/** The new generation, and the number of the live one that it is to replace. We hold the lock: every other generation was left by a crash. */
+const newGeneration = (catalog: Catalog, name: string): { replaced: number; fresh: RebuildWriter } => {
+  const number = catalog.nextGeneration(name);
+  const projection = catalog.projection(name);
+  if (projection === undefined) throw new Error(`there is no projection ${name}`);
+  catalog.deleteGenerations(name, (generation) => generation !== projection.generation);
+  const fresh = startRebuildWriter({ file: catalog.fileOf(name, number), number, specs: projection.specs });
+  return { replaced: projection.generation, fresh };
+};
+
+/**
+ * Looks at a copy, for the file itself would keep what is erased meanwhile in its write-ahead log. The copy has the name of a generation:
+ * what a crash leaves of it is deleted with those.
+ */
+const lookupFaults = async function* (catalog: Catalog, name: string, live: number): AsyncGenerator<LookupFault> {
+  const number = catalog.nextGeneration(name);
+  const file = catalog.fileOf(name, number);
+  try {
+    await copyDatabase({ from: catalog.fileOf(name, live), to: file });
+    for (const fault of generationFaults(file, catalog.projection(name)?.specs ?? [])) {
+      if (fault !== undefined) yield fault;
+      await turn();
+    }
+  } finally {
+    catalog.deleteGenerations(name, (generation) => generation === number);
+  }
+};
+
+const scanById = async function* (pageAfter: (id: string) => Promise<readonly Document[]>): AsyncGenerator<Document> {
+  for (let afterId = ''; ;) {
+    const page = await pageAfter(afterId);
+    yield* page;
+    if (page.length < scanPageSize) return;
+    afterId = page.at(-1)!.id;
+    await turn();
+  }
+};
+
+type SqliteReadModelsOptions = Readonly<{
   /** The catalog's file, made where there is none; the other files stand beside it under its name. */
   file: string;
   /** Told where what was erased could not be cut out of a write-ahead log yet. */

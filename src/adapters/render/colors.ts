@@ -1,6 +1,5 @@
 /** Colours for every output, read from what `cssColor` has let through. */
-import { colorNames } from '../../domain/rendering/color-names.js';
-import { cssColor } from '../../domain/rendering/css.js';
+import { colorNames, cssColor } from '../../domain/rendering/css.js';
 
 type Triple = readonly [number, number, number];
 /** Red, green, blue from 0 to 1. */

@@ -1,10 +1,74 @@
 /** QR codes (ISO/IEC 18004) as PNG: for a size in CSS pixels at twice the density, with the quiet zone of four modules around. */
+import { constants, crc32, deflateSync } from 'node:zlib';
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { create, QRCodeSegment } from 'qrcode';
 import { pixels } from '../../domain/rendering/css.js';
 import { luminanceOf, rgbOf, type Rgb } from './colors.js';
-import { writePng, type Rgba } from './png.js';
+
+/* Writes a PNG of two colours (W3C PNG, third edition): one bit a pixel, the same bytes on every machine. */
+
+/** Red, green, blue from 0 to 255, and how opaque. */
+export type Rgba = readonly [number, number, number, number];
+
+type Bitmap = Readonly<{
+  widthPx: number;
+  heightPx: number;
+  /** True for a pixel of the foreground. */
+  isSet: (x: number, y: number) => boolean;
+  /** True for a row that is the same as the one above it. */
+  repeats: (y: number) => boolean;
+  foreground: Rgba;
+  background: Rgba;
+}>;
+
+const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+const PALETTE = 3;
+/** Each byte less the one above it: a row like the one before is all zeros. */
+const FILTER_UP = 2;
+
+export const writePng = (bitmap: Bitmap): Buffer => {
+  const { widthPx, heightPx, foreground, background } = bitmap;
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(widthPx, 0);
+  header.writeUInt32BE(heightPx, 4);
+  header.set([1, PALETTE, 0, 0, 0], 8);
+  const pixels = deflateSync(scanlines(bitmap), { strategy: constants.Z_RLE });
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', header),
+    chunk('PLTE', Buffer.from([...background.slice(0, 3), ...foreground.slice(0, 3)])),
+    ...(background[3] < 255 || foreground[3] < 255 ? [chunk('tRNS', Buffer.from([background[3], foreground[3]]))] : []),
+    chunk('IDAT', pixels),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+};
+
+const scanlines = ({ widthPx, heightPx, isSet, repeats }: Bitmap): Buffer => {
+  const stride = Math.ceil(widthPx / 8);
+  const out = Buffer.alloc((stride + 1) * heightPx);
+  let above = Buffer.alloc(stride);
+  let row = Buffer.alloc(stride);
+  for (let y = 0; y < heightPx; y += 1) {
+    const at = y * (stride + 1);
+    out[at] = FILTER_UP;
+    if (repeats(y)) continue;
+    row.fill(0);
+    for (let x = 0; x < widthPx; x += 1) if (isSet(x, y)) row[x >> 3] = (row[x >> 3] ?? 0) | (0x80 >> (x & 7));
+    for (let byte = 0; byte < stride; byte += 1) out[at + 1 + byte] = ((row[byte] ?? 0) - (above[byte] ?? 0)) & 0xff;
+    [above, row] = [row, above];
+  }
+  return out;
+};
+
+const chunk = (type: string, data: Buffer): Buffer => {
+  const out = Buffer.alloc(data.length + 12);
+  out.writeUInt32BE(data.length, 0);
+  out.write(type, 4, 'latin1');
+  data.copy(out, 8);
+  out.writeUInt32BE(crc32(out.subarray(4, 8 + data.length)), 8 + data.length);
+  return out;
+};
 
 type Library = Readonly<{ create: typeof create }>;
 let loaded: Library | undefined;
@@ -20,7 +84,7 @@ export type QrLook = Readonly<{ size: string; level: string; color: string; back
 export type QrCode = Readonly<{ modules: number; isDark: (column: number, row: number) => boolean }>;
 
 /** The rest of a sentence that begins with the code. */
-export type QrFault = Readonly<{ fault: string }>;
+type QrFault = Readonly<{ fault: string }>;
 
 const SIZE_PX = 160;
 const QUIET_MODULES = 4;
@@ -129,3 +193,14 @@ export const qrContentId = (value: string, { size, level, color, background }: Q
     .update(JSON.stringify([value, size, level, color, background]))
     .digest('hex')
     .slice(0, 24)}@sealpost`;
+
+/* A QR code as a picture on a page: of a text that is short enough for every camera. */
+
+const look: QrLook = { size: '256px', level: 'm', color: '#000000', background: '#ffffff' };
+
+/** Out: a PNG. Throws where the text does not fit. */
+export const qrCodePng = (text: string): Buffer => {
+  const code = layQrCode(text, look);
+  if ('fault' in code) throw new Error(`the QR code ${code.fault}`);
+  return drawQrCode(code, look);
+};

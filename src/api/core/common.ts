@@ -3,6 +3,51 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { defaultLimits } from '../../domain/core/limits.js';
 import { nullable } from '../../domain/core/schema.js';
 import { NAME } from '../../shared/text.js';
+import { healthCodes, type HealthCode } from '../../domain/core/readiness.js';
+
+/* The language that calls say in place of the template's own. */
+
+const Locale = (description: string) => Type.Optional(Type.String({ minLength: 2, maxLength: 35, description, examples: ['de-AT'] }));
+const TimeZone = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 64, description, examples: ['Europe/Vienna'] }));
+
+/** Of a call. */
+export const languageFields = {
+  locale: Locale(
+    'BCP 47, in place of the `locale` of the templates: their texts in that language, where they have them, and its numbers and dates',
+  ),
+  timeZone: TimeZone('IANA name, in place of the `timeZone` of the templates'),
+};
+
+/** Of one recipient of a bulk send. */
+export const recipientLanguageFields = {
+  locale: Locale('In place of the `locale` of the call'),
+  timeZone: TimeZone('In place of the `timeZone` of the call'),
+};
+
+/* The error body as a schema, for the API description and for tests. */
+
+export const ErrorBodySchema = Type.Object(
+  {
+    statusCode: Type.Integer({ description: 'The HTTP status' }),
+    code: Type.String({ description: 'What was wrong, for programs' }),
+    message: Type.String({ description: 'What was wrong and what would be right, for people' }),
+    timestamp: Type.String({ format: 'date-time' }),
+    path: Type.String({ description: 'The path that was asked for, without its query' }),
+    requestId: Type.String({ description: 'The same as the X-Request-Id header' }),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { field: Type.String({ description: 'A path such as `to[2].email`; empty for the body itself' }), message: Type.String() },
+          { additionalProperties: false },
+        ),
+      ),
+    ),
+    relatedInfo: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]))),
+    retryAfter: Type.Optional(Type.Integer({ description: 'Seconds to wait, on 429 and 503' })),
+  },
+  { additionalProperties: false },
+);
 
 /** Unknown fields are refused in requests, and left out of answers. */
 export const closed = { additionalProperties: false } as const;
@@ -63,3 +108,47 @@ export const idParams = (description: string) => Type.Object({ id: Type.String({
 /** The path of one published version of a template. */
 export const versionParams = (description: string) =>
   Type.Object({ id: Type.String({ description }), version: Type.String({ description: 'The number of a published version' }) });
+
+/* What the health endpoints answer. */
+
+export const LiveSchema = Type.Object({ status: Type.Literal('live'), version: Type.String() }, closed);
+
+const readiness = ['ready', 'degraded', 'unavailable', 'stopping'] as const;
+
+export const ReadySchema = Type.Object(
+  {
+    status: enumOf(
+      readiness,
+      '`degraded`: requests are served, and somebody should look at the reasons; `unavailable`, `stopping`: give it no requests',
+    ),
+    reasons: Type.Array(Type.Object({ code: enumOf(Object.keys(healthCodes) as HealthCode[]), message: Type.String() }, closed), {
+      description: 'why it is not `ready`; empty where it is',
+    }),
+    workers: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          state: enumOf(['starting', 'running', 'restarting', 'stopped']),
+          restarts: Type.Integer(),
+          lastFault: nullable(Type.String()),
+          stuckWork: Type.Integer({ description: 'pieces of its work that met a fault of the service and wait to be tried again' }),
+        },
+        closed,
+      ),
+    ),
+    log: Type.Object(
+      {
+        unreadableEvents: Type.Integer({
+          description: 'damaged events that were met since the start; `sealpost events unreadable` lists all',
+        }),
+        unknownEvent: nullable(Type.Object({ position: Type.Integer(), type: Type.String() }, closed)),
+      },
+      {
+        ...closed,
+        description:
+          'what of the log cannot be read; `unknownEvent`: the first event that a newer version of the service wrote, at which readers stop',
+      },
+    ),
+  },
+  closed,
+);

@@ -1,6 +1,6 @@
 /** What lists take in their query. */
 import { Type, type Static } from '@sinclair/typebox';
-import { emailStatuses, recipientStatuses } from '../../domain/email/email-status.js';
+import { emailStatuses, recipientStatuses } from '../../domain/email/status.js';
 import { defaultLimits as limits } from '../../domain/core/limits.js';
 import { closed, enumOf } from './common.js';
 

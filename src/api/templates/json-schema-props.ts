@@ -1,13 +1,28 @@
 /** What props hold, as JSON schemas: one for each kind of props.ts. What a check takes its schema takes; a schema may take more. */
 import type { Json, JsonObject } from '../../domain/core/json.js';
+import {
+  CURRENCY,
+  dateLengths,
+  DIGITS_MAX,
+  formatStyles,
+  LANGUAGE_CHARS_MAX,
+  PATTERN_CHARS_MAX,
+} from '../../domain/rendering/check/format.js';
+import {
+  MEMBERS_MAX,
+  type memberFields,
+  DESCRIPTION_CHARS_MAX,
+  VARIABLE_ID_CHARS_MAX,
+  type definitionFields,
+} from '../../domain/rendering/check/variables.js';
+import { RULE_TEXT_CHARS_MAX, ruleMembers, ruleOperators, type ColumnRule, RULES_MAX } from '../../domain/rendering/column-rules.js';
+import { FALLBACK_CHARS_MAX, filterNames, FILTERS_MAX, TRUNCATE_MAX } from '../../domain/rendering/fill/shown-value.js';
+import { NAME_CHARS_MAX, PATH_NAME } from '../../domain/rendering/scope/path.js';
+import { variableTypes, type ValueFormat } from '../../domain/rendering/scope/definitions.js';
 import { codeKinds } from '../../domain/rendering/codes.js';
-import { colorNames } from '../../domain/rendering/color-names.js';
-import { RULES_MAX } from '../../domain/rendering/column-rules.js';
-import { CSS_LENGTH, FONT_FAMILY, FUNCTIONAL_COLOR } from '../../domain/rendering/css.js';
+import { colorNames, CSS_LENGTH, FONT_FAMILY, FUNCTIONAL_COLOR, chartTypes } from '../../domain/rendering/css.js';
 import { directions, textDirections } from '../../domain/rendering/direction.js';
-import { chartTypes } from '../../domain/rendering/chart-types.js';
-import { DOCUMENT_LENGTH, DOCUMENT_PERCENT } from '../../domain/rendering/lengths.js';
-import type { Media } from '../../domain/rendering/media.js';
+import { DOCUMENT_LENGTH, DOCUMENT_PERCENT, type Media } from '../../domain/rendering/lengths.js';
 import {
   aligns,
   columnSpecs,
@@ -25,9 +40,212 @@ import {
   type PropSpecs,
 } from '../../domain/rendering/props.js';
 import { operators } from '../../domain/rendering/scope/conditions.js';
-import { NAME_CHARS_MAX, PATH_NAME } from '../../domain/rendering/scope/path.js';
 import { columnTypes } from '../../domain/rendering/scope/showing.js';
-import { closedObject, described, orTemplated, sourceOf, text, trimmed, VISIBLE, words, type Refer } from './parts.js';
+
+/* The pieces that JSON schemas of templates are put together from. */
+
+/** In: the name of a definition. Out: what stands where it is used. */
+export type Refer = (name: string) => JsonObject;
+
+/** An object of these members and no others. A member of `required` must be there. */
+export const closedObject = (properties: JsonObject, required: readonly string[] = []): JsonObject => ({
+  type: 'object',
+  properties,
+  ...(required.length === 0 ? {} : { required }),
+  additionalProperties: false,
+});
+
+export const words = (values: readonly (string | boolean)[]): JsonObject => ({ enum: values });
+
+export const described = (schema: JsonObject, description: string): JsonObject => ({ ...schema, description });
+
+export const text = (charsMax?: number): JsonObject => ({
+  type: 'string',
+  minLength: 1,
+  ...(charsMax === undefined ? {} : { maxLength: charsMax }),
+});
+
+/** A text that is more than blanks. */
+export const VISIBLE = '\\S';
+
+/** A text with `{{…}}`: what it comes to is known when it is rendered. */
+const templated: JsonObject = { type: 'string', pattern: '\\{\\{' };
+
+/** The schema, or a text with `{{…}}` in its place. */
+const orTemplated = (...schemas: readonly JsonObject[]): JsonObject => ({ anyOf: [...schemas, templated] });
+
+/** One of several patterns, with blanks around it. Each is without its anchors. */
+const trimmed = (...patterns: readonly string[]): JsonObject => ({ type: 'string', pattern: `^\\s*(?:${patterns.join('|')})\\s*$` });
+
+/**
+ * The source of an expression without its anchors, for a pattern of JSON Schema, which knows no flags: where it takes letters of both cases, each
+ * letter becomes both. Such an expression may hold no letters in brackets.
+ */
+const sourceOf = ({ source, ignoreCase }: RegExp): string => {
+  const inner = source.replace(/^\^/, '').replace(/\$$/, '');
+  if (!ignoreCase) return inner;
+  return inner.replace(/\\.|[a-z]/gi, (part) => (part.length > 1 ? part : `[${part.toLowerCase()}${part.toUpperCase()}]`));
+};
+
+/** Where a member has this value. */
+export const where = (member: string, value: JsonObject): JsonObject => ({ properties: { [member]: value }, required: [member] });
+
+/** Where it has this value, that holds; else the other. */
+export const given = (condition: JsonObject, then: JsonObject, otherwise?: JsonObject): JsonObject => ({
+  if: condition,
+  then,
+  ...(otherwise === undefined ? {} : { else: otherwise }),
+});
+
+/** None of these members. */
+export const without = (names: readonly string[]): JsonObject => ({
+  properties: Object.fromEntries(names.map((name): [string, Json] => [name, false])),
+});
+
+/* Variables, formats and rules of columns as JSON schemas. */
+
+const name: JsonObject = { type: 'string', maxLength: NAME_CHARS_MAX, pattern: PATH_NAME.source };
+const digits: JsonObject = { type: 'integer', minimum: 0, maximum: DIGITS_MAX };
+const flag: JsonObject = { type: 'boolean' };
+
+const fallback = described(
+  { type: 'string', pattern: VISIBLE, maxLength: FALLBACK_CHARS_MAX },
+  'Text in the place of a value that is empty; cannot hold {{…}}',
+);
+const filters = described(
+  {
+    type: 'array',
+    maxItems: FILTERS_MAX,
+    items: {
+      anyOf: [words(filterNames), closedObject({ truncate: { type: 'integer', minimum: 1, maximum: TRUNCATE_MAX } }, ['truncate'])],
+    },
+  },
+  'What is done with text before it is shown, one after the other',
+);
+
+const format: Readonly<Record<keyof ValueFormat, JsonObject>> = {
+  style: words(formatStyles),
+  currency: described(orTemplated({ type: 'string', pattern: CURRENCY.source }), 'A currency code such as EUR; may be {{order.currency}}'),
+  minimumFractionDigits: digits,
+  maximumFractionDigits: digits,
+  dateStyle: words(dateLengths),
+  timeStyle: words(dateLengths),
+  pattern: described(text(PATTERN_CHARS_MAX), 'For dates letters such as yyyy-MM-dd, for numbers #,##0.00'),
+  locale: described(text(LANGUAGE_CHARS_MAX), 'A language tag (BCP 47) instead of the template’s'),
+  timeZone: described(text(LANGUAGE_CHARS_MAX), 'The IANA name of a time zone instead of the template’s'),
+};
+
+const definition = (refer: Refer): Readonly<Record<(typeof definitionFields)[number], JsonObject | true>> => ({
+  name: described(name, 'A name: letters, digits, "_" and "-", not beginning with a digit'),
+  type: words(variableTypes),
+  required: described(flag, 'A call without it is refused'),
+  description: { type: 'string', maxLength: DESCRIPTION_CHARS_MAX },
+  defaultValue: true,
+  isCalculated: described(flag, 'Its value is that of expression'),
+  expression: described({ type: 'string', pattern: VISIBLE }, 'What a calculated variable comes to, from the others'),
+  schema: refer('VariableSchema'),
+  itemType: described(words(variableTypes), 'Of the items of an array'),
+  format: refer('ValueFormat'),
+  fallback,
+  filters,
+  id: text(VARIABLE_ID_CHARS_MAX),
+});
+
+const member = (refer: Refer): Readonly<Record<(typeof memberFields)[number], JsonObject>> => ({
+  type: words(variableTypes),
+  description: { type: 'string' },
+  required: flag,
+  format: refer('ValueFormat'),
+  fallback,
+  filters,
+  properties: described(
+    { type: 'object', maxProperties: MEMBERS_MAX, propertyNames: name, additionalProperties: refer('VariableSchema') },
+    'The members of an object',
+  ),
+  itemType: described(words(variableTypes), 'Of the items of an array'),
+  itemSchema: refer('VariableSchema'),
+});
+
+/** Members of rules; of which kind each is says `ruleMembers`. */
+const ruleParts = (refer: Refer): Readonly<Record<(typeof ruleMembers)[ColumnRule['kind']][number], JsonObject>> => {
+  const end: JsonObject = { type: ['number', 'string'], maxLength: RULE_TEXT_CHARS_MAX };
+  return {
+    kind: words(Object.keys(ruleMembers)),
+    colors: described({ type: 'array', minItems: 2, maxItems: 3, items: refer('Color') }, 'From the least value to the largest'),
+    color: refer('Color'),
+    operator: words(Object.keys(ruleOperators)),
+    value: end,
+    and: described(end, 'The other end of between'),
+    backgroundColor: refer('Color'),
+    bold: flag,
+  };
+};
+
+const requiredOfRule: Readonly<Record<ColumnRule['kind'], readonly string[]>> = {
+  colorScale: ['kind', 'colors'],
+  dataBar: ['kind'],
+  cells: ['kind', 'operator', 'value'],
+};
+
+const columnRule = (refer: Refer): JsonObject => {
+  const parts = ruleParts(refer);
+  const kinds = Object.keys(ruleMembers) as readonly ColumnRule['kind'][];
+  return {
+    ...closedObject(parts, ['kind']),
+    allOf: kinds.map((kind) =>
+      given(where('kind', words([kind])), {
+        ...without(Object.keys(parts).filter((part) => !ruleMembers[kind].some((known) => known === part))),
+        required: requiredOfRule[kind],
+      }),
+    ),
+  };
+};
+
+/** Members belong to objects, items to arrays. */
+const partsByType: readonly JsonObject[] = [
+  given(where('type', { not: words(['object']) }), without(['properties'])),
+  given(where('type', { not: words(['array']) }), without(['itemType', 'itemSchema'])),
+];
+
+/** A language tag as `Intl` writes it. */
+const LANGUAGE_TAG = '^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$';
+
+const translations: JsonObject = {
+  type: ['object', 'null'],
+  propertyNames: { type: 'string', pattern: LANGUAGE_TAG, maxLength: LANGUAGE_CHARS_MAX },
+  additionalProperties: described(
+    { type: 'object', additionalProperties: { type: 'string' } },
+    'By each text of the template the text of this language; what is left out stays as it is. A text of the template is named as it is written there, with \' for each ", / for each backslash and a blank for each line break and tab',
+  ),
+};
+
+/** The definitions that speak of values, the same for mails and documents. */
+export const valueDefinitions = (refer: Refer): JsonObject => ({
+  Variable: described(
+    {
+      ...closedObject(definition(refer), ['name', 'type']),
+      allOf: [
+        given(where('isCalculated', words([true])), { required: ['expression'] }, without(['expression'])),
+        given(where('type', { not: words(['object']) }), { properties: { schema: without(['properties']) } }),
+        given(where('type', { not: words(['array']) }), { properties: { itemType: false, schema: without(['itemType', 'itemSchema']) } }),
+      ],
+    },
+    'A variable that calls bring, or that is calculated from them',
+  ),
+  VariableSchema: described(
+    { ...closedObject(member(refer)), allOf: partsByType },
+    'What a value consists of: the members of an object, the items of an array',
+  ),
+  ValueFormat: described(
+    { ...closedObject(format, ['style']), allOf: [given(where('style', words(['currency'])), { required: ['currency'] })] },
+    'How a value is written, as in ECMA-402',
+  ),
+  Translations: described(
+    translations,
+    'The texts of the template in other languages, by language tag such as de or de-AT; null or {} for none',
+  ),
+  ColumnRule: described(columnRule(refer), 'How the cells of a column of a workbook look by what they hold'),
+});
 
 /** Mails and documents know different lengths, pictures and numbers of columns. */
 export type Medium = Readonly<{

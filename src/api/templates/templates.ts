@@ -1,11 +1,44 @@
 /** Email templates as callers see them: what makes and changes one, and what is shown of it. */
 import { Type, type Static } from '@sinclair/typebox';
-import { defaultLimits as limits } from '../../domain/core/limits.js';
-import { nullable } from '../../domain/core/schema.js';
+import { closed, DeletedAt, enumOf, RecipientSchema, Time, languageFields } from '../core/common.js';
+import { defaultLimits as limits, defaultLimits } from '../../domain/core/limits.js';
+import { nullable, oneOf } from '../../domain/core/schema.js';
 import { NAME, TEXT } from '../../shared/text.js';
-import { closed, enumOf, RecipientSchema, Time } from '../core/common.js';
-import { languageFields } from '../core/language.js';
-import { TrackingSchema } from '../tracking.js';
+import { TrackingSchema } from '../recipients.js';
+import { outputFormats } from '../../domain/rendering/content.js';
+
+/* Assets as callers see them: what makes one, and what is shown of it. */
+
+export const CreateAssetRequestSchema = Type.Object(
+  {
+    filename: Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      description: 'Made safe, and given the extension of its type where it has another',
+    }),
+    content: Type.String({ description: 'Base64 of the file' }),
+  },
+  closed,
+);
+export type CreateAssetRequest = Static<typeof CreateAssetRequestSchema>;
+
+const pixels = Type.Optional(Type.Integer({ description: 'In pixels; pictures only' }));
+
+export const AssetRecordSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    filename: Type.String(),
+    contentType: Type.String({ description: 'Told from the bytes' }),
+    sizeBytes: Type.Integer(),
+    sha256: Type.String({ description: 'Of the bytes, hexadecimal' }),
+    width: pixels,
+    height: pixels,
+    createdAt: Type.String({ format: 'date-time' }),
+    deletedAt: DeletedAt,
+  },
+  closed,
+);
+export type AssetRecord = Static<typeof AssetRecordSchema>;
 
 const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: limits.templateSlugCharsMax };
 
@@ -15,7 +48,7 @@ const Slug = Type.String({
 });
 
 /** The parts that the author of any template writes. Variables are checked part by part, with paths. */
-export const templateFields = {
+const templateFields = {
   slug: Slug,
   name: Type.String({ pattern: NAME, minLength: 1, maxLength: limits.templateNameCharsMax }),
   description: Type.String({ pattern: TEXT, maxLength: limits.templateDescriptionCharsMax }),
@@ -32,12 +65,12 @@ export const templateFields = {
   }),
 };
 
-export const translationsField = Type.Record(Type.String(), Type.Record(Type.String(), Type.String()), {
+const translationsField = Type.Record(Type.String(), Type.Record(Type.String(), Type.String()), {
   description: 'By language the text of that language for each text of the template; `{}` for none',
 });
 
 /** What a save is told. */
-export const warningsField = Type.Optional(
+const warningsField = Type.Optional(
   Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
     description:
       'Only in the answer to a save: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Absent where there is nothing to tell',
@@ -50,7 +83,7 @@ const schemaOfEditor = Type.Optional(
 const readOnly = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' }));
 const ofVersion = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET of a version answers it' }));
 /** What only the service says of a template. A body for a change may carry it as it is. */
-export const readOnlyTemplateFields = {
+const readOnlyTemplateFields = {
   id: readOnly,
   status: readOnly,
   version: readOnly,
@@ -66,7 +99,7 @@ export const readOnlyTemplateFields = {
 
 const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));
 /** The same in a body that makes a template: there it speaks of another. */
-export const leftAsideTemplateFields = {
+const leftAsideTemplateFields = {
   id: leftAside,
   status: leftAside,
   version: leftAside,
@@ -81,7 +114,7 @@ export const leftAsideTemplateFields = {
   $schema: schemaOfEditor,
 };
 
-export const revisionField = Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' });
+const revisionField = Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' });
 
 const UnsubscribeList = Type.String({
   ...SlugShape,
@@ -165,7 +198,7 @@ export const TemplateRecordSchema = Type.Object(
 export type TemplateRecord = Static<typeof TemplateRecordSchema>;
 
 /** Of a template in the list of deleted ones. */
-export const deletedAtField = Type.Optional(Type.String({ format: 'date-time', description: 'Only of a deleted template' }));
+const deletedAtField = Type.Optional(Type.String({ format: 'date-time', description: 'Only of a deleted template' }));
 
 export const TemplateListItemSchema = Type.Object(
   {
@@ -243,7 +276,7 @@ export const TemplatePageQuerySchema = Type.Object(
 export type PreviewRequest = Static<typeof PreviewRequestSchema>;
 
 /** As an answer lists them. */
-export const emptyPathsField = Type.Array(Type.String(), {
+const emptyPathsField = Type.Array(Type.String(), {
   description: 'Paths that are shown and have no value, such as `items[2].note`; at most 100',
 });
 
@@ -263,3 +296,142 @@ export const PreviewResponseSchema = Type.Object(
   closed,
 );
 export type PreviewResponse = Static<typeof PreviewResponseSchema>;
+
+/* Attachment templates as callers see them: what makes and changes one, and what is shown of it. */
+
+/** The parts that the author writes. Variables and schema are checked part by part, with paths. */
+const writableAttachmentTemplates = {
+  ...templateFields,
+  schema: Type.Unknown({ description: 'An object with `outputFormats` and `pages`' }),
+};
+
+const { name, schema, ...others } = writableAttachmentTemplates;
+/** An export is what GET answers, and comes in as it is. The command line checks it without a validator of JSON Schema. */
+const creationAttachmentTemplates = {
+  name,
+  schema,
+  ...Type.Partial(Type.Object(others)).properties,
+  type: Type.Optional(Type.Literal('attachment')),
+  outputFormats: Type.Optional(Type.Array(oneOf(outputFormats), { description: 'Those of `schema.outputFormats`' })),
+  shortId: leftAsideTemplateFields.id,
+  ...leftAsideTemplateFields,
+};
+
+export const CreateAttachmentTemplateRequestSchema = Type.Object(
+  {
+    ...creationAttachmentTemplates,
+    publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })),
+  },
+  closed,
+);
+export type CreateAttachmentTemplateRequest = Static<typeof CreateAttachmentTemplateRequestSchema>;
+
+export const UpdateAttachmentTemplateRequestSchema = Type.Partial(
+  Type.Object({
+    ...writableAttachmentTemplates,
+    type: Type.Literal('attachment'),
+    outputFormats: Type.Array(oneOf(outputFormats), { description: 'Those of `schema.outputFormats`' }),
+    shortId: readOnlyTemplateFields.id,
+    ...readOnlyTemplateFields,
+  }),
+  { ...closed, minProperties: 1 },
+);
+export type UpdateAttachmentTemplateRequest = Static<typeof UpdateAttachmentTemplateRequestSchema>;
+
+const OutputFormats = Type.Array(enumOf(outputFormats));
+
+export const AttachmentTemplateRecordSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    shortId: Type.String({ description: '`atpl_` and ten characters; names the template as its id does' }),
+    slug: Type.String(),
+    name: Type.String(),
+    description: Type.String(),
+    type: Type.Literal('attachment'),
+    outputFormats: OutputFormats,
+    status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
+    version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),
+    publishedVersion: nullable(Type.Integer()),
+    locale: Type.String(),
+    timeZone: Type.String(),
+    strictVariables: Type.Boolean(),
+    translations: translationsField,
+    variables: Type.Array(Type.Unknown()),
+    schema: Type.Unknown(),
+    createdAt: Time,
+    updatedAt: Time,
+    revision: revisionField,
+    warnings: warningsField,
+  },
+  closed,
+);
+export type AttachmentTemplateRecord = Static<typeof AttachmentTemplateRecordSchema>;
+
+export const AttachmentTemplateListItemSchema = Type.Object(
+  {
+    ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision', 'strictVariables', 'translations', 'warnings'])
+      .properties,
+    deletedAt: deletedAtField,
+  },
+  closed,
+);
+export type AttachmentTemplateListItem = Static<typeof AttachmentTemplateListItemSchema>;
+
+export const ImportAttachmentTemplateRequestSchema = Type.Object(creationAttachmentTemplates, closed);
+export type ImportAttachmentTemplateRequest = Static<typeof ImportAttachmentTemplateRequestSchema>;
+
+export const AttachmentTemplateVersionSchema = Type.Object(
+  { version: Type.Integer(), name: Type.String(), publishedAt: Time, current: Type.Boolean() },
+  closed,
+);
+export type AttachmentTemplateVersion = Static<typeof AttachmentTemplateVersionSchema>;
+export const AttachmentTemplateVersionsSchema = Type.Object({ data: Type.Array(AttachmentTemplateVersionSchema) }, closed);
+
+/** A published version with its whole content. */
+export const AttachmentTemplateVersionRecordSchema = Type.Object(
+  {
+    ...AttachmentTemplateVersionSchema.properties,
+    ...Type.Pick(AttachmentTemplateRecordSchema, [
+      'description',
+      'type',
+      'outputFormats',
+      'locale',
+      'timeZone',
+      'strictVariables',
+      'translations',
+      'variables',
+      'schema',
+    ]).properties,
+  },
+  closed,
+);
+export type AttachmentTemplateVersionRecord = Static<typeof AttachmentTemplateVersionRecordSchema>;
+
+/** What the preview of a document takes in its query. */
+export const DocumentPreviewQuerySchema = Type.Object(
+  {
+    variables: Type.Optional(
+      Type.String({
+        maxLength: defaultLimits.urlSizeBytesMax,
+        description: 'A JSON object, percent-encoded',
+        examples: ['{"number":"2030-17"}'],
+      }),
+    ),
+    ...languageFields,
+    format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
+    version: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
+    ),
+  },
+  closed,
+);
+/** What it takes in its body. */
+export const DocumentPreviewRequestSchema = Type.Object(
+  {
+    ...PreviewRequestSchema.properties,
+    format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
+  },
+  closed,
+);
+
+export type DocumentPreviewQuery = Static<typeof DocumentPreviewQuerySchema>;

@@ -1,9 +1,9 @@
 /** Opens the stores for one command and closes them after it, whatever came of it. */
-import { firstTeam } from '../../commands/core/instance.js';
+import { firstTeam } from '../../commands/core/caller.js';
 import { readConfig } from '../../service/settings/config.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import { openEngine, type Engine } from '../../service/engine.js';
-import { mailboxCopies } from '../../service/mailbox-copies.js';
+import { mailboxCopies } from '../../service/mailbox.js';
 import { assertWholeEngine } from '../../service/startup.js';
 import { holdStopped } from '../../service/stores/instances.js';
 import { endWhenNobodyReads } from './output.js';

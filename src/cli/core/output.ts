@@ -1,6 +1,43 @@
 /** What the command line writes: lines to standard output, progress and faults to standard error. */
 import { Presets, SingleBar } from 'cli-progress';
+import { parseMoment } from '../../domain/core/time.js';
+import { ConfigError } from '../../service/settings/settings.js';
+import { DomainError } from '../../domain/core/errors.js';
 import type { Unreadable } from '../../event-log/decoding.js';
+
+/** How the commands end that look for faults. Every other command ends with 0, or with 1 where it could not do what it was asked for. */
+export const exitCodes = {
+  /** Nothing is wrong. */
+  sound: 0,
+  /** The command could not finish: what it found so far is not all. */
+  unfinished: 1,
+  /** Something is damaged or missing. */
+  damaged: 2,
+  /** The log, or a seal over it, is not what was written. */
+  tampered: 3,
+} as const;
+
+/* What options of the command line stand for; each throws a sentence that names the option. */
+
+/** A date alone is its first or its last millisecond in UTC. */
+export const momentOf = (option: string, text: string, edge: 'start' | 'end'): string => {
+  const moment = parseMoment(text, edge);
+  if (moment === undefined)
+    throw new Error(`${option} ${text} is not an ISO 8601 time such as 2030-01-31T00:00:00Z, nor a date such as 2030-01-31`);
+  return moment;
+};
+
+/* What a command that could not do its work says of the fault. */
+
+/** Its message, and a line for each field that was wrong. */
+export const explain = (fault: unknown): string => {
+  if (fault instanceof ConfigError || fault instanceof DomainError) {
+    const details =
+      fault instanceof DomainError ? (fault.details.errors ?? []).map(({ field, message }) => `\n  ${field}: ${message}`) : [];
+    return `${fault.message}${details.join('')}`;
+  }
+  return fault instanceof Error ? fault.message : 'unknown fault';
+};
 
 export const print = (line: string): void => {
   process.stdout.write(`${line}\n`);

@@ -1,8 +1,99 @@
 /** `sealpost backup DIRECTORY`: a consistent copy of the log with its files, or of the keys, while the service runs. */
-import { backUpKeys, backUpLog } from '../../service/ops/backup.js';
-import { readConfig } from '../../service/settings/config.js';
-import { localStores, placesOf } from '../../service/stores/stores.js';
+import {
+  assertOnThisMachine,
+  forgetReplaced,
+  isExpired,
+  openReplaced,
+  placeBackup,
+  readBackup,
+  storesThere,
+  type Backup,
+  backUpKeys,
+  backUpLog,
+} from '../../service/ops/backup.js';
+import { checkStores } from '../../commands/ops/stores.js';
+import { acceptLogAsItIs, assertMayGiveUp, noteIn, destroyAsDeletedIn, destroyAsIn, endOfReplaced } from '../../commands/ops/repair.js';
+import { readConfig, type Config } from '../../service/settings/config.js';
+import type { Engine } from '../../service/engine.js';
+import { checkable } from '../../service/startup.js';
+import { removeReadModels, localStores, placesOf } from '../../service/stores/stores.js';
 import { print } from '../core/output.js';
+import { withEngine, withStopped } from '../core/engine.js';
+
+/* `sealpost restore [DIRECTORY] [--keys DIRECTORY]`: puts backups in their place on a stopped service. */
+
+export type RestoreOptions = Readonly<{ keys?: string; acceptLoss?: boolean; expired?: boolean }>;
+
+type Given = Readonly<{ kind: Backup['kind']; directory: string; backup: Backup }>;
+
+export const restore = (directory: string | undefined, options: RestoreOptions): Promise<void> =>
+  withStopped(async () => {
+    const config = readConfig();
+    const given = backupsGiven(directory, options.keys);
+    for (const { kind } of given) assertOnThisMachine(config, kind);
+    assertUsable(config, given, options);
+    if (given.some(({ kind }) => kind === 'log')) assertMayGiveUp(config.writeEvents);
+    for (const { kind, directory } of given) await placeBackup(config, kind, directory);
+    removeReadModels(config);
+    await withEngine((engine) => settle(config, engine, given));
+    forgetReplaced(config);
+  });
+
+const backupsGiven = (log: string | undefined, keys: string | undefined): readonly Given[] => {
+  const given: Given[] = [];
+  if (log !== undefined) given.push({ kind: 'log', directory: log, backup: readBackup(log, 'log') });
+  if (keys !== undefined) given.push({ kind: 'keys', directory: keys, backup: readBackup(keys, 'keys') });
+  if (given.length === 0) throw new Error('name the backup of the log, or that of the keys with --keys, or both');
+  return given;
+};
+
+const assertUsable = (config: Config, given: readonly Given[], { acceptLoss, expired }: RestoreOptions): void => {
+  const instances = new Set(given.flatMap(({ backup }) => backup.note?.instance ?? []));
+  if (instances.size > 1) throw new Error('these backups are of two instances: the keys of one open nothing in the log of the other');
+  for (const { directory, backup } of given) {
+    if (!isExpired(backup) || expired === true) continue;
+    throw new Error(
+      `the backup of the keys in ${directory} expired at ${backup.expiresAt}: it opens what was deleted since, and should be destroyed. ` +
+        'Take a newer one; where there is none: --expired',
+    );
+  }
+  const there = storesThere(
+    config,
+    given.map(({ kind }) => kind),
+  );
+  if (there.length > 0 && acceptLoss !== true) {
+    throw new Error(
+      `${there.join(' and ')} would be replaced, and what is in there alone would be lost. Move the data directory away; or, where you do not need it: --accept-loss`,
+    );
+  }
+};
+
+/** What was destroyed and deleted since the backups stays so, the log says what is given up, and the stores are noted to belong together. */
+const settle = async (config: Config, engine: Engine, given: readonly Given[]): Promise<void> => {
+  const replaced = openReplaced(config);
+  let knownUpTo = 0;
+  try {
+    if (replaced.keys !== undefined) await destroyAsIn(engine, replaced.keys);
+    if (replaced.log !== undefined) {
+      await destroyAsDeletedIn(engine, replaced.log).catch(() =>
+        print('The log that was replaced cannot be read to its end: what it says of deletions may be missing.'),
+      );
+      knownUpTo = await endOfReplaced(engine.store, replaced.log).catch(() => 0);
+    }
+  } finally {
+    await replaced.close();
+  }
+  if (given.some(({ kind }) => kind === 'log')) {
+    const { after, lost } = await acceptLogAsItIs({ ...checkable(engine), ...engine }, knownUpTo);
+    await noteIn(engine, engine.noted.files);
+    print(
+      `The log ends at position ${after}. What was accepted after the backup is not in it${lost > 0 ? `: ${lost} events are known to be lost` : ''}.`,
+    );
+  }
+  for (const { kind, backup } of given) print(`Restored: ${kind} of ${backup.at}.`);
+  for (const { message, isTold } of await checkStores(checkable(engine)))
+    print(isTold === true ? `The start will say: ${message}` : `The start will be refused: ${message}`);
+};
 
 export type BackupOptions = Readonly<{ keys?: boolean; days?: string }>;
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readConfig } from '../../service/settings/config.js';
-import { confirmTimeOfDay } from '../../service/ops/time-of-day.js';
+import { confirmTimeOfDay } from '../../service/ops/clock.js';
 import { print } from '../core/output.js';
 
 export const confirmClock = (): void => {

@@ -1,8 +1,8 @@
 /** `sealpost parked`: work that was set aside, kept by a bus of its own server; beside a running service. */
 import { readConfig } from '../../service/settings/config.js';
-import { openBus } from '../../service/stores/coordination.js';
+import { openBus } from '../../service/stores/stores.js';
 import type { Parked, ParkedWork } from '../../domain/ports/bus.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime } from '../../domain/core/time.js';
 import { print } from '../core/output.js';
 import { withEngine } from '../core/engine.js';
 

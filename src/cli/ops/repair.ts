@@ -1,14 +1,46 @@
 /** `sealpost repair STORE`: what the sentence of a refused start names. */
+import { makeProjections } from '../../projections/index.js';
+import { rebuildProjection } from '../../projections/core/rebuild.js';
+import { print, printFault, progressBar, unreadableLine } from '../core/output.js';
+import { withEngine, withStopped, withStoppedEngine } from '../core/engine.js';
+import { eraseAll } from '../../commands/core/erase.js';
 import { checkStores, stopping, type StoreFaultCode, type StoreFinding } from '../../commands/ops/stores.js';
 import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs, assertMayGiveUp, noteIn } from '../../commands/ops/repair.js';
 import { readConfig } from '../../service/settings/config.js';
-import { makeProjections } from '../../projections/index.js';
-import { rebuildProjection } from '../../projections/core/rebuild.js';
 import type { Engine } from '../../service/engine.js';
 import { checkable } from '../../service/startup.js';
 import { removeReadModels } from '../../service/stores/stores.js';
-import { print } from '../core/output.js';
-import { withStopped, withStoppedEngine } from '../core/engine.js';
+
+/* `sealpost rebuild [PROJECTION]`: makes read models again from the log, beside a running server too. */
+
+export const rebuild = (name: string | undefined): Promise<void> =>
+  withEngine(async (engine) => {
+    const projections = makeProjections(engine.limits);
+    const chosen = name === undefined ? projections : projections.filter((projection) => projection.name === name);
+    if (chosen.length === 0)
+      throw new Error(`there is no projection ${name}; there are ${projections.map((projection) => projection.name).join(', ')}`);
+    for (const projection of chosen) {
+      const started = performance.now();
+      const bar = progressBar(projection.name.padEnd(10), await engine.eventLog.head());
+      const events = await rebuildProjection(projection, engine, {
+        onProgress: bar.update,
+        onUnreadable: (event) => printFault(`passed over: ${unreadableLine(event)}`),
+      });
+      bar.stop();
+      const seconds = (performance.now() - started) / 1_000;
+      print(`${projection.name}: ${events} events in ${seconds.toFixed(1)} s (${Math.round(events / seconds)} events/s)`);
+    }
+  });
+
+/* `sealpost forget`: erases again what the log says is deleted, archived or erased; an older backup of the keys still has its keys. */
+
+export const forget = (): Promise<void> =>
+  withEngine(async (engine) => {
+    const bar = progressBar('log       ', await engine.eventLog.head());
+    const erased = await eraseAll(engine, 0, { reached: ({ position }) => bar.update(position) });
+    bar.stop();
+    print(`${erased} keys of what is deleted, archived or erased were still there; they are destroyed now`);
+  });
 
 export type RepairOptions = Readonly<{ acceptLoss?: boolean }>;
 

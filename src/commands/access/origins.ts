@@ -2,8 +2,7 @@
 import { hash as digestOf } from 'node:crypto';
 import { auditActorOf, isAudited } from '../../domain/audit/entry.js';
 import type { AuditOriginEvent } from '../../domain/audit/events.js';
-import { monthOf, monthsUpTo } from '../../domain/access/months.js';
-import { readOrigin, streamOfOrigin, writeOrigin, type CallOrigin } from '../../domain/access/origins.js';
+import { monthOf, monthsUpTo, readOrigin, streamOfOrigin, writeOrigin, type CallOrigin } from '../../domain/access/origins.js';
 import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import type { DomainEvent, Recorded } from '../../domain/events.js';
 import { NO_TEAM, parseTeamId, type StreamName } from '../../domain/core/ids.js';

@@ -1,17 +1,33 @@
 /** Access tokens: made with the key of their period, and read. */
 import { loadState } from '../core/handle.js';
-import type { CommandDeps } from '../core/deps.js';
-import type { KnownToken } from '../core/token-parties.js';
+import type { CommandDeps, KnownToken } from '../core/deps.js';
 import type { JsonWebKeys } from '../../api/people.js';
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
-import { NO_TEAM, parseSessionId, parseUserId, tokenKeysStream, type SessionId, type UserId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import {
+  NO_TEAM,
+  parseSessionId,
+  parseUserId,
+  tokenKeysStream,
+  type SessionId,
+  type UserId,
+  splitStream,
+  userStream,
+  type StreamName,
+} from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/time.js';
 import type { SigningKey } from '../../domain/ports/access-tokens.js';
-import { invalidToken } from '../../domain/people/session.js';
-import { evolveTokenKey, kidOf, periodOfKid, tokenKeyPeriod, type TokenKey, type TokenKeyState } from '../../domain/people/token-keys.js';
+import {
+  invalidToken,
+  evolveTokenKey,
+  kidOf,
+  periodOfKid,
+  tokenKeyPeriod,
+  type TokenKey,
+  type TokenKeyState,
+} from '../../domain/people/session.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 
-export type TokenMakers = Pick<CommandDeps, 'tokenKey' | 'people' | 'tokenParties' | 'limits' | 'knownTokens'>;
+type TokenMakers = Pick<CommandDeps, 'tokenKey' | 'people' | 'tokenParties' | 'limits' | 'knownTokens'>;
 
 /** Whom a token is for, and since when: the moment of the event of its session that it is made with. */
 export type TokenOf = Readonly<{ userId: UserId; sessionId: SessionId; at: string }>;
@@ -27,7 +43,7 @@ export const makeAccessToken = async (deps: CommandDeps, of: TokenOf): Promise<s
  * than to check it. Where it is not the same after all, its first call is checked as every other. Nothing is made where the key is not
  * there.
  */
-export const foreseeAccessToken = async (deps: TokenMakers, of: TokenOf): Promise<void> => {
+const foreseeAccessToken = async (deps: TokenMakers, of: TokenOf): Promise<void> => {
   const { state } = await deps.tokenKey(tokenKeysStream(tokenKeyPeriod(Date.parse(of.at))));
   if (state?.privateKey !== undefined) await keepToken(deps, usable(state), of);
 };
@@ -158,5 +174,43 @@ export const readJsonWebKeys = async (deps: CommandDeps): Promise<JsonWebKeys> =
             },
           ],
     ),
+  };
+};
+
+/* Sessions that begin in another process: they are read here, with their person, and their token is foreseen, before their first call comes. */
+
+/** Of more that begin at once the last ones are read by their first calls. */
+const WAITING_MAX = 1_000;
+
+/** Out: to be told of each session that begins; one after the other is read. */
+export const readingSessionsAhead = (
+  deps: Pick<CommandDeps, 'session' | 'user' | 'clock'> & TokenMakers,
+): ((begun: StreamName) => void) => {
+  const { session, user } = deps;
+  const waiting: StreamName[] = [];
+  let isReading = false;
+
+  const readAll = async (): Promise<void> => {
+    isReading = true;
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      try {
+        const { state } = await session(next);
+        const [userId, sessionId] = [parseUserId(state?.userId ?? ''), parseSessionId(splitStream(next).id)];
+        if (state === undefined || userId === undefined || sessionId === undefined) continue;
+        await user(userStream(userId));
+        // What is not good yet by the clock of this process is checked by its first call.
+        const isGoodNow = Date.parse(state.refreshedAt) <= deps.clock.now();
+        if (state.ended === undefined && isGoodNow) await foreseeAccessToken(deps, { userId, sessionId, at: state.refreshedAt });
+      } catch {
+        // The call that needs it reads it itself, and is told what is wrong.
+      }
+    }
+    isReading = false;
+  };
+
+  return (begun) => {
+    if (waiting.length >= WAITING_MAX) return;
+    waiting.push(begun);
+    if (!isReading) void readAll();
   };
 };

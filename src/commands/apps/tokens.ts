@@ -2,9 +2,9 @@
 import type { Caller } from '../core/caller.js';
 import { handle, type Loaded } from '../core/handle.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
-import { openOAuthApp, type KnownApp } from './clients.js';
+import { openOAuthApp, type KnownApp } from './apps.js';
 import type { Cause } from '../../event-log/event-log.js';
-import type { Scope } from '../../domain/access/scopes.js';
+import type { Scope } from '../../domain/access/permissions.js';
 import {
   assertDefined,
   oauthGrantStream,
@@ -24,17 +24,27 @@ import {
   type Grant,
   type GrantCommand,
   type GrantState,
+  ACCESS_TOKEN_MS,
+  CODE_MS,
+  REFRESH_TOKEN_MS,
+  evolveTokenList,
+  emptyTokenList,
+  isCounted,
+  type TokenList,
+  formatToken,
+  grantIdOf,
+  hashOf,
+  readToken,
+  type TokenKind,
 } from '../../domain/apps/grant.js';
-import { ACCESS_TOKEN_MS, CODE_MS, REFRESH_TOKEN_MS } from '../../domain/apps/lifetimes.js';
-import { evolveTokenList, emptyTokenList, isCounted, type TokenList } from '../../domain/apps/token-list.js';
 import type { OAuthTokensEvent } from '../../domain/apps/events.js';
-import { formatToken, grantIdOf, hashOf, readToken, type TokenKind } from '../../domain/apps/tokens.js';
-import type { MaybePromise } from '../../domain/core/maybe-promise.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import type { Decider } from '../../domain/core/decider.js';
+import type { MaybePromise, Decider } from '../../domain/core/decider.js';
+import { isoTime } from '../../domain/core/time.js';
+import type { Deleted } from '../../api/core/common.js';
+import { DomainError } from '../../domain/core/errors.js';
 
 /** What a person lets an app do, in one team. `challenge`: S256 of RFC 7636. */
-export type Consent = Readonly<{ app: KnownApp; scopes: readonly Scope[]; redirectUri: string; challenge: string }>;
+type Consent = Readonly<{ app: KnownApp; scopes: readonly Scope[]; redirectUri: string; challenge: string }>;
 
 /** In: a person in the team in which the app is to act. Out: the code, once. */
 export const giveConsent = async (
@@ -60,7 +70,7 @@ const grantOf = (id: OAuthGrantId, { state, teamId }: Loaded<GrantState>): OpenG
   state === undefined ? undefined : { id, teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id'), grant: state };
 
 /** The request by which a grant is acted on: by the app, where no other actor is given. */
-export type AppRequest = Readonly<{ requestId: string; actor?: string }>;
+type AppRequest = Readonly<{ requestId: string; actor?: string }>;
 
 const change = async (
   deps: CommandDeps,
@@ -115,7 +125,7 @@ const withNews = async <State>(
   return news.length === 0 ? known : load(stream);
 };
 
-export type Issued = Readonly<{ accessToken: string; refreshToken: string | undefined; scopes: readonly Scope[] }>;
+type Issued = Readonly<{ accessToken: string; refreshToken: string | undefined; scopes: readonly Scope[] }>;
 
 /** Fresh tokens for a grant; undefined where it has ended meanwhile. `refreshes`: the hash of the refresh token that they replace. */
 export const issueTokens = async (
@@ -218,4 +228,18 @@ export const revokeToken = async (deps: CommandDeps, app: KnownApp, token: strin
   if (access === undefined || number === undefined || access.grant.clientId !== app.id) return;
   await change(deps, access, request, { type: 'RevokeAccessToken', at: isoTime(deps.clock.now()), number });
   await deps.whenHeldEverywhere();
+};
+
+/* What a person does with what they granted. */
+
+export const grantNotFound = (): DomainError =>
+  new DomainError('OAUTH_GRANT_NOT_FOUND', 'There is no grant of yours with this id. GET /api/users/me/grants lists them.');
+
+/** The app is let in no more. What another granted is refused like what nobody did. */
+export const revokeGrant = async (deps: CommandDeps, caller: Caller, id: OAuthGrantId): Promise<Deleted> => {
+  const open = await openGrant(deps, id);
+  if (open === undefined || caller.user === undefined || open.grant.userId !== caller.user.id || open.grant.ended !== undefined)
+    throw grantNotFound();
+  await endGrant(deps, open, 'by-person', { requestId: caller.correlationId, actor: caller.actor });
+  return { id, deleted: true };
 };

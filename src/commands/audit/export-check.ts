@@ -1,11 +1,10 @@
 /** Checks an export of the audit log by itself, line by line: against the proof that it carries, and so against the seals of the ledger. */
 import { auditRecordOf } from './entries.js';
-import { CHAIN_START, chainAfter, type EntryLine, type ExportLine, type ReadLine, type SegmentLine } from './export-lines.js';
+import { CHAIN_START, chainAfter, type EntryLine, type ExportLine, type ReadLine, type SegmentLine } from './export.js';
 import { auditEntryOf } from '../../domain/audit/entry.js';
 import { decodeEvent } from '../../event-log/codec.js';
-import { chainHash, sealRoot } from '../../event-log/hash-chain.js';
-import { rootByProof, type ProvenLeaf } from '../../event-log/merkle-proof.js';
-import { decodeMetadata } from '../../event-log/metadata.js';
+import { chainHash, sealRoot, decodeMetadata } from '../../event-log/hash-chain.js';
+import { rootByProof, type ProvenLeaf } from '../../event-log/ledger.js';
 
 /** `line`: counted from 1, as editors do. */
 export type ExportFinding = Readonly<{ line: number; message: string }>;

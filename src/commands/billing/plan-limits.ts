@@ -5,11 +5,11 @@
  */
 import type { Caller } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
-import { planLimitExceeded, planLimitOf, type PlanLimit, type PlanResource } from '../../domain/billing/plan-limits.js';
+import { planLimitExceeded, planLimitOf, type PlanLimit, type PlanResource } from '../../domain/billing/plans.js';
 import { AppendUnknown, DomainError, WrongExpectedRevision, type ErrorCode } from '../../domain/core/errors.js';
 import type { EventType, StreamKind } from '../../domain/events.js';
 import { planUseStream, splitStream, teamStream, type StreamName, type TeamId } from '../../domain/core/ids.js';
-import type { Held, PlanUseEvent } from '../../domain/billing/plan-use-events.js';
+import type { Held, PlanUseEvent } from '../../domain/billing/events.js';
 import type { Team } from '../../domain/teams/state.js';
 import { startOf, versionOf, type Cause, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
 

@@ -1,23 +1,21 @@
 /** Commands on a bulk send that is accepted: its emails are made, it is stopped, it is completed. */
 import { costAfter, makeBatchEmail, omittedBy, openBatch, type OpenBatch } from './emails.js';
-import type { Caller } from '../core/caller.js';
+import { type Caller, ownedBy } from '../core/caller.js';
 import { emptyLoaded, foldOnto, handle, handleFrom, loadState, type Loaded } from '../core/handle.js';
 import type { CommandDeps } from '../core/deps.js';
 import type { StoredBytes } from '../email/acceptance.js';
-import { ownedBy } from '../core/owned-by.js';
 import { eraseStream } from '../core/erase.js';
-import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
+import { batchDecider, batchNotFound, claimedUpTo, type Batch, type BatchState } from '../../domain/bulk/decider.js';
 import type { BatchEnds } from '../../domain/bulk/events.js';
 import { batchListing, type BatchListing } from '../../domain/bulk/listing.js';
-import { claimedUpTo, type Batch, type BatchState } from '../../domain/bulk/state.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { EmailState } from '../../domain/email/state.js';
-import type { EmailStatus } from '../../domain/email/email-status.js';
+import type { EmailStatus } from '../../domain/email/status.js';
 import { DomainError, EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
 import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { nextTurn } from '../../shared/next-turn.js';
+import { nextTurn } from '../../shared/concurrency.js';
 
 /** So many emails are made, or looked at, in one turn of the event loop, and appended side by side: they share commits. */
 const AT_ONCE = 10;

@@ -2,24 +2,22 @@
 import { attachmentContentAt } from '../templates/attachment-templates.js';
 import { isOfRecipient, orderOf, type OpenBatch } from './emails.js';
 import { prepareBulk, readRecipients, type LeftOut, type PreparedBulk } from './request.js';
-import type { Caller } from '../core/caller.js';
-import { measuringBudget, sizeWarnings } from '../templates/clipping.js';
+import { type Caller, isTest } from '../core/caller.js';
+import { measuringBudget, sizeWarnings, compiledTemplate, contentOf, draftAt } from '../templates/templates.js';
 import type { CommandDeps } from '../core/deps.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import type { ReplacedCharacters } from '../email/acceptance.js';
-import { emptyPathsIn, type EmptyPaths } from '../templates/empty-paths.js';
+import { emptyPathsIn, type EmptyPaths } from '../templates/preview.js';
 import type { QuotaStatus } from '../billing/credits.js';
 import { checkOne, FIRST_RECIPIENTS, openOf } from './send.js';
 import { suppressedPlaces } from '../recipients/suppression-check.js';
-import { compiledTemplate, contentOf, draftAt } from '../templates/templates.js';
-import { isTest } from '../core/test-keys.js';
 import type { DryRunResponse, SendBulkRequest } from '../../api/bulk.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { assertDefined, parseAttachmentTemplateId, parseBatchId } from '../../domain/core/ids.js';
 import { EMPTY_PATHS_MAX } from '../../domain/rendering/paths/empty.js';
 import { documentInLanguage, emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
 import { codePointOf } from '../../shared/text.js';
-import { nextTurn } from '../../shared/next-turn.js';
+import { nextTurn } from '../../shared/concurrency.js';
 
 /** `index`: its place among the recipients that are written to; `given`: its place in the call. */
 type Failing = Readonly<{ index: number; given: number; fault: DomainError }>;

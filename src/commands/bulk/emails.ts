@@ -16,7 +16,7 @@ import {
 } from '../email/acceptance.js';
 import type { Given } from '../documents/request.js';
 import type { BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
-import { releaseAtOf, type Batch } from '../../domain/bulk/state.js';
+import { releaseAtOf, type Batch } from '../../domain/bulk/decider.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import { AppendUnknown, DomainError, KeyMissing, WrongExpectedRevision } from '../../domain/core/errors.js';
@@ -31,7 +31,7 @@ import {
   type TeamId,
 } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
-import type { Company } from '../../domain/rendering/scope/environment.js';
+import type { Company } from '../../domain/rendering/scope/constants.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 

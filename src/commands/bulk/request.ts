@@ -1,33 +1,83 @@
 /** What a bulk call asks for: its recipients one by one, what is pinned for all of them, and what it costs. */
+import { type Caller, testPart } from '../core/caller.js';
+import type { CommandDeps } from '../core/deps.js';
+import { readRecipientFile, type FileOptions, type FileRecipients } from '../recipients/file.js';
+import { templateOf, assertSimulatable } from '../email/send.js';
+import { draftAt } from '../templates/templates.js';
+import { DomainError, type FieldError } from '../../domain/core/errors.js';
+import type { SendBulkRequest, BulkAttachment, BulkRecipient } from '../../api/bulk.js';
+import type { VariableDefinition } from '../../domain/rendering/scope/definitions.js';
 import { publishedDocument } from '../documents/attachments.js';
 import { attachmentContentAt } from '../templates/attachment-templates.js';
-import type { Caller } from '../core/caller.js';
 import { assertLanguagesWritable, readLanguage } from '../templates/language.js';
 import { checkSchedule, headerFaults, invalidFields, metadataFaults, scheduleFaults } from '../email/request.js';
-import { invalidAddresses } from '../../domain/mime/required-address.js';
-import type { CommandDeps } from '../core/deps.js';
+import { invalidAddresses, parseAddress, type Recipient } from '../../domain/mime/address.js';
 import type { PinnedDocument } from '../documents/request.js';
-import { templateOf } from '../email/send.js';
-import { pinnedPart, pinnedTracking } from '../recipients/commands-tracking.js';
-import { assertMaySend } from '../domains/commands-sender-domains.js';
-import { assertSimulatable } from '../email/simulating.js';
-import { testPart } from '../core/test-keys.js';
+import { pinnedPart, pinnedTracking } from '../recipients/tracking.js';
+import { assertMaySend } from '../domains/sender-domains.js';
 import { isoMoment } from '../core/memo.js';
-import type { BulkAttachment, BulkRecipient, SendBulkRequest } from '../../api/bulk.js';
-import type { OutputFormat } from '../../domain/rendering/document-content.js';
+import type { OutputFormat } from '../../domain/rendering/content.js';
 import type { BatchAccepted, BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
-import type { FieldError } from '../../domain/core/errors.js';
 import { senderDomainsStream, teamStream, type TemplateId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
-import { parseAddress } from '../../domain/mime/address.js';
-import type { Recipient } from '../../domain/mime/recipient.js';
 import { languageKey } from '../../domain/rendering/languages.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
-import { nextTurn } from '../../shared/next-turn.js';
+import { nextTurn } from '../../shared/concurrency.js';
 import { nameFault } from '../../shared/text.js';
 
+/* The recipients of a file for a bulk send of one template; and answers that name their lines. */
+
+type Given = Pick<FileOptions, 'columns' | 'parseLine'> &
+  Readonly<{ bytes: Buffer; rowsMax?: number; request: Pick<SendBulkRequest, 'templateId' | 'version'> }>;
+
+/** Rejects with VALIDATION_ERROR. A template that cannot be found has no types: the call itself says so. */
+export const recipientsOfFile = async (
+  deps: CommandDeps,
+  caller: Pick<Caller, 'teamId'>,
+  { bytes, request, rowsMax = deps.limits.bulkRecipientsMax, ...options }: Given,
+): Promise<FileRecipients> =>
+  readRecipientFile(bytes, { ...options, types: await typesOf(deps, caller, request), rowsMax, limits: deps.limits });
+
+const typesOf = async (
+  deps: CommandDeps,
+  caller: Pick<Caller, 'teamId'>,
+  request: Given['request'],
+): Promise<ReadonlyMap<string, string>> => {
+  try {
+    const { id, revision } = await templateOf(deps, caller, request);
+    const { variables } = await draftAt(deps, id, revision);
+    return new Map((variables as readonly VariableDefinition[]).map(({ name, type }) => [name, type]));
+  } catch (fault) {
+    if (fault instanceof DomainError) return new Map();
+    throw fault;
+  }
+};
+
+/** Puts the line of the file behind each recipient that a sentence names by its place. */
+export const withLines = (text: string, lines: readonly number[]): string =>
+  text.replaceAll(/\brecipients\[(\d+)\](?:\.[\w$-]+|\[\d+\])*/g, (path, place: string) => {
+    const line = lines[Number(place)];
+    return line === undefined ? path : `${path} (line ${line})`;
+  });
+
+/** The same of a fault and of each fault that it lists. */
+export const faultWithLines = (fault: DomainError, lines: readonly number[]): DomainError => {
+  const { errors, ...details } = fault.details;
+  return new DomainError(fault.code, withLines(fault.message, lines), {
+    ...details,
+    ...(errors === undefined
+      ? {}
+      : { errors: errors.map(({ field, message }) => ({ field, message: lineOfField(field, message, lines) })) }),
+  });
+};
+
+const lineOfField = (field: string, message: string, lines: readonly number[]): string => {
+  const line = lines[Number(/^recipients\[(\d+)\]/.exec(field)?.[1] ?? -1)];
+  return line === undefined ? message : `${message} (line ${line})`;
+};
+
 /** One credit for each email, one for each document. */
-export type BulkCost = Readonly<{ emails: number; attachments: number }>;
+type BulkCost = Readonly<{ emails: number; attachments: number }>;
 
 /** A recipient that is left out, by its place in the call. */
 export type LeftOut = Readonly<{ given: number; reason: string }>;

@@ -1,15 +1,39 @@
 /** What became of each recipient of a bulk send, from the streams of its emails: nothing of it lags. */
-import type { Caller } from '../core/caller.js';
+import { resultColumns, type BatchResult, type ResultFormat, type BatchResultStatus } from '../../api/bulk.js';
+import { type Caller, ownedBy } from '../core/caller.js';
 import { loadState } from '../core/handle.js';
 import type { CommandDeps } from '../core/deps.js';
-import { ownedBy } from '../core/owned-by.js';
-import type { BatchResult, BatchResultStatus } from '../../api/bulk-results.js';
-import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
-import type { Batch } from '../../domain/bulk/state.js';
+import { batchDecider, batchNotFound, type Batch } from '../../domain/bulk/decider.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
 import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type EmailId } from '../../domain/core/ids.js';
+
+/* Writes the results of a bulk send, a line each, as they are read. */
+
+/** Some results as text. The first call gives the head of the table, too. */
+type WriteResults = (results: readonly BatchResult[]) => string;
+
+/** JSON lines; or CSV (RFC 4180), in which no cell that begins like a formula is one. */
+export const resultWriter = async (format: ResultFormat): Promise<WriteResults> => {
+  if (format === 'jsonl') return (results) => results.map((result) => `${JSON.stringify(result)}\n`).join('');
+  const { stringify } = await import('csv-stringify/sync');
+  const columns = [...resultColumns];
+  let header = true;
+  return (results) => {
+    const text = stringify([...results], { columns, header, escape_formulas: true, record_delimiter: 'windows' });
+    header = false;
+    return text;
+  };
+};
+
+/** The text of all, piece by piece. */
+export async function* resultLines(all: AsyncIterable<readonly BatchResult[]>, write: WriteResults): AsyncGenerator<string> {
+  for await (const results of all) {
+    const text = write(results);
+    if (text !== '') yield text;
+  }
+}
 
 /** So many emails are read side by side, and no more are held. */
 const AT_ONCE = 20;

@@ -1,23 +1,104 @@
 /** Accepts a bulk send: one durable fact, from which its emails are made afterwards. */
+import { TYPICAL_DELIVERY_MS } from '../email/answers.js';
+import { isoMoment } from '../core/memo.js';
+import type { CancelBatchResponse, SendBulkResponse, SendBulkRequest } from '../../api/bulk.js';
+import type { BatchAccepted, BatchEnds } from '../../domain/bulk/events.js';
+import { type BatchId, assertDefined, batchStream, batchIdOfFingerprint, parseBatchId } from '../../domain/core/ids.js';
+import { completeBatch, endsOfBatch, stopBatch } from './batches.js';
+import { type Caller, changeableBy, isTest } from '../core/caller.js';
+import { loadState, handleKeyed } from '../core/handle.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { type Answer, type Idempotency, fingerprintOf, isSameBody, keyRetired, keyReused } from '../core/idempotency.js';
+import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
+import { type Cause, startOf } from '../../event-log/event-log.js';
 import { checkEmail, type ReplacedCharacters } from '../email/acceptance.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import { isOfRecipient, orderOf, type OpenBatch } from './emails.js';
-import { bulkResponse } from './answers.js';
 import { prepareBulk, type PreparedBulk } from './request.js';
-import type { Caller } from '../core/caller.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-import { TYPICAL_DELIVERY_MS } from '../email/answers.js';
-import { fingerprintOf, isSameBody, keyRetired, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
-import { giveBackQuietly, reserveFor } from '../billing/reserving.js';
-import { inContext } from '../documents/nested-faults.js';
-import { isTest } from '../core/test-keys.js';
-import type { SendBulkRequest, SendBulkResponse } from '../../api/bulk.js';
-import { batchDecider } from '../../domain/bulk/decider.js';
-import type { BatchAccepted } from '../../domain/bulk/events.js';
+import { giveBackQuietly, reserveFor } from '../billing/credits.js';
+import { inContext } from '../documents/attachments.js';
 import type { Charged } from '../../domain/billing/decider.js';
 import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
-import { startOf } from '../../event-log/event-log.js';
-import { assertDefined, batchIdOfFingerprint, batchStream, parseBatchId, type BatchId } from '../../domain/core/ids.js';
+
+/* What the calls on bulk sends answer. */
+
+/** The answer to the bulk call, made of its event alone: a replay gives the same bytes for ever. */
+const bulkResponse = (batchId: BatchId, event: BatchAccepted): SendBulkResponse => {
+  const { data } = event;
+  const isScheduled = event.type === 'BatchScheduled';
+  const dueAt = isScheduled ? event.data.scheduledAt : data.at;
+  return {
+    batchId,
+    totalEmails: data.total,
+    status: isScheduled ? 'scheduled' : 'queued',
+    message: `${emails(data.total)} ${data.total === 1 ? 'is' : 'are'} ${isScheduled ? 'scheduled' : 'queued'}.`,
+    createdAt: data.at,
+    estimatedCompletionAt: isoMoment(Date.parse(dueAt) + (data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
+    warnings: leftOutWarnings(data),
+  };
+};
+
+/** Says of each recipient that is left out where it stands in the call; nothing personal, for it is made of what is kept. */
+const leftOutWarnings = ({ invalid, duplicates }: Pick<BatchAccepted['data'], 'invalid' | 'duplicates'>): string[] => [
+  ...invalid.map((given) => `recipients[${given}] is left out: its address is not a valid email address`),
+  ...duplicates.map((given) => `recipients[${given}] is left out: its address stands there before`),
+];
+
+const emails = (count: number): string => (count === 1 ? '1 email' : `${count} emails`);
+
+/** The answer to the cancelling of a bulk send, made of the event that ends it. */
+const cancelResponse = (
+  batchId: BatchId,
+  totalEmails: number,
+  { sent, failed, cancelled, processing }: BatchEnds,
+): CancelBatchResponse => ({
+  batchId,
+  status: 'cancelled',
+  message:
+    processing === 0
+      ? `${emails(cancelled)} will not leave.`
+      : `${emails(cancelled)} will not leave; ${emails(processing)} ${processing === 1 ? 'is' : 'are'} being delivered right now.`,
+  totalEmails,
+  sent,
+  cancelled,
+  failed,
+  processing,
+});
+
+/* Cancels a bulk send: what has not left does not leave. */
+
+/**
+ * Resolves when every email that had not left is cancelled. Rejects with BATCH_NOT_FOUND, with BATCH_NOT_CANCELLABLE where it has ended,
+ * and with IDEMPOTENCY_KEY_REUSED.
+ */
+export const cancelBatch = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: BatchId,
+  idempotency?: Idempotency,
+): Promise<Answer<CancelBatchResponse>> => {
+  const cause = causeOf(deps, caller);
+  const guard = changeableBy(caller, batchNotFound);
+  await completeEnded(deps, id, guard, cause);
+  const { replayed } = await handleKeyed(deps, batchStream(id), batchDecider, {
+    command: (key) => ({ type: 'CancelBatch' as const, at: cause.at, ...key }),
+    earlier: ({ cancelled }, key) => (cancelled?.idempotencyKey === key ? cancelled : undefined),
+    idempotency,
+    cause,
+    guard,
+  });
+  const batch = await stopBatch(deps, { id, cause, signal: new AbortController().signal });
+  return { body: cancelResponse(id, batch.accepted.total, assertDefined(batch.stopped ?? undefined, 'end of the batch')), replayed };
+};
+
+/** Where all emails have come to an end the bulk send is completed, though nobody may have said so yet: it cannot be cancelled any more. */
+const completeEnded = async (deps: CommandDeps, id: BatchId, guard: ReturnType<typeof changeableBy>, cause: Cause): Promise<void> => {
+  const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
+  guard(loaded);
+  const batch = assertDefined(loaded.state, 'batch');
+  if (batch.fannedOutAt === null || batch.cancelled !== null || batch.completedAt !== null) return;
+  await completeBatch(deps, id, await endsOfBatch(deps, id, batch.accepted.total), cause);
+};
 
 const ENDPOINT = 'POST /api/emails/send/bulk';
 

@@ -1,8 +1,69 @@
 /** Who calls a command. */
-import type { AccessPermission } from '../../domain/access/permissions.js';
+import { type Loaded, loadState } from './handle.js';
+import { DomainError } from '../../domain/core/errors.js';
+import {
+  type TeamId,
+  type UserId,
+  assertDefined,
+  parseTeamId,
+  teamStream,
+  type ApiKeyId,
+  type OAuthClientId,
+  type OAuthGrantId,
+  type SessionId,
+  INSTANCE_STREAM,
+} from '../../domain/core/ids.js';
+import type { CommandDeps } from './deps.js';
+import type { MaybePromise } from '../../domain/core/decider.js';
+import { type AccessPermission, permissions } from '../../domain/access/permissions.js';
 import type { CallOrigin } from '../../domain/access/origins.js';
 import type { Maker } from '../../domain/keys/grants.js';
-import type { ApiKeyId, OAuthClientId, OAuthGrantId, SessionId, TeamId, UserId } from '../../domain/core/ids.js';
+import { evolveInstance, type InstanceState } from '../../domain/teams/state.js';
+
+export { teamNotFound } from '../../domain/teams/decider.js';
+
+/* Who may touch a stream. */
+
+type Owned<State> = Pick<Loaded<State>, 'state' | 'teamId'>;
+
+/** The state, where there is one, it is not deleted, and it is that team's; else undefined. */
+export const ownedState = <State extends object>(teamId: TeamId, { state, teamId: owner }: Owned<State | undefined>): State | undefined =>
+  state === undefined || owner !== teamId || ('deletedAt' in state && state.deletedAt !== null) ? undefined : state;
+
+/** The guard of a command: what is unknown, deleted or another team's is refused alike. */
+export const ownedBy =
+  (teamId: TeamId, notFound: () => DomainError) =>
+  (loaded: Owned<object | undefined>): void => {
+    if (ownedState(teamId, loaded) === undefined) throw notFound();
+  };
+
+/* Whom a refusal concerns, where that is known and is not to be answered. */
+
+const people = new WeakMap<object, UserId>();
+
+/** The refusal itself says nothing of it. */
+export const refusing = <Refusal extends Error>(userId: UserId, refusal: Refusal): Refusal => {
+  people.set(refusal, userId);
+  return refusal;
+};
+
+/** undefined where nobody is known to be refused. */
+export const auditedPersonOf = (fault: unknown): UserId | undefined =>
+  typeof fault === 'object' && fault !== null ? people.get(fault) : undefined;
+
+/* Whether a team is there: how it is refused to whoever is not in it, and whether it is deleted. */
+
+/** The same, as yes or no. */
+export const isTeamDeleted = (deps: Pick<CommandDeps, 'team'>, teamId: string): MaybePromise<boolean> => {
+  const deleted = deletedAtOf(deps, teamId);
+  return deleted instanceof Promise ? deleted.then((at) => at !== undefined) : deleted !== undefined;
+};
+
+/** undefined of one that lives. It is no promise where the team is at hand. */
+export const deletedAtOf = ({ team }: Pick<CommandDeps, 'team'>, teamId: string): MaybePromise<string | undefined> => {
+  const loaded = team(teamStream(assertDefined(parseTeamId(teamId), 'team id')));
+  return loaded instanceof Promise ? loaded.then(({ state }) => state?.deletedAt) : loaded.state?.deletedAt;
+};
 
 /** Who calls, on whose behalf, and under which request: becomes the metadata of every event that the call causes. */
 export type Caller = Readonly<{
@@ -23,7 +84,7 @@ export type Caller = Readonly<{
 }>;
 
 /** `sessionId`: absent where an app calls on the person's behalf. */
-export type Person = Readonly<{ id: UserId; sessionId?: SessionId | undefined }>;
+type Person = Readonly<{ id: UserId; sessionId?: SessionId | undefined }>;
 
 /** A credential that is good, and what it may do in the team that it was used for. */
 export type Authenticated = KeyAuthenticated | UserAuthenticated | AppAuthenticated;
@@ -60,3 +121,43 @@ export type ForTeam = Readonly<{
   /** The teams of a person, as far as they are known: where there is one alone, a call that names none is for it. */
   teamsOf?: (userId: UserId) => Promise<readonly TeamId[]>;
 }>;
+
+/* What a test key may not do: let mail leave, or keep from leaving what leaves for real, and destroy or spend what is real. */
+
+/** Whether nothing leaves of what the caller sends. */
+export const isTest = ({ key }: Pick<Caller, 'key'>): boolean => key?.test === true;
+
+/** In: what a test key does instead, after `A test key`. Throws TEST_KEY_NOT_ALLOWED. */
+export const assertNoTestKey = (caller: Pick<Caller, 'key'>, instead: string): void => {
+  if (isTest(caller)) throw new DomainError('TEST_KEY_NOT_ALLOWED', `A test key ${instead}. Use a live key.`);
+};
+
+type Sent = Readonly<{ accepted: Readonly<{ test?: true }> }>;
+
+/** The guard of a command that changes an email, or a bulk send. */
+export const changeableBy =
+  (caller: Caller, notFound: () => DomainError) =>
+  (loaded: Pick<Loaded<Sent | undefined>, 'state' | 'teamId'>): void => {
+    ownedBy(caller.teamId, notFound)(loaded);
+    if (loaded.state?.accepted.test !== true) assertNoTestKey(caller, 'changes what was sent with a test key alone');
+  };
+
+/** As events say it. */
+export const testPart = (caller: Pick<Caller, 'key'>): { test?: true } => (isTest(caller) ? { test: true } : {});
+
+/** The id of the first team, or undefined before the first start is done. */
+export const firstTeam = async (deps: Pick<CommandDeps, 'eventLog'>): Promise<TeamId | undefined> => {
+  const { state } = await loadInstance(deps);
+  return state === undefined ? undefined : assertDefined(parseTeamId(state), 'team id');
+};
+
+export const loadInstance = ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<Loaded<InstanceState>> =>
+  loadState(eventLog, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
+
+/** A caller that is the program itself, on behalf of a team. */
+export const systemCaller = (teamId: TeamId, actor: string, correlationId: string): Caller => ({
+  teamId,
+  actor,
+  permissions,
+  correlationId,
+});

@@ -1,5 +1,11 @@
 /** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
-import type { AttachmentClaims } from '../documents/claims.js';
+import type { AccessTokens, TokenParties } from '../../domain/ports/access-tokens.js';
+import type { Passwords } from '../../domain/ports/passwords.js';
+import type { SecondFactors } from '../../domain/ports/second-factor.js';
+import type { Registration, UserState } from '../../domain/people/user.js';
+import type { SessionId, UserId, StreamName } from '../../domain/core/ids.js';
+import type { Keys } from '../../domain/ports/keys.js';
+import type { AttachmentClaims } from '../documents/storage.js';
 import type { Backlog } from '../email/backlog.js';
 import type { CallOrigins } from '../access/origins.js';
 import type { Caller } from './caller.js';
@@ -8,44 +14,89 @@ import { isoMoment } from './memo.js';
 import type { Loaded } from './handle.js';
 import type { Feedback } from '../recipients/feedback.js';
 import type { Answer } from './idempotency.js';
-import type { JoinedCalls } from './joined-calls.js';
 import type { HasSuppressions } from '../recipients/suppression-check.js';
-import type { KnownToken } from './token-parties.js';
 import type { SendBulkResponse } from '../../api/bulk.js';
 import type { SendEmailResponse } from '../../api/email.js';
 import type { ActivityState } from '../../domain/billing/inactivity.js';
 import type { AttachmentTemplateState } from '../../domain/templates/attachment-template.js';
 import type { ApiKeyState } from '../../domain/keys/decider.js';
 import type { Cause, EventLog } from '../../event-log/event-log.js';
-import type { StreamName } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { HeaderMatcher } from '../../domain/mime/compose.js';
-import type { MaybePromise } from '../../domain/core/maybe-promise.js';
+import type { MaybePromise } from '../../domain/core/decider.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { DkimKeys } from '../../domain/ports/dkim-keys.js';
 import type { Dns } from '../../domain/ports/dns.js';
 import type { Files } from '../../domain/ports/files.js';
 import type { Generator } from '../../domain/ports/generator.js';
 import type { Ids } from '../../domain/ports/ids.js';
-import type { Keys } from '../../domain/ports/keys.js';
 import type { MailCopies } from '../../domain/ports/mailbox.js';
 import type { MediaTypes } from '../../domain/ports/media-types.js';
 import type { OutboundHttp } from '../../domain/ports/outbound-http.js';
-import type { TokenParties } from '../../domain/ports/access-tokens.js';
 import type { Renderer } from '../../domain/ports/renderer.js';
 import type { OAuthAppState } from '../../domain/apps/app.js';
-import type { GrantState } from '../../domain/apps/grant.js';
-import type { TokenList } from '../../domain/apps/token-list.js';
+import type { GrantState, TokenList } from '../../domain/apps/grant.js';
 import type { SenderDomainsState } from '../../domain/domains/state.js';
 import type { WebhookPorts } from '../webhooks/attempt.js';
-import type { PeoplePorts } from './people.js';
-import type { SessionState } from '../../domain/people/session.js';
-import type { TokenKeyState } from '../../domain/people/token-keys.js';
-import type { UserState } from '../../domain/people/user.js';
+import type { SessionState, TokenKeyState } from '../../domain/people/session.js';
 import type { BoundedCache } from '../../shared/cache.js';
 import type { TeamState } from '../../domain/teams/state.js';
-import type { SlugState } from '../../domain/templates/decider.js';
-import type { TemplateState } from '../../domain/templates/email-template.js';
+import type { SlugState, TemplateState } from '../../domain/templates/decider.js';
+
+/* What the commands on people are made of. */
+
+export type PeoplePorts = Readonly<{
+  passwords: Passwords;
+  accessTokens: AccessTokens;
+  secondFactors: SecondFactors;
+  /** A text as a QR code (PNG), which the camera of a telephone reads. */
+  drawCode: (text: string) => Buffer;
+  /** Who gives the tokens, as they say it. */
+  publicUrl: string;
+  registration: Registration;
+  /** Nobody but this machine reaches the service: the first user needs no token. */
+  isOnLoopback: boolean;
+}>;
+
+/* Who gives access tokens and for whom they are. */
+
+/** What a token that was checked says. */
+export type KnownToken = Readonly<{ userId: UserId; sessionId: SessionId; expiresAtMs: number }>;
+
+/** The instance is known by its master key: a token of another one is for another audience, whatever its address is. */
+export const partiesOf = ({
+  keys,
+  people,
+}: Readonly<{ keys: Pick<Keys, 'fingerprint'>; people: Pick<PeoplePorts, 'publicUrl'> }>): TokenParties => ({
+  issuer: people.publicUrl,
+  audience: `sealpost:${keys.fingerprint('instance', '').slice(0, 16)}`,
+});
+
+/* Joins calls of the same id that come while one of them is under way: one does the work, and all of them get its answer. */
+
+type JoinedCalls<Answer> = (
+  id: string,
+  /** Tells the same call from another under one id. */
+  fingerprint: string,
+  work: () => Promise<Answer>,
+) => Promise<Readonly<{ answer: Answer; joined: boolean }>>;
+
+/**
+ * A call of the same fingerprint shares the outcome of the one under way, its failure too. A call of another fingerprint
+ * begins when that one has ended.
+ */
+export const joinedCalls = <Answer>(): JoinedCalls<Answer> => {
+  const underWay = new Map<string, Readonly<{ fingerprint: string; answer: Promise<Answer> }>>();
+  return async (id, fingerprint, work) => {
+    for (let first = underWay.get(id); first !== undefined; first = underWay.get(id)) {
+      if (first.fingerprint === fingerprint) return { answer: await first.answer, joined: true };
+      await first.answer.catch(() => undefined);
+    }
+    const answer = work().finally(() => underWay.delete(id));
+    underWay.set(id, { fingerprint, answer });
+    return { answer: await answer, joined: false };
+  };
+};
 
 export type CommandPorts = Readonly<{
   eventLog: EventLog;

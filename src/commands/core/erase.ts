@@ -2,17 +2,69 @@
  * Destroys what is personal of streams that the log says are deleted or archived. The fact is appended first; the key goes last, so that
  * as long as it exists something may be left, and once it is gone nothing is.
  */
+import type { EventStore, Position, StoredEvent } from '../../domain/ports/event-store.js';
+import type { LogNote, NotedStores } from '../../domain/ports/log-note.js';
+import { retirements } from '../../event-log/retirement.js';
 import type { CommandDeps } from './deps.js';
+import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
 import { erasingEvents } from '../../domain/events.js';
 import type { StreamName } from '../../domain/core/ids.js';
-import { lastOfLog } from './log-notes.js';
-import type { EventStore, StoredEvent } from '../../domain/ports/event-store.js';
 import type { Keys, LogMark } from '../../domain/ports/keys.js';
 import { namesOf } from '../../event-log/codec.js';
 import { isReadable } from '../../event-log/decoding.js';
-import { recipientsErasedBy, recipientsErasedNames } from '../../event-log/erased-recipients.js';
-import { readableMetadata } from '../../event-log/metadata.js';
-import { allKeyIds } from '../../event-log/stream-keys.js';
+import { recipientsErasedBy, recipientsErasedNames, allKeyIds } from '../../event-log/stream-keys.js';
+import { readableMetadata } from '../../event-log/hash-chain.js';
+
+/* The notes that the stores keep of their log. */
+
+export type LogToNote = Pick<EventStore, 'head' | 'subscribeAll'>;
+
+/** The first event after a position, undefined where there is none. It looks at one page, however long the log is. */
+export const firstAfter = async (store: LogToNote, position: Position): Promise<StoredEvent | undefined> => {
+  if ((await store.head()) <= position) return undefined;
+  const { signal } = new AbortController();
+  for await (const { events } of store.subscribeAll(position, { batchSize: 1, signal })) if (events[0] !== undefined) return events[0];
+  return undefined;
+};
+
+/** The newest event of the log, undefined where it is empty. */
+const lastOfLog = async (store: LogToNote): Promise<StoredEvent | undefined> => firstAfter(store, (await store.head()) - 1);
+
+/** What is to be noted of a log that ends where it ends now, undefined where it is empty. */
+export const noteOfLog = async (store: LogToNote): Promise<LogNote | undefined> => {
+  const first = await firstAfter(store, 0);
+  if (first === undefined) return undefined;
+  const last = await lastOfLog(store);
+  return last && { instance: first.hash, position: last.position, hash: last.hash };
+};
+
+/** Whether the log has that event where it is noted, or says that it has left it: a store may be a copy of years ago. */
+export const isOfLog = async (store: LogToNote & Pick<EventStore, 'readAll'>, { position, hash }: LogNote): Promise<boolean> => {
+  const there = await firstAfter(store, position - 1);
+  if (there?.hash === hash) return true;
+  for await (const { hashes } of retirements(store)) if (hashes.includes(hash)) return true;
+  return false;
+};
+
+/** Notes in each store where the log ends, where that has changed. The keys come last: where they have a note, all have. */
+export const noteLog = async (store: LogToNote, { keys, files, readModels }: NotedStores): Promise<void> => {
+  const now = await noteOfLog(store);
+  if (now === undefined) return;
+  for (const noted of [files, readModels, keys]) {
+    const known = await noted.note();
+    if (known?.instance !== now.instance || known.hash !== now.hash) await noted.setNote(now);
+  }
+};
+
+/* For how long what was deleted can be taken back, and when it is gone. */
+
+type Deps = Pick<CommandDeps, 'clock' | 'limits'>;
+
+/** What was deleted before that moment cannot be taken back. */
+export const restorableSince = ({ clock, limits }: Deps): string => isoTime(clock.now() - limits.restoreDays * DAY_MS);
+
+/** What was deleted before that moment is removed. */
+export const removableBefore = ({ clock, limits }: Deps): string => isoTime(clock.now() - limits.restoreDays * DAY_MS - CLOCKS_APART_MS);
 
 export type EraseDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'mailCopies'>;
 
@@ -47,7 +99,7 @@ export type EraseAllDeps = EraseDeps &
 /** A mark is moved after so many streams at the latest: an interrupted reading begins again there. */
 const STREAMS_PER_MARK = 5_000;
 
-export type Erasing = Readonly<{
+type Erasing = Readonly<{
   signal?: AbortSignal;
   /** Told of events up to which all is erased. */
   reached?: (mark: LogMark) => Promise<void> | void;

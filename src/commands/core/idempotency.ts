@@ -1,7 +1,7 @@
 /** A request under an Idempotency-Key, and its answer. */
 import { DomainError } from '../../domain/core/errors.js';
 import type { Keys } from '../../domain/ports/keys.js';
-import { canonicalJson } from '../../shared/canonical-json.js';
+import { canonicalJson } from '../../shared/text.js';
 
 /**
  * `body` is the request body as parsed; it is fingerprinted to tell the same request from another under one key. `canonical`: its

@@ -1,5 +1,5 @@
 /** Remembers what a pure function answered last, where the same few things are asked again and again. */
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime } from '../../domain/core/time.js';
 import { boundedCache } from '../../shared/cache.js';
 
 /** `keyOf` tells calls with different answers apart. */

@@ -6,7 +6,7 @@ import { emptyLoaded, foldOnto, type Fold, type Loaded } from './handle.js';
 import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
 import type { DomainEvent, EventType } from '../../domain/events.js';
 import { splitStream, type StreamName } from '../../domain/core/ids.js';
-import type { MaybePromise } from '../../domain/core/maybe-promise.js';
+import type { MaybePromise } from '../../domain/core/decider.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { EventStore, Position } from '../../domain/ports/event-store.js';
 import type { EventLog } from '../../event-log/event-log.js';

@@ -2,16 +2,15 @@
 import { isUtf8 } from 'node:buffer';
 import { loadAsset } from '../templates/assets.js';
 import type { CommandDeps } from '../core/deps.js';
-import { fontFilesOf } from '../../domain/rendering/gallery-fonts.js';
-import { imageFieldOf } from '../../domain/templates/image-field.js';
-import type { AttachmentTemplateContent, OutputFormat } from '../../domain/rendering/document-content.js';
+import { fontFilesOf, type AttachmentTemplateContent, type OutputFormat } from '../../domain/rendering/content.js';
+import { imageFieldOf } from '../../domain/templates/attachment-template.js';
 import { readSvg } from '../../domain/templates/svg.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { DocumentInput, FontType, LoadedImage, MadeDocument } from '../../domain/ports/generator.js';
 import { OutboundFault } from '../../domain/ports/outbound-http.js';
-import type { RenderEnvironment } from '../../domain/rendering/scope/environment.js';
+import type { RenderEnvironment } from '../../domain/rendering/scope/constants.js';
 
 export type DocumentOrder = Readonly<{
   teamId: TeamId;

@@ -2,11 +2,11 @@
 import type { Caller } from '../core/caller.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from '../templates/attachment-templates.js';
 import { requireLanguage } from '../templates/language.js';
-import { generatedTitle } from './names.js';
+import { generatedTitle } from './attachments.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { makeDocument } from './documents.js';
-import { emptyPathsIn } from '../templates/empty-paths.js';
-import type { OutputFormat } from '../../domain/rendering/document-content.js';
+import { emptyPathsIn } from '../templates/preview.js';
+import type { OutputFormat } from '../../domain/rendering/content.js';
 import { attachmentTemplateNotFound, resolveAttachmentVersion } from '../../domain/templates/attachment-template.js';
 import type { MadeDocument } from '../../domain/ports/generator.js';
 import { openBudget } from '../../domain/rendering/budget.js';

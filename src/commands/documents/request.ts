@@ -2,12 +2,10 @@
 import { attachmentSources, type AttachmentSource, type GivenAttachment } from '../../api/email.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
-import type { OutputFormat } from '../../domain/rendering/document-content.js';
-import { decodeBase64, NO_BASE64 } from '../../domain/core/base64.js';
-import { NO_NAME_LEFT, safeFilename } from '../../domain/mime/filename.js';
+import type { OutputFormat } from '../../domain/rendering/content.js';
+import { decodeBase64, NO_BASE64, type JsonObject } from '../../domain/core/json.js';
+import { NO_NAME_LEFT, safeFilename, mediaTypeText, parseMediaType } from '../../domain/mime/attachment.js';
 import type { AttachmentTemplateId } from '../../domain/core/ids.js';
-import type { JsonObject } from '../../domain/core/json.js';
-import { mediaTypeText, parseMediaType } from '../../domain/mime/attachment.js';
 import { nameFault } from '../../shared/text.js';
 import { hasPlaceholder } from '../../domain/rendering/fill/templated-text.js';
 

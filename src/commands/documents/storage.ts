@@ -2,8 +2,7 @@
 import type { AttachmentBytes } from '../../domain/email/events.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import { DAY_MS } from '../../domain/core/time.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
 
 type Sized = Readonly<{ bytes: Uint8Array; temporary?: true }>;
 
@@ -24,7 +23,7 @@ const written = new Intl.NumberFormat('en-US');
 const RETRY_AFTER_S = 3_600;
 
 /** In: what the team has stored, and what comes to it (0: none yet). Throws ATTACHMENT_STORAGE_EXCEEDED. */
-export const checkStorage = (storedBytes: number, addedBytes: number, { teamAttachmentBytesMax: max }: Limits): void => {
+const checkStorage = (storedBytes: number, addedBytes: number, { teamAttachmentBytesMax: max }: Limits): void => {
   const bytes = storedBytes + Math.max(addedBytes, 1);
   if (bytes <= max) return;
   throw new DomainError(
@@ -32,4 +31,72 @@ export const checkStorage = (storedBytes: number, addedBytes: number, { teamAtta
     `With this email the attachments of the team would take ${written.format(storedBytes + addedBytes)} bytes, the maximum is ${written.format(max)}. Delete emails, wait until some are archived, or send links instead of files.`,
     { relatedInfo: { actualSizeBytes: storedBytes + addedBytes, maxSizeBytes: max }, retryAfterS: RETRY_AFTER_S },
   );
+};
+
+/*
+ * What each team's attachments take, exactly within this process: what the read models tell, and what was accepted here since. The read
+ * models follow the log, so calls at the same moment would else all count the same room. Of several processes each counts its own: together
+ * they pass the bound by no more than the room that was left, once for each process but one.
+ */
+
+/** Bytes that a team has stored, and the position of the newest event that is counted in them. */
+export type Stored = Readonly<{ bytes: number; position: number }>;
+
+/** Room that an email takes whose append is under way. */
+export type Claim = Readonly<{
+  /** The email stands in the log at that position: the read models count it from there on. */
+  accepted: (position: number) => void;
+  /** It did not come to be. Where that is not known, the read models will tell. */
+  release: () => void;
+}>;
+
+export type AttachmentClaims = Readonly<{
+  /** Throws ATTACHMENT_STORAGE_EXCEEDED where the team has no room for so much; 0: for anything at all. */
+  check: (team: string, stored: Stored, addedBytes: number) => void;
+  /** The same, and takes the room; `stored` may have been read some time before. */
+  claim: (team: string, stored: Stored, addedBytes: number) => Claim;
+}>;
+
+type Claimed = { readonly bytes: number; position: number | undefined };
+type Team = { stored: Stored; claims: Set<Claimed> };
+
+export const openAttachmentClaims = (limits: Limits): AttachmentClaims => {
+  const teams = new Map<string, Team>();
+
+  const update = (name: string, told: Stored): Team => {
+    const team = teams.get(name);
+    if (team === undefined) {
+      const fresh: Team = { stored: told, claims: new Set() };
+      teams.set(name, fresh);
+      return fresh;
+    }
+    // An answer that was read before another one and comes after it is older than what is not claimed any more.
+    if (told.position < team.stored.position) return team;
+    team.stored = told;
+    for (const claim of team.claims) if (claim.position !== undefined && claim.position <= told.position) team.claims.delete(claim);
+    return team;
+  };
+
+  const check = ({ stored, claims }: Team, addedBytes: number): void => {
+    let bytes = stored.bytes;
+    for (const claim of claims) bytes += claim.bytes;
+    checkStorage(bytes, addedBytes, limits);
+  };
+
+  return {
+    check: (name, told, addedBytes) => check(update(name, told), addedBytes),
+    claim: (name, told, addedBytes) => {
+      const team = update(name, told);
+      check(team, addedBytes);
+      const claimed: Claimed = { bytes: addedBytes, position: undefined };
+      team.claims.add(claimed);
+      return {
+        accepted: (position) => {
+          if (position <= team.stored.position) team.claims.delete(claimed);
+          else claimed.position = position;
+        },
+        release: () => void team.claims.delete(claimed),
+      };
+    },
+  };
 };

@@ -1,17 +1,10 @@
 /** Commands on the sender domains of a team. */
-import type { Caller } from '../core/caller.js';
-import { handle, loadState } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-import { eraseStream, type EraseDeps } from '../core/erase.js';
-import { restorableSince } from '../core/restoring.js';
-import { lookUpDomain } from './commands-sender-domains.js';
-import type { DeleteQuery } from '../../api/core/common.js';
-import type { AddDomainRequest, DomainListQuery, DomainRecord } from '../../api/domains.js';
-import { isOfSimulator } from '../../domain/email/simulator.js';
+import { type CommandPorts, causeOf, type CommandDeps } from '../core/deps.js';
 import { DomainError } from '../../domain/core/errors.js';
-import { assertDefined, domainKeysStream, parseSenderDomainId, senderDomainsStream, type SenderDomainId } from '../../domain/core/ids.js';
-import { parseDomain } from '../../domain/mime/address.js';
+import type { Dns } from '../../domain/ports/dns.js';
+import { type Recipient, parseDomain } from '../../domain/mime/address.js';
 import {
+  type LookedUp,
   assertAddable,
   assertRotatable,
   domainNotFound,
@@ -21,12 +14,75 @@ import {
   senderDomainDecider,
   trashedDomain,
   type SenderDomainCommand,
+  domainKeysDecider,
 } from '../../domain/domains/decider.js';
-import { dkimRecord, dmarcRecord, hasReturnPath, mxRecord, spfRecord } from '../../domain/domains/dns.js';
+import {
+  dkimFound,
+  dkimName,
+  dmarcFound,
+  dmarcName,
+  hasReturnPath,
+  mxFound,
+  spfFound,
+  dkimRecord,
+  dmarcRecord,
+  mxRecord,
+  spfRecord,
+} from '../../domain/domains/dns.js';
+import { maySendFrom, publishedKeys, type SenderDomain, type SenderDomainsState } from '../../domain/domains/state.js';
+import type { Caller } from '../core/caller.js';
+import { handle, loadState } from '../core/handle.js';
+import { eraseStream, type EraseDeps, restorableSince } from '../core/erase.js';
+import type { DeleteQuery } from '../../api/core/common.js';
+import type { AddDomainRequest, DomainListQuery, DomainRecord } from '../../api/domains.js';
+import { isOfSimulator } from '../../domain/email/simulator.js';
+import { assertDefined, domainKeysStream, parseSenderDomainId, senderDomainsStream, type SenderDomainId } from '../../domain/core/ids.js';
 import type { PublicKey } from '../../domain/domains/events.js';
-import { domainKeysDecider } from '../../domain/domains/keys.js';
-import type { SenderDomain, SenderDomainsState } from '../../domain/domains/state.js';
 import type { Cause } from '../../event-log/event-log.js';
+
+/* What the sender domains of a team mean for what it sends, and the look-ups that find out about their records. */
+
+/** In: an address in its normal form. Out: its domain. */
+export const domainOfAddress = (address: string): string => address.slice(address.lastIndexOf('@') + 1);
+
+/** Throws SENDER_NOT_ALLOWED where the team has verified domains and the sender's is none of them, nor below one. */
+export const assertMaySend = (state: SenderDomainsState, from: Recipient): void => {
+  if (state === undefined) return;
+  const domain = domainOfAddress(from.email);
+  if (maySendFrom(state, domain)) return;
+  const message = `must be an address of a verified sender domain of the team; ${domain} is none, and lies below none`;
+  throw new DomainError('SENDER_NOT_ALLOWED', `The sender ${message}. GET /api/domains lists them.`, {
+    errors: [{ field: 'from', message }],
+  });
+};
+
+type LookUpPorts = Pick<CommandPorts, 'spfMechanisms' | 'feedback'> & Readonly<{ dns: Dns }>;
+
+/** Looks up every record of a domain at once. */
+export const lookUpDomain = async (ports: LookUpPorts, domain: SenderDomain, signal: AbortSignal): Promise<LookedUp> => {
+  const { dns, spfMechanisms } = ports;
+  const [returnPath, spf, dmarc, ...dkim] = await Promise.all([
+    lookUpReturnPath(ports, domain, signal),
+    dns.txt(domain.domain, signal),
+    dns.txt(dmarcName(domain.domain), signal),
+    ...publishedKeys(domain).map(async (key) => ({
+      selector: key.selector,
+      found: dkimFound(key, await dns.txt(dkimName(domain.domain, key.selector), signal)),
+    })),
+  ]);
+  return { id: domain.id, dkim, spf: spfFound(spfMechanisms, spf), dmarc: dmarcFound(dmarc), ...returnPath };
+};
+
+const lookUpReturnPath = async (
+  { dns, spfMechanisms, feedback }: LookUpPorts,
+  { domain }: SenderDomain,
+  signal: AbortSignal,
+): Promise<Pick<LookedUp, 'returnPath'>> => {
+  if (feedback === undefined || !hasReturnPath(domain, feedback.at)) return {};
+  const { at } = feedback;
+  const [mx, spf] = await Promise.all([dns.mx(at.domain, signal), dns.txt(at.domain, signal)]);
+  return { returnPath: { mx: mxFound(at.host, mx), spf: spfFound(spfMechanisms, spf) } };
+};
 
 const DNS_RETRY_AFTER_S = 30;
 

@@ -1,28 +1,27 @@
 /** Makes the first event of an email: rendered once to check, with all that the mail depends on pinned, its attachments made and stored. */
 import { noAttachments, prepareAttachments, storeAttachments, type PreparedAttachments } from '../documents/attachments.js';
-import type { Claim, Stored } from '../documents/claims.js';
-import { keptBytes, sizeOf } from '../documents/storage.js';
+import { type Claim, type Stored, keptBytes, sizeOf } from '../documents/storage.js';
 import type { CommandDeps } from '../core/deps.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import { TYPICAL_DELIVERY_MS } from './answers.js';
 import type { Given } from '../documents/request.js';
 import { compiledTemplate } from '../templates/templates.js';
-import { exampleUnsubscribeUrl, linkBaseOf } from '../recipients/links.js';
+import { exampleUnsubscribeUrl, linkBaseOf } from '../recipients/unsubscribe.js';
 import { openBudget } from '../../domain/rendering/budget.js';
 import type { Charged } from '../../domain/billing/decider.js';
 import type { Cost } from '../../domain/billing/credits.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from '../../domain/email/events.js';
-import type { RecipientRole } from '../../domain/email/email-status.js';
+import type { RecipientRole } from '../../domain/email/status.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import type { EmailId, TeamId, TemplateId } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { CheckedEmail, CompiledEmail } from '../../domain/ports/renderer.js';
-import type { Company, RenderEnvironment } from '../../domain/rendering/scope/environment.js';
+import type { Company, RenderEnvironment } from '../../domain/rendering/scope/constants.js';
 import type { Priority } from '../../domain/ports/bus.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
-import type { PinnedTracking } from '../../domain/recipients/settings.js';
-import type { Recipient } from '../../domain/mime/recipient.js';
+import type { PinnedTracking } from '../../domain/recipients/tracking.js';
+import type { Recipient } from '../../domain/mime/address.js';
 
 /** What of attachments the team has stored; asked only where the email has attachments. */
 export type StoredBytes = () => Promise<Stored>;

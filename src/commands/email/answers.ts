@@ -1,12 +1,9 @@
 /** What the calls on emails answer. */
 import { isoMoment } from '../core/memo.js';
-import type { CancelEmailResponse, RescheduleEmailResponse } from '../../api/calling-back.js';
-import type { EmailRecord, RetryEmailResponse, SendEmailResponse } from '../../api/email.js';
+import type { CancelEmailResponse, RescheduleEmailResponse, EmailRecord, RetryEmailResponse, SendEmailResponse } from '../../api/email.js';
 import type { EmailAccepted } from '../../domain/email/events.js';
-import type { Engagement } from '../../domain/email/engagements.js';
-import type { Email } from '../../domain/email/state.js';
-import type { RecipientRole } from '../../domain/email/email-status.js';
-import { failedRecipientsOf, isErased } from '../../domain/email/status.js';
+import type { Engagement, Email } from '../../domain/email/state.js';
+import { type RecipientRole, failedRecipientsOf, isErased } from '../../domain/email/status.js';
 import { assertDefined, type EmailId } from '../../domain/core/ids.js';
 
 /** From the queue to the host at normal load. */

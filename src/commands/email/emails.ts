@@ -1,25 +1,293 @@
 /** Commands on emails that are there: read, retry, delete, archive, remove. */
-import type { Caller } from '../core/caller.js';
+import { domainToASCII } from 'node:url';
+import type {
+  CancelEmailResponse,
+  RescheduleEmailRequest,
+  RescheduleEmailResponse,
+  RetryEmailsResponse,
+  BulkDeleteResponse,
+  EmailRecord,
+  RetryEmailResponse,
+} from '../../api/email.js';
+import { openBudget } from '../../domain/rendering/budget.js';
+import { emailDecider, emailNotFound, keptUntil, type EmailCommand } from '../../domain/email/decider.js';
+import type { EmailContent, EmailEvent } from '../../domain/email/events.js';
+import { type Email, type EmailState, evolveEmail } from '../../domain/email/state.js';
+import { FileDamaged, KeyMissing, DomainError, EventUnknown, EventUnreadable, invalid } from '../../domain/core/errors.js';
+import {
+  assertDefined,
+  emailStream,
+  parseTemplateId,
+  type EmailId,
+  type StreamName,
+  batchStream,
+  parseBatchId,
+  suppressionStream,
+  teamStream,
+  type TeamId,
+} from '../../domain/core/ids.js';
+import type { JsonObject } from '../../domain/core/json.js';
+import type { Company } from '../../domain/rendering/scope/constants.js';
+import { temporaryUntil } from '../documents/storage.js';
+import { type Caller, changeableBy, ownedBy, isTest, ownedState } from '../core/caller.js';
+import { checkSchedule } from './request.js';
+import { handle, loadState, handleKeyed, emptyLoaded, foldOnto } from '../core/handle.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
-import { emptyLoaded, foldOnto, handle, loadState } from '../core/handle.js';
-import { eraseStream, type EraseDeps } from '../core/erase.js';
+import { cancelResponse, rescheduleResponse, emailRecord, retryResponse } from './answers.js';
 import type { Answer, Idempotency } from '../core/idempotency.js';
-import { handleKeyed } from '../core/keyed-command.js';
-import { ownedBy, ownedState } from '../core/owned-by.js';
-import { changeableBy, isTest } from '../core/test-keys.js';
-import { emailDecider } from '../../domain/email/decider.js';
-import { emailNotFound } from '../../domain/email/requests.js';
-import { emailRecord, retryResponse } from './answers.js';
-import type { Deleted } from '../../api/core/common.js';
-import type { BulkDeleteResponse, EmailRecord, RetryEmailResponse } from '../../api/email.js';
-import { eventsAsOf, type AsOf } from '../../domain/audit/as-of.js';
-import type { EmailEvent } from '../../domain/email/events.js';
-import type { Email, EmailState } from '../../domain/email/state.js';
-import { DomainError, EventUnknown, EventUnreadable, invalid } from '../../domain/core/errors.js';
+import { refuseEmpty } from './acceptance.js';
+import { compiledTemplate } from '../templates/templates.js';
+import { nextTurn } from '../../shared/concurrency.js';
+import { suppressionIdOf } from '../recipients/suppression-check.js';
+import { withoutErased, eventsAsOf, type AsOf } from '../../domain/audit/as-of.js';
+import type { BatchEvent } from '../../domain/bulk/events.js';
+import { entryOf, type Placed } from '../../domain/email/timeline.js';
 import type { Recorded } from '../../domain/events.js';
+import { noticesOfEvent, notifyingTypes, type NotifyingEvent } from '../../domain/webhooks/kinds.js';
+import type { WebhookCause } from '../../domain/webhooks/delivery.js';
+import { eraseStream, type EraseDeps } from '../core/erase.js';
+import type { Deleted } from '../../api/core/common.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { emailStream, type EmailId } from '../../domain/core/ids.js';
 import { DAY_MS } from '../../domain/core/time.js';
+
+/* What a caller may do about an email that has not left: give it another time, or cancel it. */
+
+/** Resolves when the new time is durable. Of several calls at once the last that is recorded counts. */
+export const rescheduleEmail = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  request: RescheduleEmailRequest,
+): Promise<RescheduleEmailResponse> => {
+  const cause = causeOf(deps, caller);
+  const scheduledAt = checkSchedule(request.scheduledAt, Date.parse(cause.at), deps.limits);
+  const stream = emailStream(id);
+  const guard = changeableBy(caller, emailNotFound);
+  const loaded = await loadState(deps.eventLog, stream, emailDecider);
+  guard(loaded);
+  const until = temporaryUntil(Date.parse(scheduledAt), deps.limits);
+  const command = { type: 'RescheduleEmail' as const, at: cause.at, scheduledAt, temporaryUntil: until };
+  const email = loaded.state!;
+  // Refused before anything is done for it; another may still be faster.
+  if (emailDecider.decide({ ...command, subject: '' }, email).length === 0) return rescheduleResponse(id, email);
+  const { subject, content } = await asOf(deps, stream, email, scheduledAt);
+  await prolong(deps, email, content, until);
+  const { state } = await handle(deps.eventLog, stream, emailDecider, { ...command, subject }, cause, guard);
+  return rescheduleResponse(id, state!);
+};
+
+/** What the email says at that time. Rejects as the send call does where its template cannot be filled in then. */
+const asOf = async (
+  deps: CommandDeps,
+  stream: StreamName,
+  { accepted, content }: Email,
+  scheduledAt: string,
+): Promise<Readonly<{ subject: string; content: EmailContent }>> => {
+  if (content === undefined) throw new KeyMissing(stream);
+  const templateId = assertDefined(parseTemplateId(accepted.templateId), 'template id');
+  const render = await compiledTemplate(deps, templateId, accepted.templateRevision, content);
+  const rendered = render.check({
+    variables: content.variables as JsonObject,
+    environment: { at: scheduledAt, company: accepted.company as Company },
+    budget: openBudget(deps.limits),
+    ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
+  });
+  refuseEmpty(rendered, content.attachments.length);
+  return { subject: rendered.subject, content };
+};
+
+/** Generated files are kept from the sending on. Of a file that is kept as long as the email putting it again changes nothing. */
+const prolong = async (
+  { files }: Pick<CommandDeps, 'files'>,
+  email: Email,
+  { attachments }: EmailContent,
+  until: string,
+): Promise<void> => {
+  const kept = keptUntil(email);
+  if (kept === undefined || kept >= until) return;
+  for (const { file } of attachments) {
+    // One that is gone or damaged is a matter of the delivery.
+    const bytes = await files.get(file).catch((fault: unknown) => {
+      if (fault instanceof FileDamaged) return undefined;
+      throw fault;
+    });
+    if (bytes !== undefined) await files.put(bytes, { expiresAt: until });
+  }
+};
+
+/** Resolves when it is certain that the email does not leave. */
+export const cancelEmail = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  idempotency?: Idempotency,
+): Promise<Answer<CancelEmailResponse>> => {
+  const cause = causeOf(deps, caller);
+  const { state, replayed } = await handleKeyed(deps, emailStream(id), emailDecider, {
+    command: (key) => ({ type: 'CancelEmail' as const, at: cause.at, ...key }),
+    earlier: ({ cancellation }, key) => (cancellation?.idempotencyKey === key ? cancellation : undefined),
+    idempotency,
+    cause,
+    guard: changeableBy(caller, emailNotFound),
+  });
+  const cancellation = assertDefined(state.cancellation, 'cancellation');
+  return { body: cancelResponse(id, cancellation), replayed };
+};
+
+/* Pushes many emails on by hand: those that wait are due now, those that have failed are tried anew. */
+
+type EmailsToRetry = Readonly<{
+  /** What they were when they were found; of those that are something else by now, nothing is done. */
+  status: 'queued' | 'failed';
+  /** Those that wait for a time, or have failed. */
+  ids: readonly EmailId[];
+  /** Those that wait for the relay. */
+  held: readonly EmailId[];
+  /** Of a recipient who has not got it. */
+  domain?: string;
+}>;
+
+/** So many are loaded in one turn of the event loop, and appended side by side: they share commits. */
+const AT_ONCE = 16;
+
+/** Every email is looked at again: what has moved on since it was found is left alone. */
+export const retryEmails = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { status, ids, held, domain }: EmailsToRetry,
+): Promise<Omit<RetryEmailsResponse, 'nextCursor'>> => {
+  const goesTo = domain === undefined ? () => true : waitsFor(domain);
+  const retry = (id: EmailId): Promise<boolean> =>
+    tryRetry(deps, caller, id, (email) => email.status === status && goesTo(email) && (!isTest(caller) || email.accepted.test === true));
+  const retried = await countOf(ids, retry);
+  const waiting: EmailId[] = [];
+  await countOf(held, async (id) => {
+    const { state, teamId } = await loadState(deps.eventLog, emailStream(id), emailDecider);
+    const waits = teamId === caller.teamId && state?.heldUntil !== undefined && goesTo(state) && !isTest(caller);
+    if (waits) waiting.push(id);
+    return waits;
+  });
+  // All of them leave when the host answers: one that comes again makes the breaker ask it.
+  const first = waiting[0];
+  if (first !== undefined) await retry(first);
+  return { retried, held: waiting.length };
+};
+
+const countOf = async (ids: readonly EmailId[], act: (id: EmailId) => Promise<boolean>): Promise<number> => {
+  let count = 0;
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    const done = await Promise.all(ids.slice(from, from + AT_ONCE).map(act));
+    count += done.filter((isDone) => isDone).length;
+    await nextTurn();
+  }
+  return count;
+};
+
+/** Out: whether it is due now and was not before. */
+const tryRetry = async (deps: CommandDeps, caller: Caller, id: EmailId, isMeant: (email: Email) => boolean): Promise<boolean> => {
+  const cause = causeOf(deps, caller);
+  const decider = {
+    ...emailDecider,
+    decide: (command: EmailCommand, email: EmailState) => {
+      if (email === undefined || !isMeant(email)) return [];
+      return emailDecider.decide(email.status === 'failed' ? retryOf(cause.at) : command, email);
+    },
+  };
+  try {
+    const push = { type: 'PushEmail' as const, at: cause.at };
+    const { events } = await handle(deps.eventLog, emailStream(id), decider, push, cause, ownedBy(caller.teamId, emailNotFound));
+    return events.length > 0;
+  } catch (fault) {
+    if (fault instanceof DomainError && ['EMAIL_NOT_RETRYABLE', 'EMAIL_NOT_FOUND', 'EMAIL_ARCHIVED'].includes(fault.code)) return false;
+    // A damaged email waits as it is; the others that are meant are not kept from it.
+    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return false;
+    throw fault;
+  }
+};
+
+const retryOf = (at: string): EmailCommand => ({ type: 'RetryEmail', at, idempotencyKey: undefined, fingerprint: undefined });
+
+const waitsFor = (domain: string): ((email: Email) => boolean) => {
+  const wanted = asciiOf(domain);
+  return ({ content, recipientStatuses }) =>
+    content !== undefined &&
+    content.recipients.some(
+      (recipient, index) =>
+        recipient !== null &&
+        (recipientStatuses[index] === 'queued' || recipientStatuses[index] === 'failed') &&
+        asciiOf(recipient.email.slice(recipient.email.lastIndexOf('@') + 1)) === wanted,
+    );
+};
+
+/** Domains are compared as the DNS does: without regard to case, and IDNs in their ASCII form. */
+const asciiOf = (domain: string): string => domainToASCII(domain) || domain.toLowerCase();
+
+/* What the log tells of one email: its own events, those of its bulk send, and of addresses that were suppressed because of it. */
+
+/** `told`: what subscriptions may have heard of it, in the order of the log. */
+type EmailTrace = Readonly<{ placed: readonly Placed[]; told: readonly WebhookCause[] }>;
+
+/** Rejects with EMAIL_NOT_FOUND. Of one that is archived nothing personal is told. */
+export const emailTrace = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<EmailTrace> => {
+  const recorded = withoutErased(await deps.eventLog.load(emailStream(id)));
+  const email = recorded.reduce<EmailState>((state, { event }) => evolveEmail(state, event as EmailEvent), undefined);
+  ownedBy(caller.teamId, emailNotFound)({ state: email, teamId: recorded[0]?.metadata.teamId });
+  const readers = { roles: email!.accepted.roles, content: email!.content };
+  const [ofBatch, suppressed] = await Promise.all([batchEvents(deps, email!), suppressions(deps, caller.teamId, id, email!)]);
+  const placed = [
+    ...[...ofBatch, ...recorded].map((one) => entryOf(one, readers)),
+    ...suppressed.map(({ event, place }) => entryOf(event, readers, [place])),
+  ];
+  const own = [...recorded, ...suppressed.map(({ event }) => event)].toSorted((one, other) => one.position - other.position);
+  return { placed, told: own.flatMap((one) => toldOf(one, readers)) };
+};
+
+const notifying: ReadonlySet<string> = new Set(notifyingTypes);
+
+const toldOf = ({ event, metadata }: Recorded, { roles, content }: Parameters<typeof entryOf>[1]): readonly WebhookCause[] =>
+  notifying.has(event.type)
+    ? noticesOfEvent(event as NotifyingEvent).map(({ recipient }) => ({
+        eventId: metadata.eventId,
+        requestId: metadata.correlationId,
+        at: metadata.occurredAt,
+        recipients:
+          recipient === undefined || roles[recipient] === undefined
+            ? []
+            : [{ place: recipient, role: roles[recipient], email: content?.recipients[recipient]?.email ?? null }],
+      }))
+    : [];
+
+/** What befell the bulk send as a whole before all its emails were made, or kept them from leaving; its parts are no matter of one email. */
+const TOLD_OF_BATCH: readonly BatchEvent['type'][] = ['BatchQueued', 'BatchScheduled', 'BatchStarted', 'BatchCancelled', 'BatchStopped'];
+
+const batchEvents = async ({ eventLog }: CommandDeps, { accepted }: Email): Promise<readonly Recorded[]> => {
+  const id = accepted.batch && parseBatchId(accepted.batch.id);
+  if (id === undefined) return [];
+  const recorded = await eventLog.load(batchStream(id), 0, []);
+  return recorded.filter(({ event }) => (TOLD_OF_BATCH as readonly string[]).includes(event.type));
+};
+
+type OfRecipient = Readonly<{ event: Recorded; place: number }>;
+
+/** A suppression is found by the address: of an archived email none is. */
+const suppressions = async (deps: CommandDeps, teamId: TeamId, id: EmailId, email: Email): Promise<readonly OfRecipient[]> => {
+  const { state: team } = await deps.team(teamStream(teamId));
+  const recipients = email.content?.recipients ?? [];
+  if (team?.hasSuppressions !== true) return [];
+  const list = email.accepted.unsubscribeList;
+  const found = await Promise.all(
+    recipients.map(async (_, place) => {
+      const address = recipients[place]?.email;
+      if (address === undefined) return [];
+      const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
+      const streams = await Promise.all(ids.map((one) => deps.eventLog.load(suppressionStream(one))));
+      return streams.flat().flatMap((event) => (isOfEmail(event, id) ? [{ event, place }] : []));
+    }),
+  );
+  return found.flat();
+};
+
+const isOfEmail = ({ event }: Recorded, id: EmailId): boolean => event.type === 'AddressSuppressed' && event.data.emailId === id;
 
 /** Folds the stream: what was just written is there. `asOf`: as it was then; what was destroyed since stays so. */
 export const getEmail = async (deps: CommandDeps, caller: Caller, id: EmailId, asOf?: AsOf): Promise<EmailRecord> => {

@@ -4,14 +4,11 @@ import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import type { SendEmailRequest } from '../../api/email.js';
 import type { Limits } from '../../domain/core/limits.js';
-import { parseAddress } from '../../domain/mime/address.js';
+import { parseAddress, type Recipient, invalidAddresses } from '../../domain/mime/address.js';
 import { checkHeader, type HeaderMatcher } from '../../domain/mime/compose.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import type { Recipient } from '../../domain/mime/recipient.js';
-import type { RecipientRole } from '../../domain/email/email-status.js';
-import { DAY_MS } from '../../domain/core/time.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
+import type { RecipientRole } from '../../domain/email/status.js';
 import { holdsControls, nameFault } from '../../shared/text.js';
-import { invalidAddresses } from '../../domain/mime/required-address.js';
 
 /** `allowsHeader`: which instructions to relays callers may give; none where it is absent. */
 type CheckPorts = Readonly<{ limits: Limits; allowsHeader?: HeaderMatcher }>;

@@ -1,19 +1,20 @@
 /** Accepts one email: checks all, renders once to check, pins what the mail depends on, and appends it. */
-import type { Caller } from '../core/caller.js';
+import { type CommandDeps, causeOf } from '../core/deps.js';
+import { isSimulatorAddress } from '../../domain/email/simulator.js';
+import { DomainError, AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
+import { COPIES_FROM } from '../../domain/core/write-level.js';
+import { type Caller, isTest, testPart } from '../core/caller.js';
 import { retiringTypes } from '../../domain/events.js';
 import { fingerprintOf, isSameBody, keyRetired, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
 import { isoMoment } from '../core/memo.js';
 import { assertLanguagesWritable } from '../templates/language.js';
 import { checkRequest } from './request.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
 import { readAttachments } from '../documents/request.js';
 import { findTemplate } from '../templates/templates.js';
 import { sendResponse } from './answers.js';
 import { suppressedPlaces } from '../recipients/suppression-check.js';
-import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/reserving.js';
-import { assertMaySend } from '../domains/commands-sender-domains.js';
-import { assertSimulatable } from './simulating.js';
-import { isTest, testPart } from '../core/test-keys.js';
+import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/credits.js';
+import { assertMaySend } from '../domains/sender-domains.js';
 import {
   acceptedEvents,
   costOf,
@@ -25,7 +26,6 @@ import {
   type StoredBytes,
 } from './acceptance.js';
 import type { SendEmailRequest, SendEmailResponse } from '../../api/email.js';
-import { AppendUnknown, DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { startOf } from '../../event-log/event-log.js';
 import type { Charged } from '../../domain/billing/decider.js';
 import {
@@ -38,8 +38,22 @@ import {
   type EmailId,
 } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
-import { pinnedTracking } from '../recipients/commands-tracking.js';
-import { resolveVersion, type ResolvedVersion } from '../../domain/templates/email-template.js';
+import { pinnedTracking } from '../recipients/tracking.js';
+import { resolveVersion, type ResolvedVersion } from '../../domain/templates/decider.js';
+
+/* What must hold before an email is accepted to whose recipients nothing leaves. */
+
+/** Throws NOT_DURING_UPDATE: an older program that runs beside this one would give the mail to a host. */
+export const assertSimulatable = (
+  { withoutCopies }: Pick<CommandDeps, 'withoutCopies'>,
+  recipients: readonly Readonly<{ email: string }>[],
+): void => {
+  if (withoutCopies !== true || !recipients.some(({ email }) => isSimulatorAddress(email))) return;
+  throw new DomainError(
+    'NOT_DURING_UPDATE',
+    `Nothing is sent to addresses of the simulator while an older version of the service runs beside this one: that needs level ${COPIES_FROM} of SEALPOST_WRITE_EVENTS.`,
+  );
+};
 
 const ENDPOINT = 'POST /api/emails/send';
 

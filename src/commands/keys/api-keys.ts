@@ -1,17 +1,14 @@
 /** Commands on API keys, and whether a key is good. */
-import type { Caller, KeyAuthenticated } from '../core/caller.js';
+import { type Caller, type KeyAuthenticated, ownedBy, assertNoTestKey } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
-import { noteActivity } from '../billing/activity.js';
+import { noteActivity } from '../billing/account.js';
 import { handle, loadState, type Loaded } from '../core/handle.js';
-import { ownedBy } from '../core/owned-by.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 import { isoMoment } from '../core/memo.js';
-import { assertNoTestKey } from '../core/test-keys.js';
 import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../../api/keys.js';
-import { assertMayChange, grantFrom } from '../../domain/keys/grants.js';
-import { apiKeyListing } from '../../domain/keys/listing.js';
-import { readNetwork } from '../../domain/keys/networks.js';
+import { assertMayChange, grantFrom, readNetwork } from '../../domain/keys/grants.js';
 import {
+  apiKeyListing,
   admitApiKey,
   admitMade,
   apiKeyDecider,
@@ -31,7 +28,7 @@ import {
 import { admitActive } from '../../domain/billing/inactivity.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { activityStream, apiKeyStream, assertDefined, parseTeamId, teamStream, type ApiKeyId, type TeamId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime } from '../../domain/core/time.js';
 
 export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
   const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);

@@ -4,17 +4,16 @@ import { createAttachmentTemplate, findAttachmentTemplate } from '../templates/a
 import type { CommandDeps } from '../core/deps.js';
 import { loadState } from '../core/handle.js';
 import { createTemplate, findTemplate } from '../templates/templates.js';
-import { firstPermissions } from '../../domain/access/key-permissions.js';
+import { firstPermissions } from '../../domain/access/permissions.js';
 import { apiKeyDecider, formatApiKey, readApiKey } from '../../domain/keys/decider.js';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import { apiKeyStream, INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5 } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime } from '../../domain/core/time.js';
 import type { TeamSettings } from '../../domain/teams/events.js';
 import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
-import type { CreateAttachmentTemplateRequest } from '../../api/templates/attachment-templates.js';
-import type { CreateTemplateRequest } from '../../api/templates/templates.js';
-import { firstTeam, loadInstance, systemCaller } from '../core/instance.js';
+import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../../api/templates/templates.js';
+import { firstTeam, loadInstance, systemCaller } from '../core/caller.js';
 
 /** What the samples say of their company until `sealpost team set` says better. */
 const initialSettings: TeamSettings = {

@@ -1,24 +1,124 @@
 /** Goes on without what is lost, where an operator says so, and records in the log what was given up. */
-import { handle, loadState, type Fold } from '../core/handle.js';
-import { eraseAll, eraseStream } from '../core/erase.js';
-import { eraseRecipients } from '../privacy/erase-recipients.js';
-import type { CheckDeps } from './stores.js';
+import { erasingEvents, type Recorded } from '../../domain/events.js';
+import { firstAfter, eraseAll, eraseStream, noteOfLog } from '../core/erase.js';
+import type { EventStore } from '../../domain/ports/event-store.js';
+import type { Keys } from '../../domain/ports/keys.js';
+import type { NotedKeys, LogNote, NotedStore } from '../../domain/ports/log-note.js';
+import { namesOf } from '../../event-log/codec.js';
+import { recipientsErasedBy, recipientsErasedNames, allKeyIds } from '../../event-log/stream-keys.js';
+import { readableMetadata } from '../../event-log/hash-chain.js';
 import type { CommandDeps } from '../core/deps.js';
-import { firstAfter, noteOfLog } from '../core/log-notes.js';
-import { missingParts } from './missing-parts.js';
+import { FileDamaged, DomainError } from '../../domain/core/errors.js';
+import { type StreamName, INSTANCE_STREAM, splitStream } from '../../domain/core/ids.js';
+import type { Limits } from '../../domain/core/limits.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import { DAY_MS, isoTime } from '../../domain/core/time.js';
+import { isReadable, type Unreadable } from '../../event-log/decoding.js';
+import { handle, loadState, type Fold } from '../core/handle.js';
+import { eraseRecipients } from '../privacy/erasure.js';
+import { type CheckDeps, missingParts } from './stores.js';
 import { assetDecider } from '../../domain/templates/asset.js';
 import { emailDecider } from '../../domain/email/decider.js';
-import { DomainError } from '../../domain/core/errors.js';
 import { LOSSES_FROM } from '../../domain/core/write-level.js';
 import { evolveInstance, type InstanceState } from '../../domain/teams/state.js';
 import type { InstanceEvent } from '../../domain/teams/events.js';
-import { INSTANCE_STREAM, splitStream, type StreamName } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import type { LogNote, NotedStore } from '../../domain/ports/log-note.js';
-import type { Keys } from '../../domain/ports/keys.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-export type RepairDeps = CommandDeps & CheckDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'setMark'> }>;
+/* What a restored log and restored keys still lack: that what was destroyed and deleted since stays so. */
+
+type DestroyDeps = Readonly<{ keys: Pick<Keys, 'destroy'> }>;
+
+/** Destroys what is destroyed in the keys that were replaced. */
+export const destroyAsIn = async ({ keys }: DestroyDeps, replaced: Pick<NotedKeys, 'destroyed'>): Promise<void> => {
+  for await (const ids of replaced.destroyed()) await keys.destroy(ids);
+};
+
+const erasing = namesOf(erasingEvents);
+
+/** Destroys the keys of what is deleted or archived, and of recipients who are erased, in the log that was replaced, as far as that can be read. */
+export const destroyAsDeletedIn = async ({ keys }: DestroyDeps, replaced: Pick<EventStore, 'readAll'>): Promise<void> => {
+  for await (const { events } of replaced.readAll(0, { types: [...erasing, ...recipientsErasedNames] })) {
+    const ids = events.flatMap((event) =>
+      erasing.has(event.type) ? allKeyIds(readableMetadata(event) ?? {}) : (recipientsErasedBy(event)?.keyIds ?? []),
+    );
+    if (ids.length > 0) await keys.destroy(ids);
+  }
+};
+
+/** Where the replaced log goes beyond the restored one and is of the same instance, where it ends; else 0. */
+export const endOfReplaced = async (restored: EventStore, replaced: EventStore): Promise<number> => {
+  const [ours, theirs] = [await firstAfter(restored, 0), await firstAfter(replaced, 0)];
+  return ours !== undefined && ours.hash === theirs?.hash ? replaced.head() : 0;
+};
+
+/* Opens every file that the log names: each must be there, whole, and of the size that the log says. */
+
+type FileFinding = Readonly<{ file: string; position: number; stream: string; message: string }>;
+
+type Deps = Pick<CommandDeps, 'eventLog' | 'files'> & Readonly<{ clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'generatedFileDays'> }>;
+
+/** What sealing adds to an attachment: its nonce and its tag. */
+const SEALING_BYTES = 28;
+
+type Named = Readonly<{ file: string; sizeBytes?: number; mayBeGone?: boolean }>;
+
+type VerifiedFiles = Readonly<{ files: number; findings: readonly FileFinding[]; unreadable: readonly Unreadable[] }>;
+
+/** Reads the whole log once, decrypting what has a key. `unreadable` are the events that it could not read, and so not look behind. */
+export const verifyFiles = async (deps: Deps, onProgress: (position: number) => void = () => {}): Promise<VerifiedFiles> => {
+  const findings: FileFinding[] = [];
+  const unreadable: Unreadable[] = [];
+  let files = 0;
+  for await (const batch of deps.eventLog.readAll(0, { unknown: 'listed' })) {
+    for (const event of batch.unreadable) if (!(await isReadableInStream(deps, event))) unreadable.push(event);
+    for (const recorded of batch.events) {
+      for (const named of namedBy(deps, recorded)) {
+        files += 1;
+        const message = await faultOf(deps, recorded, named);
+        if (message === undefined) continue;
+        findings.push({ file: named.file, position: recorded.position, stream: recorded.stream, message });
+      }
+    }
+    onProgress(batch.position);
+  }
+  return { files, findings, unreadable };
+};
+
+/** What a stream that is being erased lacks is no fault, and only its whole stream tells that it is. */
+const isReadableInStream = async ({ eventLog }: Deps, { stream, position }: Unreadable): Promise<boolean> =>
+  (await eventLog.inspect(stream as StreamName)).some((one) => one.position === position && isReadable(one));
+
+const namedBy = ({ clock, limits }: Deps, { event, metadata }: Recorded): readonly Named[] => {
+  const { dataFile, sealedFile } = metadata;
+  const named: Named[] = [dataFile, sealedFile].flatMap((file) => (file === undefined ? [] : [{ file }]));
+  if (event.type === 'AssetUploaded') return [...named, { file: event.data.file, sizeBytes: event.data.sizeBytes + SEALING_BYTES }];
+  if (event.type !== 'EmailQueued' && event.type !== 'EmailScheduled') return named;
+  // Documents are deleted some days after the email is due.
+  const dueAt = event.type === 'EmailScheduled' ? event.data.scheduledAt : event.data.at;
+  const mayBeGone = Date.parse(dueAt) + limits.generatedFileDays * DAY_MS <= clock.now();
+  const attachments = event.sealed?.attachments ?? [];
+  return [...named, ...attachments.map(({ file, sizeBytes }) => ({ file, sizeBytes: sizeBytes + SEALING_BYTES, mayBeGone }))];
+};
+
+const faultOf = async ({ eventLog, files }: Deps, { stream }: Recorded, named: Named): Promise<string | undefined> => {
+  const { file, sizeBytes, mayBeGone = false } = named;
+  try {
+    const bytes = await files.get(file);
+    if (bytes === undefined) return mayBeGone || (await isErased(eventLog, stream)) ? undefined : 'it is missing';
+    if (sizeBytes !== undefined && bytes.byteLength !== sizeBytes)
+      return `it has ${bytes.byteLength} bytes, and the log says ${sizeBytes}, sealed`;
+    return undefined;
+  } catch (fault) {
+    if (fault instanceof FileDamaged) return 'it is not what was put there, or the disk cannot read it';
+    throw fault;
+  }
+};
+
+/** Erasing deletes files after the fact is recorded and before the key is destroyed: a crash in between leaves some. */
+const isErased = async (eventLog: Deps['eventLog'], stream: string): Promise<boolean> =>
+  (await eventLog.inspect(stream as StreamName)).some((one) => isReadable(one) && erasingEvents.includes(one.event.type));
+
+type RepairDeps = CommandDeps & CheckDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'setMark'> }>;
 
 type Loss = Omit<Extract<InstanceEvent, { type: 'LossAccepted' }>['data'], 'at'>;
 

@@ -1,17 +1,74 @@
 /** Who is signed in shows again who they are, before what protects their account changes. */
-import type { Caller } from '../core/caller.js';
+import { timingSafeEqual } from 'node:crypto';
+import { handle } from '../core/handle.js';
+import { refusing, type Caller } from '../core/caller.js';
 import type { CommandDeps } from '../core/deps.js';
-import { loadUser, personOf } from './users.js';
+import { userFold, loadUser, personOf, ownCause } from './users.js';
 import { DomainError } from '../../domain/core/errors.js';
-import { sessionStream, userStream, type SessionId, type UserId } from '../../domain/core/ids.js';
-import { readRefreshToken } from '../../domain/people/refresh-token.js';
-import { invalidToken, sessionEnded } from '../../domain/people/session.js';
-import { normalPassword } from '../../domain/people/password.js';
+import { userStream, type UserId, sessionStream, type SessionId } from '../../domain/core/ids.js';
 import type { UserEvent } from '../../domain/people/events.js';
-import { holdsSession, userNotFound, type User, type UserState } from '../../domain/people/user.js';
+import { type SecondFactor, type UserState, normalPassword, holdsSession, userNotFound, type User } from '../../domain/people/user.js';
+import type { Cause } from '../../event-log/event-log.js';
+import { readRefreshToken, invalidToken, sessionEnded, sessionDecider } from '../../domain/people/session.js';
+import { tellPerson } from './mails.js';
+import type {
+  ConfirmSecondFactorRequest,
+  PrepareSecondFactorRequest,
+  PreparedSecondFactor,
+  RecoveryCodes,
+  WithCodeRequest,
+} from '../../api/people.js';
+
+/* Codes of a second factor: what is asked for beside a password. */
+
+const invalidCode = (): DomainError =>
+  new DomainError('INVALID_CODE', 'The code is wrong, or was used before. Take the one that the app shows now, or a recovery code.');
+
+export const codeRequired = (): DomainError =>
+  new DomainError('CODE_REQUIRED', 'This user has a second factor: send `code`, the six digits of the app or a recovery code.');
+
+const APP_CODE = /^\d{6}$/;
+
+/** As people type it: apps show a blank in the middle. */
+const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '');
+
+/** What is kept of a recovery code. */
+const recoveryHashOf = ({ keys }: Pick<CommandDeps, 'keys'>, userId: UserId, code: string): string =>
+  keys.fingerprint('recovery code', JSON.stringify([userId, code.toLowerCase().replace(/[^a-z0-9]/g, '')]));
+
+/**
+ * Takes a code, which is good for nothing afterwards. Out: whether one was taken; false where the person has no second factor any more.
+ * Rejects with CODE_REQUIRED and INVALID_CODE.
+ */
+export const assertSecondFactor = async (deps: CommandDeps, userId: UserId, code: string | undefined, cause: Cause): Promise<boolean> => {
+  if (code === undefined) throw codeRequired();
+  const decide = (_: null, user: UserState): readonly UserEvent[] =>
+    user?.secondFactor === undefined ? [] : [useCode(deps, userId, user.secondFactor, code, cause.at)];
+  const { events } = await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  return events.length > 0;
+};
+
+/** The step of a code of the app, of about this moment; undefined where it is none of that secret. */
+const stepOfCode = (deps: CommandDeps, secret: string | undefined, code: string, at: string): number | undefined => {
+  const digits = withoutBlanks(code);
+  return secret === undefined || !APP_CODE.test(digits) ? undefined : deps.people.secondFactors.stepOf(secret, digits, Date.parse(at));
+};
+
+/** The event by which the code is used up. Throws INVALID_CODE where it is none that is good. */
+const useCode = (deps: CommandDeps, userId: UserId, factor: SecondFactor, code: string, at: string): UserEvent => {
+  if (APP_CODE.test(withoutBlanks(code))) {
+    const step = stepOfCode(deps, factor.secret, code, at);
+    if (step === undefined || step <= factor.step) throw refusing(userId, invalidCode());
+    return { type: 'SecondFactorUsed', data: { at, step } };
+  }
+  const hash = Buffer.from(recoveryHashOf(deps, userId, code));
+  const index = factor.recoveryHashes.findIndex((kept) => timingSafeEqual(Buffer.from(kept), hash));
+  if (index < 0 || factor.usedRecovery.has(index)) throw refusing(userId, invalidCode());
+  return { type: 'RecoveryCodeUsed', data: { at, index } };
+};
 
 /** Throws USER_NOT_FOUND. */
-export const livingUser = (user: UserState): User => {
+const livingUser = (user: UserState): User => {
   if (user === undefined || user.isErased) throw userNotFound();
   return user;
 };
@@ -63,4 +120,121 @@ export const bySession = async (
     if (session === undefined || !holdsSession(living, sessionId, session.epoch)) throw sessionEnded(living.endedBy ?? 'revoked');
     return decide(living);
   };
+};
+
+/* A person sets up a second factor, gives it up, and takes recovery codes anew. */
+
+const factorSet = (): DomainError =>
+  new DomainError('SECOND_FACTOR_SET', 'There is a second factor already. POST /api/auth/totp/remove takes it away.');
+
+const factorNotSet = (): DomainError =>
+  new DomainError('SECOND_FACTOR_NOT_SET', 'There is no second factor. POST /api/auth/totp/prepare begins to set one up.');
+
+const factorOf = (user: UserState): SecondFactor => {
+  const { secondFactor } = livingUser(user);
+  if (secondFactor === undefined) throw factorNotSet();
+  return secondFactor;
+};
+
+/** Nothing is asked for yet. Rejects with INVALID_CREDENTIALS and SECOND_FACTOR_SET. */
+export const prepareSecondFactor = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { password }: PrepareSecondFactorRequest,
+): Promise<PreparedSecondFactor> => {
+  const id = personOf(caller);
+  const { email } = await assertOwnPassword(deps, id, password);
+  const cause = ownCause(deps, caller);
+  const { secondFactors, drawCode } = deps.people;
+  const secret = secondFactors.newSecret();
+  const decide = (_: null, user: UserState): readonly UserEvent[] => {
+    if (livingUser(user).secondFactor !== undefined) throw factorSet();
+    return [{ type: 'SecondFactorPrepared', data: { at: cause.at }, sealed: { secret } }];
+  };
+  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  const url = secondFactors.uri(secret, email ?? id);
+  return { secret, url, qrCode: `data:image/png;base64,${drawCode(url).toString('base64')}` };
+};
+
+/**
+ * From here on a code is asked for at each sign-in; the session that confirms it has given one. Rejects with INVALID_CODE,
+ * SECOND_FACTOR_SET, and SECOND_FACTOR_NOT_SET where none was prepared, or too long ago.
+ */
+export const confirmSecondFactor = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { code }: ConfirmSecondFactorRequest,
+): Promise<RecoveryCodes> => {
+  const id = personOf(caller);
+  const cause = ownCause(deps, caller);
+  const { codes, hashes } = makeRecoveryCodes(deps, id);
+  const decide = (_: null, state: UserState): readonly UserEvent[] => {
+    const user = livingUser(state);
+    if (user.secondFactor !== undefined) throw factorSet();
+    const secret = preparedSecret(deps, user, cause.at);
+    const step = stepOfCode(deps, secret, code, cause.at);
+    if (step === undefined) throw invalidCode();
+    return [{ type: 'SecondFactorConfirmed', data: { at: cause.at, step }, sealed: { secret, recoveryHashes: hashes } }];
+  };
+  const user = await loadUser(deps, id);
+  decide(null, user);
+  await tellPerson(deps, id, user, { kind: 'second-factor-on', about: [user.prepared?.at] }, cause);
+  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  await handle(deps.eventLog, sessionStream(ownSession(caller)), sessionDecider, { type: 'GiveSecondFactor', at: cause.at }, cause);
+  await deps.whenHeldEverywhere();
+  return { recoveryCodes: codes };
+};
+
+const preparedSecret = ({ limits }: CommandDeps, { prepared }: User, at: string): string => {
+  if (prepared?.secret === undefined || Date.parse(prepared.at) + limits.secondFactorPreparedMs <= Date.parse(at)) throw factorNotSet();
+  return prepared.secret;
+};
+
+/** Rejects with INVALID_CREDENTIALS, INVALID_CODE and SECOND_FACTOR_NOT_SET. */
+export const removeSecondFactor = async (deps: CommandDeps, caller: Caller, { password, code }: WithCodeRequest): Promise<void> => {
+  const id = personOf(caller);
+  const known = await assertOwnPassword(deps, id, password);
+  const cause = ownCause(deps, caller);
+  const decide = (_: null, user: UserState): readonly UserEvent[] => {
+    useCode(deps, id, factorOf(user), code, cause.at);
+    return [{ type: 'SecondFactorRemoved', data: { at: cause.at } }];
+  };
+  decide(null, known);
+  await tellPerson(deps, id, known, { kind: 'second-factor-off', about: [known.secondFactor?.secret] }, cause);
+  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+};
+
+/** Those of before are good for nothing any more. Rejects as `removeSecondFactor`. */
+export const renewRecoveryCodes = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { password, code }: WithCodeRequest,
+): Promise<RecoveryCodes> => {
+  const id = personOf(caller);
+  await assertOwnPassword(deps, id, password);
+  const cause = ownCause(deps, caller);
+  const { codes, hashes } = makeRecoveryCodes(deps, id);
+  const decide = (_: null, user: UserState): readonly UserEvent[] => [
+    useCode(deps, id, factorOf(user), code, cause.at),
+    { type: 'RecoveryCodesRenewed', data: { at: cause.at }, sealed: { recoveryHashes: hashes } },
+  ];
+  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  return { recoveryCodes: codes };
+};
+
+/** 80 bits each: nobody guesses one, however it is kept. */
+const RECOVERY_CODE_BYTES = 10;
+/** Base32 without what is taken for something else (Crockford). */
+const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';
+
+const makeRecoveryCodes = (deps: CommandDeps, id: UserId): Readonly<{ codes: string[]; hashes: string[] }> => {
+  const codes = Array.from({ length: deps.limits.recoveryCodes }, () => recoveryCodeOf(deps.ids.bytes(RECOVERY_CODE_BYTES)));
+  return { codes, hashes: codes.map((code) => recoveryHashOf(deps, id, code)) };
+};
+
+/** Four groups of four letters and digits, five bits each. */
+const recoveryCodeOf = (bytes: Buffer): string => {
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  const letters = (bits.match(/.{5}/g) ?? []).map((five) => LETTERS[Number.parseInt(five, 2)]).join('');
+  return (letters.match(/.{4}/g) ?? []).join('-');
 };

@@ -5,16 +5,14 @@
 import type { Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
 import type { CommandDeps } from '../core/deps.js';
-import { eraseAccountMails, mailedTo, type MailedTo } from './erase-account-mails.js';
+import { eraseAccountMails, mailedTo, type MailedTo } from './mails.js';
 import { endGrant, openGrant } from '../apps/tokens.js';
-import { assertOwnPassword } from './credentials.js';
-import { assertSecondFactor, codeRequired } from './second-factor.js';
+import { assertOwnPassword, assertSecondFactor, codeRequired } from './credentials.js';
 import { endSession } from './sessions.js';
-import { removeErased } from '../teams/members.js';
-import { releaseAddress, userFold } from './addresses.js';
+import { removeErased } from '../teams/teams.js';
+import { releaseAddress, userFold, ownCause, personOf } from './users.js';
 import { forgetAllOrigins } from '../access/origins.js';
-import { ownCause, personOf } from './users.js';
-import type { EraseOwnUserRequest } from '../../api/own-account.js';
+import type { EraseOwnUserRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
   sessionStream,

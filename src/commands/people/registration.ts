@@ -4,10 +4,10 @@ import { accountLink, sendAccountMail } from './mails.js';
 import { forgetAllOrigins } from '../access/origins.js';
 import { handle, loadState } from '../core/handle.js';
 import type { CommandDeps } from '../core/deps.js';
-import { firstTeam } from '../core/instance.js';
+import { firstTeam } from '../core/caller.js';
 import { joinBy, readInvitation } from '../teams/invitations.js';
 import { personalCause, type RequestFrom } from './sessions.js';
-import { addressTaken, claimAddress, confirmAddress, ownerOf, releaseAddress, signInAddress, userFold } from './addresses.js';
+import { addressTaken, claimAddress, confirmAddress, ownerOf, releaseAddress, signInAddress, userFold } from './users.js';
 import type { Registered, RegisterRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { assertDefined, parseUserId, teamStream, userStream, type InvitationId, type TeamId, type UserId } from '../../domain/core/ids.js';
@@ -15,12 +15,11 @@ import { invitationNotYours, isInvitationToken } from '../../domain/teams/invita
 import type { Keys } from '../../domain/ports/keys.js';
 import type { TeamEvent } from '../../domain/teams/events.js';
 import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
-import { makeLink } from '../../domain/people/links.js';
-import { assertPassword, normalPassword } from '../../domain/people/password.js';
+import { makeLink, assertPassword, normalPassword, type UserState } from '../../domain/people/user.js';
 import type { UserEvent } from '../../domain/people/events.js';
-import type { UserState } from '../../domain/people/user.js';
 import { isoMoment } from '../core/memo.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
+import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 
 /** Every process of the instance knows it, and nobody without the master key. It is good until the first team has had a member. */
 export const firstUserToken = (keys: Pick<Keys, 'fingerprint'>): string =>
@@ -238,4 +237,17 @@ const removeUser = async (deps: CommandDeps, userId: UserId, email: string, caus
   await forgetAllOrigins(deps.eventLog, userId, deps.limits.auditDays, cause);
   await deps.eventLog.destroyKey(userStream(userId));
   await releaseAddress(deps, signInAddress(deps, email).addressId, userId, cause);
+};
+
+/* The token of the first user: shown, and kept where the operator finds it, until somebody owns the first team. */
+
+/** On loopback none is needed, and none shown. */
+export const showFirstUserToken = async (deps: CommandDeps, file: PendingFirstKey, show: (token: string) => void): Promise<void> => {
+  if (deps.people.isOnLoopback || (await teamWithoutOwner(deps)) === undefined) {
+    file.remove();
+    return;
+  }
+  const token = firstUserToken(deps.keys);
+  if (file.read() !== token) file.keep(token);
+  show(token);
 };

@@ -1,36 +1,83 @@
 /** Sessions of people: begun by a sign-in, kept alive by refresh tokens of which each is good once, and ended. */
-import { noteLogins } from '../billing/activity.js';
-import { makeAccessToken, type TokenOf } from '../access/tokens.js';
-import type { Caller } from '../core/caller.js';
+import { type CommandDeps, causeOf } from '../core/deps.js';
+import { signInAddress, userFold, ownerOf, userRecordOf, loadUser, ownCause, personOf } from './users.js';
 import { handle, loadState } from '../core/handle.js';
-import { refusing } from '../core/denials.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-import { finishJoining } from '../teams/invitations.js';
-import { isoMoment } from '../core/memo.js';
-import { assertSecondFactor } from './second-factor.js';
-import { noteSignInPlace } from './sign-in-places.js';
-import { ownerOf, signInAddress, userFold } from './addresses.js';
-import { userRecordOf } from './records.js';
-import type { Tokens, SignedIn } from '../../api/people.js';
-import { callOrigin } from '../../domain/access/origins.js';
-import { DomainError } from '../../domain/core/errors.js';
+import { tellPerson } from './mails.js';
+import { monthOf, callOrigin } from '../../domain/access/origins.js';
 import {
+  userStream,
+  type UserId,
   assertDefined,
   NO_TEAM,
   parseUserId,
   sessionIdOf,
   sessionStream,
-  userStream,
   uuidV5,
   type SessionId,
   type TeamId,
-  type UserId,
 } from '../../domain/core/ids.js';
-import { makeRefreshToken, readRefreshToken } from '../../domain/people/refresh-token.js';
-import { invalidToken, sessionDecider, sessionEnded, type EndReason, type SessionState } from '../../domain/people/session.js';
-import { normalPassword } from '../../domain/people/password.js';
-import { holdsSession, type User } from '../../domain/people/user.js';
+import type { UserEvent } from '../../domain/people/events.js';
+import {
+  deviceOf,
+  networkOf,
+  knowsPlace,
+  newPlacesOn,
+  type User,
+  type UserState,
+  normalPassword,
+  holdsSession,
+  assertPassword,
+} from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
+import { noteLogins } from '../billing/account.js';
+import { makeAccessToken, type TokenOf } from '../access/tokens.js';
+import { type Caller, refusing } from '../core/caller.js';
+import { finishJoining } from '../teams/invitations.js';
+import { isoMoment } from '../core/memo.js';
+import { assertSecondFactor, bySession, ownSession, assertOwnPassword } from './credentials.js';
+import type { Tokens, SignedIn, SessionRecord, ChangePasswordRequest } from '../../api/people.js';
+import { DomainError } from '../../domain/core/errors.js';
+import {
+  makeRefreshToken,
+  readRefreshToken,
+  invalidToken,
+  sessionDecider,
+  sessionEnded,
+  type EndReason,
+  type SessionState,
+  type Session,
+} from '../../domain/people/session.js';
+import type { Deleted } from '../../api/core/common.js';
+
+/* Whose sign-ins are counted together. */
+
+/** In: an address as it was typed. Out: a name for it that tells nothing of it. Rejects with ERR_EMAIL_001. */
+export const loginBucketOf = async (deps: CommandDeps, email: string): Promise<string> => signInAddress(deps, email).addressId;
+
+/* From where people sign in: a place that they never signed in from is told to them by mail. */
+
+/** Of one day: whoever knows a password and signs in by ever other devices does not fill the mailbox, nor the person's stream. */
+const TOLD_MAX = 10;
+const KEPT_MAX = 50;
+
+/**
+ * To be called before the session begins, of somebody who has shown who they are. They get one mail for each place, however often this is
+ * broken off, and no more than some a day; the first place is told to nobody.
+ */
+export const noteSignInPlace = async (deps: CommandDeps, userId: UserId, user: User, from: CalledFrom, cause: Cause): Promise<void> => {
+  const { ipAddress, userAgent } = callOrigin(from.ipAddress, from.userAgent);
+  const fingerprint = (what: string, text: string) => deps.keys.fingerprint('sign-in place', JSON.stringify([userId, what, text]));
+  const place = { network: fingerprint('network', networkOf(ipAddress)), device: fingerprint('device', deviceOf(userAgent)) };
+  const newToday = newPlacesOn(user, cause.at);
+  if (knowsPlace(user, place) || newToday >= KEPT_MAX) return;
+  if (user.places.size > 0 && newToday < TOLD_MAX) {
+    const variables = { network: ipAddress, device: userAgent };
+    await tellPerson(deps, userId, user, { kind: 'new-sign-in', about: [place, monthOf(cause.at)], variables }, cause);
+  }
+  const seen: UserEvent = { type: 'UserSignInPlaceSeen', data: { at: cause.at }, sealed: place };
+  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || knowsPlace(now, place) ? [] : [seen]);
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+};
 
 /** From where a person calls. */
 export type CalledFrom = Readonly<{ requestId: string; ipAddress: string; userAgent: string }>;
@@ -180,4 +227,92 @@ export const logout = async (deps: CommandDeps, caller: Caller): Promise<void> =
   if (sessionId === undefined) throw new Error('a call without a session signs nobody out');
   await endSession(deps, sessionId, 'logout', causeOf(deps, { ...caller, teamId: NO_TEAM }));
   await deps.whenHeldEverywhere();
+};
+
+/* The sessions of a person: shown to them, and ended by them from elsewhere. */
+
+/** The open sessions of a person as far as they are known: those that are not named end when they are used, or expire. */
+export type SessionsOf = (userId: UserId) => Promise<readonly SessionId[]>;
+
+export const sessionNotFound = (): DomainError =>
+  new DomainError('SESSION_NOT_FOUND', 'You have no open session with this id. GET /api/users/me/sessions lists yours.');
+
+/** Whether a session is one of that person in which calls are let in. */
+const isOpen = (deps: CommandDeps, userId: UserId, user: User, id: SessionId, session: Session | undefined): session is Session =>
+  session?.userId === userId &&
+  session.ended === undefined &&
+  Date.parse(session.expiresAt) > deps.clock.now() &&
+  holdsSession(user, id, session.epoch);
+
+/** In: sessions that are said to be of who calls. Those that are none, or have ended, are left out. */
+export const readSessions = async (deps: CommandDeps, caller: Caller, ids: readonly SessionId[]): Promise<SessionRecord[]> => {
+  const userId = personOf(caller);
+  const user = await loadUser(deps, userId);
+  const loaded = await Promise.all(ids.map((id) => loadState(deps.eventLog, sessionStream(id), sessionDecider)));
+  return ids.flatMap((id, at) => {
+    const session = loaded[at]?.state;
+    if (!isOpen(deps, userId, user, id, session)) return [];
+    const { startedAt, refreshedAt, expiresAt, secondFactor, ipAddress, userAgent } = session;
+    const from = { ipAddress: ipAddress ?? null, userAgent: userAgent ?? null };
+    return [{ id, current: id === caller.user?.sessionId, startedAt, lastUsedAt: refreshedAt, expiresAt, secondFactor, ...from }];
+  });
+};
+
+/** Rejects with SESSION_NOT_FOUND, for the session of another too. */
+export const revokeSession = async (deps: CommandDeps, caller: Caller, id: SessionId): Promise<Deleted> => {
+  const userId = personOf(caller);
+  const user = await loadUser(deps, userId);
+  const { state: session } = await loadState(deps.eventLog, sessionStream(id), sessionDecider);
+  if (!isOpen(deps, userId, user, id, session)) throw sessionNotFound();
+  await endSession(deps, id, 'revoked', ownCause(deps, caller));
+  await deps.whenHeldEverywhere();
+  return { id, deleted: true };
+};
+
+/** Ends all sessions of the person but the one that calls. Rejects with SESSION_ENDED where another has ended that one first. */
+export const revokeOtherSessions = async (deps: CommandDeps, caller: Caller, sessionsOf: SessionsOf): Promise<void> => {
+  const id = personOf(caller);
+  const cause = ownCause(deps, caller);
+  const keptSession = ownSession(caller);
+  const decide = await bySession(deps, caller, () => [{ type: 'UserSessionsEnded', data: { at: cause.at, keptSession } }]);
+  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  await deps.whenHeldEverywhere();
+  await recordEnds(deps, id, await sessionsOf(id), cause);
+};
+
+/** Of the sessions that the person has ended with others it is recorded in each, and from where they were used is destroyed. */
+export const recordEnds = async (deps: CommandDeps, userId: UserId, ids: readonly SessionId[], cause: Cause): Promise<void> => {
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  for (const id of ids) {
+    const { state: session } = await deps.session(sessionStream(id));
+    if (user === undefined || session === undefined || session.userId !== userId || session.ended !== undefined) continue;
+    if (!holdsSession(user, id, session.epoch)) await endSession(deps, id, user.endedBy ?? 'revoked', cause);
+  }
+};
+
+/* A person chooses another password. */
+
+/** All other sessions end. Rejects with INVALID_CREDENTIALS, VALIDATION_ERROR, and CONFLICT where the password was changed meanwhile. */
+export const changePassword = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { currentPassword, newPassword }: ChangePasswordRequest,
+  sessionsOf?: SessionsOf,
+): Promise<void> => {
+  const id = personOf(caller);
+  assertPassword('newPassword', newPassword, deps.people.passwords.isCommon);
+  const user = await assertOwnPassword(deps, id, currentPassword);
+  const before = user.passwordHash;
+  const cause = ownCause(deps, caller);
+  const passwordHash = await deps.people.passwords.hash(normalPassword(newPassword));
+  const keptSession = ownSession(caller);
+  const decide = await bySession(deps, caller, (user) => {
+    // What was shown is the password of then.
+    if (user.passwordHash !== before) throw new DomainError('CONFLICT', 'The password was changed at the same moment. Sign in again.');
+    return [{ type: 'UserPasswordChanged', data: { at: cause.at, reason: 'changed', keptSession }, sealed: { passwordHash } }];
+  });
+  await tellPerson(deps, id, user, { kind: 'password-changed', about: [before] }, cause);
+  await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
+  await deps.whenHeldEverywhere();
+  if (sessionsOf !== undefined) await recordEnds(deps, id, await sessionsOf(id), cause);
 };

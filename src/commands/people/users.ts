@@ -1,14 +1,103 @@
 /** People as they see themselves, and as those of their teams see them. */
-import type { Caller } from '../core/caller.js';
+import { requireAddress } from '../../domain/mime/address.js';
 import { handle, loadState } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-import { userFold } from './addresses.js';
-import { userRecordOf } from './records.js';
-import type { Colleague, UpdateUserRequest, UserRecord } from '../../api/people.js';
-import { NO_TEAM, teamStream, userStream, type TeamId, type UserId } from '../../domain/core/ids.js';
-import type { UserEvent } from '../../domain/people/events.js';
-import { userNotFound, type User, type UserState } from '../../domain/people/user.js';
+import { type CommandDeps, causeOf } from '../core/deps.js';
+import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
+import {
+  assertDefined,
+  parseUserId,
+  userAddressIdOfFingerprint,
+  userAddressStream,
+  userStream,
+  type UserId,
+  NO_TEAM,
+  teamStream,
+  type TeamId,
+} from '../../domain/core/ids.js';
+import { evolveUser, evolveUserAddress, type User, type UserAddressState, type UserState, userNotFound } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
+import type { UserRecord, Colleague, UpdateUserRequest } from '../../api/people.js';
+import type { Caller } from '../core/caller.js';
+import type { UserEvent } from '../../domain/people/events.js';
+
+/* Whose an address is: claimed before a person takes it, confirmed afterwards, released when it is given up. */
+
+/** An address in the form in which people sign in by it, and the id of the stream that holds whose it is. */
+type SignInAddress = Readonly<{ email: string; addressId: string }>;
+
+/** Letter case tells no two people apart. Throws ERR_EMAIL_001. */
+export const signInAddress = (deps: Pick<CommandDeps, 'keys'>, text: string): SignInAddress => {
+  const email = requireAddress(text.trim(), 'email').toLowerCase();
+  return { email, addressId: userAddressIdOfFingerprint(deps.keys.fingerprint('user address', email)) };
+};
+
+export const userFold = { evolve: evolveUser, initialState: undefined as UserState };
+const fold = { evolve: evolveUserAddress, initialState: undefined as UserAddressState };
+
+/** The person who has the address now; undefined where nobody has. */
+export const ownerOf = async (deps: Pick<CommandDeps, 'eventLog'>, addressId: string): Promise<UserId | undefined> => {
+  const { state } = await loadState(deps.eventLog, userAddressStream(addressId), fold);
+  return state === undefined ? undefined : assertDefined(parseUserId(state), 'user id');
+};
+
+export const addressTaken = (): DomainError =>
+  new DomainError('ADDRESS_TAKEN', 'This address is that of a user. Sign in, or choose another.', {
+    errors: [{ field: 'email', message: 'is taken' }],
+  });
+
+/** Whether who claimed the address has it, or is about to: they have followed the link to it, which is good for a while. */
+const isKeptBy = ({ addressId, nextAddress, isErased }: User, claimed: string, at: string): boolean => {
+  if (isErased) return false;
+  // The link may have been followed in its last moment.
+  const isNext = nextAddress?.addressId === claimed && Date.parse(at) < Date.parse(nextAddress.expiresAt) + 60_000;
+  return addressId === claimed || isNext;
+};
+
+/**
+ * A claim whose person never came to be, or no longer uses it (the program died in between), is taken over; the confirmation notices that.
+ * Throws ADDRESS_TAKEN.
+ */
+export const claimAddress = async (deps: CommandDeps, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
+  const stream = userAddressStream(addressId);
+  const { state: owner, version } = await loadState(deps.eventLog, stream, fold);
+  if (owner !== undefined && owner !== userId) {
+    const { state } = await loadState(deps.eventLog, userStream(assertDefined(parseUserId(owner), 'user id')), userFold);
+    if (state !== undefined && isKeptBy(state, addressId, cause.at)) throw addressTaken();
+  }
+  try {
+    await deps.eventLog.append(stream, version, [{ type: 'UserAddressClaimed', data: { at: cause.at, userId } }], cause);
+  } catch (fault) {
+    if (fault instanceof WrongExpectedRevision) throw addressTaken();
+    throw fault;
+  }
+};
+
+/** The person has the address now: who found them without, and takes the claim over, comes too late from here on. Out: false where it was taken over before. */
+export const confirmAddress = async (deps: CommandDeps, addressId: string, userId: UserId, cause: Cause): Promise<boolean> => {
+  const event = { type: 'UserAddressClaimed' as const, data: { at: cause.at, userId } };
+  const decide = (_: null, owner: UserAddressState) => (owner === userId ? [event] : []);
+  const { events } = await handle(deps.eventLog, userAddressStream(addressId), { decide, ...fold }, null, cause);
+  return events.length > 0;
+};
+
+/** Gives the address up where the person still has it. */
+export const releaseAddress = async (deps: CommandDeps, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
+  const event = { type: 'UserAddressReleased' as const, data: { at: cause.at, userId } };
+  const decide = (_: null, owner: UserAddressState) => (owner === userId ? [event] : []);
+  await handle(deps.eventLog, userAddressStream(addressId), { decide, ...fold }, null, cause);
+};
+
+/* What is shown of people. */
+
+/** As the person sees themselves. */
+export const userRecordOf = (id: UserId, user: User): UserRecord => ({
+  id,
+  email: user.email ?? null,
+  name: user.name ?? null,
+  emailVerified: user.isVerified,
+  secondFactor: user.secondFactor !== undefined,
+  createdAt: user.registeredAt,
+});
 
 /** The person who calls, or on whose behalf an app does. Rejects with USER_NOT_FOUND where an app calls for itself. */
 export const personOf = ({ user }: Caller): UserId => {

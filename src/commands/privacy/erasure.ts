@@ -2,39 +2,131 @@
  * Carries out the erasure of an address. What is found is recorded before anything of it is destroyed, and all of it may be repeated: where
  * the program dies in between, the next run goes on.
  */
-import { handle, handleFrom, loadState, type Loaded } from '../core/handle.js';
-import type { CommandDeps } from '../core/deps.js';
-import { eraseStream, type EraseDeps } from '../core/erase.js';
-import { eraseRecipients } from './erase-recipients.js';
-import { suppressionIdsOf } from '../recipients/suppressions.js';
-import { batchDecider } from '../../domain/bulk/decider.js';
-import { releaseAtOf } from '../../domain/bulk/state.js';
-import { emailDecider } from '../../domain/email/decider.js';
-import type { EmailContent } from '../../domain/email/events.js';
-import type { AddressIndex } from '../../domain/privacy/address-index.js';
-import { erasureDecider, type BatchPlace, type Erasure, type ErasureCommand, type ErasureState } from '../../domain/privacy/decider.js';
-import { EventUnknown, EventUnreadable, KeyMissing } from '../../domain/core/errors.js';
+import { type Caller, ownedBy, assertNoTestKey } from '../core/caller.js';
+import { requireAddress } from '../../domain/mime/address.js';
+import { emptyLoaded, foldOnto, handle, type Loaded, handleFrom, loadState } from '../core/handle.js';
+import { causeOf, type CommandDeps } from '../core/deps.js';
+import { suppressionIdOf } from '../recipients/suppression-check.js';
+import type { AddressRequest, ErasureReceipt } from '../../api/privacy.js';
+import {
+  erasureDecider,
+  erasureNotFound,
+  type ErasureState,
+  type AddressIndex,
+  type BatchPlace,
+  type Erasure,
+  type ErasureCommand,
+} from '../../domain/privacy/decider.js';
+import type { Recorded } from '../../domain/events.js';
 import {
   assertDefined,
+  erasureStream,
+  parseErasureId,
+  type ErasureId,
+  type StreamName,
   batchStream,
   emailIdInBatch,
   emailStream,
-  erasureStream,
   parseBatchId,
   parseEmailId,
   parseSuppressionId,
   suppressionStream,
   type BatchId,
   type EmailId,
-  type ErasureId,
   type SuppressionId,
   type TeamId,
 } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { eraseRecipientsOf, eraseStream, type EraseDeps } from '../core/erase.js';
+import { emailDecider } from '../../domain/email/decider.js';
+import type { EmailState } from '../../domain/email/state.js';
+import type { Cause } from '../../event-log/event-log.js';
+import { suppressionIdsOf } from '../recipients/suppressions.js';
+import { batchDecider, releaseAtOf } from '../../domain/bulk/decider.js';
+import type { EmailContent } from '../../domain/email/events.js';
+import { EventUnknown, EventUnreadable, KeyMissing } from '../../domain/core/errors.js';
+import { isoTime } from '../../domain/core/time.js';
 import { foldForSearch } from '../../domain/core/search-text.js';
 import { suppressionDecider } from '../../domain/recipients/suppression.js';
-import type { Cause } from '../../event-log/event-log.js';
-import { nextTurn } from '../../shared/next-turn.js';
+import { nextTurn } from '../../shared/concurrency.js';
+
+/* Erasures of addresses: asked for, and told how far they came. */
+
+/** How long the answer waits for the end of the erasure, and how often it looks. */
+const WAIT_MS = 10_000;
+const LOOK_EVERY_MS = 50;
+
+/**
+ * Asks for the erasure of what is held about the address, and waits a while for its end. From then on it is carried out, whatever becomes of
+ * this call. Rejects with ERR_EMAIL_001 and NOT_DURING_UPDATE.
+ */
+export const eraseAddress = async (deps: CommandDeps, caller: Caller, { email }: AddressRequest): Promise<ErasureReceipt> => {
+  assertNoTestKey(caller, 'erases nothing, for what is erased is real');
+  const address = requireAddress(email, 'email');
+  const id = assertDefined(parseErasureId(deps.ids.uuid()), 'erasure id');
+  const cause = causeOf(deps, caller);
+  const suppressionId = suppressionIdOf(deps, caller.teamId, address);
+  const command = { type: 'RequestErasure' as const, at: cause.at, suppressionId, address };
+  await handle(deps.eventLog, erasureStream(id), erasureDecider, command, cause);
+  const untilMs = deps.clock.monotonic() + WAIT_MS;
+  const { signal } = new AbortController();
+  for (;;) {
+    const receipt = await getErasure(deps, caller, id);
+    if (receipt.status === 'completed' || receipt.waiting !== null || deps.clock.monotonic() >= untilMs) return receipt;
+    await deps.clock.sleep(LOOK_EVERY_MS, signal);
+  }
+};
+
+/** Rejects with ERASURE_NOT_FOUND. */
+export const getErasure = async (deps: Pick<CommandDeps, 'eventLog'>, { teamId }: Pick<Caller, 'teamId'>, id: ErasureId) => {
+  const stream = erasureStream(id);
+  const recorded = await deps.eventLog.load(stream);
+  const loaded = foldOnto(erasureDecider, emptyLoaded<ErasureState>(stream, undefined), recorded);
+  ownedBy(teamId, erasureNotFound)(loaded);
+  return receiptOf(id, loaded, recorded);
+};
+
+const receiptOf = (id: ErasureId, { state }: Loaded<ErasureState>, recorded: readonly Recorded[]): ErasureReceipt => {
+  const erasure = assertDefined(state, 'erasure');
+  const { openEmails, openBatches, isSearched, completedAt } = erasure;
+  const last = recorded.at(-1)!.event.type;
+  return {
+    id,
+    status: completedAt === null ? 'pending' : 'completed',
+    requestedAt: erasure.requestedAt,
+    completedAt,
+    suppressed: completedAt === null ? null : erasure.isSuppressed,
+    emails: erasure.emailCount,
+    emailIds: [...erasure.emailIds],
+    bulkSends: [...new Set(erasure.batches.map((place) => place.id))],
+    waiting: isSearched && last === 'ErasureWaits' ? { emailIds: [...openEmails], bulkSends: [...openBatches] } : null,
+    events: recorded.map(({ event, metadata }) => ({ id: metadata.eventId, type: event.type, at: metadata.occurredAt })),
+  };
+};
+
+/* Erases some recipients of an email, which goes on for the others. */
+
+type RecipientsToErase = Readonly<{
+  stream: StreamName;
+  /** By their place in the email. */
+  recipients: readonly number[];
+  cause: Cause;
+  /** The email as it was found, where it is at hand. */
+  known?: Loaded<EmailState>;
+}>;
+
+/**
+ * Records that they are erased, then destroys their keys, and those of whoever was erased before. Where nobody else is left the email goes
+ * whole. Safe to repeat. Out: false where a dialogue is under way, so that it may not be done yet.
+ */
+export const eraseRecipients = async (deps: EraseDeps, { stream, recipients, cause, known }: RecipientsToErase): Promise<boolean> => {
+  const { eventLog } = deps;
+  const from = known ?? (await loadState(eventLog, stream, emailDecider));
+  const { state } = await handleFrom(from, eventLog, stream, emailDecider, { type: 'EraseRecipients', at: cause.at, recipients }, cause);
+  if (state === undefined) return true;
+  if (state.archivedAt !== null) await eraseStream(deps, stream);
+  else if (state.erased !== undefined) await eraseRecipientsOf(deps, stream, state.erased);
+  return state.archivedAt !== null || recipients.every((place) => state.erased?.includes(place) === true);
+};
 
 export type CarryOutDeps = EraseDeps &
   Pick<CommandDeps, 'clock' | 'keys' | 'team'> &
@@ -44,7 +136,7 @@ export type CarryOutDeps = EraseDeps &
     emailsCaughtUp: (signal: AbortSignal) => Promise<void>;
   }>;
 
-export type ErasureWork = Readonly<{ id: ErasureId; cause: Cause; signal: AbortSignal }>;
+type ErasureWork = Readonly<{ id: ErasureId; cause: Cause; signal: AbortSignal }>;
 
 type Work = ErasureWork &
   Readonly<{

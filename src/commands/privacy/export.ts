@@ -1,21 +1,21 @@
 /** What is held about an address, for whoever it belongs to: a line of JSON for each thing, read as it is taken. */
 import type { Caller } from '../core/caller.js';
-import { requireAddress } from '../../domain/mime/required-address.js';
+import { requireAddress } from '../../domain/mime/address.js';
 import { loadState } from '../core/handle.js';
 import type { CommandDeps } from '../core/deps.js';
 import { emailRecord } from '../email/answers.js';
-import { deliveriesAbout, type Places } from '../webhooks/deliveries-about.js';
+import { deliveriesAbout, type Places } from '../webhooks/records.js';
 import { readSuppressions, suppressionIdsOf } from '../recipients/suppressions.js';
 import type { EmailRecord } from '../../api/email.js';
 import type { AddressRequest, ExportedBulkSend, ExportedEmail } from '../../api/privacy.js';
 import { batchDecider } from '../../domain/bulk/decider.js';
 import { emailDecider } from '../../domain/email/decider.js';
-import type { AddressIndex } from '../../domain/privacy/address-index.js';
+import type { AddressIndex } from '../../domain/privacy/decider.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
 import { batchStream, emailStream, type BatchId, type EmailId, type WebhookId } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import { nextTurn } from '../../shared/next-turn.js';
+import { isoTime } from '../../domain/core/time.js';
+import { nextTurn } from '../../shared/concurrency.js';
 
 /** So many emails are read side by side, and no more are held. */
 const AT_ONCE = 10;

@@ -1,19 +1,16 @@
 /** Records what mail systems report of emails that have left. The return path in the report tells which email it is about. */
-import type { FeedbackResponse } from '../../api/feedback.js';
-import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
-import { isGone } from '../../domain/email/feedback.js';
-import { emailNotFound } from '../../domain/email/requests.js';
-import type { ReturnPath } from '../../domain/email/return-path.js';
+import type { FeedbackResponse } from '../../api/recipients.js';
+import { emailDecider, type EmailCommand, emailNotFound } from '../../domain/email/decider.js';
+import { isGone, type ReturnPath } from '../../domain/email/feedback.js';
 import type { Email } from '../../domain/email/state.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { emailStream, parseTeamId, type EmailId } from '../../domain/core/ids.js';
 import type { Report, ReportReader } from '../../domain/ports/report-reader.js';
 import type { ReturnPathDomain } from '../../domain/domains/dns.js';
 import { isoMoment } from '../core/memo.js';
-import type { Caller } from '../core/caller.js';
+import { type Caller, assertNoTestKey } from '../core/caller.js';
 import { handleFrom, loadState } from '../core/handle.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
-import { assertNoTestKey } from '../core/test-keys.js';
 
 /** What reads reports and return paths; there where a return path domain is set. */
 export type Feedback = Readonly<{ returnPath: ReturnPath; at: ReturnPathDomain; reader: ReportReader }>;

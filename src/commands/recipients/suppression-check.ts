@@ -9,7 +9,7 @@ import {
   type SuppressionId,
   type TeamId,
 } from '../../domain/core/ids.js';
-import type { MaybePromise } from '../../domain/core/maybe-promise.js';
+import type { MaybePromise } from '../../domain/core/decider.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { TeamState } from '../../domain/teams/state.js';
 import { namesOf } from '../../event-log/codec.js';

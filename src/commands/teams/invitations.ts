@@ -4,10 +4,9 @@ import type { Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { eraseStream } from '../core/erase.js';
-import { byOf } from './members.js';
-import { ownerOf, signInAddress, userFold } from '../people/addresses.js';
-import { loadUser, personOf } from '../people/users.js';
-import type { InvitationRecord, InviteRequest } from '../../api/invitations.js';
+import { byOf } from './teams.js';
+import { ownerOf, signInAddress, userFold, loadUser, personOf } from '../people/users.js';
+import type { InvitationRecord, InviteRequest } from '../../api/teams.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
   assertDefined,
@@ -29,10 +28,9 @@ import {
   readInvitationToken,
   type InvitationCommand,
 } from '../../domain/teams/invitation.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import { invitingDecider, type InvitingCommand } from '../../domain/teams/invitations.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
+import { invitingDecider, type InvitingCommand } from '../../domain/teams/decider.js';
 import type { Invitation, Team } from '../../domain/teams/state.js';
-import { DAY_MS } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
 
 const decideTeam = async (deps: CommandDeps, teamId: TeamId, command: InvitingCommand, cause: Cause) =>

@@ -1,22 +1,208 @@
 /** Commands on a team itself: made, read, changed, deleted, restored. */
-import type { Caller } from '../core/caller.js';
-import { requireAddress } from '../../domain/mime/required-address.js';
+import { noteBilling } from '../billing/account.js';
+import { requireAddress } from '../../domain/mime/address.js';
+import { type CommandDeps, causeOf } from '../core/deps.js';
 import { handle, loadState } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-import { firstTeam } from '../core/instance.js';
-import { boundOf, inPlace, openPlaces, type Bound, type Standing } from '../billing/plan-limits.js';
-import { byOf } from './members.js';
-import { requireRevision, type ExpectedRevisions } from '../templates/expectations.js';
-import { teamNotFound } from '../core/team-access.js';
-import type { CreateTeamRequest, TeamRecord, UpdateTeamRequest } from '../../api/teams.js';
-import { planLimitOf } from '../../domain/billing/plan-limits.js';
-import { DomainError } from '../../domain/core/errors.js';
-import { assertDefined, NO_TEAM, parseTeamId, teamStream, type TeamId, type UserId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import { teamDecider, type TeamCommand } from '../../domain/teams/lifecycle.js';
-import { emptyCompany, type Billing, type Team, type TeamState } from '../../domain/teams/state.js';
-import { DAY_MS } from '../../domain/core/time.js';
+import { plans, type PlanName, planLimitOf } from '../../domain/billing/plans.js';
+import type { Decider } from '../../domain/core/decider.js';
+import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { Cause } from '../../event-log/event-log.js';
+import {
+  teamStream,
+  type TeamId,
+  userStream,
+  type UserId,
+  oauthClientStream,
+  oauthGrantStream,
+  parseOAuthGrantId,
+  parseUserId,
+  assertDefined,
+  NO_TEAM,
+  parseTeamId,
+} from '../../domain/core/ids.js';
+import type { TeamEvent, TeamSettings } from '../../domain/teams/events.js';
+import { teamDecider, type TeamChanges, memberDecider, type By, type MemberCommand, type TeamCommand } from '../../domain/teams/decider.js';
+import { evolveTeam, type Billing, type Team, type TeamState, type Member, emptyCompany } from '../../domain/teams/state.js';
+import { type Caller, teamNotFound, firstTeam } from '../core/caller.js';
+import { userFold } from '../people/users.js';
+import type { MemberRecord, TeamActivity, CreateTeamRequest, TeamRecord, UpdateTeamRequest } from '../../api/teams.js';
+import type { Role } from '../../domain/access/permissions.js';
+import type { ActivityListing } from '../../domain/teams/activity.js';
+import { boundOf, inPlace, openPlaces, type Bound, type Standing } from '../billing/plan-limits.js';
+import { requireRevision, type ExpectedRevisions } from '../templates/answers.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
+
+export type { TeamChanges } from '../../domain/teams/decider.js';
+
+/* Commands on a team's settings: its default sender, what the company constants of templates say, and how it is billed. */
+
+/** Out: the settings after the change. Throws ERR_EMAIL_001 for a sender that is no address. */
+export const changeTeam = async (deps: CommandDeps, teamId: TeamId, changes: TeamChanges, cause: Cause): Promise<TeamSettings> => {
+  const { defaultFrom } = changes;
+  const checked =
+    defaultFrom === undefined ? changes : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
+  const command = { type: 'ChangeTeam' as const, at: cause.at, by: 'operator' as const, changes: checked };
+  const { state } = await handle(deps.eventLog, teamStream(teamId), teamDecider, command, cause);
+  return state!.settings;
+};
+
+/** `plan` and `emailsPerMonth`: null takes what there is away; absent leaves it. */
+export type BillingChanges = Readonly<{ billing?: Billing; plan?: PlanName | null; emailsPerMonth?: number | null }>;
+
+const billingDecider: Decider<Readonly<{ at: string; changes: BillingChanges }>, TeamEvent, TeamState> = {
+  decide: ({ at, changes }, team) => {
+    if (team === undefined) throw new Error('the team does not exist');
+    const before = { billing: team.billing, plan: team.plan ?? null, emailsPerMonth: team.emailsPerMonth ?? null };
+    const after = { ...before, ...changes };
+    if (after.billing === 'plan' && after.plan === null) throw noPlan();
+    return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: 'TeamBillingChanged', data: { at, ...after } }];
+  },
+  evolve: evolveTeam,
+  initialState: undefined,
+};
+
+const noPlan = (): DomainError => {
+  const errors: readonly FieldError[] = [{ field: 'plan', message: `must be one of ${Object.keys(plans).join(', ')}` }];
+  return new DomainError('VALIDATION_ERROR', 'A team that is billed by its plan needs one.', { errors });
+};
+
+/** Out: the team after the change, when it holds in every process; one that is billed by credits has those of the signup then. */
+export const changeBilling = async (deps: CommandDeps, teamId: TeamId, changes: BillingChanges, cause: Cause): Promise<Team> => {
+  const { state, events } = await handle(deps.eventLog, teamStream(teamId), billingDecider, { at: cause.at, changes }, cause);
+  // Another process may bill as before for as long as its states are fresh.
+  if (events.length > 0) {
+    await deps.whenHeldEverywhere();
+    // From here on it counts how long nobody uses the account, or not any more.
+    await noteBilling(deps, teamId, state!.billing !== 'unmetered', cause);
+  }
+  if (state!.billing === 'credits') await deps.credits.change(teamId, { type: 'OpenAccount', at: cause.at }, cause);
+  return state!;
+};
+
+/* Commands on the members of a team. What changes who may do what is answered when it holds in every process. */
+
+/** In whose name a team is changed. Throws FORBIDDEN for a key or an app, which are no members. */
+export const byOf = ({ user, key, app }: Caller): By => {
+  if (user !== undefined && app === undefined) return user.id;
+  if (key === undefined && app === undefined) return 'operator';
+  throw new DomainError('FORBIDDEN', 'Teams are changed by their members, not by keys and apps.');
+};
+
+const change = async (deps: CommandDeps, teamId: TeamId, command: MemberCommand, cause: Cause): Promise<Team> => {
+  const { state, events } = await handle(deps.eventLog, teamStream(teamId), memberDecider, command, { ...cause, teamId });
+  if (events.length > 0) await deps.whenHeldEverywhere();
+  if (state === undefined) throw teamNotFound();
+  return state;
+};
+
+/** Of the person as they are now; without name and address where they are no user any more. */
+const recordOfMembers = async (deps: CommandDeps, userId: UserId, { role, since }: Member): Promise<MemberRecord> => {
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  return { userId, name: user?.name ?? null, email: user?.email ?? null, role, since, secondFactor: user?.secondFactor !== undefined };
+};
+
+/** People that are read side by side. */
+const AT_ONCE = 32;
+
+export const listMembers = async (deps: CommandDeps, { teamId }: Caller): Promise<{ data: MemberRecord[] }> => {
+  const { state } = await deps.team(teamStream(teamId));
+  const members = [...(state?.members ?? [])];
+  const data: MemberRecord[] = [];
+  for (let from = 0; from < members.length; from += AT_ONCE)
+    data.push(...(await Promise.all(members.slice(from, from + AT_ONCE).map(([userId, member]) => recordOfMembers(deps, userId, member)))));
+  return { data };
+};
+
+export const changeMember = async (deps: CommandDeps, caller: Caller, userId: UserId, role: Role): Promise<MemberRecord> => {
+  const cause = causeOf(deps, caller);
+  const team = await change(deps, caller.teamId, { type: 'ChangeRole', at: cause.at, by: byOf(caller), userId, role }, cause);
+  return recordOfMembers(deps, userId, team.members!.get(userId)!);
+};
+
+export const removeMember = async (deps: CommandDeps, caller: Caller, userId: UserId): Promise<void> => {
+  const cause = causeOf(deps, caller);
+  await change(deps, caller.teamId, { type: 'RemoveMember', at: cause.at, by: byOf(caller), userId }, cause);
+};
+
+/** A person leaves the team by their own will. */
+export const leaveTeam = async (deps: CommandDeps, caller: Caller): Promise<void> => {
+  const by = byOf(caller);
+  if (by === 'operator') throw new DomainError('FORBIDDEN', 'Who runs the service is in no team.');
+  const cause = causeOf(deps, caller);
+  await change(deps, caller.teamId, { type: 'LeaveTeam', at: cause.at, userId: by, reason: 'left' }, cause);
+};
+
+/** Somebody is no user any more. Rejects with LAST_OWNER, having changed nothing, where a living team would have no owner. */
+export const removeErased = async (deps: CommandDeps, teamId: TeamId, userId: UserId, cause: Cause): Promise<void> =>
+  void (await change(deps, teamId, { type: 'LeaveTeam', at: cause.at, userId, reason: 'erased' }, cause));
+
+export const transferOwnership = async (deps: CommandDeps, caller: Caller, to: UserId): Promise<{ data: MemberRecord[] }> => {
+  const by = byOf(caller);
+  if (by === 'operator') throw new DomainError('FORBIDDEN', 'An owner hands the team on.');
+  const cause = causeOf(deps, caller);
+  await change(deps, caller.teamId, { type: 'TransferOwnership', at: cause.at, by, to }, cause);
+  return listMembers(deps, caller);
+};
+
+/** As the operator adds somebody who is a user. */
+export const addMember = async (deps: CommandDeps, teamId: TeamId, userId: UserId, role: Role, cause: Cause): Promise<void> => {
+  const { teamMembersMax: membersMax } = deps.limits;
+  await change(deps, teamId, { type: 'AddMember', at: cause.at, by: 'operator', userId, role, membersMax }, cause);
+};
+
+/* Who did what in a team, with the names of people, which no read model has. */
+
+type Actor = TeamActivity['actor'];
+type NameOf = (userId: string) => Promise<string | null>;
+
+const namesOfPeople = (deps: CommandDeps): NameOf => {
+  const known = new Map<string, Promise<string | null>>();
+  const read = async (text: string): Promise<string | null> => {
+    const id = parseUserId(text);
+    return id === undefined ? null : ((await loadState(deps.eventLog, userStream(id), userFold)).state?.name ?? null);
+  };
+  return (userId) => {
+    const name = known.get(userId) ?? read(userId);
+    known.set(userId, name);
+    return name;
+  };
+};
+
+/** An app is named by the grant under which it acted. */
+const appOf = async (deps: CommandDeps, text: string): Promise<Actor> => {
+  const grantId = parseOAuthGrantId(text);
+  const grant = grantId && (await deps.oauthGrant(oauthGrantStream(grantId))).state;
+  if (grant === undefined) return { type: 'app', id: null, name: null };
+  const { state: app } = await deps.oauthApp(oauthClientStream(grant.clientId));
+  return { type: 'app', id: grant.clientId, name: app?.name ?? null };
+};
+
+const actorOf = async (deps: CommandDeps, nameOf: NameOf, { actor, actorName }: ActivityListing): Promise<Actor> => {
+  const at = actor.indexOf(':');
+  const [kind, id] = at < 0 ? [actor, ''] : [actor.slice(0, at), actor.slice(at + 1)];
+  if (kind === 'user') return { type: 'user', id, name: await nameOf(id) };
+  if (kind === 'apiKey') return { type: 'api-key', id, name: actorName };
+  if (kind === 'grant') return appOf(deps, id);
+  return { type: kind === 'cli' ? 'operator' : 'service', id: null, name: null };
+};
+
+/** In: a page of the list. Out: the same, as members see it. */
+export const describeActivity = async (deps: CommandDeps, page: readonly ActivityListing[]): Promise<TeamActivity[]> => {
+  const nameOf = namesOfPeople(deps);
+  return Promise.all(
+    page.map(async (listing) => {
+      const { eventId, at, kind, target, id, name, role } = listing;
+      return {
+        id: eventId,
+        at,
+        kind,
+        actor: await actorOf(deps, nameOf, listing),
+        target: { type: target, id, name: target === 'member' ? await nameOf(id) : name },
+        ...(role === undefined ? {} : { role }),
+      };
+    }),
+  );
+};
 
 const recordOf = (id: TeamId, team: Team, caller: Caller): TeamRecord => {
   const { settings, billing, plan, createdAt, members, requiresSecondFactor, revision } = team;

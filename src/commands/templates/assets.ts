@@ -1,22 +1,27 @@
 /** Commands on the gallery: upload, read, delete. The bytes are sealed under the asset's own key and go with it. */
 import { hash } from 'node:crypto';
-import type { Caller } from '../core/caller.js';
+import { type Caller, ownedBy, ownedState } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { handle, loadState } from '../core/handle.js';
-import { eraseStream, type EraseDeps } from '../core/erase.js';
-import { ownedBy, ownedState } from '../core/owned-by.js';
+import { eraseStream, type EraseDeps, removableBefore, restorableSince } from '../core/erase.js';
 import { withStorage } from '../billing/plan-limits.js';
-import { removableBefore, restorableSince } from '../core/restoring.js';
 import type { Deleted, DeleteQuery } from '../../api/core/common.js';
-import { checkAssetSizes } from '../../domain/templates/asset-errors.js';
-import type { AssetUploaded } from '../../domain/templates/asset-events.js';
-import { isFont, kindOf, nameFor } from '../../domain/templates/asset-kind.js';
-import type { AssetRecord } from '../../api/templates/assets.js';
-import type { AssetUsage } from '../../domain/templates/asset.js';
-import { assetDecider, assetNotFound, assetListing, type AssetState } from '../../domain/templates/asset.js';
+import {
+  checkAssetSizes,
+  isFont,
+  kindOf,
+  nameFor,
+  type AssetUsage,
+  assetDecider,
+  assetNotFound,
+  assetListing,
+  type AssetState,
+} from '../../domain/templates/asset.js';
+import type { AssetUploaded } from '../../domain/templates/events.js';
+import type { AssetRecord } from '../../api/templates/templates.js';
 import { AppendUnknown, invalid } from '../../domain/core/errors.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
-import { NO_NAME_LEFT, safeFilename } from '../../domain/mime/filename.js';
+import { NO_NAME_LEFT, safeFilename } from '../../domain/mime/attachment.js';
 import { nameFault } from '../../shared/text.js';
 import { assetStream, assertDefined, parseAssetId, type AssetId, type TeamId } from '../../domain/core/ids.js';
 

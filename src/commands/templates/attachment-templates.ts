@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.js';
 import { assertLanguagesWritable } from './language.js';
 import { remembered } from '../core/memo.js';
 import type { CommandDeps } from '../core/deps.js';
-import { assetWarnings } from './missing-assets.js';
+import { assetWarnings } from './templates.js';
 import {
   attachmentTemplateRecord,
   attachmentTemplateVersionRecord,
@@ -12,8 +12,11 @@ import {
   versionsOfAttachmentTemplate,
   warningsPart,
   withStrictness,
+  requireReadOnlyParts,
+  requireRevision,
+  writtenOf,
+  type ExpectedRevisions,
 } from './answers.js';
-import { requireReadOnlyParts, requireRevision, writtenOf, type ExpectedRevisions } from './expectations.js';
 import {
   changeOf,
   createOf,
@@ -25,9 +28,9 @@ import {
   type Imported,
   type Known,
   type TemplateKindOf,
+  slugOf,
 } from './lifecycle.js';
 import { restoreOf, restoreVersionOf, versionOf } from './versions.js';
-import { slugOf } from './slugs.js';
 import type {
   AttachmentTemplateRecord,
   AttachmentTemplateVersion,
@@ -35,10 +38,13 @@ import type {
   CreateAttachmentTemplateRequest,
   ImportAttachmentTemplateRequest,
   UpdateAttachmentTemplateRequest,
-} from '../../api/templates/attachment-templates.js';
-import type { AttachmentTemplateContent } from '../../domain/rendering/document-content.js';
-import { parseShortId, SHORT_ID_SIZE_BYTES, shortIdOf } from '../../domain/templates/short-id.js';
+  RestoreTemplateRequest,
+} from '../../api/templates/templates.js';
+import { type AttachmentTemplateContent, DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../../domain/rendering/content.js';
 import {
+  parseShortId,
+  SHORT_ID_SIZE_BYTES,
+  shortIdOf,
   attachmentTemplateDecider,
   attachmentTemplateRules,
   contentOfAttachment,
@@ -54,12 +60,10 @@ import {
   type TeamId,
 } from '../../domain/core/ids.js';
 import type { Deleted } from '../../api/core/common.js';
-import type { RestoreTemplateRequest } from '../../api/templates/templates.js';
 import { checkAttachmentTemplate } from '../../domain/rendering/check/document.js';
 import { languageKey } from '../../domain/rendering/languages.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import type { AttachmentDraft } from '../../domain/templates/events.js';
-import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../../domain/rendering/content.js';
 
 export type KnownAttachmentTemplate = Known<AttachmentTemplateId, AttachmentTemplate>;
 

@@ -1,7 +1,7 @@
 /** Drawings in mails: nearly no client shows an SVG, so each becomes a PNG, in a template when it is saved, of the gallery when a mail is accepted. */
 import type { LoadedAsset } from './assets.js';
 import type { CommandDeps } from '../core/deps.js';
-import { drawingOf } from '../../domain/rendering/drawn-picture.js';
+import { drawingOf } from '../../domain/rendering/pictures.js';
 import { readSvg } from '../../domain/templates/svg.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { TeamId } from '../../domain/core/ids.js';

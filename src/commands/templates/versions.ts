@@ -3,13 +3,25 @@ import type { Caller } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { handle, type Loaded } from '../core/handle.js';
 import { withPlace } from '../billing/plan-limits.js';
-import { changeOf, draftOf, knownOf, mustFindOf, placeOf, wishOf, type Expects, type Known, type TemplateKindOf } from './lifecycle.js';
-import { claimSlug, confirmSlug, releaseSlug, slugTaken } from './slugs.js';
+import {
+  changeOf,
+  draftOf,
+  knownOf,
+  mustFindOf,
+  placeOf,
+  wishOf,
+  type Expects,
+  type Known,
+  type TemplateKindOf,
+  claimSlug,
+  confirmSlug,
+  releaseSlug,
+  slugTaken,
+} from './lifecycle.js';
 import { invalid } from '../../domain/core/errors.js';
 import type { TemplateDraft } from '../../domain/templates/events.js';
 import { findPublished, type PublishedVersion, type TemplateOf, type TemplateStateOf } from '../../domain/templates/decider.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import { DAY_MS } from '../../domain/core/time.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
 
 export type KnownVersion<Draft, Shown> = Readonly<{ published: PublishedVersion<Shown>; draft: Draft; current: boolean }>;
 

@@ -2,7 +2,7 @@
 import { versionOf, startOf, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
 import type { Recorded } from '../../domain/events.js';
 import { webhookRouteStream, type WebhookId } from '../../domain/core/ids.js';
-import { webhookEventId } from '../../domain/webhooks/event-id.js';
+import { webhookEventId } from '../../domain/webhooks/delivery.js';
 import type { BackfillReached, Place, SentEvent, WebhookRouteEvent } from '../../domain/webhooks/events.js';
 
 type Log = Pick<EventLog, 'load' | 'last'>;

@@ -1,23 +1,27 @@
 /** Asks for deliveries that were made before: an event that failed, or a range of them; and shows the events of a subscription in order. */
-import type { Caller } from '../core/caller.js';
+import { type Caller, ownedBy } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
-import { loadedBody, type BodyDeps } from './bodies.js';
+import { loadedBody, type BodyDeps } from './attempt.js';
 import { handle } from '../core/handle.js';
-import { ownedBy } from '../core/owned-by.js';
 import { numberRoutedSince, numberSince, routeEnd, sentFrom } from './ledger.js';
-import { appendOutcome, outcomesOf } from './outcome-parts.js';
+import { appendOutcome, outcomesOf } from './records.js';
 import { openWebhook } from './subscriptions.js';
 import type { ReplayedWebhook, ReplayWebhookRequest, WebhookEvents, WebhookEventsQuery } from '../../api/webhooks.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import type { Recorded } from '../../domain/events.js';
 import { webhookStream, type WebhookId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import { DAY_MS } from '../../domain/core/time.js';
-import { readWebhookEventId, webhookEventId } from '../../domain/webhooks/event-id.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
+import { readWebhookEventId, webhookEventId } from '../../domain/webhooks/delivery.js';
 import type { WebhookEvent } from '../../domain/webhooks/events.js';
 import type { WebhookKind } from '../../domain/webhooks/kinds.js';
-import { mayHaveMissed } from '../../domain/webhooks/missed.js';
-import { evolveWebhook, replayUnderWay, webhookDecider, webhookNotFound, type WebhookState } from '../../domain/webhooks/decider.js';
+import {
+  mayHaveMissed,
+  evolveWebhook,
+  replayUnderWay,
+  webhookDecider,
+  webhookNotFound,
+  type WebhookState,
+} from '../../domain/webhooks/decider.js';
 import type { Cause } from '../../event-log/event-log.js';
 
 const PAGE_SIZE = 50;

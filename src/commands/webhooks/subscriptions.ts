@@ -1,11 +1,37 @@
 /** Commands on webhook subscriptions: made, changed, deleted, their secrets rotated, an event sent for a test. */
-import type { Caller } from '../core/caller.js';
-import { handle, loadState, type Loaded } from '../core/handle.js';
-import { causeOf, type CommandDeps } from '../core/deps.js';
-import { eraseStream, type EraseDeps } from '../core/erase.js';
-import { ownedBy } from '../core/owned-by.js';
+import { sendAccountMail } from '../people/mails.js';
+import { loadState, handle, type Loaded } from '../core/handle.js';
+import { type CommandDeps, causeOf } from '../core/deps.js';
+import { userFold } from '../people/users.js';
+import {
+  assertDefined,
+  emailIdOfFingerprint,
+  parseTeamId,
+  teamStream,
+  userStream,
+  webhookStream,
+  type UserId,
+  type WebhookId,
+  webhookIdOf,
+  type TeamId,
+} from '../../domain/core/ids.js';
+import type { Recipient } from '../../domain/mime/address.js';
+import type { Team } from '../../domain/teams/state.js';
+import {
+  webhookDecider,
+  webhookLimitReached,
+  WEBHOOKS_MAX,
+  endpointOf,
+  webhookListing,
+  webhookNotFound,
+  type Webhook,
+  type WebhookCommand,
+  type WebhookState,
+} from '../../domain/webhooks/decider.js';
+import type { Cause } from '../../event-log/event-log.js';
+import { type Caller, ownedBy } from '../core/caller.js';
+import { eraseStream, type EraseDeps, removableBefore, restorableSince } from '../core/erase.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
-import { removableBefore, restorableSince } from '../core/restoring.js';
 import { endOutcomes } from './records.js';
 import type {
   CreatedWebhook,
@@ -18,24 +44,49 @@ import type {
 } from '../../api/webhooks.js';
 import type { Deleted, DeleteQuery } from '../../api/core/common.js';
 import { invalid } from '../../domain/core/errors.js';
-import { webhookIdOf, webhookStream, type TeamId, type WebhookId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime } from '../../domain/core/time.js';
 import { testBody } from '../../domain/webhooks/body.js';
-import { deliveryId, eventKey, webhookEventId } from '../../domain/webhooks/event-id.js';
+import { deliveryId, eventKey, webhookEventId, formatSecret, SECRET_BYTES } from '../../domain/webhooks/delivery.js';
 import type { WebhookEvent } from '../../domain/webhooks/events.js';
-import { formatSecret, SECRET_BYTES } from '../../domain/webhooks/signing.js';
-import { webhookLimitReached, WEBHOOKS_MAX } from '../../domain/webhooks/slots.js';
-import {
-  endpointOf,
-  webhookDecider,
-  webhookListing,
-  webhookNotFound,
-  type Webhook,
-  type WebhookCommand,
-  type WebhookState,
-} from '../../domain/webhooks/decider.js';
-import type { Cause } from '../../event-log/event-log.js';
 import { attemptDelivery } from './attempt.js';
+
+/* The owners of a team hear that a subscription gets no webhooks any more, which nobody of them asked for. */
+
+export type DisabledWebhook = Readonly<{ id: WebhookId; reason: 'gone' | 'failing' }>;
+
+const WHY: Readonly<Record<DisabledWebhook['reason'], string>> = {
+  gone: 'It answered 410, which says that it is gone for good.',
+  failing: 'For five days it has taken nothing of what was sent to it.',
+};
+
+/**
+ * To be called before it is disabled, by whoever is about to: each owner gets one mail, however often this is begun again. Nobody is told of
+ * a subscription that is disabled already. Rejects as a send call does.
+ */
+export const tellOwners = async (deps: CommandDeps, { id, reason }: DisabledWebhook, cause: Cause): Promise<void> => {
+  const { state: webhook, version } = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
+  if (webhook?.enabled !== true || webhook.sealed === undefined) return;
+  const { state: team } = await deps.team(teamStream(assertDefined(parseTeamId(cause.teamId), 'team id')));
+  if (team === undefined || team.deletedAt !== undefined) return;
+  const variables = { team: team.settings.name, endpoint: new URL(webhook.sealed.url).origin, subscription: id, why: WHY[reason] };
+  for (const userId of ownersOf(team)) {
+    const to = await recipientOf(deps, userId);
+    if (to === undefined) continue;
+    const parts = JSON.stringify(['webhook-disabled', id, version.revision, userId]);
+    const emailId = emailIdOfFingerprint(deps.keys.fingerprint('email id', parts));
+    await sendAccountMail(deps, { kind: 'webhook-disabled', to, variables, id: emailId }, cause);
+  }
+};
+
+const ownersOf = ({ members }: Team): readonly UserId[] =>
+  [...(members ?? [])].filter(([, { role }]) => role === 'owner').map(([userId]) => userId);
+
+/** Undefined of somebody who is erased. */
+const recipientOf = async ({ eventLog }: CommandDeps, userId: UserId): Promise<Recipient | undefined> => {
+  const { state: user } = await loadState(eventLog, userStream(userId), userFold);
+  if (user?.email === undefined) return undefined;
+  return user.name === undefined ? { email: user.email } : { email: user.email, name: user.name };
+};
 
 const HOUR_MS = 3_600_000;
 const OVERLAP_HOURS = 24;

@@ -1,5 +1,5 @@
 /** What an app asks for when it sends a person here (RFC 6749, section 4.1.1, and RFC 7636), checked before anybody is asked for consent. */
-import { isScope, type Scope } from '../access/scopes.js';
+import { isScope, type Scope } from '../access/permissions.js';
 import type { OAuthApp } from './app.js';
 
 /** The parameters as they came; undefined for one that did not, and for one that came more than once. */

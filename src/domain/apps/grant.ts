@@ -1,9 +1,100 @@
 /** What was granted to an app: the code that begins it, its tokens, and its end. */
-import { isScope, type Scope } from '../access/scopes.js';
+import { hash as digestOf, timingSafeEqual } from 'node:crypto';
+import type { OAuthTokensEvent, OAuthGrantEvent } from './events.js';
+import {
+  assertDefined,
+  parseOAuthClientId,
+  parseOAuthGrantId,
+  type OAuthClientId,
+  type OAuthGrantId,
+  parseUserId,
+  type UserId,
+} from '../core/ids.js';
+import { DAY_MS } from '../core/time.js';
+import { isScope, type Scope } from '../access/permissions.js';
 import type { Decider } from '../core/decider.js';
-import { assertDefined, parseOAuthClientId, parseUserId, type OAuthClientId, type UserId } from '../core/ids.js';
-import type { OAuthGrantEvent } from './events.js';
-import { isSameHash, type TokenKind } from './tokens.js';
+
+/* Which tokens of one person, or of one app that acts for itself, are in use: the contract's bounds hold by taking the newest. */
+
+/** Per person at most so many active access tokens, and so many active refresh tokens; the oldest beyond them end. */
+export const ACCESS_TOKENS_MAX = 50;
+export const REFRESH_TOKENS_MAX = 10;
+
+type Counted = Extract<OAuthTokensEvent, { type: 'OAuthTokensCounted' }>['data'];
+type Entry = Readonly<{ grantId: string; number: number; expiresAt: string }>;
+
+/** The oldest first. */
+export type TokenList = Readonly<{ access: readonly Entry[]; refresh: readonly Entry[] }>;
+
+export const emptyTokenList: TokenList = { access: [], refresh: [] };
+
+export const evolveTokenList = (list: TokenList, { data }: OAuthTokensEvent): TokenList => ({
+  access: newest(list.access, data, data.accessExpiresAt, ACCESS_TOKENS_MAX),
+  // A grant has one refresh token: the newest.
+  refresh:
+    data.refreshExpiresAt === null
+      ? list.refresh
+      : newest(
+          list.refresh.filter(({ grantId }) => grantId !== data.grantId),
+          data,
+          data.refreshExpiresAt,
+          REFRESH_TOKENS_MAX,
+        ),
+});
+
+const newest = (entries: readonly Entry[], { at, grantId, number }: Counted, expiresAt: string, max: number): readonly Entry[] =>
+  [...entries.filter((entry) => entry.expiresAt > at), { grantId, number, expiresAt }].slice(-max);
+
+/** Whether it is still among those in use. */
+export const isCounted = (entries: readonly Entry[], grantId: string, number: number): boolean =>
+  entries.some((entry) => entry.grantId === grantId && entry.number === number);
+
+/* What apps are given: ids, secrets, codes and tokens, each with 256 random bits, and none of them kept. */
+
+const SECRET_PREFIX = 'sealpost_cs_';
+const tokenPrefixes = { code: 'sealpost_ac_', access: 'sealpost_at_', refresh: 'sealpost_or_' } as const;
+export type TokenKind = keyof typeof tokenPrefixes;
+
+const ID_CHARS = 22;
+const GRANT_PREFIX = 'grant_';
+const BODY = /^[A-Za-z0-9_-]{65}$/;
+
+export const hashOf = (text: string): string => digestOf('sha256', text, 'hex');
+
+/** In: two hashes (hex of SHA-256). Compares in constant time. */
+export const isSameHash = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));
+
+/** In: 16 random bytes. */
+export const clientIdOf = (random: Buffer): OAuthClientId =>
+  assertDefined(parseOAuthClientId(`app_${random.toString('base64url')}`), 'id of an app');
+
+/** In: 16 random bytes. */
+export const grantIdOf = (random: Buffer): OAuthGrantId =>
+  assertDefined(parseOAuthGrantId(`${GRANT_PREFIX}${random.toString('base64url')}`), 'id of a grant');
+
+/** In: 32 random bytes. Out: the secret as its owner sees it, once. */
+export const formatSecret = (random: Buffer): string => `${SECRET_PREFIX}${random.toString('base64url')}`;
+
+/** In: 32 random bytes. Out: the token, which names its grant, so that it is found without an index. */
+export const formatToken = (kind: TokenKind, grant: OAuthGrantId, random: Buffer): string =>
+  `${tokenPrefixes[kind]}${grant.slice(GRANT_PREFIX.length)}${random.toString('base64url')}`;
+
+export const isTokenOfKind = (kind: TokenKind, text: string): boolean => text.startsWith(tokenPrefixes[kind]);
+
+/** Out: the grant that a token names and the token's hash; undefined where it is none of that kind by form. */
+export const readToken = (kind: TokenKind, text: string): Readonly<{ grantId: OAuthGrantId; hash: string }> | undefined => {
+  const prefix = tokenPrefixes[kind];
+  const body = text.slice(prefix.length);
+  if (!text.startsWith(prefix) || !BODY.test(body)) return undefined;
+  const grantId = parseOAuthGrantId(`${GRANT_PREFIX}${body.slice(0, ID_CHARS)}`);
+  return grantId === undefined ? undefined : { grantId, hash: hashOf(text) };
+};
+
+/* How long what apps are given is good, in milliseconds. */
+
+export const CODE_MS = 10 * 60_000;
+export const ACCESS_TOKEN_MS = 60 * 60_000;
+export const REFRESH_TOKEN_MS = 30 * DAY_MS;
 
 type Given = Extract<OAuthGrantEvent, { type: 'OAuthGrantGiven' }>['data'];
 type Code = Extract<OAuthGrantEvent, { type: 'OAuthCodeIssued' }>['data'];

@@ -1,7 +1,7 @@
 /** A moment of the past to read a stream at: a time, or an event of the stream. */
 import { putTogether, recipientPartsOf, takenApart } from '../email/recipient-parts.js';
 import { erasingEvents, type DomainEvent, type EventType, type Recorded } from '../events.js';
-import { parseMoment } from '../core/moment.js';
+import { parseMoment } from '../core/time.js';
 
 export type AsOf = Readonly<{ at: string }> | Readonly<{ eventId: string }>;
 

@@ -1,13 +1,34 @@
 /** One line of the audit log, made of an event as it was recorded: nothing is added to what the log says. */
-import { NO_TEAM, splitStream } from '../core/ids.js';
 import type { DomainEvent, EventMetadata, EventType } from '../events.js';
-import type { AuditCategory, AuditLine, AuditTarget } from './line.js';
-import { auditTable } from './table.js';
+import type { TeamEvent } from '../teams/events.js';
+import { NO_TEAM, splitStream } from '../core/ids.js';
+import { type AuditCategory, type AuditLine, type AuditTarget, auditTable } from './table.js';
+
+/* Who was in a team when: what they did to their own account meanwhile is told to the team. */
+
+/** Somebody was in a team from then on, and until then; absent where they still are. */
+export type AuditSpell = Readonly<{ user: string; from: string; until?: string }>;
+
+/** Of one team so many are told, those that began last. */
+const SPELLS_MAX = 200;
+
+type Change = Extract<TeamEvent, { type: 'MemberAdded' | 'MemberRemoved' }>;
+
+export const changesSpells = (event: DomainEvent): event is Change => event.type === 'MemberAdded' || event.type === 'MemberRemoved';
+
+export const spellsAfter = (spells: readonly AuditSpell[], { type, data: { userId: user, at } }: Change): readonly AuditSpell[] => {
+  const ended = spells.map((spell) => (spell.user === user && spell.until === undefined ? { ...spell, until: at } : spell));
+  return type === 'MemberAdded' ? [...ended, { user, from: at }].slice(-SPELLS_MAX) : ended;
+};
+
+/** In: an entry by whom it tells of and when. */
+export const isToldBySpell = ({ user, from, until }: AuditSpell, { scope, at }: Readonly<{ scope: string; at: string }>): boolean =>
+  scope === user && from <= at && (until === undefined || at < until);
 
 export const auditActors = ['user', 'api_key', 'app', 'operator', 'system'] as const;
 export type AuditActorType = (typeof auditActors)[number];
 
-export type AuditActor = Readonly<{ type: AuditActorType; id: string | null }>;
+type AuditActor = Readonly<{ type: AuditActorType; id: string | null }>;
 
 export const auditResults = ['success', 'denied'] as const;
 export type AuditResult = (typeof auditResults)[number];
@@ -32,7 +53,7 @@ export type AuditEntry = Readonly<{
 }>;
 
 /** What of a recorded event an entry is made of. */
-export type AuditSource = Readonly<{ event: DomainEvent; stream: string; metadata: EventMetadata }>;
+type AuditSource = Readonly<{ event: DomainEvent; stream: string; metadata: EventMetadata }>;
 
 /** The kinds of stream as callers name what is in them. */
 const targetTypes: Readonly<Record<string, string>> = {

@@ -1,13 +1,254 @@
 /** What every type of event is to an auditor: a new type does not compile until it is said here. */
-import type { EventType } from '../events.js';
-import { not, type AuditCategory, type AuditTable, type AuditTarget } from './line.js';
-import { auditedPeople } from './people.js';
-import { auditedWork } from './work.js';
+import type { DomainEvent, EventType } from '../events.js';
+import type { ApiKeyEvent } from '../keys/events.js';
+import type { InvitationEvent, TeamEvent, InstanceEvent, LedgerEvent } from '../teams/events.js';
+import type { OAuthClientEvent, OAuthGrantEvent, OAuthTokensEvent } from '../apps/events.js';
+import type { SessionEvent, TokenKeyEvent, UserAddressEvent, UserEvent } from '../people/events.js';
+import type { ActivityEvent, CreditsEvent, PlanUseEvent } from '../billing/events.js';
+import type { BatchEvent } from '../bulk/events.js';
+import type { EmailEvent } from '../email/events.js';
+import type { TemplateEvent, TemplateSlugEvent } from '../templates/events.js';
+import type { WebhookEvent, WebhookOutcomeEvent, WebhookRouteEvent, WebhookRouterEvent, WebhookSlotsEvent } from '../webhooks/events.js';
+
+/* What one type of event is to an auditor: a line of the table, or the reason why it is none. */
+
+export const auditCategories = ['authentication', 'api_keys', 'team', 'data_access', 'oauth', 'settings'] as const;
+export type AuditCategory = (typeof auditCategories)[number];
+
+/** On what it was done: `email:…`, `apiKey:…`. */
+export type AuditTarget = Readonly<{ type: string; id: string }>;
+
+type EventOf<Name extends EventType> = Extract<DomainEvent, { type: Name }>;
+type DataOf<Name extends EventType> = EventOf<Name>['data'];
+
+/**
+ * `target`: of the data and the id of the stream; default: the thing of the stream. `detail`: what is said beside, in one text.
+ * `ofCallers`: only where somebody called; what the service does by itself is not listed.
+ */
+export type AuditLine<Name extends EventType> = Readonly<{
+  category: AuditCategory | ((data: DataOf<Name>) => AuditCategory);
+  action: string | ((data: DataOf<Name>) => string);
+  target?: (data: DataOf<Name>, streamId: string) => AuditTarget | null;
+  detail?: (data: DataOf<Name>) => string | null;
+  /** The code with which it was refused; what is not refused succeeded. */
+  code?: (data: DataOf<Name>) => string | null;
+  /** How often; default: once. */
+  count?: (data: DataOf<Name>) => number;
+  ofCallers?: true;
+}>;
+
+/** Why events of a type are not listed. */
+type NotAudited = Readonly<{ not: string }>;
+
+type AuditTable<Names extends EventType> = { readonly [Name in Names]: AuditLine<Name> | NotAudited };
+
+const not = (reason: string): NotAudited => ({ not: reason });
+
+/* What events of people, teams, keys and apps are to an auditor. */
+
+type PeopleEvent =
+  | UserEvent
+  | UserAddressEvent
+  | SessionEvent
+  | TokenKeyEvent
+  | TeamEvent
+  | InvitationEvent
+  | ApiKeyEvent
+  | OAuthClientEvent
+  | OAuthGrantEvent
+  | OAuthTokensEvent;
+
+const user = ({ userId }: Readonly<{ userId: string }>): AuditTarget => ({ type: 'user', id: userId });
+const invitation = ({ invitationId }: Readonly<{ invitationId: string }>): AuditTarget => ({ type: 'invitation', id: invitationId });
+const reason = (data: Readonly<{ reason: string }>): string => data.reason;
+const role = (data: Readonly<{ role: string }>): string => data.role;
+
+const auditedPeople: AuditTable<Exclude<PeopleEvent['type'], 'StreamRetired'>> = {
+  UserRegistered: { category: 'authentication', action: 'user.registered' },
+  UserLinkMade: { category: 'authentication', action: ({ use }) => (use === 'reset' ? 'password.reset_asked' : 'address.link_sent') },
+  UserAddressVerified: { category: 'authentication', action: 'address.verified' },
+  UserAddressChangeAsked: { category: 'authentication', action: 'address.change_asked' },
+  UserAddressChanged: { category: 'authentication', action: 'address.changed' },
+  UserProfileChanged: { category: 'settings', action: 'profile.changed' },
+  UserPasswordChanged: { category: 'authentication', action: 'password.changed', detail: reason },
+  UserSessionsEnded: { category: 'authentication', action: 'sessions.ended' },
+  SecondFactorPrepared: { category: 'authentication', action: 'second_factor.prepared' },
+  SecondFactorConfirmed: { category: 'authentication', action: 'second_factor.enabled' },
+  SecondFactorUsed: not('the sign-in that it belongs to is listed'),
+  UserSignInPlaceSeen: not('the sign-in that it belongs to is listed'),
+  RecoveryCodesRenewed: { category: 'authentication', action: 'recovery_codes.renewed' },
+  RecoveryCodeUsed: { category: 'authentication', action: 'recovery_code.used' },
+  SecondFactorRemoved: { category: 'authentication', action: 'second_factor.disabled' },
+  UserErased: { category: 'authentication', action: 'user.erased' },
+  UserAddressClaimed: not('the registration or the change of address that it belongs to is listed'),
+  UserAddressReleased: not('the change of address or the erasure that it belongs to is listed'),
+
+  SessionStarted: { category: 'authentication', action: 'session.started', detail: (data) => (data.secondFactor ? 'second factor' : null) },
+  SessionRefreshed: not('the same session goes on'),
+  SessionSecondFactorGiven: { category: 'authentication', action: 'session.second_factor_given' },
+  SessionEnded: { category: 'authentication', action: 'session.ended', detail: reason },
+  TokenKeyMade: not('the service makes it by itself, and it belongs to nobody'),
+  TokenKeyRetired: not('the service makes it by itself, and it belongs to nobody'),
+
+  TeamCreated: { category: 'team', action: 'team.created' },
+  TeamSettingsChanged: { category: 'settings', action: 'team.settings_changed' },
+  TeamBillingChanged: { category: 'settings', action: 'team.billing_changed', detail: ({ billing, plan }) => plan ?? billing },
+  TeamTrackingChanged: { category: 'settings', action: 'team.tracking_changed' },
+  TeamSuppressionsBegan: not('the suppression that it belongs to is listed'),
+  MemberAdded: { category: 'team', action: 'member.added', target: user, detail: role },
+  MemberRoleChanged: { category: 'team', action: 'member.role_changed', target: user, detail: role },
+  MemberRemoved: { category: 'team', action: 'member.removed', target: user, detail: reason },
+  MemberInvited: { category: 'team', action: 'member.invited', target: invitation, detail: role },
+  InvitationRenewed: { category: 'team', action: 'invitation.renewed', target: invitation, detail: role },
+  InvitationWithdrawn: { category: 'team', action: 'invitation.withdrawn', target: invitation, detail: reason },
+  TeamSecurityChanged: {
+    category: 'settings',
+    action: 'team.security_changed',
+    detail: (data) => (data.requiresSecondFactor ? 'second factor required' : 'second factor not required'),
+  },
+  TeamDeleted: { category: 'team', action: 'team.deleted' },
+  TeamRestored: { category: 'team', action: 'team.restored' },
+  TeamRemoved: not('it follows the deletion, which is listed, and nobody is left to read it'),
+  TeamErased: not('it follows the deletion, which is listed, and nobody is left to read it'),
+  InvitationMade: not('the team says whom it invited'),
+  InvitationTokenMade: not('the team says that the invitation was renewed'),
+  InvitationClosed: not('the team says what became of the invitation'),
+
+  ApiKeyCreated: { category: 'api_keys', action: 'api_key.created', detail: ({ permissions }) => permissions.join(' ') },
+  ApiKeyChanged: { category: 'api_keys', action: 'api_key.changed' },
+  ApiKeyUsed: not('what keys read and what they are refused is counted by the minute'),
+  ApiKeyRevoked: { category: 'api_keys', action: 'api_key.revoked' },
+
+  OAuthAppRegistered: { category: 'oauth', action: 'app.registered', detail: ({ scopes }) => scopes.join(' ') },
+  OAuthAppChanged: { category: 'oauth', action: 'app.changed', detail: ({ scopes }) => scopes.join(' ') },
+  OAuthAppSecretRotated: { category: 'oauth', action: 'app.secret_rotated' },
+  OAuthAppDeleted: { category: 'oauth', action: 'app.deleted' },
+  OAuthGrantGiven: { category: 'oauth', action: 'grant.given', detail: ({ clientId, scopes }) => [clientId, ...scopes].join(' ') },
+  OAuthCodeIssued: not('the grant that it belongs to is listed'),
+  OAuthCodeUsed: not('the grant that it belongs to is listed'),
+  OAuthTokensIssued: not('the grant goes on'),
+  OAuthAccessTokenRevoked: { category: 'oauth', action: 'access_token.revoked' },
+  OAuthGrantEnded: { category: 'oauth', action: 'grant.ended', detail: reason },
+  OAuthTokensCounted: not('it counts the tokens of grants, which are listed'),
+};
+
+/* What events of mails, templates, webhooks, accounts and the instance are to an auditor. */
+
+type WorkEvent =
+  | EmailEvent
+  | BatchEvent
+  | TemplateEvent
+  | TemplateSlugEvent
+  | CreditsEvent
+  | PlanUseEvent
+  | ActivityEvent
+  | WebhookEvent
+  | WebhookRouteEvent
+  | WebhookOutcomeEvent
+  | WebhookRouterEvent
+  | WebhookSlotsEvent
+  | InstanceEvent
+  | LedgerEvent;
+
+/** Who sent, cancelled or deleted an email stands in its own timeline; that a person read or deleted it is recorded where they call. */
+const mail = not('the timeline of the email tells it');
+const sending = not('the bulk send tells it');
+const account = not('the account of credits tells it');
+const delivery = not('it is work of the service on deliveries of webhooks');
+
+const auditedWork: AuditTable<Exclude<WorkEvent['type'], 'StreamRetired'>> = {
+  EmailQueued: mail,
+  EmailScheduled: mail,
+  EmailRescheduled: mail,
+  EmailReleased: mail,
+  DeliveryAttempted: mail,
+  CopyAnswered: mail,
+  EmailSent: mail,
+  EmailDeferred: mail,
+  EmailBounced: mail,
+  EmailFailed: mail,
+  EmailDelivered: mail,
+  EmailBounceReported: mail,
+  EmailComplained: mail,
+  EmailRetried: mail,
+  EmailCancelled: mail,
+  RecipientsSuppressed: mail,
+  EmailBouncesNoted: mail,
+  RecipientsErased: mail,
+  EmailOpened: mail,
+  EmailClicked: mail,
+  EmailDeleted: mail,
+  EmailArchived: mail,
+  EmailRemoved: mail,
+  EmailSummarised: mail,
+  EmailRetired: mail,
+
+  BatchQueued: sending,
+  BatchScheduled: sending,
+  BatchStarted: sending,
+  BatchAdvanced: sending,
+  BatchRecipientsErased: sending,
+  BatchFannedOut: sending,
+  BatchCancelled: sending,
+  BatchStopped: sending,
+  BatchCompleted: sending,
+  BatchRemoved: sending,
+  BatchRetired: sending,
+
+  TemplateCreated: { category: 'settings', action: 'template.created' },
+  TemplateDraftSaved: not('drafts are saved again and again; that one is published is listed'),
+  TemplatePublished: { category: 'settings', action: 'template.published', detail: ({ version }) => `version ${version}` },
+  TemplateSlugChanged: { category: 'settings', action: 'template.slug_changed' },
+  TemplateDeleted: { category: 'settings', action: 'template.deleted' },
+  TemplateRestored: { category: 'settings', action: 'template.restored' },
+  TemplateRemoved: not('it follows the deletion, which is listed'),
+  TemplateSlugClaimed: not('the template that it belongs to is listed'),
+  TemplateSlugReleased: not('the template that it belongs to is listed'),
+
+  CreditsGranted: account,
+  CreditsBought: account,
+  CreditsReserved: account,
+  CreditsReturned: account,
+  CreditsReset: account,
+  QuotaMonthBegan: account,
+  QuotaThresholdReached: account,
+  ReservationsSettled: account,
+  CreditsCarried: account,
+  PlacesTaken: not('it counts what the plan limits, and the things themselves are listed'),
+  AccountUsed: not('it says that something was done, and not what'),
+  AccountDisabled: { category: 'api_keys', action: 'api_keys.disabled', target: () => null },
+  AccountSettled: account,
+  AccountReactivated: { category: 'api_keys', action: 'api_keys.enabled', target: () => null },
+  AccountUncounted: account,
+
+  WebhookCreated: { category: 'settings', action: 'webhook.created' },
+  WebhookChanged: { category: 'settings', action: 'webhook.changed' },
+  WebhookSecretRotated: { category: 'settings', action: 'webhook.secret_rotated' },
+  WebhookDisabled: { category: 'settings', action: 'webhook.disabled', detail: ({ reason }) => reason },
+  WebhookBackfillAsked: delivery,
+  WebhookTrashed: { category: 'settings', action: 'webhook.deleted' },
+  WebhookRestored: { category: 'settings', action: 'webhook.restored' },
+  WebhookDeleted: { category: 'settings', action: 'webhook.removed', ofCallers: true },
+  WebhookRouted: delivery,
+  WebhookAttempted: delivery,
+  WebhookRetryAsked: delivery,
+  WebhookReplayAsked: delivery,
+  WebhookOutcomesClosed: delivery,
+  WebhookOutcomesEnded: delivery,
+  WebhookOutcomesRemoved: delivery,
+  WebhookRoutesReached: delivery,
+  WebhookSlotsChanged: delivery,
+
+  InstanceInitialised: not('it belongs to no team'),
+  LossAccepted: not('it belongs to no team; `sealpost verify` tells it'),
+  InstanceSeen: not('it belongs to no team'),
+  LedgerSealed: not('it is what exports are checked against'),
+};
 
 const domain = ({ id }: Readonly<{ id: string }>): AuditTarget => ({ type: 'domain', id });
 
 /** In: `email:…`. */
-export const targetOf = (text: string | null): AuditTarget | null => {
+const targetOf = (text: string | null): AuditTarget | null => {
   const at = text?.indexOf(':') ?? -1;
   return text === null || at < 0 ? null : { type: text.slice(0, at), id: text.slice(at + 1) };
 };

@@ -1,8 +1,7 @@
 /** What may happen to the credits of a team: reserved, returned, granted, bought, reset, settled. */
 import type { CreditsEvent } from './events.js';
-import type { Plan } from './plans.js';
-import { isoTime } from '../core/iso-time.js';
-import { CURRENCY, priceOf, SIGNUP_CREDITS } from './prices.js';
+import { type Plan, CURRENCY, priceOf, SIGNUP_CREDITS } from './plans.js';
+import { isoTime } from '../core/time.js';
 import {
   addToSums,
   balanceOf,

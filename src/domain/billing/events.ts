@@ -1,7 +1,37 @@
 /** The facts of the credits of one team. All amounts are whole numbers; money is cents, and a month is `2026-11`, in UTC. */
-import { Type } from '@sinclair/typebox';
-import { nullable, oneOf } from '../core/schema.js';
+import { Type, type Static } from '@sinclair/typebox';
 import { text, type EventsOf } from '../core/stored.js';
+import { nullable, oneOf } from '../core/schema.js';
+
+/* The facts of whether the account of a metered team is in use. */
+
+export const activityEventSchemas = {
+  /** A login, a call or an integration; noted once a day at most. From the first on it counts how long there was none. */
+  AccountUsed: { data: Type.Object({ at: text }) },
+  /** Nobody has used it for a year, since `usedAt`: its keys let nobody in, and its credits go. */
+  AccountDisabled: { data: Type.Object({ at: text, usedAt: text }) },
+  /** The credits are gone. */
+  AccountSettled: { data: Type.Object({ at: text }) },
+  /** An owner came back, or the operator let it in. */
+  AccountReactivated: { data: Type.Object({ at: text }) },
+  /** The team is not metered any more, and nothing counts. */
+  AccountUncounted: { data: Type.Object({ at: text }) },
+} as const;
+
+export type ActivityEvent = EventsOf<typeof activityEventSchemas>;
+
+/* The facts of what a team holds of one thing that its plan limits. */
+
+/** `key`: the id of the thing. `amount`: 1, or bytes. `at`: when its place was taken. */
+const Held = Type.Object({ key: text, amount: Type.Integer(), at: text });
+export type Held = Static<typeof Held>;
+
+export const planUseEventSchemas = {
+  /** All that is held from here on, so that only the last fact is read. `since`: from when on the team is billed so, for before that nobody took places. */
+  PlacesTaken: { data: Type.Object({ at: text, since: text, held: Type.Array(Held) }) },
+} as const;
+
+export type PlanUseEvent = EventsOf<typeof planUseEventSchemas>;
 
 const count = Type.Integer();
 

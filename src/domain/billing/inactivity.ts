@@ -1,9 +1,8 @@
 /** Whether the account of a team is in use, and when it is disabled where nobody uses it. */
-import type { ActivityEvent } from './activity-events.js';
+import type { ActivityEvent } from './events.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
-import { isoTime } from '../core/iso-time.js';
-import { DAY_MS } from '../core/time.js';
+import { isoTime, DAY_MS } from '../core/time.js';
 
 export type Activity = Readonly<{
   /** The last use that was noted. */

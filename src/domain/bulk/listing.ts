@@ -1,9 +1,9 @@
 /** What is shown of a bulk send, wherever its figures come from. */
-import type { BatchStatus } from './state.js';
-import type { EmailStatus } from '../email/email-status.js';
+import type { BatchStatus } from './decider.js';
+import type { EmailStatus } from '../email/status.js';
 import type { Priority } from '../ports/bus.js';
 import type { Clock } from '../ports/clock.js';
-import { isoTime } from '../core/iso-time.js';
+import { isoTime } from '../core/time.js';
 
 /** `counts`: the emails that are made, by their status; where it is 0 a status is absent. Times are ISO 8601. */
 export type BatchFigures = Readonly<{

@@ -1,5 +1,8 @@
 /** The shape of every decision: facts come in with the command, events go out, nothing else happens. */
 
+/** What is mostly at hand and then answered at once: a promise costs more than many of the answers. To be awaited like any promise. */
+export type MaybePromise<T> = T | Promise<T>;
+
 export type Decider<Command, Event, State> = Readonly<{
   /** Pure and synchronous. A broken rule throws DomainError; a repeated command yields no events. */
   decide: (command: Command, state: State) => readonly Event[];

@@ -1,8 +1,90 @@
 /** The one table of every bound, with its default. Units stand last in the names. */
-import { jsonLimits } from './json-limits.js';
-import { peopleLimits } from './people-limits.js';
-import { defaultExpressionLimits } from './expression-limits.js';
-import { templateLimits } from './template-limits.js';
+
+/* The bounds of the JSON of a body. */
+
+const jsonLimits = {
+  jsonMembersMax: 520_000,
+  /** Names of members that differ from each other: each costs far more than a member of a name that stands there already. */
+  jsonNamesMax: 100_000,
+  /** A body of more members is checked and fingerprinted in a process of its own. */
+  jsonMembersInlineMax: 50_000,
+  /** So is one whose names of members have more bytes together. */
+  jsonNameBytesInlineMax: 1024 * 1024,
+  jsonDepthMax: 64,
+};
+
+/* The bounds of what people do to their accounts, and how long what they are given is good. */
+
+const peopleLimits = {
+  passwordCharsMin: 12,
+  passwordCharsMax: 1_024,
+  userNameCharsMax: 200,
+  /** An access token is good for so long, and a session ends where it was not refreshed for so long. */
+  accessTokenMs: 15 * 60_000,
+  sessionUnusedMs: 30 * 24 * 3_600_000,
+  /** How far the clock of another process of the instance may be from ours. */
+  tokenSkewMs: 60_000,
+  /** A longer bearer token is none of ours. */
+  accessTokenCharsMax: 2_048,
+  /** Access tokens that were checked and need not be checked again. */
+  accessTokensKept: 10_000,
+  verifyLinkMs: 24 * 3_600_000,
+  resetLinkMs: 3_600_000,
+  changeLinkMs: 24 * 3_600_000,
+  recoveryCodes: 10,
+  /** A second factor that was prepared is confirmed within that time. */
+  secondFactorPreparedMs: 3_600_000,
+  /** How long the audit log is kept: two years. */
+  auditDays: 731,
+  /** Events of the log among which one export of the audit log proves its entries. */
+  auditExportEventsMax: 2_000_000,
+} as const;
+
+/* The bounds of what authors write into templates. */
+
+const templateLimits = {
+  templateNameCharsMax: 255,
+  templateSlugCharsMax: 100,
+  templateDescriptionCharsMax: 2_000,
+  templateVariablesMax: 500,
+  /** Other languages of one template, and its texts in each of them. */
+  templateLanguagesMax: 20,
+  templateTextsMax: 2_000,
+  /** Names of one object that stands in a template: far more than any of its fields knows, and enough for a default value. */
+  templateNamesMax: 10_000,
+  componentsSavedMax: 200,
+  componentsExpandedMax: 500,
+  nestingDepthMax: 10,
+  loopIterationsMax: 1_000,
+  nestedLoopsMax: 3,
+  nestedConditionsMax: 5,
+  pathSegmentsMax: 20,
+};
+
+/* The bounds of calculated variables: what an author may write, and what one evaluation may do. */
+
+export const defaultExpressionLimits = {
+  /** Length of the source. */
+  expressionCharsMax: 4_000,
+  /** Length of all expressions of a template together. */
+  expressionsTotalCharsMax: 100_000,
+  /** Nesting of the parsed tree; a chain such as `a.b.c` counts each step. */
+  expressionDepthMax: 100,
+  /** What is written in one expression: operators, calls, accesses, functions, parts of templates, arrays and objects. */
+  expressionOperationsMax: 1_000,
+  /** What one evaluation may do, which goes over its data: a sum over 1,000 lines is some 3,000. `charge` in run.ts says what counts. */
+  expressionRunOperationsMax: 25_000,
+  /** Length of each text that an expression makes; also the most that a cell of a sheet holds. */
+  expressionTextCharsMax: 32_767,
+  /** Items of each array, members of each object that an expression makes. */
+  expressionItemsMax: 1_000,
+  /** Size of the results of all calculated variables of one call together: characters of text and names, and 8 for each value. */
+  expressionResultsCharsMax: 1_000_000,
+  /** Nesting of a result. */
+  expressionResultDepthMax: 64,
+} as const;
+
+export type ExpressionLimits = { readonly [Name in keyof typeof defaultExpressionLimits]: number };
 
 export const defaultLimits = {
   // Requests

@@ -1,5 +1,18 @@
 /** Whether a service should be given requests, and why not, or why it needs somebody's look: from what is known of its parts. */
-import type { LogHealth, WorkerHealth } from './worker-health.js';
+
+export type WorkerHealth = Readonly<{
+  name: string;
+  state: 'starting' | 'running' | 'restarting' | 'stopped';
+  /** How often it was started again after a fault. */
+  restarts: number;
+  /** The name or code of the last fault, without its message. */
+  lastFault: string | null;
+  /** How many pieces of its work met a fault of ours and wait to be tried again; absent for none. */
+  stuckWork?: number;
+}>;
+
+/** What of the log cannot be read: the number of damaged events, and where the first one of a newer program stands. */
+export type LogHealth = Readonly<{ unreadableEvents: number; unknownEvent: Readonly<{ position: number; type: string }> | null }>;
 
 /** What each reason does to the service's readiness. */
 export const healthCodes = {
@@ -26,7 +39,7 @@ export const healthCodes = {
 } as const;
 
 export type HealthCode = keyof typeof healthCodes;
-export type Readiness = 'ready' | (typeof healthCodes)[HealthCode];
+type Readiness = 'ready' | (typeof healthCodes)[HealthCode];
 
 export type HealthReason = Readonly<{ code: HealthCode; message: string }>;
 

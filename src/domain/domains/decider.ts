@@ -2,9 +2,8 @@
 import type { Decider } from '../core/decider.js';
 import { DomainError, invalid } from '../core/errors.js';
 import { defaultLimits } from '../core/limits.js';
-import { isoTime } from '../core/iso-time.js';
-import { DAY_MS, HOUR_MS } from '../core/time.js';
-import type { Check, Found, PrivateKeys, PublicKey, SenderDomainEvent } from './events.js';
+import { isoTime, DAY_MS, HOUR_MS } from '../core/time.js';
+import type { Check, Found, PrivateKeys, PublicKey, SenderDomainEvent, DomainKeysEvent } from './events.js';
 import { evolveSenderDomains, foundOfKeys, type SenderDomain, type SenderDomainsState, type TrashedDomain } from './state.js';
 
 /** What a look-up found for one domain. */
@@ -22,9 +21,9 @@ export type SenderDomainCommand =
   | Readonly<{ type: 'DeleteDomains'; at: string; ids: readonly string[] }>;
 
 /** For so long after new keys sign the records of the old ones are needed: mails that they signed may be on their way, or read again. */
-export const OVERLAP_DAYS = 7;
+const OVERLAP_DAYS = 7;
 /** A domain whose records are gone stays verified until that day in a row. */
-export const FAILING_DAYS_MAX = 3;
+const FAILING_DAYS_MAX = 3;
 
 const CHECKED_EVERY_MS = DAY_MS;
 /** After a look-up that was not answered. */
@@ -174,3 +173,34 @@ export const dueDomains = (state: SenderDomainsState, at: string): readonly Send
 
 /** Throws VALIDATION_ERROR with the reason why the text is no domain name that mail leaves from. */
 export const invalidDomain = (reason: string): DomainError => invalid('request body', 'domain', `is no domain of a sender: ${reason}`);
+
+/* The private keys of one sender domain: made with it and with each rotation, destroyed when it is gone. */
+
+type DomainKeysState = Readonly<{ isDestroyed: boolean; privateKeys: PrivateKeys }>;
+
+type DomainKeysCommand =
+  Readonly<{ type: 'KeepKeys'; at: string; privateKeys: PrivateKeys }> | Readonly<{ type: 'DestroyKeys'; at: string }>;
+
+export const domainKeysDecider: Decider<DomainKeysCommand, DomainKeysEvent, DomainKeysState> = {
+  decide: (command, { isDestroyed }) => {
+    const { at } = command;
+    switch (command.type) {
+      case 'KeepKeys': {
+        if (isDestroyed) throw domainNotFound();
+        const { privateKeys } = command;
+        return [{ type: 'DomainKeysMade', data: { at, selectors: privateKeys.map(({ selector }) => selector) }, sealed: { privateKeys } }];
+      }
+      case 'DestroyKeys':
+        return isDestroyed ? [] : [{ type: 'DomainKeysDestroyed', data: { at } }];
+    }
+  },
+  evolve: (state, event) => {
+    switch (event.type) {
+      case 'DomainKeysMade':
+        return { ...state, privateKeys: [...state.privateKeys, ...(event.sealed?.privateKeys ?? [])] };
+      case 'DomainKeysDestroyed':
+        return { isDestroyed: true, privateKeys: [] };
+    }
+  },
+  initialState: { isDestroyed: false, privateKeys: [] },
+};

@@ -1,18 +1,198 @@
 /** What may happen to an email: the state table of the service as decisions. */
+import { DomainError } from '../core/errors.js';
+import type { EmailEvent, EmailAccepted, EmailContent } from './events.js';
+import {
+  type Email,
+  evolveEmail,
+  answerCopy,
+  pendingRecipients,
+  toldOutcomes,
+  withCopies,
+  type PlacedOutcome,
+  attemptUnderWay,
+  openAttempt,
+  type EmailState,
+} from './state.js';
+import { hasIt, isErased, isWaiting, type ATTACHMENT_DAMAGED } from './status.js';
 import type { Decider } from '../core/decider.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
-import { answerCopy, pendingRecipients, toldOutcomes, withCopies, type PlacedOutcome } from './copies.js';
-import { isoTime } from '../core/iso-time.js';
-import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
+import { isoTime } from '../core/time.js';
 import { recordEngagement, type EngagementCommand } from './engagement.js';
-import { attemptUnderWay, evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
-import { recordComplaint, recordReport, type ReportCommand } from './feedback.js';
-import { hasIt, type ATTACHMENT_DAMAGED } from './email-status.js';
+import { recordComplaint, recordReport, type ReportCommand, noteBounces, suppressRecipients } from './feedback.js';
 import { heardOfSimulated } from './simulator.js';
-import { eraseRecipients } from './erasing.js';
-import { cancel, emailNotFound, erase, remove, reschedule, retry } from './requests.js';
-import { noteBounces, suppressRecipients } from './suppressing.js';
 import { mayBeArchived, mayBeRemoved } from './timers.js';
+
+/* What callers may ask of an email that is there: another time, its end, another try. */
+
+export const emailNotFound = (): DomainError =>
+  new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id. Ids are answered by POST /api/emails/send.');
+
+/** The same time once more changes nothing. Files are only ever kept longer: of several calls at once each has prolonged them before. */
+const reschedule = ({ at, scheduledAt, subject, temporaryUntil: wanted }: Of<'RescheduleEmail'>, email: Email): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw emailNotFound();
+  if (email.status !== 'scheduled') {
+    throw new DomainError(
+      'EMAIL_NOT_SCHEDULED',
+      `Only an email that is scheduled can be given another time; this one is ${email.status}.`,
+      {
+        relatedInfo: { status: email.status },
+      },
+    );
+  }
+  if (email.scheduledAt === scheduledAt) return [];
+  const kept = keptUntil(email);
+  const until = kept === undefined ? {} : { temporaryUntil: kept > wanted ? kept : wanted };
+  return [{ type: 'EmailRescheduled', data: { at, scheduledAt, ...until }, sealed: { subject } }];
+};
+
+/** Until when the generated files of an email are kept; undefined where it has none. */
+export const keptUntil = ({ accepted: { attachmentBytes }, temporaryUntil }: Email): string | undefined =>
+  attachmentBytes === undefined || attachmentBytes.temporary === 0 ? undefined : (temporaryUntil ?? attachmentBytes.temporaryUntil);
+
+/** What has reached somebody, or may be reaching them now, can no longer be called back. */
+const cancel = ({ at, idempotencyKey, fingerprint }: Of<'CancelEmail'>, email: Email): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw emailNotFound();
+  const reason = whyNotCancellable(email);
+  if (reason !== undefined) throw new DomainError('EMAIL_NOT_CANCELLABLE', reason, { relatedInfo: { status: email.status } });
+  return [
+    {
+      type: 'EmailCancelled',
+      data: {
+        at,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        ...(fingerprint === undefined ? {} : { fingerprint }),
+      },
+    },
+  ];
+};
+
+const whyNotCancellable = ({ status, recipientStatuses }: Email): string | undefined => {
+  switch (status) {
+    case 'scheduled':
+    case 'queued': {
+      const reached = recipientStatuses.filter(hasIt).length;
+      if (reached === 0) return undefined;
+      return `${reached} of the ${recipientStatuses.length} recipients of this email have it already, so it cannot be cancelled.`;
+    }
+    case 'processing':
+      return 'This email is being delivered right now, so it cannot be cancelled; where this attempt is deferred it can be, before the next.';
+    case 'cancelled':
+      return 'This email is cancelled already.';
+    case 'sent':
+    case 'delivered':
+    case 'failed':
+    case 'bounced':
+    case 'complained':
+      return `Only an email that is scheduled or queued can be cancelled; this one is ${status}.`;
+  }
+};
+
+const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Email): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw emailNotFound();
+  if (email.archivedAt !== null) {
+    throw new DomainError(
+      'EMAIL_ARCHIVED',
+      'This email is archived: its recipients and content are destroyed, so it cannot be sent again.',
+    );
+  }
+  if (email.failureReason === 'content-lost' && email.content === undefined) {
+    throw new DomainError('EMAIL_NOT_RETRYABLE', 'The content of this email is lost, so it cannot be sent again; send it anew.', {
+      relatedInfo: { status: email.status },
+    });
+  }
+  if (!isRetryable(email)) {
+    throw new DomainError(
+      'EMAIL_NOT_RETRYABLE',
+      `Only an email that has failed for a recipient can be retried, when its delivery has ended; this one is ${email.status}.`,
+      { relatedInfo: { status: email.status } },
+    );
+  }
+  return [
+    {
+      type: 'EmailRetried',
+      data: {
+        at,
+        retryCount: email.retries.length + 1,
+        priority: email.accepted.priority,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        ...(fingerprint === undefined ? {} : { fingerprint }),
+      },
+    },
+  ];
+};
+
+/** It goes to the recipients with status `failed` alone: those who have it do not get it twice, and a bounced or suppressed address stays so. */
+const isRetryable = (email: Email): boolean => {
+  const { status, recipientStatuses } = email;
+  const hasFailed = recipientStatuses.some((recipient, place) => recipient === 'failed' && !isErased(email, place));
+  return hasFailed && (status === 'failed' || status === 'sent' || status === 'delivered');
+};
+
+const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw emailNotFound();
+  switch (email.status) {
+    case 'processing':
+      throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; delete it when the delivery has ended.');
+    case 'queued':
+    case 'scheduled':
+      return [
+        { type: 'EmailCancelled', data: { at } },
+        { type: 'EmailDeleted', data: { at } },
+      ];
+    case 'sent':
+    case 'delivered':
+    case 'failed':
+    case 'bounced':
+    case 'complained':
+    case 'cancelled':
+      return [{ type: 'EmailDeleted', data: { at } }];
+  }
+};
+
+/** Before its time, and for all its recipients: what has not left is cancelled first. */
+const erase = ({ at }: Of<'EraseEmail'>, { status, archivedAt }: Email): readonly EmailEvent[] => {
+  if (archivedAt !== null) return [];
+  switch (status) {
+    case 'processing':
+      return [];
+    case 'queued':
+    case 'scheduled':
+      return [
+        { type: 'EmailCancelled', data: { at } },
+        { type: 'EmailArchived', data: { at } },
+      ];
+    case 'sent':
+    case 'delivered':
+    case 'failed':
+    case 'bounced':
+    case 'complained':
+    case 'cancelled':
+      return [{ type: 'EmailArchived', data: { at } }];
+  }
+};
+
+/* What is personal of some recipients of an email goes, and the email goes on for the others. */
+
+/**
+ * Nothing happens while a dialogue is under way. Where nobody else is left the email goes whole; where nobody is left who was or will be
+ * attempted it is cancelled.
+ */
+const eraseRecipients = (
+  { at, recipients }: Readonly<{ at: string; recipients: readonly number[] }>,
+  email: Email,
+): readonly EmailEvent[] => {
+  const { accepted, status, archivedAt, deletedAt } = email;
+  if (archivedAt !== null || status === 'processing') return [];
+  const places = accepted.roles.map((_, place) => place);
+  const known = places.filter((place) => !isErased(email, place));
+  const news = known.filter((place) => recipients.includes(place));
+  if (deletedAt !== null || news.length === known.length) return erase({ type: 'EraseEmail', at }, email);
+  if (news.length === 0) return [];
+  const erased: EmailEvent = { type: 'RecipientsErased', data: { at, recipients: news, priority: accepted.priority } };
+  const after = evolveEmail(email, erased);
+  const waitsForNobody = after !== undefined && isWaiting(after) && !after.recipientStatuses.includes('queued');
+  return waitsForNobody ? [erased, { type: 'EmailCancelled', data: { at } }] : [erased];
+};
 
 /** When to try again: the pause after the first, second, … deferred attempt; none left means the attempts are spent. */
 export type RetrySchedule = Readonly<{ delaysMs: readonly number[] }>;
@@ -148,7 +328,7 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
   }
 };
 
-export type Of<Type extends EmailCommand['type']> = Extract<EmailCommand, { type: Type }>;
+type Of<Type extends EmailCommand['type']> = Extract<EmailCommand, { type: Type }>;
 
 const accept = ({ accepted, scheduledAt, content }: Of<'AcceptEmail'>): readonly EmailEvent[] =>
   scheduledAt === undefined

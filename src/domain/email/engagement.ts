@@ -1,7 +1,6 @@
 /** What is recorded of the readers of an email: opens and clicks, in bounds that no reader can cross. */
 import type { EmailEvent } from './events.js';
-import type { Engagement } from './engagements.js';
-import type { Email } from './state.js';
+import type { Engagement, Email } from './state.js';
 import { isErased } from './status.js';
 
 /** `link` and `url` are there for a click alone. */

@@ -1,5 +1,5 @@
 /** What is kept of an email when its events leave the log: all that daily counts and sums have of it, said again by its last events. */
-import { dayOf } from '../core/days.js';
+import { dayOf } from '../core/time.js';
 import type { EmailAccepted, EmailEvent } from './events.js';
 import { ACCEPTED, reachedBy, stoodAt, type EndedBefore, type Reached } from './milestones.js';
 import { advanceSummary, beginSummary, endsForFree, type Draft, type EmailProgress, type EmailSummary } from './status.js';

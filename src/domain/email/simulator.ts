@@ -1,8 +1,7 @@
 /** Recipients to whom nothing ever leaves: what a host would answer for them is made up here, and their email goes its way as if one had. */
 import type { RecipientOutcome } from '../ports/mailer.js';
-import { pendingRecipients, type PlacedOutcome } from './copies.js';
+import { pendingRecipients, type PlacedOutcome, type Email } from './state.js';
 import type { EmailEvent } from './events.js';
-import type { Email } from './state.js';
 
 /** No host takes mail for it: `.sealpost` is no domain of the Internet. */
 export const SIMULATOR_DOMAIN = 'simulator.sealpost';

@@ -1,10 +1,165 @@
 /** What the events of one email add up to: where it stands, what was accepted, and what was tried. */
-import { retiredEmail } from './retired-email.js';
-import { copiesAfter, type PlacedOutcome } from './copies.js';
-import { ATTACHMENT_DAMAGED, type BounceType } from './email-status.js';
-import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from './events.js';
-import { engagementOf, type Engagement } from './engagements.js';
-import { advanceSummary, beginSummary, isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './status.js';
+import type { EmailEngaged, EmailEvent, DeliveryOutcomeEvent, EmailAccepted, EmailContent } from './events.js';
+import type { RecipientOutcome } from '../ports/mailer.js';
+import {
+  ATTACHMENT_DAMAGED,
+  type BounceType,
+  advanceSummary,
+  beginSummary,
+  isAllSuppressed,
+  type Draft,
+  type EmailProgress,
+  type EmailSummary,
+} from './status.js';
+
+/* What a reader of an email did, as its events tell it. */
+
+/** A recipient has asked for the picture, or for a link. */
+export type Engagement = Readonly<{
+  type: 'opened' | 'clicked';
+  at: string;
+  recipient: number;
+  /** How often since the one before for the same thing. */
+  times: number;
+  /** By which rule no person did it; null where none says so. */
+  machine: string | null;
+  /** Its place among the tracked links of the mail; undefined for the picture. */
+  link: number | undefined;
+  /** null once the key is destroyed, as the two that follow. */
+  url: string | null;
+  userAgent: string | null;
+  ipAddress: string | null;
+}>;
+
+const engagementOf = (event: EmailEngaged): Engagement => {
+  const { at, recipient, times = 1, machine, rule } = event.data;
+  const isClick = event.type === 'EmailClicked';
+  return {
+    type: isClick ? 'clicked' : 'opened',
+    at,
+    recipient,
+    times,
+    machine: machine ? (rule ?? '') : null,
+    link: isClick ? event.data.link : undefined,
+    url: isClick ? (event.sealed?.url ?? null) : null,
+    userAgent: event.sealed?.userAgent ?? null,
+    ipAddress: event.sealed?.ipAddress ?? null,
+  };
+};
+
+/* What a host says to one recipient is kept without the addresses of the others, which would outlive their erasure, and without links that let somebody in. */
+
+const OMITTED = '…';
+
+/** A link, what it carries, or anything as long as that. */
+const SECRETS = /(?:https?:\/\/|token=)\S+|[\w-]{43,}/gi;
+
+/** `recipient`: to whom the text belongs, by the place in the email. */
+export const withoutOthers = ({ accepted, content }: Pick<Email, 'accepted' | 'content'>, recipient: number, said: string): string => {
+  // Filters of hosts name the link for which they refuse a mail.
+  const text = accepted.confidential === true ? said.replaceAll(SECRETS, OMITTED) : said;
+  if (content === undefined || content.recipients.length < 2 || !text.includes('@')) return text;
+  const own = content.recipients[recipient]?.email.toLowerCase();
+  let left = text;
+  for (const other of content.recipients) {
+    const address = other?.email.toLowerCase();
+    if (address !== undefined && address !== own) left = left.replaceAll(quoted(address), OMITTED);
+  }
+  return left;
+};
+
+/** The address as it stands by itself, not as a part of a longer one. */
+const quoted = (address: string): RegExp =>
+  new RegExp(`(?<![\\w.+-])${address.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}(?![\\w-]|\\.\\w)`, 'gi');
+
+/* Emails that leave as one copy for each recipient: what is known of copies while the attempt that sends them is under way. */
+
+/** What became of one recipient, by its place in the email. */
+export type PlacedOutcome = RecipientOutcome & Readonly<{ recipient: number; /** No host was asked. */ simulated?: true }>;
+
+/** Whether what one recipient gets differs from what another gets. */
+export const leavesAsCopies = ({ accepted }: Pick<Email, 'accepted'>): boolean =>
+  accepted.unsubscribeList !== undefined || accepted.tracking !== undefined;
+
+/** The recipients that still wait for a host to take the mail, by their place in the email. */
+export const pendingRecipients = ({ recipientStatuses, copies }: Pick<Email, 'recipientStatuses' | 'copies'>): readonly number[] =>
+  recipientStatuses.flatMap((status, index) =>
+    status === 'queued' && copies?.some(({ recipient }) => recipient === index) !== true ? [index] : [],
+  );
+
+/** With the answers to copies that no event has said yet which ends an attempt, in the order of the recipients; these answers stand. */
+export const withCopies = ({ copies }: Pick<Email, 'copies'>, outcomes: readonly PlacedOutcome[]): readonly PlacedOutcome[] => {
+  if (copies === undefined) return outcomes;
+  const others = outcomes.filter(({ recipient }) => !copies.some((copy) => copy.recipient === recipient));
+  return [...copies, ...others].sort((one, other) => one.recipient - other.recipient);
+};
+
+type Answer = Readonly<{ attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>;
+
+/** The data and the sealed part of an event that tells of outcomes. */
+export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer, email: Pick<Email, 'accepted' | 'content'>) => ({
+  data: {
+    attempt,
+    at,
+    host,
+    durationMs,
+    outcomes: outcomes.map(({ recipient, result, replyCode, enhancedCode, rule, simulated }) => {
+      const outcome = { recipient, result, replyCode, enhancedCode, rule };
+      return simulated === undefined ? outcome : { ...outcome, simulated };
+    }),
+  },
+  sealed: { replies: outcomes.map(({ recipient, text }) => withoutOthers(email, recipient, text)) },
+});
+
+/** A copy that is deferred is tried again in any case, so nothing is said of it before the attempt ends. */
+export const answerCopy = (answer: Answer, email: Email): readonly EmailEvent[] => {
+  const pending = pendingRecipients(email);
+  const outcomes = answer.outcomes.filter(({ recipient, result }) => result !== 'deferred' && pending.includes(recipient));
+  return outcomes.length === 0 ? [] : [{ type: 'CopyAnswered', ...toldOutcomes({ ...answer, outcomes }, email) }];
+};
+
+/** The copies that have an answer, after that event. */
+const copiesAfter = (
+  { copies = [] }: Pick<Email, 'copies'>,
+  { data, sealed }: Extract<EmailEvent, { type: 'CopyAnswered' }>,
+): readonly PlacedOutcome[] => [...copies, ...data.outcomes.map((outcome, index) => ({ ...outcome, text: sealed?.replies[index] ?? '' }))];
+
+/* What is left of an email whose events have left the log: nothing can happen to it, and nobody is shown anything of it. */
+
+const retiredEmail = (at: string): Email => ({
+  status: 'cancelled',
+  recipientStatuses: [],
+  scheduledAt: null,
+  nextAttemptAt: null,
+  dialogueDeadlineAt: null,
+  createdAt: at,
+  updatedAt: at,
+  queuedAt: null,
+  processingAt: null,
+  sentAt: null,
+  deliveredAt: null,
+  archivedAt: at,
+  deletedAt: at,
+  accepted: {
+    at,
+    messageId: '',
+    templateId: '',
+    templateName: '',
+    templateRevision: 0,
+    templateVersion: null,
+    priority: 'normal',
+    tags: [],
+    roles: [],
+    attachmentCount: 0,
+    company: {},
+  },
+  content: undefined,
+  replies: [],
+  attempts: [],
+  deferrals: 0,
+  retries: [],
+  failureReason: null,
+});
 
 /** The last reply for a recipient. */
 export type RecipientReply = Readonly<{
@@ -21,7 +176,7 @@ export type RecipientReply = Readonly<{
   simulated?: true;
 }>;
 
-export type AttemptState = Readonly<{
+type AttemptState = Readonly<{
   attempt: number;
   startedAt: string;
   host: string;
@@ -41,9 +196,9 @@ export type AttemptState = Readonly<{
   }> | null;
 }>;
 
-export type RetryState = Readonly<{ retryCount: number; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
+type RetryState = Readonly<{ retryCount: number; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
 
-export type CancellationState = Readonly<{ at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
+type CancellationState = Readonly<{ at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
 
 export type Email = EmailSummary &
   Readonly<{

@@ -1,6 +1,6 @@
 /** What happened to one email, told event by event: from the call that made it to the answers of webhook endpoints. */
 import type { EmailContent } from './events.js';
-import type { RecipientRole } from './email-status.js';
+import type { RecipientRole } from './status.js';
 import { DomainError } from '../core/errors.js';
 import type { Recorded } from '../events.js';
 

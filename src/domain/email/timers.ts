@@ -1,5 +1,5 @@
 /** What is still to be done for an email, and when: the content of its timer. */
-import { isoTime } from '../core/iso-time.js';
+import { isoTime } from '../core/time.js';
 import type { EmailSummary } from './status.js';
 
 /**

@@ -5,9 +5,9 @@ import { boundedCache } from '../../shared/cache.js';
 import { DomainError } from '../core/errors.js';
 import { assertDefined, parseApiKeyId, type ApiKeyId } from '../core/ids.js';
 import { defaultLimits } from '../core/limits.js';
-import { isoTime } from '../core/iso-time.js';
+import { isoTime } from '../core/time.js';
 import type { ApiKeyEvent } from './events.js';
-import { isPermission, type Permission } from '../access/key-permissions.js';
+import { isPermission, type Permission } from '../access/permissions.js';
 
 /** `<prefix>_sk_<random>`: 256 random bits in base64url; a test key says so before them. */
 export const API_KEY_PREFIX = 'sealpost_sk_';
@@ -182,3 +182,58 @@ export const admitMade = (makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | unde
     throw new DomainError('API_KEY_REVOKED', `This API key was revoked at ${at}, together with the key that made it. Use another.`);
   }
 };
+
+/* What is shown of a key, wherever it is read from. */
+
+/** What is shown of a key. */
+export type ApiKeyListing = {
+  id: string;
+  name: string;
+  description: string | null;
+  permissions: Permission[];
+  rateLimit: number | null;
+  status: 'active' | 'expired' | 'revoked';
+  /** The first four characters of the random part, and the last four. */
+  start: string;
+  end: string;
+  createdAt: string;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+  revokedAt: string | null;
+  /** The key that made it. */
+  madeBy: string | null;
+  /** Who made it, as the log has it. */
+  createdBy: string;
+  networks: string[] | null;
+  test: boolean;
+};
+
+/** `createdBy`: the actor of its first event. */
+type Listed = Readonly<{ key: Omit<ApiKey, 'hash'>; createdBy: string }>;
+
+/** `makers`: the keys of its `madeBy`, as far as they are known. */
+export const apiKeyListing = (
+  id: ApiKeyId,
+  { key, createdBy }: Listed,
+  makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | undefined)[],
+  now: string,
+): ApiKeyListing => listingOf(id, { key: { ...key, revokedAt: key.revokedAt ?? revokedWithMaker(makers) }, createdBy }, now);
+
+const listingOf = (id: ApiKeyId, { key, createdBy }: Listed, now: string): ApiKeyListing => ({
+  id,
+  name: key.name,
+  description: key.description,
+  permissions: key.permissions,
+  rateLimit: key.rateLimit,
+  status: key.revokedAt !== null ? 'revoked' : key.expiresAt !== null && key.expiresAt <= now ? 'expired' : 'active',
+  start: key.start,
+  end: key.end,
+  createdAt: key.at,
+  expiresAt: key.expiresAt,
+  lastUsedAt: key.lastUsedAt,
+  revokedAt: key.revokedAt,
+  madeBy: key.madeBy[0] ?? null,
+  createdBy,
+  networks: key.networks && [...key.networks],
+  test: key.test,
+});

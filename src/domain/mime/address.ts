@@ -1,9 +1,15 @@
 /** Reads one bare email address (RFC 5321 Mailbox, RFC 5322 addr-spec) and brings it into the one form that is used everywhere. */
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { defaultLimits } from '../core/limits.js';
+import { DomainError, type FieldError } from '../core/errors.js';
 
-export type ParsedAddress = Readonly<{ ok: true; address: string; localPart: string; domain: string }>;
-export type RefusedAddress = Readonly<{ ok: false; reason: string }>;
+/* A mailbox as the program knows it. */
+
+/** `email` is an addr-spec (RFC 5322, section 3.4.1), `name` the display name. */
+export type Recipient = { email: string; name?: string };
+
+type ParsedAddress = Readonly<{ ok: true; address: string; localPart: string; domain: string }>;
+type RefusedAddress = Readonly<{ ok: false; reason: string }>;
 
 const LABEL_OCTETS_MAX = 63;
 /** atext of RFC 5322, section 3.2.3: what a local part holds without quotes, beside single dots. */
@@ -40,7 +46,7 @@ export const parseAddress = (text: string): ParsedAddress | RefusedAddress => {
   return { ok: true, address, localPart: local.text, domain: domain.text };
 };
 
-export type Part = Readonly<{ ok: true; text: string }> | RefusedAddress;
+type Part = Readonly<{ ok: true; text: string }> | RefusedAddress;
 
 const parseLocalPart = (typed: string): Part => {
   if (typed === '') return refused('nothing stands before the @');
@@ -118,3 +124,19 @@ const isDecodable = (label: string): boolean => {
 };
 
 const tooLong = (length: number): string => `the address is ${length} octets long; at most ${defaultLimits.addressOctetsMax} are allowed`;
+
+/** In: an address and the path of its field. Out: the address as it will be used. Throws ERR_EMAIL_001. */
+export const requireAddress = (text: string, field: string): string => {
+  const parsed = parseAddress(text);
+  if (!parsed.ok) throw invalidAddresses([{ field, message: parsed.reason }]);
+  return parsed.address;
+};
+
+export const invalidAddresses = (errors: readonly FieldError[]): DomainError =>
+  new DomainError(
+    'ERR_EMAIL_001',
+    errors.length === 1
+      ? `${errors[0]!.field} is not a valid email address: ${errors[0]!.message}`
+      : `${errors.length} addresses are not valid email addresses; see \`errors\`.`,
+    { errors },
+  );

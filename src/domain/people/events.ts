@@ -3,6 +3,36 @@ import { Type } from '@sinclair/typebox';
 import { oneOf } from '../core/schema.js';
 import { text, type EventsOf } from '../core/stored.js';
 
+/* The facts of one session of a person: the family of refresh tokens that came from one sign-in. */
+
+export const sessionEventSchemas = {
+  /** `epoch`: how often all sessions of the person had been ended before. `hash`: SHA-256 (hex) of the refresh token. */
+  SessionStarted: {
+    data: Type.Object({ at: text, userId: text, epoch: Type.Integer(), hash: text, expiresAt: text, secondFactor: Type.Boolean() }),
+    sealed: Type.Object({ ipAddress: text, userAgent: text }),
+  },
+  SessionRefreshed: { data: Type.Object({ at: text, hash: text, expiresAt: text }) },
+  /** The second factor was given after the sign-in. */
+  SessionSecondFactorGiven: { data: Type.Object({ at: text }) },
+  /** `reuse`: a refresh token was used that had been replaced. */
+  SessionEnded: {
+    data: Type.Object({ at: text, reason: oneOf(['logout', 'reuse', 'password', 'erased', 'revoked', 'expired']) }),
+  },
+} as const;
+
+export type SessionEvent = EventsOf<typeof sessionEventSchemas>;
+
+/* The facts of one key that signs access tokens. A key serves one period, whose number names its stream. */
+
+export const tokenKeyEventSchemas = {
+  /** The public and the private part of an Ed25519 key, as JWK has them (`x` and `d`, RFC 8037). */
+  TokenKeyMade: { data: Type.Object({ at: text, kid: text, publicKey: text }), sealed: Type.Object({ privateKey: text }) },
+  /** Nothing is signed by it any more; the private part goes with the key of the stream. */
+  TokenKeyRetired: { data: Type.Object({ at: text }) },
+} as const;
+
+export type TokenKeyEvent = EventsOf<typeof tokenKeyEventSchemas>;
+
 /** What a link in a mail to the person carries is kept as its SHA-256 (hex), with its end. */
 const Link = Type.Object({ at: text, hash: text, expiresAt: text });
 

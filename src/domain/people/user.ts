@@ -1,12 +1,64 @@
 /** What the events of a person add up to, and who has an address. */
-import type { Role } from '../access/roles.js';
-import { DomainError } from '../core/errors.js';
-import type { TeamId } from '../core/ids.js';
+import { hash as digestOf, timingSafeEqual } from 'node:crypto';
+import { invalid, DomainError } from '../core/errors.js';
+import { defaultLimits } from '../core/limits.js';
+import type { Role } from '../access/permissions.js';
+import { type TeamId, parseUserId, type UserId } from '../core/ids.js';
 import type { EndReason } from './session.js';
 import type { UserAddressEvent, UserEvent } from './events.js';
 
+/* What a password has to be, whoever chooses it. */
+
+const { passwordCharsMin, passwordCharsMax } = defaultLimits;
+
+/** The form in which passwords are compared: the same text typed on another keyboard or system is the same password (RFC 8265, section 4.2). */
+export const normalPassword = (password: string): string => password.normalize('NFC');
+
+/** Throws VALIDATION_ERROR where the password may not be chosen. */
+export const assertPassword = (field: string, password: string, isCommon: (password: string) => boolean): void => {
+  const characters = [...password].length;
+  if (characters < passwordCharsMin) throw invalid('request body', field, `must have at least ${passwordCharsMin} characters`);
+  if (characters > passwordCharsMax) throw invalid('request body', field, `must have at most ${passwordCharsMax} characters`);
+  if (isCommon(password))
+    throw invalid(
+      'request body',
+      field,
+      'is one of the passwords that are tried first, or made of one; choose another, such as a few words',
+    );
+};
+
+/** Who may become a user: everybody, those who were invited, or nobody but the first. */
+export const registrations = ['open', 'invited', 'closed'] as const;
+export type Registration = (typeof registrations)[number];
+
+/* From where a person signs in, so coarse that the same device at the same place is taken for the same again. */
+
+const IPV6_GROUPS = 8;
+/** Of an IPv6 address what a provider gives to one customer, at the least. */
+const IPV6_GROUPS_OF_NETWORK = 3;
+const IPV4_PARTS_OF_NETWORK = 3;
+
+/** The network of an address as it comes from a socket: 24 bits of IPv4, 48 of IPv6. Of anything else the text itself. */
+export const networkOf = (address: string): string => {
+  const plain = (/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address.split('%')[0]!).toLowerCase();
+  if (!plain.includes(':')) return plain.split('.').slice(0, IPV4_PARTS_OF_NETWORK).join('.');
+  const [front = '', back] = plain.split('::');
+  const [before, after] = [groupsIn(front), groupsIn(back ?? '')];
+  const zeros = back === undefined ? 0 : Math.max(0, IPV6_GROUPS - before.length - after.length);
+  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after];
+  return groups
+    .slice(0, IPV6_GROUPS_OF_NETWORK)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':');
+};
+
+const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
+
+/** What a program says of itself, without its versions: an update makes no other device of it. */
+export const deviceOf = (userAgent: string): string => userAgent.toLowerCase().replaceAll(/[\d._]+/g, '');
+
 /** What a link in a mail carries, as it is kept. */
-export type Link = Readonly<{ hash: string; expiresAt: string }>;
+type Link = Readonly<{ hash: string; expiresAt: string }>;
 
 export type SecondFactor = Readonly<{
   /** undefined once the key of the person is destroyed, as all that is personal below. */
@@ -190,3 +242,31 @@ export const evolveUserAddress = (owner: UserAddressState, event: UserAddressEve
 
 /** A team that a person is in. */
 export type Membership = Readonly<{ teamId: TeamId; role: Role }>;
+
+/* What a link in a mail to a person carries: who they are, and what cannot be guessed. */
+
+const FORMAT = /^([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}$/;
+
+const hashOf = (token: string): string => digestOf('sha256', token, 'hex');
+
+/** In: 32 random bytes. Out: the token of the link, and what is kept of it. */
+export const makeLink = (userId: UserId, bytes: Buffer): Readonly<{ token: string; hash: string }> => {
+  const token = `${Buffer.from(userId.replaceAll('-', ''), 'hex').toString('base64url')}${bytes.toString('base64url')}`;
+  return { token, hash: hashOf(token) };
+};
+
+export const readLink = (token: string): Readonly<{ userId: UserId; hash: string }> | undefined => {
+  const [, id] = FORMAT.exec(token) ?? [];
+  if (id === undefined) return undefined;
+  const hex = Buffer.from(id, 'base64url').toString('hex');
+  const userId = parseUserId(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
+  return userId === undefined ? undefined : { userId, hash: hashOf(token) };
+};
+
+export const linkInvalid = (): DomainError =>
+  new DomainError('LINK_INVALID', 'This link was used before, has expired, or is not whole. Ask for another.');
+
+/** Throws LINK_INVALID where the link is not the one that was sent last, or has expired. */
+export const assertLink = (kept: Link | undefined, hash: string, at: string): void => {
+  if (kept === undefined || kept.expiresAt <= at || !timingSafeEqual(Buffer.from(kept.hash), Buffer.from(hash))) throw linkInvalid();
+};

@@ -1,11 +1,10 @@
 /** Documents from attachment templates, and mails that are much work, made apart from the event loop. */
-import type { AttachmentTemplateContent, OutputFormat } from '../rendering/document-content.js';
-import type { Drawing } from '../rendering/drawn-picture.js';
+import type { AttachmentTemplateContent, OutputFormat, EmailTemplateContent } from '../rendering/content.js';
+import type { Drawing } from '../rendering/pictures.js';
 import type { TeamId } from '../core/ids.js';
 import type { JsonObject } from '../core/json.js';
-import type { EmailTemplateContent } from '../rendering/content.js';
 import type { EmailInput, RenderedEmail } from './renderer.js';
-import type { RenderEnvironment } from '../rendering/scope/environment.js';
+import type { RenderEnvironment } from '../rendering/scope/constants.js';
 
 export type DocumentInput = Readonly<{
   /** Whose document it is: teams take turns. */

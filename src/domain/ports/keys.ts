@@ -3,7 +3,7 @@
  * What was sealed under a destroyed key can be opened by nobody.
  */
 
-import type { MaybePromise } from '../core/maybe-promise.js';
+import type { MaybePromise } from '../core/decider.js';
 
 export type SealingKey = Readonly<{
   /**

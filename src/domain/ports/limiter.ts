@@ -3,7 +3,7 @@
  * then counts by itself with the same limits, says so in the log once, and goes back to the shared ones when they answer. So a limit is
  * exact while they are there, and for a while at most as many times as large as there are processes; no request is refused for that.
  */
-import type { MaybePromise } from '../core/maybe-promise.js';
+import type { MaybePromise } from '../core/decider.js';
 
 /** A fixed window of `windowMs` that starts with its first hit and admits `limit` hits. */
 export type Window = Readonly<{ bucket: string; limit: number; windowMs: number }>;

@@ -2,7 +2,7 @@
  * Figures of a running process, for whoever watches it. A label is one of few fixed words (a priority, a status, the name of a worker):
  * never an address, a subject, a key, a token or an id, for figures are kept long and by others.
  */
-import type { MaybePromise } from '../core/maybe-promise.js';
+import type { MaybePromise } from '../core/decider.js';
 
 export type Labels = Readonly<Record<string, string>>;
 

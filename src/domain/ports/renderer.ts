@@ -2,9 +2,9 @@
 import type { PictureSize } from '../rendering/pictures.js';
 import type { Budget } from '../rendering/budget.js';
 import type { JsonObject } from '../core/json.js';
-import type { MaybePromise } from '../core/maybe-promise.js';
+import type { MaybePromise } from '../core/decider.js';
 import type { EmailTemplateContent } from '../rendering/content.js';
-import type { RenderEnvironment } from '../rendering/scope/environment.js';
+import type { RenderEnvironment } from '../rendering/scope/constants.js';
 
 /** A picture that travels in the mail; its HTML shows it as `cid:<contentId>` (RFC 2392). */
 export type InlineImage = Readonly<{ contentId: string }> &

@@ -1,5 +1,17 @@
 /** Reads what mail systems send back: delivery reports (RFC 3464), complaints (RFC 5965) and bounces of no standard. */
-import type { ReportedRecipient } from './reported-recipient.js';
+import type { BounceType } from '../email/status.js';
+
+/** What a report says of one recipient; where it can, the report names the address that we had written to. */
+export type ReportedRecipient = Readonly<{
+  addresses: readonly string[];
+  /** `delayed`, `relayed` and `expanded` say nothing that would be the end of it. */
+  action: 'failed' | 'delivered' | 'delayed' | 'relayed' | 'expanded';
+  bounceType: BounceType;
+  bounceSubType: string;
+  enhancedCode: string | null;
+  /** In words; may hold addresses. */
+  text: string;
+}>;
 
 export type Report = Readonly<{
   content:

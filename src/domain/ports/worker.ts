@@ -1,6 +1,5 @@
 /** Something that runs beside the requests, and how it is doing. */
-import type { HealthReason } from '../core/readiness.js';
-import type { WorkerHealth, LogHealth } from '../core/worker-health.js';
+import type { HealthReason, WorkerHealth, LogHealth } from '../core/readiness.js';
 
 export type Worker = Readonly<{
   name: string;

@@ -1,12 +1,153 @@
 /** What the tokens of pixels and links say: which recipient of which email, and where a link leads. They hold no address of a reader. */
-import { parseEmailId, type EmailId } from '../core/ids.js';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { Keys } from '../ports/keys.js';
-import { openReaderTokens } from './reader-token.js';
-import { UUID_BYTES, uuidBytes, uuidOfBytes } from '../core/uuid-bytes.js';
+import { parseEmailId, type EmailId } from '../core/ids.js';
+import { UUID_BYTES, uuidBytes, uuidOfBytes } from '../core/json.js';
 
-export type OpenTarget = Readonly<{ emailId: EmailId; recipient: number }>;
+/* What is recorded of the readers of a mail: the call says it, else the template, else the team; by default nothing. */
+
+export type Tracking = Readonly<{ opens: boolean; clicks: boolean }>;
+
+/** With the address of the service that pixel and links lead to, as it was when the mail was accepted. */
+export type PinnedTracking = Tracking & Readonly<{ url: string }>;
+
+export const NO_TRACKING: Tracking = { opens: false, clicks: false };
+
+/** The first that is given. */
+export const firstTracking = (...given: readonly (Tracking | null | undefined)[]): Tracking =>
+  given.find((tracking): tracking is Tracking => tracking !== undefined && tracking !== null) ?? NO_TRACKING;
+
+/*
+ * Tokens that stand in mails and come back from their readers: sealed, so that nobody reads what is in them, and authenticated, so that
+ * nobody makes or changes one. The same content gives the same token, for a mail that is made again must be the same mail: the tag over
+ * the content is the nonce of its encryption (a synthetic initialization vector, as in RFC 5297), which also keeps them short.
+ */
+
+export type ReaderTokens = Readonly<{
+  /** Out: base64url. */
+  seal: (plain: Uint8Array) => string;
+  /** undefined for whatever was not sealed here. */
+  open: (token: string) => Buffer | undefined;
+}>;
+
+const TAG_BYTES = 16;
+const CIPHER = 'aes-256-ctr';
+
+/** What base64url of whole bytes looks like: a token has one way to be written. */
+const isCanonical = (token: string, bytes: Buffer): boolean => bytes.toString('base64url') === token;
+
+/** `purpose`: a token of one is none of another. */
+export const openReaderTokens = (keys: Pick<Keys, 'fingerprint'>, purpose: string): ReaderTokens => {
+  // Of bytes Node makes a key object in each call, which takes longer than all the rest.
+  const keyFor = (use: string): KeyObject =>
+    createSecretKey(Buffer.from(keys.fingerprint('reader token', JSON.stringify([purpose, use])), 'hex'));
+  const [macKey, cipherKey] = [keyFor('tag'), keyFor('content')];
+  const tagOf = (plain: Uint8Array): Buffer => createHmac('sha256', macKey).update(plain).digest().subarray(0, TAG_BYTES);
+  return {
+    seal: (plain) => {
+      const tag = tagOf(plain);
+      const cipher = createCipheriv(CIPHER, cipherKey, tag);
+      // A stream cipher holds nothing back for an end.
+      return Buffer.concat([tag, cipher.update(plain)]).toString('base64url');
+    },
+    open: (token) => {
+      const bytes = Buffer.from(token, 'base64url');
+      if (bytes.byteLength < TAG_BYTES || !isCanonical(token, bytes)) return undefined;
+      const tag = bytes.subarray(0, TAG_BYTES);
+      const decipher = createDecipheriv(CIPHER, cipherKey, tag);
+      const plain = decipher.update(bytes.subarray(TAG_BYTES));
+      return timingSafeEqual(tagOf(plain), tag) ? plain : undefined;
+    },
+  };
+};
+
+/* Who asks for pictures and links and is no person, as far as a request tells. The first rule that fits gives its name, those of the agent before those of the address. */
+
+type MachineRule = Readonly<{
+  name: string;
+  /** Part of the User-Agent, letter case aside. */
+  agent?: RegExp;
+  /** Networks in IPv4, as `address/bits`. */
+  networks?: readonly string[];
+}>;
+
+/** Proxies that fetch pictures for their users, then the scanners of mail hosts, then whatever else says that it is a program. */
+export const machineRules: readonly MachineRule[] = [
+  { name: 'apple-mail-privacy', agent: /^Mozilla\/5\.0$/, networks: ['17.0.0.0/8'] },
+  { name: 'gmail-image-proxy', agent: /GoogleImageProxy|ggpht\.com/i },
+  { name: 'yahoo-image-proxy', agent: /YahooMailProxy|YahooCacheSystem/i },
+  { name: 'duckduckgo-image-proxy', agent: /DuckDuckGo-Favicons-Bot|DDG-Image/i },
+  { name: 'proton-image-proxy', agent: /ProtonMail|Proton-Image-Proxy/i },
+  {
+    name: 'microsoft-safe-links',
+    agent: /SafeLinks|Microsoft Office (?:Existence|Protocol) Discovery|ms-office|MSOffice|SkypeUriPreview|BingPreview/i,
+    networks: ['40.92.0.0/15', '40.94.0.0/16', '40.107.0.0/16', '52.100.0.0/14', '104.47.0.0/17'],
+  },
+  { name: 'barracuda', agent: /Barracuda/i, networks: ['64.235.144.0/20', '209.222.80.0/21'] },
+  { name: 'proofpoint', agent: /Proofpoint|URLDefense/i, networks: ['67.231.144.0/20', '148.163.128.0/19', '208.84.64.0/22'] },
+  { name: 'mimecast', agent: /Mimecast/i, networks: ['91.220.42.0/24', '195.130.217.0/24', '205.139.110.0/23', '207.211.30.0/23'] },
+  { name: 'cisco-secure-email', agent: /IronPort|Cisco(?:-| )(?:Secure|AMP|Umbrella)/i },
+  { name: 'trend-micro', agent: /Trend ?Micro|\bTMASE\b/i },
+  { name: 'symantec', agent: /Symantec|MessageLabs|BrightMail/i },
+  { name: 'sophos', agent: /Sophos/i },
+  {
+    name: 'other-scanner',
+    agent: /Cloudmark|FireEye|Trellix|Fortinet|FortiMail|Forcepoint|Zscaler|Hornetsecurity|Spamhaus|VirusTotal|urlscan/i,
+  },
+  { name: 'link-preview', agent: /facebookexternalhit|Slackbot|Twitterbot|LinkedInBot|TelegramBot|WhatsApp|Discordbot|Iframely|Embedly/i },
+  { name: 'headless-browser', agent: /HeadlessChrome|PhantomJS|Puppeteer|Playwright|Selenium/i },
+  {
+    name: 'program',
+    agent: /^(?:curl|wget|python|ruby|java|perl|php|okhttp|axios|node|undici|go-http-client|libwww|lwp|apache-httpclient|guzzle)\b/i,
+  },
+  { name: 'crawler', agent: /bot\b|crawler|spider|scanner/i },
+  { name: 'no-user-agent', agent: /^$/ },
+];
+
+type Network = Readonly<{ first: number; last: number }>;
+type Compiled = Readonly<{ name: string; agent: RegExp | undefined; networks: readonly Network[] }>;
+
+const IPV4 = /^(?:::ffff:)?(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/i;
+
+/** undefined: not IPv4, as it is or inside IPv6. */
+const numberOf = (address: string): number | undefined => {
+  const parts = IPV4.exec(address);
+  return parts === null ? undefined : parts.slice(1).reduce((sum, part) => sum * 256 + Number(part), 0);
+};
+
+const networkOf = (text: string): Network => {
+  const [address = '', bits = ''] = text.split('/');
+  const size = 2 ** (32 - Number(bits));
+  const number = numberOf(address);
+  if (number === undefined || number % size !== 0) throw new Error(`${text} is not a network`);
+  return { first: number, last: number + size - 1 };
+};
+
+const compiled: readonly Compiled[] = machineRules.map(({ name, agent, networks = [] }) => ({
+  name,
+  agent,
+  networks: networks.map(networkOf),
+}));
+
+/** Longer ones say nothing more, and are not kept. */
+export const USER_AGENT_CHARS_MAX = 512;
+
+/** Out: the name of the rule by which no person asked, as far as the User-Agent tells; undefined where none fits. */
+export const machineOfAgent = (userAgent: string): string | undefined => {
+  const agent = userAgent.trim().slice(0, USER_AGENT_CHARS_MAX);
+  return compiled.find((rule) => rule.agent?.test(agent) === true)?.name;
+};
+
+/** The same by the address. */
+export const machineOfAddress = (ipAddress: string): string | undefined => {
+  const number = numberOf(ipAddress);
+  if (number === undefined) return undefined;
+  return compiled.find(({ networks }) => networks.some(({ first, last }) => number >= first && number <= last))?.name;
+};
+
+type OpenTarget = Readonly<{ emailId: EmailId; recipient: number }>;
 /** `link`: its place among the tracked links of the mail. */
-export type ClickTarget = OpenTarget & Readonly<{ link: number; url: string }>;
+type ClickTarget = OpenTarget & Readonly<{ link: number; url: string }>;
 
 export type TrackingTokens = Readonly<{
   sealOpen: (target: OpenTarget) => string;
@@ -20,7 +161,7 @@ export type TrackingTokens = Readonly<{
 const OPEN_BYTES = UUID_BYTES + 1;
 const CLICK_BYTES = OPEN_BYTES + 2;
 /** Beyond it a link is left as it is. */
-export const LINKS_MAX = 0xffff;
+const LINKS_MAX = 0xffff;
 
 const headOf = ({ emailId, recipient }: OpenTarget, size: number): Buffer => {
   const head = Buffer.alloc(size);
@@ -59,3 +200,85 @@ export const openTrackingTokens = (keys: Pick<Keys, 'fingerprint'>): TrackingTok
     },
   };
 };
+
+/* Puts the pixel and the tracked links into the HTML of one recipient's mail. The text part is left as it is. */
+
+export type Tracked = Readonly<{
+  tokens: TrackingTokens;
+  tracking: PinnedTracking;
+  emailId: EmailId;
+  /** The place of the one who gets this mail. */
+  recipient: number;
+  /** No HTML becomes larger by it. */
+  sizeBytesMax: number;
+}>;
+
+/** The renderer writes it on links that are not to be tracked, where it is asked to; it never leaves. */
+export const UNTRACKED_ATTRIBUTE = ' data-sealpost-track="off"';
+
+/** Beyond it Gmail shows a mail cut off, so one that is smaller stays so. */
+export const GMAIL_CLIPS_AT_BYTES = 102_000;
+/** A longer address is left as it is: browsers and proxies cut what is longer than 2,000 characters. */
+const URL_CHARS_MAX = 1_400;
+
+/** An opening tag of ours: attributes in double quotes, in which `<` and `>` are references. */
+const ANCHOR = /<a(?=\s)[^>]*>/g;
+const HREF = / href="(https?:\/\/[^"]*)"/i;
+
+export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, sizeBytesMax }: Tracked): string => {
+  const pixel = tracking.opens ? pixelOf(`${tracking.url}/t/o/${tokens.sealOpen({ emailId, recipient })}`) : '';
+  const sizeBytes = Buffer.byteLength(html);
+  let leftBytes =
+    (sizeBytes <= GMAIL_CLIPS_AT_BYTES ? Math.min(GMAIL_CLIPS_AT_BYTES, sizeBytesMax) : sizeBytesMax) - sizeBytes - pixel.length;
+  const hasPixel = pixel !== '' && leftBytes >= 0;
+  let link = 0;
+  const rewritten = html.replace(ANCHOR, (tag) => {
+    if (tag.includes(UNTRACKED_ATTRIBUTE)) return tag.replaceAll(UNTRACKED_ATTRIBUTE, '');
+    const found = tracking.clicks ? HREF.exec(tag) : null;
+    const url = found === null ? undefined : locationOf(unescaped(found[1]!));
+    if (found === null || url === undefined || url.length > URL_CHARS_MAX || isOurs(url, tracking.url) || link > LINKS_MAX) return tag;
+    const href = ` href="${tracking.url}/t/c/${tokens.sealClick({ emailId, recipient, link, url })}"`;
+    const grownBytes = href.length - Buffer.byteLength(found[0]);
+    if (grownBytes > leftBytes) return tag;
+    leftBytes -= grownBytes;
+    link += 1;
+    return tag.slice(0, found.index) + href + tag.slice(found.index + found[0].length);
+  });
+  return hasPixel ? withPixel(rewritten, pixel) : rewritten;
+};
+
+/** Links to the service itself: to unsubscribe, for one, must work whatever becomes of the tracking. */
+const isOurs = (url: string, publicUrl: string): boolean => url === publicUrl || url.startsWith(`${publicUrl}/`);
+
+const pixelOf = (src: string): string =>
+  `<img src="${src}" alt="" width="1" height="1" style="display:block;width:1px;height:1px;border:0;margin:0;padding:0">`;
+
+/** Last in the body. */
+const withPixel = (html: string, pixel: string): string => {
+  const end = html.lastIndexOf('</body>');
+  return end < 0 ? html + pixel : html.slice(0, end) + pixel + html.slice(end);
+};
+
+const ASCII = /^[\x21-\x7e]+$/;
+
+/** As a header may hold it. */
+const locationOf = (url: string | undefined): string | undefined => {
+  if (url === undefined || ASCII.test(url)) return url;
+  return URL.canParse(url) ? new URL(url).href : undefined;
+};
+
+const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** The references that the renderer writes; undefined where there is another, whose meaning is not known here. */
+const unescaped = (text: string): string | undefined => {
+  if (!text.includes('&')) return text;
+  let isKnown = true;
+  const plain = text.replace(/&(?:#(\d{1,7})|([a-z]+));|&/gi, (_, code: string | undefined, name: string | undefined) => {
+    const character = code === undefined ? (name === undefined ? undefined : NAMED[name]) : characterOf(Number(code));
+    isKnown &&= character !== undefined;
+    return character ?? '';
+  });
+  return isKnown ? plain : undefined;
+};
+
+const characterOf = (code: number): string | undefined => (code > 0x10ffff ? undefined : String.fromCodePoint(code));

@@ -3,13 +3,14 @@ import type { JsonObject } from '../core/json.js';
 import type { ComponentsOf } from './components.js';
 import type { Translations } from './translations.js';
 import type { VariableDefinition } from './scope/definitions.js';
+import type { Direction } from './direction.js';
 
 /** The language of a template that names none. */
 export const DEFAULT_LOCALE = 'en-US';
 export const DEFAULT_TIME_ZONE = 'UTC';
 
 /** The components of a mail: those that the support matrix of domain/rendering/components.ts gives it. */
-export type EmailComponentType = ComponentsOf<'email'>;
+type EmailComponentType = ComponentsOf<'email'>;
 
 export type Component = Readonly<{
   id: string;
@@ -21,12 +22,12 @@ export type Component = Readonly<{
 }>;
 
 export const sectionTypes = ['header', 'main', 'body', 'footer'] as const;
-export type SectionType = (typeof sectionTypes)[number];
+type SectionType = (typeof sectionTypes)[number];
 
 export type Section = Readonly<{ id: string; type: SectionType; props?: JsonObject; components: readonly Component[] }>;
 
 /** `props` holds what concerns the whole email: preheader, colours, font, width. */
-export type EmailSchema = Readonly<{ sections: readonly Section[]; props?: JsonObject }>;
+type EmailSchema = Readonly<{ sections: readonly Section[]; props?: JsonObject }>;
 
 /** One revision of an email template: all that a rendering depends on, beside the variables. */
 export type EmailTemplateContent = Readonly<{
@@ -42,3 +43,134 @@ export type EmailTemplateContent = Readonly<{
   /** Its texts in other languages, by its own texts. */
   translations?: Translations;
 }>;
+
+/* What an attachment template is made of: the JSON that authors write, once it is checked. */
+
+export const outputFormats = ['pdf', 'excel'] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
+export const pageFormats = ['A4', 'Letter', 'Legal', 'A3', 'A5', 'Tabloid'] as const;
+export type PageFormat = (typeof pageFormats)[number];
+
+/** So many characters of a watermark are drawn across a sheet: on A4, they are then 10 points high. */
+export const WATERMARK_CHARS_MAX = 120;
+
+export const orientations = ['portrait', 'landscape'] as const;
+export type Orientation = (typeof orientations)[number];
+
+/** What a document can hold in at least one of its formats. */
+export type DocumentComponentType = ComponentsOf<OutputFormat>;
+
+export type DocumentComponent = Readonly<{
+  id: string;
+  type: DocumentComponentType;
+  content?: string;
+  props?: JsonObject;
+  children?: readonly DocumentComponent[];
+  elseChildren?: readonly DocumentComponent[];
+}>;
+
+export type DocumentSection = Readonly<{ id: string; type: SectionType; props?: JsonObject; components: readonly DocumentComponent[] }>;
+
+/** HTML with `{{pageNumber}}` and `{{totalPages}}` beside the variables. */
+export type PageMargin = Readonly<{
+  content: string;
+  height?: string | number;
+  align?: 'left' | 'center' | 'right' | 'start' | 'end';
+  /** The props of a `qr-code` component, which stands beside the content. Of a PDF alone. */
+  code?: JsonObject;
+}>;
+
+/** Of the sheet of a workbook alone. `printArea` is an area such as `A1:F40`. */
+export type SheetSettings = Readonly<{ hidden?: boolean; fitToWidth?: boolean; gridLines?: boolean; printArea?: string }>;
+
+export const backgroundFits = ['cover', 'contain'] as const;
+export const backgroundSheets = ['all', 'first'] as const;
+
+/** Lengths are points, or text with a unit (`20mm`, `1in`). */
+export type PageSettings = Readonly<{
+  format?: PageFormat;
+  orientation?: Orientation;
+  /** As the locale runs where it is not said. */
+  direction?: Direction;
+  margin?: Readonly<Partial<Record<'top' | 'right' | 'bottom' | 'left', string | number>>>;
+  backgroundColor?: string;
+  header?: PageMargin;
+  footer?: PageMargin;
+  sheet?: SheetSettings;
+  /** On the first sheet of the page, in place of `header` and `footer`. */
+  firstPageHeader?: PageMargin;
+  firstPageFooter?: PageMargin;
+  /** Behind all that stands on a sheet. */
+  backgroundImage?: Readonly<{ src: string; fit?: (typeof backgroundFits)[number]; sheets?: (typeof backgroundSheets)[number] }>;
+  watermark?: Readonly<{ text: string; color?: string }>;
+}>;
+
+export type Page = Readonly<{ pageId: string; pageName: string; pageSettings?: PageSettings; sections: readonly DocumentSection[] }>;
+
+export const fontStyles = ['regular', 'bold', 'italic', 'boldItalic'] as const;
+export type FontStyleName = (typeof fontStyles)[number];
+
+/** A family of the team's gallery, by the addresses of its files (`asset:` and an id). A style that is not there is shown by the nearest. */
+export type GalleryFont = Readonly<{ family: string; regular: string }> &
+  Readonly<Partial<Record<Exclude<FontStyleName, 'regular'>, string>>>;
+
+type AttachmentSchema = Readonly<{
+  outputFormats: readonly OutputFormat[];
+  pages: readonly Page[];
+  /** Not said: characters of the schema itself are refused, those of variables replaced. */
+  missingCharacters?: MissingCharacterRule;
+  /** What `fontFamily` may name in a PDF, beside the families of the service. */
+  fonts?: readonly GalleryFont[];
+}>;
+
+/** One revision of an attachment template: all that a document depends on, beside the variables. */
+export type AttachmentTemplateContent = Readonly<{
+  variables: readonly VariableDefinition[];
+  schema: AttachmentSchema;
+  /** BCP 47; default `en-US`. */
+  locale?: string;
+  /** IANA name; default `UTC`. */
+  timeZone?: string;
+  /** A send fails where a path that is shown has no value; default false. */
+  strictVariables?: boolean;
+  /** Its texts in other languages, by its own texts. */
+  translations?: Translations;
+}>;
+
+/* The files of the fonts that an attachment template brings. */
+
+/** In: a checked schema. Out: the address of each file with its path in the template; the first one where several name the same file. */
+export const fontFilesOf = ({ fonts = [] }: Pick<AttachmentSchema, 'fonts'>): ReadonlyMap<string, string> => {
+  const files = new Map<string, string>();
+  fonts.forEach((font, at) => {
+    for (const style of fontStyles) {
+      const address = font[style];
+      if (address !== undefined && !files.has(address)) files.set(address, `schema.fonts[${at}].${style}`);
+    }
+  });
+  return files;
+};
+
+/* What becomes of a character that no font of a PDF has: refused, or its number in its place. */
+
+export const missingCharacterRules = ['refuse', 'replace'] as const;
+type MissingCharacterRule = (typeof missingCharacterRules)[number];
+
+/**
+ * In: the schema of a checked attachment template. Out: whether a character that no font has is refused. Where the schema says nothing,
+ * one that its author wrote is: a label is to be mended before anybody sees it. One that a variable brings is not: no customer's name
+ * stops an invoice.
+ */
+export const refusalOf = (schema: AttachmentSchema): ((character: string) => boolean) => {
+  let written: string | undefined;
+  const rule: MissingCharacterRule | undefined = schema.missingCharacters;
+  switch (rule) {
+    case 'refuse':
+      return () => true;
+    case 'replace':
+      return () => false;
+    case undefined:
+      return (character) => (written ??= JSON.stringify(schema)).includes(character);
+  }
+};

@@ -1,8 +1,176 @@
 /** A template in the language of a call: its locale and its time zone in place of the template's own, and the texts of that language. */
-import type { AttachmentTemplateContent } from './document-content.js';
-import type { EmailTemplateContent } from './content.js';
-import { mapDocumentTexts, mapEmailTexts } from './texts.js';
+import type { AttachmentTemplateContent, Page, EmailTemplateContent } from './content.js';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.js';
+import type { VariableDefinition } from './scope/definitions.js';
+import { componentSpecs, emailProps, type ComponentsOf, type Output } from './components.js';
+import type { PropKind, PropSpecs } from './props.js';
 import { translatorOf, type CallLanguage, type Translate, type Translations } from './translations.js';
+
+/* The texts of a template that may stand in several languages, and the template with others in their place. */
+
+/** `prose`: a reader reads it, so each language should have it. */
+type TextKind = 'prose' | 'address';
+
+/** What becomes of one text of the template. */
+export type MapText = (text: string, field: string, kind: TextKind) => string;
+
+type ComponentLike = Readonly<{
+  type: ComponentsOf<Output>;
+  content?: string;
+  props?: JsonObject;
+  children?: readonly ComponentLike[];
+  elseChildren?: readonly ComponentLike[];
+}>;
+type SectionLike = Readonly<{ components: readonly ComponentLike[] }>;
+
+/** Props of text that are compared or read by a program, the same in each language. */
+const notTranslated: Partial<Record<ComponentsOf<Output>, ReadonlySet<string>>> = {
+  conditional: new Set(['value']),
+  timeline: new Set(['status']),
+  'qr-code': new Set(['name', 'iban', 'bic', 'amount', 'purpose', 'reference']),
+};
+
+/** Props of text that a program reads and that may still be another in each language, such as the address in a code. */
+const addressLike: Partial<Record<ComponentsOf<Output>, ReadonlySet<string>>> = { 'qr-code': new Set(['value']) };
+
+/** The same template with its texts as `map` says. */
+export const mapEmailTexts = (content: EmailTemplateContent, map: MapText): EmailTemplateContent => {
+  const { subject, schema, variables } = content;
+  return {
+    ...content,
+    subject: map(subject, 'subject', 'prose'),
+    variables: mapVariables(variables, map),
+    schema: {
+      ...schema,
+      ...(schema.props && { props: mapProps(schema.props, emailProps, 'schema.props', map) }),
+      sections: mapSections(schema.sections, 'schema.sections', map),
+    },
+  };
+};
+
+/** The same of a document. */
+export const mapDocumentTexts = (content: AttachmentTemplateContent, map: MapText): AttachmentTemplateContent => ({
+  ...content,
+  variables: mapVariables(content.variables, map),
+  schema: { ...content.schema, pages: content.schema.pages.map((page, at) => mapPage(page, `schema.pages[${at}]`, map)) },
+});
+
+const mapPage = (page: Page, field: string, map: MapText): Page => ({
+  ...page,
+  pageName: map(page.pageName, `${field}.pageName`, 'prose'),
+  ...(page.pageSettings && { pageSettings: mapSettings(page.pageSettings, `${field}.pageSettings`, map) }),
+  sections: mapSections(page.sections, `${field}.sections`, map),
+});
+
+const margins = ['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const;
+
+const mapSettings = (settings: NonNullable<Page['pageSettings']>, field: string, map: MapText): NonNullable<Page['pageSettings']> => {
+  const { watermark } = settings;
+  const mapped: Partial<Record<(typeof margins)[number], NonNullable<(typeof settings)['header']>>> = {};
+  for (const name of margins) {
+    const margin = settings[name];
+    if (margin !== undefined)
+      mapped[name] = {
+        ...margin,
+        content: map(margin.content, `${field}.${name}.content`, 'prose'),
+        ...(margin.code && { code: mapPropsOf('qr-code', margin.code, `${field}.${name}.code`, map) }),
+      };
+  }
+  return {
+    ...settings,
+    ...mapped,
+    ...(watermark && { watermark: { ...watermark, text: map(watermark.text, `${field}.watermark.text`, 'prose') } }),
+  };
+};
+
+const mapSections = <S extends SectionLike>(sections: readonly S[], field: string, map: MapText): readonly S[] =>
+  sections.map((section, at) => ({ ...section, components: mapComponents(section.components, `${field}[${at}].components`, map) }));
+
+const mapComponents = (components: readonly ComponentLike[], field: string, map: MapText): readonly ComponentLike[] =>
+  components.map((component, at) => mapComponent(component, `${field}[${at}]`, map));
+
+const mapComponent = (component: ComponentLike, field: string, map: MapText): ComponentLike => {
+  const { type, content, props, children, elseChildren } = component;
+  return {
+    ...component,
+    ...(content !== undefined && { content: map(content, `${field}.content`, 'prose') }),
+    ...(props && { props: mapPropsOf(type, props, `${field}.props`, map) }),
+    ...(children && { children: mapComponents(children, `${field}.children`, map) }),
+    ...(elseChildren && { elseChildren: mapComponents(elseChildren, `${field}.elseChildren`, map) }),
+  };
+};
+
+const mapPropsOf = (type: ComponentLike['type'], props: JsonObject, field: string, map: MapText): JsonObject => {
+  const addresses = addressLike[type];
+  const mapOne: MapText =
+    addresses === undefined ? map : (text, at, kind) => map(text, at, addresses.has(at.slice(field.length + 1)) ? 'address' : kind);
+  return mapProps(props, componentSpecs[type].props, field, mapOne, notTranslated[type]);
+};
+
+const mapProps = (props: JsonObject, specs: PropSpecs, field: string, map: MapText, without?: ReadonlySet<string>): JsonObject =>
+  Object.fromEntries(
+    Object.entries(props).map(([name, value]) => {
+      const kind = without?.has(name) === true || !Object.hasOwn(specs, name) ? undefined : specs[name]?.kind;
+      return [name, (kind && mapKinds[kind]?.(value, `${field}.${name}`, map)) ?? value];
+    }),
+  );
+
+type MapValue = (value: Json, field: string, map: MapText) => Json;
+
+const mapProse: MapValue = (value, field, map) => textIn(value, field, map, 'prose');
+
+const mapItems =
+  (each: MapValue): MapValue =>
+  (value, field, map) =>
+    Array.isArray(value) ? (value as readonly Json[]).map((item, at) => each(item, `${field}[${at}]`, map)) : value;
+
+const mapMembers =
+  (...names: readonly string[]): MapValue =>
+  (value, field, map) =>
+    isJsonObject(value)
+      ? Object.fromEntries(
+          Object.entries(value).map(([name, member]) => [name, names.includes(name) ? mapProse(member, `${field}.${name}`, map) : member]),
+        )
+      : value;
+
+/** The kinds of props that hold texts. Pictures, colours and sizes are the same in each language. */
+const mapKinds: Partial<Record<PropKind, MapValue>> = {
+  text: mapProse,
+  scalar: mapProse,
+  link: (value, field, map) => textIn(value, field, map, 'address'),
+  rows: mapItems(mapItems(mapProse)),
+  columns: mapItems(mapMembers('header', 'content', 'footer')),
+  series: mapItems(mapMembers('name')),
+  timelineItems: mapItems(mapMembers('title', 'description', 'date')),
+};
+
+const textIn = (value: Json, field: string, map: MapText, kind: TextKind): Json =>
+  typeof value === 'string' ? map(value, field, kind) : value;
+
+/** What stands in the place of blank values. */
+const mapVariables = (variables: readonly VariableDefinition[], map: MapText): readonly VariableDefinition[] =>
+  variables.map((definition, at) => ({
+    ...definition,
+    ...(definition.fallback !== undefined && { fallback: map(definition.fallback, `variables[${at}].fallback`, 'prose') }),
+    ...(definition.schema && { schema: mapMember(definition.schema, `variables[${at}].schema`, map) }),
+  }));
+
+const mapMember = (node: JsonObject, field: string, map: MapText): JsonObject => {
+  const { fallback, properties, itemSchema } = node;
+  return {
+    ...node,
+    ...(typeof fallback === 'string' && { fallback: map(fallback, `${field}.fallback`, 'prose') }),
+    ...(isJsonObject(properties) && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, member]) => [
+          name,
+          isJsonObject(member) ? mapMember(member, `${field}.properties.${name}`, map) : member,
+        ]),
+      ),
+    }),
+    ...(isJsonObject(itemSchema) && { itemSchema: mapMember(itemSchema, `${field}.itemSchema`, map) }),
+  };
+};
 
 type InLanguages = Readonly<{ locale?: string; timeZone?: string; translations?: Translations }>;
 

@@ -1,5 +1,5 @@
 /** What of the events of a team its members are told: a short list of what was changed, by whom. Nothing personal stands in it but ids. */
-import type { Role } from '../access/roles.js';
+import type { Role } from '../access/permissions.js';
 import type { EventOfKind, Recorded } from '../events.js';
 import { splitStream } from '../core/ids.js';
 

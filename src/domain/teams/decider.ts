@@ -1,12 +1,14 @@
 /** Decisions about who is in a team and what they may do there. The stream of the team decides, so a team never loses its last owner. */
-import { permissionsOfRole, roles, type Role } from '../access/roles.js';
-import type { AccessPermission } from '../access/permissions.js';
-import { planLimitExceeded, planLimitOf } from '../billing/plan-limits.js';
+import { permissionsOfRole, roles, type Role, type AccessPermission } from '../access/permissions.js';
+import { planLimitExceeded, planLimitOf } from '../billing/plans.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
-import type { UserId } from '../core/ids.js';
-import type { TeamEvent } from './events.js';
-import { evolveTeam, type Member, type Team, type TeamState } from './state.js';
+import type { UserId, InvitationId } from '../core/ids.js';
+import type { TeamEvent, TeamSettings } from './events.js';
+import { evolveTeam, type Member, type Team, type TeamState, type Billing, type Invitation } from './state.js';
+import type { Company } from '../rendering/scope/constants.js';
+import type { Recipient } from '../mime/address.js';
+import { invitationNotFound } from './invitation.js';
 
 /** A person, with the role that they have when it is decided; or who runs the service. */
 export type By = UserId | 'operator';
@@ -31,13 +33,13 @@ const lastOwner = (): DomainError =>
 const forbidden = (why: string): DomainError => new DomainError('FORBIDDEN', why);
 
 /** The team where it lives. Throws TEAM_NOT_FOUND. */
-export const livingTeam = (team: TeamState): Team => {
+const livingTeam = (team: TeamState): Team => {
   if (team === undefined || team.deletedAt !== undefined) throw teamNotFound();
   return team;
 };
 
 /** The role of who does something, as it is now. Throws TEAM_NOT_FOUND where they are not in the team any more, FORBIDDEN where the role does not allow it. */
-export const roleOf = (team: Team, by: By, permission: AccessPermission): Role => {
+const roleOf = (team: Team, by: By, permission: AccessPermission): Role => {
   if (by === 'operator') return 'owner';
   const role = team.members?.get(by)?.role;
   if (role === undefined) throw teamNotFound();
@@ -48,7 +50,7 @@ export const roleOf = (team: Team, by: By, permission: AccessPermission): Role =
 const isAbove = (role: Role, other: Role): boolean => roles.indexOf(role) < roles.indexOf(other);
 
 /** Throws FORBIDDEN where the role is above that of who gives it. */
-export const assertGivable = (own: Role, given: Role): void => {
+const assertGivable = (own: Role, given: Role): void => {
   if (isAbove(given, own)) throw forbidden(`Nobody gives a role above their own: you are ${own}, and ${given} is above that.`);
 };
 
@@ -77,17 +79,17 @@ const addMember = (team: Team, command: Extract<MemberCommand, { type: 'AddMembe
   return [{ type: 'MemberAdded', data: { at, userId, role } }];
 };
 
-export const alreadyMember = (): DomainError =>
+const alreadyMember = (): DomainError =>
   new DomainError('ALREADY_MEMBER', 'This person is in the team already. PATCH /api/teams/:teamId/members/:userId changes a role.');
 
 /** Throws PLAN_LIMIT_EXCEEDED where that many are more than the plan of the team allows. */
-export const assertPlanHolds = (team: Team, count: number): void => {
+const assertPlanHolds = (team: Team, count: number): void => {
   const limit = planLimitOf(team, 'members');
   if (limit !== undefined && count > limit.maximum) throw planLimitExceeded(limit, count);
 };
 
 /** Throws PLAN_LIMIT_EXCEEDED or MEMBER_LIMIT_EXCEEDED where one more, beside those who are invited, would be too many. */
-export const assertRoom = (team: Team, membersMax: number, besides = 0): void => {
+const assertRoom = (team: Team, membersMax: number, besides = 0): void => {
   const { members, invitations } = team;
   const count = (members?.size ?? 0) + (invitations?.size ?? 0) + 1 - besides;
   assertPlanHolds(team, count);
@@ -146,6 +148,184 @@ export const memberDecider: Decider<MemberCommand, TeamEvent, TeamState> = {
         return removeMember(team, command);
       case 'TransferOwnership':
         return transfer(team, command);
+    }
+  },
+  evolve: evolveTeam,
+  initialState: undefined,
+};
+
+/* Decisions about a team itself: made, changed, deleted, restored, removed. */
+
+export type TeamChanges = Readonly<{ name?: string; defaultFrom?: Recipient; company?: Partial<Company> }>;
+
+export type TeamCommand =
+  | Readonly<{ type: 'FoundTeam'; at: string; owner: UserId; billing: Billing; settings: TeamSettings }>
+  | Readonly<{ type: 'ChangeTeam'; at: string; by: By; changes: TeamChanges; requiresSecondFactor?: boolean }>
+  | Readonly<{ type: 'DeleteTeam'; at: string; by: By; firstTeam: boolean }>
+  /** What was deleted before `deletedSince` is gone for good. */
+  | Readonly<{ type: 'RestoreTeam'; at: string; by: By; deletedSince: string }>
+  | Readonly<{ type: 'RemoveTeam'; at: string; deletedSince: string }>
+  | Readonly<{ type: 'NoteErased'; at: string }>;
+
+const changeTeam = (team: Team, command: Extract<TeamCommand, { type: 'ChangeTeam' }>): readonly TeamEvent[] => {
+  const { at, by, changes, requiresSecondFactor } = command;
+  roleOf(team, by, 'team:manage');
+  const before = team.settings;
+  const settings: TeamSettings = {
+    name: changes.name ?? before.name,
+    defaultFrom: changes.defaultFrom ?? before.defaultFrom,
+    company: { ...before.company, ...changes.company },
+  };
+  const isSame = JSON.stringify(settings) === JSON.stringify(before);
+  const isAsked = requiresSecondFactor !== undefined && requiresSecondFactor !== (team.requiresSecondFactor === true);
+  return [
+    ...(isSame ? [] : [{ type: 'TeamSettingsChanged' as const, data: { at, settings } }]),
+    ...(isAsked ? [{ type: 'TeamSecurityChanged' as const, data: { at, requiresSecondFactor } }] : []),
+  ];
+};
+
+const deleteTeam = (team: Team, { at, by, firstTeam }: Extract<TeamCommand, { type: 'DeleteTeam' }>): readonly TeamEvent[] => {
+  roleOf(team, by, 'team:delete');
+  if (firstTeam) {
+    throw new DomainError('FIRST_TEAM', 'The first team of an instance sends the mails of all accounts, so it is never deleted.');
+  }
+  return [{ type: 'TeamDeleted', data: { at } }];
+};
+
+const restoreTeam = (team: TeamState, { at, by, deletedSince }: Extract<TeamCommand, { type: 'RestoreTeam' }>): readonly TeamEvent[] => {
+  if (team === undefined) throw teamNotFound();
+  roleOf(team, by, 'team:delete');
+  if (team.deletedAt === undefined) return [];
+  if (team.removedAt !== undefined || team.deletedAt < deletedSince) throw teamNotFound();
+  return [{ type: 'TeamRestored', data: { at } }];
+};
+
+export const teamDecider: Decider<TeamCommand, TeamEvent, TeamState> = {
+  decide: (command, team) => {
+    const { at } = command;
+    switch (command.type) {
+      case 'FoundTeam': {
+        const { owner, billing, settings } = command;
+        if (team !== undefined) return [];
+        return [
+          { type: 'TeamCreated', data: { at, billing, settings } },
+          { type: 'MemberAdded', data: { at, userId: owner, role: 'owner' } },
+        ];
+      }
+      case 'ChangeTeam':
+        return changeTeam(livingTeam(team), command);
+      case 'DeleteTeam':
+        return deleteTeam(livingTeam(team), command);
+      case 'RestoreTeam':
+        return restoreTeam(team, command);
+      case 'RemoveTeam': {
+        const isLong = team?.deletedAt !== undefined && team.deletedAt < command.deletedSince;
+        return isLong && team.removedAt === undefined ? [{ type: 'TeamRemoved', data: { at } }] : [];
+      }
+      case 'NoteErased':
+        return team?.removedAt === undefined || team.erasedAt !== undefined ? [] : [{ type: 'TeamErased', data: { at } }];
+    }
+  },
+  evolve: evolveTeam,
+  initialState: undefined,
+};
+
+/* Decisions about who is invited to a team: made, renewed, accepted and withdrawn in its own stream, so that of an accepting and a revoking one wins. */
+
+type InvitationBounds = Readonly<{ membersMax: number; invitationsMax: number }>;
+
+export type InvitingCommand =
+  /** `member`: who has the address, where they are a user. An open invitation to the same address is replaced. */
+  | Readonly<{
+      type: 'InviteMember';
+      at: string;
+      by: By;
+      id: InvitationId;
+      role: Role;
+      address: string;
+      expiresAt: string;
+      member: UserId | undefined;
+      bounds: InvitationBounds;
+    }>
+  | Readonly<{ type: 'RenewInvitation'; at: string; by: By; id: InvitationId; expiresAt: string }>
+  | Readonly<{ type: 'AcceptInvitation'; at: string; id: InvitationId; userId: UserId }>
+  | Readonly<{ type: 'RevokeInvitation'; at: string; by: By; id: InvitationId }>
+  /** Those that have ended by then. */
+  | Readonly<{ type: 'LapseInvitations'; at: string }>;
+
+const openInvitation = (team: Team, id: InvitationId): Invitation => {
+  const invitation = team.invitations?.get(id);
+  if (invitation === undefined) throw invitationNotFound();
+  return invitation;
+};
+
+const invite = (team: Team, command: Extract<InvitingCommand, { type: 'InviteMember' }>): readonly TeamEvent[] => {
+  const { at, by, id, role, address, expiresAt, member, bounds } = command;
+  assertGivable(roleOf(team, by, 'members:manage'), role);
+  if (member !== undefined && team.members?.has(member) === true) throw alreadyMember();
+  const replaced = [...(team.invitations ?? [])].filter(([, open]) => open.address === address);
+  const count = (team.invitations?.size ?? 0) - replaced.length;
+  if (count >= bounds.invitationsMax)
+    throw new DomainError(
+      'INVITATION_LIMIT_EXCEEDED',
+      `The team has ${count} open invitations; at most ${bounds.invitationsMax} are allowed.`,
+    );
+  assertRoom(team, bounds.membersMax, replaced.length);
+  return [
+    ...replaced.map(([invitationId]) => withdrawn(at, invitationId, 'revoked')),
+    { type: 'MemberInvited', data: { at, invitationId: id, role, address, expiresAt, ...(by === 'operator' ? {} : { by }) } },
+  ];
+};
+
+const withdrawn = (at: string, invitationId: InvitationId, reason: 'revoked' | 'lapsed'): TeamEvent => ({
+  type: 'InvitationWithdrawn',
+  data: { at, invitationId, reason },
+});
+
+/** Whoever invited may give that role still: an invitation does not outlive the role of who made it. */
+const isStillGiven = (team: Team, { by, role }: Invitation): boolean => {
+  if (by === undefined) return true;
+  try {
+    assertGivable(roleOf(team, by, 'members:manage'), role);
+    return true;
+  } catch (fault) {
+    if (fault instanceof DomainError) return false;
+    throw fault;
+  }
+};
+
+const accept = (team: Team, { at, id, userId }: Extract<InvitingCommand, { type: 'AcceptInvitation' }>): readonly TeamEvent[] => {
+  if (team.members?.has(userId) === true) return [];
+  const invitation = openInvitation(team, id);
+  if (invitation.expiresAt <= at || !isStillGiven(team, invitation)) throw invitationNotFound();
+  // The plan may allow less than when the invitation was made.
+  assertPlanHolds(team, (team.members?.size ?? 0) + 1);
+  return [{ type: 'MemberAdded', data: { at, userId, role: invitation.role, invitationId: id } }];
+};
+
+export const invitingDecider: Decider<InvitingCommand, TeamEvent, TeamState> = {
+  decide: (command, state) => {
+    const { at } = command;
+    switch (command.type) {
+      case 'InviteMember':
+        return invite(livingTeam(state), command);
+      case 'RenewInvitation': {
+        const team = livingTeam(state);
+        const { role } = openInvitation(team, command.id);
+        assertGivable(roleOf(team, command.by, 'members:manage'), role);
+        return [{ type: 'InvitationRenewed', data: { at, invitationId: command.id, role, expiresAt: command.expiresAt } }];
+      }
+      case 'AcceptInvitation':
+        if (state === undefined || state.deletedAt !== undefined) throw invitationNotFound();
+        return accept(state, command);
+      case 'RevokeInvitation': {
+        const team = livingTeam(state);
+        roleOf(team, command.by, 'members:manage');
+        openInvitation(team, command.id);
+        return [withdrawn(at, command.id, 'revoked')];
+      }
+      case 'LapseInvitations':
+        return [...(state?.invitations ?? [])].filter(([, { expiresAt }]) => expiresAt <= at).map(([id]) => withdrawn(at, id, 'lapsed'));
     }
   },
   evolve: evolveTeam,

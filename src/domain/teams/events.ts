@@ -1,7 +1,21 @@
 /** The facts of a team, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
-import { nullable, oneOf } from '../core/schema.js';
-import { StoredRecipient, StoredTracking, retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
+import { oneOf, nullable } from '../core/schema.js';
+import { text, type EventsOf, StoredRecipient, StoredTracking, retirementEventSchemas } from '../core/stored.js';
+
+/* The facts of an invitation that are no facts of its team: to which address it goes, and by which token it is accepted. */
+
+export const invitationEventSchemas = {
+  InvitationMade: {
+    data: Type.Object({ at: text, tokenHash: text, expiresAt: text }),
+    sealed: Type.Object({ email: text }),
+  },
+  /** The token before ends. */
+  InvitationTokenMade: { data: Type.Object({ at: text, tokenHash: text, expiresAt: text }) },
+  InvitationClosed: { data: Type.Object({ at: text, reason: oneOf(['accepted', 'revoked', 'lapsed']) }) },
+} as const;
+
+export type InvitationEvent = EventsOf<typeof invitationEventSchemas>;
 
 /** What the company constants of templates say; empty where not set. */
 const Company = Type.Object({

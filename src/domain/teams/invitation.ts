@@ -3,7 +3,7 @@ import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import { parseInvitationId, type InvitationId } from '../core/ids.js';
-import type { InvitationEvent } from './invitation-events.js';
+import type { InvitationEvent } from './events.js';
 
 /** `email`: undefined once the key is destroyed. */
 export type InvitationOf = Readonly<{ email: string | undefined; tokenHash: string; expiresAt: string; isClosed: boolean }>;

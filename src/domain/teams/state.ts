@@ -1,12 +1,71 @@
 /** What the events of a team, and those of the instance, add up to. */
-import type { Role } from '../access/roles.js';
+import { assertDefined, parseInvitationId, parseUserId, type InvitationId, type UserId } from '../core/ids.js';
+import type { TeamEvent, InstanceEvent, TeamSettings } from './events.js';
+import type { Role } from '../access/permissions.js';
 import { plans, type PlanName } from '../billing/plans.js';
 import type { Terms } from '../billing/decider.js';
-import type { InvitationId, UserId } from '../core/ids.js';
-import type { Company } from '../rendering/scope/environment.js';
-import type { Tracking } from '../recipients/settings.js';
-import type { InstanceEvent, TeamEvent, TeamSettings } from './events.js';
-import { evolveMembers } from './evolve-members.js';
+import type { Company } from '../rendering/scope/constants.js';
+import type { Tracking } from '../recipients/tracking.js';
+
+/* What the events of its people make of a team: who is in it, and who is invited. */
+
+type PeopleEvent = Extract<
+  TeamEvent,
+  { type: 'MemberAdded' | 'MemberRoleChanged' | 'MemberRemoved' | 'MemberInvited' | 'InvitationRenewed' | 'InvitationWithdrawn' }
+>;
+
+const evolveMembers = (team: Team, event: PeopleEvent): Team => {
+  switch (event.type) {
+    case 'MemberAdded': {
+      const { at, userId, role, invitationId } = event.data;
+      const joined = withMember(team, userId, { role, since: at });
+      return invitationId === undefined ? joined : withoutInvitation(joined, invitationId);
+    }
+    case 'MemberRoleChanged': {
+      const { userId, role } = event.data;
+      const member = team.members?.get(userIdOf(userId));
+      return member === undefined ? team : withMember(team, userId, { ...member, role });
+    }
+    case 'MemberRemoved': {
+      const left = new Map(team.members);
+      left.delete(userIdOf(event.data.userId));
+      return { ...team, members: left };
+    }
+    case 'MemberInvited': {
+      const { at, invitationId, by, role, address, expiresAt } = event.data;
+      const invitation: Invitation = { role, address, invitedAt: at, expiresAt, ...(by === undefined ? {} : { by: userIdOf(by) }) };
+      return withInvitation(team, invitationId, invitation);
+    }
+    case 'InvitationRenewed': {
+      const { invitationId, role, expiresAt } = event.data;
+      const known = team.invitations?.get(invitationIdOf(invitationId));
+      return known === undefined ? team : withInvitation(team, invitationId, { ...known, role, expiresAt });
+    }
+    case 'InvitationWithdrawn':
+      return withoutInvitation(team, event.data.invitationId);
+  }
+};
+
+const userIdOf = (text: string): UserId => assertDefined(parseUserId(text), 'user id');
+
+const withMember = (team: Team, userId: string, member: Member): Team => ({
+  ...team,
+  members: new Map(team.members).set(userIdOf(userId), member),
+});
+
+const invitationIdOf = (text: string): InvitationId => assertDefined(parseInvitationId(text), 'invitation id');
+
+const withInvitation = (team: Team, id: string, invitation: Invitation): Team => ({
+  ...team,
+  invitations: new Map(team.invitations).set(invitationIdOf(id), invitation),
+});
+
+const withoutInvitation = (team: Team, id: string): Team => {
+  if (team.invitations === undefined) return team;
+  const left = new Map(team.invitations);
+  left.delete(invitationIdOf(id));
+  return { ...team, invitations: left };
+};
 
 export type Billing = 'credits' | 'plan' | 'unmetered';
 
@@ -42,10 +101,10 @@ export type Team = Readonly<{
 }>;
 
 export type Member = Readonly<{ role: Role; since: string }>;
-export type Members = ReadonlyMap<UserId, Member>;
+type Members = ReadonlyMap<UserId, Member>;
 /** `address`: an HMAC of team and address. `by`: absent where the operator invited. */
 export type Invitation = Readonly<{ role: Role; address: string; invitedAt: string; expiresAt: string; by?: UserId }>;
-export type Invitations = ReadonlyMap<InvitationId, Invitation>;
+type Invitations = ReadonlyMap<InvitationId, Invitation>;
 export type TeamState = Team | undefined;
 
 export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {

@@ -1,6 +1,6 @@
 /** The body of a webhook event: a pure function of the event of the log and of its stream up to it, so that it is the same on every attempt. */
 import type { BatchEvent } from '../bulk/events.js';
-import { evolveBatch, type BatchState } from '../bulk/state.js';
+import { evolveBatch, type BatchState } from '../bulk/decider.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailEngaged, EmailEvent } from '../email/events.js';
 import type { DomainEvent } from '../events.js';
 import { splitStream } from '../core/ids.js';

@@ -3,12 +3,11 @@ import { Readable } from 'node:stream';
 import { AuditEntrySchema, AuditExportQuerySchema, AuditQuerySchema, type AuditQuery } from '../../api/audit.js';
 import { idParams, pageOf } from '../../api/core/common.js';
 import { auditEntryNotFound } from '../../commands/audit/entries.js';
-import type { AuditFilter } from '../../projections/audit/filters.js';
+import type { AuditFilter } from '../../projections/audit/audit.js';
 import { DomainError } from '../../domain/core/errors.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { disposition } from '../server/disposition.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
+import { disposition } from '../server/headers.js';
 import { coerceQuery } from '../server/validation.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
 import { momentOf, pagingOf } from '../server/query.js';
 
 const tags = ['Audit log'];

@@ -13,12 +13,10 @@ import type { Caller } from '../../commands/core/caller.js';
 import type { Quota } from '../../commands/billing/credits.js';
 import { monthAfter } from '../../commands/billing/credits.js';
 import { invalid } from '../../domain/core/errors.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import { DAY_MS } from '../../domain/core/time.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { UsedOfDay } from '../../projections/query-types.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { coerceQuery } from '../server/validation.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
 import { momentOf } from '../server/query.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'clock'>;

@@ -1,27 +1,180 @@
 /** Bulk sends: accepted, tried, followed, cancelled. */
-import type { HookHandlerDoneFunction } from 'fastify';
+import { Readable } from 'node:stream';
+import { Type } from '@sinclair/typebox';
+import { createHash } from 'node:crypto';
+import type { FastifyError, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import {
+  BatchResultsQuerySchema,
+  type BatchResultsQuery,
+  type ResultFormat,
+  type SendBulkRequest,
+  SendBulkRequestSchema,
   BatchStatusSchema,
   CancelBatchResponseSchema,
   DryRunResponseSchema,
-  SendBulkRequestSchema,
   SendBulkResponseSchema,
 } from '../../api/bulk.js';
+import { batchNotFound } from '../../domain/bulk/decider.js';
+import { parseBatchId, type BatchId } from '../../domain/core/ids.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
+import { disposition, answered, checkIdempotencyKey, idempotencyOf } from '../server/headers.js';
+import { coerceQuery, validationError } from '../server/validation.js';
+import { resultLines, resultWriter } from '../../commands/bulk/results.js';
+import { ColumnsSchema, type Columns } from '../../commands/recipients/file.js';
+import { faultWithLines, withLines } from '../../commands/bulk/request.js';
+import { DomainError, invalid } from '../../domain/core/errors.js';
+import { isJsonObject, type Json, type JsonObject } from '../../domain/core/json.js';
+import type { Limits } from '../../domain/core/limits.js';
+import { canonicalJson } from '../../shared/text.js';
+import { leaveOutNulls } from '../server/json/absent.js';
+import { parseJsonBody } from '../server/json/body.js';
+import { uploadSlots, registerUploads } from '../server/upload.js';
 import { pageOf } from '../../api/core/common.js';
 import { bulkExamples } from '../../api/examples.js';
 import { PagingQuerySchema } from '../../api/core/queries.js';
-import { batchNotFound } from '../../domain/bulk/decider.js';
-import { parseBatchId, type BatchId } from '../../domain/core/ids.js';
-import { Type } from '@sinclair/typebox';
-import { bulkResultsRoute } from './results.js';
-import { formSlots, readRecipientsForm, tellingLines } from './recipients-form.js';
-import { registerUploads } from '../server/upload.js';
-import { withLines } from '../../commands/bulk/recipients-of-file.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { answered, checkIdempotencyKey, idempotencyOf } from '../server/idempotency.js';
-import { coerceQuery } from '../server/validation.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
 import { pagingOf } from '../server/query.js';
+
+/* The results of a bulk send, one line a recipient. */
+
+const mediaTypes: Readonly<Record<ResultFormat, string>> = { jsonl: 'application/x-ndjson', csv: 'text/csv' };
+
+const formatOf = ({ format }: BatchResultsQuery, accept = ''): ResultFormat =>
+  format ?? (/\btext\/csv\b/i.test(accept) && !/\bapplication\/(?:x-ndjson|jsonl|json)\b/i.test(accept) ? 'csv' : 'jsonl');
+
+/** Registers the route. What a caller reads slowly is read slowly: a piece is made when the one before it is taken. */
+const bulkResultsRoute = (app: App, deps: Pick<HttpDeps, 'commands'>): void => {
+  app.get(
+    '/api/emails/batch/:batchId/results',
+    {
+      config: {
+        audited: { action: 'batch.results_exported', target: 'batch' },
+        access: 'emails:read',
+        command: 'batchResults',
+        unknownId: 'BATCH_NOT_FOUND',
+        media: [mediaTypes.jsonl, mediaTypes.csv],
+      },
+      preValidation: coerceQuery(BatchResultsQuerySchema),
+      schema: {
+        summary: 'What became of each recipient',
+        description:
+          'One line for each recipient of the call, in its order: `place`, `email`, `status`, `emailId`, `error`, `reply`, `sentAt`, `deliveredAt`. In CSV a cell that begins like a formula has an apostrophe before it.',
+        operationId: 'getBatchResults',
+        tags: ['Bulk'],
+        params: Type.Object({ batchId: Type.String({ description: 'Batch id' }) }),
+        querystring: BatchResultsQuerySchema,
+      },
+    },
+    async (request, reply) => {
+      const id = parseBatchId(request.params.batchId);
+      if (id === undefined) throw batchNotFound();
+      const format = formatOf(request.query, request.headers.accept);
+      const results = await deps.commands.batchResults(callerOf(request), id, request.query.status);
+      const lines = resultLines(results, await resultWriter(format));
+      return reply
+        .header('content-type', `${mediaTypes[format]}; charset=utf-8`)
+        .header('content-disposition', disposition('attachment', `batch-${id}.${format}`))
+        .send(Readable.from(lines, { objectMode: false }));
+    },
+  );
+};
+
+/* A bulk send whose recipients stand in a file: a form (multipart/form-data, RFC 7578) in place of the JSON of the call. */
+
+type DepsRecipientsForm = Pick<HttpDeps, 'commands' | 'limits' | 'limiter'>;
+
+const isForm = (request: FastifyRequest): boolean => /^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '');
+
+/** A hook before the body is read: a form takes a slot as every upload does. */
+const formSlots = (deps: DepsRecipientsForm) => {
+  const acquire = uploadSlots(deps);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (isForm(request)) await acquire(request, reply);
+  };
+};
+
+/** Of the fields `request` and `columns`, each. */
+const FIELD_BYTES_MAX = 1024 * 1024;
+
+type Form = { request?: string; columns?: string; file?: Buffer };
+
+const wrong = (message: string): DomainError => invalid('upload', '', message);
+const SHAPE = 'must have the field `request` with the JSON of the call, one `file` with its recipients, and where wanted `columns`';
+
+const readForm = async (request: FastifyRequest, { bodySizeBytesMax }: Pick<Limits, 'bodySizeBytesMax'>): Promise<Form> => {
+  const form: Form = {};
+  const bounds = { fileSize: bodySizeBytesMax, files: 2, fields: 3, fieldSize: FIELD_BYTES_MAX, parts: 4, headerPairs: 20 };
+  try {
+    for await (const part of request.parts({ limits: bounds })) {
+      const { fieldname: name } = part;
+      if (part.type === 'file') {
+        if (name !== 'file' || form.file !== undefined) throw wrong(SHAPE);
+        form.file = await part.toBuffer();
+        if (part.file.truncated) throw invalid('upload', 'file', `has more than ${bodySizeBytesMax} bytes, the most that is read`);
+      } else {
+        if ((name !== 'request' && name !== 'columns') || form[name] !== undefined) throw wrong(SHAPE);
+        if (part.valueTruncated) throw invalid('upload', name, `has more than ${FIELD_BYTES_MAX} bytes, the most that is read`);
+        form[name] = String(part.value);
+      }
+    }
+  } catch (fault) {
+    // Nobody reads the rest; without this the request would wait for its reader.
+    request.raw.unpipe();
+    request.raw.resume();
+    if (fault instanceof DomainError) throw fault;
+    throw new DomainError('MALFORMED_REQUEST', 'The body is no well-formed multipart/form-data, or ended too early (RFC 7578).');
+  }
+  return form;
+};
+
+const fieldOf = (name: 'request' | 'columns', text: string, limits: Limits): JsonObject => {
+  try {
+    const value = parseJsonBody(Buffer.from(text), limits) as Json | undefined;
+    if (isJsonObject(value)) return value;
+  } catch (fault) {
+    if (fault instanceof DomainError)
+      throw invalid('upload', name, `is not the JSON that it must be (${fault.message.replace(/\.$/, '')})`);
+    throw fault;
+  }
+  throw invalid('upload', name, 'must be a JSON object');
+};
+
+/** Where a form came: makes of it the body of the call, and remembers the line of each recipient. */
+const readRecipientsForm =
+  ({ commands, limits }: DepsRecipientsForm) =>
+  async (request: FastifyRequest): Promise<void> => {
+    if (!isForm(request)) return;
+    const form = await readForm(request, limits);
+    if (form.request === undefined || form.file === undefined) throw wrong(SHAPE);
+    const call = fieldOf('request', form.request, limits);
+    const columns = form.columns === undefined ? undefined : fieldOf('columns', form.columns, limits);
+    if ('recipients' in call) throw invalid('upload', 'request.recipients', 'stands beside a file; give one of them');
+    const checkColumns = request.compileValidationSchema(ColumnsSchema);
+    if (columns !== undefined && !checkColumns(columns)) throw validationError(checkColumns.errors ?? [], 'columns');
+    const { recipients, lines } = await commands.recipientsOfFile(callerOf(request), {
+      bytes: form.file,
+      columns: columns as Columns | undefined,
+      request: templateNamed(call),
+      parseLine: (line) => parseJsonBody(line, limits),
+    });
+    const body = { ...call, recipients };
+    leaveOutNulls(SendBulkRequestSchema, body);
+    request.body = body;
+    request.recipientLines = lines;
+    const sha256 = createHash('sha256').update(form.file).digest('hex');
+    request.canonicalBody = canonicalJson({ request: call, columns: columns ?? null, file: sha256 });
+  };
+
+/** As far as it is of the right form; the check of the body follows. */
+const templateNamed = ({ templateId, version }: JsonObject): Pick<SendBulkRequest, 'templateId' | 'version'> => ({
+  templateId: typeof templateId === 'string' ? templateId : '',
+  ...(version === 'published' || version === 'draft' || typeof version === 'number' ? { version } : {}),
+});
+
+/** What is wrong with a recipient of a file is told with its line. */
+const tellingLines = (fault: FastifyError, request: FastifyRequest): never => {
+  const { recipientLines } = request;
+  throw recipientLines === undefined || !(fault instanceof DomainError) ? fault : faultWithLines(fault, recipientLines);
+};
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
 

@@ -1,7 +1,10 @@
 /** Sending, reading, retrying and deleting emails. */
 import type { HookHandlerDoneFunction } from 'fastify';
-import { CancelEmailResponseSchema, RescheduleEmailRequestSchema, RescheduleEmailResponseSchema } from '../../api/calling-back.js';
 import {
+  QueueStatsSchema,
+  CancelEmailResponseSchema,
+  RescheduleEmailRequestSchema,
+  RescheduleEmailResponseSchema,
   BulkDeleteRequestSchema,
   BulkDeleteResponseSchema,
   EmailListItemSchema,
@@ -15,30 +18,56 @@ import {
   type BulkDeleteResponse,
   type RetryEmailsRequest,
   type RetryEmailsResponse,
+  TimelineQuerySchema,
+  TimelineSchema,
 } from '../../api/email.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import { parseEmailId, type EmailId } from '../../domain/core/ids.js';
 import { parseDomain } from '../../domain/mime/address.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import type { EmailFilter } from '../../projections/email/filters.js';
-import type { Caller } from '../../commands/core/caller.js';
+import { isoTime } from '../../domain/core/time.js';
+import type { EmailFilter } from '../../projections/email/emails.js';
+import { type Caller, isTest } from '../../commands/core/caller.js';
 import type { StoredBytes } from '../../commands/email/acceptance.js';
-import { isTest } from '../../commands/core/test-keys.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { answered, checkIdempotencyKey, idempotencyOf } from '../server/idempotency.js';
+import { answered, checkIdempotencyKey, idempotencyOf } from '../server/headers.js';
 import { coerceQuery } from '../server/validation.js';
-import { bulkDeleteExamples, rescheduleExamples, retryManyExamples } from '../../api/examples.js';
-import { sendExamples } from '../../api/send-examples.js';
+import { bulkDeleteExamples, rescheduleExamples, retryManyExamples, sendExamples } from '../../api/examples.js';
 import { AsOfQuerySchema, EmailListQuerySchema } from '../../api/core/queries.js';
-import { nextTurn } from '../../shared/next-turn.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
+import { nextTurn } from '../../shared/concurrency.js';
 import { asOfOf, emailFilterOf, momentOf, pagingOf } from '../server/query.js';
+import { timelinePage } from '../../domain/email/timeline.js';
+import { placedAttempt } from '../../domain/webhooks/delivery.js';
+
+/* What waits. */
+
+/** Registers GET /api/emails/queue/stats. */
+export const queueRoutes = (app: App, { queries }: Pick<HttpDeps, 'queries'>): void => {
+  app.get(
+    '/api/emails/queue/stats',
+    {
+      config: { access: 'analytics:read', codes: ['VALIDATION_ERROR'] },
+      schema: {
+        summary: 'See what waits',
+        description:
+          'How many emails of the team are due, since when, and how fast they leave, of all and by priority; and what waits for a time.',
+        operationId: 'queueStats',
+        tags: ['Emails'],
+        response: { 200: QueueStatsSchema },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+      return queries.queueStats(teamId);
+    },
+  );
+};
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
 /** A malformed id is answered as an unknown one. */
-export const emailIdOf = (text: string): EmailId => {
+const emailIdOf = (text: string): EmailId => {
   const id = parseEmailId(text);
   if (id === undefined) throw new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id.');
   return id;
@@ -293,4 +322,41 @@ export const emailRoutes = (app: App, deps: Deps): void => {
   retryManyRoute(app, deps);
   readRoutes(app, deps);
   deleteRoutes(app, deps);
+};
+
+/* What happened to one email, from the call to the answers of webhook endpoints. */
+
+export const emailTimelineRoute = (app: App, { commands, queries, limits }: Deps): void => {
+  app.get(
+    '/api/emails/:id/timeline',
+    {
+      config: {
+        audited: { action: 'email.timeline_read', target: 'email' },
+        access: 'emails:read',
+        command: 'emailTrace',
+        unknownId: 'EMAIL_NOT_FOUND',
+        codes: ['INVALID_CURSOR'],
+      },
+      preValidation: coerceQuery(TimelineQuerySchema),
+      schema: {
+        summary: 'Trace an email',
+        description:
+          'Everything that was recorded of it, in the order of the log: the call, every delivery attempt, what came back, and every attempt to tell a webhook endpoint of it. Once archived without what is personal.',
+        operationId: 'getEmailTimeline',
+        tags: ['Emails'],
+        params: idParams('Email log id'),
+        querystring: TimelineQuerySchema,
+        response: { 200: TimelineSchema },
+      },
+    },
+    async (request) => {
+      const { limit = limits.pageSizeDefault, cursor } = request.query;
+      const caller = callerOf(request);
+      const { placed, told } = await commands.emailTrace(caller, emailIdOf(request.params.id));
+      await queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
+      const { attempts, isComplete } = await queries.webhookTrail(caller.teamId, told);
+      const { data, meta } = timelinePage([...placed, ...attempts.map(placedAttempt)], { limit, cursor });
+      return { data, meta: { ...meta, webhooksComplete: isComplete } };
+    },
+  );
 };

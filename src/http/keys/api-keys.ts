@@ -9,12 +9,11 @@ import {
 import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { parseApiKeyId, type ApiKeyId } from '../../domain/core/ids.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { coerceQuery } from '../server/validation.js';
 import { changeApiKeyExamples, createApiKeyExamples } from '../../api/examples.js';
 import { PagingQuerySchema } from '../../api/core/queries.js';
 import { pagingOf } from '../server/query.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 

@@ -1,9 +1,8 @@
 /** The page at `/`: what runs here, and where to go next. */
 import { createHash } from 'node:crypto';
 import type { App, HttpDeps } from '../server/context.js';
-import { ICON } from './page.js';
-import { pageTemplate } from '../server/template.js';
-import { firstMailCurl } from './first-mail.js';
+import { ICON, firstMailCurl } from './page.js';
+import { pageTemplate } from '../server/forms.js';
 
 const style = `
 :root { color-scheme: light dark; --ground: light-dark(#fff, #17181b); --raised: light-dark(#f6f6f4, #1f2125); --line: light-dark(#e2e1dd, #33363c); --ink: light-dark(#1d1d1b, #ececea); --soft: light-dark(#63625d, #a3a5aa); --accent: light-dark(#b3261e, #ff8a80); }

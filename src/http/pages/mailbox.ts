@@ -14,14 +14,11 @@ import { DomainError } from '../../domain/core/errors.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import type { Mailbox, MailboxMessage } from '../../domain/ports/mailbox.js';
 import type { App, HttpDeps } from '../server/context.js';
-import { CLOSED_CSP, closedPage } from './closed-page.js';
-import { mailboxPage } from './page.js';
-import { mailboxScript } from './client.js';
-import { mailboxStyle } from './style.js';
-import { disposition } from '../server/disposition.js';
-import { firstMailCurl } from './first-mail.js';
+import { CLOSED_CSP, closedPage, mailboxPage, firstMailCurl } from './page.js';
+import { mailboxScript, mailboxStyle } from './client.js';
+import { disposition } from '../server/headers.js';
 import { MAIL_CSP, mailHtml } from '../server/mail-html.js';
-import { MAILBOX_PATH, mailboxCookie, ownPageOnly } from '../server/mailbox-cookie.js';
+import { MAILBOX_PATH, mailboxCookie, ownPageOnly } from '../server/cookies.js';
 import type { Commands } from '../../commands/index.js';
 import { coerceQuery } from '../server/validation.js';
 

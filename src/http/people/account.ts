@@ -1,16 +1,194 @@
 /** What people do with what protects their account: the second factor and the password. */
-import { DoneSchema } from '../../api/people.js';
-import { ownAccountExamples } from '../../api/own-account-examples.js';
-import { ChangePasswordRequestSchema } from '../../api/own-account.js';
 import {
+  DoneSchema,
+  SessionRecordSchema,
+  authExamples,
+  EraseOwnUserRequestSchema,
+  ownAccountExamples,
+  ColleagueSchema,
+  UpdateUserRequestSchema,
+  UserRecordSchema,
+  ChangePasswordRequestSchema,
   ConfirmSecondFactorRequestSchema,
   PreparedSecondFactorSchema,
   PrepareSecondFactorRequestSchema,
   RecoveryCodesSchema,
   WithCodeRequestSchema,
-} from '../../api/second-factor.js';
+} from '../../api/people.js';
+import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
+import { PagingQuerySchema } from '../../api/core/queries.js';
+import { sessionNotFound } from '../../commands/people/sessions.js';
+import { parseSessionId, type SessionId, parseUserId, type UserId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { countOwnAttempt } from '../server/login-pauses.js';
+import { coerceQuery } from '../server/validation.js';
+import { pagingOf } from '../server/query.js';
+import { userNotFound } from '../../domain/people/user.js';
+import { countOwnAttempt } from '../server/rates.js';
+import { accessCookie, clearSessionCookies } from '../server/cookies.js';
+
+/* The sessions of the person who calls. */
+
+const tagsSessions = ['Users'];
+/** From where a person calls is shown to no app: reading it takes the permission to change, too. */
+const configSessions = { access: 'profile:write', withoutTeam: true } as const;
+
+/** A malformed id is answered as an unknown one. */
+const sessionIdOf = (text: string): SessionId => {
+  const id = parseSessionId(text);
+  if (id === undefined) throw sessionNotFound();
+  return id;
+};
+
+/** Registers the routes under /api/users/me/sessions. */
+export const sessionRoutes = (app: App, { commands, queries }: Pick<HttpDeps, 'commands' | 'queries'>): void => {
+  app.get(
+    '/api/users/me/sessions',
+    {
+      config: { ...configSessions, command: 'readSessions', codes: ['INVALID_CURSOR'] },
+      preValidation: coerceQuery(PagingQuerySchema),
+      schema: {
+        summary: 'List where you are signed in',
+        description: 'The session that began last comes first.',
+        operationId: 'listSessions',
+        tags: tagsSessions,
+        querystring: PagingQuerySchema,
+        response: { 200: pageOf(SessionRecordSchema) },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const { data, meta } = await queries.listSessions(caller.user?.id, pagingOf(request.query));
+      return { data: await commands.readSessions(caller, data), meta };
+    },
+  );
+
+  app.delete(
+    '/api/users/me/sessions/:id',
+    {
+      config: { ...configSessions, command: 'revokeSession', unknownId: 'SESSION_NOT_FOUND' },
+      schema: {
+        summary: 'End one of your sessions',
+        description: 'Its tokens stop working at once.',
+        operationId: 'revokeSession',
+        tags: tagsSessions,
+        params: idParams('Id of the session (`ses_…`)'),
+        response: { 200: DeletedSchema },
+      },
+    },
+    (request) => commands.revokeSession(callerOf(request), sessionIdOf(request.params.id)),
+  );
+
+  app.delete(
+    '/api/users/me/sessions',
+    {
+      config: { ...configSessions, command: 'revokeOtherSessions' },
+      schema: {
+        summary: 'End all your other sessions',
+        description: 'The session that calls goes on.',
+        operationId: 'revokeOtherSessions',
+        tags: tagsSessions,
+        response: { 200: DoneSchema },
+      },
+    },
+    async (request) => {
+      await commands.revokeOtherSessions(callerOf(request), queries.sessionsOfUser);
+      return { message: 'All other sessions have ended.' };
+    },
+  );
+};
+
+/* People: oneself, and those of one's teams. */
+
+type DepsUsers = Pick<HttpDeps, 'commands' | 'limiter' | 'positions' | 'queries'>;
+
+const withoutTeam = true;
+
+/** A malformed id is answered as an unknown one. */
+const userIdOf = (text: string): UserId => {
+  const id = parseUserId(text);
+  if (id === undefined) throw userNotFound();
+  return id;
+};
+
+/** Registers the routes under /api/users. */
+export const userRoutes = (app: App, deps: DepsUsers): void => {
+  app.get(
+    '/api/users/me',
+    {
+      config: { access: 'profile:read', withoutTeam, command: 'getOwnUser' },
+      schema: { summary: 'Read your own profile', operationId: 'getOwnUser', tags: tagsSessions, response: { 200: UserRecordSchema } },
+    },
+    (request) => deps.commands.getOwnUser(callerOf(request)),
+  );
+
+  app.patch(
+    '/api/users/me',
+    {
+      config: { access: 'profile:write', withoutTeam, command: 'updateOwnUser', examples: authExamples.updateUser },
+      schema: {
+        summary: 'Change your own profile',
+        operationId: 'updateOwnUser',
+        tags: tagsSessions,
+        body: UpdateUserRequestSchema,
+        response: { 200: UserRecordSchema },
+      },
+    },
+    (request) => deps.commands.updateOwnUser(callerOf(request), request.body),
+  );
+
+  eraseRoute(app, deps);
+  app.get(
+    '/api/users/:id',
+    {
+      config: { access: 'profile:read', withoutTeam, command: 'getUser', unknownId: 'USER_NOT_FOUND' },
+      schema: {
+        summary: 'Read a user of your teams',
+        operationId: 'getUser',
+        tags: tagsSessions,
+        params: idParams('Id of the user'),
+        response: { 200: ColleagueSchema },
+      },
+    },
+    (request) => deps.commands.getUser(callerOf(request), userIdOf(request.params.id), deps.queries.teamsOfUser),
+  );
+};
+
+/** So long the read models are waited for: what they do not know is not ended by it. */
+const CAUGHT_UP_WITHIN_MS = 10_000;
+
+const eraseRoute = (app: App, deps: DepsUsers): void => {
+  const { commands, positions, queries } = deps;
+  app.delete(
+    '/api/users/me',
+    {
+      config: {
+        access: 'profile:write',
+        withoutTeam,
+        command: 'eraseOwnUser',
+        codes: ['LOGIN_PAUSED'],
+        examples: ownAccountExamples.erase,
+      },
+      schema: {
+        summary: 'Erase yourself',
+        description:
+          'You leave all teams, your sessions and what you granted to apps end, and your address, name and password are destroyed. API keys that you made go on. Refused while you are the only owner of a team.',
+        operationId: 'eraseOwnUser',
+        tags: tagsSessions,
+        body: EraseOwnUserRequestSchema,
+        response: { 200: DoneSchema },
+      },
+    },
+    async (request, reply) => {
+      await countOwnAttempt(deps, request);
+      await commands.eraseOwnUser(callerOf(request), request.body, async (userId, mailed) => {
+        await positions.reached(await positions.head(), CAUGHT_UP_WITHIN_MS);
+        return queries.tracesOfUser(userId, mailed);
+      });
+      if (accessCookie(request) !== undefined) clearSessionCookies(reply);
+      return { message: 'You are erased.' };
+    },
+  );
+};
 
 type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'queries'>;
 

@@ -8,16 +8,15 @@ import {
   RefreshRequestSchema,
   RegisteredSchema,
   RegisterRequestSchema,
+  authExamples,
 } from '../../api/people.js';
-import { authExamples } from '../../api/auth-examples.js';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/core/errors.js';
 import { assertDefined, parseSessionId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { bodyMayBeAbsent } from '../server/absent-body.js';
-import { countLogin } from '../server/login-pauses.js';
+import { bodyMayBeAbsent, calledFrom } from '../server/headers.js';
+import { countLogin } from '../server/rates.js';
 import { accessCookie, assertMeant, assertOwnPage, clearSessionCookies, refreshCookie, setSessionCookies } from '../server/cookies.js';
-import { calledFrom } from '../server/called-from.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'limits' | 'queries' | 'settings'>;
 

@@ -1,6 +1,6 @@
 /** What the links in mails to people call, and how another one is asked for. */
-import { authExamples } from '../../api/auth-examples.js';
 import {
+  authExamples,
   AddressRequestSchema,
   ChangeAddressRequestSchema,
   ConfirmRequestSchema,
@@ -9,8 +9,8 @@ import {
 } from '../../api/people.js';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { countLinkAttempt, countLogin, countOwnAttempt } from '../server/login-pauses.js';
-import { calledFrom } from '../server/called-from.js';
+import { countLinkAttempt, countLogin, countOwnAttempt } from '../server/rates.js';
+import { calledFrom } from '../server/headers.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'logger' | 'queries'>;
 

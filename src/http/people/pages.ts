@@ -3,35 +3,255 @@
  * is needed: whoever sends the form shows what the link carried.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { personPage, sendPersonPage, fieldsOf, readForms } from '../server/forms.js';
 import { DomainError, type ErrorCode } from '../../domain/core/errors.js';
-import type { App, HttpDeps } from '../server/context.js';
+import { defaultLimits } from '../../domain/core/limits.js';
+import type { UserAuthenticated } from '../../commands/core/caller.js';
+import type { OpenedInvitation } from '../../commands/teams/invitations.js';
+import { nameFault } from '../../shared/text.js';
+import { callerWith } from '../server/admission.js';
+import { countLogin, countLinkAttempt } from '../server/rates.js';
+import { OWN_WRITES_WAIT_MS, type App, type HttpDeps } from '../server/context.js';
+import { calledFrom } from '../server/headers.js';
 import { statusOf } from '../server/errors.js';
-import { countLinkAttempt } from '../server/login-pauses.js';
-import { fieldsOf, readForms } from '../server/form.js';
 import { askForLink } from './links.js';
-import { calledFrom } from '../server/called-from.js';
-import {
-  ACCOUNT_FORM_BYTES_MAX,
-  chosenPassword,
-  emailField,
-  inWords,
-  newPasswordFields,
-  passwordField,
-  passwordFieldsNamed,
-  sentForm,
-  tokenInLink,
-  type Fields,
-} from './fields.js';
-import { invitationPage } from './invitation.js';
-import { notWhole, sendAccountPage, type AccountPage, type Form } from './page-layout.js';
 
-export type AccountDeps = Pick<HttpDeps, 'commands' | 'queries' | 'limiter' | 'logger'>;
+/* The pages to which the links of mails about accounts lead. Each has a form; nothing happens before it is sent. */
+
+/** `type` and `autocomplete`: as of HTML's input. A field with a value that cannot be edited is `readonly`. */
+type Field = Readonly<{
+  label: string;
+  name: string;
+  type: 'text' | 'email' | 'password';
+  autocomplete: string;
+  value?: string;
+  isReadonly?: boolean;
+  isOptional?: boolean;
+  minLength?: number;
+  maxLength?: number;
+}>;
+
+type Form = Readonly<{
+  /** Above it, where a page has several. */
+  heading?: string;
+  action: string;
+  hidden: Readonly<Record<string, string>>;
+  fields: readonly Field[];
+  button: string;
+}>;
+
+type AccountPage = Readonly<{
+  title: string;
+  texts?: readonly string[];
+  /** What was wrong with the form that was sent. */
+  fault?: string;
+  forms?: readonly Form[];
+  /** Below all. */
+  note?: string;
+  /** Whether the page shows the way to the one where other links are asked for. */
+  leadsOn?: boolean;
+}>;
+
+const fill = personPage<Required<AccountPage>>(`<h1><%= it.title %></h1>
+<% for (const text of it.texts) { %><p><%= text %></p>
+<% } %>\
+<% if (it.fault !== '') { %><p class="fault" role="alert"><%= it.fault %></p>
+<% } %>\
+<% for (const form of it.forms) { %>\
+<% if (form.heading !== undefined) { %><h2><%= form.heading %></h2>
+<% } %>\
+<form method="post" action="<%= form.action %>">
+<% for (const [name, value] of Object.entries(form.hidden)) { %><input type="hidden" name="<%= name %>" value="<%= value %>">
+<% } %>\
+<% for (const field of form.fields) { %>\
+<label><%= field.label %><input type="<%= field.type %>" name="<%= field.name %>" autocomplete="<%= field.autocomplete %>"<%
+if (field.value !== undefined) { %> value="<%= field.value %>"<% }
+if (field.minLength !== undefined) { %> minlength="<%= field.minLength %>"<% }
+if (field.maxLength !== undefined) { %> maxlength="<%= field.maxLength %>"<% }
+if (field.isReadonly) { %> readonly<% }
+if (!field.isOptional) { %> required<% } %>></label>
+<% } %>\
+<div class="buttons"><button type="submit" class="main"><%= form.button %></button></div>
+</form>
+<% } %>\
+<% if (it.note !== '') { %><p class="soft"><%= it.note %></p>
+<% } %>\
+<% if (it.leadsOn) { %><p><a href="/account">Ask for another link</a></p>
+<% } %>\
+`);
+
+/** Sends the page; what it does not say is not there. */
+const sendAccountPage = (reply: FastifyReply, status: number, page: AccountPage): FastifyReply =>
+  sendPersonPage(reply, status, fill({ texts: [], fault: '', forms: [], note: '', leadsOn: false, ...page }));
+
+/** A link that is not whole. */
+const notWhole: AccountPage = {
+  title: 'This link is not whole',
+  texts: ['It may have been cut short. Open it from the mail once more, or copy the whole address.'],
+  leadsOn: true,
+};
+
+/* What the pages about accounts ask for, and what their links carry. */
+
+const { passwordCharsMin, passwordCharsMax, userNameCharsMax } = defaultLimits;
+
+/** Two passwords and a name whose every character is written as %XX of four bytes. */
+const ACCOUNT_FORM_BYTES_MAX = 32_768;
+const TOKEN_CHARS_MAX = 256;
+
+/** What the link carries; undefined where it carries nothing that could be good. Mail programs may have added more to the query. */
+const tokenInLink = ({ query }: Pick<FastifyRequest, 'query'>): string | undefined =>
+  wellFormed((query as Readonly<Record<string, unknown>>)['token']);
+
+/** Out: the fields of the form, and what its link carried; undefined where the form is not one of these pages. */
+const sentForm = ({ body }: Pick<FastifyRequest, 'body'>): Readonly<{ token: string; fields: Fields }> | undefined => {
+  const fields = fieldsOf(body);
+  const token = wellFormed(fields?.['token']);
+  return fields === undefined || token === undefined ? undefined : { token, fields };
+};
+
+type Fields = Readonly<Record<string, string>>;
+
+const wellFormed = (token: unknown): string | undefined =>
+  typeof token === 'string' && token.length <= TOKEN_CHARS_MAX && /^[A-Za-z0-9_-]+$/.test(token) ? token : undefined;
+
+const emailField = (value: string, isReadonly = false): Field => ({
+  label: 'Email address',
+  name: 'email',
+  type: 'email',
+  autocomplete: 'username',
+  value,
+  isReadonly,
+  maxLength: 512,
+});
+
+const nameField = (value: string): Field => ({
+  label: 'Your name',
+  name: 'name',
+  type: 'text',
+  autocomplete: 'name',
+  value,
+  maxLength: userNameCharsMax,
+});
+
+const passwordBounds = { type: 'password', minLength: passwordCharsMin, maxLength: passwordCharsMax } as const;
+
+/** Asked for twice: with a password that was mistyped nobody could sign in. */
+const passwordFieldsNamed = (name: string): readonly Field[] => [
+  { label: `${name}, at least ${passwordCharsMin} characters`, name: 'password', autocomplete: 'new-password', ...passwordBounds },
+  { label: 'The same once more', name: 'again', autocomplete: 'new-password', ...passwordBounds },
+];
+
+const newPasswordFields = passwordFieldsNamed('New password');
+
+const passwordField: Field = {
+  label: 'Password',
+  name: 'password',
+  type: 'password',
+  autocomplete: 'current-password',
+  maxLength: passwordCharsMax,
+};
+
+const codeField: Field = {
+  label: 'Code of your second factor',
+  name: 'code',
+  type: 'text',
+  autocomplete: 'one-time-code',
+  maxLength: 32,
+};
+
+/** Throws VALIDATION_ERROR where the two differ. */
+const chosenPassword = ({ password = '', again = '' }: Fields): string => {
+  if (password !== again) throw new DomainError('VALIDATION_ERROR', 'The two passwords are not the same.');
+  return password;
+};
+
+/** What a person is told of a fault. */
+const inWords = ({ message, details }: DomainError): string => {
+  const [first] = details.errors ?? [];
+  return first === undefined ? message : `The ${first.field} ${first.message}.`;
+};
+
+/* The page of an invitation: whoever has no account with its address makes one, whoever has one signs in; either joins the team. */
+
+const PATH = '/account/invitation';
+
+/** In: what the pages call. Out: the page, and what its form does. */
+const invitationPage = (deps: AccountDeps): LinkPage => ({
+  path: PATH,
+  asks: async (token, again) => {
+    const opened = await deps.commands.openInvitation(token);
+    return pageOf(opened, formOf(token, opened, again?.fields['name'] ?? ''), again?.fault);
+  },
+  does: async (sent) => {
+    const opened = await deps.commands.openInvitation(sent.token);
+    await countLogin(deps, sent.request, opened.email);
+    const teamId = opened.account === 'none' ? await register(deps, sent, opened) : await accept(deps, sent, opened);
+    await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+    return {
+      title: `You are a member of ${opened.team}`,
+      texts: [`Your role is ${opened.role}. Sign in with ${opened.email}.`],
+      note: CLOSE,
+    };
+  },
+});
+
+const CLOSE = 'You can close this page.';
+
+const pageOf = ({ team, inviter, role, account }: OpenedInvitation, form: Form, fault: DomainError | undefined): AccountPage => ({
+  title: `You are invited to ${team}`,
+  texts: [
+    `${inviter} invites you to join the team, with the role ${role}.`,
+    account === 'none' ? 'Choose a name and a password, and you are in.' : 'You have an account with this address: sign in to join.',
+  ],
+  fault: fault === undefined ? '' : inWords(fault),
+  forms: [form],
+  note: 'If you do not know what this is about, close this page: nothing has happened.',
+});
+
+const formOf = (token: string, { email, account }: OpenedInvitation, name: string): Form => ({
+  action: PATH,
+  hidden: { token },
+  ...(account === 'none'
+    ? { fields: [emailField(email, true), nameField(name), ...newPasswordFields], button: 'Join the team' }
+    : {
+        fields: [emailField(email, true), passwordField, ...(account === 'secondFactor' ? [codeField] : [])],
+        button: 'Sign in and join',
+      }),
+});
+
+/** Out: the team. */
+const register = async ({ commands }: AccountDeps, { token, fields, request }: Sent, { email, teamId }: OpenedInvitation) => {
+  const name = (fields['name'] ?? '').trim();
+  const fault =
+    nameFault(name) ??
+    ([...name].length > defaultLimits.userNameCharsMax ? `has more than ${defaultLimits.userNameCharsMax} characters` : undefined);
+  if (name === '' || fault !== undefined) throw new DomainError('VALIDATION_ERROR', `The name ${fault ?? 'is missing'}.`);
+  await commands.register({ email, password: chosenPassword(fields), name, token }, calledFrom(request));
+  return teamId;
+};
+
+/** The session of the sign-in ends with the acceptance. */
+const accept = async ({ commands, queries }: AccountDeps, { token, fields, request }: Sent, { email }: OpenedInvitation) => {
+  const { password = '', code = '' } = fields;
+  const credentials = { email, password, ...(code === '' ? {} : { code }) };
+  const { accessToken } = await commands.login(credentials, calledFrom(request), queries.teamsOfUser);
+  const admitted = (await commands.authenticate(accessToken, { asked: undefined, isNeeded: false })) as UserAuthenticated;
+  const caller = callerWith(admitted, request);
+  try {
+    return await commands.acceptInvitation(caller, token);
+  } finally {
+    await commands.logout(caller);
+  }
+};
+
+type AccountDeps = Pick<HttpDeps, 'commands' | 'queries' | 'limiter' | 'logger'>;
 
 /** What was sent with the form of a page. */
-export type Sent = Readonly<{ token: string; fields: Fields; request: FastifyRequest }>;
+type Sent = Readonly<{ token: string; fields: Fields; request: FastifyRequest }>;
 
 /** One page: what it shows to who opens the link, and what its form does. */
-export type LinkPage = Readonly<{
+type LinkPage = Readonly<{
   path: string;
   /** `sent` and `fault`: of a form that was sent, and is shown again. */
   asks: (token: string, again?: Readonly<{ fields: Fields; fault: DomainError }>) => AccountPage | Promise<AccountPage>;
@@ -113,8 +333,6 @@ const verifyPage = ({ commands }: AccountDeps): LinkPage => ({
     return { title: 'Your address is verified', texts: ['You can sign in now, with your address and your password.'], note: CLOSE };
   },
 });
-
-const CLOSE = 'You can close this page.';
 
 const resetPage = ({ commands, queries }: AccountDeps): LinkPage => ({
   path: '/account/reset',

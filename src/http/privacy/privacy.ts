@@ -5,9 +5,8 @@ import { addressExamples } from '../../api/examples.js';
 import { AddressRequestSchema, ErasureReceiptSchema } from '../../api/privacy.js';
 import { erasureNotFound } from '../../domain/privacy/decider.js';
 import { parseErasureId, type ErasureId } from '../../domain/core/ids.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { disposition } from '../server/disposition.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
+import { disposition } from '../server/headers.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 

@@ -3,17 +3,15 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import type { Authenticated, Caller, ForTeam } from '../../commands/core/caller.js';
 import { isAllowed, permissionOfKey, type AccessPermission } from '../../domain/access/permissions.js';
 import { callOrigin, type CallOrigin } from '../../domain/access/origins.js';
-import { isFrom } from '../../domain/keys/networks.js';
+import { isFrom } from '../../domain/keys/grants.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/access/rate-limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';
-import type { Access, HttpDeps } from './context.js';
+import type { Access, HttpDeps, RatePolicy } from './context.js';
 import { pathOf } from './errors.js';
-import { accessCookie, assertMeant, isReading } from './cookies.js';
-import { mailboxCookie } from './mailbox-cookie.js';
-import { isRepeated } from './raw-headers.js';
+import { accessCookie, assertMeant, isReading, mailboxCookie } from './cookies.js';
+import { isRepeated } from './headers.js';
 import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress } from './rates.js';
-import type { RatePolicy } from './rate-policy.js';
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands' | 'queries' | 'mailbox'>;
 

@@ -1,16 +1,25 @@
 /** What the server is built from, and what Fastify's types learn about our routes and requests. */
+import type {
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction,
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
+import { auditedPersonOf, type Caller } from '../../commands/core/caller.js';
+import type { AuditedCall, AuditRecorder } from '../../commands/audit/record.js';
+import { callOrigin } from '../../domain/access/origins.js';
+import { NO_TEAM, type TeamId } from '../../domain/core/ids.js';
 import type { AuditFormat } from '../../api/audit.js';
 import type { AuditPeriod, Exported } from '../../commands/audit/export.js';
-import type { Caller } from '../../commands/core/caller.js';
-import type { Commands } from '../../commands/index.js';
-import type { OAuth } from '../../commands/oauth.js';
-import type { AuditRecorder } from '../../commands/audit/record.js';
+import type { Commands, OAuth } from '../../commands/index.js';
 import type { Seen } from '../../commands/recipients/tracking.js';
 import type { AccessPermission } from '../../domain/access/permissions.js';
 import type { ErrorCode } from '../../domain/core/errors.js';
-import type { TeamId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { BodyChecks } from '../../domain/ports/body-checks.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -21,8 +30,63 @@ import type { Mailbox } from '../../domain/ports/mailbox.js';
 import type { Health } from '../../domain/ports/worker.js';
 import type { TrackingTokens } from '../../domain/recipients/tracking.js';
 import type { Queries } from '../../projections/query-types.js';
-import type { AuditedRead } from './audited-calls.js';
-import type { RatePolicy } from './rate-policy.js';
+
+/** How long a read waits until the read models have what was written before it. */
+export const OWN_WRITES_WAIT_MS = 250;
+
+/** The rule of one endpoint. `general`: it has no line in the table, so burst and concurrency are bounded too. */
+export type RatePolicy = Readonly<{ endpoint: string; perMinute: number; general: boolean }>;
+
+/* Tells the audit log of reads of content and of refusals, after the answer is on its way. */
+
+/** What a route lets people and keys read: `email.read`, and of which kind it is. */
+type AuditedRead = Readonly<{ action: string; target?: string }>;
+
+const ID_CHARS_MAX = 100;
+
+const auditedCall = (request: FastifyRequest, { teamId, actor }: Pick<Caller, 'teamId' | 'actor'>): AuditedCall => ({
+  teamId,
+  actor,
+  requestId: request.id,
+  calledFrom: () => callOrigin(request.ip ?? '', String(request.headers['user-agent'] ?? '')),
+});
+
+const targetOf = (request: FastifyRequest, kind: string | undefined): string | null => {
+  const { id, batchId = id } = (request.params ?? {}) as Readonly<{ id?: string; batchId?: string }>;
+  return kind === undefined || batchId === undefined ? null : `${kind}:${batchId.slice(0, ID_CHARS_MAX).toLowerCase()}`;
+};
+
+/** Every route that declares what it lets read tells of each time that it did. Others have no hook, and cost nothing. */
+export const auditReads = (app: App, audit: Pick<AuditRecorder, 'read'>): void => {
+  app.addHook('onRoute', (route) => {
+    const { audited } = route.config ?? {};
+    if (audited === undefined) return;
+    const tell = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+      if (request.caller !== null && reply.statusCode < 400)
+        audit.read(auditedCall(request, request.caller), audited.action, targetOf(request, audited.target));
+      done();
+    };
+    route.onResponse = [route.onResponse ?? [], tell].flat();
+  });
+};
+
+/** Refusals that tell an auditor something; of these 404 is none, for a foreign id is answered as an unknown one. */
+const isDenied = (status: number): boolean => status === 401 || status === 403;
+
+/** In: how a request failed. Nothing is told where nobody knows who called. */
+export const auditDenial = (
+  audit: Pick<AuditRecorder, 'denied'>,
+  request: FastifyRequest,
+  { code, status }: Readonly<{ code: string; status: number }>,
+  fault: unknown,
+): void => {
+  if (!isDenied(status)) return;
+  const person = auditedPersonOf(fault);
+  const who = request.caller ?? request.refused ?? (person && { teamId: NO_TEAM, actor: `user:${person}` });
+  if (who === undefined) return;
+  const endpoint = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
+  audit.denied(auditedCall(request, who), endpoint, code, null);
+};
 
 export type HttpSettings = Readonly<{
   /** Where callers reach the service, without a slash at the end. */
@@ -40,7 +104,7 @@ export type HttpSettings = Readonly<{
 }>;
 
 /** Where what callers write stands in the log, and the wait until it is shown. */
-export type Positions = Readonly<{
+type Positions = Readonly<{
   /** The position of the newest event that this process wrote for the team; 0 where there is none. */
   written: (teamId: TeamId) => number;
   /** The position of the newest event of the log. */
@@ -58,7 +122,7 @@ export type CallTraces = Readonly<{
   ) => CallTrace | undefined;
 }>;
 
-export type CallTrace = Readonly<{
+type CallTrace = Readonly<{
   /** What is done in and after `next` belongs to the call. */
   run: (next: () => void) => void;
   failed: (code: ErrorCode) => void;

@@ -9,7 +9,7 @@ import {
   type ErrorCode,
   type ErrorDetails,
 } from '../../domain/core/errors.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime } from '../../domain/core/time.js';
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500 | 503;
 

@@ -1,7 +1,38 @@
 /** What the pages that people fill in have in common: their look, a policy under which they load nothing, and how they are sent. */
+import { Eta } from 'eta/core';
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { pageTemplate } from './template.js';
+import type { App } from './context.js';
+
+/* Forms as the endpoints of OAuth take them. */
+
+const FORM_BYTES_MAX = 16_384;
+const FIELDS_MAX = 30;
+
+/** In: a scope of routes. They read forms of at most so many bytes, and nothing else. */
+export const readForms = (scope: App, bytesMax = FORM_BYTES_MAX): void => {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: bytesMax }, (_request, body, done) =>
+    done(null, body),
+  );
+};
+
+/** Out: each field once; undefined where one is given twice (RFC 6749, section 3.2) or there are too many. */
+export const fieldsOf = (body: unknown): Readonly<Record<string, string>> | undefined => {
+  const entries = [...new URLSearchParams(typeof body === 'string' ? body : '')];
+  const fields = Object.fromEntries(entries);
+  return entries.length > FIELDS_MAX || Object.keys(fields).length !== entries.length ? undefined : fields;
+};
+
+/* The pages of the service itself as Eta templates: `<%= … %>` writes a value escaped, `<%~ … %>` as it is. */
+
+const eta = new Eta({ autoEscape: true, autoTrim: false, cache: false });
+
+/** In: the source of a page, which calls its values `it`. Out: a function that fills it; the source is compiled here, once. */
+export const pageTemplate = <Values extends object>(source: string): ((values: Values) => string) => {
+  const compiled = eta.compile(source);
+  return (values) => compiled.call(eta, values);
+};
 
 const style = `
 :root { color-scheme: light dark; --ground: light-dark(#f6f5f2, #121316); --card: light-dark(#fff, #1b1d21); --line: light-dark(#dddbd5, #3a3d44); --ink: light-dark(#1d1d1b, #ececea); --soft: light-dark(#5d5c57, #a9abb0); --accent: light-dark(#b3261e, #ff8a80); --on-accent: light-dark(#fff, #1d1d1b); }

@@ -1,14 +1,66 @@
 /** The values that the query of a list stands for. */
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { DomainError, invalid } from '../../domain/core/errors.js';
+import { isJsonObject, type Json, type JsonObject } from '../../domain/core/json.js';
+import { type Limits, defaultLimits as limits } from '../../domain/core/limits.js';
+import { parseJsonBody } from './json/body.js';
 import type { EmailListQuery, PagingQuery } from '../../api/core/queries.js';
 import { parseAsOf, type AsOf } from '../../domain/audit/as-of.js';
-import { invalid } from '../../domain/core/errors.js';
-import { defaultLimits as limits } from '../../domain/core/limits.js';
 import { parseAddress } from '../../domain/mime/address.js';
-import { parseMoment } from '../../domain/core/moment.js';
+import { parseMoment } from '../../domain/core/time.js';
 import { foldForSearch, isSearchable } from '../../domain/core/search-text.js';
 import type { SearchFilter, DeletableFilter } from '../../projections/query-types.js';
-import type { EmailFilter } from '../../projections/email/filters.js';
-import type { Paging } from '../../projections/core/pages.js';
+import type { EmailFilter } from '../../projections/email/emails.js';
+import type { Paging } from '../../projections/core/paging.js';
+
+/* What the query of a request may be: well-formed everywhere, and empty where an endpoint takes none. */
+
+const BROKEN_PERCENT =
+  'The query of the URL holds a percent sign that is not followed by two hexadecimal digits of UTF-8 (a percent sign itself is written %25).';
+
+const isDecodable = (query: string): boolean => {
+  try {
+    decodeURIComponent(query);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * A hook for every endpoint that needs a key. An endpoint with a schema for its query has unknown parameters refused by it;
+ * where there is none, a parameter that does nothing must not look as if it did.
+ */
+export const checkQuery = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+  const { config, schema } = request.routeOptions;
+  const url = request.raw.url ?? '';
+  const start = url.indexOf('?');
+  if (start < 0 || config.access === undefined || config.access === 'public') return done();
+  const query = url.slice(start + 1);
+  if (query.includes('%') && !isDecodable(query)) return done(new DomainError('MALFORMED_REQUEST', BROKEN_PERCENT));
+  const [name] = schema?.querystring === undefined ? Object.keys(request.query as object) : [];
+  done(name === undefined ? undefined : invalid('query', name, 'is not known; this endpoint takes no query parameters'));
+};
+
+/* Variables in the query of a preview: a JSON object, read with the care that a body gets. */
+
+const OBJECT = 'must be a JSON object such as {"number":"2030-17"}, percent-encoded (variables=%7B%22number%22%3A%222030-17%22%7D)';
+
+const invalidVariables = (message: string): DomainError => invalid('query', 'variables', message);
+
+/** None where the query has none. Throws VALIDATION_ERROR. */
+export const queryVariables = (text: string | undefined, limits: Limits): JsonObject => {
+  if (text === undefined) return {};
+  let value: unknown;
+  try {
+    value = parseJsonBody(Buffer.from(text), limits);
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+    throw invalidVariables(`${OBJECT}; of its text is said: ${fault.message.replace(/^The body/, 'it').replace(/\.$/, '')}`);
+  }
+  if (isJsonObject(value as Json)) return value as JsonObject;
+  throw invalidVariables(OBJECT);
+};
 
 /** The page asked for, with the defaults filled in. */
 export const pagingOf = (query: PagingQuery): Paging => ({
@@ -36,7 +88,7 @@ export const asOfOf = (text: string): AsOf => {
 };
 
 /** What is searched for. Throws VALIDATION_ERROR where it is too short for the search index. */
-export const searchOf = ({ search }: Readonly<{ search?: string | undefined }>): SearchFilter => {
+const searchOf = ({ search }: Readonly<{ search?: string | undefined }>): SearchFilter => {
   if (search === undefined) return {};
   if (isSearchable(foldForSearch(search))) return { search };
   throw invalid('query', 'search', 'must have at least two characters; one is enough in Chinese, Japanese and Korean');

@@ -3,9 +3,8 @@ import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import { isJsonObject, type Json } from '../../domain/core/json.js';
-import { NAME, nameFault, TEXT } from '../../shared/text.js';
-import { editDistance } from '../../shared/edit-distance.js';
-import { childPath } from './json/inspect.js';
+import { NAME, nameFault, TEXT, editDistance } from '../../shared/text.js';
+import { childPath } from './json/scan.js';
 
 /** As many faults as one answer lists. */
 const FAULTS_MAX = 50;

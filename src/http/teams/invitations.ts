@@ -8,13 +8,12 @@ import {
   InvitationRecordSchema,
   inviteExamples,
   InviteRequestSchema,
-} from '../../api/invitations.js';
+  teamParams,
+} from '../../api/teams.js';
 import { DeletedSchema } from '../../api/core/common.js';
-import { teamParams } from '../../api/teams.js';
 import { invitationNotFound } from '../../domain/teams/invitation.js';
 import { parseInvitationId, type InvitationId } from '../../domain/core/ids.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 

@@ -1,21 +1,18 @@
 /** The gallery: pictures and files that templates and attachments refer to by id. */
-import { assetTooLarge } from '../../domain/templates/asset-errors.js';
-import { isRaster } from '../../domain/templates/asset-kind.js';
-import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } from '../../api/templates/assets.js';
-import { assetNotFound } from '../../domain/templates/asset.js';
-import { decodeBase64, NO_BASE64 } from '../../domain/core/base64.js';
+import { assetTooLarge, isRaster, assetNotFound } from '../../domain/templates/asset.js';
+import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } from '../../api/templates/templates.js';
+import { decodeBase64, NO_BASE64 } from '../../domain/core/json.js';
 import { DeletedSchema, DeleteQuerySchema, idParams, pageOf } from '../../api/core/common.js';
 import { invalid } from '../../domain/core/errors.js';
 import { parseAssetId, type AssetId } from '../../domain/core/ids.js';
 import type { Upload } from '../../commands/templates/assets.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { disposition } from '../server/disposition.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
+import { disposition } from '../server/headers.js';
 import { readUpload, registerUploads, uploadSlots } from '../server/upload.js';
 import { coerceQuery } from '../server/validation.js';
 import { createAssetExamples } from '../../api/examples.js';
 import { AssetListQuerySchema } from '../../api/core/queries.js';
 import { deletableFilterOf, pagingOf } from '../server/query.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
 

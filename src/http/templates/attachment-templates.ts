@@ -1,5 +1,6 @@
 /** Making, changing, publishing and previewing attachment templates. `:id` is an id, a short id or a slug throughout. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FieldError } from '../../domain/core/errors.js';
 import {
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
@@ -8,18 +9,16 @@ import {
   DocumentPreviewRequestSchema,
   ImportAttachmentTemplateRequestSchema,
   UpdateAttachmentTemplateRequestSchema,
-} from '../../api/templates/attachment-templates.js';
-import type { OutputFormat } from '../../domain/rendering/document-content.js';
+} from '../../api/templates/templates.js';
+import type { OutputFormat } from '../../domain/rendering/content.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
-import { safeFilename } from '../../domain/mime/filename.js';
+import { safeFilename } from '../../domain/mime/attachment.js';
 import type { JsonObject } from '../../domain/core/json.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import type { DocumentPreviewRequest } from '../../commands/documents/preview.js';
-import { queryVariables } from '../server/query-variables.js';
-import { disposition } from '../server/disposition.js';
-import { tellEmptyPaths, tellReplaced, tellWarnings } from './preview-headers.js';
-import { expectedRevisions, tagged } from '../server/headers.js';
-import { untilClosed } from '../server/until-closed.js';
+import { queryVariables, pagingOf, deletableFilterOf } from '../server/query.js';
+import { disposition, expectedRevisions, tagged } from '../server/headers.js';
+import { untilClosed } from '../server/hooks.js';
 import { coerceQuery } from '../server/validation.js';
 import {
   createAttachmentTemplateExamples,
@@ -28,8 +27,37 @@ import {
   updateAttachmentTemplateExamples,
 } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/core/queries.js';
-import { pagingOf, deletableFilterOf } from '../server/query.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
+
+/* The headers of a preview that is a page or a file: which paths stayed empty, which characters no font has, and what its author should know. */
+
+const ITEMS_MAX = 50;
+const HEADER_CHARS_MAX = 2_000;
+/** They have no encoding. */
+const LONE_SURROGATES = /\p{Cs}/gu;
+
+/** Sets `X-Empty-Paths`: the paths, percent-encoded and separated by commas; absent where there are none. */
+export const tellEmptyPaths = (reply: FastifyReply, paths: readonly string[]): FastifyReply => told(reply, 'x-empty-paths', paths);
+
+/** Sets `X-Replaced-Characters` in the same way. */
+const tellReplaced = (reply: FastifyReply, characters: readonly string[]): FastifyReply => told(reply, 'x-replaced-characters', characters);
+
+/** Sets `X-Warnings` in the same way: of each its place, a blank and its sentence. */
+export const tellWarnings = (reply: FastifyReply, warnings: readonly FieldError[]): FastifyReply =>
+  told(
+    reply,
+    'x-warnings',
+    warnings.map(({ field, message }) => `${field} ${message}`),
+  );
+
+const told = (reply: FastifyReply, name: string, items: readonly string[]): FastifyReply => {
+  let value = '';
+  for (const item of items.slice(0, ITEMS_MAX)) {
+    const next = `${value}${value === '' ? '' : ','}${encodeURIComponent(item.replace(LONE_SURROGATES, '\ufffd'))}`;
+    if (next.length > HEADER_CHARS_MAX) break;
+    value = next;
+  }
+  return value === '' ? reply : reply.header(name, value);
+};
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 

@@ -10,17 +10,15 @@ import {
   TemplateRecordSchema,
   UpdateTemplateRequestSchema,
 } from '../../api/templates/templates.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { expectedRevisions, tagged } from '../server/headers.js';
-import { tellEmptyPaths, tellWarnings } from './preview-headers.js';
+import { tellEmptyPaths, tellWarnings } from './attachment-templates.js';
 import { MAIL_CSP } from '../server/mail-html.js';
-import { queryVariables } from '../server/query-variables.js';
-import { untilClosed } from '../server/until-closed.js';
+import { queryVariables, pagingOf, deletableFilterOf } from '../server/query.js';
+import { untilClosed } from '../server/hooks.js';
 import { coerceQuery } from '../server/validation.js';
 import { createTemplateExamples, importTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/core/queries.js';
-import { pagingOf, deletableFilterOf } from '../server/query.js';
-import { OWN_WRITES_WAIT_MS } from '../server/own-writes.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 

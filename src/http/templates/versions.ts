@@ -3,18 +3,15 @@ import {
   AttachmentTemplateRecordSchema,
   AttachmentTemplateVersionRecordSchema,
   AttachmentTemplateVersionsSchema,
-} from '../../api/templates/attachment-templates.js';
-import { idParams, versionParams } from '../../api/core/common.js';
-import { restoreTemplateExamples } from '../../api/examples.js';
-import {
   RestoreTemplateRequestSchema,
   TemplateRecordSchema,
   TemplateVersionRecordSchema,
   TemplateVersionsSchema,
 } from '../../api/templates/templates.js';
+import { idParams, versionParams } from '../../api/core/common.js';
+import { restoreTemplateExamples } from '../../api/examples.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { bodyMayBeAbsent } from '../server/absent-body.js';
-import { expectedRevisions, tagged } from '../server/headers.js';
+import { bodyMayBeAbsent, expectedRevisions, tagged } from '../server/headers.js';
 
 type Deps = Pick<HttpDeps, 'commands'>;
 

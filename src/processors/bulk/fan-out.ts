@@ -1,15 +1,47 @@
 /** Makes the emails of a bulk send, part by part; cancels those of one that is cancelled; and says when all have come to an end. */
-import { completeBatch, fanOut, loadBatch, stopBatch } from '../../commands/bulk/batches.js';
-import type { Stored } from '../../commands/documents/claims.js';
 import type { CommandDeps } from '../../commands/core/deps.js';
+import { batchDecider, type BatchCommand, type BatchState } from '../../domain/bulk/decider.js';
+import { DAY_MS } from '../../domain/core/time.js';
+import type { Processor, ProcessorDeps, Context, Outcome } from '../core/declaration.js';
+import { makeProcessor } from '../core/processor.js';
+import { completeBatch, fanOut, loadBatch, stopBatch } from '../../commands/bulk/batches.js';
+import type { Stored } from '../../commands/documents/storage.js';
 import type { BatchEnds, BatchEvent } from '../../domain/bulk/events.js';
 import type { Decider } from '../../domain/core/decider.js';
 import { assertDefined, parseBatchId, splitStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
-import type { Context, Outcome, Processor } from '../core/declaration.js';
-import { makeProcessor } from '../core/processor.js';
+
+/* The record of a bulk send goes when those of its emails are gone: a fact, by which the read models forget it. */
+
+/** Of a command: nothing outside our own stores is called. */
+const DEADLINE_MS_REMOVE_BATCHES = 60_000;
+
+/** The command itself looks whether it is time. */
+export const removeBatchInTime = ({ limits, mayDestroy }: Pick<CommandDeps, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+  makeProcessor<'batch', BatchState, BatchCommand>({
+    name: 'remove-batch',
+    kind: 'batch',
+    decider: batchDecider,
+    startedBy: {
+      BatchQueued: null,
+      BatchScheduled: null,
+      BatchStarted: null,
+      BatchAdvanced: null,
+      BatchRecipientsErased: null,
+      BatchFannedOut: null,
+      BatchCancelled: null,
+      BatchStopped: null,
+      BatchCompleted: null,
+      BatchRemoved: null,
+      BatchRetired: null,
+    },
+    timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],
+    deadlineMs: DEADLINE_MS_REMOVE_BATCHES,
+    act: async ({ cause }) =>
+      mayDestroy() ? { command: { type: 'RemoveBatch', at: cause.at, keptMs: (limits.retentionDays + limits.archiveDays) * DAY_MS } } : {},
+  });
 
 /** What the read models tell of the emails of a batch; undefined where they do not know it. */
-export type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
+type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
 
 /** `storedBytes`: what the attachments of a team take. */
 export type FanOutDeps = CommandDeps & Readonly<{ batchEnds: ReadBatchEnds; storedBytes: (teamId: TeamId) => Promise<Stored> }>;

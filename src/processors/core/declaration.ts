@@ -1,12 +1,111 @@
 /** What a processor is: which stream, what starts its work, who decides, and what it does in the world. The rest is the same for all. */
+import type { StreamKind, DomainEvent, EventOfKind, EventType } from '../../domain/events.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import { isoTime } from '../../domain/core/time.js';
+import { type Bus, type Pointer, priorities, type Priority } from '../../domain/ports/bus.js';
+import type { Leases } from '../../domain/ports/lease.js';
+import type { Document, ReadModels } from '../../domain/ports/read-models.js';
+import type { Logger, LogFields } from '../../domain/ports/logger.js';
+import type { Limits } from '../../domain/core/limits.js';
+import type { Cause, EventLog } from '../../event-log/event-log.js';
 import type { Decider } from '../../domain/core/decider.js';
-import type { DomainEvent, EventOfKind, EventType, StreamKind } from '../../domain/events.js';
 import type { StreamName } from '../../domain/core/ids.js';
-import type { Priority } from '../../domain/ports/bus.js';
-import type { LogFields } from '../../domain/ports/logger.js';
 import type { Worker } from '../../domain/ports/worker.js';
-import type { Cause } from '../../event-log/event-log.js';
-import type { ProcessorDeps } from './deps.js';
+
+/* The work that met a fault of ours and waits to be tried again: what health tells of it. */
+
+export type StuckWork = Readonly<{
+  note: (worker: string, stream: string, fault: unknown) => void;
+  /** The work was done, or there was none. */
+  clear: (worker: string, stream: string) => void;
+  /** How many streams wait, and the code or name of the newest fault. */
+  of: (worker: string) => Readonly<{ count: number; fault: string }> | undefined;
+}>;
+
+/** Beyond it more streams may wait than are counted. */
+const STREAMS_MAX = 10_000;
+
+export const openStuckWork = (): StuckWork => {
+  const workers = new Map<string, Map<string, string>>();
+  return {
+    note: (worker, stream, fault) => {
+      const streams = workers.get(worker) ?? new Map<string, string>();
+      workers.set(worker, streams);
+      // Taken out first, so that the newest fault stands last.
+      streams.delete(stream);
+      if (streams.size < STREAMS_MAX) streams.set(stream, nameOf(fault));
+    },
+    clear: (worker, stream) => void workers.get(worker)?.delete(stream),
+    of: (worker) => {
+      const streams = workers.get(worker);
+      if (streams === undefined || streams.size === 0) return undefined;
+      return { count: streams.size, fault: [...streams.values()].at(-1)! };
+    },
+  };
+};
+
+/** What a fault is called without its message, which may quote what is personal. */
+export const nameOf = (fault: unknown): string => {
+  if (!(fault instanceof Error)) return 'not an Error';
+  return 'code' in fault ? String(fault.code) : fault.name;
+};
+
+/* What every processor is made of. */
+
+/** A timer as a read model tells it; a hint, never the ground of a decision. */
+export type TimerDocument = Document &
+  Readonly<{ kind: string; key: string; dueAt: string; priority: string; team: string; senderDueAt?: string }>;
+
+export type ProcessorDeps = Readonly<{
+  eventLog: EventLog;
+  readModels: Pick<ReadModels, 'find'>;
+  /** Resolves when the timers of that kind of stream have everything up to that position, or the signal aborts. */
+  timersCaughtUp: (kind: StreamKind, position: number, signal: AbortSignal) => Promise<void>;
+  bus: Bus;
+  /** Resolves in a later turn of the event loop, in which it has been asked for by nobody else: before each page that is read. */
+  nextTurn: () => Promise<void>;
+  leases: Leases;
+  /** Told of work that met a fault of ours, and of its end. */
+  stuck: StuckWork;
+  clock: Clock;
+  /** False while nothing may be destroyed because of its age, for the clock is not to be believed. */
+  mayDestroy: () => boolean;
+  logger: Logger;
+  limits: Limits;
+  /** This run of the program: it holds leases and attempts under this name, which no other run has. */
+  worker: string;
+  /** How many pieces of work one processor does at once. */
+  inFlightMax: number;
+  /** Aborts when the time to stop in good order is over: calls under way are cut off. */
+  cutOff: AbortSignal;
+}>;
+
+/** In: the event that led to this. Out: the metadata of what a processor appends, at the moment of now. */
+export const causeOfWork = (
+  deps: Pick<ProcessorDeps, 'clock'>,
+  processor: string,
+  from: Readonly<{ teamId: string; correlationId: string; causationId: string }>,
+  fence?: number,
+): Cause => ({
+  teamId: from.teamId,
+  actor: `processor:${processor}`,
+  correlationId: from.correlationId,
+  causationId: from.causationId,
+  at: isoTime(deps.clock.now()),
+  ...(fence === undefined ? {} : { fence }),
+});
+
+/** Work on one stream at one position of the log: the same work found twice has the same id. */
+export const pointerOf = (
+  work: Readonly<{ stream: string; position: number; priority: string; team: string; source: string; sender?: string }>,
+): Pointer => ({
+  id: `${work.stream}@${work.position}`,
+  stream: work.stream,
+  priority: priorities.find((known) => known === work.priority) ?? 'normal',
+  team: work.team,
+  source: work.source,
+  ...(work.sender === undefined ? {} : { sender: work.sender }),
+});
 
 /** For each type of event of the kind: the priority of the work that it starts at once, null where it starts none. */
 export type StartedBy<Kind extends StreamKind> = {
@@ -41,7 +140,7 @@ export type NewAttempt = Readonly<{
 }>;
 
 /** For work that must be seen to have begun before it is done: an attempt without an outcome shows what a crash has cut off. */
-export type Attempts<State, Command> = Readonly<{
+type Attempts<State, Command> = Readonly<{
   /** The worker of the attempt under way, undefined where there is none. */
   underWay: (state: State) => string | undefined;
   /** Throws where a fault of ours keeps the attempt from being made: then nothing is recorded, and the work comes again after a pause. */

@@ -2,19 +2,315 @@
  * What every processor does, once: take a pointer, load the stream, record that an attempt begins, act, record what came of it,
  * acknowledge. Every step is safe to repeat: after a crash the attempt without an outcome is visible, and is made again.
  */
-import type { DomainEvent, EventOfKind, EventType, StreamKind } from '../../domain/events.js';
-import { EventUnreadable, FileDamaged, KeyMissing } from '../../domain/core/errors.js';
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '../../domain/ports/clock.js';
+import { handle } from '../../commands/core/handle.js';
+import type { DomainEvent, StreamKind, EventOfKind, EventType } from '../../domain/events.js';
+import { AppendUnknown, StoreAway, WrongExpectedRevision, EventUnreadable, FileDamaged, KeyMissing } from '../../domain/core/errors.js';
 import type { StreamName } from '../../domain/core/ids.js';
+import { isoTime } from '../../domain/core/time.js';
+import { type Cause, type StreamVersion, versionOf } from '../../event-log/event-log.js';
+import {
+  type Declaration,
+  type LogLine,
+  type ProcessorDeps,
+  type AttemptingDeclaration,
+  type BegunAttempt,
+  type Made,
+  type NewAttempt,
+  type Processor,
+  causeOfWork,
+  nameOf,
+} from './declaration.js';
+import { type Held, workerLease, underLease } from './lease.js';
 import type { Priority, Work } from '../../domain/ports/bus.js';
-import { versionOf } from '../../event-log/event-log.js';
-import { makeAttempt } from './attempt.js';
-import { openDeadlines } from './deadlines.js';
-import type { Declaration, Processor } from './declaration.js';
-import { causeOfWork } from './deps.js';
 import { runLanes } from './lanes.js';
-import { underLease, workerLease } from './lease.js';
-import { NOTHING, asError, record, RETRY_AFTER_FAULT_MS, type Done, type Loaded, type WorkerContext } from './recording.js';
-import { nameOf } from './stuck.js';
+
+/*
+ * One timeout for many calls, by the injected clock. Calls that begin at about the same time share a bucket with one signal, which
+ * aborts when the time of its first call is over: a signal and a timer for each call would cost more than the rest of its bookkeeping.
+ */
+
+type Deadlines = Readonly<{
+  /** A signal that aborts when the time of a call that begins now is over (up to a hundredth of it early), or with the parent; `over` ends the call. */
+  begin: () => Readonly<{ signal: AbortSignal; over: () => void }>;
+  /** The same for a call that is all of `work`; resolves or rejects as `work` does. */
+  within: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
+  /** Ends the timer; calls under way keep the parent's signal only. */
+  close: () => void;
+}>;
+
+/** Calls that share a timeout; `fromMs` is by the monotonic clock. */
+type Bucket = { readonly fromMs: number; readonly controller: AbortController; open: number };
+
+/** A bucket takes calls for this part of the timeout. */
+const SHARED_PART = 0.01;
+
+export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSignal): Deadlines => {
+  /** The oldest first; only the last takes new calls. */
+  const buckets: Bucket[] = [];
+  const closed = new AbortController();
+  let watching = false;
+
+  const abortAll = (): void => {
+    for (const { controller } of buckets) controller.abort();
+  };
+  parent.addEventListener('abort', abortAll, { once: true });
+
+  /** Sleeps until the oldest bucket is due. Where its calls have ended long before, it goes on with the one that is the oldest then. */
+  const watch = async (): Promise<void> => {
+    watching = true;
+    for (let [oldest] = buckets; oldest !== undefined && !closed.signal.aborted; [oldest] = buckets) {
+      await clock.sleep(oldest.fromMs + timeoutMs - clock.monotonic(), closed.signal);
+      const dueFromMs = clock.monotonic() - timeoutMs;
+      while (buckets[0] !== undefined && (buckets[0].open === 0 || buckets[0].fromMs <= dueFromMs)) buckets.shift()!.controller.abort();
+    }
+    watching = false;
+  };
+
+  const bucketOfNow = (): Bucket => {
+    const nowMs = clock.monotonic();
+    const last = buckets.at(-1);
+    if (last !== undefined && !last.controller.signal.aborted && nowMs - last.fromMs < timeoutMs * SHARED_PART) return last;
+    const bucket = { fromMs: nowMs, controller: new AbortController(), open: 0 };
+    // As many listen as there are calls.
+    setMaxListeners(0, bucket.controller.signal);
+    buckets.push(bucket);
+    if (!watching) void watch();
+    return bucket;
+  };
+
+  const begin: Deadlines['begin'] = () => {
+    const bucket = bucketOfNow();
+    bucket.open += 1;
+    if (parent.aborted) bucket.controller.abort();
+    return { signal: bucket.controller.signal, over: () => void (bucket.open -= 1) };
+  };
+
+  return {
+    begin,
+    within: async (work) => {
+      const { signal, over } = begin();
+      try {
+        return await work(signal);
+      } finally {
+        over();
+      }
+    },
+    close: () => {
+      closed.abort();
+      if (buckets.every(({ open }) => open === 0)) parent.removeEventListener('abort', abortAll);
+    },
+  };
+};
+
+/* What a worker knows of the stream that it works on, and how it appends to it. */
+
+const RETRY_AFTER_FAULT_MS = 1_000;
+
+/** What all lanes of a worker share. */
+type WorkerContext<Kind extends StreamKind, State, Command> = Readonly<{
+  deps: ProcessorDeps;
+  declaration: Declaration<Kind, State, Command>;
+  held: Held;
+  deadlines: Deadlines;
+}>;
+
+/** A stream as it was found; what is appended on behalf of the work continues that version. */
+type Loaded<State> = Readonly<{ stream: StreamName; state: NonNullable<State>; version: StreamVersion; cause: Cause }>;
+
+/** What becomes of the pointer: acknowledged, or delivered again at that moment. */
+type Done = (Readonly<{ kind: 'done' }> | Readonly<{ kind: 'put-back'; atMs: number }>) & Readonly<{ line?: LogLine }>;
+
+const NOTHING: Done = { kind: 'done' };
+
+const asError = (fault: unknown): Error => (fault instanceof Error ? fault : new Error('not an Error'));
+
+/** Out: undefined where somebody else changed the stream in this moment; what they wrote makes its own pointer where there is work left. */
+const appendOrLose = async (
+  deps: Pick<ProcessorDeps, 'eventLog'>,
+  { stream, version, cause }: Omit<Loaded<unknown>, 'state'>,
+  events: readonly DomainEvent[],
+): Promise<StreamVersion | undefined> => {
+  try {
+    return await deps.eventLog.append(stream, version, events, cause);
+  } catch (fault) {
+    if (fault instanceof WrongExpectedRevision) return undefined;
+    throw fault;
+  }
+};
+
+/**
+ * Appends what came of it, and answers what gives the stream as it is then. A disk that refuses now may take it later, and forgetting it would do the work twice: so this goes on until
+ * it succeeds or the program stops. Where a server is away it goes on although the lease is lost by that, and until calls are cut off:
+ * what came of it stays true, and nobody else can record anything meanwhile.
+ */
+const record = async <Kind extends StreamKind, State, Command>(
+  { deps, declaration, held }: WorkerContext<Kind, State, Command>,
+  loaded: Loaded<State>,
+  command: Command,
+): Promise<() => Loaded<State>> => {
+  const { decider, name } = declaration;
+  const { stream } = loaded;
+  const events = decider.decide(command, loaded.state);
+  if (events.length === 0) return () => loaded;
+  const cause = { ...loaded.cause, at: isoTime(deps.clock.now()) };
+  for (;;) {
+    try {
+      const version = await appendOrLose(deps, { ...loaded, cause }, events);
+      if (version !== undefined) return () => ({ ...loaded, version, state: events.reduce(decider.evolve, loaded.state as State)! });
+      const handled = await handle(deps.eventLog, stream, decider, command, cause);
+      return () => ({ ...loaded, version: handled.version, state: handled.state! });
+    } catch (fault) {
+      const signal = isAway(fault) ? deps.cutOff : held.signal;
+      if (signal.aborted) throw fault;
+      deps.logger.error({ processor: name, stream, err: asError(fault) }, 'the outcome of an attempt could not be recorded, trying again');
+      await deps.clock.sleep(RETRY_AFTER_FAULT_MS, signal);
+    }
+  }
+};
+
+const isAway = (fault: unknown): boolean => fault instanceof StoreAway || fault instanceof AppendUnknown;
+
+/* One attempt: got ready, recorded to begin, made, recorded to have ended. What is not ready is not begun, so a crash spends no attempt of it. */
+
+type Context<Kind extends StreamKind, State, Command> = WorkerContext<Kind, State, Command> &
+  Readonly<{ declaration: AttemptingDeclaration<Kind, State, Command> }>;
+
+/** Looks whether there is anything to attempt, then makes the attempt. */
+const makeAttempt = async <Kind extends StreamKind, State, Command>(
+  context: Context<Kind, State, Command>,
+  loaded: Loaded<State>,
+  deliveries: number,
+): Promise<Done> => {
+  const { deps, declaration } = context;
+  const { attempts, gate, name } = declaration;
+  const { stream, state } = loaded;
+  const worker = attempts.underWay(state);
+  // Work on one stream never runs beside itself here, so an attempt of our own met a fault: it goes on.
+  if (worker === deps.worker) return making(context, loaded, { isOurs: true, workerGone: false }, deliveries);
+  const lease = worker === undefined ? undefined : await deps.leases.read(workerLease(name, worker));
+  // The attempt of a worker that lives is under way.
+  if (lease !== undefined) return { kind: 'put-back', atMs: lease.untilMs };
+  const workerGone = worker !== undefined;
+  const { attempt, events, begins } = beginning(context, loaded, workerGone);
+  if (events.length === 0) return NOTHING;
+  if (!begins) {
+    await appendOrLose(deps, loaded, events);
+    return NOTHING;
+  }
+  if (attempts.hold !== undefined && gate?.isOpen() === false && attempts.passesGate?.(state) !== true) {
+    if (!(await hold(context, loaded, attempts.hold(attempt)))) gate.ask();
+    return NOTHING;
+  }
+  attempts.assertPossible?.(stream, state);
+  return making(context, loaded, { isOurs: false, workerGone }, deliveries);
+};
+
+/** What records at this moment that an attempt begins, and whether it does. */
+const beginning = <Kind extends StreamKind, State, Command>(
+  { deps, declaration: { attempts, decider, deadlineMs } }: Context<Kind, State, Command>,
+  { state }: Loaded<State>,
+  workerGone: boolean,
+) => {
+  const nowMs = deps.clock.now();
+  const attempt: NewAttempt = { at: isoTime(nowMs), worker: deps.worker, deadlineAt: isoTime(nowMs + deadlineMs), workerGone };
+  const events = decider.decide(attempts.begin(attempt, state), state);
+  const after = events.reduce(decider.evolve, state as State);
+  const begins = events.length > 0 && after !== undefined && after !== null && attempts.underWay(after) === deps.worker;
+  return { attempt, events, after, begins };
+};
+
+/** Out: false where there was nothing to be recorded. */
+const hold = async <Kind extends StreamKind, State, Command>(
+  { deps, declaration: { decider } }: Context<Kind, State, Command>,
+  loaded: Loaded<State>,
+  command: Command,
+): Promise<boolean> => {
+  const events = decider.decide(command, loaded.state);
+  if (events.length > 0) await appendOrLose(deps, { ...loaded, cause: causeNow(deps, loaded) }, events);
+  return events.length > 0;
+};
+
+const causeNow = ({ clock }: Context<StreamKind, unknown, unknown>['deps'], { cause }: Loaded<unknown>) => ({
+  ...cause,
+  at: isoTime(clock.now()),
+});
+
+type Earlier = Readonly<{
+  /** The state shows the attempt already, begun by this worker. */
+  isOurs: boolean;
+  workerGone: boolean;
+}>;
+
+const making = async <Kind extends StreamKind, State, Command>(
+  context: Context<Kind, State, Command>,
+  loaded: Loaded<State>,
+  earlier: Earlier,
+  deliveries: number,
+): Promise<Done> => {
+  const { declaration, held, deadlines } = context;
+  let begun: Loaded<State> | undefined;
+  let time: ReturnType<typeof deadlines.begin> | undefined;
+  const begin = async (): Promise<BegunAttempt<NonNullable<State>> | undefined> => {
+    // Before the moment that is recorded as the end of its time.
+    time = deadlines.begin();
+    begun = earlier.isOurs ? loaded : await recordBeginning(context, loaded, earlier.workerGone);
+    return begun && { state: begun.state, signal: time.signal };
+  };
+  const note = async (command: Command): Promise<void> => {
+    if (begun === undefined) throw new Error('an attempt ends that has not begun');
+    begun = (await record(context, begun, command))();
+  };
+  const end = async (command: Command): Promise<void> => {
+    if (begun === undefined) throw new Error('an attempt ends that has not begun');
+    await record(context, begun, command);
+  };
+  try {
+    const made = await declaration.attempts.make({
+      stream: loaded.stream,
+      teamId: loaded.cause.teamId,
+      state: loaded.state,
+      deliveries,
+      signal: held.signal,
+      begin,
+      note,
+      end,
+    });
+    return await conclude(context, loaded, made);
+  } finally {
+    time?.over();
+  }
+};
+
+const conclude = async <Kind extends StreamKind, State, Command>(
+  context: Context<Kind, State, Command>,
+  loaded: Loaded<State>,
+  made: Made<Command>,
+): Promise<Done> => {
+  switch (made.kind) {
+    case 'done':
+    case 'put-back':
+      return made;
+    case 'hold':
+      await hold(context, loaded, made.command);
+      return { kind: 'done', ...(made.line === undefined ? {} : { line: made.line }) };
+  }
+};
+
+/** Out: undefined where somebody else has changed the stream since it was loaded, or the time of the attempt has not come. */
+const recordBeginning = async <Kind extends StreamKind, State, Command>(
+  context: Context<Kind, State, Command>,
+  loaded: Loaded<State>,
+  workerGone: boolean,
+): Promise<Loaded<State> | undefined> => {
+  const { deps } = context;
+  const cause = causeNow(deps, loaded);
+  const { events, after, begins } = beginning(context, loaded, workerGone);
+  if (!begins) return undefined;
+  const version = await appendOrLose(deps, { ...loaded, cause }, events as readonly EventOfKind<Kind>[]);
+  return version && { ...loaded, state: after as NonNullable<State>, version, cause };
+};
 
 const RETRY_AFTER_FAULT_MAX_MS = 5 * 60_000;
 

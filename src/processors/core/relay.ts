@@ -1,12 +1,39 @@
 /** Turns the events that start work into pointers on the bus. It follows the log from the moment of its start; timers tell what was there before. */
+import { type Priority, priorities, type Pointer } from '../../domain/ports/bus.js';
 import type { Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
-import { priorities, type Pointer } from '../../domain/ports/bus.js';
 import type { Worker } from '../../domain/ports/worker.js';
-import type { Processor } from './declaration.js';
-import { pointerOf, type ProcessorDeps } from './deps.js';
+import { type Processor, pointerOf, type ProcessorDeps } from './declaration.js';
 import { DISPATCH_LEASE, underLease } from './lease.js';
-import type { Overflow } from './overflow.js';
+
+/* Of which work the relay could not tell the bus: the reader of timers finds it again. */
+
+export type Overflow = Readonly<{
+  note: (processor: string, priority: Priority) => void;
+  /** True where something was noted since the last `take`. */
+  isNoted: (processor: string, priority: Priority) => boolean;
+  /** The same, and forgets it. */
+  take: (processor: string, priority: Priority) => boolean;
+  /** Calls back when something is noted, until the next listener takes its place. */
+  onNoted: (wake: () => void) => void;
+}>;
+
+export const openOverflow = (): Overflow => {
+  const noted = new Set<string>();
+  let listener = (): void => {};
+  const keyOf = (processor: string, priority: Priority): string => `${processor}\n${priority}`;
+  return {
+    note: (processor, priority) => {
+      noted.add(keyOf(processor, priority));
+      listener();
+    },
+    isNoted: (processor, priority) => noted.has(keyOf(processor, priority)),
+    take: (processor, priority) => noted.delete(keyOf(processor, priority)),
+    onNoted: (wake) => {
+      listener = wake;
+    },
+  };
+};
 
 export const relayWorker = (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow): Worker => {
   const started = processors.filter(({ startingTypes }) => startingTypes.length > 0);

@@ -1,10 +1,77 @@
 /** Looks up the DNS records of sender domains every day: those of a team that are due, some of them at once. */
+import { loadState } from '../../commands/core/handle.js';
 import type { CommandDeps } from '../../commands/core/deps.js';
-import { lookUpDomain } from '../../commands/domains/commands-sender-domains.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import { dueDomains, isAnswered, senderDomainDecider, type LookedUp } from '../../domain/domains/decider.js';
+import { KeyMissing } from '../../domain/core/errors.js';
+import {
+  assertDefined,
+  domainKeysStream,
+  parseSenderDomainId,
+  parseTeamId,
+  senderDomainsStream,
+  type StreamName,
+} from '../../domain/core/ids.js';
+import type { SigningKey } from '../../domain/ports/mailer.js';
+import { domainKeysDecider, dueDomains, isAnswered, senderDomainDecider, type LookedUp } from '../../domain/domains/decider.js';
+import { verifiedDomainOf, type SenderDomain } from '../../domain/domains/state.js';
+import { boundedCache } from '../../shared/cache.js';
+import { lookUpDomain } from '../../commands/domains/sender-domains.js';
+import { isoTime } from '../../domain/core/time.js';
 import type { LogLine, Processor, StartedBy } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
+
+/* The private keys of sender domains, opened by the processes that sign with them. */
+
+/** The keys of the verified domain that a sender's domain is or lies below; undefined where the team has none. */
+export type DomainKeys = (teamId: string, senderDomain: string) => Promise<readonly SigningKey[] | undefined>;
+
+/** Domains whose keys are kept open, those that signed last. */
+const OPENED_MAX = 500;
+
+/** Which keys sign is read from the state of the team, for each mail anew; only the keys themselves are kept. */
+export const openDomainKeys = ({ eventLog, senderDomains }: Pick<CommandDeps, 'eventLog' | 'senderDomains'>): DomainKeys => {
+  const opened = boundedCache<string, Promise<readonly SigningKey[]>>({ entriesMax: OPENED_MAX });
+  return async (teamId, senderDomain) => {
+    const stream = senderDomainsStream(assertDefined(parseTeamId(teamId), 'team id'));
+    const known = senderDomains(stream);
+    const { state } = known instanceof Promise ? await known : known;
+    const domain = state && verifiedDomainOf(state, senderDomain);
+    if (domain === undefined) return undefined;
+    const name = [stream, domain.id, ...domain.signing.map(({ selector }) => selector)].join(' ');
+    const keys = opened.getOrMake(name, () => openKeys(eventLog, stream, domain));
+    keys.catch(() => opened.delete(name));
+    return keys;
+  };
+};
+
+/** Rejects with KeyMissing where the sealed part of the event that has them cannot be opened. */
+const openKeys = async (
+  eventLog: CommandDeps['eventLog'],
+  stream: StreamName,
+  { id, domain, signing }: SenderDomain,
+): Promise<readonly SigningKey[]> => {
+  const own = await loadState(eventLog, domainKeysStream(assertDefined(parseSenderDomainId(id), 'sender domain id')), domainKeysDecider);
+  const privateKeys = new Map(own.state.privateKeys.map(({ selector, privateKey }) => [selector, privateKey]));
+  // Those of an older program stand in the stream of the team.
+  if (signing.some(({ selector }) => !privateKeys.has(selector))) await addTeamKeys(eventLog, stream, id, privateKeys);
+  return signing.map(({ selector }) => {
+    const privateKey = privateKeys.get(selector);
+    if (privateKey === undefined) throw new KeyMissing(stream);
+    return { domain, selector, privateKey };
+  });
+};
+
+const addTeamKeys = async (
+  eventLog: CommandDeps['eventLog'],
+  stream: StreamName,
+  id: string,
+  privateKeys: Map<string, string>,
+): Promise<void> => {
+  for (const { event } of await eventLog.load(stream)) {
+    if (event.type !== 'SenderDomainAdded' && event.type !== 'SenderDomainKeysAdded') continue;
+    if (event.data.id !== id) continue;
+    for (const { selector, privateKey } of event.sealed?.privateKeys ?? []) privateKeys.set(selector, privateKey);
+  }
+};
 
 type CheckDeps = Pick<CommandDeps, 'clock' | 'dns' | 'limits' | 'spfMechanisms' | 'feedback'>;
 

@@ -1,13 +1,126 @@
 /** Whom of an email's recipients the team does not write to by now: asked when a connection is there, before the attempt begins. */
 import type { CommandDeps } from '../../commands/core/deps.js';
-import { suppressedPlaces } from '../../commands/recipients/suppression-check.js';
-import { pendingRecipients } from '../../domain/email/copies.js';
+import { deletedAtOf } from '../../commands/core/caller.js';
 import type { EmailCommand } from '../../domain/email/decider.js';
-import type { Email } from '../../domain/email/state.js';
+import { type Email, pendingRecipients } from '../../domain/email/state.js';
+import { hasIt } from '../../domain/email/status.js';
+import type { MaybePromise } from '../../domain/core/decider.js';
+import { isoTime } from '../../domain/core/time.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import type { Logger } from '../../domain/ports/logger.js';
+import type { Gate } from '../core/declaration.js';
+import { suppressedPlaces } from '../../commands/recipients/suppression-check.js';
 import { assertDefined, parseTeamId } from '../../domain/core/ids.js';
-import type { MaybePromise } from '../../domain/core/maybe-promise.js';
-import { isoTime } from '../../domain/core/iso-time.js';
 import type { Mailer } from '../../domain/ports/mailer.js';
+
+/* Whether the team of an email is deleted by now: asked when a connection is there, before the attempt begins. */
+
+type Withdraw = Extract<EmailCommand, { type: 'WithdrawEmail' }>;
+
+/** In place of an attempt. An email that some of its recipients have goes on to the others. It is no promise where the team is at hand. */
+export const withdrawalOf = (
+  deps: Pick<CommandDeps, 'team' | 'clock'>,
+  teamId: string,
+  email: Email,
+): MaybePromise<Withdraw | undefined> => {
+  const deleted = deletedAtOf(deps, teamId);
+  const decide = (deletedAt: string | undefined): Withdraw | undefined =>
+    deletedAt === undefined || email.recipientStatuses.some(hasIt)
+      ? undefined
+      : { type: 'WithdrawEmail', at: isoTime(deps.clock.now()), cancelledAt: deletedAt, endsBrokenOff: true };
+  return deleted instanceof Promise ? deleted.then(decide) : decide(deleted);
+};
+
+/* Whether a host takes sessions: while it does not, no mail is attempted, and one session in growing pauses asks again. */
+
+const PAUSE_FIRST_MS = 1_000;
+const PAUSE_MAX_MS = 30_000;
+
+type HostBreakerOptions = Readonly<{
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
+  logger: Logger;
+  host: string;
+  /** Opens a session and ends it. Out: whether the host took it. */
+  probe: (signal: AbortSignal) => Promise<boolean>;
+}>;
+
+export type HostBreaker = Gate &
+  Readonly<{
+    /** A session was open, whatever became of the message. */
+    answered: () => void;
+    /**
+     * No session could be opened by an attempt that began at that moment (by the monotonic clock). Out: false where another has had a session
+     * since then, so that this one says nothing of the host: a host may bound how many sessions it has at once.
+     */
+    away: (begunMs: number) => boolean;
+  }>;
+
+export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptions): HostBreaker => {
+  let awaySinceMs: number | undefined;
+  let answeredAtMs = Number.NEGATIVE_INFINITY;
+  let change = new AbortController();
+  let pausedMs = PAUSE_FIRST_MS;
+  let urge = new AbortController();
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+
+  const tell = (): void => {
+    const before = change;
+    change = new AbortController();
+    before.abort();
+  };
+
+  const answered = (): void => {
+    answeredAtMs = clock.monotonic();
+    if (awaySinceMs === undefined) return;
+    logger.info({ host, awayMs: Math.round(answeredAtMs - awaySinceMs) }, 'the host takes sessions again; held mail is sent');
+    awaySinceMs = undefined;
+    tell();
+  };
+
+  /** Asks until the host answers. */
+  const ask = async (signal: AbortSignal): Promise<void> => {
+    for (let pauseMs = PAUSE_FIRST_MS; awaySinceMs !== undefined; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
+      pausedMs = pauseMs;
+      urge = new AbortController();
+      await clock.sleep(pauseMs, AbortSignal.any([signal, change.signal, urge.signal]));
+      if (signal.aborted) return;
+      askedAtMs = clock.monotonic();
+      if (awaySinceMs !== undefined && (await probe(signal).catch(() => false))) answered();
+    }
+  };
+
+  return {
+    isOpen: () => awaySinceMs === undefined,
+    pauseMs: () => (awaySinceMs === undefined ? 0 : pausedMs),
+    changed: () => change.signal,
+    // However many mails are pushed by hand, the host is asked no more often than at first.
+    ask: () => {
+      if (clock.monotonic() - askedAtMs >= PAUSE_FIRST_MS) urge.abort();
+    },
+    watch: async (signal) => {
+      while (!signal.aborted) {
+        if (awaySinceMs === undefined) await aborted(AbortSignal.any([signal, change.signal]));
+        else await ask(signal);
+      }
+    },
+    answered,
+    away: (begunMs) => {
+      if (answeredAtMs >= begunMs) return false;
+      if (awaySinceMs !== undefined) return true;
+      awaySinceMs = clock.monotonic();
+      pausedMs = PAUSE_FIRST_MS;
+      logger.warn({ host }, 'the host takes no sessions; mail is held and spends no attempts until it does');
+      tell();
+      return true;
+    },
+  };
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 
 type Deps = Pick<CommandDeps, 'eventLog' | 'keys' | 'hasSuppressions' | 'clock'> & Readonly<{ mailer: Pick<Mailer, 'final'> }>;
 type Suppress = Extract<EmailCommand, { type: 'SuppressRecipients' }>;

@@ -1,24 +1,295 @@
 /** Delivers an email by SMTP; its state says what is to be sent and to whom. */
-import { linkBaseOf } from '../../commands/recipients/links.js';
-import { leavesAsCopies, pendingRecipients } from '../../domain/email/copies.js';
-import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
-import { attemptUnderWay, type EmailState } from '../../domain/email/state.js';
-import { KeyMissing } from '../../domain/core/errors.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import { openTrackingTokens } from '../../domain/recipients/tracking.js';
-import { HOUR_MS } from '../../domain/core/time.js';
-import { withdrawalOf } from './deleted-team.js';
-import type { Made, Processor, StartedBy } from '../core/declaration.js';
-import { outcomeOfUnsendable } from './delivery-outcomes.js';
-import { hostFor, needsNoHost, partsOf, senderOf, type Part } from './delivery-parts.js';
-import { openDomainKeys } from '../domains/domain-keys.js';
-import { prepareMessage, type Damaged, type Impossible, type Message, type Prepared } from './message.js';
-import { openHostBreaker } from './host-breaker.js';
+import {
+  leavesAsCopies,
+  type Email,
+  pendingRecipients,
+  type PlacedOutcome,
+  openAttempt,
+  attemptUnderWay,
+  type EmailState,
+} from '../../domain/email/state.js';
+import { pendingParts, SIMULATOR_DOMAIN, simulatedOutcome } from '../../domain/email/simulator.js';
+import type { Delivered, Delivery, Mailer, RecipientOutcome, DeliveryOutcome, OutgoingMessage } from '../../domain/ports/mailer.js';
+import { nextAttemptAfter, type EmailCommand, type RetrySchedule, emailDecider } from '../../domain/email/decider.js';
+import { ATTACHMENT_DAMAGED } from '../../domain/email/status.js';
+import { type FileDamaged, KeyMissing } from '../../domain/core/errors.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import { isoTime, HOUR_MS } from '../../domain/core/time.js';
+import type { LogLine, AttemptContext, Made, Processor, StartedBy } from '../core/declaration.js';
+import { type Damaged, type Impossible, envelopeOf, type Message, type Prepared, prepareMessage } from './message.js';
+import type { CommandDeps } from '../../commands/core/deps.js';
+import { assertDefined, type StreamName } from '../../domain/core/ids.js';
+import type { Priority } from '../../domain/ports/bus.js';
+import type { Logger } from '../../domain/ports/logger.js';
+import { type TrackingTokens, openTrackingTokens } from '../../domain/recipients/tracking.js';
+import { type DomainKeys, openDomainKeys } from '../domains/sender-domains.js';
+import { type HostBreaker, withdrawalOf, openHostBreaker, suppressionOf } from './conditions.js';
+import { linkBaseOf } from '../../commands/recipients/unsubscribe.js';
 import { makeProcessor } from '../core/processor.js';
-import { begunOf, endOrGoOn, outgoing, sendOtherParts, type Attempt, type Context, type Delivering, type DeliveryDeps } from './sending.js';
-import { suppressionOf } from './conditions.js';
 
-export type { DeliveryDeps } from './sending.js';
+/* What an attempt sends apart: to whom a host is given the mail, to whom none is, and where each gets a copy of its own, each by itself. */
+
+/** `recipients`: by their place in the email; of a part that is not simulated, no address of the simulator is among them. */
+type Part = Readonly<{ recipients: readonly number[]; isSimulated: boolean }>;
+
+/** In the order in which they are sent: what needs a host comes first, so that an email waits for its host before it has begun. */
+const partsOf = (email: Email): readonly Part[] => {
+  const { real, simulated } = pendingParts(email);
+  const apart = (recipients: readonly number[], isSimulated: boolean): readonly Part[] => {
+    if (recipients.length === 0) return [];
+    return leavesAsCopies(email) ? recipients.map((one) => ({ recipients: [one], isSimulated })) : [{ recipients, isSimulated }];
+  };
+  return [...apart(real, false), ...apart(simulated, true)];
+};
+
+/** Whether what is left to be sent is simulated, all of it. */
+const needsNoHost = (email: Email): boolean => {
+  const { real, simulated } = pendingParts(email);
+  return real.length === 0 && simulated.length > 0;
+};
+
+/** The host of the record of an attempt. */
+const hostFor = (mailer: Pick<Mailer, 'host'>, email: Email): string => (needsNoHost(email) ? SIMULATOR_DOMAIN : mailer.host);
+
+type Sender = Pick<Mailer, 'send' | 'host'>;
+
+/** How a part is sent. `email`: as it is before that. */
+const senderOf = (mailer: Sender, email: Email, { recipients, isSimulated }: Part): Sender =>
+  isSimulated
+    ? { host: SIMULATOR_DOMAIN, send: (delivery) => simulate(delivery, () => recipients.map((one) => simulatedOutcome(email, one))) }
+    : mailer;
+
+/** The message is made as for a host, and thrown away. */
+const simulate = async ({ begin, end, signal }: Delivery, outcomes: () => readonly RecipientOutcome[]): Promise<Delivered> => {
+  if (signal.aborted) return { kind: 'given-up' };
+  if ((await begin()) === undefined) return { kind: 'not-wanted' };
+  await end({ host: SIMULATOR_DOMAIN, durationMs: 0, recipients: outcomes() });
+  return { kind: 'ended' };
+};
+
+/* What the ends of dialogues mean for an email: the commands that record them, and the lines in the log. */
+
+type Deps = Readonly<{ clock: Pick<Clock, 'now'>; mailer: Pick<Mailer, 'host' | 'final'>; schedule: RetrySchedule }>;
+
+type BegunDeliveryOutcomes = Readonly<{ attempt: number; email: Email; pending: readonly number[] }>;
+
+type Unsendable = Readonly<{ command: EmailCommand; line: LogLine }>;
+
+const outcomeOfUnsendable = (deps: Deps, begun: BegunDeliveryOutcomes, prepared: Impossible | Damaged): Unsendable => {
+  const { attempt, email } = begun;
+  if ('damaged' in prepared) return damagedOutcome(deps, attempt, email, prepared.damaged);
+  return {
+    command: { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), ...prepared },
+    line: { level: 'warn', fields: { attempt, reason: prepared.reason }, message: 'email failed' },
+  };
+};
+
+const outcomeLine = (attempt: number, pending: readonly number[], { recipients, durationMs }: DeliveryOutcome) => ({
+  level: 'info' as const,
+  fields: {
+    attempt,
+    recipients: pending.length,
+    accepted: recipients.filter(({ result }) => result === 'accepted').length,
+    rule: recipients.find(({ result }) => result !== 'accepted')?.rule,
+    durationMs: Math.round(durationMs),
+  },
+  message: 'delivery attempt',
+});
+
+const outcomeCommand = (deps: Deps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome) => ({
+  type: 'RecordOutcome' as const,
+  attempt,
+  at: isoTime(deps.clock.now()),
+  host: outcome.host,
+  durationMs: outcome.durationMs,
+  outcomes: outcome.recipients.map((result, index) => ({ ...result, recipient: pending[index]! })),
+  final: deps.mailer.final,
+  schedule: deps.schedule,
+});
+
+/** Undefined where there is nothing to be noted before the attempt ends. */
+const copyCommand = (
+  deps: Deps,
+  { attempt }: Pick<BegunDeliveryOutcomes, 'attempt'>,
+  { host, durationMs, recipients }: DeliveryOutcome,
+  part: Pick<Part, 'recipients'>,
+): EmailCommand | undefined => {
+  const outcomes: PlacedOutcome[] = recipients.map((result, index) => ({ ...result, recipient: part.recipients[index]! }));
+  if (outcomes.every(({ result }) => result === 'deferred')) return undefined;
+  return { type: 'RecordCopy', attempt, at: isoTime(deps.clock.now()), host, durationMs, outcomes };
+};
+
+/** Of all parts of an attempt, in their order. */
+const joinedOutcomes = (host: string, outcomes: readonly DeliveryOutcome[]): DeliveryOutcome => {
+  const last = outcomes.at(-1);
+  return {
+    host: last?.host ?? host,
+    durationMs: outcomes.reduce((sum, { durationMs }) => sum + durationMs, 0),
+    recipients: outcomes.flatMap(({ recipients }) => recipients),
+    ...(last?.hostAway === true ? { hostAway: true } : {}),
+  };
+};
+
+const aborted = {
+  result: 'deferred',
+  replyCode: null,
+  enhancedCode: null,
+  rule: 'aborted',
+  text: 'the attempt was ended before this copy was sent',
+} as const;
+
+/** Of a part that no dialogue began for. */
+const leftOutcome = (
+  host: string,
+  delivered: Extract<Delivered, { kind: 'host-away' | 'given-up' }>,
+  { recipients }: Pick<Part, 'recipients'>,
+): DeliveryOutcome =>
+  delivered.kind === 'given-up'
+    ? { host, durationMs: 0, recipients: recipients.map(() => aborted) }
+    : { host, durationMs: 0, recipients: recipients.map(() => delivered.fault), hostAway: true };
+
+/** The file may be put back from a backup: the mail is tried again as after a temporary refusal, and fails when these tries are spent. */
+const damagedOutcome = (deps: Deps, attempt: number, email: Email, damaged: FileDamaged): Unsendable => {
+  const text = 'the file of an attachment is damaged';
+  const isLast = nextAttemptAfter(email, isoTime(deps.clock.now()), deps.schedule) === undefined;
+  const deferred = { result: 'deferred' as const, replyCode: null, enhancedCode: null, rule: ATTACHMENT_DAMAGED, text };
+  const recipients = pendingRecipients(email).map(() => deferred);
+  const command: EmailCommand = isLast
+    ? { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), reason: 'content-lost', rule: ATTACHMENT_DAMAGED, text }
+    : outcomeCommand(deps, attempt, pendingRecipients(email), { host: deps.mailer.host, durationMs: 0, recipients });
+  return { command, line: { level: 'warn', fields: { attempt, isLast, err: damaged }, message: 'the file of an attachment is damaged' } };
+};
+
+/* The dialogues of one attempt: one for all its recipients, or one for each part of them, and what is recorded between them and at the end. */
+
+export type DeliveryDeps = CommandDeps &
+  Readonly<{
+    logger: Logger;
+    mailer: Mailer;
+    schedule: RetrySchedule;
+    /** Awaited before a message is made: many are ready at once, and each takes a millisecond or more of the event loop. */
+    turnFor: (priority: Priority) => Promise<void>;
+    /** Told how long the composing of a message took. */
+    composed?: (seconds: number) => void;
+  }>;
+
+type Delivering = DeliveryDeps &
+  Readonly<{ breaker: HostBreaker; waitForHostMs: number; domainKeys: DomainKeys; trackingTokens: TrackingTokens }>;
+type Context = AttemptContext<Email, EmailCommand>;
+
+/** What is known while it is made. */
+type Attempt = { begun: Begun | undefined; line: LogLine | undefined; suppressing: EmailCommand | undefined };
+
+/**
+ * `atMs`: when it has begun, by the monotonic clock. `pending`: the recipients of all parts, in their order. `apart`: there while other parts
+ * are to be sent after the first.
+ */
+type Begun = Readonly<{
+  attempt: number;
+  email: Email;
+  parts: readonly Part[];
+  pending: readonly number[];
+  atMs: number;
+  signal: AbortSignal;
+  apart: Apart | undefined;
+}>;
+
+/** `ended`: of the parts that were sent, in their order. */
+type Apart = Readonly<{ prepared: Prepared; ended: DeliveryOutcome[] }>;
+
+type BegunApart = Begun & Readonly<{ apart: Apart }>;
+
+const begunOf = (clock: Clock, email: Email, signal: AbortSignal, parts: readonly Part[]): Begun => ({
+  attempt: assertDefined(openAttempt(email), 'attempt').attempt,
+  email,
+  parts,
+  pending: parts.flatMap(({ recipients }) => recipients),
+  atMs: clock.monotonic(),
+  signal,
+  apart: undefined,
+});
+
+/** Of the mail for all it is the end of the attempt; of the first of several parts it is noted before the next leaves. */
+const endOrGoOn = async (deps: Delivering, context: Context, attempt: Attempt, outcome: DeliveryOutcome): Promise<void> => {
+  const begun = assertDefined(attempt.begun, 'attempt');
+  const part = begun.parts[begun.apart?.ended.length ?? 0];
+  if (outcome.hostAway === undefined && part?.isSimulated !== true) deps.breaker.answered();
+  if (begun.apart === undefined) return endAttempt(deps, context, attempt, begun, outcome);
+  begun.apart.ended.push(outcome);
+  const command = copyCommand(deps, begun, outcome, assertDefined(part, 'part'));
+  if (command !== undefined) await context.note(command);
+};
+
+const endAttempt = async (deps: Delivering, context: Context, attempt: Attempt, begun: Begun, outcome: DeliveryOutcome): Promise<void> => {
+  attempt.line = outcomeLine(begun.attempt, begun.pending, outcome);
+  const command = outcomeCommand(deps, begun.attempt, begun.pending, outcome);
+  const isHeld = outcome.hostAway === true && deps.breaker.away(begun.atMs);
+  await context.end(isHeld ? { ...command, waitForHostMs: deps.waitForHostMs } : command);
+};
+
+/** One after the other, each when the answer to the one before it is recorded; where the host is away the others wait with it for the next attempt. */
+const sendOtherParts = async (deps: Delivering, context: Context, attempt: Attempt, begun: BegunApart): Promise<void> => {
+  const { parts, apart } = begun;
+  const finish = (outcomes: readonly DeliveryOutcome[]): Promise<void> =>
+    endAttempt(deps, context, attempt, begun, joinedOutcomes(deps.mailer.host, outcomes));
+  while (apart.ended.length < parts.length && apart.ended.at(-1)!.hostAway === undefined) {
+    const part = parts[apart.ended.length]!;
+    const isLast = apart.ended.length === parts.length - 1;
+    const delivered = await sendPart(deps, context, attempt, begun, (outcome) =>
+      isLast ? finish([...apart.ended, outcome]) : endOrGoOn(deps, context, attempt, outcome),
+    );
+    if (delivered.kind === 'not-wanted' || (delivered.kind === 'ended' && isLast)) return;
+    if (delivered.kind !== 'ended') apart.ended.push(leftOutcome(deps.mailer.host, delivered, part));
+  }
+  const last = apart.ended.at(-1)!;
+  const rest = parts.slice(apart.ended.length).map(({ recipients }) => recipients.map(() => last.recipients[0]!));
+  await finish([...apart.ended, ...rest.map((recipients) => ({ ...last, durationMs: 0, recipients }))]);
+};
+
+/** Waits for a connection as long as the attempt may last. `not-wanted`: the part could not be made, and the attempt has ended with that. */
+const sendPart = (
+  deps: Delivering,
+  context: Context,
+  attempt: Attempt,
+  begun: BegunApart,
+  end: (outcome: DeliveryOutcome) => Promise<void>,
+): Promise<Delivered> => {
+  const { email, parts, apart, signal } = begun;
+  const { priority } = email.accepted;
+  const part = parts[apart.ended.length]!;
+  return senderOf(deps.mailer, email, part).send({
+    priority,
+    signal,
+    begin: async () => {
+      await deps.turnFor(priority);
+      const made = apart.prepared.message(leavesAsCopies(email) ? part.recipients[0] : undefined);
+      if ('raw' in made) return { message: outgoing(deps, context.stream, email, part.recipients, made), signal };
+      const { command, line } = outcomeOfUnsendable(deps, begun, made);
+      attempt.line = line;
+      await context.end(command);
+      return undefined;
+    },
+    end,
+  });
+};
+
+const outgoing = (
+  deps: Delivering,
+  stream: StreamName,
+  email: Email,
+  recipients: readonly number[],
+  { from, raw, signWith }: Message,
+): OutgoingMessage => ({
+  envelope: envelopeOf(
+    deps,
+    stream,
+    from,
+    recipients.map((index) => email.content!.recipients[index]!.email),
+  ),
+  messageId: email.accepted.messageId,
+  raw,
+  ...(signWith === undefined ? {} : { signWith }),
+});
 
 export const DELIVER_EMAIL = 'deliver-email';
 

@@ -1,21 +1,98 @@
 /** Makes the mail of an email from what was pinned at acceptance: the same for all its recipients, or a copy for each. */
-import { loadAttachments, type ReadyAttachment } from '../../commands/documents/attachments.js';
-import { domainOfAddress } from '../../commands/domains/commands-sender-domains.js';
-import { compiledTemplate } from '../../commands/templates/templates.js';
-import { shownSize } from '../../domain/rendering/drawn-picture.js';
-import type { PictureSize } from '../../domain/rendering/pictures.js';
+import type { CommandDeps } from '../../commands/core/deps.js';
+import { linkBaseOf, unsubscribeUrl } from '../../commands/recipients/unsubscribe.js';
 import type { Email } from '../../domain/email/state.js';
+import {
+  assertDefined,
+  parseEmailId,
+  parseTeamId,
+  splitStream,
+  type EmailId,
+  type StreamName,
+  type TeamId,
+  parseTemplateId,
+} from '../../domain/core/ids.js';
+import { type EmailInput, assetOfContentId, type CompiledEmail, type InlineImage } from '../../domain/ports/renderer.js';
+import type { RenderEnvironment, Company } from '../../domain/rendering/scope/constants.js';
+import { trackHtml, type TrackingTokens } from '../../domain/recipients/tracking.js';
+import type { OutgoingMessage, SigningKey } from '../../domain/ports/mailer.js';
+import { loadAttachments, type ReadyAttachment } from '../../commands/documents/attachments.js';
+import { domainOfAddress } from '../../commands/domains/sender-domains.js';
+import { compiledTemplate } from '../../commands/templates/templates.js';
+import { shownSize, type PictureSize } from '../../domain/rendering/pictures.js';
 import { DomainError, FileDamaged, KeyMissing } from '../../domain/core/errors.js';
-import { assertDefined, parseTemplateId, type StreamName } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { composeMessage, type MessageAttachment } from '../../domain/mime/compose.js';
 import type { Clock } from '../../domain/ports/clock.js';
-import type { SigningKey } from '../../domain/ports/mailer.js';
-import { assetOfContentId, type CompiledEmail, type InlineImage } from '../../domain/ports/renderer.js';
-import type { Company } from '../../domain/rendering/scope/environment.js';
-import type { CommandDeps } from '../../commands/core/deps.js';
-import { copyPartsOf, type CopyDeps, type CopyParts } from './copies.js';
-import type { DomainKeys } from '../domains/domain-keys.js';
+import type { DomainKeys } from '../domains/sender-domains.js';
+
+/* What the copy of one recipient has of its own: how this recipient unsubscribes, and the links that tell what this recipient does. */
+
+type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'withoutCopies' | 'limits'> & Readonly<{ trackingTokens: TrackingTokens }>;
+
+type CopyParts = Readonly<{
+  /** After those of the call, in this order. */
+  headers: readonly Readonly<{ name: string; value: string }>[];
+  /** What the template is told beside the moment and the company. */
+  environment: Pick<RenderEnvironment, 'unsubscribeUrl'>;
+  /** How the template is rendered beside that. */
+  rendering: Pick<EmailInput, 'marksUntracked'>;
+  /** Makes the HTML of the copy of what was rendered. */
+  html: (rendered: string) => string;
+}>;
+
+type Addressed = Readonly<{ stream: StreamName; teamId: string }>;
+
+/** `recipient`: its place in an email whose content is there. */
+const copyPartsOf = (deps: CopyDeps, { stream, teamId }: Addressed, email: Email, recipient: number): CopyParts => {
+  const emailId = assertDefined(parseEmailId(splitStream(stream).id), 'email id');
+  const own = { emailId, recipient };
+  return { ...unsubscribing(deps, assertDefined(parseTeamId(teamId), 'team id'), email, own), ...tracked(deps, email, own) };
+};
+
+type Own = Readonly<{ emailId: EmailId; recipient: number }>;
+
+const unsubscribing = (
+  deps: CopyDeps,
+  teamId: TeamId,
+  { accepted: { unsubscribeList: list }, content }: Email,
+  { emailId, recipient }: Own,
+): Pick<CopyParts, 'headers' | 'environment'> => {
+  if (list === undefined) return { headers: [], environment: {} };
+  const address = content!.recipients[recipient]!.email;
+  const url = unsubscribeUrl(deps, linkBaseOf(deps), { teamId, emailId, recipient, address, list });
+  const headers = [
+    { name: 'List-Unsubscribe', value: `<${url}>` },
+    { name: 'List-Unsubscribe-Post', value: 'List-Unsubscribe=One-Click' },
+  ];
+  return { headers, environment: { unsubscribeUrl: url } };
+};
+
+const tracked = (
+  { trackingTokens: tokens, limits }: CopyDeps,
+  { accepted: { tracking } }: Email,
+  own: Own,
+): Pick<CopyParts, 'rendering' | 'html'> => {
+  if (tracking === undefined) return { rendering: {}, html: (rendered) => rendered };
+  return {
+    rendering: { marksUntracked: true },
+    html: (rendered) => trackHtml(rendered, { tokens, tracking, sizeBytesMax: limits.htmlSizeBytesMax, ...own }),
+  };
+};
+
+/* To whom and as whom the relay is given an email. */
+
+/** Reports come back under an address that names the email, where such a return path is set up. */
+export const envelopeOf = (
+  { feedback }: Pick<CommandDeps, 'feedback'>,
+  stream: StreamName,
+  from: string,
+  to: readonly string[],
+): OutgoingMessage['envelope'] => {
+  if (feedback === undefined) return { from, to };
+  const { id } = splitStream(stream);
+  return { from: feedback.returnPath.senderOf(assertDefined(parseEmailId(id), 'email id')), to, reportsAs: id };
+};
 
 export type MessageDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'renderer'> &
   CopyDeps &
@@ -35,8 +112,6 @@ export type Prepared = Readonly<{
   /** `recipient`: of a copy, by its place in the email; undefined: the mail for all. */
   message: (recipient: number | undefined) => Message | Impossible;
 }>;
-
-type Addressed = Readonly<{ stream: StreamName; teamId: string }>;
 
 /** Loads what the mail needs; the keys are those that its sender has now. */
 export const prepareMessage = async (

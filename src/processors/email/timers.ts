@@ -5,9 +5,8 @@ import type { EraseDeps } from '../../commands/core/erase.js';
 import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
 import type { EmailState } from '../../domain/email/state.js';
 import { assertDefined, parseEmailId, splitStream } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import type { ActingDeclaration, Processor, StartedBy } from '../core/declaration.js';
-import type { ProcessorDeps } from '../core/deps.js';
+import { isoTime } from '../../domain/core/time.js';
+import type { ActingDeclaration, Processor, StartedBy, ProcessorDeps } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 
 /** No event starts this work: each waits for its time. */

@@ -2,10 +2,9 @@
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { endSession } from '../../commands/people/sessions.js';
 import { NO_TEAM, type SessionId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime, CLOCKS_APART_MS } from '../../domain/core/time.js';
 import type { Worker } from '../../domain/ports/worker.js';
-import { CLOCKS_APART_MS } from '../../domain/core/restore-period.js';
-import type { ProcessorDeps } from '../core/deps.js';
+import type { ProcessorDeps } from '../core/declaration.js';
 import { recurringWorker, type Held, type LeaseDeps } from '../core/lease.js';
 
 const NAME = 'end-sessions';

@@ -1,9 +1,44 @@
 /** Carries out the erasure of an address: at once, and again for what could not be destroyed then. */
+import { eraseAll, type EraseAllDeps } from '../../commands/core/erase.js';
+import type { Keys, LogMark } from '../../domain/ports/keys.js';
+import type { Worker } from '../../domain/ports/worker.js';
+import { eraseRestOfRemovedTeams } from '../../commands/teams/removal.js';
+import { endOutcomesOfDeleted } from '../../commands/webhooks/records.js';
+import { underLease, type LeaseDeps } from '../core/lease.js';
 import { carryOutErasure, type CarryOutDeps } from '../../commands/privacy/erasure.js';
 import { erasureDecider, type ErasureCommand, type ErasureState } from '../../domain/privacy/decider.js';
 import { assertDefined, parseErasureId, splitStream } from '../../domain/core/ids.js';
 import type { Processor } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
+
+/* Erases at the start, and every minute, what the log says is deleted or archived and whose key still exists. */
+
+const ERASE_EVERY_MS = 60_000;
+
+type EraseWorkerDeps = LeaseDeps & EraseAllDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'mark' | 'setMark'> }>;
+
+/** It goes on behind the mark that is kept with the keys, so that an older copy of them is erased again from its own mark on. */
+export const eraseWorker = (deps: EraseWorkerDeps): Worker => ({
+  name: 'erase',
+  run: (stop) =>
+    underLease(deps, 'erase', stop, async ({ signal }) => {
+      while (!signal.aborted) {
+        const mark = await deps.keys.mark();
+        let after = mark?.position ?? 0;
+        const reached = async (next: LogMark): Promise<void> => {
+          await endOutcomesOfDeleted(deps, after, next.position, signal);
+          await eraseRestOfRemovedTeams(deps, after, next.position, signal);
+          // What is not looked at whole is looked at again.
+          if (signal.aborted) return;
+          after = next.position;
+          await deps.keys.setMark(next);
+        };
+        const erased = await eraseAll(deps, after, { signal, reached });
+        if (erased > 0) deps.logger.warn({ erased }, 'keys of deleted or archived streams were still there and are destroyed now');
+        await deps.clock.sleep(ERASE_EVERY_MS, signal);
+      }
+    }),
+});
 
 export type EraseAddressDeps = CarryOutDeps;
 

@@ -3,7 +3,7 @@ import type { CommandDeps } from '../../commands/core/deps.js';
 import { suppressAddress } from '../../commands/recipients/suppressions.js';
 import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
-import { bouncesToNote } from '../../domain/email/suppressing.js';
+import { bouncesToNote } from '../../domain/email/feedback.js';
 import { BOUNCED_TIMER } from '../../domain/email/timers.js';
 import { assertDefined, parseTeamId, splitStream } from '../../domain/core/ids.js';
 import type { Context, Outcome, Processor } from '../core/declaration.js';

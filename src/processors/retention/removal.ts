@@ -1,25 +1,124 @@
 /** Assets, webhook subscriptions and sender domains that were deleted so long ago that nobody can take them back are destroyed. */
-import { removeAsset } from '../../commands/templates/assets.js';
 import type { CommandDeps } from '../../commands/core/deps.js';
+import { attachmentTemplateDecider } from '../../domain/templates/attachment-template.js';
+import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
+import { type RemoveTemplate, templateDecider } from '../../domain/templates/decider.js';
+import type { Outcome, Processor, StartedBy, TimerUse, ProcessorDeps, TimerDocument } from '../core/declaration.js';
+import { makeProcessor } from '../core/processor.js';
+import type { Files } from '../../domain/ports/files.js';
+import type { Mailbox } from '../../domain/ports/mailbox.js';
+import type { Worker } from '../../domain/ports/worker.js';
+import type { Limits } from '../../domain/core/limits.js';
+import type { EmailTimerKind } from '../../domain/email/timers.js';
+import { priorities } from '../../domain/ports/bus.js';
+import { timersOf } from '../../domain/core/timers.js';
+import { recurringWorker, type LeaseDeps } from '../core/lease.js';
+import { removeAsset } from '../../commands/templates/assets.js';
 import { destroyDomainKeys } from '../../commands/domains/sender-domains.js';
-import type { EraseDeps } from '../../commands/core/erase.js';
-import { removableBefore } from '../../commands/core/restoring.js';
+import { type EraseDeps, removableBefore } from '../../commands/core/erase.js';
 import { removeWebhook } from '../../commands/webhooks/subscriptions.js';
 import { assetDecider, type AssetCommand, type AssetState } from '../../domain/templates/asset.js';
 import { assertDefined, parseAssetId, parseSenderDomainId, parseWebhookId, splitStream } from '../../domain/core/ids.js';
 import { domainsToRemove, senderDomainDecider, type SenderDomainCommand } from '../../domain/domains/decider.js';
 import type { SenderDomainsState } from '../../domain/domains/state.js';
 import { webhookDecider, type WebhookCommand, type WebhookState } from '../../domain/webhooks/decider.js';
-import type { Processor, TimerUse } from '../core/declaration.js';
-import type { ProcessorDeps } from '../core/deps.js';
-import { makeProcessor } from '../core/processor.js';
 
-export type RemoveDeletedDeps = EraseDeps & Pick<CommandDeps, 'clock' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>;
+/* Templates that were deleted so long ago that nobody can take them back are removed: a fact, by which the read models forget them. */
+
+type RemovalDeps = Pick<CommandDeps, 'clock' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>;
+
+const byTimeOnly: StartedBy<'template'> & StartedBy<'attachmentTemplate'> = {
+  TemplateCreated: null,
+  TemplateDraftSaved: null,
+  TemplatePublished: null,
+  TemplateSlugChanged: null,
+  TemplateDeleted: null,
+  TemplateRestored: null,
+  TemplateRemoved: null,
+  StreamRetired: null,
+};
 
 const timers: readonly TimerUse[] = [{ kind: 'removal', read: 'due', destroys: true, seldom: true }];
 
-/** Of commands: nothing outside our own stores is called. */
+/** Of a command: nothing outside our own stores is called. */
 const DEADLINE_MS = 60_000;
+
+/** The command itself looks whether it is time. */
+const removal =
+  ({ clock, limits, mayDestroy }: RemovalDeps) =>
+  async (): Promise<Outcome<RemoveTemplate>> => {
+    if (!mayDestroy()) return {};
+    const nowMs = clock.now();
+    const deletedSince = isoTime(nowMs - limits.restoreDays * DAY_MS);
+    return { command: { type: 'RemoveTemplate', at: isoTime(nowMs), deletedSince } };
+  };
+
+export const removeTemplate = (deps: RemovalDeps): Processor =>
+  makeProcessor({
+    name: 'remove-template',
+    kind: 'template',
+    decider: templateDecider,
+    startedBy: byTimeOnly,
+    timers,
+    deadlineMs: DEADLINE_MS,
+    act: removal(deps),
+  });
+
+export const removeAttachmentTemplate = (deps: RemovalDeps): Processor =>
+  makeProcessor({
+    name: 'remove-attachment-template',
+    kind: 'attachmentTemplate',
+    decider: attachmentTemplateDecider,
+    startedBy: byTimeOnly,
+    timers,
+    deadlineMs: DEADLINE_MS,
+    act: removal(deps),
+  });
+
+/* Removes what has outlived its time outside the log: files with an expiry, and mails in the built-in mailbox. */
+
+const SWEEP_EVERY_MS = 60 * 60_000;
+
+type SweepDeps = LeaseDeps &
+  Pick<ProcessorDeps, 'mayDestroy' | 'readModels' | 'timersCaughtUp' | 'eventLog'> &
+  Readonly<{ files: Pick<Files, 'sweep'>; limits: Limits; mailbox: Mailbox | undefined }>;
+
+export const sweepWorker = (deps: SweepDeps): Worker =>
+  recurringWorker(deps, 'sweep', SWEEP_EVERY_MS, async ({ signal }) => {
+    if (deps.mayDestroy()) await sweepOnce(deps, signal);
+  });
+
+/** The timers of emails that have not left: their files are still needed, however long they should have left ago. */
+const openKinds = ['deliver', 'scheduled', 'deferred', 'held'] as const satisfies readonly EmailTimerKind[];
+
+/** The moment at which the email was due that has waited longest; undefined where none waits. */
+const oldestDueAt = async ({ readModels, timersCaughtUp, eventLog }: SweepDeps, signal: AbortSignal): Promise<string | undefined> => {
+  await timersCaughtUp('email', await eventLog.head(), signal);
+  let oldest: string | undefined;
+  for (const kind of openKinds)
+    for (const priority of priorities) {
+      const where = { kind: { eq: kind }, priority: { eq: priority } };
+      const found = await readModels.find(timersOf('email'), { where, sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
+      const [first] = found as readonly TimerDocument[];
+      if (first !== undefined && (oldest === undefined || first.dueAt < oldest)) oldest = first.dueAt;
+    }
+  return oldest;
+};
+
+const sweepOnce = async (deps: SweepDeps, signal: AbortSignal): Promise<void> => {
+  const { clock, files, limits, logger, mailbox } = deps;
+  const nowMs = clock.now();
+  const now = isoTime(nowMs);
+  const oldest = await oldestDueAt(deps, signal);
+  if (signal.aborted) return;
+  // Files are kept for days after their email was due: those of one that is late are not old yet.
+  const abandonedBefore = isoTime(nowMs - limits.temporaryFileHours * HOUR_MS);
+  const swept = await files.sweep(oldest === undefined || oldest > now ? now : oldest, { abandonedBefore });
+  const mails = (await mailbox?.forgetBefore(isoTime(nowMs - limits.retentionDays * DAY_MS))) ?? 0;
+  if (swept + mails > 0) logger.info({ files: swept, mails }, 'swept');
+};
+
+export type RemoveDeletedDeps = EraseDeps & Pick<CommandDeps, 'clock' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>;
 
 /** The command itself looks whether it is time. */
 export const removeDeletedAsset = (deps: RemoveDeletedDeps): Processor =>

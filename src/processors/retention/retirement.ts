@@ -3,18 +3,16 @@
  * log and of removed teams that are over, out of the log. Each pass reads the whole log and verifies it: what was
  * changed in it is not removed. First it is recorded what stays of a stream, then, once the read models have that, the rest is truncated.
  */
-import { retireStream, type RetireDeps } from '../../commands/retention/retirement.js';
-import type { OrdinalOf, Retired } from '../../commands/retention/retire-whole.js';
+import { retireStream, type RetireDeps, type OrdinalOf, type Retired } from '../../commands/retention/retirement.js';
 import { LEDGER_STREAM, type StreamName } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
 import type { Worker } from '../../domain/ports/worker.js';
-import { DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import { RETIRED_WITHIN_DAYS } from '../../domain/email/timers.js';
 import type { LedgerEvent } from '../../domain/teams/events.js';
 import { retirements, truncateRetired } from '../../event-log/retirement.js';
 import { verifyLog } from '../../event-log/verification.js';
-import { causeOfWork, type ProcessorDeps } from '../core/deps.js';
+import { causeOfWork, type ProcessorDeps } from '../core/declaration.js';
 import { recurringWorker, type LeaseDeps } from '../core/lease.js';
 
 export type RetireStreamsDeps = LeaseDeps &

@@ -1,13 +1,11 @@
 /** Ends invitations whose time is over, and removes teams that were deleted so long ago that nobody can take them back. */
 import { lapseInvitations } from '../../commands/teams/invitations.js';
-import type { RemovalDeps } from '../../commands/teams/closings.js';
-import { removeTeam, teamsRemovableBefore } from '../../commands/teams/removal.js';
+import { type RemovalDeps, removeTeam, teamsRemovableBefore } from '../../commands/teams/removal.js';
 import type { TeamId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime, HOUR_MS } from '../../domain/core/time.js';
 import type { Worker } from '../../domain/ports/worker.js';
-import { HOUR_MS } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
-import type { ProcessorDeps } from '../core/deps.js';
+import type { ProcessorDeps } from '../core/declaration.js';
 import { recurringWorker, type Held, type LeaseDeps } from '../core/lease.js';
 
 const NAME = 'look-after-teams';

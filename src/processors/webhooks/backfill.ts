@@ -1,12 +1,12 @@
 /** What a subscription missed, read from the log in bounded slices, each when what went to it before has been sent for the first time. */
-import { outcomesOf } from '../../commands/webhooks/outcome-parts.js';
+import { outcomesOf } from '../../commands/webhooks/records.js';
 import type { RouteEnd } from '../../commands/webhooks/ledger.js';
 import type { Recorded } from '../../domain/events.js';
 import { webhookStream, type StreamName, type WebhookId } from '../../domain/core/ids.js';
 import type { BackfillReached, RoutedEntry, WebhookEvent } from '../../domain/webhooks/events.js';
 import { noticesOfEvent, notifyingTypes, type NotifyingEvent } from '../../domain/webhooks/kinds.js';
-import { missedBy, type Missed } from '../../domain/webhooks/missed.js';
-import { eventKey } from '../../domain/webhooks/event-id.js';
+import { missedBy, type Missed } from '../../domain/webhooks/decider.js';
+import { eventKey } from '../../domain/webhooks/delivery.js';
 import type { EventLog } from '../../event-log/event-log.js';
 
 /** Of a slice: so many entries, and those that share an event of the log with the last, and so many events that are looked at for them. */

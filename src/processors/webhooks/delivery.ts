@@ -1,14 +1,58 @@
 /** Sends what goes to each subscription: one courier for each, so that an endpoint that is slow or dead delays no other. */
 import { setMaxListeners } from 'node:events';
-import { openBodies } from '../../commands/webhooks/bodies.js';
-import type { WebhookId } from '../../domain/core/ids.js';
-import { webhookOfStream } from '../../domain/core/ids.js';
-import type { EventType, Recorded } from '../../domain/events.js';
+import { removeAllOutcomes, removeOutcomes } from '../../commands/webhooks/records.js';
+import type { EraseDeps } from '../../commands/core/erase.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
+import { type WebhookId, webhookOfStream } from '../../domain/core/ids.js';
 import type { Worker } from '../../domain/ports/worker.js';
+import type { ProcessorDeps } from '../core/declaration.js';
+import { recurringWorker, type Held, type LeaseDeps, underLease } from '../core/lease.js';
+import { openBodies } from '../../commands/webhooks/attempt.js';
+import type { EventType, Recorded } from '../../domain/events.js';
 import { openFairSlots } from '../../shared/fairness.js';
 import { openCourier, type Courier, type News } from './courier.js';
-import type { CourierDeps } from './work.js';
-import { underLease, type Held, type LeaseDeps } from '../core/lease.js';
+import type { CourierDeps } from './recorder.js';
+
+/* Removes the records of deliveries that are too old to be shown, and those of subscriptions that are deleted. */
+
+const NAME_REMOVE_WEBHOOK_RECORDS = 'remove-webhook-records';
+const LOOK_EVERY_MS = 60_000;
+const PARTS_PER_LOOK = 500;
+
+type Removable = Readonly<{ webhook: WebhookId; part: number; team: string; isEnded: boolean }>;
+
+type RemoveWebhookRecordsDeps = LeaseDeps &
+  EraseDeps &
+  Pick<ProcessorDeps, 'mayDestroy' | 'limits'> &
+  Readonly<{
+    /** Parts whose last fact is as old as that or older, and those that end all; the oldest first. */
+    removable: (upTo: string, limit: number) => Promise<readonly Removable[]>;
+  }>;
+
+export const removeWebhookRecordsWorker = (deps: RemoveWebhookRecordsDeps): Worker =>
+  recurringWorker(deps, NAME_REMOVE_WEBHOOK_RECORDS, LOOK_EVERY_MS, (held) => removeOnce(deps, held));
+
+/** What cannot be read stays, and is told of; it keeps no other. */
+const removeOnce = async (deps: RemoveWebhookRecordsDeps, held: Held): Promise<void> => {
+  const { clock, limits, logger } = deps;
+  const found = await deps.removable(isoTime(clock.now() - limits.webhookRecordDays * DAY_MS), PARTS_PER_LOOK);
+  for (const removable of found) {
+    if (held.signal.aborted) return;
+    try {
+      await removeOne(deps, removable, held);
+    } catch (fault) {
+      logger.error({ webhook: removable.webhook, err: fault instanceof Error ? fault : undefined }, 'records of webhooks are not removed');
+    }
+  }
+};
+
+/** Of a subscription that is deleted nothing depends on what time it is. Those who send append under another lease, so none is named. */
+const removeOne = async (deps: RemoveWebhookRecordsDeps, { webhook, part, team, isEnded }: Removable, held: Held): Promise<void> => {
+  const at = isoTime(deps.clock.now());
+  const cause = { teamId: team, actor: `processor:${NAME_REMOVE_WEBHOOK_RECORDS}`, correlationId: webhook, causationId: webhook, at };
+  if (isEnded) await removeAllOutcomes(deps, webhook, part, cause, held.signal);
+  else if (deps.mayDestroy()) await removeOutcomes(deps, webhook, part, cause);
+};
 
 const NAME = 'deliver-webhooks';
 const [AGAIN_AFTER_MS, AGAIN_AFTER_MAX_MS] = [5_000, 300_000];
@@ -18,7 +62,7 @@ const STOP_MS = 3_000;
 const SLOTS = { slotsMax: 1_024, shareMax: 128, queueMax: Number.MAX_SAFE_INTEGER };
 const KINDS = ['webhook', 'webhookRoute', 'webhookOutcome'];
 
-export type DeliverWebhooksDeps = LeaseDeps &
+type DeliverWebhooksDeps = LeaseDeps &
   CourierDeps &
   Readonly<{
     /** Every subscription that is not gone for good, as the read models know them up to that position at least. */

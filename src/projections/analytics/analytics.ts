@@ -1,39 +1,231 @@
 /** The queries behind the analytics and the start page: from the daily summaries, in bounded reads. */
-import { dayNumber, dayOfNumber, mondayOf } from '../../domain/core/days.js';
-import { emailMilestones, type EmailMilestone } from '../../domain/email/milestones.js';
+import { type EmailMilestone, emailMilestones, besideMilestones, type DurationSums } from '../../domain/email/milestones.js';
+import type { EmailStatus } from '../../domain/email/status.js';
 import type { TeamId } from '../../domain/core/ids.js';
-import type { Clock } from '../../domain/ports/clock.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import type { ReadModels } from '../../domain/ports/read-models.js';
-import { DAY_MS } from '../../domain/core/time.js';
-import type {
-  AnalyticsQueries,
-  DashboardSummary,
-  DayRange,
-  Interval,
-  Overview,
-  Period,
-  Point,
-  RecentFailure,
-  SummaryFilter,
-} from './types.js';
-import { addUp, percent, periodOf, type Sums } from './sums.js';
-import { listTags, listTemplates } from './rows.js';
-import { EMAIL_BACKLOGS, EMAILS, type EmailDocument } from '../email/documents.js';
-import { tagTerm } from '../email/search.js';
-import { emailListItem } from '../email/emails.js';
+import type { Page } from '../core/paging.js';
 import {
+  type MilestoneCounts,
   OTHER,
-  SUMMARIES,
   summariesOf,
   TAG_SUMMARIES,
   TEMPLATE_SUMMARIES,
   type DayRowsDocument,
+  SUMMARIES,
   type DaySummaryDocument,
 } from '../email/summaries.js';
+import type { ReadModels } from '../../domain/ports/read-models.js';
+import { tagOfTerm, EMAIL_BACKLOGS, EMAILS, type EmailDocument, tagTerm } from '../email/documents.js';
+import { TEMPLATES, type TemplateDocument } from '../templates/templates.js';
+import { dayNumber, dayOfNumber, mondayOf, isoTime, DAY_MS } from '../../domain/core/time.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import { emailListItem } from '../email/emails.js';
 import type { BacklogDocument } from '../email/backlogs.js';
 
-export type AnalyticsDeps = Readonly<{ readModels: Pick<ReadModels, 'get' | 'find'>; clock: Pick<Clock, 'now'> }>;
+/* What the analytics answer: counts, rates and times of a range of days, all of them in UTC. */
+
+/** Days, from the first to the last, both of them included. */
+export type DayRange = { startDate: string; endDate: string; days: number };
+
+/** All emails of a team, or those of one template or with one tag. */
+export type SummaryFilter = Readonly<{ templateId?: string; tag?: string }>;
+
+/** How many emails came to it for the first time; null is what this version does not measure. */
+type Totals = Record<EmailMilestone, number>;
+
+/** In percent, to two digits; null where there is nothing to take a part of. */
+type Rates = {
+  sent: number | null;
+  delivered: number | null;
+  bounced: number | null;
+  failed: number | null;
+  opened: number | null;
+  clicked: number | null;
+  complained: number | null;
+};
+
+/** Averages in milliseconds, from when an email last entered the queue; null where there is none. */
+type Times = { firstAttemptMs: number | null; sentMs: number | null; deliveredMs: number | null };
+
+type Period = { range: DayRange; totals: Totals; rates: Rates; times: Times };
+
+type Overview = Period & {
+  /** There may be more: on some day the template or tag was not among those that are counted by name. */
+  isLowerBound: boolean;
+  /** As many days just before. */
+  previous: Period & { isLowerBound: boolean };
+  /** In percent of the range before; null where that is 0. */
+  change: Record<EmailMilestone, number | null>;
+};
+
+type Interval = 'day' | 'week' | 'month';
+
+/** One interval, as far as it lies in the range. */
+type Point = { startDate: string; endDate: string } & Partial<Record<EmailMilestone, number>>;
+
+type TimeSeries = { range: DayRange; interval: Interval; data: Point[]; isLowerBound: boolean };
+
+export type RowsAsked = Readonly<{ range: DayRange; sort: EmailMilestone; page: number; limit: number }>;
+
+type Rows<Row> = {
+  range: DayRange;
+  data: (Row & { totals: Totals; rates: Rates })[];
+  /** Of days with more names than are counted by name: what is counted of the rest; null where there is none. */
+  other: Totals | null;
+  meta: Page<never>['meta'];
+};
+
+type TemplateRow = { templateId: string; emailTemplateName: string | null };
+type TagRow = { tag: string };
+
+type RecentFailure = {
+  id: string;
+  status: EmailStatus;
+  templateId: string;
+  emailTemplateName: string;
+  recipientCount: number;
+  failedRecipients: number;
+  createdAt: string;
+  updatedAt: string;
+};
+
+type DashboardSummary = {
+  today: Period;
+  last7Days: Period;
+  last30Days: Period;
+  /** Emails that are not at an end, by what they wait for. */
+  queue: { ready: number; deferred: number; held: number; scheduled: number };
+  /** The newest emails that failed or bounced. */
+  recentFailures: RecentFailure[];
+};
+
+export type AnalyticsQueries = Readonly<{
+  analyticsOverview: (teamId: TeamId, range: DayRange, filter: SummaryFilter) => Promise<Overview>;
+  analyticsTimeSeries: (
+    teamId: TeamId,
+    asked: Readonly<{ range: DayRange; interval: Interval; metrics: readonly EmailMilestone[] }>,
+    filter: SummaryFilter,
+  ) => Promise<TimeSeries>;
+  analyticsTemplates: (teamId: TeamId, asked: RowsAsked) => Promise<Rows<TemplateRow>>;
+  analyticsTags: (teamId: TeamId, asked: RowsAsked) => Promise<Rows<TagRow>>;
+  dashboardSummary: (teamId: TeamId) => Promise<DashboardSummary>;
+}>;
+
+/* Totals, rates and times of days that are added up. */
+
+type Sums = Readonly<MilestoneCounts & DurationSums>;
+
+const durations = ['attempted', 'waitMs', 'sendMs', 'deliverMs'] as const satisfies readonly (keyof DurationSums)[];
+
+const addUp = (days: readonly Readonly<{ sums: Sums }>[]): Sums => {
+  const all: MilestoneCounts & DurationSums = {};
+  for (const { sums } of days) addTo(all, sums);
+  return all;
+};
+
+const addTo = (all: MilestoneCounts & DurationSums, sums: Sums): void => {
+  for (const name of [...emailMilestones, ...besideMilestones, ...durations]) {
+    const more = sums[name];
+    if (more !== undefined) all[name] = (all[name] ?? 0) + more;
+  }
+};
+
+const totalsOf = (sums: Sums): Totals => {
+  const { accepted = 0, sent = 0, delivered = 0, opened = 0, clicked = 0, complained = 0 } = sums;
+  const { bounced = 0, failed = 0, cancelled = 0, suppressed = 0 } = sums;
+  return { accepted, sent, delivered, opened, clicked, complained, bounced, failed, cancelled, suppressed };
+};
+
+/** To two digits; null where there is nothing to take a part of. */
+const percent = (part: number, whole: number): number | null => (whole === 0 ? null : Math.round((part / whole) * 10_000) / 100);
+
+/**
+ * Of emails that came to an end: sent, bounced or failed, each counted once. `delivered` and `complained` are of those that were sent,
+ * `opened` and `clicked` of those that were sent with a record of it.
+ */
+const ratesOf = ({ sent = 0, delivered = 0, bounced = 0, complained = 0, failed = 0, returned = 0, ...sums }: Sums): Rates => {
+  const { opened = 0, clicked = 0, sentWithOpens = 0, sentWithClicks = 0 } = sums;
+  const ended = sent + bounced + failed - returned;
+  return {
+    sent: percent(sent, ended),
+    delivered: percent(delivered, sent),
+    bounced: percent(bounced, ended),
+    failed: percent(failed, ended),
+    opened: percent(opened, sentWithOpens),
+    clicked: percent(clicked, sentWithClicks),
+    complained: percent(complained, sent),
+  };
+};
+
+const average = (sum: number | undefined, count: number | undefined): number | null =>
+  sum === undefined || count === undefined || count === 0 ? null : Math.round(sum / count);
+
+/** Those of one template or tag have no sums of durations. */
+const timesOf = ({ attempted, waitMs, sent, sendMs, delivered, deliverMs }: Sums): Times => ({
+  firstAttemptMs: average(waitMs, attempted),
+  sentMs: average(sendMs, sent),
+  deliveredMs: average(deliverMs, delivered),
+});
+
+const periodOf = (range: DayRange, sums: Sums): Period => {
+  const totals = totalsOf(sums);
+  return { range, totals, rates: ratesOf(sums), times: timesOf(sums) };
+};
+
+/* Lists of what the emails of each template, or with each tag, came to in a range: the first by one count, page by page. */
+
+type Deps = Readonly<{ readModels: Pick<ReadModels, 'get' | 'find'> }>;
+
+const listTemplates = async (deps: Deps, teamId: TeamId, asked: RowsAsked): Promise<Rows<TemplateRow>> => {
+  const { data, ...rest } = await listRows(deps, TEMPLATE_SUMMARIES, teamId, asked);
+  const named = data.map(async ({ name: templateId, ...row }) => ({
+    templateId,
+    emailTemplateName: await templateName(deps, teamId, templateId),
+    ...row,
+  }));
+  return { ...rest, data: await Promise.all(named) };
+};
+
+const listTags = async (deps: Deps, teamId: TeamId, asked: RowsAsked): Promise<Rows<TagRow>> => {
+  const { data, ...rest } = await listRows(deps, TAG_SUMMARIES, teamId, asked);
+  return { ...rest, data: data.map(({ name, ...row }) => ({ tag: tagOfTerm(name), ...row })) };
+};
+
+/** As it is called now; null where it is no more, or was never, one of the team. */
+const templateName = async ({ readModels }: Deps, teamId: TeamId, id: string): Promise<string | null> => {
+  const found = (await readModels.get(TEMPLATES, id)) as TemplateDocument | undefined;
+  return found !== undefined && (found.team === teamId || found.deletedOf === teamId) ? found.item.name : null;
+};
+
+const listRows = async (
+  { readModels }: Deps,
+  collection: typeof TEMPLATE_SUMMARIES | typeof TAG_SUMMARIES,
+  teamId: TeamId,
+  { range, sort, page, limit }: RowsAsked,
+): Promise<Rows<{ name: string }>> => {
+  const sums = new Map<string, MilestoneCounts>();
+  for await (const document of summariesOf(readModels, collection, teamId, range)) {
+    for (const [name, row] of Object.entries((document as DayRowsDocument).rows)) {
+      const sum = sums.get(name);
+      if (sum === undefined) sums.set(name, { ...row });
+      else addTo(sum, row);
+    }
+  }
+  const other = sums.get(OTHER);
+  sums.delete(OTHER);
+  const inOrder = [...sums].sort(([one, a], [two, b]) => (b[sort] ?? 0) - (a[sort] ?? 0) || (one < two ? -1 : 1));
+  const data = inOrder.slice((page - 1) * limit, page * limit).map(([name, row]) => {
+    return { name, totals: totalsOf(row), rates: ratesOf(row) };
+  });
+  const total = inOrder.length;
+  return {
+    range,
+    data,
+    other: other === undefined ? null : totalsOf(other),
+    meta: { page, limit, total, totalPages: Math.ceil(total / limit), totalIsLowerBound: other !== undefined, nextCursor: null },
+  };
+};
+
+type AnalyticsDeps = Readonly<{ readModels: Pick<ReadModels, 'get' | 'find'>; clock: Pick<Clock, 'now'> }>;
 
 export const makeAnalyticsQueries = (deps: AnalyticsDeps): AnalyticsQueries => ({
   analyticsOverview: (teamId, range, filter) => overview(deps, teamId, range, filter),

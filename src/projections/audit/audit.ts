@@ -1,19 +1,49 @@
 /** What an auditor is told, a document for each line; who was in which team when; and of which months it is kept from where calls came. */
-import { auditEntryOf, isAudited, type AuditActorType, type AuditEntry, type AuditResult } from '../../domain/audit/entry.js';
-import type { AuditCategory } from '../../domain/audit/line.js';
-import { endOfMonth, monthsUpTo } from '../../domain/access/months.js';
-import { changesSpells, spellsAfter, type AuditSpell } from '../../domain/audit/spells.js';
-import { auditTable } from '../../domain/audit/table.js';
+import {
+  type AuditActorType,
+  type AuditEntry,
+  type AuditResult,
+  auditEntryOf,
+  isAudited,
+  changesSpells,
+  spellsAfter,
+  type AuditSpell,
+  isToldBySpell,
+} from '../../domain/audit/entry.js';
+import { type AuditCategory, auditTable } from '../../domain/audit/table.js';
+import { type TeamId, splitStream, auditOriginsStreamOf, type StreamName } from '../../domain/core/ids.js';
+import { type Paging, type Page, readPage } from '../core/paging.js';
+import { endOfMonth, monthsUpTo } from '../../domain/access/origins.js';
 import type { EventType, Recorded, StreamKind } from '../../domain/events.js';
-import { splitStream } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import type { Document } from '../../domain/ports/read-models.js';
-import { DAY_MS } from '../../domain/core/time.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
+import type { Document, Query, ReadModels } from '../../domain/ports/read-models.js';
 import type { Projection, Reference, Step } from '../core/projection.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import type { Limits } from '../../domain/core/limits.js';
+
+/** Each is compared whole; `from` and `to` are moments in UTC. */
+export type AuditFilter = Readonly<{
+  category?: AuditCategory;
+  action?: string;
+  actorType?: AuditActorType;
+  actorId?: string;
+  targetType?: string;
+  targetId?: string;
+  result?: AuditResult;
+  from?: string;
+  to?: string;
+}>;
+
+export type AuditQueries = Readonly<{
+  /** The newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
+  listAudit: (teamId: TeamId, filter: AuditFilter, paging: Paging) => Promise<Page<AuditEntry>>;
+  /** undefined where the team is told of no such entry. */
+  auditEntry: (teamId: TeamId, id: string) => Promise<AuditEntry | undefined>;
+}>;
 
 export const AUDIT = 'audit';
-export const AUDIT_PEOPLE = 'auditPeople';
-export const AUDIT_ORIGINS = 'auditOrigins';
+const AUDIT_PEOPLE = 'auditPeople';
+const AUDIT_ORIGINS = 'auditOrigins';
 
 /** Its id is that of the event. What is null of an entry is absent. */
 export type AuditDocument = Document &
@@ -35,10 +65,10 @@ export type AuditDocument = Document &
   }>;
 
 /** Its id is that of the team. */
-export type AuditPeopleDocument = Document & Readonly<{ spells: readonly AuditSpell[] }>;
+type AuditPeopleDocument = Document & Readonly<{ spells: readonly AuditSpell[] }>;
 
 /** Its id is that of the stream. `forgetAt`: when its key is to be destroyed. */
-export type AuditOriginsDocument = Document & Readonly<{ scope: string; forgetAt: string }>;
+type AuditOriginsDocument = Document & Readonly<{ scope: string; forgetAt: string }>;
 
 /** The kinds of stream that hold anything that an auditor is told. */
 const kinds: readonly StreamKind[] = [
@@ -84,7 +114,7 @@ const documentOf = (entry: AuditEntry, position: number): AuditDocument => {
 };
 
 /** As it was made of its event. */
-export const auditEntryIn = (document: AuditDocument): AuditEntry => {
+const auditEntryIn = (document: AuditDocument): AuditEntry => {
   const { id, scope, at, category, action, actorType, actorId, targetType, targetId, result, code, count, detail, requestId, origin } =
     document;
   return {
@@ -198,4 +228,68 @@ export const auditProjection = (days: number): Projection => {
     ],
     on: Object.fromEntries(types.map((type) => [type, isAudited(type) || others.includes(type) ? handle : 'ignored'])),
   };
+};
+
+/* Lists of the audit log, of one team: of its own events, and of what its members did to their accounts while they were in it. */
+
+type Deps = Readonly<{ readModels: ReadModels; clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'listTotalMax' | 'auditDays'> }>;
+
+/** Of what is older nothing is shown, though it be there. */
+const keptSince = ({ clock, limits }: Deps): string => isoTime(clock.now() - limits.auditDays * DAY_MS);
+
+const spellsOf = async ({ readModels }: Deps, teamId: TeamId): Promise<readonly AuditSpell[]> => {
+  const found = (await readModels.get(AUDIT_PEOPLE, teamId)) as AuditPeopleDocument | undefined;
+  return found?.spells ?? [];
+};
+
+type Alternative = NonNullable<Query['anyOf']>[number];
+
+const alternativesOf = (teamId: TeamId, spells: readonly AuditSpell[], since: string): readonly Alternative[] => [
+  { scope: { eq: teamId } },
+  ...spells
+    .filter(({ until }) => until === undefined || until > since)
+    .map(({ user, from, until }) => ({ scope: { eq: user }, at: { gte: from, ...(until === undefined ? {} : { lt: until }) } })),
+];
+
+const whereOf = (filter: AuditFilter, since: string): Query['where'] => {
+  const { from, to, ...others } = filter;
+  return {
+    at: { gte: from === undefined || from < since ? since : from, ...(to === undefined ? {} : { lte: to }) },
+    ...Object.fromEntries(Object.entries(others).map(([field, value]) => [field, { eq: value }])),
+  };
+};
+
+export const makeAuditQueries = (deps: Deps): AuditQueries => ({
+  listAudit: async (teamId, filter, paging) => {
+    const since = keptSince(deps);
+    const where = whereOf(filter, since);
+    const anyOf = alternativesOf(teamId, await spellsOf(deps, teamId), since);
+    const max = deps.limits.listTotalMax;
+    const total = async () => {
+      const count = await deps.readModels.count(AUDIT, { where, anyOf }, max);
+      return { total: count, isLowerBound: count >= max };
+    };
+    const list = { collection: AUDIT, where, anyOf, sortField: 'at', searchTotalMax: max, total };
+    return readPage<AuditDocument, AuditEntry>(deps.readModels, list, paging, auditEntryIn);
+  },
+  auditEntry: async (teamId, id) => {
+    const found = (await deps.readModels.get(AUDIT, id)) as AuditDocument | undefined;
+    if (found === undefined || found.at < keptSince(deps)) return undefined;
+    if (found.scope === teamId) return auditEntryIn(found);
+    return (await spellsOf(deps, teamId)).some((spell) => isToldBySpell(spell, found)) ? auditEntryIn(found) : undefined;
+  },
+});
+
+/** What is over by then, and of entries those up to a moment, the oldest first. */
+export const overdueAudit = async (
+  readModels: Pick<ReadModels, 'find'>,
+  now: string,
+  entriesUpTo: string,
+  limit: number,
+): Promise<Readonly<{ origins: readonly StreamName[]; entries: readonly string[] }>> => {
+  const first = (collection: string, field: string, upTo: string) =>
+    readModels.find(collection, { where: { [field]: { lte: upTo } }, sort: { field, direction: 'asc' }, limit });
+  const origins = await first(AUDIT_ORIGINS, 'forgetAt', now);
+  const entries = await first(AUDIT, 'at', entriesUpTo);
+  return { origins: origins.map(({ id }) => auditOriginsStreamOf(id)), entries: entries.map(({ id }) => id) };
 };

@@ -1,19 +1,53 @@
 /** Of each metered team: when its open reservations are to be looked at, and how far its cancelled emails are returned. */
-import { lookAtMs } from '../../domain/billing/decider.js';
-import type { CreditsEvent } from '../../domain/billing/events.js';
-import type { Recorded } from '../../domain/events.js';
+import type { ActivityEvent, CreditsEvent } from '../../domain/billing/events.js';
+import { evolveActivity, lookAt, type Activity } from '../../domain/billing/inactivity.js';
 import { splitStream } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import { timersOf } from '../../domain/core/timers.js';
-import { declareProjection, type Handler, type Step } from '../core/projection.js';
-import { timersSpec, type TimerDocument } from '../core/timers.js';
+import { declareProjection, type Handler, timersSpec, type TimerDocument, type Step } from '../core/projection.js';
+import { lookAtMs } from '../../domain/billing/decider.js';
+import type { Recorded } from '../../domain/events.js';
+import { isoTime } from '../../domain/core/time.js';
 
-export const CREDITS = 'credits';
-export const CREDITS_TIMERS = timersOf('credits');
+/* Of each team that was ever metered, when there is something to do about its account. */
+
+const ACTIVITY = 'activity';
+const ACTIVITY_TIMERS = timersOf('activity');
+
+/** Its id is that of the team. */
+type ActivityDocument = Document & Readonly<{ activity: Activity }>;
+
+const step: Handler<ActivityEvent> = ({ event, stream, position, metadata }, document) => {
+  const { id } = splitStream(stream);
+  const before = document as ActivityDocument | undefined;
+  const activity = evolveActivity(before?.activity, event);
+  if (activity === undefined) return [];
+  const seq = before?.seq ?? position;
+  const dueAt = lookAt(activity);
+  const timer: TimerDocument | undefined =
+    dueAt === undefined
+      ? undefined
+      : { id, seq: position, position, kind: 'inactive', key: stream, dueAt, priority: 'low', team: metadata.teamId };
+  return [
+    { collection: ACTIVITY_TIMERS, id, document: timer },
+    { collection: ACTIVITY, id, document: { id, seq, position, activity } },
+  ];
+};
+
+export const activityProjection = declareProjection({
+  name: 'activity',
+  collections: [timersSpec(ACTIVITY_TIMERS), { name: ACTIVITY, version: 1, fields: [], indexes: [] }],
+  main: ACTIVITY,
+  kinds: ['activity'],
+  decrypts: [],
+  on: { AccountUsed: step, AccountDisabled: step, AccountSettled: step, AccountReactivated: step, AccountUncounted: step },
+});
+
+const CREDITS = 'credits';
+const CREDITS_TIMERS = timersOf('credits');
 
 /** `returned`: the position of the event that returned the cancelled email `lastFact`, the last one; 0 where none was. */
-export type CreditsDocument = Document & Readonly<{ returned: number; lastFact: string | null }>;
+type CreditsDocument = Document & Readonly<{ returned: number; lastFact: string | null }>;
 
 type Any = Recorded<CreditsEvent>;
 

@@ -1,13 +1,13 @@
 /** Bulk sends: each with how many of its emails stand where. Their timers say what is to be done for them, and when. */
 import type { BatchAccepted, BatchEnds, BatchEvent } from '../../domain/bulk/events.js';
-import { batchCounts, statusCount, type BatchFigures } from '../../domain/bulk/listing.js';
-import type { EmailStatus } from '../../domain/email/email-status.js';
+import { batchCounts, statusCount, type BatchFigures, batchListing, type BatchListing } from '../../domain/bulk/listing.js';
+import type { EmailStatus } from '../../domain/email/status.js';
 import { splitStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime } from '../../domain/core/time.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
 import { timersOf } from '../../domain/core/timers.js';
-import type { Handler, Handlers, Reference, Step } from '../core/projection.js';
-import { timersSpec, type TimerDocument } from '../core/timers.js';
+import { type Handler, type Handlers, type Reference, type Step, timersSpec, type TimerDocument } from '../core/projection.js';
+import type { Clock } from '../../domain/ports/clock.js';
 
 export const BATCHES = 'batches';
 export const BATCH_TIMERS = timersOf('batch');
@@ -232,4 +232,22 @@ export const batchHandlers = (keptMs: number): Handlers<'batch'> => {
     BatchRemoved: removed,
     BatchRetired: removed,
   };
+};
+
+/* Bulk sends as they are shown, with how long they are likely to take. */
+
+type Deps = Readonly<{
+  readModels: Pick<ReadModels, 'get'>;
+  clock: Clock;
+  /** How long so many emails of a team that are still open are likely to take; nothing where absent. */
+  waitMs?: (teamId: TeamId, emails: number) => number;
+}>;
+
+export const listed = ({ clock, waitMs = () => 0 }: Deps, batch: BatchDocument): BatchListing =>
+  batchListing(batch, { clock, waitMs: (emails) => waitMs(batch.team, emails) });
+
+/** undefined where the team has no such bulk send. */
+export const batchOf = async (deps: Deps, teamId: TeamId, id: BatchId): Promise<BatchListing | undefined> => {
+  const batch = (await deps.readModels.get(BATCHES, id)) as BatchDocument | undefined;
+  return batch?.team === teamId ? listed(deps, batch) : undefined;
 };

@@ -2,7 +2,26 @@
 import { DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels, Cursor, Query } from '../../domain/ports/read-models.js';
-import type { Page, Paging } from './pages.js';
+
+export type Paging = Readonly<{ page: number; limit: number; cursor?: string }>;
+
+/** One page of a list. `nextCursor` is null on the last page. */
+export type Page<Item> = {
+  data: Item[];
+  meta: {
+    /** The page asked for; 1 where a cursor was given. */
+    page: number;
+    limit: number;
+    total: number;
+    totalPages: number;
+    /** True where a search matches more than is counted. */
+    totalIsLowerBound: boolean;
+    nextCursor: string | null;
+  };
+};
+
+/** With the moment of its deletion where it is deleted. */
+export type Listed<Listing> = Listing & { deletedAt?: string };
 
 export type ListQuery = Readonly<{
   collection: string;
@@ -59,14 +78,14 @@ export const searchOf = ({ search, terms = [] }: Pick<ListQuery, 'search' | 'ter
 
 type Search = Readonly<{ search?: string; terms: readonly string[] }>;
 type Part = Omit<Query, 'search' | 'terms' | 'sort'>;
-type Listed = Total & Readonly<{ rows: readonly Document[] }>;
+type ListedPaging = Total & Readonly<{ rows: readonly Document[] }>;
 
-const listed = async (readModels: ReadModels, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<Listed> => {
+const listed = async (readModels: ReadModels, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<ListedPaging> => {
   const rows = await readModels.find(collection, { ...part, sort: { field: sortField, direction: 'desc' } });
   return { rows, ...(totalOfLast(part, rows) ?? (await total())) };
 };
 
-const searched = async (readModels: ReadModels, { collection, searchTotalMax }: ListQuery, part: Part & Search): Promise<Listed> => {
+const searched = async (readModels: ReadModels, { collection, searchTotalMax }: ListQuery, part: Part & Search): Promise<ListedPaging> => {
   const { documents: rows, count, isLowerBound } = await readModels.findCounted(collection, part, searchTotalMax);
   return { rows, total: count, isLowerBound };
 };

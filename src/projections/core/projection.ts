@@ -2,8 +2,35 @@
  * What a projection is: a declaration of its collections, the kinds of stream it reads, and what each type of event does there. Pure and
  * total: it refuses no event, reads no clock, and gives the same documents however the events are cut into batches.
  */
-import type { DomainEvent, EventOfKind, EventType, Recorded, StreamKind } from '../../domain/events.js';
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
+import type { DomainEvent, EventOfKind, EventType, Recorded, StreamKind } from '../../domain/events.js';
+import { CLOCKS_APART_MS, isoTime } from '../../domain/core/time.js';
+import { splitStream } from '../../domain/core/ids.js';
+
+/* Timers: what must happen at a moment, one document for each stream that waits for something. Any projection may keep them, in a collection of its own. */
+
+/**
+ * `kind` says which command the timer leads to, `key` is the stream that the command is for, `dueAt` an ISO time. `priority` and
+ * `team` let readers take turns between teams within a priority. `position` is that of the event that set it: the same
+ * timer read twice has the same `key` and `position`. `senderDueAt` stands in those that lead to work in turns (`inTurns`), made by the
+ * function of that name.
+ */
+export type TimerDocument = Document &
+  Readonly<{ kind: string; key: string; dueAt: string; priority: string; team: string; senderDueAt?: string }>;
+
+/**
+ * A collection of timers, for readers who fix kind and priority and go on by (`dueAt`, `seq`), or, where many are due, fix the team too and
+ * go on by (`senderDueAt`, `seq`).
+ */
+export const timersSpec = (name: string): CollectionSpec => ({
+  name,
+  version: 3,
+  fields: ['kind', 'priority', 'team', 'dueAt', 'senderDueAt'],
+  indexes: [
+    ['kind', 'priority', 'dueAt'],
+    ['kind', 'priority', 'team', 'senderDueAt'],
+  ],
+});
 
 /**
  * What one event does to one document; it is applied only where the document has not folded that event yet. `next` makes it of the
@@ -62,3 +89,33 @@ type AnyHandler = { handle(recorded: Recorded, document: Document | undefined): 
 export const declareProjection = <Kind extends StreamKind>(
   declared: Declared & Readonly<{ kinds: readonly Kind[]; on: Handlers<Kind> }>,
 ): Projection => declared;
+
+/* When what was deleted and can be restored is to be removed for good: a timer that stands from the deletion until then. */
+
+/** What an event does to the timer of its stream: with it the time to restore begins, or is over, or it has nothing to do with it. */
+export type RemovalEffect = 'begins' | 'ends' | 'none';
+
+/** At the last millisecond of those days it can still be restored, by a clock that is somewhat behind too. */
+export const removalDueAt = (deletedAt: string, restoreMs: number): string =>
+  isoTime(Date.parse(deletedAt) + restoreMs + CLOCKS_APART_MS + 1);
+
+export const removalSteps = (
+  collection: string,
+  { event, stream, position, metadata }: Recorded,
+  restoreMs: number,
+  effect: RemovalEffect,
+): readonly Step[] => {
+  const { id } = splitStream(stream);
+  switch (effect) {
+    case 'none':
+      return [];
+    case 'ends':
+      return [{ collection, id, document: undefined }];
+    case 'begins': {
+      const dueAt = removalDueAt(event.data.at, restoreMs);
+      const { teamId: team } = metadata;
+      const timer: TimerDocument = { id, seq: position, position, kind: 'removal', key: stream, dueAt, priority: 'low', team };
+      return [{ collection, id, document: timer }];
+    }
+  }
+};

@@ -1,8 +1,7 @@
 /** How many bytes of attachments each team has stored. */
-import { dayOf } from '../../domain/core/days.js';
+import { dayOf, isoTime } from '../../domain/core/time.js';
 import type { AttachmentBytes } from '../../domain/email/events.js';
 import type { Clock } from '../../domain/ports/clock.js';
-import { isoTime } from '../../domain/core/iso-time.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
 import type { Step } from '../core/projection.js';
 

@@ -1,11 +1,160 @@
 /** The documents of emails and of their counts, as queries find them. */
-import type { AttachmentBytes } from '../../domain/email/events.js';
+import { domainToASCII, domainToUnicode } from 'node:url';
+import type { EmailEnvelope, AttachmentBytes } from '../../domain/email/events.js';
+import { defaultLimits as limits } from '../../domain/core/limits.js';
+import type { Recipient } from '../../domain/mime/address.js';
+import { foldForSearch } from '../../domain/core/search-text.js';
+import {
+  emailStatuses,
+  recipientStatuses,
+  type EmailStatus,
+  type RecipientStatus,
+  type EmailSummary,
+  type Draft,
+} from '../../domain/email/status.js';
+import type { Query, Document } from '../../domain/ports/read-models.js';
 import type { EndedBefore } from '../../domain/email/milestones.js';
-import type { EmailStatus } from '../../domain/email/email-status.js';
-import type { EmailSummary } from '../../domain/email/status.js';
-import type { Document } from '../../domain/ports/read-models.js';
-import type { RecipientText } from './search.js';
 import { backlogsOf, timersOf } from '../../domain/core/timers.js';
+
+/* What of an email is searched: a text of its subject, addresses and names, and terms of what it is filtered by exactly. */
+
+/** Folded, line by line. An international domain stands there in both its forms. */
+const emailText = ({ subject, recipients }: EmailEnvelope): string => {
+  let text = foldForSearch(subject);
+  for (const recipient of recipients) if (recipient !== null) text += `\n${linesOf(recipient)}`;
+  return text;
+};
+
+/** In the form in which terms have it, the address begins the first line. */
+const linesOf = ({ email, name }: Recipient): string => {
+  const address = foldForSearch(email);
+  const line = name === undefined ? address : `${address} ${foldForSearch(name)}`;
+  const other = inOtherForm(email);
+  return other === undefined ? line : `${line}\n${foldForSearch(other)}`;
+};
+
+/** What of the text belongs to a recipient: how many lines, and how many characters of the first are the address. */
+type RecipientText = readonly [lines: number, addressChars: number];
+
+const NOTHING: RecipientText = [0, 0];
+
+const recipientTexts = ({ recipients }: EmailEnvelope): RecipientText[] =>
+  recipients.map((recipient) =>
+    recipient === null ? NOTHING : [inOtherForm(recipient.email) === undefined ? 1 : 2, foldForSearch(recipient.email).length],
+  );
+
+type Searched = Readonly<{ text: string; terms: readonly string[]; texts: readonly RecipientText[] }>;
+
+/** What is left of it without those recipients: what it would be if they had no address from the beginning. */
+const withoutRecipients = ({ text, terms, texts }: Searched, erased: readonly number[]): Searched => {
+  const [subject = '', ...lines] = text.split('\n');
+  const before = new Set<string>();
+  const kept = new Set<string>();
+  const left = [subject];
+  let from = 0;
+  for (const [index, [count, addressChars]] of texts.entries()) {
+    const own = lines.slice(from, (from += count));
+    if (own[0] === undefined) continue;
+    const term = recipientTerm(own[0].slice(0, addressChars));
+    before.add(term);
+    if (erased.includes(index)) continue;
+    kept.add(term);
+    left.push(...own);
+  }
+  return {
+    text: left.join('\n'),
+    terms: [...kept, ...terms.slice(before.size)],
+    texts: texts.map((one, index) => (erased.includes(index) ? NOTHING : one)),
+  };
+};
+
+/** The same text where the email has another subject. */
+export const withSubject = (text: string, before: string, after: string): string =>
+  foldForSearch(after) + text.slice(foldForSearch(before).length);
+
+const ASCII = /^[\x00-\x7f]*$/;
+
+/** The address with its domain in Unicode where it is in ASCII, and the other way round; undefined where both are the same. */
+const inOtherForm = (email: string): string | undefined => {
+  const at = email.lastIndexOf('@') + 1;
+  const domain = email.slice(at);
+  const other = ASCII.test(domain) ? (domain.includes('xn--') ? domainToUnicode(domain) : domain) : domainToASCII(domain);
+  return other === '' || other === domain ? undefined : email.slice(0, at) + other;
+};
+
+/** Of the metadata the first keys are found, each by itself and with its value where that is a text, a number or a truth value. */
+const emailTerms = ({ recipients, metadata = {} }: EmailEnvelope, tags: readonly string[]): string[] => {
+  const terms = new Set<string>();
+  for (const recipient of recipients) if (recipient !== null) terms.add(recipientTerm(recipient.email));
+  for (const tag of tags) terms.add(tagTerm(tag));
+  let keys = 0;
+  for (const [key, value] of Object.entries(metadata)) {
+    if (key.length > limits.metadataKeyFoundCharsMax) continue;
+    if ((keys += 1) > limits.metadataKeysFoundMax) break;
+    terms.add(metadataTerm(key));
+    const text = typeof value === 'object' ? undefined : String(value);
+    if (text !== undefined && text.length <= limits.metadataValueFoundCharsMax) terms.add(metadataTerm(key, text));
+  }
+  return [...terms];
+};
+
+/** In: an address in the form in which emails have it. Letter case does not count. */
+export const recipientTerm = (address: string): string => `recipient:${foldForSearch(address)}`;
+export const tagTerm = (tag: string): string => `tag:${tag}`;
+/** In: what `tagTerm` has made. */
+export const tagOfTerm = (term: string): string => term.slice('tag:'.length);
+/** As JSON, which has no control characters; so a key never runs into its value. */
+export const metadataTerm = (key: string, value?: string): string =>
+  value === undefined ? `key:${JSON.stringify(key)}` : `value:${JSON.stringify([key, value])}`;
+
+/* How the statuses of the recipients of an email are kept, so that lists filter by that of one of them. */
+
+/** The status that all recipients of an email usually have while it has this one. */
+const usual: Readonly<Record<EmailStatus, RecipientStatus>> = {
+  queued: 'queued',
+  scheduled: 'queued',
+  processing: 'queued',
+  sent: 'sent',
+  delivered: 'delivered',
+  failed: 'failed',
+  bounced: 'bounced',
+  complained: 'complained',
+  cancelled: 'cancelled',
+};
+
+/** `mixed` is 1 where a recipient has another status than usual; then `recipientStatuses` has each that occurs, once. */
+type RecipientStatuses = Readonly<{ mixed: 0 | 1; recipientStatuses?: string }>;
+
+export const recipientStatusesOf = (status: EmailStatus, statuses: readonly RecipientStatus[]): RecipientStatuses =>
+  statuses.every((one) => one === usual[status])
+    ? { mixed: 0 }
+    : { mixed: 1, recipientStatuses: recipientStatuses.filter((one) => statuses.includes(one)).join() };
+
+/** Every set of statuses that has this one. */
+const setsWith = (status: RecipientStatus): readonly string[] =>
+  Array.from({ length: 2 ** recipientStatuses.length }, (_, bits) => recipientStatuses.filter((_status, at) => (bits & (1 << at)) !== 0))
+    .filter((set) => set.includes(status))
+    .map((set) => set.join());
+
+type Narrowing = Readonly<{ status?: EmailStatus; templateId?: string }>;
+
+/**
+ * The emails of which a recipient has that status: those whose own status says so, and among the mixed ones, which are few, those that
+ * name it. Each is found by its index, and what narrows them further is tested.
+ */
+export const withRecipientStatus = (wanted: RecipientStatus, { status, templateId }: Narrowing): NonNullable<Query['anyOf']> => {
+  const usually = emailStatuses.filter((one) => usual[one] === wanted && (status === undefined || one === status));
+  const template = templateId === undefined ? {} : { templateId: { eq: templateId } };
+  return [
+    ...usually.map((one) => ({ status: { eq: one }, ...template, mixed: { in: [0] } })),
+    {
+      mixed: { eq: 1 },
+      recipientStatuses: { in: setsWith(wanted) },
+      ...(status === undefined ? {} : { status: { in: [status] } }),
+      ...(templateId === undefined ? {} : { templateId: { in: [templateId] } }),
+    },
+  ];
+};
 
 export const EMAILS = 'emails';
 export const EMAIL_COUNTS = 'emailCounts';
@@ -125,3 +274,40 @@ export type EmailListing = {
 };
 
 export const countsId = (team: string, day: string): string => `${team}:${day}`;
+
+/* What is personal of the document of an email, from its acceptance until it is erased, as a whole or for some of its recipients. */
+
+type SearchedDraft = Draft<Pick<EmailDocument, 'text' | 'terms' | 'recipientTexts'>>;
+
+export const setSearched = (email: SearchedDraft, envelope: EmailEnvelope, tags: readonly string[]): void => {
+  email.text = emailText(envelope);
+  setTerms(email, emailTerms(envelope, tags));
+  if (envelope.recipients.length > 1) email.recipientTexts = recipientTexts(envelope);
+};
+
+/** There is no empty list of terms. */
+const setTerms = (email: SearchedDraft, terms: readonly string[]): void => {
+  if (terms.length > 0) email.terms = [...terms];
+  else delete email.terms;
+};
+
+/** They are found no more, and nothing of them is kept. */
+export const eraseRecipients = (email: SearchedDraft, erased: readonly number[]): void => {
+  const { text, terms = [], recipientTexts: texts } = email;
+  if (text === undefined || texts === undefined) return;
+  const left = withoutRecipients({ text, terms, texts }, erased);
+  email.text = left.text;
+  email.recipientTexts = [...left.texts];
+  setTerms(email, left.terms);
+};
+
+/** Takes out what is personal, and what is not kept any more. */
+export const removeErased = (email: Draft<EmailDocument>, by: 'EmailDeleted' | 'EmailArchived' | 'EmailRemoved'): void => {
+  delete email.subject;
+  delete email.text;
+  delete email.terms;
+  delete email.recipientTexts;
+  delete email.attachmentBytes;
+  delete email.tags;
+  if (by !== 'EmailArchived') delete email.team;
+};

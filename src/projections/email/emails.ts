@@ -1,17 +1,47 @@
 /** The list of emails, their timers, what each team has open, how many there are of each status and template on each day, and what became of them day by day. */
-import { failedRecipientsOf } from '../../domain/email/status.js';
+import { type EmailId, assertDefined, parseEmailId } from '../../domain/core/ids.js';
+import { type EmailStatus, type RecipientStatus, failedRecipientsOf } from '../../domain/email/status.js';
 import type { Periods } from '../../domain/email/timers.js';
 import { attachmentUsageSpec } from './attachment-usage.js';
 import { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './documents.js';
-import { emailHandlers } from './fold.js';
-import { relatedToEmail } from './related.js';
+import { emailHandlers, relatedToEmail } from './fold.js';
 import { batchesSpec, batchHandlers, batchTimersSpec } from '../bulk/batches.js';
-import { declareProjection, type Projection } from '../core/projection.js';
+import { declareProjection, type Projection, timersSpec } from '../core/projection.js';
 import { backlogsSpec } from './backlogs.js';
 import { summariesSpecs } from './summaries.js';
-import { timersSpec } from '../core/timers.js';
+import type { Query, ReadModels } from '../../domain/ports/read-models.js';
+import { nextTurn } from '../../shared/concurrency.js';
+import { readCursor, writeCursor } from '../core/paging.js';
 
 export { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailCountsDocument, type EmailDocument } from './documents.js';
+
+export type EmailFilter = Readonly<{
+  status?: EmailStatus;
+  templateId?: string;
+  /** Created at or after, ISO time. */
+  startDate?: string;
+  /** Created at or before, ISO time. */
+  endDate?: string;
+  /** Substring of a recipient's address or name, or of the subject; two characters at least, or one that is ideographic. */
+  search?: string;
+  /** The address of a recipient, in the form in which emails have it. */
+  recipient?: string;
+  tag?: string;
+  /** A key of the metadata. */
+  metadataKey?: string;
+  /** Keys of the metadata with their values as texts. */
+  metadata?: Readonly<Record<string, string>>;
+  /** A recipient has this status. */
+  recipientStatus?: RecipientStatus;
+  /** Sent with a test key, or not. */
+  test?: boolean;
+}>;
+
+/** Which emails are to be pushed on by hand: those that wait, or those that have failed. */
+export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDate' | 'test'> & Readonly<{ status: 'queued' | 'failed' }>;
+
+/** Of one page of a team's emails: those that wait for a time or have failed, and those that wait for the relay. */
+export type ToRetry = Readonly<{ ids: readonly EmailId[]; held: readonly EmailId[]; nextCursor: string | null }>;
 
 export const emailsProjection = (periods: Periods): Projection =>
   declareProjection({
@@ -71,3 +101,38 @@ export const emailListItem = ({
   deliveredAt: summary.deliveredAt,
   test: test === 1,
 });
+
+/* Finds the emails that are to be pushed on by hand, a page of the read model in each call. */
+
+/** So many emails are looked at in one turn of the event loop, and so many turns are taken by one call. */
+const PAGE = 100;
+const PAGES_MAX = 10;
+
+const ORDER = 'createdAt';
+
+/** `where` has the team, the status and what else narrows it. */
+export const emailsToRetry = async (
+  readModels: Pick<ReadModels, 'find'>,
+  where: Query['where'],
+  cursor: string | undefined,
+): Promise<ToRetry> => {
+  const ids: EmailId[] = [];
+  const held: EmailId[] = [];
+  let after = cursor === undefined ? undefined : readCursor(cursor, EMAILS, ORDER);
+  for (let pages = 1; ; pages += 1) {
+    const query = { where, sort: { field: ORDER, direction: 'asc' as const }, ...(after === undefined ? {} : { after }), limit: PAGE };
+    const page = (await readModels.find(EMAILS, query)) as readonly EmailDocument[];
+    for (const email of page) {
+      const id = assertDefined(parseEmailId(email.id), 'email id');
+      if (isHeld(email)) held.push(id);
+      else if (email.status === 'failed' || email.summary.nextAttemptAt !== null) ids.push(id);
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return { ids, held, nextCursor: null };
+    if (pages === PAGES_MAX) return { ids, held, nextCursor: writeCursor(last, EMAILS, ORDER) };
+    after = { value: last.createdAt, seq: last.seq };
+    await nextTurn();
+  }
+};
+
+const isHeld = ({ status, summary }: EmailDocument): boolean => status === 'queued' && summary.heldUntil !== undefined;

@@ -1,27 +1,228 @@
 /** What each event of an email does: to its document, to its timer, to the backlog of its team, to the counts of the day on which it was made, and to the summaries of the day on which it happened. */
-import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../../domain/email/events.js';
-import { ACCEPTED, reachedBy, stoodAt, type Reached } from '../../domain/email/milestones.js';
-import { advanceSummary, beginSummary, endsForFree, type Draft, type EmailProgress, type EmailSummary } from '../../domain/email/status.js';
-import { endingsAfter, waitOf } from '../../domain/email/retirement.js';
-import { emailTimer, emailTimerKind, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
-import type { Recorded } from '../../domain/events.js';
+import { dayOf } from '../../domain/core/time.js';
+import type { EmailAccepted, EmailEvent, EmailEnvelope } from '../../domain/email/events.js';
+import type { DomainEvent, Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
+import { ATTACHMENT_USAGE, attachmentUsageTouched, attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
+import { batchReference, emailOfBatchSteps } from '../bulk/batches.js';
+import {
+  countsId,
+  EMAIL_BACKLOGS,
+  EMAIL_COUNTS,
+  type EmailDocument,
+  type EmailCountsDocument,
+  cellOf,
+  EMAIL_TIMERS,
+  EMAILS,
+  stubOf,
+  withSubject,
+  eraseRecipients,
+  removeErased,
+  setSearched,
+  recipientStatusesOf,
+} from './documents.js';
+import type { Reference, Handler, Step, Handlers, TimerDocument } from '../core/projection.js';
+import { summaryReferences, summarySteps } from './summaries.js';
+import { type Draft, type EmailProgress, advanceSummary, beginSummary, endsForFree, type EmailSummary } from '../../domain/email/status.js';
+import { waitOf, type EmailRetired, type EmailSummarised, endingsAfter } from '../../domain/email/retirement.js';
+import { type CountedMilestone, ACCEPTED, reachedBy, stoodAt, type Reached } from '../../domain/email/milestones.js';
+import { endedBacklog, changeBacklog, type BacklogDocument, type Wait } from './backlogs.js';
+import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
+import { BOUNCED_TIMER, emailTimer, emailTimerKind, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
 import { senderDueAt } from '../../domain/core/timers.js';
-import { dayOf } from '../../domain/core/days.js';
-import { cellOf, countsId, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, stubOf, type EmailDocument } from './documents.js';
-import { countEmails } from './counts.js';
-import { retirementHandlers } from './retirement.js';
-import { withSubject } from './search.js';
-import { eraseRecipients, removeErased, setSearched } from './texts.js';
-import { attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
-import { emailOfBatchSteps } from '../bulk/batches.js';
-import type { Handler, Handlers, Step } from '../core/projection.js';
-import { recipientStatusesOf } from './recipient-statuses.js';
-import { changeBacklog, type BacklogDocument, type Wait } from './backlogs.js';
-import { bounceSteps } from './bounced-timers.js';
-import type { TimerDocument } from '../core/timers.js';
-import { summarySteps } from './summaries.js';
+
+/* The documents beside that of an email which its events may change. */
+
+/**
+ * The backlog of the team, the counts of the day of each email, its batch, and the summaries of the day of the event; of an email that
+ * begins here they are known from its first event.
+ */
+export const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
+  const { event, stream, revision } = recorded;
+  if (event.type === 'EmailSummarised') return summaryReferences(event, recorded.metadata.teamId, false);
+  if (event.type === 'EmailRetired')
+    return besideEmail(recorded.metadata.teamId, event.data.createdAt, event.data.hasAttachments, undefined);
+  if (stream.startsWith('batch-')) return [batchReference(splitStream(stream).id)];
+  if (document !== undefined) {
+    const { owner, createdAt, attachmentBytes, batch, tags } = document as EmailDocument;
+    const beside = besideEmail(owner, createdAt, attachmentBytes !== undefined, batch);
+    return [...beside, ...summaryReferences(event as EmailEvent, owner, tags !== undefined)];
+  }
+  // An email that was given up before it came to be begins with its deletion, and nothing stands for it anywhere.
+  if (first === undefined || !isAccepted(first.event)) return [];
+  const { at, tags, attachmentBytes, batch } = first.event.data;
+  // Metadata is parsed when it is asked for: of the first event alone.
+  const { teamId } = first.metadata;
+  const summaries = summaryReferences(event as EmailEvent, teamId, tags.length > 0);
+  return revision === 0 ? [...besideEmail(teamId, at, attachmentBytes !== undefined, batch?.id), ...summaries] : summaries;
+};
+
+const isAccepted = (event: DomainEvent): event is EmailAccepted => event.type === 'EmailQueued' || event.type === 'EmailScheduled';
+
+const besideEmail = (team: string, createdAt: string, hasAttachments: boolean, batch: string | undefined): readonly Reference[] => {
+  const beside: Reference[] = [
+    { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) },
+    { collection: EMAIL_BACKLOGS, id: team },
+  ];
+  if (hasAttachments) beside.push({ collection: ATTACHMENT_USAGE, id: team });
+  if (batch !== undefined) beside.push(batchReference(batch));
+  return beside;
+};
+
+/* How the counts of a day of a team change. */
+
+type CountsDraft = Draft<EmailCountsDocument> & { cells: Record<string, number> };
+
+/** `at`: the `seq` of the email. `from`, `to`: the cell that it leaves, and that it comes to. */
+type CountsChange = Readonly<{
+  team: string;
+  day: string;
+  seq: number;
+  position: number;
+  at: number;
+  from: string | undefined;
+  to: string | undefined;
+  emails: number;
+  documents: number;
+}>;
+
+/** In: the document before, which is changed in place. Out: the document after. */
+const countEmails = (document: Document | undefined, change: CountsChange): EmailCountsDocument => {
+  const { at, from, to, emails, documents } = change;
+  const counts = (document as CountsDraft | undefined) ?? emptyCounts(change);
+  counts.first = Math.min(counts.first, at);
+  counts.last = Math.max(counts.last, at);
+  if (from !== undefined) add(counts.cells, from, -1);
+  if (to !== undefined) add(counts.cells, to, 1);
+  counts.emails += emails;
+  counts.documents += documents;
+  return counts;
+};
+
+const emptyCounts = ({ team, day, seq, position, at }: CountsChange): CountsDraft => ({
+  id: countsId(team, day),
+  seq,
+  position,
+  team,
+  day,
+  first: at,
+  last: at,
+  cells: {},
+  emails: 0,
+  documents: 0,
+});
+
+/** A cell that is down to nothing is left out. */
+const add = (cells: Record<string, number>, cell: string, by: number): void => {
+  const sum = (cells[cell] ?? 0) + by;
+  if (sum === 0) delete cells[cell];
+  else cells[cell] = sum;
+};
+
+/*
+ * What the last events of an email do, which say again what those before them said that have left the log. Where these were folded, nothing
+ * is counted twice; where none or only the first of them could be read, the rest is made up for. All documents are touched either way, so
+ * that they name the same position.
+ */
+
+/** The revision of the last event that is folded; -1 where there is none. */
+const foldedOf = (document: EmailDocument | undefined): number => document?.revision ?? -1;
+
+const emailSummarised: Handler<EmailSummarised> = ({ event: { data }, position, metadata }, document) => {
+  const folded = foldedOf(document as EmailDocument | undefined);
+  const { day, templateId, tags } = data;
+  // The day alone is looked at.
+  const counted = { team: metadata.teamId, at: day, position, templateId, tags };
+  const steps = data.reached.flatMap(({ revision, milestones, ...durations }) => {
+    const reached = { milestones: milestones as readonly CountedMilestone[], durations };
+    return summarySteps(counted, reached, { touchesOnly: revision <= folded });
+  });
+  return mergedByDocument(steps);
+};
+
+/** A document takes one step of an event: those after it would find that it has folded the event. */
+const mergedByDocument = (steps: ReturnType<typeof summarySteps>): ReturnType<typeof summarySteps> => {
+  const merged = new Map<string, (typeof steps)[number]>();
+  for (const step of steps) {
+    const known = merged.get(step.collection);
+    if (known === undefined || !('next' in known) || !('next' in step)) merged.set(step.collection, step);
+    else merged.set(step.collection, { ...step, next: (document) => step.next(known.next(document)) });
+  }
+  return [...merged.values()];
+};
+
+const emailRetired: Handler<EmailRetired> = ({ event: { data }, stream, position, metadata: { teamId: team } }, document) => {
+  const known = document as EmailDocument | undefined;
+  const folded = foldedOf(known);
+  // Only its first events could be read: what they made of it is taken back.
+  const half = known !== undefined && known.gone !== 1 ? known : undefined;
+  const { id } = splitStream(stream);
+  const day = dayOf(data.createdAt);
+  const emails = data.used.reduce((sum, { revision, by }) => (revision > folded ? sum + by : sum), 0);
+  const change = { team, day, seq: position, position, at: data.position, to: undefined, emails, documents: emails * data.documents };
+  const minutes = data.ended.flatMap(({ revision, minute }) => (revision > folded ? [minute] : []));
+  const ended = { team, seq: position, position, priority: data.priority, from: half && waitOf(half.summary), minutes };
+  const usage = { team, at: data.at, position, freed: half?.attachmentBytes };
+  return [
+    {
+      collection: EMAIL_COUNTS,
+      id: countsId(team, day),
+      next: (before) => countEmails(before, { ...change, from: half && cellOf(half) }),
+    },
+    { collection: EMAIL_BACKLOGS, id: team, next: (before) => endedBacklog(before, ended) },
+    ...(data.hasAttachments ? [attachmentUsageTouched(usage)] : []),
+    { collection: EMAIL_TIMERS, id, document: undefined },
+    { collection: EMAIL_TIMERS, id: `${id}:bounced`, document: undefined },
+    { collection: EMAILS, id, next: () => undefined },
+  ];
+};
+
+const retirementHandlers = { EmailSummarised: emailSummarised, EmailRetired: emailRetired } as const;
+
+/* The timers of bounces for good and of complaints, which lead to the suppression list. */
+
+/** A timer beside that of the email, from a bounce for good, or a complaint, until the suppression list knows of it, or nobody knows the address any more. */
+const bounceSteps = (
+  { id, stream, owner: team, summary }: EmailDocument,
+  { event, position }: Recorded<EmailProgress>,
+): readonly Step[] => {
+  const key = { collection: EMAIL_TIMERS, id: `${id}:bounced` };
+  const due = (dueAt: string): readonly Step[] => [
+    { ...key, document: { id: key.id, seq: position, position, kind: BOUNCED_TIMER, key: stream, dueAt, priority: 'low', team } },
+  ];
+  switch (event.type) {
+    case 'EmailSent':
+    case 'EmailDeferred':
+    case 'EmailBounced':
+    case 'EmailFailed':
+      return hasHardBounce(event.data.outcomes) ? due(event.data.at) : [];
+    case 'EmailBounceReported':
+      return hasHardReport(event.data.bounces) ? due(event.data.at) : [];
+    case 'EmailComplained':
+      return event.data.recipients.length > 0 && event.data.simulated === undefined ? due(event.data.at) : [];
+    case 'EmailBouncesNoted':
+      return [{ ...key, document: undefined }];
+    case 'EmailDeleted':
+    case 'EmailArchived':
+      return summary.recipientStatuses.some((status) => status === 'bounced' || status === 'complained')
+        ? [{ ...key, document: undefined }]
+        : [];
+    case 'EmailRescheduled':
+    case 'EmailReleased':
+    case 'DeliveryAttempted':
+    case 'EmailDelivered':
+    case 'EmailRetried':
+    case 'EmailCancelled':
+    case 'RecipientsSuppressed':
+    case 'RecipientsErased':
+    case 'CopyAnswered':
+    case 'EmailOpened':
+    case 'EmailClicked':
+    case 'EmailRemoved':
+      return [];
+  }
+};
 
 /** A document that its unit of work may change; fields are only ever taken out of it, so that equal documents are equal texts. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };

@@ -1,11 +1,100 @@
 /** How much a team has waiting, since when, and how fast it leaves: one document of counts, and the oldest timer of each sender. */
-import { isoTime } from '../../domain/core/iso-time.js';
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
+import { EMAIL_TIMERS } from './documents.js';
+import type { TimerDocument } from '../core/projection.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import type { Worker } from '../../domain/ports/worker.js';
+import { EMAIL_BACKLOGS } from './emails.js';
+import { type BacklogDocument, RATE_MINUTES, type BacklogCounts } from './backlogs.js';
+import { isoTime } from '../../domain/core/time.js';
 import { behindSender, senderIn } from '../../domain/core/timers.js';
-import { RATE_MINUTES, type BacklogCounts, type BacklogDocument } from './backlogs.js';
-import { EMAIL_BACKLOGS, EMAIL_TIMERS } from './documents.js';
-import type { TimerDocument } from '../core/timers.js';
+
+/* How long emails have been waiting, and how many wait for another attempt: from the timers. */
+
+export type QueueHealth = Readonly<{
+  /** Since when the email that has waited longest is due; undefined where none is queued. */
+  oldestDueAt: string | undefined;
+  /** Emails that wait for another attempt, counted no further than the given number. */
+  deferred: number;
+}>;
+
+export const queueHealth = async (readModels: Pick<ReadModels, 'find' | 'count'>, deferredMax: number): Promise<QueueHealth> => {
+  const oldest: string[] = [];
+  let deferred = 0;
+  for (const priority of priorities) {
+    const where = (kind: string) => ({ kind: { eq: kind }, priority: { eq: priority } });
+    const [first] = await readModels.find(EMAIL_TIMERS, { where: where('deliver'), sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
+    if (first !== undefined) oldest.push((first as TimerDocument).dueAt);
+    for (const kind of ['deferred', 'held'])
+      deferred += await readModels.count(EMAIL_TIMERS, { where: where(kind) }, Math.max(0, deferredMax - deferred));
+  }
+  return { oldestDueAt: oldest.sort()[0], deferred };
+};
+
+/** Of one priority; what is counted is counted no further than 10,000. */
+type QueueFigures = Readonly<{
+  priority: Priority;
+  queued: number;
+  deferred: number;
+  held: number;
+  oldestDueAt: string | undefined;
+}>;
+
+const COUNTED_MAX = 10_000;
+
+export const queueFigures = (readModels: Pick<ReadModels, 'find' | 'count'>): Promise<readonly QueueFigures[]> =>
+  Promise.all(
+    priorities.map(async (priority) => {
+      const where = (kind: string) => ({ kind: { eq: kind }, priority: { eq: priority } });
+      const counted = (kind: string): Promise<number> => readModels.count(EMAIL_TIMERS, { where: where(kind) }, COUNTED_MAX);
+      const [queued, deferred, held] = await Promise.all([counted('deliver'), counted('deferred'), counted('held')]);
+      const [first] = await readModels.find(EMAIL_TIMERS, {
+        where: where('deliver'),
+        sort: { field: 'dueAt', direction: 'asc' },
+        limit: 1,
+      });
+      return { priority, queued, deferred, held, oldestDueAt: (first as TimerDocument | undefined)?.dueAt };
+    }),
+  );
+
+/* Tells a process every second how much each team has open, and whether the host takes sessions. */
+
+const EVERY_MS = 1_000;
+const PAGE = 500;
+
+type WatchDeps = Readonly<{
+  readModels: Pick<ReadModels, 'find'>;
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
+  backlog: Readonly<{ update: (teams: readonly BacklogDocument[], atMs: number, hostPauseMs?: number) => void }>;
+  /** How long the host is left alone before it is asked again, 0 while it takes sessions; absent where this process does not deliver. */
+  hostPauseMs?: () => number;
+}>;
+
+export const watchBacklogsWorker = ({ readModels, clock, backlog, hostPauseMs }: WatchDeps): Worker => ({
+  name: 'watch-backlogs',
+  run: async (signal) => {
+    while (!signal.aborted) {
+      backlog.update(await backlogsWithOpen(readModels), clock.monotonic(), hostPauseMs?.());
+      await clock.sleep(EVERY_MS, signal);
+    }
+  },
+});
+
+const backlogsWithOpen = async ({ find }: WatchDeps['readModels']): Promise<readonly BacklogDocument[]> => {
+  const teams: BacklogDocument[] = [];
+  for (;;) {
+    const after = teams.at(-1);
+    const page = (await find(EMAIL_BACKLOGS, {
+      where: { open: { gte: 1 } },
+      sort: { field: 'seq', direction: 'asc' },
+      ...(after === undefined ? {} : { after: { value: after.seq, seq: after.seq } }),
+      limit: PAGE,
+    })) as readonly BacklogDocument[];
+    teams.push(...page);
+    if (page.length < PAGE) return teams;
+  }
+};
 
 const MINUTE_MS = 60_000;
 /** Of more senders of a team that have something due, the others are not looked at. */

@@ -1,12 +1,12 @@
 /** How many emails were accepted, sent, delivered, … on each day (UTC): of a team, of each template and of each tag. Kept for ever; nothing personal is in it. */
-import { dayNumber, dayOf, dayOfNumber } from '../../domain/core/days.js';
+import { dayNumber, dayOf, dayOfNumber } from '../../domain/core/time.js';
 import type { CountedMilestone, DurationSums, Reached } from '../../domain/email/milestones.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import type { ByEventType } from '../../domain/events.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
-import { tagTerm } from './search.js';
+import { tagTerm } from './documents.js';
 import type { Reference, Step } from '../core/projection.js';
 
 export const SUMMARIES = 'emailSummaries';

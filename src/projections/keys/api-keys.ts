@@ -1,7 +1,6 @@
 /** The list of API keys. */
 import type { ApiKeyEvent } from '../../domain/keys/events.js';
-import { apiKeyListing, type ApiKeyListing } from '../../domain/keys/listing.js';
-import { apiKeyDecider, type ApiKey } from '../../domain/keys/decider.js';
+import { apiKeyListing, type ApiKeyListing, apiKeyDecider, type ApiKey } from '../../domain/keys/decider.js';
 import { assertDefined, parseApiKeyId, splitStream } from '../../domain/core/ids.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import { declareProjection, type Handler } from '../core/projection.js';

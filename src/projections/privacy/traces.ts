@@ -1,16 +1,124 @@
 /** Where an address may stand: the emails of a team that have it as a recipient, and the bulk sends whose emails are not all made. */
-import type { AddressIndex } from '../../domain/privacy/address-index.js';
-import { assertDefined, parseBatchId, parseEmailId, splitStream, type BatchId, type EmailId, type TeamId } from '../../domain/core/ids.js';
+import type { ErasureEvent } from '../../domain/privacy/events.js';
+import type { Recorded } from '../../domain/events.js';
+import {
+  splitStream,
+  type EmailId,
+  type OAuthGrantId,
+  type SessionId,
+  type TeamId,
+  assertDefined,
+  parseEmailId,
+  parseOAuthGrantId,
+  parseSessionId,
+  parseTeamId,
+  type UserId,
+  parseBatchId,
+  type BatchId,
+} from '../../domain/core/ids.js';
+import type { Document, Cursor, ReadModels } from '../../domain/ports/read-models.js';
+import { timersOf } from '../../domain/core/timers.js';
+import { declareProjection, type Handler, type Step, timersSpec, type TimerDocument } from '../core/projection.js';
+import { EMAILS, recipientTerm } from '../email/documents.js';
+import { OAUTH_GRANTS } from '../apps/apps.js';
+import { SESSIONS } from '../people/sessions.js';
+import { MEMBERSHIPS, type MembershipDocument } from '../teams/teams.js';
+import type { AddressIndex } from '../../domain/privacy/decider.js';
 import { priorities } from '../../domain/ports/bus.js';
-import type { Cursor, ReadModels } from '../../domain/ports/read-models.js';
 import { BATCH_TIMERS } from '../bulk/batches.js';
-import { EMAILS } from '../email/documents.js';
-import { recipientTerm } from '../email/search.js';
-import type { TimerDocument } from '../core/timers.js';
 import { webhooksOfTeam } from '../webhooks/reads.js';
 
-/** So many are read at once. */
+/* When an erasure of an address is to be gone on with. */
+
+const ERASURES = 'erasures';
+export const ERASURE_TIMERS = timersOf('erasure');
+
+/** Those that go on, each until it is completed. */
+type ErasureDocument = Document & Readonly<{ team: string }>;
+
+type Timer = Readonly<{ kind: 'erasing' | 'waiting'; dueAt: string }>;
+
+const steps = ({ stream, position, metadata }: Recorded, before: Document | undefined, timer: Timer | undefined): readonly Step[] => {
+  const { id } = splitStream(stream);
+  const common = { id, seq: before?.seq ?? position, position };
+  const document: TimerDocument | undefined = timer && { ...common, ...timer, key: stream, priority: 'normal', team: metadata.teamId };
+  const erasure: ErasureDocument | undefined = timer && { ...common, team: metadata.teamId };
+  return [
+    { collection: ERASURE_TIMERS, id, document },
+    { collection: ERASURES, id, document: erasure },
+  ];
+};
+
+const erasing: Handler<Extract<ErasureEvent, { type: 'ErasureRequested' | 'ErasureFound' }>> = (recorded, document) =>
+  steps(recorded, document, { kind: 'erasing', dueAt: recorded.event.data.at });
+
+export const erasuresProjection = declareProjection({
+  name: 'erasures',
+  collections: [timersSpec(ERASURE_TIMERS), { name: ERASURES, version: 1, fields: [], indexes: [] }],
+  main: ERASURES,
+  kinds: ['erasure'],
+  decrypts: [],
+  on: {
+    ErasureRequested: erasing,
+    ErasureFound: erasing,
+    ErasureWaits: (recorded, document) => steps(recorded, document, { kind: 'waiting', dueAt: recorded.event.data.until }),
+    ErasureCompleted: (recorded, document) => steps(recorded, document, undefined),
+  },
+});
+
+/** Where a person is known, deleted teams among them: as far as the read models have it. */
+export type UserTraces = Readonly<{
+  teams: readonly TeamId[];
+  sessions: readonly SessionId[];
+  grants: readonly OAuthGrantId[];
+  /** Mails of the service itself. */
+  mails: readonly EmailId[];
+}>;
+
+/** Under which team, and to which addresses, such mails went. */
+export type AddressesOfTeam = Readonly<{ teamId: TeamId | undefined; addresses: readonly string[] }>;
+
+/* Where a person is known: what has to end when they go. */
+
+/** More than anybody has. */
+const TRACES_MAX = 10_000;
+/** So many mails are read at once. */
 const PAGE = 200;
+
+type Deps = Readonly<{ readModels: Pick<ReadModels, 'find'> }>;
+
+const found = (deps: Deps, collection: string, field: string, userId: UserId): Promise<readonly Document[]> =>
+  deps.readModels.find(collection, { where: { [field]: { eq: userId } }, limit: TRACES_MAX });
+
+/** Archived ones have no address any more. */
+const confidentialMails = async ({ readModels }: Deps, { teamId, addresses }: AddressesOfTeam): Promise<readonly EmailId[]> => {
+  const ids: EmailId[] = [];
+  for (const address of teamId === undefined ? [] : addresses)
+    for (let after: Cursor | undefined; ;) {
+      const page = await readModels.find(EMAILS, {
+        where: { team: { eq: teamId! } },
+        terms: [recipientTerm(address)],
+        limit: PAGE,
+        ...(after === undefined ? {} : { after }),
+      });
+      for (const email of page) if (email['confidential'] === 1) ids.push(assertDefined(parseEmailId(email.id), 'email id'));
+      if (page.length < PAGE) break;
+      const { seq } = page.at(-1)!;
+      after = { value: seq, seq };
+    }
+  return ids;
+};
+
+/** Living teams and those that can be restored, open sessions, open grants. */
+export const tracesOfUser = async (deps: Deps, userId: UserId, mailed: AddressesOfTeam): Promise<UserTraces> => {
+  const memberships = [...(await found(deps, MEMBERSHIPS, 'user', userId)), ...(await found(deps, MEMBERSHIPS, 'deletedFor', userId))];
+  return {
+    teams: memberships.map((membership) => assertDefined(parseTeamId((membership as MembershipDocument).team), 'team id')),
+    sessions: (await found(deps, SESSIONS, 'user', userId)).map(({ id }) => assertDefined(parseSessionId(id), 'session id')),
+    mails: await confidentialMails(deps, mailed),
+    grants: (await found(deps, OAUTH_GRANTS, 'user', userId)).map(({ id }) => assertDefined(parseOAuthGrantId(id), 'grant id')),
+  };
+};
 
 export const addressIndex = (readModels: Pick<ReadModels, 'find'>): AddressIndex => ({
   emailsOfAddress: (teamId, address) => emailPages(readModels, teamId, address),

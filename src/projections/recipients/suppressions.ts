@@ -1,16 +1,16 @@
 /** The list of addresses that each team does not write to. It tells their ids and reasons; the addresses are sealed in their streams. */
+import type { SuppressionReason } from '../../domain/recipients/suppression.js';
 import { assertDefined, parseSuppressionId, splitStream, type SuppressionId, type TeamId } from '../../domain/core/ids.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
-import type { SuppressionReason } from '../../domain/recipients/suppression.js';
 import type { Limits } from '../../domain/core/limits.js';
-import { counted, readPage } from '../core/paging.js';
+import { counted, readPage, type Page, type Paging } from '../core/paging.js';
 import { declareProjection } from '../core/projection.js';
-import type { SuppressionFilter } from './filter.js';
-import type { Page, Paging } from '../core/pages.js';
+
+export type SuppressionFilter = Readonly<{ reason?: SuppressionReason; list?: string }>;
 
 export const SUPPRESSIONS = 'suppressions';
 
-export type SuppressionDocument = Document & Readonly<{ team: string; reason: SuppressionReason; list?: string }>;
+type SuppressionDocument = Document & Readonly<{ team: string; reason: SuppressionReason; list?: string }>;
 
 export const suppressionsProjection = declareProjection({
   name: 'suppressions',
@@ -32,7 +32,7 @@ export const suppressionsProjection = declareProjection({
   },
 });
 
-export const suppressionIdOfDocument = ({ id }: Document): SuppressionId => assertDefined(parseSuppressionId(id), 'suppression id');
+const suppressionIdOfDocument = ({ id }: Document): SuppressionId => assertDefined(parseSuppressionId(id), 'suppression id');
 
 /** The ids of one page, the newest first. */
 export const listSuppressions = (

@@ -1,24 +1,58 @@
 /** What has outlived its time and waits for the worker of its line, as the read models and the files tell it. */
+import type { StreamName } from '../../domain/core/ids.js';
+import { defaultLimits, type Limits } from '../../domain/core/limits.js';
 import { priorities } from '../../domain/ports/bus.js';
-import { isoTime } from '../../domain/core/iso-time.js';
-import type { Files } from '../../domain/ports/files.js';
-import type { Query, ReadModels } from '../../domain/ports/read-models.js';
-import type { Limits } from '../../domain/core/limits.js';
-import { CLOCKS_APART_MS } from '../../domain/core/restore-period.js';
-import { RETIRED_WITHIN_DAYS } from '../../domain/email/timers.js';
-import { DAY_MS } from '../../domain/core/time.js';
+import type { Cursor, ReadModels, Query } from '../../domain/ports/read-models.js';
 import { timersOf } from '../../domain/core/timers.js';
+import { SUMMARIES_OF_ROWS, summaryId, type DayRowsDocument } from '../email/summaries.js';
+import type { TimerDocument } from '../core/projection.js';
+import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
+import type { Files } from '../../domain/ports/files.js';
+import { RETIRED_WITHIN_DAYS } from '../../domain/email/timers.js';
 import type { EventLog } from '../../event-log/event-log.js';
-import { oldAuditStreams } from '../../event-log/old-audit.js';
-import { oldTeamStreams } from '../../event-log/old-teams.js';
+import { oldAuditStreams, oldTeamStreams } from '../../event-log/retirement.js';
 import { SESSIONS } from '../people/sessions.js';
 import { TEAMS } from '../teams/teams.js';
 import { AUDIT, type AuditDocument } from '../audit/audit.js';
-import type { TimerDocument } from '../core/timers.js';
 import { WEBHOOKS, type WebhookPartDocument } from '../webhooks/webhooks.js';
 
+/* The streams of emails and bulk sends whose events are to leave the log. */
+
+type Retirable = Readonly<{ stream: StreamName; dueAt: string }>;
+
+const PAGE = 1_000;
+
+/** Those that are due at that moment, the longest first; of each kind and priority at most `limit`. */
+export const retirableStreams = async (readModels: Pick<ReadModels, 'find'>, now: string, limit: number): Promise<readonly Retirable[]> => {
+  const found: Retirable[] = [];
+  for (const kind of ['batch', 'email'] as const)
+    for (const priority of priorities) {
+      let after: Cursor | undefined;
+      for (let taken = 0; taken < limit; taken += PAGE) {
+        const where = { kind: { eq: 'retirement' }, priority: { eq: priority }, dueAt: { lte: now } };
+        const sort = { field: 'dueAt', direction: 'asc' } as const;
+        const query = { where, sort, limit: Math.min(PAGE, limit - taken), ...(after === undefined ? {} : { after }) };
+        const page = (await readModels.find(timersOf(kind), query)) as readonly TimerDocument[];
+        for (const { key, dueAt } of page) found.push({ stream: key as StreamName, dueAt });
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE) break;
+        after = { value: last.dueAt, seq: last.seq };
+      }
+    }
+  return found.sort((one, other) => (one.dueAt < other.dueAt ? -1 : one.dueAt > other.dueAt ? 1 : 0)).slice(0, limit);
+};
+
+/** Whether there may have been more templates or tags on that day of a team than have a row of their own. */
+export const isDayFull = async (readModels: Pick<ReadModels, 'get'>, team: string, day: string): Promise<boolean> => {
+  for (const collection of SUMMARIES_OF_ROWS) {
+    const rows = (await readModels.get(collection, summaryId(team, day))) as DayRowsDocument | undefined;
+    if (rows !== undefined && rows.size >= defaultLimits.summaryRowsMax) return true;
+  }
+  return false;
+};
+
 /** `due`: how many would go now; `oldest`: when the first of them was due. `next`: when the next one will be; both null where there is none. */
-export type RetentionLine = Readonly<{
+type RetentionLine = Readonly<{
   name: string;
   what: string;
   period: string;
@@ -28,7 +62,7 @@ export type RetentionLine = Readonly<{
   next: string | null;
 }>;
 
-export type RetentionDeps = Readonly<{
+type RetentionDeps = Readonly<{
   readModels: Pick<ReadModels, 'find' | 'count'>;
   files: Pick<Files, 'expired'>;
   limits: Limits;

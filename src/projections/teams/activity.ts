@@ -5,14 +5,19 @@ import { splitStream, type TeamId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import { API_KEYS, type ApiKeyDocument } from '../keys/api-keys.js';
-import { ASSETS, type AssetDocument } from '../templates/assets.js';
-import { OAUTH_APPS, type OAuthAppDocument } from '../apps/oauth-apps.js';
-import { counted, readPage } from '../core/paging.js';
+import {
+  ASSETS,
+  type AssetDocument,
+  ATTACHMENT_TEMPLATES,
+  TEMPLATES,
+  type AttachmentTemplateDocument,
+  type TemplateDocument,
+} from '../templates/templates.js';
+import { OAUTH_APPS, type OAuthAppDocument } from '../apps/apps.js';
+import { counted, readPage, type Page, type Paging } from '../core/paging.js';
 import { declareProjection, type Handler, type Handlers, type Step } from '../core/projection.js';
-import type { Page, Paging } from '../core/pages.js';
 import { SENDER_DOMAINS, type SenderDomainsDocument } from '../domains/sender-domains.js';
 import { TEAMS, type TeamDocument } from './teams.js';
-import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from '../templates/templates.js';
 
 export const TEAM_ACTIVITY = 'teamActivity';
 /** Of each stream how far it is folded, and nothing else: those of one team that share an id may share one. */

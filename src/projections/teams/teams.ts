@@ -1,12 +1,21 @@
 /** Who is in which team: a document for each person and team, and one for each team. */
-import type { Role } from '../../domain/access/roles.js';
-import { assertDefined, parseTeamId, splitStream, type TeamId } from '../../domain/core/ids.js';
+import type { Role } from '../../domain/access/permissions.js';
+import { type TeamId, type UserId, assertDefined, parseTeamId, splitStream } from '../../domain/core/ids.js';
+import { type Paging, type Page, counted, readPage } from '../core/paging.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import type { TeamEvent } from '../../domain/teams/events.js';
-import { counted, readPage } from '../core/paging.js';
-import type { TeamListing, TeamQueries } from './listing.js';
 import { declareProjection, type Handler, type Step } from '../core/projection.js';
+
+/** A team as its member finds it in a list. `deletedAt`: where it is deleted. */
+type TeamListing = { id: string; name: string; role: Role; memberCount: number; createdAt: string; deletedAt?: string };
+
+export type TeamQueries = Readonly<{
+  /** The living teams of a person, as far as the read models have them. */
+  teamsOfUser: (userId: UserId) => Promise<readonly TeamId[]>;
+  /** The team last joined first. `deleted`: those that can be restored, instead of the living ones. */
+  listTeams: (userId: UserId, filter: Readonly<{ deleted?: true }>, paging: Paging) => Promise<Page<TeamListing>>;
+}>;
 
 export const TEAMS = 'teams';
 export const MEMBERSHIPS = 'memberships';

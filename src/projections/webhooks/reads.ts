@@ -1,20 +1,123 @@
 /** What is read of the documents of webhooks: subscriptions, parts that may be removed, failed and past deliveries. */
-import type { DeliveryListing } from '../../domain/webhooks/delivery.js';
-import { assertDefined, type TeamId, type WebhookId } from '../../domain/core/ids.js';
-import type { ReadModels } from '../../domain/ports/read-models.js';
-import { type WebhookListing, webhookListing } from '../../domain/webhooks/decider.js';
+import { type TeamId, type WebhookId, assertDefined } from '../../domain/core/ids.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
+import type { Cursor, ReadModels } from '../../domain/ports/read-models.js';
 import {
-  failureIdOf,
-  partOf,
+  eventKey,
+  readWebhookEventId,
+  type TrailAttempt,
+  type WebhookCause,
+  type WebhookTrail,
+  type DeliveryListing,
+} from '../../domain/webhooks/delivery.js';
+import {
   WEBHOOK_ATTEMPTS,
-  WEBHOOK_FAILURES,
   WEBHOOKS,
-  type Part,
   type WebhookAttemptsDocument,
   type WebhookDocument,
+  failureIdOf,
+  partOf,
+  WEBHOOK_FAILURES,
+  type Part,
   type WebhookFailureDocument,
   type WebhookPartDocument,
 } from './webhooks.js';
+import { type WebhookListing, webhookListing } from '../../domain/webhooks/decider.js';
+import type { Limits } from '../../domain/core/limits.js';
+import type { Clock } from '../../domain/ports/clock.js';
+import { readCursor, readPage, writeCursor, type Listed } from '../core/paging.js';
+import type { Queries } from '../query-types.js';
+
+/* Finds the attempts to deliver what was told of one email, among those of every subscription of its team. */
+
+type Reader = Pick<ReadModels, 'find'>;
+
+/** Facts of one subscription that are looked through from the first event on, and from each time on at which an attempt was to follow. */
+export const TRAIL_FACTS_MAX = 500;
+const RETRY_FACTS_MAX = 100;
+const PAGE = 100;
+/** More than a team has. */
+const SUBSCRIPTIONS_MAX_TRAIL = 100;
+/** An attempt may begin that much before the time that was said. */
+const EARLY_MS = 1_000;
+
+export const webhookTrail = async (readModels: Reader, teamId: TeamId, told: readonly WebhookCause[]): Promise<WebhookTrail> => {
+  if (told.length === 0) return { attempts: [], isComplete: true };
+  const subscriptions = (await readModels.find(WEBHOOKS, {
+    where: { team: { eq: teamId } },
+    limit: SUBSCRIPTIONS_MAX_TRAIL,
+  })) as readonly WebhookDocument[];
+  const trails: WebhookTrail[] = [];
+  for (const { id } of subscriptions) trails.push(await trailOf(readModels, id as WebhookId, told));
+  return { attempts: trails.flatMap(({ attempts }) => attempts), isComplete: trails.every(({ isComplete }) => isComplete) };
+};
+
+/**
+ * The first attempts follow soon, so they are looked for from the first event on; where that is not enough, the others are looked for
+ * from where a failed attempt said that the next is due.
+ */
+const trailOf = async (readModels: Reader, webhook: WebhookId, told: readonly WebhookCause[]): Promise<WebhookTrail> => {
+  const causes = new Map(told.map((cause) => [eventKey(webhook, cause.eventId, cause.recipients[0]?.place), cause]));
+  const found = new Map<string, TrailAttempt>();
+  const first = told.reduce((earliest, { at }) => (at < earliest ? at : earliest), told[0]!.at);
+  const look = (since: string, max: number) => lookThrough(readModels, { webhook, causes, since, max }, found);
+  let end = await look(first, TRAIL_FACTS_MAX);
+  const isComplete = end === undefined;
+  while (end !== undefined) {
+    const next = dueAfter(found.values(), end);
+    if (next === undefined) break;
+    const reached = await look(next, RETRY_FACTS_MAX);
+    end = reached === undefined || reached > end ? reached : next;
+  }
+  return { attempts: [...found.values()], isComplete };
+};
+
+/** The earliest time after that one at which an attempt was to follow. */
+const dueAfter = (found: Iterable<TrailAttempt>, after: string): string | undefined => {
+  const due = [...found]
+    .flatMap(({ item }) => (item.nextRetryAt === undefined ? [] : [early(item.nextRetryAt)]))
+    .filter((at) => at > after);
+  return due.toSorted()[0];
+};
+
+const early = (at: string): string => isoTime(Date.parse(at) - EARLY_MS);
+
+type Search = Readonly<{ webhook: WebhookId; causes: ReadonlyMap<string, WebhookCause>; since: string; max: number }>;
+
+/** Adds what it finds. Out: up to when it has looked where there is more, undefined where it has seen all. */
+const lookThrough = async (
+  readModels: Reader,
+  { webhook, causes, since, max }: Search,
+  found: Map<string, TrailAttempt>,
+): Promise<string | undefined> => {
+  let after: Cursor | undefined;
+  for (let looked = 0; looked < max; looked += PAGE) {
+    const facts = (await readModels.find(WEBHOOK_ATTEMPTS, {
+      where: { webhook: { eq: webhook }, at: { gte: since } },
+      sort: { field: 'at', direction: 'asc' },
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    })) as readonly WebhookAttemptsDocument[];
+    for (const fact of facts) addOf(fact, webhook, causes, found);
+    const last = facts.at(-1);
+    if (last === undefined || facts.length < PAGE) return undefined;
+    after = { value: last.at, seq: last.seq };
+  }
+  return after?.value as string | undefined;
+};
+
+const addOf = (
+  { position, items }: WebhookAttemptsDocument,
+  webhook: WebhookId,
+  causes: Search['causes'],
+  found: Map<string, TrailAttempt>,
+): void => {
+  items.forEach((item, index) => {
+    const cause = causes.get(readWebhookEventId(item.eventId, 'evt')?.key ?? '');
+    // An event of the log stands before what came of it: an index of 0 is its own.
+    if (cause !== undefined) found.set(`${position}.${index}`, { webhook, position, index: index + 1, item, cause });
+  });
+};
 
 const SUBSCRIPTIONS_MAX = 100_000;
 
@@ -41,11 +144,7 @@ export const keptWebhooks = async (
 };
 
 /** Those that a team can restore, the first deleted first. */
-export const restorableWebhooks = async (
-  readModels: Pick<ReadModels, 'find'>,
-  team: string,
-  limit: number,
-): Promise<readonly WebhookId[]> => {
+const restorableWebhooks = async (readModels: Pick<ReadModels, 'find'>, team: string, limit: number): Promise<readonly WebhookId[]> => {
   const found = await readModels.find(WEBHOOKS, {
     where: { deletedOf: { eq: team } },
     sort: { field: 'deletedAt', direction: 'asc' },
@@ -81,15 +180,11 @@ export const dueFailures = async (
   })) as readonly (WebhookFailureDocument & Readonly<{ dueAt: string }>)[];
 
 /** How many attempts of a delivery have failed; undefined where the last one did not. */
-export const failedAttempts = async (
-  readModels: Pick<ReadModels, 'get'>,
-  webhook: WebhookId,
-  number: number,
-): Promise<number | undefined> =>
+const failedAttempts = async (readModels: Pick<ReadModels, 'get'>, webhook: WebhookId, number: number): Promise<number | undefined> =>
   ((await readModels.get(WEBHOOK_FAILURES, failureIdOf(webhook, number))) as WebhookFailureDocument | undefined)?.attempt;
 
 /** In: the document of a subscription of a team. Its URL is empty where its key is lost. */
-export const listedWebhook = ({ id, webhook, shown, deletedAt }: WebhookDocument): WebhookListing & { deletedAt?: string } => ({
+const listedWebhook = ({ id, webhook, shown, deletedAt }: WebhookDocument): WebhookListing & { deletedAt?: string } => ({
   ...webhookListing(id, assertDefined(webhook, 'subscription'), shown ?? { url: '' }),
   ...(deletedAt === undefined ? {} : { deletedAt }),
 });
@@ -119,3 +214,36 @@ export const listDeliveries = async (
   }
   return { deliveries, next: undefined };
 };
+
+/* The queries behind the lists of webhook subscriptions and their deliveries. */
+
+type Deps = Readonly<{ readModels: ReadModels; clock: Clock; limits: Limits }>;
+
+export const makeWebhookQueries = ({
+  readModels,
+  clock,
+  limits,
+}: Deps): Pick<Queries, 'listWebhooks' | 'restorableWebhooks' | 'webhookDeliveries' | 'webhookFailedAttempts' | 'webhookTrail'> => ({
+  listWebhooks: (teamId, paging, { deleted } = {}) => {
+    const deletedSince = isoTime(clock.now() - limits.restoreDays * DAY_MS);
+    const where = deleted === undefined ? { team: { eq: teamId } } : { deletedOf: { eq: teamId }, deletedAt: { gte: deletedSince } };
+    const searchTotalMax = limits.listTotalMax;
+    const total = async () => {
+      const count = await readModels.count(WEBHOOKS, { where }, searchTotalMax);
+      return { total: count, isLowerBound: count >= searchTotalMax };
+    };
+    const list = { collection: WEBHOOKS, where, searchTotalMax, total, ...(deleted === undefined ? {} : { sortField: 'deletedAt' }) };
+    return readPage<WebhookDocument, Listed<WebhookListing>>(readModels, list, paging, listedWebhook);
+  },
+  restorableWebhooks: (teamId, limit) => restorableWebhooks(readModels, teamId, limit),
+  webhookDeliveries: async (id, { limit, cursor }) => {
+    const from = cursor === undefined ? undefined : readCursor(cursor, WEBHOOK_ATTEMPTS, 'shown');
+    const since = isoTime(clock.now() - limits.webhookRecordDays * DAY_MS);
+    const after = from && { seq: from.seq, shown: Number(from.value) };
+    const { deliveries, next } = await listDeliveries(readModels, id, since, { limit, cursor: after });
+    const shown = next && { id: '', position: next.seq, ...next };
+    return { deliveries, nextCursor: shown === undefined ? null : writeCursor(shown, WEBHOOK_ATTEMPTS, 'shown') };
+  },
+  webhookTrail: (teamId, told) => webhookTrail(readModels, teamId, told),
+  webhookFailedAttempts: (id, number) => failedAttempts(readModels, id, number),
+});

@@ -6,9 +6,16 @@ import type { Document } from '../../domain/ports/read-models.js';
 import type { SentEvent, WebhookEvent, WebhookOutcome, WebhookOutcomeEvent } from '../../domain/webhooks/events.js';
 import { evolveWebhook, type Webhook } from '../../domain/webhooks/decider.js';
 import { timersOf } from '../../domain/core/timers.js';
-import { declareProjection, type Handler, type Projection, type Reference, type Step } from '../core/projection.js';
-import { removalSteps, type RemovalEffect } from '../core/removals.js';
-import { timersSpec } from '../core/timers.js';
+import {
+  declareProjection,
+  type Handler,
+  type Projection,
+  type Reference,
+  type Step,
+  removalSteps,
+  type RemovalEffect,
+  timersSpec,
+} from '../core/projection.js';
 
 export const WEBHOOKS = 'webhooks';
 export const WEBHOOK_ATTEMPTS = 'webhookAttempts';

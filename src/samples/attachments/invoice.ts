@@ -1,11 +1,9 @@
 /** An invoice over an order, as PDF to be paid and as Excel to be booked: the sums are those of the order's confirmation. */
-import { documentInLanguages } from '../languages.js';
+import { documentInLanguages, exampleLogo } from '../sample.js';
 import type { JsonObject } from '../../domain/core/json.js';
-import { exampleLogo } from '../logo.js';
-import { exampleCustomer, exampleOrder, orderVariable } from '../order.js';
-import { moneyOf, sumsOf } from '../sums.js';
-import { FINE_PRINT, imprint, letterhead, logoVariable, rich } from './sample.js';
-import { sumsTable } from './sums-table.js';
+import { exampleCustomer, exampleOrder, orderVariable } from '../order-confirmation.js';
+import { moneyOf, sumsOf } from '../sums-table.js';
+import { FINE_PRINT, imprint, letterhead, logoVariable, rich, sumsTable } from './sample.js';
 
 const money = moneyOf('order');
 const widths = ['16%', '42%', '12%', '15%', '15%'] as const;

@@ -1,7 +1,6 @@
 /** A monthly report: figures in words, in charts and in tables, as PDF and as Excel, whose charts are drawn from the cells of the tables. */
-import { documentInLanguages } from '../languages.js';
-import { exampleLogo } from '../logo.js';
-import { euros, exampleReport, reportVariables } from '../reporting.js';
+import { documentInLanguages, exampleLogo } from '../sample.js';
+import { euros, exampleReport, reportVariables } from '../monthly-report.js';
 import { imprint, letterhead, logoVariable, rich } from './sample.js';
 
 const en = {

@@ -1,10 +1,8 @@
 /** An offer: a cover page, then the letter with its items, sums, terms and a place to sign. */
-import { documentInLanguages } from '../languages.js';
-import { exampleLogo } from '../logo.js';
-import { exampleOffer, offerVariables } from '../offering.js';
-import { moneyOf } from '../sums.js';
-import { imprint, letterhead, logoVariable, rich } from './sample.js';
-import { sumsTable } from './sums-table.js';
+import { documentInLanguages, exampleLogo } from '../sample.js';
+import { exampleOffer, offerVariables } from '../offer.js';
+import { moneyOf } from '../sums-table.js';
+import { imprint, letterhead, logoVariable, rich, sumsTable } from './sample.js';
 
 const money = moneyOf('offer');
 const widths = ['54%', '12%', '17%', '17%'] as const;

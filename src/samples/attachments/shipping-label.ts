@@ -1,5 +1,5 @@
 /** A shipping label: large addresses, a bar code for the carrier and a Data Matrix for the phone. */
-import { documentInLanguages } from '../languages.js';
+import { documentInLanguages } from '../sample.js';
 import { FINE_PRINT, rich } from './sample.js';
 
 const parcel = {

@@ -1,8 +1,7 @@
 /** Tickets, one on each sheet: what, when and where, who, and the code that is scanned at the door. */
-import { documentInLanguages } from '../languages.js';
-import { exampleTickets, ticketVariables } from '../ticketing.js';
+import { documentInLanguages, exampleLogo } from '../sample.js';
+import { exampleTickets, ticketVariables } from '../ticket.js';
 import { FINE_PRINT, logoVariable, rich } from './sample.js';
-import { exampleLogo } from '../logo.js';
 
 const en = {
   name: 'Ticket {{event.name}}',

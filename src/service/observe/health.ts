@@ -3,15 +3,23 @@
  * away, the disk, the clock.
  */
 import { StoreAway } from '../../domain/core/errors.js';
-import type { HealthCode, HealthReason } from '../../domain/core/readiness.js';
+import type { HealthCode, HealthReason, WorkerHealth } from '../../domain/core/readiness.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Disk } from '../../domain/ports/disk.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
 import type { Keys } from '../../domain/ports/keys.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import type { Worker } from '../../domain/ports/worker.js';
-import type { QueueHealth } from '../../projections/email/queue-health.js';
+import type { Worker, Health } from '../../domain/ports/worker.js';
+import { type QueueHealth, queueHealth } from '../../projections/email/queue.js';
 import type { Runner } from '../../projections/core/runner.js';
+import type { ClockTrust } from '../ops/clock.js';
+import type { Config } from '../settings/config.js';
+import { type OpenLimiter, diskOf } from '../stores/stores.js';
+import type { Leases } from '../../domain/ports/lease.js';
+import { type Engine, logHealth } from '../engine.js';
+import { DISPATCH_LEASE } from '../../processors/core/lease.js';
+import type { StuckWork } from '../../processors/core/declaration.js';
+import type { Supervisor } from '../workers.js';
 
 const LOOK_EVERY_MS = 10_000;
 /** After a refused commit the service is given requests again this long after, to find out whether the next is taken. */
@@ -21,7 +29,7 @@ export const DEFERRED_MAX = 1_000;
 const DISK_LOW_BYTES = 512 * 1024 * 1024;
 const MEBIBYTE = 1024 * 1024;
 
-export type CommitWatch = Readonly<{
+type CommitWatch = Readonly<{
   watched: (store: EventStore) => EventStore;
   /** The same for the keys: no mail is accepted without one. */
   watchedKeys: (keys: Keys) => Keys;
@@ -92,7 +100,7 @@ export type HealthWatchDeps = Readonly<{
   limiterMode?: () => 'shared' | 'per-process';
 }>;
 
-export type HealthWatch = Readonly<{ worker: Worker; noted: () => readonly HealthReason[] }>;
+type HealthWatch = Readonly<{ worker: Worker; noted: () => readonly HealthReason[] }>;
 
 export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
   const { clock, logger } = deps;
@@ -197,4 +205,61 @@ const diskReasons = async ({ disk }: HealthWatchDeps): Promise<readonly HealthRe
   const freeBytes = await disk.freeBytes();
   const message = `the disk of the data directory has ${Math.floor(freeBytes / MEBIBYTE)} MiB left`;
   return freeBytes >= DISK_LOW_BYTES ? [] : [{ code: 'DISK_LOW', message }];
+};
+
+/* What a running service knows of its health, put together for the endpoint. */
+
+type ServiceHealthDeps = Readonly<{
+  config: Config;
+  engine: Engine;
+  leases: Leases;
+  supervisor: Supervisor;
+  stuck: StuckWork;
+  runners: ReadonlyMap<string, Runner>;
+  commits: CommitWatch;
+  clockTrust: ClockTrust;
+  limiter: OpenLimiter;
+}>;
+
+type ServiceHealth = Readonly<{
+  /** Looks after queues, read models and the disk. */
+  worker: Worker;
+  of: (accepting: () => boolean) => Health;
+}>;
+
+export const openServiceHealth = ({
+  config,
+  engine,
+  leases,
+  supervisor,
+  stuck,
+  runners,
+  commits,
+  clockTrust,
+  limiter,
+}: ServiceHealthDeps): ServiceHealth => {
+  const watch = openHealthWatch({
+    ...engine,
+    disk: diskOf(config),
+    runners: [...runners.values()],
+    queue: () => queueHealth(engine.readModels, DEFERRED_MAX),
+    leapMs: clockTrust.leapMs,
+    commits,
+    ...(config.roles.includes('process') ? {} : { isDelivered: async () => (await leases.read(DISPATCH_LEASE)) !== undefined }),
+    limiterMode: () => limiter.mode?.() ?? 'shared',
+  });
+  return {
+    worker: watch.worker,
+    of: (accepting) => ({
+      accepting,
+      workers: () => supervisor.health().map((worker) => withStuckWork(worker, stuck)),
+      log: () => logHealth(engine),
+      noted: watch.noted,
+    }),
+  };
+};
+
+const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {
+  const waiting = stuck.of(worker.name);
+  return waiting === undefined ? worker : { ...worker, stuckWork: waiting.count, lastFault: waiting.fault };
 };

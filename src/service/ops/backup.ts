@@ -3,15 +3,14 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { systemClock } from '../../adapters/clock/system.js';
 import { openSqliteEventStore } from '../../adapters/event-store/sqlite.js';
-import { copyFiles } from '../../adapters/files/copy.js';
-import { openNotedKeys } from '../../adapters/keys/destroyed.js';
-import { copyDatabase } from '../../adapters/sqlite/copy.js';
-import { noteOfLog } from '../../commands/core/log-notes.js';
+import { copyFiles } from '../../adapters/files/durable.js';
+import { openNotedKeys } from '../../adapters/keys/key-table.js';
+import { copyDatabase } from '../../adapters/sqlite/database.js';
+import { noteOfLog } from '../../commands/core/erase.js';
 import { settingsToKeep, type Config } from '../settings/config.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
 import type { LogNote, NotedKeys } from '../../domain/ports/log-note.js';
-import { DAY_MS } from '../../domain/core/time.js';
 import { localStores, placesOf } from '../stores/stores.js';
 import { makeDirectory } from '../../shared/files.js';
 

@@ -2,11 +2,16 @@
  * Whether the time of day may be believed. What destroys by age does so only then: after somebody has set the clock, and after a time
  * for which nobody can tell whether it was set, it waits until the clock has been steady for a day or an operator confirms it.
  */
+import { join } from 'node:path';
 import type { ClockMark, ClockRecord } from '../../domain/ports/clock-record.js';
-import type { ContinuedClock } from '../../domain/ports/clock.js';
+import type { ContinuedClock, Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { Worker } from '../../domain/ports/worker.js';
-import { DAY_MS } from '../../domain/core/time.js';
+import { DAY_MS, isoTime } from '../../domain/core/time.js';
+import { continuedClock, openClockRecord } from '../../adapters/clock/continued.js';
+import { systemClock } from '../../adapters/clock/system.js';
+import type { Config } from '../settings/config.js';
+import type { Engine } from '../engine.js';
 
 /** How far two counts of the same time may differ. */
 const DIFFERENCE_MAX_MS = 10_000;
@@ -26,7 +31,7 @@ export type ClockTrust = Readonly<{
   worker: Worker;
 }>;
 
-export type ClockTrustDeps = Readonly<{
+type ClockTrustDeps = Readonly<{
   clock: ContinuedClock;
   logger: Logger;
   /** `isKept`: this process writes the mark for the next start; one alone does. */
@@ -108,4 +113,27 @@ const waitAtStart = (mark: ClockMark | undefined, { clock, isNew }: ClockTrustDe
   const countedMs = clock.uptime() - mark.uptimeMs;
   if (countedMs >= 0 && Math.abs(passedMs - countedMs) <= DIFFERENCE_MAX_MS) return Math.max(0, mark.waitMs - countedMs);
   return Math.abs(passedMs) <= SHORT_AWAY_MS ? mark.waitMs : DAY_MS;
+};
+
+/* Opens the clock that a running service goes by, and what tells whether the machine's may be believed. */
+
+/** In: the machine's clock, where it is not the system's. */
+export const openClock = (machine: Clock = systemClock()): ContinuedClock => continuedClock(machine);
+
+const recordOf = (dataDir: string): ClockRecord => openClockRecord(join(dataDir, 'clock.json'));
+
+/** To be called before a first start writes anything. */
+export const openTrust = async (config: Config, { eventLog, logger }: Engine, clock: ContinuedClock): Promise<ClockTrust> =>
+  openClockTrust({
+    clock,
+    logger,
+    record: recordOf(config.dataDir),
+    isKept: config.roles.includes('process'),
+    isNew: (await eventLog.head()) === 0,
+  });
+
+/** Tells the service that runs or starts next that the time of day is right; `id` differs from all before. Out: that time. */
+export const confirmTimeOfDay = ({ dataDir }: Pick<Config, 'dataDir'>, id: string): string => {
+  recordOf(dataDir).confirm(id);
+  return isoTime(systemClock().now());
 };

@@ -1,12 +1,11 @@
 /** Everything that can be checked of an instance from outside, beside a running service or without one. */
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkStores, isOfOriginsAlone, stopping } from '../../commands/ops/stores.js';
-import { missingParts } from '../../commands/ops/missing-parts.js';
+import { checkStores, isOfOriginsAlone, stopping, missingParts } from '../../commands/ops/stores.js';
 import { givenUp } from '../../commands/ops/repair.js';
 import type { Config } from '../settings/config.js';
 import { openEngine, type Engine } from '../engine.js';
-import { unreadableEvents } from '../../event-log/unreadable-events.js';
+import { unreadableEvents } from '../../event-log/verification.js';
 import { checkable } from '../startup.js';
 import { isRunning } from '../stores/instances.js';
 import { damageOfFile, databaseFiles, localStores, placesOf } from '../stores/stores.js';

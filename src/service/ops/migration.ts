@@ -3,22 +3,22 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { openDirectoryFiles } from '../../adapters/files/directory.js';
-import { filesIn } from '../../adapters/files/listed.js';
+import { filesIn } from '../../adapters/files/durable.js';
 import { openLogger } from '../../adapters/logger/pino.js';
 import { loadMasterKey } from '../../adapters/keys/key-files.js';
-import { noteLog } from '../../commands/core/log-notes.js';
-import { ConfigError } from '../settings/config-error.js';
+import { noteLog } from '../../commands/core/erase.js';
+import { ConfigError } from '../settings/settings.js';
 import { masterKeySettings, readConfig, type Config } from '../settings/config.js';
 import { LEDGER_STREAM } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/iso-time.js';
+import { isoTime } from '../../domain/core/time.js';
 import { openEngine, type Engine } from '../engine.js';
 import { copyLog, CopyBroken, nothingCopied, type Copied } from '../../event-log/copy.js';
 import { verifyLog, type Verification } from '../../event-log/verification.js';
 import { loadState } from '../../commands/core/handle.js';
 import { evolveLedger, sealOf, type LedgerState } from '../../event-log/ledger.js';
 import { holdStopped } from '../stores/instances.js';
-import { withoutCredentials } from '../../shared/credentials.js';
-import { replaceDurably } from '../../shared/durable-file.js';
+import { withoutCredentials } from '../../shared/addresses.js';
+import { replaceDurably } from '../../shared/files.js';
 import { pathOf } from '../settings/urls.js';
 
 /** What is told while it goes on; `total` is 0 where nobody knows it. */
@@ -120,7 +120,7 @@ const intoTarget = async (options: MigrateOptions, source: Engine): Promise<Migr
 const copyKeys = async ({ from, to, progress }: MigrateOptions): Promise<number> => {
   if (from.urls.keys === to.urls.keys) return 0;
   const masterKey = loadMasterKey({ value: from.masterKey, file: from.masterKeyFile, mayCreate: false });
-  const { copyKeysToMongo } = await import('../../adapters/keys/copy-to-mongodb.js');
+  const { copyKeysToMongo } = await import('../../adapters/keys/mongodb.js');
   return copyKeysToMongo({
     file: pathOf(from.urls.keys),
     masterKey,

@@ -2,23 +2,66 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { linesWithoutSetting } from './env-lines.js';
-import { ConfigError } from './config-error.js';
-import { readFeedback, type FeedbackSettings } from './feedback-settings.js';
-import { limitSetting, settings, withoutSecrets, type SettingName } from './settings.js';
+import {
+  ConfigError,
+  limitSetting,
+  settings,
+  withoutSecrets,
+  type SettingName,
+  codeOf,
+  integer,
+  oneOf,
+  readBoolean,
+  readFile,
+  secret,
+  unreadable,
+} from './settings.js';
+import {
+  readFeedback,
+  type FeedbackSettings,
+  isLoopback,
+  readDnsServers,
+  readLinkBase,
+  readPublicUrl,
+  readRelayHeaders,
+  readSpf,
+  readRetention,
+  readTraces,
+  type TraceSettings,
+  insecureHosts,
+} from './groups.js';
 import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
-import { nearest } from '../../shared/edit-distance.js';
-import { registrations, type Registration } from '../../domain/people/registration.js';
-import { isLoopback, readDnsServers, readLinkBase, readPublicUrl, readRelayHeaders, readSpf } from './groups.js';
-import { codeOf, integer, oneOf, readBoolean, readFile, secret, unreadable } from './setting-values.js';
-import { readRetention } from './retention-settings.js';
-import { roles, type Role } from './roles.js';
-import { readTraces, type TraceSettings } from './trace-settings.js';
-import { insecureHosts } from './webhook-settings.js';
-import { assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
+import { nearest } from '../../shared/text.js';
+import { registrations, type Registration } from '../../domain/people/user.js';
+import { roles, type Role, assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
 
-export { ConfigError } from './config-error.js';
+export { ConfigError } from './settings.js';
+
+/* Which lines of a file `.env` say nothing: those that are no setting, no comment and not part of a value in quotes. */
+
+const SETTING = /^\s*(?:export\s+)?[^\s=#][^=]*=/;
+const QUOTED = /^[^=]*=[ \t]*(["'`])/;
+
+/** In: the text of the file. Out: the numbers of such lines, from 1. */
+export const linesWithoutSetting = (text: string): readonly number[] => {
+  const lines = text.split(/\r\n|\n|\r/);
+  const found: number[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at]!;
+    if (/^\s*(?:#|$)/.test(line)) continue;
+    if (!SETTING.test(line)) {
+      found.push(at + 1);
+      continue;
+    }
+    const [opening, quote] = QUOTED.exec(line) ?? [];
+    if (opening === undefined || quote === undefined || line.includes(quote, opening.length)) continue;
+    const end = lines.findIndex((later, index) => index > at && later.includes(quote));
+    // Quotes that are never closed are part of the value, which ends with its line.
+    if (end >= 0) at = end;
+  }
+  return found;
+};
 
 export type Config = Readonly<{
   port: number;

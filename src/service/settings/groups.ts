@@ -1,7 +1,224 @@
 /** Settings of mail: the address of links, headers for the relay, servers of the DNS, and what SPF records of sender domains are to say. */
 import { isIP } from 'node:net';
-import { ConfigError } from './config-error.js';
+import { ConfigError, integer, readFile, type SettingName, settings } from './settings.js';
+import type { Limits } from '../../domain/core/limits.js';
 import { parseAllowedHeaders } from '../../domain/mime/header.js';
+
+/* The settings of what comes back: the return path of mails, and the SMTP server that takes the reports that are sent there. */
+
+type InboundSmtpSettings = Readonly<{
+  host: string;
+  port: number;
+  tls?: Readonly<{ cert: string; key: string }>;
+}>;
+
+export type FeedbackSettings = Readonly<{
+  /** The domain of envelope senders, in lower case. */
+  domain: string;
+  /** The name of the host that takes mail for the domain, in lower case. */
+  name: string;
+  /** Absent: reports come in by the API alone. */
+  smtp?: InboundSmtpSettings;
+}>;
+
+type Text = (name: SettingName) => string | undefined;
+
+/** undefined where no domain is set. `https`: the certificate of the API, taken where there is none for SMTP. Throws ConfigError. */
+export const readFeedback = (text: Text, defaultHost: string, https: InboundSmtpSettings['tls']): FeedbackSettings | undefined => {
+  const domain = readDomain('SEALPOST_RETURN_PATH_DOMAIN', text('SEALPOST_RETURN_PATH_DOMAIN'));
+  const smtp = readInboundSmtp(text, defaultHost, https);
+  if (domain === undefined && smtp !== undefined)
+    throw new ConfigError(
+      'SEALPOST_INBOUND_SMTP_PORT is set without SEALPOST_RETURN_PATH_DOMAIN; set that to the domain whose mail comes to this port, for example bounces.example.com.',
+    );
+  if (domain === undefined) return undefined;
+  const name = readDomain('SEALPOST_INBOUND_SMTP_NAME', text('SEALPOST_INBOUND_SMTP_NAME')) ?? domain;
+  return { domain, name, ...(smtp === undefined ? {} : { smtp }) };
+};
+
+const readInboundSmtp = (text: Text, defaultHost: string, https: InboundSmtpSettings['tls']): InboundSmtpSettings | undefined => {
+  const port = text('SEALPOST_INBOUND_SMTP_PORT');
+  if (port === undefined) return undefined;
+  const tls = readTls(text('SEALPOST_INBOUND_SMTP_TLS_CERT'), text('SEALPOST_INBOUND_SMTP_TLS_KEY')) ?? https;
+  return {
+    host: text('SEALPOST_INBOUND_SMTP_HOST') ?? defaultHost,
+    port: integer('SEALPOST_INBOUND_SMTP_PORT', port, 0, 65_535),
+    ...(tls === undefined ? {} : { tls }),
+  };
+};
+
+const readTls = (cert: string | undefined, key: string | undefined): InboundSmtpSettings['tls'] => {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined)
+    throw new ConfigError(
+      'SEALPOST_INBOUND_SMTP_TLS_CERT and SEALPOST_INBOUND_SMTP_TLS_KEY belong together; set both, to the paths of PEM files.',
+    );
+  return { cert: readFile('SEALPOST_INBOUND_SMTP_TLS_CERT', cert), key: readFile('SEALPOST_INBOUND_SMTP_TLS_KEY', key) };
+};
+
+const DOMAIN = /^(?=.{1,190}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/i;
+
+/** In lower case. With `bounce+`, a token and `@` before it an address stays within its 254 octets. */
+const readDomain = (name: SettingName, value: string | undefined): string | undefined => {
+  if (value === undefined || DOMAIN.test(value)) return value?.toLowerCase();
+  throw new ConfigError(`${name}=${value} is no domain, such as bounces.example.com, of at most 190 characters.`);
+};
+
+/* How long what is kept: the settings of each line of the table, and what they may not say together. */
+
+type Periods = Pick<
+  Limits,
+  'retentionDays' | 'archiveDays' | 'restoreDays' | 'webhookRecordDays' | 'generatedFileDays' | 'temporaryFileHours' | 'auditDays'
+>;
+
+const DAYS_MAX = 3_650;
+/** What is being written is never as old. */
+const HOURS_MIN = 1;
+
+/** Throws ConfigError. */
+export const readRetention = (valueOf: (name: SettingName) => string): Periods => {
+  const days = (name: SettingName): number => integer(name, valueOf(name), 1, DAYS_MAX);
+  const retentionDays = days('SEALPOST_RETENTION_DAYS');
+  const generatedFileDays = days('SEALPOST_RETENTION_GENERATED_FILE_DAYS');
+  // The files of an email go with its key; a default contradicts nobody.
+  const isDefault = valueOf('SEALPOST_RETENTION_GENERATED_FILE_DAYS') === settings['SEALPOST_RETENTION_GENERATED_FILE_DAYS']?.default;
+  if (generatedFileDays > retentionDays && !isDefault) {
+    throw new ConfigError(
+      `SEALPOST_RETENTION_GENERATED_FILE_DAYS=${generatedFileDays} is longer than SEALPOST_RETENTION_DAYS=${retentionDays}, ` +
+        'after which an email is archived and its files are destroyed: set it to that or less.',
+    );
+  }
+  return {
+    retentionDays,
+    archiveDays: days('SEALPOST_RETENTION_ARCHIVE_DAYS'),
+    generatedFileDays,
+    restoreDays: days('SEALPOST_RETENTION_DELETED_DAYS'),
+    auditDays: days('SEALPOST_RETENTION_AUDIT_DAYS'),
+    webhookRecordDays: days('SEALPOST_RETENTION_WEBHOOK_DAYS'),
+    temporaryFileHours: integer(
+      'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS',
+      valueOf('SEALPOST_RETENTION_TEMPORARY_FILE_HOURS'),
+      HOURS_MIN,
+      24 * DAYS_MAX,
+    ),
+  };
+};
+
+/* The settings of traces, by the names that OpenTelemetry gives them. */
+
+export type TraceSettings = Readonly<{
+  /** Where batches of spans are posted. */
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  resource: Readonly<Record<string, string>>;
+  /** The share of traces that is sent. */
+  ratio: number;
+}>;
+
+const samplers = {
+  always_on: 1,
+  always_off: 0,
+  traceidratio: undefined,
+  parentbased_always_on: 1,
+  parentbased_always_off: 0,
+  parentbased_traceidratio: undefined,
+} as const;
+
+const PROTOCOL = 'http/protobuf';
+const SERVICE_NAME = 'sealpost';
+
+/** undefined where no collector is named. Throws ConfigError. */
+export const readTraces = (text: (name: SettingName) => string | undefined): TraceSettings | undefined => {
+  const endpoint = text('OTEL_EXPORTER_OTLP_ENDPOINT');
+  if (endpoint === undefined) return undefined;
+  const protocol = text('OTEL_EXPORTER_OTLP_PROTOCOL') ?? PROTOCOL;
+  if (protocol !== PROTOCOL) {
+    throw new ConfigError(
+      `OTEL_EXPORTER_OTLP_PROTOCOL=${protocol} is not spoken; set ${PROTOCOL}, and the collector's port for it (4318, where 4317 is that of grpc).`,
+    );
+  }
+  const resource = readPairs('OTEL_RESOURCE_ATTRIBUTES', text('OTEL_RESOURCE_ATTRIBUTES'));
+  const serviceName = text('OTEL_SERVICE_NAME') ?? resource['service.name'] ?? SERVICE_NAME;
+  return {
+    url: urlOf(endpoint),
+    headers: readPairs('OTEL_EXPORTER_OTLP_HEADERS', text('OTEL_EXPORTER_OTLP_HEADERS')),
+    resource: { ...resource, 'service.name': serviceName },
+    ratio: readRatio(text('OTEL_TRACES_SAMPLER'), text('OTEL_TRACES_SAMPLER_ARG')),
+  };
+};
+
+/** The value is not repeated: an address may hold a password. */
+const urlOf = (endpoint: string): string => {
+  const url = URL.parse(endpoint);
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
+    throw new ConfigError(
+      'OTEL_EXPORTER_OTLP_ENDPOINT must be an http:// or https:// address, for example http://collector.internal:4318.',
+    );
+  }
+  return `${url.href.replace(/\/+$/, '')}/v1/traces`;
+};
+
+const PAIR = /^\s*([^\s=,]+)\s*=\s*(.*?)\s*$/;
+
+/** `name=value` pairs with commas between them, values as in a URL. A fault names the place and no value, which may be a secret. */
+const readPairs = (name: SettingName, value: string | undefined): Readonly<Record<string, string>> => {
+  const pairs = (value ?? '').split(',').filter((pair) => pair.trim() !== '');
+  return Object.fromEntries(
+    pairs.map((pair, index) => {
+      const [, key, given] = PAIR.exec(pair) ?? [];
+      const decoded = given === undefined ? undefined : decode(given);
+      if (key === undefined || decoded === undefined) {
+        throw new ConfigError(
+          `Part ${index + 1} of ${name} is not name=value with the value as in a URL (a comma is %2C, a percent sign %25).`,
+        );
+      }
+      return [key, decoded];
+    }),
+  );
+};
+
+const decode = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const readRatio = (sampler = 'parentbased_always_on', argument: string | undefined): number => {
+  if (!Object.hasOwn(samplers, sampler)) {
+    throw new ConfigError(`OTEL_TRACES_SAMPLER=${sampler} is none of ${Object.keys(samplers).join(', ')}.`);
+  }
+  const fixed = samplers[sampler as keyof typeof samplers];
+  if (fixed !== undefined) return fixed;
+  const ratio = Number(argument ?? '1');
+  if (!/^\d*\.?\d+$/.test(argument ?? '1') || ratio > 1) {
+    throw new ConfigError(`OTEL_TRACES_SAMPLER_ARG=${argument} is not a number from 0 to 1, for example 0.1.`);
+  }
+  return ratio;
+};
+
+/* Which endpoints of webhooks are allowed without TLS, for development. */
+
+/** Of a service that nobody beyond this machine reaches, and whose mail does not leave it. */
+const LOCAL_HOSTS: readonly string[] = ['127.0.0.1'];
+
+/** `beyond`: the address beyond loopback that the service listens on; undefined where it does not. `hasRelay`: whether mail leaves the machine. */
+export const insecureHosts = (
+  text: (name: SettingName) => string | undefined,
+  beyond: string | undefined,
+  hasRelay: boolean,
+): readonly string[] => {
+  const value = text('SEALPOST_WEBHOOK_INSECURE_HOSTS');
+  const isShared = beyond !== undefined || hasRelay || text('SEALPOST_PUBLIC_URL') !== undefined;
+  if (value === undefined) return isShared ? [] : LOCAL_HOSTS;
+  if (beyond !== undefined) {
+    throw new ConfigError(
+      `SEALPOST_WEBHOOK_INSECURE_HOSTS is for development, and HOST=${beyond} listens beyond this machine: leave it out, and give webhooks https URLs.`,
+    );
+  }
+  return value.split(',').map((name) => name.trim().toLowerCase());
+};
 
 export const readRelayHeaders = (value: string | undefined): readonly string[] => {
   const read = parseAllowedHeaders(value ?? '');

@@ -1,10 +1,15 @@
 /** Every setting by name, with its default and what it does: what config.ts reads and .env.example is made of. */
-
+import { readFileSync } from 'node:fs';
 import { WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
-import { withoutCredentials } from '../../shared/credentials.js';
+import { withoutCredentials } from '../../shared/addresses.js';
 import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
 
-export type Setting = Readonly<{ default: string | undefined; description: string; group: string; example?: string }>;
+/** A setting that stops the start. The message names it and says what would be right. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+type Setting = Readonly<{ default: string | undefined; description: string; group: string; example?: string }>;
 
 const setting = (group: string, standard: string | undefined, description: string, example?: string): Setting => ({
   group,
@@ -296,3 +301,41 @@ export const withoutSecrets = (environment: Readonly<Record<string, string | und
     })
     .map((line) => `${line}\n`)
     .join('');
+
+/* How single settings are read, whatever they are for. Each throws ConfigError with the name of the setting. */
+
+export const integer = (name: SettingName, value: string, min: number, max: number): number => {
+  const parsed = Number(value);
+  if (!/^\d+$/.test(value) || parsed < min || parsed > max) {
+    throw new ConfigError(`${name}=${value} is not a whole number from ${min} to ${max}.`);
+  }
+  return parsed;
+};
+
+export const oneOf = <T extends string>(name: SettingName, value: string, allowed: readonly T[]): T => {
+  const found = allowed.find((candidate) => candidate === value);
+  if (found === undefined) throw new ConfigError(`${name}=${value} is none of ${allowed.join(', ')}.`);
+  return found;
+};
+
+export const readBoolean = (name: SettingName, value: string | undefined): boolean | undefined =>
+  value === undefined ? undefined : oneOf(name, value, ['true', 'false']) === 'true';
+
+export const readFile = (name: string, file: string): string => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (fault) {
+    throw unreadable(name, file, fault);
+  }
+};
+
+export const unreadable = (name: string, path: string, fault: unknown): ConfigError => {
+  return new ConfigError(`${name}=${path} cannot be read (${codeOf(fault)}).`);
+};
+
+export const codeOf = (fault: unknown): string => (fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable');
+
+export const secret = (value: string | undefined, name: string, file: string | undefined, fileName: string): string | undefined => {
+  if (value !== undefined && file !== undefined) throw new ConfigError(`${name} and ${fileName} are both set; keep one of them.`);
+  return file === undefined ? value : readFile(fileName, file).trim();
+};

@@ -1,9 +1,11 @@
 /** Where each part of the service is: one URL each, whose scheme says which engine it is. */
 import { join, resolve } from 'node:path';
-import { ConfigError } from './config-error.js';
-import type { Role } from './roles.js';
-import type { SettingName } from './settings.js';
-import { withoutCredentials } from '../../shared/credentials.js';
+import { ConfigError, type SettingName } from './settings.js';
+import { withoutCredentials } from '../../shared/addresses.js';
+
+/** What a process does; one may do several. */
+export const roles = ['http', 'process', 'project'] as const;
+export type Role = (typeof roles)[number];
 
 export type Urls = Readonly<Record<'eventStore' | 'readModels' | 'keys' | 'files' | 'leases' | 'bus' | 'limiter', string>>;
 
@@ -90,7 +92,7 @@ export const isLocal = (url: string): boolean => /^(sqlite|dir|memory):/.test(ur
 export const placeOf = (url: string): string => (isLocal(url) ? pathOf(url) : withoutCredentials(url));
 
 /** Processes of several machines can work on one log: nothing that ties it to one machine is on its disk. */
-export const isShared = ({ eventStore, keys }: Pick<Urls, 'eventStore' | 'keys'>): boolean => !isLocal(eventStore) && !isLocal(keys);
+const isShared = ({ eventStore, keys }: Pick<Urls, 'eventStore' | 'keys'>): boolean => !isLocal(eventStore) && !isLocal(keys);
 
 /** Throws ConfigError where the parts cannot work together. */
 export const assertTogether = (urls: Urls, roles: readonly Role[], hasMasterKey: boolean): void => {

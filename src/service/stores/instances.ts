@@ -1,18 +1,62 @@
 /** Whether a service runs on the stores that the settings name, and what keeps a second one, or one beside a repair, from running. */
 import { join } from 'node:path';
+import type { Worker } from '../../domain/ports/worker.js';
+import { underAnyLease, type LeaseDeps, DISPATCH_LEASE, LEASE_TTL_MS, projectionLease } from '../../processors/core/lease.js';
 import { systemClock } from '../../adapters/clock/system.js';
 import { systemIds } from '../../adapters/ids/system.js';
 import { openLogger } from '../../adapters/logger/pino.js';
-import { holdLock, isLockHeld } from '../../adapters/sqlite/lock.js';
+import { holdLock, isLockHeld } from '../../adapters/sqlite/database.js';
 import { ConfigError, type Config } from '../settings/config.js';
-import { openLeases } from './coordination.js';
+import { openLeases } from './stores.js';
 import type { Lease, Leases } from '../../domain/ports/lease.js';
-import { DISPATCH_LEASE, LEASE_TTL_MS, projectionLease } from '../../processors/core/lease.js';
 import { makeProjections } from '../../projections/index.js';
-import { servingLeases } from './serving.js';
 import { isLocal, placeOf } from '../settings/urls.js';
 
-export type Held = Readonly<{ release: () => Promise<void> }>;
+/* Which processes answer requests: each holds a lease `http-1`, `http-2`, … so that every one can tell whether it serves alone. */
+
+/** As many processes may serve one set of stores. */
+const SERVERS_MAX = 64;
+/** Each serving process holds one of these leases. */
+const servingLeases: readonly string[] = Array.from({ length: SERVERS_MAX }, (_, index) => `http-${index + 1}`);
+
+type Serving = Readonly<{
+  /** Holds the lease until it is stopped. */
+  worker: Worker;
+  /** Resolves when this process can be seen by the others: it answers no request before. */
+  whenSeen: Promise<void>;
+  /** True where no other process answers requests. Where nobody can tell, it does not count as alone. */
+  alone: () => Promise<boolean>;
+}>;
+
+/**
+ * `follow` is what lets this process serve states from memory; it runs under the lease, so that a process which the others cannot see
+ * reads the log for each state.
+ */
+export const openServing = (deps: LeaseDeps, follow: (signal: AbortSignal) => Promise<void>): Serving => {
+  let seen = (): void => {};
+  const whenSeen = new Promise<void>((resolve) => (seen = resolve));
+  return {
+    whenSeen,
+    worker: {
+      name: 'serving',
+      run: (stop) =>
+        underAnyLease(deps, servingLeases, stop, async ({ signal }) => {
+          seen();
+          await follow(signal);
+        }),
+    },
+    alone: async () => {
+      try {
+        const held = await Promise.all(servingLeases.map((name) => deps.leases.read(name)));
+        return held.every((lease) => lease === undefined || lease.holder === deps.worker);
+      } catch {
+        return false;
+      }
+    },
+  };
+};
+
+type Held = Readonly<{ release: () => Promise<void> }>;
 
 type DataLock = Readonly<{ release: () => void }>;
 

@@ -1,18 +1,167 @@
 /** Opens the stores that the settings name, and says where they are. One that is damaged ends this with a sentence that says which, and what helps. */
 import { existsSync } from 'node:fs';
-import { openDisk } from '../../adapters/files/disk.js';
-import { removeSqliteReadModels, sqliteReadModelFiles } from '../../adapters/read-models/remove.js';
-import { damageOf } from '../../adapters/sqlite/integrity.js';
+import { join } from 'node:path';
+import { openSqliteEventStore } from '../../adapters/event-store/sqlite.js';
+import { openDirectoryFiles, openFilesNote, openDisk } from '../../adapters/files/directory.js';
+import { openNotedKeys } from '../../adapters/keys/key-table.js';
+import { loadMasterKey } from '../../adapters/keys/key-files.js';
+import { openSqliteKeys } from '../../adapters/keys/sqlite.js';
+import { openSqliteReadModels } from '../../adapters/read-models/sqlite.js';
+import { isSqliteError, openLogNote, damageOf } from '../../adapters/sqlite/database.js';
+import { StoreFault } from '../../commands/ops/stores.js';
 import type { Config } from '../settings/config.js';
-import type { Disk } from '../../domain/ports/disk.js';
+import type { Clock } from '../../domain/ports/clock.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
 import type { Files } from '../../domain/ports/files.js';
 import type { Keys } from '../../domain/ports/keys.js';
-import type { NotedStores } from '../../domain/ports/log-note.js';
+import type { NotedFiles, NotedKeys, NotedStore, NotedStores } from '../../domain/ports/log-note.js';
+import type { Logger } from '../../domain/ports/logger.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
+import { isLocal, pathOf, settingOf, type Urls, placeOf } from '../settings/urls.js';
+import { openMemoryBus } from '../../adapters/bus/memory.js';
+import { openSqliteLeases } from '../../adapters/lease/sqlite.js';
+import { openMemoryLimiter } from '../../adapters/limiter/memory.js';
+import type { Limits } from '../../domain/core/limits.js';
+import type { Bus } from '../../domain/ports/bus.js';
+import type { Ids } from '../../domain/ports/ids.js';
+import type { Leases } from '../../domain/ports/lease.js';
+import type { Limiter } from '../../domain/ports/limiter.js';
+import { removeSqliteReadModels, sqliteReadModelFiles } from '../../adapters/read-models/catalog.js';
+import type { Disk } from '../../domain/ports/disk.js';
 import { makeDirectory } from '../../shared/files.js';
-import { openFiles, openKeys, openLog, openReadModels, type StoreDeps } from './store-parts.js';
-import { isLocal, placeOf } from '../settings/urls.js';
+
+/* Opens each store by the scheme of its URL. The driver of a server is loaded only where a URL names one. */
+
+type StoreDeps = Readonly<{ clock: Clock; logger: Logger }>;
+
+/** What the driver of a server is told of the part that it opens. */
+const serverOf = (urls: Urls, part: keyof Urls, logger: Logger): Readonly<{ url: string; setting: string; logger: Logger }> => ({
+  url: urls[part],
+  setting: settingOf(part),
+  logger,
+});
+
+const openLog = async ({ urls }: Config, { clock, logger }: StoreDeps): Promise<EventStore> => {
+  const url = urls.eventStore;
+  if (isLocal(url)) return sound(pathOf(url), LOG_HELP, () => openSqliteEventStore({ file: pathOf(url) }));
+  const { openEventStoreDb } = await import('../../adapters/event-store/eventstoredb.js');
+  return openEventStoreDb({ url, clock, logger });
+};
+
+/** In: the log too, for beside one no master key is made. `rewraps`: keys of an older form get the newest. */
+const openKeys = async (
+  config: Config,
+  { logger }: StoreDeps,
+  { log, rewraps }: Readonly<{ log: EventStore; rewraps: boolean }>,
+): Promise<Readonly<{ keys: Keys; noted: NotedKeys }>> => {
+  const { urls } = config;
+  const file = pathOf(urls.keys);
+  // A new master key beside keys that another has wrapped, or beside a log, would only hide that the right one is missing.
+  const mayCreate = isLocal(urls.keys) && !existsSync(file) && (await log.head()) === 0;
+  const masterKey = loadMasterKey({ value: config.masterKey, file: config.masterKeyFile, mayCreate });
+  if (!isLocal(urls.keys)) {
+    const { openMongoKeys } = await import('../../adapters/keys/mongodb.js');
+    const { openMongoNotedKeys } = await import('../../adapters/keys/mongodb.js');
+    const server = serverOf(urls, 'keys', logger);
+    const onFault = (row: number): void => logger.error({ row }, DAMAGED_ROW);
+    return { keys: await openMongoKeys({ ...server, masterKey, onFault }), noted: await openMongoNotedKeys(server) };
+  }
+  const onFault = (row: number): void => logger.error({ file, row }, DAMAGED_ROW);
+  const keys = sound(file, KEYS_HELP, () => openSqliteKeys({ file, masterKey, writeLevel: config.writeEvents, rewraps, onFault }));
+  return { keys, noted: openNotedKeys({ file }) };
+};
+
+const DAMAGED_ROW = 'a row of keys was changed or exchanged; its keys are taken for missing';
+
+const openReadModels = async (
+  { urls }: Config,
+  { clock, logger }: StoreDeps,
+): Promise<Readonly<{ readModels: ReadModels; noted: NotedStore }>> => {
+  if (!isLocal(urls.readModels)) {
+    const { openMongo } = await import('../../adapters/mongodb/client.js');
+    const { mongoLogNote } = await import('../../adapters/mongodb/client.js');
+    const { openMongoReadModels } = await import('../../adapters/read-models/mongodb.js');
+    const server = serverOf(urls, 'readModels', logger);
+    const [mongo, ofNote] = [await openMongo(server), await openMongo(server)];
+    return { readModels: openMongoReadModels({ mongo, clock, logger }), noted: mongoLogNote(ofNote, 'readModels.state') };
+  }
+  const file = pathOf(urls.readModels);
+  const readModels = openSqliteReadModels({
+    file,
+    onFault: (err) => logger.error({ err }, 'the write-ahead log of a read model still holds what was erased, and could not be cut'),
+    onDamaged: (damaged, movedTo) =>
+      logger.error({ file: damaged, movedTo }, 'a read model is damaged: it was moved aside, and is made anew from the log'),
+  });
+  return { readModels, noted: openLogNote({ file }) };
+};
+
+const openFiles = async (
+  { urls }: Config,
+  { logger }: StoreDeps,
+): Promise<Readonly<{ files: Files; noted: NotedFiles; close: () => Promise<void> }>> => {
+  if (!isLocal(urls.files)) {
+    const { openMongoFiles, openMongoFilesNote } = await import('../../adapters/files/gridfs.js');
+    const server = serverOf(urls, 'files', logger);
+    const files = await openMongoFiles(server);
+    return { files, noted: await openMongoFilesNote(server), close: files.close };
+  }
+  const directory = pathOf(urls.files);
+  return { files: openDirectoryFiles({ directory }), noted: openFilesNote({ directory }), close: async () => {} };
+};
+
+const LOG_HELP = 'it holds every email, template and API key; restore its newest backup (sealpost restore)';
+const KEYS_HELP = 'it holds the keys of all that is sealed; restore its newest backup (sealpost restore)';
+
+const sound = <Store>(file: string, help: string, open: () => Store): Store => {
+  try {
+    return open();
+  } catch (fault) {
+    if (!isSqliteError(fault, 'SQLITE_NOTADB') && !isSqliteError(fault, 'SQLITE_CORRUPT')) throw fault;
+    throw new StoreFault({ code: 'STORE_DAMAGED', message: `${file} is damaged (${(fault as Error).message}): ${help}` });
+  }
+};
+
+/* Opens what processes share their work by: leases, bus and limiter, each by the scheme of its URL. */
+
+type Given = Pick<Config, 'urls'>;
+type Parts = Readonly<{ clock: Clock; ids: Ids; limits: Limits; logger: Logger }>;
+
+export const openLeases = async ({ urls }: Given, { clock, ids, logger }: Pick<Parts, 'clock' | 'ids' | 'logger'>): Promise<Leases> => {
+  const url = urls.leases;
+  if (isLocal(url)) return openSqliteLeases({ file: pathOf(url), clock, freshName: ids.uuid });
+  const { openMongoLeases } = await import('../../adapters/lease/mongodb.js');
+  return openMongoLeases({ url, setting: settingOf('leases'), logger, clock, freshName: ids.uuid });
+};
+
+/**
+ * Those under which the read models are kept, where they are not the leases of all: read models in files of this machine are kept by a
+ * process of this machine, while one elsewhere keeps others.
+ */
+export const openProjectionLeases = async (config: Config, parts: Pick<Parts, 'clock' | 'ids'>): Promise<Leases | undefined> =>
+  isLocal(config.urls.readModels) && !isLocal(config.urls.leases)
+    ? openSqliteLeases({ file: join(config.dataDir, 'leases.db'), clock: parts.clock, freshName: parts.ids.uuid })
+    : undefined;
+
+/** Only who delivers takes part in a bus that several share. */
+export const openBus = async ({ urls, roles }: Config, { clock, limits, logger }: Omit<Parts, 'ids'>): Promise<Bus> => {
+  const pointersMax = limits.busPointersMax;
+  if (isLocal(urls.bus) || !roles.includes('process')) return openMemoryBus({ clock, pointersMax, logger });
+  const { openNatsBus } = await import('../../adapters/bus/nats.js');
+  return openNatsBus({ url: urls.bus, clock, pointersMax, logger });
+};
+
+/** `mode`: whether its counters are shared at this moment; absent where they never are. */
+export type OpenLimiter = Limiter & Readonly<{ mode?: () => 'shared' | 'per-process' }>;
+
+/** Only who serves requests counts them. */
+export const openLimiter = async ({ urls, roles }: Config, { clock, logger }: Pick<Parts, 'clock' | 'logger'>): Promise<OpenLimiter> => {
+  if (isLocal(urls.limiter) || !roles.includes('http')) {
+    const { hit, acquire, close } = openMemoryLimiter({ clock });
+    return { hit, acquire, close };
+  }
+  const { openRedisLimiter } = await import('../../adapters/limiter/redis.js');
+  return openRedisLimiter({ url: urls.limiter, clock, logger });
+};
 
 export type Stores = Readonly<{
   store: EventStore;
@@ -29,7 +178,7 @@ export type Stores = Readonly<{
 /** The disk that holds the data directory. */
 export const diskOf = ({ dataDir }: Pick<Config, 'dataDir'>): Disk => openDisk(dataDir);
 
-export type StoreName = 'log' | 'keys' | 'readModels' | 'files';
+type StoreName = 'log' | 'keys' | 'readModels' | 'files';
 
 /** Where each store is: its file or directory, or its server without credentials. */
 export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<StoreName, string>> => ({
@@ -76,7 +225,7 @@ export const openStores = async (config: Config, deps: StoreDeps, rewrapsKeys = 
   }
 };
 
-export type DatabaseFile = Readonly<{ file: string; store: 'log' | 'keys' | 'readModels' }>;
+type DatabaseFile = Readonly<{ file: string; store: 'log' | 'keys' | 'readModels' }>;
 
 /** The database files that are there, those of the log and the keys first. */
 export const databaseFiles = (config: Config): readonly DatabaseFile[] => {

@@ -2,9 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { connect, DiscardPolicy, RetentionPolicy } from 'nats';
 import t, { type Test } from 'tap';
-import { groupOf } from '../../../src/adapters/bus/nats-names.js';
-import { readNatsUrl } from '../../../src/adapters/bus/nats-url.js';
-import { openNatsBus } from '../../../src/adapters/bus/nats.js';
+import { groupOf } from '../../../src/adapters/bus/nats-streams.js';
+import { readNatsUrl, openNatsBus } from '../../../src/adapters/bus/nats.js';
 import { systemClock } from '../../../src/adapters/clock/system.js';
 import type { Bus, Pointer, Work } from '../../../src/domain/ports/bus.js';
 import { busSuite } from '../../contracts/bus-suite.js';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
-import { appendMessages, sizeOf } from '../../../src/adapters/event-store/eventstoredb/append-message.js';
+import { appendMessages, sizeOf } from '../../../src/adapters/event-store/eventstoredb/appends.js';
 import { readMessage } from '../../../src/adapters/event-store/eventstoredb/read-message.js';
 import {
   commitFrom,
@@ -12,9 +12,10 @@ import {
   serverIdOf,
   toServerEvent,
   toStoredEvent,
+  kindMatcher,
+  streamNames,
 } from '../../../src/adapters/event-store/eventstoredb/records.js';
-import { kindMatcher, streamNames } from '../../../src/adapters/event-store/eventstoredb/streams.js';
-import { parseEventStoreDbUrl } from '../../../src/adapters/event-store/eventstoredb/url.js';
+import { parseEventStoreDbUrl } from '../../../src/adapters/event-store/eventstoredb/connection.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { StoredEvent } from '../../../src/domain/ports/event-store.js';
 

@@ -1,6 +1,6 @@
 /** How much one network may take, and that networks of before are forgotten. */
 import t from 'tap';
-import { openNetworkLimits } from '../../../src/adapters/feedback/network-limits.js';
+import { openNetworkLimits } from '../../../src/adapters/feedback/smtp-listener.js';
 import { fakeClock } from '../../support/fake-clock.js';
 
 const bounds = { connectionsMax: 2, connectionsPerMinute: 4, commandsPerMinute: 3, messagesPerMinute: 1 };

@@ -1,7 +1,6 @@
 /** Files on a real server of MongoDB's protocol against the contract of all, and what the bucket looks like after faults. */
 import t, { type Test } from 'tap';
-import type { ChunkRow, FileRow } from '../../../src/adapters/files/gridfs-bucket.js';
-import { openMongoFiles, openMongoFilesNote } from '../../../src/adapters/files/gridfs.js';
+import { type ChunkRow, type FileRow, openMongoFiles, openMongoFilesNote } from '../../../src/adapters/files/gridfs.js';
 import { openMongo } from '../../../src/adapters/mongodb/client.js';
 import { filesSuite } from '../../contracts/files-suite.js';
 import { memoryLog } from '../../support/memory-ports.js';

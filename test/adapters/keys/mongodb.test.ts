@@ -1,9 +1,7 @@
 /** Sealing keys on a real server of MongoDB's protocol against the contract of all, and what is their own: rows that were changed, clients that meet, a server that dies. */
 import t, { type Test } from 'tap';
 import { parseKeyId } from '../../../src/adapters/keys/key-ids.js';
-import { openMongoNotedKeys } from '../../../src/adapters/keys/mongodb-destroyed.js';
-import type { KeyRow } from '../../../src/adapters/keys/mongodb-rows.js';
-import { openMongoKeys } from '../../../src/adapters/keys/mongodb.js';
+import { openMongoNotedKeys, type KeyRow, openMongoKeys } from '../../../src/adapters/keys/mongodb.js';
 import { openMongo, type Collection } from '../../../src/adapters/mongodb/client.js';
 import type { Keys } from '../../../src/domain/ports/keys.js';
 import { keysSuite, masterKeyA } from '../../contracts/keys-suite.js';

@@ -1,7 +1,7 @@
 /** Pairs of keys for sender domains: what is published opens what is signed, and no team keeps another waiting for its own. */
 import t from 'tap';
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
-import { systemDkimKeys } from '../../../src/adapters/mail/dkim-keys.js';
+import { systemDkimKeys } from '../../../src/adapters/mail/dkim.js';
 import { assertDefined, parseTeamId } from '../../../src/domain/core/ids.js';
 
 const teamOf = (digit: number) => assertDefined(parseTeamId(`${digit}1111111-1111-4111-8111-111111111111`), 'team id');

@@ -1,6 +1,6 @@
 /** What replies of the wild mean: every rule is reached, and known wordings get the right verdict. */
 import t from 'tap';
-import { classifyReply, enhancedCodeOf, replyRules, type ReplyStage } from '../../../src/domain/email/reply-rules.js';
+import { classifyReply, enhancedCodeOf, replyRules, type ReplyStage } from '../../../src/domain/email/bounce-rules.js';
 import { growsLinearly } from '../../support/linear.js';
 
 const cases: readonly (readonly [stage: ReplyStage, text: string, result: string, rule: string])[] = [

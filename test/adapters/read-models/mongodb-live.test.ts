@@ -1,7 +1,6 @@
 /** How often reads of MongoDB ask which generation is live. */
 import t from 'tap';
-import type { Catalog } from '../../../src/adapters/read-models/mongodb-catalog.js';
-import { openLive } from '../../../src/adapters/read-models/mongodb-live.js';
+import { type Catalog, openLive } from '../../../src/adapters/read-models/mongodb.js';
 import type { Db } from '../../../src/adapters/mongodb/client.js';
 
 const spec = { name: 'things', fields: [], indexes: [] };

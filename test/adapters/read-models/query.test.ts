@@ -1,8 +1,8 @@
 /** Which index answers which conditions is settled by what is declared, not by how often a value occurs. */
 import t from 'tap';
-import { indexFor } from '../../../src/adapters/read-models/query.js';
+import { indexFor } from '../../../src/adapters/read-models/finder.js';
 import { emailsProjection } from '../../../src/projections/email/emails.js';
-import { withRecipientStatus } from '../../../src/projections/email/recipient-statuses.js';
+import { withRecipientStatus } from '../../../src/projections/email/documents.js';
 import { assertDefined } from '../../../src/domain/core/ids.js';
 import { emailsSpec } from '../../contracts/read-models-fixtures.js';
 

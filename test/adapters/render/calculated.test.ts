@@ -1,6 +1,6 @@
 /** Calculated variables in a mail: wherever a value may stand, with the errors of their expressions, and for nothing where there are none. */
 import t from 'tap';
-import { compile } from '../../../src/adapters/render/email/compile.js';
+import { compile } from '../../../src/adapters/render/email/renderer.js';
 import { DomainError } from '../../../src/domain/core/errors.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';

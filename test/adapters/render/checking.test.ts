@@ -1,8 +1,7 @@
 /** The check of a send call says of every email what its rendering will say, though it does not write the mail. */
 import t from 'tap';
-import { compile } from '../../../src/adapters/render/email/compile.js';
-import { checkingRuntimeOf } from '../../../src/adapters/render/email/checking.js';
-import { runtimeOf } from '../../../src/adapters/render/email/runtime.js';
+import { compile } from '../../../src/adapters/render/email/renderer.js';
+import { checkingRuntimeOf, runtimeOf } from '../../../src/adapters/render/email/runtime.js';
 import { DomainError } from '../../../src/domain/core/errors.js';
 import type { Json, JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../../src/domain/core/limits.js';

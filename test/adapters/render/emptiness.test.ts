@@ -1,7 +1,6 @@
 /** Which mails show nothing: told from the template alone where it can be, else from the HTML. */
 import t from 'tap';
-import { alwaysShows, showsAnything } from '../../../src/adapters/render/email/emptiness.js';
-import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
+import { alwaysShows, showsAnything, openRenderer } from '../../../src/adapters/render/email/renderer.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';
 import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
 import { environment, templateOf } from '../../support/rendering.js';

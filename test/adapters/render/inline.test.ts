@@ -2,7 +2,7 @@
 import { inflateSync } from 'node:zlib';
 import t from 'tap';
 import QRCode from 'qrcode';
-import { compile } from '../../../src/adapters/render/email/compile.js';
+import { compile } from '../../../src/adapters/render/email/renderer.js';
 import { DomainError } from '../../../src/domain/core/errors.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../../src/domain/core/limits.js';

@@ -6,9 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { setImmediate as turn } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { inTransaction, openDatabase } from '../../../src/adapters/sqlite/database.js';
+import { inTransaction, openDatabase, holdLock } from '../../../src/adapters/sqlite/database.js';
 import { groupCommit } from '../../../src/adapters/sqlite/group-commit.js';
-import { holdLock } from '../../../src/adapters/sqlite/lock.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
 
 const holdElsewhere = async (file: string): Promise<{ said: string; kill: () => Promise<void> }> => {

@@ -1,6 +1,6 @@
 /** A distant limiter in memory: while it is away each process counts by itself, and says so. */
 import { openMemoryLimiter } from '../../../src/adapters/limiter/memory.js';
-import type { MaybePromise } from '../../../src/domain/core/maybe-promise.js';
+import type { MaybePromise } from '../../../src/domain/core/decider.js';
 import type { Clock } from '../../../src/domain/ports/clock.js';
 import type { Limiter, Slot } from '../../../src/domain/ports/limiter.js';
 import type { Logger } from '../../../src/domain/ports/logger.js';

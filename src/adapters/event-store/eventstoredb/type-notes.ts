@@ -4,9 +4,8 @@
  */
 import type { Position } from '../../../domain/ports/event-store.js';
 import type { Appends } from './appends.js';
-import { serverIdOf } from './records.js';
+import { serverIdOf, type StreamNames } from './records.js';
 import type { Reading } from './reads.js';
-import type { StreamNames } from './streams.js';
 
 export type TypeNotes = Readonly<{
   all: () => Promise<ReadonlyMap<string, Position>>;

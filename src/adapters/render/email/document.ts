@@ -1,19 +1,54 @@
 /** The page around the components: head, preheader, the column of sections; and its text part. */
+import type { ComponentsOf } from '../../../domain/rendering/components.js';
+import type { Component, EmailTemplateContent, Section } from '../../../domain/rendering/content.js';
+import { type ComponentRenderer, type Context, shownConditionOf, shapesOf, WORD_CHARS, htmlOf, templated, textOf } from './values.js';
+import { divider, htmlFragment, list, richText, spacer } from './components/blocks.js';
+import { conditional, loop, columns, container, countFixed } from './components/layout.js';
+import { button, image } from './components/media.js';
+import { qrCode } from './components/codes.js';
+import { table } from './components/table.js';
+import { timeline } from './components/timeline.js';
 import type { JsonObject } from '../../../domain/core/json.js';
-import type { EmailTemplateContent, Section } from '../../../domain/rendering/content.js';
 import { parseTemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { concat, createCode, js, literalOf, type Code, type Term } from './code.js';
-import { shapesOf, WORD_CHARS, type Context } from './context.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import { directionOfLocale, directions, type Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { isDark } from '../colors.js';
 import { createDarkColors } from './dark-colors.js';
-import { renderRows } from './registry.js';
-import { countFixed } from './components/flow.js';
 import { aligned, classAttribute, colorClass, css, endOf, horizontalPx, onBackground, startOf, tableTag, typographyOf } from './style.js';
 import { escapeHtml } from './escape.js';
-import { htmlOf, templated, textOf } from './values.js';
+
+/* The component renderers of email, one for each that the support matrix gives to it: a component without one does not compile. */
+
+const renderers: Readonly<Record<ComponentsOf<'email'>, ComponentRenderer>> = {
+  'rich-text': richText,
+  button,
+  image,
+  table,
+  container,
+  columns,
+  divider,
+  spacer,
+  conditional,
+  loop,
+  list,
+  'qr-code': qrCode,
+  'html-fragment': htmlFragment,
+  timeline,
+};
+
+const GAP_PX = 16;
+
+/** Writes components one below the other; the last one leaves below itself what its surroundings say. */
+const renderRows = (components: readonly Component[], context: Context): void =>
+  components.forEach((component, at) => {
+    const last = at === components.length - 1;
+    const render = (): void => renderers[component.type](component, last ? context : { ...context, gapPx: GAP_PX });
+    const shown = shownConditionOf(component, context);
+    if (shown === undefined) render();
+    else context.code.block(`if(${shown})`, render);
+  });
 
 const FONTS = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const WIDTH_PX = 600;

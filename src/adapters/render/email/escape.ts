@@ -1,6 +1,6 @@
 /** Escaping by the place where a value stands: text and attributes, addresses, CSS values. What is harmless passes untouched and fast. */
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../../domain/rendering/css.js';
-import { safeImage, safeLink } from '../../../domain/rendering/urls.js';
+import { safeImage, safeLink } from '../../../domain/rendering/addresses.js';
 
 const SPECIAL = /[&<>"'\u0080-\uffff]/;
 const LATIN_SHARE = 10;

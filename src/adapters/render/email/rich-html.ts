@@ -3,13 +3,10 @@ import type { TemplatedText } from '../../../domain/rendering/fill/templated-tex
 import { directions } from '../../../domain/rendering/direction.js';
 import { cssColor } from '../../../domain/rendering/css.js';
 import { concat, js, literalOf, type Term } from './code.js';
-import type { Context } from './context.js';
+import { type Context, whenOf, type RichElement, type RichNode, htmlOf, plainOf, shownOf } from './values.js';
 import { declaration } from './escape.js';
-import { whenOf } from './hiding.js';
-import type { RichElement, RichNode } from './rich-nodes.js';
 import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
 import { imageOf, imageSizeOf, linkOf } from './urls.js';
-import { htmlOf, plainOf, shownOf } from './values.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
 
 const VOID = new Set(['br', 'hr', 'img', 'col', 'wbr']);

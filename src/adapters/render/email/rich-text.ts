@@ -1,14 +1,11 @@
 /** Writes the elements of rich text for the text part: paragraphs, underlined headings, bullets, links as `text (address)`. */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
-import { blockTags, sectionTags } from '../../../domain/rendering/html-tags.js';
+import { blockTags, sectionTags } from '../../../domain/rendering/html.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
-import type { Context } from './context.js';
-import { whenOf } from './hiding.js';
-import type { RichElement, RichNode } from './rich-nodes.js';
+import { type Context, whenOf, type RichElement, type RichNode, textOf } from './values.js';
 import { heading, wrap } from './text-layout.js';
 import { textLinkOf } from './urls.js';
-import { textOf } from './values.js';
 
 /** A paragraph to come: its pieces, and what its lines begin with. */
 type Paragraph = Readonly<{

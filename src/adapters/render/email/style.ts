@@ -4,11 +4,10 @@ import { sideOf } from '../../../domain/rendering/direction.js';
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../../domain/rendering/css.js';
 import { hasPlaceholder } from '../../../domain/rendering/fill/templated-text.js';
 import { js, literalOf, quote, type Term } from './code.js';
-import type { Context, Typography } from './context.js';
+import { type Context, type Typography, plainOf, templated } from './values.js';
 import { escapeHtml } from './escape.js';
 import { isDark } from '../colors.js';
 import type { ColorRole } from './dark-colors.js';
-import { plainOf, templated } from './values.js';
 
 type CssKind = 'color' | 'length' | 'box' | 'border' | 'fontFamily' | 'lineHeight';
 

@@ -1,8 +1,16 @@
 /** Compiles paths and templated text to expressions: direct access to own members, written out with the format of their definition. */
+import { parseDocument } from 'htmlparser2';
+import type { Limits } from '../../../domain/core/limits.js';
+import type { Component } from '../../../domain/rendering/content.js';
+import type { VariableDefinition } from '../../../domain/rendering/scope/definitions.js';
+import type { Direction } from '../../../domain/rendering/direction.js';
+import { type Language, withoutControls } from '../../../domain/rendering/scope/formats.js';
+import { shapeOf, type Shape, formatAt, shapeAt } from '../../../domain/rendering/scope/shapes.js';
+import { type Code, type Term, concat, js, literalOf, quote } from './code.js';
+import type { DarkColors } from './dark-colors.js';
 import type { Json } from '../../../domain/core/json.js';
 import { isConstant } from '../../../domain/rendering/scope/constants.js';
 import type { Path } from '../../../domain/rendering/scope/path.js';
-import { formatAt, shapeAt, type Shape } from '../../../domain/rendering/scope/shapes.js';
 import { showingAt, type Showing } from '../../../domain/rendering/scope/showing.js';
 import {
   hasPlaceholder,
@@ -12,11 +20,71 @@ import {
   type TextPart,
 } from '../../../domain/rendering/fill/templated-text.js';
 import type { Substitution } from '../../../domain/rendering/fill/shown-value.js';
-import { withoutControls } from '../../../domain/rendering/scope/values.js';
-import { concat, js, literalOf, quote, type Term } from './code.js';
-import { WORD_CHARS, type Context } from './context.js';
 import { escapeHtml } from './escape.js';
-import { breakWords } from './long-words.js';
+import { breakWords } from './text-layout.js';
+import { optionalLinesOf, type OptionalHtml, type When } from '../../../domain/rendering/rich-text.js';
+import { sanitized, tagsOf, type RichMode } from '../rich-tree.js';
+import { decidingPaths } from '../../../domain/rendering/paths/walk.js';
+
+/* What a component knows of its surroundings while a template is compiled, and how it passes that on to its children. */
+
+type RichTexts = Map<string, readonly RichNode[]>;
+
+/** A variable of a loop: the name of the constant that holds it, and what is known of its values. */
+export type Local = Readonly<{ js: string; shape: Shape | undefined }>;
+
+/** Text as it stands in its surroundings; every value is CSS. */
+export type Typography = Readonly<{
+  color: Term;
+  linkColor: Term;
+  fontFamily: Term;
+  fontSize: Term;
+  lineHeight: Term;
+  align: Term;
+}>;
+
+/** Of `wordChars` in a single column: a longer word in the letters of a heading may be wider than a small screen. */
+export const WORD_CHARS = 18;
+
+export type Context = Readonly<{
+  code: Code;
+  limits: Limits;
+  language: Language;
+  /** In which the surroundings run: Outlook and Gmail inherit it into no table, so that each says it again. */
+  direction: Direction;
+  shapes: ReadonlyMap<string, Shape>;
+  locals: ReadonlyMap<string, Local>;
+  dark: DarkColors;
+  /** Pixels that a component has from side to side. */
+  widthPx: number;
+  /** False on a background that stays as it is in dark mode: text on it stays too. */
+  flips: boolean;
+  type: Typography;
+  /** The colour of buttons that have none of their own. */
+  accent: Term;
+  /** Pixels below a component: 0 for the last one, for its surroundings have padding of their own. */
+  gapPx: number;
+  /** Rich texts of the template that are taken apart already, for each of its outputs. */
+  richTexts: RichTexts;
+  /** Words longer than this may break on a small screen. */
+  wordChars: number;
+  /** QR codes of the template that are known to fit. */
+  checkedCodes: Set<string>;
+  /** Writes components one below the other, each as a row of the table that is open. */
+  rows: (components: readonly Component[], context: Context) => void;
+}>;
+
+/** Writes one component as rows of the table that is open, and as paragraphs of the text part. */
+export type ComponentRenderer = (component: Component, context: Context) => void;
+
+export const shapesOf = (definitions: readonly VariableDefinition[]): ReadonlyMap<string, Shape> =>
+  new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
+
+/** The context inside a loop, where its variables are in reach. */
+export const withLocals = (context: Context, locals: readonly (readonly [string, Local])[]): Context => ({
+  ...context,
+  locals: new Map([...context.locals, ...locals]),
+});
 
 /** Names that every object or array inherits: only these need the slow way that asks for own members. */
 const isInherited = (name: string): boolean => name in Object.prototype || name in Array.prototype;
@@ -42,7 +110,7 @@ const rootOf = (name: string, { code, locals }: Context): string => {
 };
 
 /** The expression of a path's value as people read it: by its definition, and by the column that it stands in. */
-export const stringOf = (path: Path, context: Context, column?: Showing): string =>
+const stringOf = (path: Path, context: Context, column?: Showing): string =>
   shown(showingAt(rootShape(path, context), path, column), path, context);
 
 /** The same for addresses and for what a program reads: as it came, but for a format that its definition gives. */
@@ -168,3 +236,127 @@ export const pathOf = (value: Json | undefined, { limits }: Context): Path => {
 };
 
 const quoteJson = (value: unknown): string => JSON.stringify(value).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');
+
+/* Takes author's HTML apart into a closed set of elements; `{{…}}` survives in text and in attribute values, nowhere else. */
+
+type RichText = Readonly<{ kind: 'text'; text: TemplatedText }>;
+export type RichElement = Readonly<{
+  kind: 'element';
+  tag: string;
+  attributes: ReadonlyMap<string, TemplatedText>;
+  children: readonly RichNode[];
+  /** Absent where it is always there. */
+  when?: When;
+}>;
+export type RichNode = RichText | RichElement;
+
+/**
+ * In: HTML as the author wrote it, its placeholders checked. Out: its elements in order. Scripts, styles, forms, frames, event
+ * handlers, comments and unknown elements are gone (unknown ones leave their text); addresses are judged where they are written.
+ */
+export const parseRichText = (content: string, mode: RichMode, context: Context): readonly RichNode[] => {
+  return once(`${mode} ${content}`, context, () => parsed(content, mode, context));
+};
+
+/** The same for a block, of which each line says what it is there for. */
+export const parseOptionalLines = (content: string, context: Context): readonly RichNode[] =>
+  once(`lines ${content}`, context, () => {
+    const whens: When[] = [];
+    const attribute = `data-${unusedMark(content)}`;
+    const html = optionalLinesOf(content, context.limits.pathSegmentsMax).map((part) => markedHtml(part, attribute, whens));
+    return parsed(html.join(''), 'block', context, { attribute, whens });
+  });
+
+const once = (key: string, { richTexts }: Context, make: () => readonly RichNode[]): readonly RichNode[] => {
+  const known = richTexts.get(key);
+  if (known !== undefined) return known;
+  const nodes = make();
+  richTexts.set(key, nodes);
+  return nodes;
+};
+
+/** An attribute whose value is the place of a condition among all. */
+type Marks = Readonly<{ attribute: string; whens: readonly When[] }>;
+
+/** HTML in which each part that is there for its values names its condition; what has no element of its own is a span. */
+const markedHtml = (part: OptionalHtml, attribute: string, whens: When[]): string => {
+  if (typeof part === 'string') return part;
+  const mark = ` ${attribute}="${whens.push(part.when) - 1}"`;
+  const children = part.children.map((child) => markedHtml(child, attribute, whens)).join('');
+  if (part.open === '') return `<span${mark}>${children}</span>`;
+  return part.open.replace(/^<[^\s/>]+/, (tag) => tag + mark) + children + part.close;
+};
+
+const tagSets = { inline: new Set(tagsOf.inline), block: new Set(tagsOf.block), fragment: new Set(tagsOf.fragment) };
+
+const parsed = (content: string, mode: RichMode, context: Context, marks?: Marks): readonly RichNode[] => {
+  const parts = templated(content, context);
+  if (!/[<&]/.test(content)) return [{ kind: 'text', text: parts }];
+  const mark = unusedMark(content);
+  // Placeholders become words without any meaning in HTML, so that no reader of HTML takes offence at them.
+  const marked = parts.map((part, at) => (typeof part === 'string' ? part : `${mark}${at}z`)).join('');
+  const clean = sanitized(marked, mode, mark, marks?.attribute);
+  const places = new RegExp(`${mark}(\\d+)z`, 'g');
+  const restore = (text: string): TemplatedText => (text.includes(mark) ? restored(text, places, parts) : text === '' ? [] : [text]);
+  return parseDocument(clean).children.flatMap((node) => convert(node, { restore, tags: tagSets[mode], marks }));
+};
+
+const unusedMark = (content: string): string => {
+  const lower = content.toLowerCase();
+  let mark = 'qzv';
+  while (lower.includes(mark)) mark += 'v';
+  return mark;
+};
+
+const restored = (text: string, marks: RegExp, parts: TemplatedText): TemplatedText => {
+  const out: TextPart[] = [];
+  let end = 0;
+  for (const match of text.matchAll(marks)) {
+    const placeholder = parts[Number(match[1])];
+    if (placeholder === undefined) continue;
+    if (match.index > end) out.push(text.slice(end, match.index));
+    out.push(placeholder);
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) out.push(text.slice(end));
+  return out;
+};
+
+type DomNode = ReturnType<typeof parseDocument>['children'][number];
+
+type Conversion = Readonly<{ restore: (text: string) => TemplatedText; tags: ReadonlySet<string>; marks: Marks | undefined }>;
+
+const convert = (node: DomNode, conversion: Conversion): readonly RichNode[] => {
+  const { restore, tags, marks } = conversion;
+  if (node.type === 'text' && 'data' in node) return [{ kind: 'text', text: restore(node.data) }];
+  if (!('attribs' in node)) return [];
+  const children = node.children.flatMap((child) => convert(child, conversion));
+  if (!tags.has(node.name)) return children;
+  const when = marks === undefined ? undefined : marks.whens[Number(node.attribs[marks.attribute])];
+  const own = Object.entries(node.attribs).filter(([name]) => name !== marks?.attribute);
+  const attributes = new Map(own.map(([name, value]) => [name, restore(value)] as const));
+  return [{ kind: 'element', tag: node.name, attributes, children, ...(when === undefined ? {} : { when }) }];
+};
+
+/* What of a mail is left out because nothing stands in it: the conditions of components, columns and lines with `hideWhenEmpty`. */
+
+const hasFallback = (path: Path, context: Context): boolean =>
+  shapeAt(rootShape(path, context), path)?.substitution?.fallback !== undefined;
+
+/** The expression that holds where one of the paths has a value; undefined where that is always so. */
+export const anyShown = (paths: readonly Path[], context: Context): string | undefined => {
+  if (paths.length === 0 || paths.some((path) => hasFallback(path, context))) return undefined;
+  return `!(${[...new Set(paths.map((path) => `BLANK(${rawOf(path, context)})`))].join('&&')})`;
+};
+
+/** Of a component; undefined where it is always there. */
+export const shownConditionOf = (component: Component, context: Context): string | undefined => {
+  const hides = component.props?.['hideWhenEmpty'];
+  return hides === true || hides === 'lines' ? anyShown(decidingPaths(component, context.limits.pathSegmentsMax), context) : undefined;
+};
+
+/** The expression of what an element is there for; undefined where that is always so. */
+export const whenOf = (when: When, context: Context): string | undefined => {
+  const groups = when.flatMap((group) => anyShown(group, context) ?? []);
+  return groups.length === 0 ? undefined : groups.join('&&');
+};

@@ -1,22 +1,254 @@
 /** Draws an expanded document as a workbook: sheets are streamed through exceljs, what it cannot stream is put into the package afterwards. */
+import ExcelJS, { type HeaderFooter, type PageSetup } from 'exceljs';
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import ExcelJS from 'exceljs';
+import {
+  type Prepared,
+  type ComponentDrawer,
+  type ExcelComponent,
+  type ExcelComponentType,
+  type Surroundings,
+  innerWidth,
+  openSheet,
+  type PlacedData,
+} from './sheet.js';
+import type {
+  ExpandedMargin,
+  ExpandedPage,
+  Expanded,
+  ExpandedDocument,
+  ExpandedSection,
+  ExpandedTable,
+} from '../../../domain/rendering/expand/expanded.js';
+import { sideOf, type Direction } from '../../../domain/rendering/direction.js';
+import { parseRichTree, treeText } from '../rich-tree.js';
+import { chart } from './components/chart.js';
+import { image, qrCode } from './components/pictures.js';
+import { richText } from './components/rich-text.js';
+import { table } from './components/table.js';
+import { DomainError } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
-import type { ExpandedDocument, ExpandedTable } from '../../../domain/rendering/expand/expanded.js';
-import type { Direction } from '../../../domain/rendering/direction.js';
-import { fileTooLarge, tooManyRows, tooManySheets } from '../../../domain/rendering/limit-errors.js';
-import { innerWidth } from './component.js';
-import { addExtras, finishParts, type SheetExtras } from './extras.js';
+import { fileTooLarge, tooManyRows, tooManySheets } from '../../../domain/rendering/budget.js';
+import { addExtras, finishParts, type SheetExtras, openPackage } from './extras.js';
 import { openBook, type Book, type PlacedBlock } from './formula/book.js';
 import type { Scalar } from './formula/values.js';
-import { openPackage } from './package.js';
-import { pageSetup, printedMargins } from './page-setup.js';
-import { prepare } from './registry.js';
-import { openSheet, type PlacedData } from './sheet.js';
-import { arrange, type Arrangement } from './arrange.js';
-import { sheetsOf, type SheetPlan } from './sheets.js';
+
+/* Puts the components of a sheet below each other: gaps, widths of columns, the row that stays in sight. */
+
+type Arrangement = Readonly<{
+  blocks: readonly Readonly<{ component: Prepared; /** Empty rows above. */ gap: number }>[];
+  /** Of all columns, in characters. */
+  widths: readonly number[];
+  /** True for each column that no table with such a column wants to be seen. */
+  hidden: readonly boolean[];
+  /** The last row of those that stay in sight; undefined: all scroll. */
+  frozenRow: number | undefined;
+}>;
+
+const COLUMN_CHARS = 11;
+/** Excel knows no wider column. */
+const COLUMN_CHARS_MAX = 255;
+/** Titles are merged over as many columns as give a readable line, even above a narrow table. */
+const LINE_CHARS_MIN = 50;
+/** What stays in sight must leave room for what scrolls. */
+const FROZEN_ROWS_MAX = 12;
+
+const arrange = (prepared: readonly Prepared[]): Arrangement => ({
+  blocks: prepared.map((component, at) => ({ component, gap: gapAbove(prepared, at) })),
+  widths: widthsOf(prepared),
+  hidden: hiddenOf(prepared),
+  frozenRow: frozenRowOf(prepared),
+});
+
+const gapAbove = (prepared: readonly Prepared[], at: number): number =>
+  at === 0 || (prepared[at]?.kind === 'text' && prepared[at - 1]?.kind === 'text') ? 0 : 1;
+
+const widthsOf = (prepared: readonly Prepared[]): readonly number[] => {
+  const count = Math.max(0, ...prepared.map(({ widths }) => widths.length));
+  const widths = Array.from({ length: count }, (_, column) => {
+    const asked = prepared.flatMap(({ widths: own }) => own[column] ?? []);
+    return asked.length === 0 ? COLUMN_CHARS : Math.min(COLUMN_CHARS_MAX, Math.max(...asked));
+  });
+  // Titles are merged over it, and pictures are set left or right in it.
+  const needsLine = prepared.some(({ kind, widths: own }) => kind === 'text' || own.length === 0);
+  let chars = widths.reduce((sum, width) => sum + width, 0);
+  while (needsLine && chars < LINE_CHARS_MIN) {
+    widths.push(COLUMN_CHARS);
+    chars += COLUMN_CHARS;
+  }
+  return widths;
+};
+
+const hiddenOf = (prepared: readonly Prepared[]): readonly boolean[] => {
+  const given = prepared.flatMap(({ hidden }) => (hidden === undefined ? [] : [hidden]));
+  const count = Math.max(0, ...given.map(({ length }) => length));
+  return Array.from({ length: count }, (_, at) => given.every((hidden) => hidden[at] ?? true));
+};
+
+/** The header of the first table where only texts stand above it and it is the first on the sheet, or of one that asks for it. */
+const frozenRowOf = (prepared: readonly Prepared[]): number | undefined => {
+  let row = 0;
+  for (const [at, { header, kind, rows }] of prepared.entries()) {
+    row += gapAbove(prepared, at);
+    if (header !== undefined && (at === 0 || header.freeze)) return row + header.row <= FROZEN_ROWS_MAX ? row + header.row : undefined;
+    if (kind === 'block') return undefined;
+    row += rows;
+  }
+  return undefined;
+};
+
+/* How a sheet is printed: paper, margins, and what stands at the top and the bottom of each sheet of paper. */
+
+const POINTS_PER_INCH = 72;
+/** Excel takes no more for a header or a footer. */
+const MARGIN_CHARS_MAX = 255;
+
+/** Numbers of ECMA-376, 18.3.1.63. */
+const paperSizes: Readonly<Record<ExpandedPage['format'], number>> = { A3: 8, A4: 9, A5: 11, Letter: 1, Legal: 5, Tabloid: 3 };
+
+/** A sheet is printed as wide as its paper and as long as it needs, unless its page says otherwise. */
+const pageSetup = ({ format, orientation, margin, sheet }: ExpandedPage): Partial<PageSetup> => {
+  const inches = (points: number): number => Math.round((points / POINTS_PER_INCH) * 1_000) / 1_000;
+  const margins = {
+    top: inches(margin.top),
+    right: inches(margin.right),
+    bottom: inches(margin.bottom),
+    left: inches(margin.left),
+    header: 0.3,
+    footer: 0.3,
+  };
+  const fit = sheet?.fitToWidth === false ? {} : { fitToPage: true, fitToWidth: 1, fitToHeight: 0 };
+  return { paperSize: paperSizes[format], orientation, margins, ...fit };
+};
+
+const printedMargins = ({ header, footer, direction }: ExpandedPage): Partial<HeaderFooter> => ({
+  ...(header === undefined ? {} : { oddHeader: codesOf(header, direction) }),
+  ...(footer === undefined ? {} : { oddFooter: codesOf(footer, direction) }),
+});
+
+const ALIGN = { left: '&L', center: '&C', right: '&R' } as const;
+
+const codesOf = ({ html, align }: ExpandedMargin, direction: Direction): string => {
+  const text = treeText(parseRichTree(html, 'block')).replace(/\s+/g, ' ').trim().replaceAll('&', '&&');
+  const codes = text.replace(/\{\{\s*pageNumber\s*\}\}/g, '&P').replace(/\{\{\s*totalPages\s*\}\}/g, '&N');
+  return ALIGN[sideOf(align, direction)] + codes.slice(0, MARGIN_CHARS_MAX - 2).replace(/(?<!&)(?:&&)*&$/, (end) => end.slice(0, -1));
+};
+
+/* Names that Excel takes for sheets. */
+
+const CHARS_MAX = 31;
+
+/** In: the names as the template has them, in order. Out: names of at most 31 characters, without `[]:*?/\`, no two alike (letter case apart). */
+const sheetNames = (wanted: readonly string[]): readonly string[] => {
+  const taken = new Set<string>();
+  return wanted.map((name, at) => {
+    const base = validName(name) ?? `Sheet ${at + 1}`;
+    let unique = base;
+    for (let copy = 2; taken.has(unique.toLowerCase()); copy++) unique = shortened(base, ` (${copy})`);
+    taken.add(unique.toLowerCase());
+    return unique;
+  });
+};
+
+const validName = (name: string): string | undefined => {
+  const clean = shortened(
+    name
+      .replace(/[[\]:*?/\\\p{Cc}\p{Surrogate}\ufffe\uffff]+/gu, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+      .replace(/^'+|'+$/g, ''),
+    '',
+  ).replace(/'+$/, '');
+  // Excel keeps "History" for itself.
+  return clean === '' ? undefined : /^history$/i.test(clean) ? `${clean} 1` : clean;
+};
+
+/** Cut so that no character is split. */
+const shortened = (name: string, suffix: string): string => {
+  let cut = '';
+  for (const character of name) {
+    if (cut.length + character.length + suffix.length > CHARS_MAX) break;
+    cut += character;
+  }
+  return cut.trimEnd() + suffix;
+};
+
+/* The components that a workbook knows. One that the support matrix gives it and that is missing here does not compile. */
+
+const drawers: { readonly [Type in ExcelComponentType]: ComponentDrawer<Type> } = {
+  'rich-text': richText,
+  image,
+  table,
+  'qr-code': qrCode,
+  chart,
+};
+
+/** In: a component with what surrounds it. Out: the room it takes, and how it draws itself. */
+const prepare = (component: ExcelComponent, surroundings: Surroundings): Prepared => {
+  switch (component.type) {
+    case 'rich-text':
+      return drawers['rich-text'](component, surroundings);
+    case 'image':
+      return drawers.image(component, surroundings);
+    case 'table':
+      return drawers.table(component, surroundings);
+    case 'qr-code':
+      return drawers['qr-code'](component, surroundings);
+    case 'chart':
+      return drawers.chart(component, surroundings);
+  }
+};
+
+/* Which component stands on which sheet: a page is a sheet, and a table that names another one begins it. */
+
+type Placed = Readonly<{ component: ExcelComponent; section: ExpandedSection }>;
+type SheetPlan = Readonly<{ name: string; page: ExpandedPage; components: readonly Placed[] }>;
+
+/**
+ * A page's sheet has the page's name, or the name that its first table with `sheetName` gives it; each further name on the page
+ * begins a sheet of its own, to which the title right above the table goes along.
+ */
+const sheetsOf = (document: ExpandedDocument): readonly SheetPlan[] => {
+  const plans = document.pages.flatMap(splitPage);
+  const names = sheetNames(plans.map(({ name }) => name));
+  return plans.map((plan, at) => ({ ...plan, name: names[at] ?? plan.name }));
+};
+
+type Draft = { name: string | undefined; hasTable: boolean; components: Placed[] };
+
+const splitPage = (page: ExpandedPage): readonly SheetPlan[] => {
+  let sheet: Draft = { name: undefined, hasTable: false, components: [] };
+  const sheets = [sheet];
+  for (const { component, section } of page.sections.flatMap((part) =>
+    part.components.map((each) => ({ component: each, section: part })),
+  )) {
+    if (!isDrawn(component))
+      throw new DomainError('GENERATION_FAILED', `${component.field}: a workbook has no component of type "${component.type}"`);
+    const wanted = component.type === 'table' ? component.sheetName?.trim() : undefined;
+    if (wanted !== undefined && wanted !== '' && wanted !== sheet.name) {
+      if (sheet.name !== undefined || sheet.hasTable) {
+        sheet = { name: wanted, hasTable: false, components: sheet.components.splice(titleStart(sheet.components)) };
+        sheets.push(sheet);
+      }
+      sheet.name = wanted;
+    }
+    sheet.hasTable ||= component.type === 'table';
+    sheet.components.push({ component, section });
+  }
+  return sheets.map(({ name, components }) => ({ name: name ?? page.name, page, components }));
+};
+
+const isDrawn = (component: Expanded): component is ExcelComponent => Object.hasOwn(drawers, component.type);
+
+/** Where the texts at the end begin that belong to what follows: the first heading after the last block. */
+const titleStart = (components: readonly Placed[]): number => {
+  const afterBlocks = components.findLastIndex(({ component }) => component.type !== 'rich-text') + 1;
+  const heading = components.findIndex(
+    ({ component }, at) => at >= afterBlocks && component.type === 'rich-text' && /<h[1-6][\s>]/i.test(component.html),
+  );
+  return heading < 0 ? components.length : heading;
+};
 
 /**
  * In: a document whose limits of text and items were kept when it was expanded, and its pictures by address. Out: the bytes of

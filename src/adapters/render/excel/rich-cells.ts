@@ -1,13 +1,128 @@
 /** Rich text as cells show it: paragraphs of runs, each run with one font, and the rows of tables that stand between them. */
+import type { RichText } from 'exceljs';
 import type { HorizontalAlign, Html } from '../../../domain/rendering/expand/expanded.js';
-import { safeLink } from '../../../domain/rendering/urls.js';
-import { blockTags } from '../../../domain/rendering/html-tags.js';
-import { parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
+import { type RunFont, fontOf, fontOnFill, linkColorOnFill } from './looks.js';
+import { safeLink } from '../../../domain/rendering/addresses.js';
+import { blockTags } from '../../../domain/rendering/html.js';
+import { parseRichTree, type TreeElement, type TreeNode, treeText } from '../rich-tree.js';
 import { argb } from '../colors.js';
-import { fontOf, fontOnFill, linkColorOnFill, type RunFont } from './fonts.js';
-import { createWriter, type Paragraph, type RichRow, type State, type Writer } from './rich-writer.js';
+import type { CellStyle, DrawnCell, Sheet } from './sheet.js';
+import { cellText, looksLikeFormula, TEXT_CODE, type TextPlace } from './text.js';
 
-export type { Paragraph, RichRow } from './rich-writer.js';
+/* Paragraphs as cells show them: runs of text with a font each, marks of lists, and links. */
+
+export type Paragraph = Readonly<{
+  runs: readonly RichText[];
+  text: string;
+  /** 1 to 6 for headings. */
+  heading: number | undefined;
+  align: HorizontalAlign | undefined;
+  fill: string | undefined;
+  /** Steps to the right. */
+  indent: number;
+  /** The address, where all of the text is one link: a cell can lead to one place only, and does so wherever it is clicked. */
+  href: string | undefined;
+}>;
+export type RichRow =
+  | Readonly<{ kind: 'paragraph'; paragraph: Paragraph }>
+  | Readonly<{ kind: 'line' }>
+  | Readonly<{ kind: 'cells'; cells: readonly Paragraph[] }>;
+
+/** What holds at one place of the tree. */
+type State = Readonly<{
+  font: RunFont;
+  align: HorizontalAlign | undefined;
+  fill: string | undefined;
+  indent: number;
+  heading: number | undefined;
+  pre: boolean;
+  href: string | undefined;
+  /** Numbers the items of a list; undefined in a list of bullets. */
+  ordered: (() => number) | undefined;
+  linkColor: string;
+}>;
+
+type Writer = Readonly<{
+  rows: RichRow[];
+  text: (text: string, state: State) => void;
+  lineBreak: (state: State) => void;
+  /** The mark of a list item, at the beginning of its first paragraph. */
+  mark: (text: string, state: State) => void;
+  /** A mark that no text has come for yet stands alone. */
+  settleMark: () => void;
+  end: () => void;
+}>;
+
+type Run = { text: string; font: RunFont; href: string | undefined };
+
+/** Takes text in reading order and makes paragraphs of it, each until it is ended. */
+const createWriter = (): Writer => {
+  const rows: RichRow[] = [];
+  let runs: Run[] = [];
+  let from: State | undefined;
+  let mark: Readonly<{ text: string; state: State }> | undefined;
+  const add = (text: string, state: State): void => {
+    if (text === '') return;
+    from ??= state;
+    const last = runs.at(-1);
+    if (last?.font === state.font && last.href === state.href) last.text += text;
+    else runs.push({ text, font: state.font, href: state.href });
+  };
+  const endsWithSpace = (): boolean => /[ \n]$/.test(runs.at(-1)?.text ?? ' ');
+  const addMark = (state: State): void => {
+    if (mark !== undefined) add(mark.text, { ...state, font: mark.state.font, href: undefined });
+    mark = undefined;
+  };
+  const settleMark = (): void => {
+    if (mark !== undefined) addMark(mark.state);
+  };
+  return {
+    rows,
+    text: (text, state) => {
+      if (/[^ \t\r\n\f]/.test(text)) addMark(state);
+      if (state.pre) return add(text, state);
+      const folded = text.replace(/[ \t\r\n\f]+/g, ' ');
+      add(endsWithSpace() ? folded.replace(/^ /, '') : folded, state);
+    },
+    lineBreak: (state) => {
+      addMark(state);
+      add('\n', state);
+    },
+    mark: (text, state) => {
+      mark = { text, state };
+    },
+    settleMark,
+    end: () => {
+      const last = runs.at(-1);
+      if (last !== undefined && from?.pre !== true) last.text = last.text.trimEnd();
+      if (from !== undefined && runs.some((run) => run.text.trim() !== '')) {
+        const { heading, align, fill, indent, font } = from;
+        const { href, shown } = linked(
+          runs.filter((run) => run.text !== ''),
+          font,
+        );
+        rows.push({
+          kind: 'paragraph',
+          paragraph: { runs: shown, text: shown.map((run) => run.text).join(''), heading, align, fill, indent, href },
+        });
+      }
+      runs = [];
+      from = undefined;
+    },
+  };
+};
+
+/** A link that stands among other text is followed by its address, unless its text is the address. */
+const linked = (runs: readonly Run[], font: RunFont): Readonly<{ href: string | undefined; shown: readonly RichText[] }> => {
+  const [href] = runs.map((run) => run.href);
+  const isLink = href !== undefined && runs.every((run) => run.href === href || run.text.trim() === '');
+  const shown = runs.flatMap((run, at): RichText[] => {
+    const isEnd = run.href !== undefined && !isLink && runs[at + 1]?.href !== run.href;
+    const address = run.href?.replace(/^(?:mailto|tel):/i, '') ?? '';
+    return [{ text: run.text, font: run.font }, ...(isEnd && run.text.trim() !== address ? [{ text: ` (${address})`, font }] : [])];
+  });
+  return { href: isLink ? href : undefined, shown };
+};
 
 const HEADING_SIZES = [20, 16, 14, 12, 11, 10] as const;
 export const LINK_COLOR = 'FF0563C1';
@@ -21,7 +136,7 @@ export const richRows = (html: Html, font: RunFont, linkColor?: string): readonl
 };
 
 /** In: the content of one cell. Out: its runs as one paragraph. */
-export const richCell = (html: Html, font: RunFont): Paragraph => oneParagraph(parseRichTree(html, 'inline'), font);
+const richCell = (html: Html, font: RunFont): Paragraph => oneParagraph(parseRichTree(html, 'inline'), font);
 
 const stateOf = (font: RunFont, linkColor = LINK_COLOR): State => ({
   font,
@@ -153,3 +268,34 @@ const alignOf = ({ style, attributes }: TreeElement): HorizontalAlign | undefine
   }
   return undefined;
 };
+
+/* A cell of text from HTML: plain where it can be, runs with fonts where it must be, a link where all of it leads to one place. */
+
+/** `row` and `column` from 1. */
+export type TextSpot = TextPlace & Readonly<{ sheet: Sheet; charsMax: number; row: number; column: number; font: RunFont }>;
+/** In: the text, and the code of its format ('' or `@`). */
+type StyleOfText = (text: string, code: string) => CellStyle;
+
+export type Content = Readonly<{ html: Html }> | Readonly<{ text: string }>;
+
+/** Throws DomainError where the text is longer than a cell holds. */
+export const textCell = (content: Content, spot: TextSpot, styleOf: StyleOfText): DrawnCell => {
+  if ('html' in content && content.html.includes('<')) return paragraphCell(richCell(content.html, spot.font), spot, styleOf);
+  const text = cellText('text' in content ? content.text : plainOf(content.html), spot.charsMax, spot);
+  if (text === '') return { value: null, style: styleOf('', '') };
+  // Not every reader undoes the escape in a plain value; all do in a text with runs.
+  return { value: text.includes('_x005F_') ? { richText: [{ text }] } : text, style: styleOf(text, codeOf(text)) };
+};
+
+const plainOf = (html: Html): string => (html.includes('&') ? treeText(parseRichTree(html, 'inline')) : html);
+
+/** The same for a paragraph that was taken apart already. */
+export const paragraphCell = (paragraph: Paragraph, spot: TextSpot, styleOf: StyleOfText): DrawnCell => {
+  const text = cellText(paragraph.text, spot.charsMax, spot);
+  const style = styleOf(text, codeOf(text));
+  if (paragraph.href !== undefined) spot.sheet.link(spot.row, spot.column, paragraph.href);
+  if (paragraph.runs.length === 0) return { value: null, style };
+  return { value: { richText: paragraph.runs.map((run) => ({ ...run, text: cellText(run.text, spot.charsMax, spot) })) }, style };
+};
+
+const codeOf = (text: string): string => (looksLikeFormula(text) ? TEXT_CODE : '');

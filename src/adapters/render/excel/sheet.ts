@@ -1,9 +1,103 @@
 /** A sheet while it is written: rows go in from top to bottom and leave memory at once; links and drawings are gathered for the end. */
-import type { CellValue, Style, Worksheet } from 'exceljs';
-import type { ColumnRule } from '../../../domain/rendering/column-rules.js';
-import { conditionalFormats, type DataBar } from './conditional-formats.js';
-import type { ExpandedTable } from '../../../domain/rendering/expand/expanded.js';
+import type { ConditionalFormattingRule, CellValue, Style, Worksheet } from 'exceljs';
+import type { ColumnRule, RuleOperator } from '../../../domain/rendering/column-rules.js';
+import { argb } from '../colors.js';
+import { withoutInvalid } from './text.js';
+import type { ExpandedTable, Expanded, ExpandedPage, TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import type { Scalar } from './formula/values.js';
+import type { Direction } from '../../../domain/rendering/direction.js';
+import type { Language } from '../../../domain/rendering/scope/formats.js';
+import type { Limits } from '../../../domain/core/limits.js';
+import type { LoadedImage } from '../../../domain/ports/generator.js';
+import type { ComponentsOf } from '../../../domain/rendering/components.js';
+import type { BlockCells } from './formula/book.js';
+
+/* Rules of a column as conditional formats of the sheet. */
+
+/** A data bar that the end of the sheet says more about: what Excel 2010 added to bars stands there, under the same id. */
+export type DataBar = Readonly<{ id: string; range: string }>;
+
+/** `priority` of the first; the sheet counts them all. `sheet` is its number. */
+const conditionalFormats = (
+  rules: readonly ColumnRule[],
+  { range, priority, sheet }: Readonly<{ range: string; priority: number; sheet: number }>,
+): Readonly<{ rules: ConditionalFormattingRule[]; dataBars: readonly DataBar[] }> => {
+  const ids = rules.map((_, at) => idOf(sheet, priority + at));
+  return {
+    rules: rules.map((rule, at) => formatOf(rule, range, { priority: priority + at, id: ids[at] ?? '' })),
+    dataBars: rules.flatMap(({ kind }, at) => (kind === 'dataBar' ? [{ id: ids[at] ?? '', range }] : [])),
+  };
+};
+
+/** A GUID that is the same for the same workbook. */
+const idOf = (sheet: number, priority: number): string => {
+  const hex = (value: number, digits: number): string => value.toString(16).toUpperCase().padStart(digits, '0');
+  return `{00000000-0000-4000-8000-${hex(sheet, 4)}${hex(priority, 8)}}`;
+};
+
+const EXTENSION = 'http://schemas.microsoft.com/office/spreadsheetml/2009/9/main';
+
+/** Bars without a gradient, to stand at the very end of the sheet. */
+export const dataBarsXml = (bars: readonly DataBar[]): string => {
+  if (bars.length === 0) return '';
+  const rules = bars.map(
+    ({ id, range }) =>
+      `<x14:conditionalFormatting xmlns:xm="http://schemas.microsoft.com/office/excel/2006/main"><x14:cfRule type="dataBar" id="${id}">` +
+      `<x14:dataBar minLength="0" maxLength="100" gradient="0"><x14:cfvo type="autoMin"/><x14:cfvo type="autoMax"/>` +
+      `<x14:negativeFillColor rgb="FFFF0000"/><x14:axisColor rgb="FF000000"/></x14:dataBar></x14:cfRule><xm:sqref>${range}</xm:sqref></x14:conditionalFormatting>`,
+  );
+  return `<extLst><ext uri="{78C0D931-6437-407d-A8EE-F0AAD7539E65}" xmlns:x14="${EXTENSION}"><x14:conditionalFormattings>${rules.join('')}</x14:conditionalFormattings></ext></extLst>`;
+};
+
+const BLACK = 'FF000000';
+
+const formatOf = (
+  rule: ColumnRule,
+  range: string,
+  { priority, id }: Readonly<{ priority: number; id: string }>,
+): ConditionalFormattingRule => {
+  const colorOf = (css: string): { argb: string } => ({ argb: argb(css) ?? BLACK });
+  switch (rule.kind) {
+    case 'colorScale': {
+      const middle = rule.colors.length === 3 ? [{ type: 'percentile' as const, value: 50 }] : [];
+      return { type: 'colorScale', priority, cfvo: [{ type: 'min' }, ...middle, { type: 'max' }], color: rule.colors.map(colorOf) };
+    }
+    case 'dataBar':
+      // The library writes the colour and the id, which its types do not know. Without an id Excel calls the file damaged.
+      return {
+        type: 'dataBar',
+        priority,
+        gradient: false,
+        cfvo: [{ type: 'min' }, { type: 'max' }],
+        ...{ color: colorOf(rule.color), x14Id: id },
+      } as ConditionalFormattingRule;
+    case 'cells': {
+      const fill = argb(rule.backgroundColor);
+      const style = {
+        ...(rule.color === undefined && !rule.bold
+          ? {}
+          : { font: { ...(rule.bold ? { bold: true } : {}), ...(rule.color === undefined ? {} : { color: colorOf(rule.color) }) } }),
+        // Of a conditional fill the background is what is seen.
+        ...(fill === undefined ? {} : { fill: { type: 'pattern' as const, pattern: 'solid' as const, bgColor: { argb: fill } } }),
+      };
+      return { type: 'expression', priority, style, formulae: [conditionOf(rule.operator, rule.values.map(literal), range)] };
+    }
+  }
+};
+
+const literal = (value: number | string): string =>
+  typeof value === 'number' ? String(value) : `"${withoutInvalid(value).replaceAll('"', '""')}"`;
+
+const signs = { greaterThan: '>', atLeast: '>=', lessThan: '<', atMost: '<=', equal: '=', notEqual: '<>' } as const satisfies Partial<
+  Record<RuleOperator, string>
+>;
+
+/** Of the first cell of the range; blanks are no zero. */
+const conditionOf = (operator: RuleOperator, [value = '', and = '']: readonly string[], range: string): string => {
+  const cell = range.replace(/:.*$/, '');
+  const test = operator === 'between' ? `${cell}>=${value},${cell}<=${and}` : `${cell}${signs[operator]}${value}`;
+  return `AND(NOT(ISBLANK(${cell})),${test})`;
+};
 
 export type CellStyle = Partial<Style>;
 export type DrawnCell = Readonly<{ value: CellValue; style: CellStyle }>;
@@ -47,7 +141,7 @@ export type Sheet = Readonly<{
   flush: () => Promise<void>;
 }>;
 
-export type OpenSheet = Sheet & Readonly<{ links: readonly Link[]; drawings: readonly Drawing[]; dataBars: readonly DataBar[] }>;
+type OpenSheet = Sheet & Readonly<{ links: readonly Link[]; drawings: readonly Drawing[]; dataBars: readonly DataBar[] }>;
 
 const DEFAULT_ROW_POINTS = 15;
 /** Excel follows no more links than these in one sheet. */
@@ -138,3 +232,66 @@ export const columnLetters = (column: number): string =>
 
 /** The name of a sheet as a reference writes it. */
 export const quotedName = (sheetName: string): string => `'${sheetName.replaceAll("'", "''")}'`;
+
+/* What every component of a sheet is to the sheet: it says what room it takes, then it draws itself. */
+
+/** Loops and conditions are gone once a document is expanded. */
+export type ExcelComponentType = Exclude<ComponentsOf<'excel'>, 'conditional' | 'loop'>;
+export type ExcelComponent = Extract<Expanded, { type: ExcelComponentType }>;
+
+export type Surroundings = Readonly<{
+  language: Language;
+  limits: Limits;
+  images: ReadonlyMap<string, LoadedImage>;
+  /** All of the workbook. */
+  tables: readonly ExpandedTable[];
+  /** Of the sheet: its first column stands at that side, and start and end are its. */
+  direction: Direction;
+  /** Of the page in points, without its margins: what a share of the width is a share of. */
+  pageWidth: number;
+  /** Text of the section that the component stands in. */
+  style: TextStyle;
+  linkColor: string | undefined;
+}>;
+
+export type Prepared = Readonly<{
+  /** Rows from the first to the last. */
+  rows: number;
+  /** Of the columns that it needs, in characters; undefined where it leaves the width to others. */
+  widths: readonly (number | undefined)[];
+  /** For each column: true where it is not to be seen. */
+  hidden?: readonly boolean[];
+  /** The row to keep in sight when the sheet is scrolled, counted from its first one; asked for, or only fitting when nothing stands above. */
+  header?: Readonly<{ row: number; freeze: boolean }>;
+  /** A paragraph stands close to the next, a block has room around it. */
+  kind: 'text' | 'block';
+  /** Its cells for the formulas of the workbook; undefined: they are text, which no formula here reads. */
+  cells?: BlockCells;
+  /** Where the data of a table stand and how they look, for charts. */
+  data?: TableData;
+  draw: (sheet: Sheet) => Promise<void>;
+}>;
+
+/** `first` is the row of its first data, counted from the table's own first row. */
+type TableData = Readonly<{ table: ExpandedTable; first: number; codeOf: (column: number) => string | undefined }>;
+
+/** Throws DomainError where a limit is crossed or a picture cannot be shown. */
+export type ComponentDrawer<Type extends ExcelComponentType> = (
+  component: Extract<ExcelComponent, { type: Type }>,
+  surroundings: Surroundings,
+) => Prepared;
+
+/** The width of a page between its margins, in points. */
+export const innerWidth = ({ format, orientation, margin }: ExpandedPage): number => {
+  const [short, long] = sides[format];
+  return Math.max(72, (orientation === 'portrait' ? short : long) - margin.left - margin.right);
+};
+
+const sides: Readonly<Record<ExpandedPage['format'], readonly [short: number, long: number]>> = {
+  A3: [842, 1191],
+  A4: [595, 842],
+  A5: [420, 595],
+  Letter: [612, 792],
+  Legal: [612, 1008],
+  Tabloid: [792, 1224],
+};

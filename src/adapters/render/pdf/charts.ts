@@ -1,10 +1,22 @@
 /** Charts as vector drawings for the PDF: title, legend, axes and marks, in the fonts of the document. */
-import { chartPalette } from '../../../domain/rendering/chart-palette.js';
+import { chartPalette } from '../../../domain/rendering/css.js';
 import type { ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
-import { drawAxes } from './chart-axes.js';
-import { drawBars, drawLines, drawStacks, type Series } from './charts-marks.js';
-import { SLICES_MAX, drawRound, slicesOf, type Area } from './charts-round.js';
-import { LABEL_PT, TEXT_COLOR, TITLE_COLOR, chartText, fitted, n, textElement, type ChartPlace, type ChartText } from './chart-text.js';
+import { drawAxes, drawBars, drawLines, drawStacks, type Series } from './chart-axes.js';
+import {
+  SLICES_MAX,
+  drawRound,
+  slicesOf,
+  type Area,
+  LABEL_PT,
+  TEXT_COLOR,
+  TITLE_COLOR,
+  chartText,
+  fitted,
+  n,
+  textElement,
+  type ChartPlace,
+  type ChartText,
+} from './chart-text.js';
 import { pdfColor } from '../colors.js';
 
 export type ChartDrawing = Readonly<{ svg: string; /** In points. */ width: number; height: number }>;

@@ -1,7 +1,7 @@
 /** What a component renderer knows of the place where it draws. */
 import { directionOfText, sideOf, type Direction, type Side, type TextDirection } from '../../../domain/rendering/direction.js';
 import type { HorizontalAlign, Html, TextStyle } from '../../../domain/rendering/expand/expanded.js';
-import type { Border } from '../../../domain/rendering/boxes.js';
+import type { Border } from '../../../domain/rendering/lengths.js';
 import { isDark, isPale, pdfColor } from '../colors.js';
 import type { Fonts } from './fonts.js';
 import type { Dash, Margin, Node, Tag } from './nodes.js';

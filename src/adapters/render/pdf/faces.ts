@@ -2,7 +2,7 @@
 import { boundedCache, type BoundedCache } from '../../../shared/cache.js';
 import type { FontDescriptor } from './fonts.js';
 import { faceOf, fontBytes, roboto } from './font-files.js';
-import { withoutBreaks } from './word-breaks.js';
+import { withoutBreaks } from './scripts.js';
 import {
   fontMakerOf,
   forgetGlyphs,

@@ -1,15 +1,126 @@
 /** Which font shows which part of a text, so that no character is drawn as an empty box; right-to-left text in runs that can be put in order line by line. */
+import { createRequire } from 'node:module';
+import { DomainError } from '../../../domain/core/errors.js';
+import { codePointOf } from '../../../shared/text.js';
+import {
+  scriptOf,
+  isSetInOrder,
+  WORD_BREAK,
+  withoutBreaks,
+  withWordBreaks,
+  hanOrderOf,
+  isInvisible,
+  isJoiner,
+  isNeutral,
+  isSpace,
+} from './scripts.js';
+import {
+  layoutIn,
+  builtInFamilies,
+  faceOf,
+  hanFamilies,
+  roboto,
+  pictographs,
+  scriptFamilies,
+  symbols,
+  type FontFamily,
+} from './font-files.js';
 import { boundedCache } from '../../../shared/cache.js';
-import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './pdf-bidi.js';
-import { plainFamily } from '../../../domain/rendering/font-family.js';
-import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './font-files.js';
-import { missing, standInFor } from './missing-characters.js';
-import { textLine, type TextLine } from './fonts-line.js';
-import { WORD_BREAK, withoutBreaks, withWordBreaks } from './word-breaks.js';
-import { hanOrderOf, isInvisible, isJoiner, isNeutral, isSpace } from './scripts.js';
+import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
+import { plainFamily } from '../../../domain/rendering/css.js';
 
-export type { TextLine } from './fonts-line.js';
 export { familiesIn, fontBytes, type FontFamily } from './font-files.js';
+
+/* What is said of a character that no font has. */
+
+/** The names are 1.6 MB, which nearly no document needs. */
+const load = createRequire(import.meta.url);
+type Names = Readonly<{ unicodeName: (character: string) => string | undefined }>;
+
+/** `TAGALOG LETTER MA`, the name of the character in Unicode; its number where it has none. */
+const nameOf = (character: string): string => {
+  const first = String.fromCodePoint(character.codePointAt(0)!);
+  const name = (load('unicode-name') as Names).unicodeName(first);
+  // What is no character has a label such as <private-use-E000>.
+  return name === undefined || name.startsWith('<') ? codePointOf(first) : name;
+};
+
+/** So many characters of one text are named in full: a name is as long as a line of a narrow column. */
+const NAMED_MAX = 20;
+
+/** In: a character, and how many such the text has had with it. Out: what is drawn in its place. */
+export const standInFor = (character: string, count: number): string =>
+  `[${count <= NAMED_MAX ? nameOf(character) : codePointOf(character)}]`;
+
+/** FONT_MISSING */
+export const missing = (character: string, field: string): DomainError => {
+  const codePoint = codePointOf(character);
+  return new DomainError(
+    'FONT_MISSING',
+    `No font of this service has the character “${character}” (${codePoint}, ${scriptOf(character)}) of ${field}. ` +
+      'Put a font with it (.ttf, .otf or .woff) into the folder that SEALPOST_FONTS_DIR names and start the service again, or leave the character out.',
+    {
+      relatedInfo: { character, codePoint, script: scriptOf(character) },
+      errors: [{ field, message: `no font has ${codePoint} (${scriptOf(character)})` }],
+    },
+  );
+};
+
+/* One line of text that is not broken: its runs from left to right, its width, and its outline where letters are put together. */
+
+export type TextLine = Readonly<{
+  /** As they are drawn, from left to right. */
+  runs: readonly FontRun[];
+  isRightToLeft: boolean;
+  /** In points. */
+  widthAt: (fontSize: number) => number;
+  /**
+   * The line as a path of SVG in thousandths of the font size, y downwards, where its letters join, stack or run from the right or are of
+   * several fonts: what draws SVG sets letters one after the other and parts in different fonts with a space between them. Else undefined.
+   */
+  outline: () => string | undefined;
+}>;
+
+/** Told by the text alone: what a font answers depends on what it was asked before. Two fonts in one line are placed here, too. */
+const isPlainFontsLine = ([run, ...others]: readonly FontRun[]): boolean =>
+  others.length === 0 && (run === undefined || (run.bidiLevel === 0 && isSetInOrder(run.text)));
+
+/** In: the runs in the order in which they are drawn; `fileOf` names the file of a run. */
+const textLine = (runs: readonly FontRun[], fileOf: (run: FontRun) => string, isRightToLeft: boolean): TextLine => {
+  const em = runs.reduce((sum, run) => sum + widthInEm(run.text, fileOf(run)), 0);
+  return {
+    runs,
+    isRightToLeft,
+    widthAt: (fontSize) => em * fontSize,
+    outline: () => (isPlainFontsLine(runs) ? undefined : outlineOf(runs, fileOf)),
+  };
+};
+
+const widthInEm = (text: string, file: string): number => {
+  const { run, unitsPerEm } = layoutIn(file, text);
+  return run.advanceWidth / unitsPerEm;
+};
+
+const outlineOf = (runs: readonly FontRun[], fileOf: (run: FontRun) => string): string => {
+  let x = 0;
+  return runs
+    .map((run) => {
+      const {
+        run: { glyphs, positions },
+        unitsPerEm,
+      } = layoutIn(fileOf(run), run.text);
+      const scale = 1_000 / unitsPerEm;
+      return glyphs
+        .map((glyph, index) => {
+          const { xOffset, yOffset, xAdvance } = positions[index]!;
+          const moved = glyph.path.transform(scale, 0, 0, -scale, x + xOffset * scale, -yOffset * scale).toSVG();
+          x += xAdvance * scale;
+          return moved;
+        })
+        .join('');
+    })
+    .join('');
+};
 
 export type FontStyle = Readonly<{ bold: boolean; italic: boolean }>;
 export type FontDescriptor = Readonly<{ normal: string; bold: string; italics: string; bolditalics: string }>;

@@ -1,10 +1,190 @@
 /** The layout of pdfmake with what it lacks: areas drawn behind blocks, sheets that end where a reader expects it, text that knows what it is. */
-import { areasOf, type Start } from './areas.js';
-import { beginsKept, breaksBefore, isDecoration, isKeptWithNext, settleWidths } from './flow-rules.js';
-import { ROWS_MIN } from './heights.js';
-import type { Node, SectionNode, StackNode, Vector } from './nodes.js';
-import { TableProcessor, type BrokenLine, type Measured, type MeasuredList, type MeasuredTable } from './pdfmake-internals.js';
-import { SheetLayout, TOLERANCE_PT } from './sheet-layout.js';
+import type { Area, Node, SectionNode, StackNode, Vector } from './nodes.js';
+import { BAND_SHARE_MAX } from './bands.js';
+import { openHeights, type LinesOf, beginsKept, breaksBefore, isDecoration, isKeptWithNext, settleWidths, ROWS_MIN } from './heights.js';
+import {
+  LayoutBuilder,
+  SvgMeasure,
+  tableLayouts,
+  type BrokenLine,
+  type LaidPage,
+  type Measured,
+  type MeasuredList,
+  TableProcessor,
+  type MeasuredTable,
+} from './pdfmake-internals.js';
+
+/* Where a block came to lie that is drawn behind its content: one area for each sheet that it reaches. */
+
+/** A part of a block lower than this at the foot of a sheet holds no text, only its padding. */
+const SLIVER_PT = 12;
+
+type Start = Readonly<{ page: number; x: number; y: number; width: number }>;
+type PageArea = Area & Readonly<{ page: number }>;
+
+const areasOf = (
+  start: Start,
+  endPage: number,
+  endY: number,
+  sheet: (page: number) => { top: number; bottom: number },
+): readonly PageArea[] => {
+  const areas: { page: number; y: number; height: number }[] = [];
+  for (let page = start.page; page <= endPage; page++) {
+    const { top, bottom } = sheet(page);
+    const y = page === start.page ? start.y : top;
+    const height = (page === endPage ? endY : bottom) - y;
+    if (height > 0 && (page === endPage || page !== start.page || height > SLIVER_PT)) areas.push({ page, y, height });
+  }
+  return areas.map((area, at) => ({ ...area, x: start.x, width: start.width, isFirst: at === 0, isLast: at === areas.length - 1 }));
+};
+
+/* The words of a long text as its lines need them: pdfmake copies all that are left for each word that it sets. */
+
+type Inline = Readonly<{ width: number; leadingCut?: number; noNewLine?: boolean }>;
+type Text = { _inlines?: Inline[] };
+
+/** A shorter text is left to pdfmake as it is. */
+const LONG_FROM = 200;
+/** Of a line: what a text must have beyond it, so that pdfmake ends the line where it would with all words before it. */
+const LINES_AHEAD = 2;
+
+/**
+ * Out: what is called before each line of a text, with the width of the line. It leaves on the text as many of its next words as that line
+ * can take and a few more, and none only where no word is left.
+ */
+export const showNextInlines = (): ((node: object, width: number) => void) => {
+  const waiting = new WeakMap<Text, { inlines: readonly Inline[]; next: number }>();
+  return (node, width) => {
+    const text: Text = node;
+    let rest = waiting.get(text);
+    if (rest === undefined) {
+      if ((text._inlines?.length ?? 0) <= LONG_FROM) return;
+      rest = { inlines: text._inlines ?? [], next: 0 };
+      waiting.set(text, rest);
+      text._inlines = [];
+    }
+    const shown = text._inlines ?? [];
+    let reached = 0;
+    let isEnough = false;
+    // Words that may not be parted are counted together; behind those that fill the line stands one more, so that it is not the last line.
+    for (let at = 0; !isEnough; at += 1) {
+      isEnough = reached > LINES_AHEAD * width && shown[at - 1]?.noNewLine !== true;
+      if (at === shown.length) {
+        const inline = rest.inlines[rest.next];
+        if (inline === undefined) return;
+        shown.push(inline);
+        rest.next += 1;
+      }
+      const { width: added = 0, leadingCut = 0 } = shown[at] ?? {};
+      reached += at === 0 ? added - leadingCut : added;
+    }
+  };
+};
+
+/* The layout of pdfmake with margins that grow to their headers and footers, and heights that are told before anything is laid out. */
+
+/** Sums of points differ in their last digits. */
+const TOLERANCE_PT = 0.01;
+/** Printers leave 4 to 5 mm of the paper white. */
+const EDGE_PT = (5 * 72) / 25.4;
+/** Between a header or a footer that needs more than its margin and the text. */
+const BAND_GAP_PT = 4;
+
+class SheetLayout extends LayoutBuilder<Node> {
+  protected readonly heights = openHeights((node, width, most) => this.linesOf(node, width, most));
+  private readonly showNext = showNextInlines();
+  /** The margins of the first sheet of a section, until its text begins. */
+  private firstSheet: LaidPage['pageMargins'] | undefined;
+
+  constructor() {
+    super({ width: 1, height: 1 }, { left: 0, top: 0, right: 0, bottom: 0 }, new SvgMeasure());
+    this.registerTableLayouts(tableLayouts);
+  }
+
+  /** Margins grow to what stands in them; where the first sheet has more there, it has less room for the text. */
+  override processSection(section: SectionNode): void {
+    const [header, footer] = this.bandHeights(section, false);
+    const [firstHeader, firstFooter] = this.bandHeights(section, true);
+    const { pageMargins } = section;
+    const margins = { ...pageMargins, top: Math.max(pageMargins.top, header), bottom: Math.max(pageMargins.bottom, footer) };
+    this.firstSheet = { ...margins, top: Math.max(margins.top, firstHeader), bottom: Math.max(margins.bottom, firstFooter) };
+    super.processSection({ ...section, pageMargins: margins });
+  }
+
+  private bandHeights({ bands, pageSize }: SectionNode, isFirst: boolean): readonly [header: number, footer: number] {
+    const [header, footer] = bands(isFirst).map((band) => {
+      if (band === undefined) return 0;
+      const measured = this.docMeasure.measureBlock(this.docPreprocessor.preprocessBlock({ ...band }));
+      const content = this.heights.heightOf(measured, pageSize.width);
+      const height = content === 0 ? 0 : content + EDGE_PT + BAND_GAP_PT + TOLERANCE_PT;
+      return Math.min(Math.max(height, band.band?.height ?? 0), pageSize.height * BAND_SHARE_MAX);
+    });
+    return [header ?? 0, footer ?? 0];
+  }
+
+  protected centre(band: Measured & { _margin?: readonly number[] | null; band?: StackNode['band'] }): void {
+    const { availableHeight, availableWidth } = this.writer.context();
+    const [left = 0, , right = 0] = band._margin ?? [];
+    const content = this.heights.heightOf({ ...band, _margin: [left, 0, right, 0] }, availableWidth);
+    const room = Math.max(availableHeight - content, 0);
+    const fromEdge = Math.max(room / 2, Math.min(EDGE_PT, room));
+    band._margin = [left, band.band?.edge === 'bottom' ? room - fromEdge : fromEdge, right, 0];
+  }
+
+  protected takeFirstSheet(): void {
+    const context = this.writer.context();
+    const page = context.getCurrentPage();
+    const { firstSheet } = this;
+    this.firstSheet = undefined;
+    if (firstSheet === undefined || page === null) return;
+    context.moveDown(firstSheet.top - context.pageMargins.top);
+    context.availableHeight -= firstSheet.bottom - context.pageMargins.bottom;
+    page.pageMargins = firstSheet;
+  }
+
+  /** pdfmake leaves its room for the marks of a list at the left and places each by its `_minWidth`; here both are moved to the right. */
+  protected processFromRight(node: MeasuredList, process: () => void): void {
+    const room = node._gapSize.width;
+    const context = this.writer.context();
+    for (const { listMarker } of node.ul ?? node.ol ?? []) {
+      if (listMarker === undefined) continue;
+      const [dot] = listMarker.canvas ?? [];
+      const [number] = listMarker._inlines ?? [];
+      // It would be aligned in the line of its item, which it does not share.
+      if (number !== undefined) number.alignment = 'left';
+      const width = dot === undefined ? (number?.width ?? 0) - (number?.trailingCut ?? 0) : (dot.w ?? 2 * (dot.r1 ?? 0));
+      listMarker._minWidth = width - context.availableWidth;
+    }
+    context.addMargin(-room, room);
+    process();
+    this.writer.context().addMargin(room, -room);
+  }
+
+  /** Breaks a copy of the text, for breaking takes its words away. */
+  private readonly linesOf: LinesOf = (node, width, most) => {
+    const inlines = node._inlines ?? [];
+    const highest = inlines.reduce((height, inline) => Math.max(height, inline.height), 0);
+    const isOneLine = inlines.reduce((sum, inline) => sum + inline.width, 0) <= width && inlines.every(({ lineEnd }) => lineEnd !== true);
+    if (isOneLine) return inlines.length === 0 ? [] : [highest];
+    const copy = { ...node, _inlines: inlines.map((inline) => ({ ...inline })) } as object as Node;
+    const context = this.writer.context();
+    const { availableWidth } = context;
+    context.availableWidth = width;
+    const lines: number[] = [];
+    for (let line = this.nextLine(copy); line !== null && lines.length < most; line = this.nextLine(copy)) lines.push(line.getHeight());
+    context.availableWidth = availableWidth;
+    return lines;
+  };
+
+  override buildNextLine(node: Node): BrokenLine | null {
+    return this.nextLine(node);
+  }
+
+  private nextLine(node: Node): BrokenLine | null {
+    this.showNext(node, this.writer.context().availableWidth);
+    return super.buildNextLine(node);
+  }
+}
 
 /** Of a sheet: what is left must hold the highest line or picture that a cell can have. */
 const HEADER_SHARE_MAX = 0.3;

@@ -1,19 +1,146 @@
 /** PDF files from expanded documents: each page of the template begins on a new sheet with its own size, margins, background, header and footer. */
+import type { ExpandedPage, Expanded, Flow, ExpandedDocument, ExpandedSection } from '../../../domain/rendering/expand/expanded.js';
+import { WATERMARK_CHARS_MAX, type PageFormat } from '../../../domain/rendering/content.js';
+import { firstChars } from '../../../shared/text.js';
+import { pdfColor } from '../colors.js';
+import { chartText, textElement } from './chart-text.js';
+import {
+  type Context,
+  type Picture,
+  GAP_PT,
+  spaced,
+  type ComponentRenderer,
+  directed,
+  lineFactor,
+  LINK_COLOR,
+  TEXT_COLOR,
+  withStyle,
+} from './context.js';
+import type { Node, StackNode, SectionNode } from './nodes.js';
+import { silent } from './picture-node.js';
+import { unusable } from './picture-files.js';
+import { chart, image, qrCode } from './components/media.js';
+import { columns, container, divider, list, richText, spacer, timeline, padded } from './components/blocks.js';
+import { lastRowsStay, table } from './components/table.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
-import type { ExpandedDocument, ExpandedPage, ExpandedSection } from '../../../domain/rendering/expand/expanded.js';
-import { fileTooLarge, tooManyPages } from '../../../domain/rendering/limit-errors.js';
-import type { PageFormat } from '../../../domain/rendering/document-content.js';
-import { openBackground } from './backgrounds.js';
+import { fileTooLarge, tooManyPages } from '../../../domain/rendering/budget.js';
 import { BAND_SHARE_MAX, openBands } from './bands.js';
-import { padded } from './components/blocks.js';
-import { pdfColor } from '../colors.js';
-import { directed, GAP_PT, lineFactor, LINK_COLOR, spaced, TEXT_COLOR, withStyle, type Context } from './context.js';
 import { openFonts, type Fonts } from './fonts.js';
-import type { Node, SectionNode } from './nodes.js';
 import { openPictures } from './pictures.js';
 import { print, type PrintJob } from './print.js';
-import { drawAll } from './registry.js';
+
+/* What is drawn on a sheet before its text: a colour, a picture, a watermark. */
+
+type Size = Readonly<{ width: number; height: number }>;
+
+/** The nodes of a sheet; everything is opened at once, so that a picture that cannot be drawn is said before any sheet. */
+const openBackground = (page: ExpandedPage, size: Size, context: Context): ((isFirst: boolean) => StackNode | null) => {
+  const color = pdfColor(page.backgroundColor);
+  const { backgroundImage } = page;
+  const picture = backgroundImage === undefined ? undefined : context.picture(backgroundImage.src, backgroundImage.field);
+  if (backgroundImage !== undefined && picture === undefined) throw unusable(backgroundImage.field, 'was not loaded');
+  const watermark = watermarkOf(page, size, context);
+  return (isFirst) => {
+    const nodes: Node[] = [];
+    if (color !== undefined && color !== '#ffffff')
+      nodes.push({ canvas: [{ type: 'rect', x: 0, y: 0, w: size.width, h: size.height, color }], absolutePosition: { x: 0, y: 0 } });
+    if (backgroundImage !== undefined && picture !== undefined && (isFirst || backgroundImage.sheets === 'all'))
+      nodes.push(placed(picture, backgroundImage, size));
+    if (watermark !== undefined) nodes.push(placed(watermark, { fit: 'contain', field: page.watermark?.field ?? '' }, size));
+    return nodes.length === 0 ? null : { stack: nodes };
+  };
+};
+
+type Placing = Readonly<{ fit: 'cover' | 'contain'; field: string }>;
+
+/** In the middle of the sheet, as large as it covers all of it or is seen as a whole. */
+const placed = (picture: Picture, { fit, field }: Placing, sheet: Size): Node => {
+  const [across, down] = [sheet.width / picture.width, sheet.height / picture.height];
+  const factor = fit === 'cover' ? Math.max(across, down) : Math.min(across, down);
+  const [width, height] = [picture.width * factor, picture.height * factor];
+  const block = { width, height, field, absolutePosition: { x: (sheet.width - width) / 2, y: (sheet.height - height) / 2 } };
+  return picture.kind === 'svg' ? { svg: picture.svg, options: silent, ...block } : { image: picture.name, ...block };
+};
+
+/** Of the diagonal of the sheet, and of its shorter side. */
+const LENGTH_SHARE = 0.75;
+const SIZE_SHARE = 0.22;
+
+/** From the lower left to the upper right. */
+const watermarkOf = ({ watermark }: ExpandedPage, { width, height }: Size, context: Context): Picture | undefined => {
+  if (watermark === undefined) return undefined;
+  const texts = chartText({ ...context, direction: 'ltr' }, watermark.field);
+  const text = firstChars(watermark.text.replace(/\s+/g, ' '), WATERMARK_CHARS_MAX);
+  const size = Math.min(
+    (Math.hypot(width, height) * LENGTH_SHARE) / texts.line(text, true).widthAt(1),
+    Math.min(width, height) * SIZE_SHARE,
+  );
+  const rotate = (Math.atan2(height, width) * -180) / Math.PI;
+  // The capitals, seven tenths of the size, stand in the middle.
+  const drawn = textElement(
+    text,
+    width / 2 + Math.sin((-rotate * Math.PI) / 180) * size * 0.35,
+    height / 2 + Math.cos((-rotate * Math.PI) / 180) * size * 0.35,
+    { size, color: pdfColor(watermark.color) ?? '#e5e7eb', anchor: 'middle', bold: true, rotate },
+    texts,
+  );
+  return {
+    kind: 'svg',
+    svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${drawn}</svg>`,
+    width,
+    height,
+  };
+};
+
+/* The component renderers of PDF, one for each kind that an expanded document can hold: one that is missing does not compile. */
+
+type Renderers = Readonly<{ [Type in Expanded['type']]: ComponentRenderer<Extract<Expanded, { type: Type }>> }>;
+
+const renderers: Renderers = {
+  'rich-text': richText,
+  image,
+  table,
+  container: (component, context) => container(component, context, drawAll),
+  columns: (component, context) => columns(component, context, drawAll),
+  divider,
+  spacer,
+  list,
+  'qr-code': qrCode,
+  timeline,
+  chart,
+};
+
+const draw = <Type extends Expanded['type']>(component: Extract<Expanded, { type: Type }>, context: Context): readonly Node[] => {
+  const render: ComponentRenderer<Extract<Expanded, { type: Type }>> = renderers[component.type as Type];
+  const nodes = render(component, { ...context, field: component.field });
+  if (component.flow === undefined) return nodes;
+  // Where its last rows stay with the next component, the rows above them may end a sheet.
+  if (component.type !== 'table' || !lastRowsStay(component.flow)) return flowing(nodes, component.flow);
+  const { pageBreak } = component.flow;
+  return pageBreak === undefined ? nodes : flowing(nodes, { pageBreak });
+};
+
+/** One block, so that it moves as one; of a component that is not there no break is left. */
+const flowing = (nodes: readonly Node[], flow: Flow): readonly Node[] => {
+  const [only] = nodes;
+  if (only === undefined) return [];
+  return [nodes.length === 1 ? { ...only, flow } : { stack: nodes, flow }];
+};
+
+/** Components one below the other, with room between them; spacers and dividers bring their own. */
+const drawAll = (components: readonly Expanded[], context: Context): readonly Node[] =>
+  components.flatMap((component, at) => {
+    const nodes = draw(component, context);
+    const next = components[at + 1];
+    const bare =
+      component.type === 'spacer' ||
+      component.type === 'divider' ||
+      next === undefined ||
+      next.type === 'spacer' ||
+      next.type === 'divider';
+    return bare ? nodes : nodes.map((node, index) => (index === nodes.length - 1 ? spaced(node, GAP_PT) : node));
+  });
 
 /** Portrait, in points (ISO 216; ANSI/ASME Y14.1). */
 const paper: Readonly<Record<PageFormat, readonly [width: number, height: number]>> = {

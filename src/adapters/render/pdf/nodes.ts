@@ -129,8 +129,8 @@ export type StackNode = Block &
     /** Stands in the middle of a sheet's margin, which is at least this high, but never nearer to the edge of the paper than printers reach. */
     band?: Readonly<{ height: number; edge: 'top' | 'bottom' }>;
   }>;
-export type ColumnsNode = Block & Readonly<{ columns: readonly Node[]; columnGap: number }>;
-export type ListNode = Block &
+type ColumnsNode = Block & Readonly<{ columns: readonly Node[]; columnGap: number }>;
+type ListNode = Block &
   TextLook &
   (Readonly<{ ul: readonly (Node & Item)[] }> | Readonly<{ ol: readonly (Node & Item)[]; start?: number; reversed?: boolean }>) &
   Readonly<{
@@ -156,7 +156,7 @@ export type TableLayout = Readonly<{
   paddingBottom: (row: number) => number;
   fillColor?: (row: number) => string | null;
 }>;
-export type TableNode = Block &
+type TableNode = Block &
   TextLook &
   Readonly<{
     table: Readonly<{
@@ -194,7 +194,7 @@ export type SvgNode = Block &
     field: string;
     options: Readonly<{ warningCallback: () => void }>;
   }>;
-export type CanvasNode = Block & Readonly<{ canvas: readonly Vector[] }>;
+type CanvasNode = Block & Readonly<{ canvas: readonly Vector[] }>;
 
 /** `counter`: the number of an item where the author gives it. */
 type Item = Readonly<{ counter?: number }>;
@@ -213,3 +213,24 @@ export type SectionNode = Readonly<{
   header: ((sheet: number, sheets: number) => Node | null) | null;
   footer: ((sheet: number, sheets: number) => Node | null) | null;
 }>;
+
+/* The elements of a table, each made below the one above it in the order in which they are read. */
+
+/** Takes further elements until it is drawn. */
+export type OpenTag = Tag & Readonly<{ children: Tag[] }>;
+/** `scope`: of a header that is one of its row. */
+export type Spans = Readonly<{ colSpan?: number; rowSpan?: number; scope?: 'Row' }>;
+
+export const tableTag = (parent: Tag | undefined): OpenTag => ({ type: 'Table', parent, children: [] });
+
+export const rowTag = (table: OpenTag): OpenTag => {
+  const row: OpenTag = { type: 'TR', parent: table, children: [] };
+  table.children.push(row);
+  return row;
+};
+
+export const cellTag = (row: OpenTag, type: 'TH' | 'TD', { colSpan = 1, rowSpan = 1, ...scope }: Spans = {}): Tag => {
+  const cell: Tag = { type, parent: row, ...scope, ...(colSpan > 1 ? { colSpan } : {}), ...(rowSpan > 1 ? { rowSpan } : {}) };
+  row.children.push(cell);
+  return cell;
+};

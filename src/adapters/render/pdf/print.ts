@@ -1,14 +1,137 @@
 /** Prints nodes to a PDF file: layout, drawing and the structure that screen readers follow. No address of a template is opened here. */
-import { DomainError } from '../../../domain/core/errors.js';
-import { orderLine } from './bidi.js';
+import { readText, type Line, orderLine } from './bidi.js';
+import type { LinePicture, Tag, SectionNode, TextLook } from './nodes.js';
+import { type BrokenLine, type StructureElement, Renderer, type Bookmark, type DrawnPicture, type LaidPage } from './pdfmake-internals.js';
 import { PrintedDocument, type DocumentOptions } from './faces.js';
+import { DomainError } from '../../../domain/core/errors.js';
 import { DocumentLayout } from './layout.js';
-import { lineOfPart, partsOf, roomBelow, roomOf, type LinePart } from './line-parts.js';
-import { openStructure, type Structure } from './structure.js';
 import { silent } from './picture-node.js';
-import { unusable } from './unusable.js';
-import type { SectionNode, Tag, TextLook } from './nodes.js';
-import { Renderer, type Bookmark, type BrokenLine, type DrawnPicture, type LaidPage } from './pdfmake-internals.js';
+import { unusable } from './picture-files.js';
+
+/* A line as it is read: what leads somewhere apart from what stands beside it. */
+
+type Inlines = BrokenLine['inlines'];
+
+type LinePart = Readonly<{
+  link: string | undefined;
+  inlines: ReadonlySet<Inlines[number]>;
+  /** As it is written, where what is drawn does not tell it. */
+  actual: string | undefined;
+  text: string;
+  /** What is drawn in the place of the text. */
+  picture: LinePicture | undefined;
+}>;
+
+const wholeLine = { link: undefined, inlines: new Set<Inlines[number]>(), text: '', picture: undefined } as const;
+
+const pictureOf = (inline: Inlines[number] | undefined): LinePicture | undefined => inline?.picture as LinePicture | undefined;
+
+/** In reading order; to be asked before `orderLine`. */
+const partsOf = (whole: BrokenLine): readonly LinePart[] => {
+  const { inlines } = whole;
+  // Most lines lead nowhere: they are drawn as they are.
+  if (inlines.every(({ link, picture }) => (link === undefined || link === null) && picture === undefined))
+    return [{ ...wholeLine, actual: readText(whole as Line) }];
+  const { inlines: _whole, ...line } = whole;
+  const groups: Inlines[] = [];
+  for (const inline of inlines) {
+    const last = groups.at(-1);
+    if (last !== undefined && last[0]?.link === inline.link && pictureOf(last[0]) === pictureOf(inline)) last.push(inline);
+    else groups.push([inline]);
+  }
+  return groups.map((group) => ({
+    link: group[0]?.link ?? undefined,
+    inlines: new Set(group),
+    actual: pictureOf(group[0]) === undefined ? readText({ ...line, inlines: group } as Line) : undefined,
+    text: pictureOf(group[0])?.alt ?? group.map(({ text }) => text).join(''),
+    picture: pictureOf(group[0]),
+  }));
+};
+
+/** The line with one part of its words, as high as the whole; where they lead is told once for all of them by `roomOf`, not by each. */
+const lineOfPart = (line: BrokenLine, { inlines }: LinePart): BrokenLine => {
+  const [height, ascender] = [line.getHeight(), line.getAscenderHeight()];
+  const part = Object.create(line) as BrokenLine;
+  return Object.assign(part, {
+    inlines: line.inlines.filter((inline) => inlines.has(inline)).map((inline) => ({ ...inline, link: null })),
+    getHeight: () => height,
+    getAscenderHeight: () => ascender,
+  });
+};
+
+/** The room below the letters of a line, half of what a line has beside them; pictures among them only make it higher. */
+const roomBelow = (line: BrokenLine, parts: readonly LinePart[], letters: number): number => {
+  const height = parts.every(({ picture }) => picture === undefined)
+    ? line.getHeight()
+    : line.inlines.reduce((most, inline) => Math.max(most, pictureOf(inline) === undefined ? inline.height : 0), 0);
+  return Math.max(height - letters, 0) / 2;
+};
+
+/** From where to where the words of a line stand. */
+const roomOf = ({ inlines }: BrokenLine): Readonly<{ x: number; width: number }> => {
+  const x = Math.min(...inlines.map((inline) => inline.x));
+  return { x, width: Math.max(...inlines.map((inline) => inline.x + inline.width)) - x };
+};
+
+/* The elements of a document for those who hear it, made as what belongs to them is drawn. */
+
+type Structure = Readonly<{
+  elementOf: (tag: Tag) => StructureElement;
+  /** The element of a link below that of its text: the same one as long as the text goes on with the same target. */
+  linkBelow: (tag: Tag, link: string | undefined) => Tag;
+  end: () => void;
+}>;
+
+const openStructure = (document: PrintedDocument): Structure => {
+  const root = document.struct('Document');
+  document.addStructure(root);
+  const elements = new Map<Tag, StructureElement>();
+  /** By the text around: the link with which it ended so far. */
+  const lastLinks = new Map<Tag, Readonly<{ link: string; tag: Tag }>>();
+
+  const elementOf = (tag: Tag): StructureElement => {
+    const known = elements.get(tag);
+    if (known !== undefined) return known;
+    const parent = tag.parent === undefined ? root : elementOf(tag.parent);
+    // The element of a table makes those of its rows, and they those of their cells.
+    const madeByParent = elements.get(tag);
+    if (madeByParent !== undefined) return madeByParent;
+    const element = document.struct(tag.type, tag.alt === undefined ? {} : { alt: tag.alt });
+    const attributes = attributesOf(tag);
+    if (attributes !== undefined) element.dictionary.data['A'] = attributes;
+    parent.add(element);
+    elements.set(tag, element);
+    for (const child of tag.children ?? []) elementOf(child);
+    return element;
+  };
+
+  return {
+    elementOf,
+    linkBelow: (tag, link) => {
+      const last = lastLinks.get(tag);
+      if (link === undefined) {
+        lastLinks.delete(tag);
+        return tag;
+      }
+      if (last?.link === link) return last.tag;
+      const made: Tag = { type: 'Link', parent: tag };
+      lastLinks.set(tag, { link, tag: made });
+      return made;
+    },
+    end: () => root.end(),
+  };
+};
+
+/** Of the cells of a table (PDF 1.7, 14.8.5.7). */
+const attributesOf = ({ type, colSpan, rowSpan, scope }: Tag): Readonly<Record<string, string | number>> | undefined => {
+  if (type !== 'TH' && colSpan === undefined && rowSpan === undefined) return undefined;
+  return {
+    O: 'Table',
+    ...(type === 'TH' ? { Scope: scope ?? 'Column' } : {}),
+    ...(colSpan === undefined ? {} : { ColSpan: colSpan }),
+    ...(rowSpan === undefined ? {} : { RowSpan: rowSpan }),
+  };
+};
 
 export type PrintJob = DocumentOptions &
   Readonly<{

@@ -1,5 +1,5 @@
 /** How the elements and styles of rich text change the text inside them. */
-import { safeLink } from '../../../domain/rendering/urls.js';
+import { safeLink } from '../../../domain/rendering/addresses.js';
 import { textDirections, type TextDirection } from '../../../domain/rendering/direction.js';
 import type { HorizontalAlign } from '../../../domain/rendering/expand/expanded.js';
 import { treeText, type TreeElement } from '../rich-tree.js';

@@ -4,8 +4,7 @@ import type { TreeElement, TreeNode } from '../rich-tree.js';
 import { pdfColor } from '../colors.js';
 import { colorsOn, LINE_COLOR, lookOf, spaced, type Context } from './context.js';
 import { inlineStyle, lengthOf, namesColor, type Inline } from './rich-style.js';
-import type { Node, TableCell, TableLayout } from './nodes.js';
-import { cellTag, rowTag, tableTag, type OpenTag, type Spans } from './table-tags.js';
+import { type Node, type TableCell, type TableLayout, cellTag, rowTag, tableTag, type OpenTag, type Spans } from './nodes.js';
 
 type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
 type Row = Readonly<{ element: TreeElement; group: TreeElement | undefined }>;

@@ -1,15 +1,182 @@
 /** Rich text as blocks and runs of text: what editors write, and no more. */
+import { type TreeElement, type TreeNode, treeText, asList, parseRichTree } from '../rich-tree.js';
+import { lookOf, narrower, spaced, type Context, blockAlign, colorsOn, indented, LINE_COLOR, startOf } from './context.js';
+import {
+  alignOf,
+  directedBy,
+  inlineStyle,
+  namesColor,
+  onBackground,
+  type Inline,
+  lengthOf,
+  indentOf,
+  inlineOf,
+  runOf,
+} from './rich-style.js';
+import type { Node, Tag, LinePicture, Run, TextNode } from './nodes.js';
+import { blockTags, tableTags } from '../../../domain/rendering/html.js';
+import { linePictureOf, pictureNode, pictureRun } from './picture-node.js';
+import type { Fonts } from './fonts.js';
+import { directionOfText, type Direction, type TextDirection } from '../../../domain/rendering/direction.js';
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
-import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
-import { blockAlign, colorsOn, indented, LINE_COLOR, lookOf, narrower, spaced, startOf, type Context } from './context.js';
 import { pdfColor } from '../colors.js';
-import { alignOf, directedBy, indentOf, inlineOf, inlineStyle, lengthOf, onBackground, runOf, type Inline } from './rich-style.js';
-import { listNode } from './rich-lists.js';
 import { richTable } from './rich-table.js';
-import type { Node, Run, Tag, TextNode } from './nodes.js';
-import { pictureNode, pictureRun } from './picture-node.js';
-import { BLOCKS, hasBlock, picturesAmongWords, wordPicture } from './rich-pictures.js';
-import { shapedRuns } from './shape.js';
+
+/* Lists of rich text: their items, numbers and marks. */
+
+/** Makes the blocks of an item. */
+type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
+
+/** What stands in a list, ordered or not; items that are lists themselves belong to the item before. */
+const listNode = (node: TreeElement, inline: Inline, context: Context, blocks: Blocks): Node => {
+  const list: Tag = { type: 'L', parent: context.tag };
+  // The marks stand beside the background, the text on it.
+  const text = inline.background === undefined || namesColor(node) ? inline : onBackground(inline.background, inline, context);
+  const items = node.children
+    .filter((child): child is TreeElement => child.kind === 'element')
+    .map((item): Node => {
+      const body: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
+      const inner = blocks(item.tag === 'li' ? item.children : [item], inlineStyle(item, text, context), {
+        ...directedBy(item, narrower(LIST_INDENT_PT, context)),
+        tag: body,
+        align: alignOf(item) ?? context.align,
+      });
+      const value = integer(item.attributes['value']);
+      const [only] = inner;
+      const content: Node =
+        inner.length === 1 && only !== undefined ? only : { stack: inner.length === 0 ? [{ text: '', ...lookOf(context) }] : inner };
+      return { ...spaced(content, inline.fontSize * 0.2), ...(value === undefined ? {} : { counter: value }) };
+    });
+  const type = markerOf(node, context);
+  const look = { fontSize: inline.fontSize, color: context.color, ...(inline.color === context.color ? {} : { color: inline.color }) };
+  const marker = { ...(type === undefined ? {} : { type }), ...markersOf(context) };
+  if (node.tag === 'ul') return { ul: items, ...look, ...marker };
+  const start = integer(node.attributes['start']);
+  return {
+    ol: items,
+    ...look,
+    ...marker,
+    ...(start === undefined ? {} : { start }),
+    ...('reversed' in node.attributes ? { reversed: true } : {}),
+  };
+};
+
+export const LIST_INDENT_PT = 18;
+
+/** Where the marks of a list stand; digits run from the left, so that the dot behind them is drawn before them. */
+export const markersOf = ({ direction }: Context): Readonly<{ fromRight?: true; separator?: readonly [string, string] }> =>
+  direction === 'rtl' ? { fromRight: true, separator: ['.', ''] } : {};
+
+const integer = (text: string | undefined): number | undefined =>
+  text !== undefined && /^-?\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
+
+const markers: Readonly<Record<string, string>> = { a: 'lower-alpha', A: 'upper-alpha', i: 'lower-roman', I: 'upper-roman', 1: 'decimal' };
+const MARKERS = new Set(['disc', 'circle', 'square', 'none', 'decimal', 'lower-alpha', 'upper-alpha', 'lower-roman', 'upper-roman']);
+
+const markerOf = ({ tag, attributes, style }: TreeElement, context: Context): string | undefined => {
+  const named = (style.get('list-style-type') ?? style.get('list-style') ?? '')
+    .toLowerCase()
+    .replace('latin', 'alpha')
+    .split(' ')
+    .find((word) => MARKERS.has(word));
+  const type = attributes['type'];
+  if (named !== undefined) return named;
+  if (type !== undefined)
+    return Object.hasOwn(markers, type) ? markers[type] : MARKERS.has(type.toLowerCase()) ? type.toLowerCase() : undefined;
+  return tag === 'ul' && context.tag?.type === 'LBody' ? 'circle' : undefined;
+};
+
+/* Which parts of rich text are blocks of their own, and which pictures stand among the words of a line. */
+
+const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...tableTags, 'img']);
+
+const hasBlock = (node: TreeNode): boolean => node.kind === 'element' && (BLOCKS.has(node.tag) || node.children.some(hasBlock));
+
+/** Higher pictures have a line of their own. */
+const PICTURE_LINES_MAX = 3;
+
+/** The picture of an element as it stands among words; undefined where it has no place there. */
+const wordPicture = ({ attributes, style }: TreeElement, context: Context): LinePicture | undefined => {
+  const picture = context.picture(attributes['src'] ?? '', context.field);
+  if (picture === undefined) return undefined;
+  const width = lengthOf(style.get('width') ?? attributes['width'], context.fontSize, context.width);
+  const height = lengthOf(style.get('height') ?? attributes['height'], context.fontSize, context.height);
+  const wish = { width, height, alt: attributes['alt'] ?? '', link: undefined };
+  return linePictureOf(picture, wish, { ...context, linesMax: PICTURE_LINES_MAX });
+};
+
+/** Of the nodes that hold pictures those whose pictures are low, and stand beside words or other pictures. */
+const picturesAmongWords = (nodes: readonly TreeNode[], context: Context): ReadonlySet<TreeNode> => {
+  const found = new Set<TreeNode>();
+  let line: TreeNode[] = [];
+  const flush = (): void => {
+    const pictures = line.filter(hasBlock);
+    if (pictures.length > 1 || (pictures.length === 1 && /\S/.test(treeText(line)))) for (const node of pictures) found.add(node);
+    line = [];
+  };
+  for (const node of nodes) {
+    if (isLow(node, context)) line.push(node);
+    else flush();
+  }
+  flush();
+  return found;
+};
+
+const isLow = (node: TreeNode, context: Context): boolean => {
+  if (node.kind === 'text' || !hasBlock(node)) return true;
+  if (node.tag === 'img') return wordPicture(node, context) !== undefined;
+  return !BLOCKS.has(node.tag) && node.children.every((child) => isLow(child, context));
+};
+
+/* Runs of text as the fonts can show them. */
+
+type Shaping = Readonly<{
+  fonts: Fonts;
+  /** BCP 47 */ locale: string;
+  /** For messages. */ field: string;
+  /** Of the surroundings: for text without any letter. */ direction: Direction;
+  textDirection: TextDirection;
+  refuses: (character: string) => boolean;
+}>;
+
+/** In: the runs of one paragraph. Out: the same, split where a character needs another font. Throws FONT_MISSING. */
+const shapedRuns = (
+  runs: readonly Run[],
+  { fonts, locale, field, direction, textDirection, refuses }: Shaping,
+): Readonly<{ runs: readonly Run[]; isRightToLeft: boolean }> => {
+  const pieces = runs.map((run) => ({
+    text: run.text,
+    bold: run.bold === true,
+    italic: run.italics === true,
+    ...(run.family === undefined ? {} : { family: run.family }),
+    run: withoutFamily(run),
+  }));
+  const shaped = fonts.shapeParagraph(pieces, { field, locale, refuses, ...directionOf(pieces, direction, textDirection) });
+  return {
+    runs: shaped.pieces.flatMap(({ piece, runs: parts }) =>
+      parts.map(({ text, font, bidiLevel }) => ({ ...piece.run, text, font, ...(bidiLevel === 0 ? {} : { bidiLevel }) })),
+    ),
+    isRightToLeft: shaped.isRightToLeft,
+  };
+};
+
+/** Most runs name none, and are not copied. */
+const withoutFamily = (run: Run): Run => {
+  if (run.family === undefined) return run;
+  const { family: _family, ...plain } = run;
+  return plain;
+};
+
+/** Undefined: as the first letter of the paragraph runs. */
+const directionOf = (
+  pieces: readonly Readonly<{ text: string }>[],
+  direction: Direction,
+  textDirection: TextDirection,
+): Readonly<{ direction?: Direction }> => {
+  if (textDirection !== 'auto') return textDirection === 'rtl' ? { direction: 'rtl' } : { direction: 'ltr' };
+  const isBare = direction === 'rtl' && pieces.every(({ text }) => directionOfText(text) === undefined);
+  return isBare ? { direction: 'rtl' } : {};
+};
 
 /** In: HTML of a block. Out: its paragraphs, headings, lists, tables and pictures; the last has no room below itself. */
 export const richNodes = (html: Html, context: Context): readonly Node[] =>
@@ -47,7 +214,7 @@ const BELOW = 0.7;
 const CODE_BACKGROUND = '#f3f4f6';
 
 /** Where each text of a sequence becomes a paragraph and each block stays one. */
-export const blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context, type: Tag['type'] = 'P'): readonly Node[] => {
+const blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context, type: Tag['type'] = 'P'): readonly Node[] => {
   const out: Node[] = [];
   let runs: Run[] = [];
   const flush = (): void => {

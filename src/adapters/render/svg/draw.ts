@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { crc32 } from 'node:zlib';
 import { initWasm, Resvg } from '@resvg/resvg-wasm';
-import { drawnNote, type Drawing } from '../../../domain/rendering/drawn-picture.js';
+import { drawnNote, type Drawing } from '../../../domain/rendering/pictures.js';
 
 const { resolve } = createRequire(import.meta.url);
 

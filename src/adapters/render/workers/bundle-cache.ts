@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { defaultLimits } from '../../../domain/core/limits.js';
 import { cacheFile } from './bundle-files.js';
 import makeHandler, { script } from './bundled.js';
-import type { Answer, Job, WorkerSettings } from './jobs.js';
-import { sampleJob } from './sample-job.js';
+import { type Answer, type Job, type WorkerSettings, sampleJob } from './jobs.js';
 
 const settings: WorkerSettings = { limits: defaultLimits, fontsDir: undefined };
 const handle = makeHandler(settings) as (job: Job) => Promise<Answer>;

@@ -1,9 +1,11 @@
 /** What is asked of a document process and what it answers, as plain data. */
-import type { OutputFormat } from '../../../domain/rendering/document-content.js';
+import type { OutputFormat } from '../../../domain/rendering/content.js';
 import { DomainError, type ErrorCode, type ErrorDetails } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { ApartEmail, DocumentInput, DocumentMetadata, FontInput, LoadedImage, SvgInput } from '../../../domain/ports/generator.js';
 import type { RenderedEmail } from '../../../domain/ports/renderer.js';
+import { parseTeamId, assertDefined } from '../../../domain/core/ids.js';
+import { emptyCompany } from '../../../domain/teams/state.js';
 
 /** What a process is started with. */
 export type WorkerSettings = Readonly<{ limits: Limits; /** More fonts than those that are shipped. */ fontsDir: string | undefined }>;
@@ -22,7 +24,7 @@ export type TeamJob = DocumentJob | EmailJob | SvgJob | FontJob;
 export type Job = TeamJob | Readonly<{ kind: 'prepare' }>;
 
 /** A DomainError, which does not cross processes as one. */
-export type Refused = Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
+type Refused = Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
 export type Answer =
   | Readonly<{ kind: 'image-sources'; sources: readonly string[] }>
   | Readonly<{ kind: 'checked'; lacking: readonly string[] }>
@@ -36,3 +38,53 @@ export type Answer =
 export const refused = ({ code, message, details }: DomainError): Refused => ({ kind: 'refused', code, message, details });
 
 export const errorOf = ({ code, message, details }: Refused): DomainError => new DomainError(code, message, details);
+
+/* The document that a process makes before the first one that is asked of it: of all that most documents have, so that it is loaded and was run once. */
+
+const html =
+  '<h1>Title</h1><p>Text with <strong>bold</strong>, <em>slanted</em>, <strong><em>both</em></strong> and a <a href="https://example.com">link</a>.</p><ul><li>Item</li></ul>';
+
+export const sampleJob: DocumentJob & { kind: 'make' } = {
+  kind: 'make',
+  format: 'pdf',
+  images: new Map(),
+  metadata: { title: 'Sample', author: 'sealpost', createdAt: '2026-01-01T00:00:00.000Z' },
+  input: {
+    teamId: assertDefined(parseTeamId('00000000-0000-4000-8000-000000000000'), 'team'),
+    cacheKey: 'sample',
+    variables: { rows: Array.from({ length: 3 }, (_, at) => ({ name: `Row ${at}`, count: at + 0.5 })) },
+    environment: { at: '2026-01-01T00:00:00.000Z', company: emptyCompany },
+    content: {
+      variables: [],
+      schema: {
+        outputFormats: ['pdf'],
+        pages: [
+          {
+            pageId: 'sample',
+            pageName: 'Sample',
+            sections: [
+              {
+                id: 'sample',
+                type: 'body',
+                components: [
+                  { id: 'text', type: 'rich-text', content: html },
+                  {
+                    id: 'rows',
+                    type: 'table',
+                    props: {
+                      dataSource: 'rows',
+                      columns: [
+                        { header: 'Name', content: '{{item.name}}' },
+                        { header: 'Count', content: '{{item.count}}', type: 'number' },
+                      ],
+                    },
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    },
+  },
+};

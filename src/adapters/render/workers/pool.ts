@@ -1,12 +1,118 @@
 /** Jobs in processes: few at once, few waiting, teams in turns, each with a deadline and a ceiling of memory; what goes wrong in one ends that one. */
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
-import { residentBytesMaxOf, startChild, type Child, type ChildOptions, type JobEnd } from './child.js';
+import { type Child, residentBytesMaxOf, startChild, type ChildOptions, type JobEnd } from './child.js';
+import { openFairSlots } from '../../../shared/fairness.js';
 import { traceOf } from './refusals.js';
-import { openReserve, type ReadyOptions } from './reserve.js';
-import { openSlots } from './slots.js';
 
-export type PoolOptions = ChildOptions &
+/* The process that stands ready while no other is there: it has done a first job, for all that it loads. */
+
+/** A process that stands ready: started before its first job is there, so that this one need not wait for what is loaded. */
+type ReadyOptions = Readonly<{
+  /** The job that a process does first of all, for all that it loads. */
+  job: unknown;
+  /** How long after the last call of `prepare` one stands ready. */
+  forMs: number;
+}>;
+
+/** A process at its first job. */
+type Preparing = Readonly<{ child: Child; /** Whether it can take jobs now. */ done: Promise<boolean> }>;
+
+type ReserveDeps = Readonly<{
+  ready?: ReadyOptions;
+  clock: Pick<Clock, 'monotonic'>;
+  start: () => Child;
+  /** Keeps a process that has nothing to do, for so long. */
+  rest: (child: Child, forMs: number) => void;
+  /** Whether there is no process at all. */
+  isNeeded: () => boolean;
+  /** The first job ended its process. */
+  onFault: (trace: LogFields) => void;
+}>;
+
+type Reserve = Readonly<{
+  /** Jobs are expected from now on, for the time of the options. */
+  expect: () => void;
+  /** Starts a process where jobs are expected and there is none. */
+  fill: () => void;
+  /** The process that is being prepared, once it is, for who asks first; the signal kills it. */
+  take: (signal: AbortSignal) => Promise<Child | undefined>;
+}>;
+
+/** No process is started before jobs are expected. */
+const openReserve = ({ ready, clock, start, rest, isNeeded, onFault }: ReserveDeps): Reserve => {
+  let untilMs = -Infinity;
+  let preparing: Preparing | undefined;
+  const fill = (): void => {
+    const forMs = untilMs - clock.monotonic();
+    if (ready === undefined || forMs <= 0 || !isNeeded()) return;
+    const child = start();
+    const begun: Preparing = {
+      child,
+      done: child.run(ready.job).then((end) => {
+        const isTaken = preparing !== begun;
+        if (!isTaken) preparing = undefined;
+        if (end.kind === 'died') onFault(end.trace);
+        if (end.kind === 'done' && !isTaken) rest(child, forMs);
+        return end.kind === 'done';
+      }),
+    };
+    preparing = begun;
+  };
+  return {
+    fill,
+    expect: () => {
+      untilMs = clock.monotonic() + (ready?.forMs ?? 0);
+      fill();
+    },
+    take: async (signal) => {
+      if (preparing === undefined) return undefined;
+      const { child, done } = preparing;
+      preparing = undefined;
+      const kill = (): void => void child.kill();
+      signal.addEventListener('abort', kill, { once: true });
+      const isReady = await done.finally(() => signal.removeEventListener('abort', kill));
+      return isReady ? child : undefined;
+    },
+  };
+};
+
+/* The slots of the document processes: teams take turns for them, and wait no longer than a bound. */
+
+type SlotsOptions = Readonly<{
+  slotsMax: number;
+  queueMax: number;
+  /** How long one waits in the queue. */ waitMs: number;
+  clock: Clock;
+}>;
+
+type Slots = Readonly<{
+  /** `acquired`: a slot was taken, to be given back by `release`. `not-in-time`: the wait was too long, or the signal aborted. */
+  acquire: (team: string, signal: AbortSignal) => Promise<'acquired' | 'full' | 'not-in-time'>;
+  release: (team: string) => void;
+  /** How many stand in the queue. */
+  waiting: () => number;
+}>;
+
+/** One slot is always left to the other teams, where there is more than one. */
+const openSlots = ({ slotsMax, queueMax, waitMs, clock }: SlotsOptions): Slots => {
+  const slots = openFairSlots({ slotsMax, shareMax: Math.max(1, slotsMax - 1), queueMax });
+  return {
+    acquire: async (team, signal) => {
+      const late = new AbortController();
+      const over = new AbortController();
+      const request = slots.acquire(team, AbortSignal.any([signal, late.signal]));
+      if (typeof request !== 'string') void clock.sleep(waitMs, over.signal).then(() => late.abort());
+      const how = await request;
+      over.abort();
+      return how === 'aborted' ? 'not-in-time' : how;
+    },
+    release: slots.release,
+    waiting: slots.waiting,
+  };
+};
+
+type PoolOptions = ChildOptions &
   Readonly<{
     /** One of them is never given to a team that has all the others. */
     processesMax: number;
@@ -22,7 +128,7 @@ export type PoolOptions = ChildOptions &
     onStrayFault: (trace: LogFields) => void;
   }>;
 
-export type JobOptions = Readonly<{ team: string; timeoutMs: number; signal: AbortSignal }>;
+type JobOptions = Readonly<{ team: string; timeoutMs: number; signal: AbortSignal }>;
 
 export type JobOutcome =
   | Readonly<{ kind: 'done'; result: unknown }>
@@ -34,7 +140,7 @@ export type JobOutcome =
   | Readonly<{ kind: 'died'; trace: LogFields }>
   | Readonly<{ kind: 'closed' }>;
 
-export type Pool = Readonly<{
+type Pool = Readonly<{
   /**
    * Does the job, plain data, when a process is free for it, and once more where that process dies; the deadline, for both, counts from
    * the first. Rejects with the reason of the signal when that aborts; the process is ended then, as at the deadline, even where it spins.

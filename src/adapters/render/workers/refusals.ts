@@ -1,5 +1,5 @@
 /** What a caller is told when its document could not be made, and what the log may know of the cause. */
-import type { OutputFormat } from '../../../domain/rendering/document-content.js';
+import type { OutputFormat } from '../../../domain/rendering/content.js';
 import { DomainError } from '../../../domain/core/errors.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 

@@ -2,17 +2,25 @@
 import { openBudget } from '../../../domain/rendering/budget.js';
 import { DomainError } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
-import type { GalleryFont } from '../../../domain/rendering/document-content.js';
+import { type GalleryFont, fontFilesOf } from '../../../domain/rendering/content.js';
 import type { DocumentInput, LoadedImage } from '../../../domain/ports/generator.js';
 import type { Renderer } from '../../../domain/ports/renderer.js';
-import { fontFilesOf } from '../../../domain/rendering/gallery-fonts.js';
-import { drawnCharactersOf } from '../../../domain/rendering/expand/drawn-characters.js';
+import { drawnCharactersOf } from '../../../domain/rendering/expand/resources.js';
 import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { FontFamily, Fonts } from '../pdf/fonts.js';
 import { boundedCache } from '../../../shared/cache.js';
-import { sampleJob } from './sample-job.js';
-import { refused, type Answer, type DocumentJob, type EmailJob, type FontJob, type Job, type SvgJob, type WorkerSettings } from './jobs.js';
+import {
+  sampleJob,
+  refused,
+  type Answer,
+  type DocumentJob,
+  type EmailJob,
+  type FontJob,
+  type Job,
+  type SvgJob,
+  type WorkerSettings,
+} from './jobs.js';
 
 const REVISIONS_MAX = 100;
 
@@ -27,7 +35,7 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     const { familiesIn, openFonts } = await import('../pdf/fonts.js');
     configured ??= fontsDir === undefined ? [] : familiesIn(fontsDir);
     if (brought.length === 0) return (fonts ??= openFonts(configured));
-    const { familiesOf } = await import('../pdf/gallery-fonts.js');
+    const { familiesOf } = await import('../pdf/font-trial.js');
     return openFonts([...configured, ...familiesOf(brought, files)]);
   };
 
@@ -38,7 +46,7 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     const brought = document.fonts ?? [];
     const isWhole = [...fontFilesOf({ fonts: brought }).keys()].every((address) => files.has(address));
     const lacking = (await fontsOf(isWhole ? brought : [], files)).lacking([...drawn.keys()], document.language.locale);
-    const { missing } = await import('../pdf/missing-characters.js');
+    const { missing } = await import('../pdf/fonts.js');
     for (const character of isWhole ? lacking : [])
       if (document.refuses?.(character) ?? true) throw missing(character, drawn.get(character) ?? 'schema.pages');
     return lacking.slice(0, REPLACED_MAX).map(firstOf);

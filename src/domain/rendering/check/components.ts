@@ -1,8 +1,12 @@
 /** Checks sections and their components: one walk for mails and documents, which differ in the components and the units they know. */
-import { isLonger } from '../../../shared/text.js';
-import { sectionTypes } from '../content.js';
+import { barCodeText, codeKinds, epcProps, isBarKind, type CodeKind, epcPayment, barModules, qrModules } from '../codes.js';
+import { hasPlaceholder } from '../fill/templated-text.js';
+import { type CheckTools, checkProps, checkText, errorCorrections } from '../props.js';
+import { DomainError } from '../../core/errors.js';
+import type { Limits } from '../../core/limits.js';
 import { isPlainObject } from './format.js';
 import {
+  type Output,
   componentSpecs,
   isComponentType,
   isSupported,
@@ -10,16 +14,179 @@ import {
   supportMatrix,
   type ComponentSpec,
   type ComponentType,
-  type Output,
 } from '../components.js';
+import { nestedTooDeep, tooManyColumns, tooManyComponents, tooManyPages, tooManySheets, spendElements, spendModules } from '../budget.js';
+import { isLonger } from '../../../shared/text.js';
+import { sectionTypes } from '../content.js';
 import { isOperator, isUnary } from '../scope/conditions.js';
 import { shorten } from '../scope/path.js';
-import { spendElements, spendModules } from '../budget.js';
-import { hasPlaceholder } from '../fill/templated-text.js';
-import { checkProps, checkText, errorCorrections, type CheckTools } from '../props.js';
-import { barModules, codeKinds, isBarKind } from '../codes.js';
-import { qrModules } from '../qr-code.js';
-import { checkCode } from './codes.js';
+
+/* Checks what a qr-code component is to hold, as far as it is known when the template is saved. */
+
+type Props = Readonly<Record<string, unknown>>;
+
+/** Props that only some kinds have. */
+export const kindsOfProps: Readonly<Record<string, readonly CodeKind[]>> = {
+  value: ['qr', 'ean13', 'code128', 'datamatrix'],
+  errorCorrection: ['qr'],
+  height: ['ean13', 'code128'],
+  showText: ['ean13', 'code128'],
+  gs1: ['code128', 'datamatrix'],
+  ...Object.fromEntries(epcProps.map((name) => [name, ['epc']])),
+};
+
+const isCodeKind = (kind: unknown): kind is CodeKind => codeKinds.some((known) => known === kind);
+
+/** `field` is the place of the props. A prop of another kind is a mistake: it would be ignored. */
+export const checkCode = (props: Props, field: string, { faults }: CheckTools): void => {
+  const { kind = 'qr' } = props;
+  // A kind that is none has its own fault; which props it has nobody knows.
+  if (!isCodeKind(kind)) return;
+  for (const [name, kinds] of Object.entries(kindsOfProps)) {
+    if (props[name] !== undefined && !kinds.includes(kind))
+      faults.add(`${field}.${name}`, `is not a prop of a code of kind ${kind}, only of ${kinds.join(', ')}`);
+  }
+  if (kind === 'epc') return checkPayment(props, field, faults);
+  const { value } = props;
+  if (value === undefined) return faults.add(`${field}.value`, 'is required');
+  if (!isBarKind(kind) || typeof value !== 'string' || value === '' || hasPlaceholder(value)) return;
+  const text = barCodeText(value, { kind, gs1: props['gs1'] === true });
+  if ('fault' in text) faults.add(`${field}.${text.prop}`, text.fault);
+};
+
+/** Stand for what a variable will bring, so that all else is checked. */
+const EXAMPLE = { name: 'x', iban: 'DE89370400440532013000' } as const;
+
+const checkPayment = (props: Props, field: string, faults: CheckTools['faults']): void => {
+  for (const name of ['name', 'iban']) if (props[name] === undefined || props[name] === '') faults.add(`${field}.${name}`, 'is required');
+  if (epcProps.some((name) => name !== 'amount' && props[name] !== undefined && typeof props[name] !== 'string')) return;
+  const literal = (name: string, example = ''): string => {
+    const value = props[name];
+    return typeof value !== 'string' || value === '' || hasPlaceholder(value) ? example : value;
+  };
+  const { amount } = props;
+  const made = epcPayment({
+    name: literal('name', EXAMPLE.name),
+    iban: literal('iban', EXAMPLE.iban),
+    bic: literal('bic'),
+    amount: typeof amount === 'number' ? amount : literal('amount'),
+    purpose: literal('purpose'),
+    reference: literal('reference'),
+    text: literal('text'),
+  });
+  if (made !== undefined && 'fault' in made) faults.add(`${field}.${made.prop}`, made.fault);
+};
+
+/* The limits of a template's size and nesting, measured before anything walks it by recursion: the input may be hostile. */
+
+/** What of a template may be large. */
+const measured = ['schema', 'variables', 'translations'] as const;
+
+type Open = Readonly<{ node: unknown; depth: number; loops: number; conditions: number }>;
+
+/**
+ * In: a template. Throws ERR_LIMIT_009 where it has more components than may be saved, ERR_LIMIT_008 where components, loops or
+ * conditions are nested too deep, TEMPLATE_INVALID where one of its objects has too many names, or where the texts of its schema
+ * together are longer than a body may be.
+ */
+export const measureTemplate = (template: Node, limits: Limits): void => {
+  measureSections(childrenOf(template['schema'], ['sections']), limits);
+  measureText(template, limits);
+};
+
+/**
+ * The same for an attachment template. Throws ERR_LIMIT_001 and 004 as well where it has more pages than a PDF may have sheets of
+ * paper or a workbook sheets, ERR_LIMIT_005 where a table of a workbook has too many columns.
+ */
+export const measureDocument = (template: Node, outputs: readonly Output[], limits: Limits): void => {
+  const pages = childrenOf(template['schema'], ['pages']);
+  if (outputs.includes('pdf') && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax);
+  if (outputs.includes('excel') && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
+  measureSections(
+    pages.flatMap((page) => childrenOf(page, ['sections'])),
+    limits,
+    (node) => {
+      const columns = outputs.includes('excel') && node['type'] === 'table' ? columnsOf(node['props']) : 0;
+      if (columns > limits.excelColumnsMax) throw tooManyColumns(columns, limits.excelColumnsMax);
+    },
+  );
+  measureText(template, limits);
+};
+
+/** The widest of the columns and of the written rows of a table. */
+const columnsOf = (props: unknown): number => {
+  const rows = childrenOf(props, ['rows']).map((row) => (Array.isArray(row) ? row.length : 0));
+  return rows.reduce((most, count) => Math.max(most, count), childrenOf(props, ['columns']).length);
+};
+
+type Node = Readonly<Record<string, unknown>>;
+
+const measureSections = (sections: readonly unknown[], limits: Limits, look?: (node: Node) => void): void => {
+  const found = { components: 0, depth: 0, loops: 0, conditions: 0 };
+  const open: Open[] = sections
+    .flatMap((section) => childrenOf(section, ['components']))
+    .map((node) => ({ node, depth: 1, loops: 0, conditions: 0 }));
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { node, depth } = next;
+    if (!isPlainObject(node)) continue;
+    const loops = next.loops + (node['type'] === 'loop' ? 1 : 0);
+    const conditions = next.conditions + (node['type'] === 'conditional' ? 1 : 0);
+    found.components += 1;
+    look?.(node);
+    found.depth = Math.max(found.depth, depth);
+    found.loops = Math.max(found.loops, loops);
+    found.conditions = Math.max(found.conditions, conditions);
+    for (const child of childrenOf(node, ['children', 'elseChildren'])) open.push({ node: child, depth: depth + 1, loops, conditions });
+  }
+  if (found.components > limits.componentsSavedMax) throw tooManyComponents(found.components, limits.componentsSavedMax);
+  if (found.depth > limits.nestingDepthMax) throw nestedTooDeep('components', found.depth, limits.nestingDepthMax);
+  if (found.loops > limits.nestedLoopsMax) throw nestedTooDeep('loops', found.loops, limits.nestedLoopsMax);
+  if (found.conditions > limits.nestedConditionsMax) throw nestedTooDeep('conditions', found.conditions, limits.nestedConditionsMax);
+};
+
+const measureText = (template: Node, limits: Limits): void => {
+  for (const name of measured) {
+    const { chars, names } = sizeOf(template[name], limits.templateNamesMax);
+    if (names > limits.templateNamesMax)
+      throw tooLarge(name, `holds an object of ${names} names, the maximum is ${limits.templateNamesMax}`);
+    if (name === 'schema' && chars > limits.htmlSizeBytesMax)
+      throw tooLarge(name, `holds ${chars} characters of text, the maximum is ${limits.htmlSizeBytesMax}`);
+  }
+};
+
+const tooLarge = (field: string, message: string): DomainError =>
+  new DomainError('TEMPLATE_INVALID', `the template is not valid: ${field}: ${message}`, { errors: [{ field, message }] });
+
+/** The members of those names that are arrays, one after the other. */
+export const childrenOf = (node: unknown, names: readonly string[]): readonly unknown[] => {
+  if (!isPlainObject(node)) return [];
+  return names.flatMap((name) => {
+    const children = Object.hasOwn(node, name) ? node[name] : undefined;
+    return Array.isArray(children) ? (children as unknown[]) : [];
+  });
+};
+
+/** The characters of its texts, and how many names an object has: the first that has more than `namesMax`, with which it ends. */
+const sizeOf = (root: unknown, namesMax: number): Readonly<{ chars: number; names: number }> => {
+  const open: object[] = [];
+  let chars = 0;
+  // Most of what there may be half a million of is a text or a number.
+  const take = (member: unknown): void => {
+    if (typeof member === 'string') chars += member.length;
+    else if (typeof member === 'object' && member !== null) open.push(member);
+  };
+  take(root);
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (Array.isArray(value)) {
+      for (const element of value as readonly unknown[]) take(element);
+      continue;
+    }
+    const names = Object.keys(value);
+    if (names.length > namesMax) return { chars, names: names.length };
+    for (const name of names) take((value as Node)[name]);
+  }
+  return { chars, names: 0 };
+};
 
 export const ID_CHARS_MAX = 100;
 /** What a section and a component may have. */

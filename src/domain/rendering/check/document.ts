@@ -1,31 +1,300 @@
 /** Checks an attachment template when it is saved: everything that is wrong with it, at once, each fault with its path. */
 import { charsOf, isLonger, nameFault } from '../../../shared/text.js';
-import { withoutNulls } from './nulls.js';
-import { openBudget } from '../budget.js';
 import type { FieldError } from '../../core/errors.js';
-import type { Limits } from '../../core/limits.js';
-import { outputFormats, type AttachmentTemplateContent, type OutputFormat } from '../document-content.js';
-import { addressWarnings } from './hints.js';
-import { bareConstantWarnings } from './bare-constants.js';
-import { checkFonts } from './fonts.js';
-import { checkId, checkSections, refuseUnknown, type WalkTools } from './components.js';
+import { hasPlaceholder, isPageMark } from '../fill/templated-text.js';
+import { translatorOf } from '../translations.js';
+import { writePath, type Path, shorten } from '../scope/path.js';
+import {
+  backgroundFits,
+  backgroundSheets,
+  orientations,
+  pageFormats,
+  WATERMARK_CHARS_MAX,
+  type AttachmentTemplateContent,
+  fontStyles,
+  type DocumentComponent,
+  type OutputFormat,
+  outputFormats,
+  DEFAULT_LOCALE,
+  missingCharacterRules,
+} from '../content.js';
+import { componentSpecs } from '../components.js';
+import { checkCode, refuseUnknown, type WalkTools, childrenOf, checkId, checkSections, measureDocument } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
+import { directions } from '../direction.js';
+import { aligns, checkProps, type PropSpecs, checkText } from '../props.js';
+import { plainFamily } from '../css.js';
+import { assetAddress } from '../addresses.js';
+import { isJsonObject, type Json } from '../../core/json.js';
+import { withoutNulls, checkStrictness, collectFaults, type Faults } from './faults.js';
+import { openBudget } from '../budget.js';
+import type { Limits } from '../../core/limits.js';
+import { addressWarnings, bareConstantWarnings } from './hints.js';
 import { checkFallbacks, checkTranslations } from './translations.js';
 import { checkVariables } from './variables.js';
-import { checkStrictness, collectFaults, type Faults } from './faults.js';
-import { formulaWarnings } from './formulas.js';
-import { namesIn, refusedOutsideMargins } from './margins.js';
-import { checkSettings, checkWord, watermarkWarnings } from './page-settings.js';
-import { measureDocument } from './measure.js';
-import { DEFAULT_LOCALE } from '../content.js';
-import { mapDocumentTexts } from '../texts.js';
-import { missingCharacterRules } from '../missing-characters.js';
-import { documentMedia } from '../media.js';
-import { withExpressions } from '../paths/expressions.js';
-import { boundedNearest, checkPaths, type Nearest, type PathFindings } from '../paths/known.js';
+import { mapDocumentTexts } from '../languages.js';
+import { documentMedia } from '../lengths.js';
+import { withExpressions, boundedNearest, checkPaths, type Nearest, type PathFindings } from '../paths/known.js';
 import { partsOfDocument } from '../paths/walk.js';
-import { shorten } from '../scope/path.js';
-import { checkText } from '../props.js';
+
+/* Checks the settings of a page of a document: paper, margins, header and footer, and what a sheet looks like. */
+
+export const marginSpecs: PropSpecs = {
+  top: { kind: 'fixedLength' },
+  right: { kind: 'fixedLength' },
+  bottom: { kind: 'fixedLength' },
+  left: { kind: 'fixedLength' },
+};
+export const settingSpecs: PropSpecs = { backgroundColor: { kind: 'color' } };
+export const headerSpecs: PropSpecs = { content: { kind: 'text', required: true }, height: { kind: 'fixedLength' } };
+
+const marginNames = ['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const;
+export const settingFields = [
+  'format',
+  'orientation',
+  'direction',
+  'margin',
+  'backgroundColor',
+  'backgroundImage',
+  'watermark',
+  'sheet',
+  ...marginNames,
+] as const;
+
+/** The settings of a page; `margins` are the tools for headers and footers, where the number of the page is known. */
+const checkSettings = (settings: unknown, field: string, tools: WalkTools, margins: WalkTools): void => {
+  if (settings === undefined) return;
+  const { faults } = tools;
+  if (!isPlainObject(settings)) return faults.add(field, 'must be an object');
+  refuseUnknown(settings, settingFields, field, tools);
+  const { format, orientation, direction, margin, backgroundColor } = settings;
+  checkSheet(settings['sheet'], `${field}.sheet`, tools);
+  if (format !== undefined) checkWord(format, pageFormats, `${field}.format`, tools);
+  if (orientation !== undefined) checkWord(orientation, orientations, `${field}.orientation`, tools);
+  if (direction !== undefined) checkWord(direction, directions, `${field}.direction`, tools);
+  checkProps(margin, marginSpecs, `${field}.margin`, tools);
+  if (backgroundColor !== undefined) checkProps({ backgroundColor }, settingSpecs, field, tools);
+  checkBackground(settings['backgroundImage'], `${field}.backgroundImage`, tools);
+  if (settings['watermark'] !== undefined) checkProps(settings['watermark'], watermarkSpecs, `${field}.watermark`, tools);
+  for (const name of marginNames) {
+    checkMargin(settings[name], `${field}.${name}`, margins);
+    checkMarginCode(settings[name], `${field}.${name}.code`, tools);
+  }
+};
+
+export const watermarkSpecs: PropSpecs = { text: { kind: 'text', required: true }, color: { kind: 'color' } };
+export const backgroundSpecs: PropSpecs = { src: { kind: 'image', required: true } };
+
+const checkBackground = (background: unknown, field: string, tools: WalkTools): void => {
+  if (background === undefined) return;
+  if (!isPlainObject(background)) return tools.faults.add(field, 'must be an object with src');
+  const { fit, sheets, ...rest } = background;
+  if (fit !== undefined) checkWord(fit, backgroundFits, `${field}.fit`, tools);
+  if (sheets !== undefined) checkWord(sheets, backgroundSheets, `${field}.sheets`, tools);
+  checkProps(rest, backgroundSpecs, field, tools, ['fit', 'sheets']);
+};
+
+export const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };
+/** The form of an area of cells; which columns and rows a sheet has is looked at beside it. */
+export const PRINT_AREA = /^([A-Z]{1,3})([1-9]\d{0,6}):([A-Z]{1,3})([1-9]\d{0,6})$/;
+const LAST_COLUMN = 'XFD';
+const LAST_ROW = 1_048_576;
+
+/** An area of cells that a sheet has: a file with another is called damaged. */
+const isArea = (text: string): boolean => {
+  const [, left = '', top = '', right = '', bottom = ''] = PRINT_AREA.exec(text) ?? [];
+  const isColumn = (letters: string): boolean => letters.length < LAST_COLUMN.length || letters <= LAST_COLUMN;
+  return left !== '' && [left, right].every(isColumn) && [top, bottom].every((row) => Number(row) <= LAST_ROW);
+};
+
+const checkSheet = (sheet: unknown, field: string, tools: WalkTools): void => {
+  if (sheet === undefined) return;
+  if (!isPlainObject(sheet)) return tools.faults.add(field, 'must be an object');
+  const { printArea, ...rest } = sheet;
+  if (printArea !== undefined && !(typeof printArea === 'string' && isArea(printArea)))
+    tools.faults.add(`${field}.printArea`, 'must be an area of cells such as A1:F40');
+  checkProps(rest, sheetSpecs, field, tools, ['printArea']);
+};
+
+const checkMargin = (margin: unknown, field: string, tools: WalkTools): void => {
+  if (margin === undefined) return;
+  if (!isPlainObject(margin)) return tools.faults.add(field, 'must be an object with content; "content": "" is an empty one');
+  const { align, code: _code, ...rest } = margin;
+  if (align !== undefined) checkWord(align, aligns, `${field}.align`, tools);
+  checkProps(rest, headerSpecs, field, tools, ['align', 'code']);
+};
+
+/** What is drawn in a code is settled before there are pages, so `body` are the tools of where no page has a number. */
+const checkMarginCode = (margin: unknown, field: string, body: WalkTools): void => {
+  const code = isPlainObject(margin) ? margin['code'] : undefined;
+  if (code === undefined) return;
+  if (!isPlainObject(code)) return body.faults.add(field, 'must be an object with the props of a qr-code');
+  checkProps(code, componentSpecs['qr-code'].props, field, { ...body, refused: refusedInCode(body) });
+  checkCode(code, field, body);
+};
+
+const refusedInCode =
+  ({ refused }: WalkTools) =>
+  (path: Path): string | undefined =>
+    refused?.(path) === undefined
+      ? undefined
+      : `{{${writePath(path)}}} cannot stand in a code, which is drawn before there are pages; write it in the content beside the code`;
+
+/** In: a checked template. Out: a warning for each watermark that is too long to be drawn as a whole. */
+const watermarkWarnings = ({ schema: { pages }, translations = {} }: AttachmentTemplateContent): readonly FieldError[] =>
+  pages.flatMap(({ pageSettings }, at) => {
+    const text = pageSettings?.watermark?.text;
+    if (text === undefined) return [];
+    const field = `schema.pages[${at}].pageSettings.watermark.text`;
+    const translated = Object.keys(translations).map((tag) => [translatorOf(translations, tag)(text), `translations.${tag}: `] as const);
+    return [[text, ''] as const, ...translated.filter(([other]) => other !== text)].flatMap(([one, where]) =>
+      hasPlaceholder(one) || !isLonger(one, WATERMARK_CHARS_MAX)
+        ? []
+        : [{ field, message: `${where}has ${charsOf(one)} characters, of which the first ${WATERMARK_CHARS_MAX} are drawn` }],
+    );
+  });
+
+/** One of these words and nothing else. */
+const checkWord = (value: unknown, words: readonly string[], field: string, { faults }: WalkTools): void => {
+  if (!words.some((word) => word === value)) faults.add(field, `must be one of ${words.join(', ')}`);
+};
+
+/* Checks the fonts of the gallery that an attachment template brings. */
+
+export const FONTS_MAX = 10;
+export const FAMILY_CHARS_MAX = 60;
+/** Letters, digits, spaces, hyphens: what needs no quotes in a list of families. */
+export const FAMILY = /^[\p{L}\p{N}]+(?:[ _-][\p{L}\p{N}]+)*$/u;
+export const fontFields = ['family', ...fontStyles] as const;
+
+const checkFonts = (fonts: unknown, tools: WalkTools): void => {
+  const { faults } = tools;
+  const field = 'schema.fonts';
+  if (!Array.isArray(fonts)) return faults.add(field, 'must be an array of fonts');
+  if (fonts.length > FONTS_MAX) return faults.add(field, `has ${fonts.length} fonts, the maximum is ${FONTS_MAX}`);
+  const families = new Set<string>();
+  fonts.forEach((font: unknown, at) => {
+    const path = `${field}[${at}]`;
+    if (!isPlainObject(font)) return faults.add(path, 'must be an object with family and regular');
+    refuseUnknown(font, fontFields, path, tools);
+    checkFamily(font['family'], `${path}.family`, families, tools);
+    for (const style of fontStyles) checkFile(font[style], `${path}.${style}`, style === 'regular', tools);
+  });
+};
+
+const checkFamily = (family: unknown, field: string, families: Set<string>, { faults }: WalkTools): void => {
+  if (typeof family !== 'string') return faults.add(field, family === undefined ? 'is required' : 'must be text');
+  if (isLonger(family, FAMILY_CHARS_MAX)) return faults.add(field, `has ${charsOf(family)} characters, the maximum is ${FAMILY_CHARS_MAX}`);
+  if (!FAMILY.test(family))
+    return faults.add(
+      field,
+      `must be a name of letters, digits, single spaces and hyphens, such as Brand Sans, got "${shorten(family, 40)}"`,
+    );
+  const plain = plainFamily(family);
+  if (families.has(plain)) return faults.add(field, `"${family}" stands there twice`);
+  families.add(plain);
+};
+
+const checkFile = (address: unknown, field: string, isRequired: boolean, { faults }: WalkTools): void => {
+  if (address === undefined) return isRequired ? faults.add(field, 'is required') : undefined;
+  if (typeof address !== 'string' || assetAddress(address) !== address)
+    faults.add(field, 'must be asset: and the id of a TTF or OTF font in the gallery, in lower case');
+};
+
+/* What an author should know of cells that begin as formulas and are none: a workbook shows their text. */
+
+/** Enough to work with. */
+const WARNINGS_MAX = 20;
+
+const WITH_PLACEHOLDERS =
+  'stands in the workbook as text, for what a variable brings never becomes part of a formula: name cells, as in =B{row}*2, or show a variable that is calculated';
+const NOT_IN_TEXT = 'stands in the workbook as text: formulas are contents and footers of tables, and cells of their rows';
+const IN_PDF = 'stands in the PDF as it is written: only a workbook works formulas out';
+
+const NO_FORMULA = 'is no formula that a program can read, so that Excel asks to repair the workbook:';
+const OPEN_BRACKET = `${NO_FORMULA} a bracket is opened and not closed`;
+const CLOSED_TOO_OFTEN = `${NO_FORMULA} a bracket is closed that was not opened`;
+const OPEN_QUOTE = `${NO_FORMULA} a quotation mark is opened and not closed`;
+
+/** In: a checked template. Out: a warning for each cell of a table that begins with an equals sign and is no formula in each of the outputs. */
+const formulaWarnings = ({ schema: { pages, outputFormats } }: AttachmentTemplateContent): readonly FieldError[] => {
+  const warnings: FieldError[] = [];
+  const look = (content: Json | undefined, field: string): void => {
+    const message = typeof content === 'string' ? warningFor(content, outputFormats) : undefined;
+    if (message !== undefined && warnings.length < WARNINGS_MAX) warnings.push({ field, message });
+  };
+  const walk = (components: readonly DocumentComponent[], field: string): void => {
+    for (const [at, { type, content = '', props = {}, children = [], elseChildren = [] }] of components.entries()) {
+      const isFormula = type === 'rich-text' && outputFormats.includes('excel') && /^\s*(?:<p>\s*)?=[A-Z]+\(/.test(content);
+      if (isFormula && warnings.length < WARNINGS_MAX) warnings.push({ field: `${field}[${at}].content`, message: NOT_IN_TEXT });
+      if (type === 'table') lookAtTable(props, `${field}[${at}].props`, look);
+      walk(children, `${field}[${at}].children`);
+      walk(elseChildren, `${field}[${at}].elseChildren`);
+    }
+  };
+  for (const [page, { sections }] of pages.entries())
+    for (const [section, { components }] of sections.entries()) walk(components, `schema.pages[${page}].sections[${section}].components`);
+  return warnings;
+};
+
+const warningFor = (content: string, outputs: readonly OutputFormat[]): string | undefined => {
+  if (!/^\s*=./.test(content)) return undefined;
+  if (hasPlaceholder(content)) return outputs.includes('excel') ? WITH_PLACEHOLDERS : undefined;
+  if (!outputs.includes('excel')) return undefined;
+  return unreadable(content) ?? (outputs.includes('pdf') ? IN_PDF : undefined);
+};
+
+/** What no program that opens the workbook can read; what stands in quotation marks is text, and the name of a sheet. */
+const unreadable = (formula: string): string | undefined => {
+  const bare = formula.replaceAll(/"[^"]*"|'[^']*'/g, '');
+  const name = /\{([A-Za-z]+)\}/.exec(bare.replaceAll(/\{(?:row|first|last)\}/g, ''))?.[0];
+  if (name !== undefined) return `holds ${shorten(name)}, which stands for nothing: there are {row}, {first} and {last}`;
+  if (/["']/.test(bare)) return OPEN_QUOTE;
+  let open = 0;
+  for (const [sign] of bare.matchAll(/[()]/g)) {
+    open += sign === '(' ? 1 : -1;
+    if (open < 0) return CLOSED_TOO_OFTEN;
+  }
+  return open > 0 ? OPEN_BRACKET : undefined;
+};
+
+type Look = (content: Json | undefined, field: string) => void;
+
+const lookAtTable = ({ columns, rows }: NonNullable<DocumentComponent['props']>, field: string, look: Look): void => {
+  const each = (list: Json | undefined, use: (one: Json, at: number) => void): void => {
+    if (Array.isArray(list)) for (const [at, one] of (list as readonly Json[]).entries()) use(one, at);
+  };
+  each(columns, (column, at) => {
+    if (!isJsonObject(column)) return;
+    look(column['content'], `${field}.columns[${at}].content`);
+    look(column['footer'], `${field}.columns[${at}].footer`);
+  });
+  each(rows, (row, at) => each(row, (cell, place) => look(cell, `${field}.rows[${at}][${place}]`)));
+};
+
+/* Where the number of a page is known: in the margins alone. */
+
+/** The names that a path may begin with beside constants: those of variables and of loops. */
+const namesIn = (definitions: unknown, schema: unknown): ReadonlySet<unknown> => {
+  const names = new Set<unknown>();
+  if (Array.isArray(definitions))
+    for (const definition of definitions as unknown[]) if (isPlainObject(definition)) names.add(definition['name']);
+  const open = childrenOf(schema, ['pages'])
+    .flatMap((page) => childrenOf(page, ['sections']))
+    .flatMap((section) => childrenOf(section, ['components']));
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const props = isPlainObject(node) ? node['props'] : undefined;
+    if (isPlainObject(props)) names.add(props['itemVariable']).add(props['indexVariable']);
+    open.push(...childrenOf(node, ['children', 'elseChildren']));
+  }
+  return names;
+};
+
+/** A sentence for a path of a page mark that stands outside the margins and is no name of the template. */
+const refusedOutsideMargins =
+  (names: ReadonlySet<unknown>) =>
+  ([name]: Path): string | undefined =>
+    isPageMark(name) && !names.has(name) ? `{{${name}}} is known only in the header and the footer of pageSettings` : undefined;
 
 export const PAGE_NAME_CHARS_MAX = 200;
 const known = ['variables', 'schema', 'locale', 'timeZone', 'strictVariables', 'translations'];

@@ -1,13 +1,83 @@
 /** What an author should know of addresses in rich text that lead nowhere: a mail and a document have no address of their own to which another could be relative. */
+import { isJsonObject, type Json } from '../../core/json.js';
+import type { Translations } from '../translations.js';
 import type { FieldError } from '../../core/errors.js';
-import { addressesIn, type HtmlAddress } from '../html-addresses.js';
-import type { Media } from '../media.js';
+import { constants } from '../scope/constants.js';
+import { addressesIn, assetAddress, type HtmlAddress } from '../addresses.js';
+import type { Media } from '../lengths.js';
 import { linkAddress, mayBeAddress } from '../props.js';
 import { shorten } from '../scope/path.js';
-import { visitTexts, type Texts } from './schema-texts.js';
+
+/* Goes over the texts of a checked template where only their form matters, not what kind of text they are. */
+
+/** What of a template of either kind holds texts. */
+export type Texts = Readonly<{ schema: unknown; translations?: Translations | undefined }>;
+
+type Visit = (text: string, field: string) => void;
+
+/** Calls `visit` with each text of the schema and of the translations, and its place. */
+export const visitTexts = ({ schema, translations = {} }: Texts, visit: Visit): void => {
+  visitBelow(schema as Json, 'schema', visit);
+  for (const [tag, texts] of Object.entries(translations)) for (const text of Object.values(texts)) visit(text, `translations.${tag}`);
+};
+
+const visitBelow = (value: Json | undefined, field: string, visit: Visit): void => {
+  if (typeof value === 'string') visit(value, field);
+  else if (Array.isArray(value)) (value as readonly Json[]).forEach((item, at) => visitBelow(item, `${field}[${at}]`, visit));
+  else if (isJsonObject(value)) for (const [name, member] of Object.entries(value)) visitBelow(member, `${field}.${name}`, visit);
+};
+
+/* What an author should know of constants that are written without braces: a mail and a document show their names. */
 
 /** Enough to work with. */
 const WARNINGS_MAX = 20;
+
+/** Props that hold a path, with braces or without. */
+const PATHS = /\.props\.(?:condition|dataSource)$/;
+
+type Written = Texts & Readonly<{ subject?: string | undefined }>;
+
+/** In: a checked template with its translations. Out: a warning for each text that holds the name of a constant outside of braces. */
+export const bareConstantWarnings = ({ subject, ...template }: Written): readonly FieldError[] => {
+  const warnings: FieldError[] = [];
+  const look = (text: string, field: string): void => {
+    if (warnings.length >= WARNINGS_MAX || !text.includes('__') || PATHS.test(field)) return;
+    const outside = text.replaceAll(/\{\{[^{}]*\}\}/g, ' ');
+    const bare = constants.find((constant) => outside.includes(constant));
+    if (bare !== undefined) warnings.push({ field, message: `shows ${bare} as it is written: a constant stands in braces, {{${bare}}}` });
+  };
+  if (subject !== undefined) look(subject, 'subject');
+  visitTexts(template, look);
+  return warnings;
+};
+
+/* The files of the gallery that a template names. */
+
+/** `field`: where it is named first. */
+export type AssetReference = Readonly<{ field: string; assetId: string; use: 'picture' | 'font' }>;
+
+const SCHEME = 'asset:';
+const FONTS = /^schema\.fonts\[\d+\]\./;
+
+/** In: a checked template. Out: each asset that it names as a whole, once for each use, in order. */
+export const assetReferencesOf = (template: Texts): readonly AssetReference[] => {
+  const found = new Map<string, AssetReference>();
+  const add = (text: string, field: string, use: AssetReference['use']): void => {
+    const address = assetAddress(text);
+    if (address === undefined) return;
+    const key = `${use} ${address}`;
+    if (!found.has(key)) found.set(key, { field, assetId: address.slice(SCHEME.length), use });
+  };
+  const look = (text: string, field: string): void => {
+    if (!/asset:/i.test(text)) return;
+    if (FONTS.test(field)) return add(text, field, 'font');
+    if (field.endsWith('.src')) return add(text, field, 'picture');
+    for (const { tag, address } of addressesIn(text)) if (tag === 'img') add(address, field, 'picture');
+  };
+  visitTexts(template, look);
+  return [...found.values()];
+};
+
 const CHARS_SHOWN = 60;
 
 /** In: a checked template with its translations. Out: a warning for each link and each picture in its texts whose address can never be one. */

@@ -1,49 +1,344 @@
 /** Expands an attachment template for its data: loops unrolled, conditions decided, texts filled, limits kept while the work is done. */
-import { openBudget } from '../budget.js';
-import { DomainError } from '../../core/errors.js';
+import {
+  type PageSettings,
+  type DocumentComponent,
+  type AttachmentTemplateContent,
+  type DocumentComponentType,
+  type DocumentSection,
+  type OutputFormat,
+  type Page,
+  type PageMargin,
+  type SheetSettings,
+  refusalOf,
+} from '../content.js';
+import { charge, countImages, type Scope, type State, compileRead, compileSource, pathOf, steadySource } from '../scope/scope.js';
+import {
+  compilePlain,
+  compileJson,
+  escapeHtml,
+  compileWriter,
+  type Fill,
+  type Writer,
+  compileHtml,
+  compilePreparation,
+} from '../fill/filling.js';
+import {
+  compileSrc,
+  colorOf,
+  type Expander,
+  compileWord,
+  defined,
+  compileAlign,
+  compileBorder,
+  compileBox,
+  compilePoints,
+  compileWidth,
+  type CompileComponent,
+  image,
+  list,
+  divider,
+  richText,
+  spacer,
+  codeAt,
+  qrCode,
+  compileTextStyle,
+  compileHiding,
+} from './components.js';
 import type {
-  AttachmentTemplateContent,
-  DocumentComponentType,
-  DocumentSection,
-  OutputFormat,
-  Page,
-  PageMargin,
-  SheetSettings,
-} from '../document-content.js';
-import type { JsonObject } from '../../core/json.js';
-import type { Limits } from '../../core/limits.js';
-import type { RenderEnvironment } from '../scope/environment.js';
-import { directionOfLocale } from '../direction.js';
-import { refusalOf } from '../missing-characters.js';
-import { compileBackgrounds } from './backgrounds.js';
-import { image, list, divider, richText, spacer } from './components.js';
-import { chart, timeline } from './chart.js';
-import { codeAt, qrCode } from './codes.js';
-import { columnsOf, conditionalOf, containerOf, loopOf, type CompileChildren } from './layout.js';
-import { colorOf, compileBox, compileTextStyle, defined } from './style.js';
-import { table } from './table.js';
-import type {
+  ExpandedPage,
+  Flow,
   Expanded,
+  ChartSeries,
+  TimelineItem,
   ExpandedDocument,
   ExpandedMargin,
-  ExpandedPage,
   ExpandedQrCode,
   ExpandedSection,
   ExpandedSheet,
 } from './expanded.js';
-import type { Box } from '../boxes.js';
-import type { CompileComponent, Expander } from './expander.js';
-import { withFlow } from './flow.js';
-import { compileHiding } from './hiding.js';
-import { compileHtml, compilePlain } from '../fill/filling.js';
+import { type JsonObject, type Json, isJsonObject } from '../../core/json.js';
+import { pageBreaks, verticalAligns } from '../props.js';
+import { holds, isOperator, toNumber } from '../scope/conditions.js';
+import { type Width, noBox, pointsOf, widthOf, type Box } from '../lengths.js';
+import { chartTypes, chartPalette } from '../css.js';
+import { parsePath, readPath, writePath, type Path } from '../scope/path.js';
+import { type Shape, shapeOf } from '../scope/shapes.js';
+import { showingAt } from '../scope/showing.js';
+import { openBudget, tooManyExpanded, tooManyPages, tooManySheets } from '../budget.js';
+import { DomainError } from '../../core/errors.js';
+import type { Limits } from '../../core/limits.js';
+import type { RenderEnvironment } from '../scope/constants.js';
+import { directionOfLocale } from '../direction.js';
+import { table } from './table.js';
 import type { Language } from '../scope/formats.js';
-import { pointsOf } from '../lengths.js';
-import { tooManyExpanded, tooManyPages, tooManySheets } from '../limit-errors.js';
-import { compilePreparation } from '../fill/prepare-values.js';
 import { refuseEmptyPaths } from '../paths/empty.js';
 import { partsOfDocument } from '../paths/walk.js';
-import { charge, type Scope, type State } from '../scope/scope.js';
-import { shapeOf } from '../scope/shapes.js';
+
+export { imageSourcesOf } from './resources.js';
+
+/* What stands behind the text of each sheet: a picture, and a watermark. */
+
+/** As light as a reader can overlook it below black letters. */
+const WATERMARK_COLOR = '#e5e7eb';
+
+type Backgrounds = Pick<ExpandedPage, 'backgroundImage' | 'watermark'>;
+
+/** A picture without an address and a watermark without a text are not there. */
+const compileBackgrounds = ({ backgroundImage, watermark }: PageSettings, field: string, scope: Scope): ((state: State) => Backgrounds) => {
+  const at = `${field}.backgroundImage.src`;
+  const src = backgroundImage === undefined ? undefined : compileSrc(backgroundImage.src, at, scope);
+  const text = watermark === undefined ? undefined : compilePlain(watermark.text, scope);
+  const color = colorOf(watermark?.color, scope);
+  return (state) => {
+    const address = src?.(state);
+    if (address !== undefined) countImages(1, state, scope.limits);
+    const written = text === undefined ? '' : charge(text(state), state, scope.limits).trim();
+    const { fit = 'cover', sheets = 'all' } = backgroundImage ?? {};
+    return {
+      ...(address === undefined ? {} : { backgroundImage: { src: address, fit, sheets, field: at } }),
+      ...(written === '' ? {} : { watermark: { text: written, color: color(state) ?? WATERMARK_COLOR, field: `${field}.watermark.text` } }),
+    };
+  };
+};
+
+/* Page breaks and what is kept on one sheet: the same for every component, said beside what it becomes. */
+
+/** In: the props of a component and what expands it. Out: the same, with the flow of its props on what it becomes. */
+const withFlow = (props: JsonObject | undefined, expand: Expander, scope: Scope): Expander => {
+  if (props === undefined || (props['pageBreak'] ?? props['keepTogether'] ?? props['keepWithNext']) === undefined) return expand;
+  const pageBreak = compileWord(props['pageBreak'], pageBreaks, scope);
+  const kept: Flow = {
+    ...(props['keepTogether'] === true ? { keepTogether: true } : {}),
+    ...(props['keepWithNext'] === true ? { keepWithNext: true } : {}),
+  };
+  return (state, out) => {
+    const first = out.length;
+    expand(state, out);
+    const flow: Flow = { ...kept, ...defined({ pageBreak: pageBreak(state) }) };
+    for (let at = first; at < out.length; at++) {
+      const made = out[at];
+      if (made !== undefined) out[at] = { ...made, flow };
+    }
+  };
+};
+
+/* Components of a document that hold others or decide about them: container, columns, conditional, loop. */
+
+/** Compiles components one below the other; `first` is the place of the first in what `field` names, where it is not 0. */
+type CompileChildren = (components: readonly DocumentComponent[], field: string, scope: Scope, first?: number) => Expander;
+
+const containerOf =
+  (children: CompileChildren): CompileComponent =>
+  (component, field, scope) => {
+    const { id, props = {} } = component;
+    const inner = children(component.children ?? [], `${field}.children`, scope);
+    const [backgroundColor, color] = [colorOf(props['backgroundColor'], scope), colorOf(props['color'], scope)];
+    const padding = compileBox(
+      props['padding'],
+      scope,
+      props['backgroundColor'] === undefined && props['border'] === undefined ? noBox : { top: 12, right: 12, bottom: 12, left: 12 },
+    );
+    const border = props['border'] === undefined ? undefined : compileBorder(props['border'], scope);
+    const [borderRadius, width] = [compilePoints(props['borderRadius'], scope), compileWidth(props['width'], scope)];
+    const align = compileAlign(props['align'], scope);
+    return (state, out) => {
+      out.push({
+        type: 'container',
+        id,
+        field,
+        children: gathered(inner, state),
+        padding: padding(state),
+        align: align(state),
+        ...defined({
+          backgroundColor: backgroundColor(state),
+          color: color(state),
+          border: border?.(state),
+          borderRadius: borderRadius(state),
+          width: width(state),
+        }),
+      });
+    };
+  };
+
+const gathered = (expander: Expander, state: State): readonly Expanded[] => {
+  const out: Expanded[] = [];
+  expander(state, out);
+  return out;
+};
+
+const GAP_POINTS = 12;
+
+/** Each child is one column, whatever is left of it: its place must not be taken by the next one. */
+const columnsOf =
+  (children: CompileChildren): CompileComponent =>
+  (component, field, scope) => {
+    const { id, props = {} } = component;
+    const columns = (component.children ?? []).map((child, at) => ({
+      id: child.id,
+      field: `${field}.children[${at}]`,
+      expand: children([child], `${field}.children`, scope, at),
+    }));
+    const given = Array.isArray(props['widths']) ? (props['widths'] as readonly Json[]) : [];
+    const widths = columns.map((_, at): Width => widthOf(given[at]) ?? 'rest');
+    const gap = pointsOf(props['gap']) ?? GAP_POINTS;
+    const verticalAlign = compileWord(props['verticalAlign'], verticalAligns, scope);
+    return (state, out) => {
+      const made = columns.map(({ expand, ...place }) => column(gathered(expand, state), place));
+      out.push({ type: 'columns', id, field, children: made, widths, gap, verticalAlign: verticalAlign(state) ?? 'top' });
+    };
+  };
+
+const column = (made: readonly Expanded[], place: Readonly<{ id: string; field: string }>): Expanded => {
+  const [only] = made;
+  return made.length === 1 && only !== undefined ? only : { type: 'container', ...place, children: made, padding: noBox, align: 'start' };
+};
+
+const conditionalOf =
+  (children: CompileChildren): CompileComponent =>
+  (component, field, scope) => {
+    const { condition, operator, value } = component.props ?? {};
+    if (!isOperator(operator)) throw new Error('an operator that was checked is none');
+    const left = compileRead(pathOf(condition, scope), scope);
+    const right = compileJson(value, scope, compileRead);
+    const then = children(component.children ?? [], `${field}.children`, scope);
+    const otherwise = children(component.elseChildren ?? [], `${field}.elseChildren`, scope);
+    return (state, out) => (holds(operator, left(state), right(state)) ? then : otherwise)(state, out);
+  };
+
+const loopOf =
+  (children: CompileChildren): CompileComponent =>
+  (component, field, scope) => {
+    const { id, props = {} } = component;
+    const source = compileSource(props, scope);
+    const body = children(component.children ?? [], `${field}.children`, source.inside);
+    const emptyText = typeof props['emptyText'] === 'string' ? compilePlain(props['emptyText'], scope) : undefined;
+    return (state, out) => {
+      const items = source.items(state);
+      if (items.length === 0 && emptyText !== undefined) {
+        out.push({
+          type: 'rich-text',
+          id,
+          field,
+          html: charge(escapeHtml(emptyText(state)), state, scope.limits),
+          style: {},
+          padding: noBox,
+        });
+      }
+      items.forEach((item, at) => {
+        source.enter(state, item, at);
+        body(state, out);
+      });
+    };
+  };
+
+/* Charts and timelines of a document: their points and steps, from a data source or written out. */
+
+type Series = Readonly<{ name: Fill; color: (state: State) => string | undefined; path: Path; writer: (state: State) => Writer }>;
+
+const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
+  const { limits } = scope;
+  const source = compileSource(props, scope);
+  const chartType = chartTypes.find((type) => type === props['chartType']) ?? 'bar';
+  const categoryPath = fieldPath(props['categoryField'], scope);
+  const category = compileWriter(showingAt(source.itemShape, ['item', ...categoryPath], { isWhole: true }), scope);
+  const series = objectsIn(props['series']).map((one) => compileSeries(one, source.itemShape, scope));
+  const titles = ['title', 'xTitle', 'yTitle'].map((name) => compileOptional(props[name], scope));
+  const [width, height] = [compilePoints(props['width'], scope), compilePoints(props['height'], scope)];
+  const round = chartType === 'pie' || chartType === 'doughnut';
+  const showLegend = typeof props['showLegend'] === 'boolean' ? props['showLegend'] : round || series.length > 1;
+  const from = {
+    name: steadySource(props, scope),
+    category: writePath(categoryPath),
+    values: series.map(({ path }) => writePath(path)),
+  };
+  return (state, out) => {
+    const items = source.items(state);
+    const [title = '', xTitle = '', yTitle = ''] = titles.map((fill) => charge(fill(state), state, limits));
+    out.push({
+      type: 'chart',
+      id,
+      field,
+      chartType,
+      showLegend,
+      title,
+      xTitle,
+      yTitle,
+      categories: items.map((item) => charge(category(state).write(readPath(item, categoryPath)), state, limits)),
+      series: series.map(({ name, color, path, writer }, at): ChartSeries => ({
+        name: charge(name(state), state, limits),
+        color: color(state) ?? chartPalette[at % chartPalette.length] ?? '#2563eb',
+        values: items.map((item) => finite(toNumber(readPath(item, path)))),
+        ...defined({ showing: writer(state).showing }),
+      })),
+      ...defined({
+        width: width(state),
+        height: height(state),
+        source: from.name === undefined ? undefined : { ...from, name: from.name },
+      }),
+    });
+  };
+};
+
+/** A series without a name is called after its field. */
+const compileSeries = (one: JsonObject, item: Shape | undefined, scope: Scope): Series => ({
+  name: compilePlain(typeof one['name'] === 'string' ? one['name'] : String(one['valueField']), scope),
+  color: colorOf(one['color'], scope),
+  path: fieldPath(one['valueField'], scope),
+  writer: compileWriter(showingAt(item, ['item', ...fieldPath(one['valueField'], scope)], undefined), scope),
+});
+
+const finite = (value: number | undefined): number | null => (value === undefined || !Number.isFinite(value) ? null : value);
+
+const fieldPath = (value: Json | undefined, { limits }: Scope): Path => {
+  const parsed = parsePath(String(value).trim(), limits.pathSegmentsMax);
+  if (!parsed.ok) throw new Error(`a field that was checked does not parse: ${parsed.message}`);
+  return parsed.path;
+};
+
+const objectsIn = (value: Json | undefined): readonly JsonObject[] =>
+  Array.isArray(value) ? (value as readonly Json[]).filter(isJsonObject) : [];
+
+const compileOptional = (text: Json | undefined, scope: Scope): Fill => compilePlain(typeof text === 'string' ? text : '', scope);
+
+const TIMELINE_COLOR = '#2563eb';
+
+const timeline: CompileComponent = ({ id, props = {} }, field, scope) => {
+  const color = colorOf(props['color'], scope);
+  const items = props['dataSource'] === undefined ? writtenSteps(props, scope) : dataSteps(props, scope);
+  return (state, out) => {
+    const steps = items(state);
+    if (steps.length > 0) out.push({ type: 'timeline', id, field, items: steps, color: color(state) ?? TIMELINE_COLOR });
+  };
+};
+
+type Steps = (state: State) => readonly TimelineItem[];
+
+const writtenSteps = (props: JsonObject, scope: Scope): Steps => {
+  const steps = objectsIn(props['items']).map((item) => compileStep(item, scope));
+  return (state) => steps.map((step) => step(state));
+};
+
+const dataSteps = (props: JsonObject, scope: Scope): Steps => {
+  const source = compileSource(props, scope);
+  const step = compileStep(props, source.inside);
+  return (state) =>
+    source.items(state).map((item, at) => {
+      source.enter(state, item, at);
+      return step(state);
+    });
+};
+
+const compileStep = (texts: JsonObject, scope: Scope): ((state: State) => TimelineItem) => {
+  const { limits } = scope;
+  const [title, description, date, status] = ['title', 'description', 'date', 'status'].map((name) => compileOptional(texts[name], scope));
+  const write = (fill: Fill | undefined, state: State): string => (fill === undefined ? '' : charge(fill(state), state, limits));
+  return (state) => ({
+    title: write(title, state),
+    description: write(description, state),
+    date: write(date, state),
+    status: write(status, state),
+  });
+};
 
 export type CompiledDocument = (variables: JsonObject, environment: RenderEnvironment, format: OutputFormat) => ExpandedDocument;
 
@@ -207,5 +502,3 @@ const compileSection = ({ props = {}, components }: DocumentSection, field: stri
     return { style: style(state), padding: padding(state), components: made, ...defined({ linkColor: linkColor(state) }) };
   };
 };
-
-export { imageSourcesOf } from './resources.js';

@@ -1,9 +1,74 @@
 /** Which pictures a document shows, and in which fonts: what must be fetched before it can be drawn. */
-import { fontFilesOf } from '../gallery-fonts.js';
-import type { OutputFormat } from '../document-content.js';
-import type { Expanded, ExpandedDocument, ExpandedTable, Html } from './expanded.js';
-import { addressesIn } from '../html-addresses.js';
-import { safeDocumentImage } from '../urls.js';
+import type { Expanded, ExpandedDocument, Html, ExpandedTable } from './expanded.js';
+import { fontFilesOf, type OutputFormat } from '../content.js';
+import { addressesIn, safeDocumentImage } from '../addresses.js';
+
+/* The characters that a PDF of an expanded document shows beside those that every font has. */
+
+/** So many different ones are looked at; one beyond them is found when the document is drawn. */
+const CHARACTERS_MAX = 5_000;
+
+/** In: an expanded document. Out: each character outside of ASCII that stands in its texts, with the place where it stands first. */
+export const drawnCharactersOf = ({ pages }: ExpandedDocument): ReadonlyMap<string, string> => {
+  const found = new Map<string, string>();
+  const plain = (text: string, field: string): void => {
+    if (!BEYOND_ASCII.test(text)) return;
+    for (const character of text)
+      if (character > '\x7f' && !found.has(character) && found.size < CHARACTERS_MAX) found.set(character, field);
+  };
+  const html = (text: Html | undefined, field: string): void => {
+    if (text === undefined || !(BEYOND_ASCII.test(text) || text.includes('&#'))) return;
+    plain(text.replace(TAG, ' ').replace(REFERENCE, characterOf), field);
+  };
+  for (const [at, page] of pages.entries()) {
+    const settings = `schema.pages[${at}].pageSettings`;
+    for (const name of ['header', 'firstHeader', 'footer', 'firstFooter'] as const) html(page[name]?.html, settings);
+    if (page.watermark !== undefined) plain(page.watermark.text, page.watermark.field);
+    for (const { components } of page.sections) for (const component of components) look(component, { html, plain });
+  }
+  return found;
+};
+
+const BEYOND_ASCII = /[^\x00-\x7f]/;
+const TAG = /<[^<>]*>/g;
+const REFERENCE = /&#(?:(\d{1,7})|x([0-9a-f]{1,6}));/gi;
+const CODE_POINT_MAX = 0x10ffff;
+
+const characterOf = (whole: string, decimal?: string, hex?: string): string => {
+  const code = decimal === undefined ? parseInt(hex ?? '', 16) : Number(decimal);
+  return code <= CODE_POINT_MAX ? String.fromCodePoint(code) : whole;
+};
+
+type Reader = Readonly<{ html: (text: Html | undefined, field: string) => void; plain: (text: string, field: string) => void }>;
+
+const look = (component: Expanded, reader: Reader): void => {
+  const { field } = component;
+  const { html, plain } = reader;
+  switch (component.type) {
+    case 'rich-text':
+      return html(component.html, field);
+    case 'list':
+      return [component.html, ...(component.items ?? [])].forEach((text) => html(text, field));
+    case 'table':
+      for (const { header, footer } of component.columns) for (const text of [header, footer]) html(text, field);
+      for (const row of component.rows) for (const cell of row) html(cell.html, field);
+      return html(component.emptyText, field);
+    case 'container':
+    case 'columns':
+      return component.children.forEach((child) => look(child, reader));
+    case 'timeline':
+      for (const { title, description, date } of component.items) for (const text of [title, description, date]) html(text, field);
+      return;
+    case 'chart':
+      for (const text of [component.title, component.xTitle, component.yTitle, ...component.categories]) plain(text, field);
+      return component.series.forEach(({ name }) => plain(name, field));
+    case 'qr-code':
+    case 'image':
+    case 'divider':
+    case 'spacer':
+      return;
+  }
+};
 
 /**
  * The addresses of the pictures that must be fetched, `https:`, `http:` and `asset:`, in order and each once. In a PDF the texts may hold

@@ -6,8 +6,8 @@ import { constants as constantNames } from '../scope/constants.js';
 import { shorten } from '../scope/path.js';
 import { compileVariableCheck } from '../fill/variables.js';
 import { compileExpression, type CompiledExpression, type Moment } from './compile.js';
-import { ExpressionError } from './errors.js';
-import type { ExpressionLimits } from '../../core/expression-limits.js';
+import { ExpressionError } from './values.js';
+import type { ExpressionLimits } from '../../core/limits.js';
 
 const CIRCLE_CHARS_MAX = 300;
 

@@ -1,9 +1,19 @@
 /** The functions and constants that expressions have: Number(…), Math.round(…), Date.now(), Object.keys(…) and their like. */
-import { isTruthy, numberOf, textOf } from './convert.js';
-import { ExpressionError } from './errors.js';
-import { memberNames } from './members.js';
+import {
+  isTruthy,
+  numberOf,
+  textOf,
+  ExpressionError,
+  memberNames,
+  charge,
+  checkItems,
+  costOfText,
+  isList,
+  isObject,
+  type Run,
+  type Value,
+} from './values.js';
 import { parseDate } from '../scope/dates.js';
-import { charge, checkItems, costOfText, isList, isObject, type Run, type Value } from './values.js';
 
 export type StaticFunction = (args: readonly Value[], run: Run, at: number) => Value;
 type Functions = Readonly<Record<string, StaticFunction>>;

@@ -11,7 +11,7 @@ import type {
 } from 'acorn';
 import type { Shape } from '../scope/shapes.js';
 import { walks } from './methods.js';
-import { parseSource } from './parse.js';
+import { parseSource } from './compile.js';
 
 /** A value that something is known of; `name` is what messages call it, `itemName` an item of it. */
 export type Known = Readonly<{ name: string; shape: Shape; itemName?: string }>;

@@ -1,9 +1,231 @@
 /** The methods of arrays that expressions have. None changes its array: `sort` and `reverse` answer new ones. */
-import { isTruthy, joined, numberOf, textOf } from './convert.js';
-import { ExpressionError } from './errors.js';
-import { placeAt } from './members.js';
-import { charge, checkItems, costOfText, isList, type Run, type Step, type Value } from './values.js';
-import type { Method } from './text-methods.js';
+import {
+  concat,
+  numberOf,
+  textOf,
+  ExpressionError,
+  charge,
+  checkItems,
+  checkTextSize,
+  costOfText,
+  madeText,
+  type Run,
+  type Value,
+  isTruthy,
+  joined,
+  placeAt,
+  isList,
+  type Step,
+} from './values.js';
+
+/* The methods of text that expressions have: none takes a regular expression or a function. Text is UTF-16, as in JavaScript. */
+
+/** `at` is the place of the call in the source. The call itself is charged by the caller, the work by the method. */
+export type Method<Receiver> = (receiver: Receiver, args: readonly Value[], run: Run, at: number) => Value;
+
+type TextMethod = Method<string>;
+
+const optionalNumber = (run: Run, value: Value, at: number): number | undefined =>
+  value === undefined ? undefined : numberOf(run, value, at);
+
+/** Methods that only reach into the text: what they answer is charged, not what they come from. */
+const cut =
+  (apply: (text: string, first: number | undefined, second: number | undefined) => string | undefined): TextMethod =>
+  (text, [first, second], run, at) => {
+    const made = apply(text, optionalNumber(run, first, at), optionalNumber(run, second, at));
+    return made === undefined ? undefined : madeText(run, made, at);
+  };
+
+/** Methods that go over the whole text. */
+const over =
+  (apply: (text: string) => string): TextMethod =>
+  (text, _args, run, at) => {
+    charge(run, costOfText(text.length), at);
+    checkTextSize(run, text.length, at);
+    return madeText(run, apply(text), at);
+  };
+
+const code =
+  (apply: (text: string, place: number) => number | undefined): TextMethod =>
+  (text, [place], run, at) =>
+    apply(text, numberOf(run, place ?? 0, at));
+
+const STEPS_PER_OPERATION = 65_536;
+
+/** Finding one text in another takes at worst the product of their lengths. */
+const chargeSearch = (run: Run, text: string, part: string, at: number): void =>
+  charge(run, costOfText(text.length) + Math.floor((text.length * part.length) / STEPS_PER_OPERATION), at);
+
+const search =
+  <T extends Value>(apply: (text: string, part: string, from: number | undefined) => T): TextMethod =>
+  (text, [wanted, from], run, at) => {
+    const part = textOf(run, wanted, at);
+    chargeSearch(run, text, part, at);
+    return apply(text, part, optionalNumber(run, from, at));
+  };
+
+const pad =
+  (apply: (text: string, length: number, filler: string) => string): TextMethod =>
+  (text, [wanted, filling], run, at) => {
+    const length = numberOf(run, wanted, at);
+    const filler = filling === undefined ? ' ' : textOf(run, filling, at);
+    if (length > text.length) checkTextSize(run, length, at);
+    return madeText(run, apply(text, length, filler), at);
+  };
+
+const repeat: TextMethod = (text, [wanted], run, at) => {
+  const count = Math.trunc(numberOf(run, wanted, at)) || 0;
+  if (count < 0 || count === Infinity)
+    throw new ExpressionError('WRONG_ARGUMENT', 'calls "repeat" with a count that is negative or endless', at);
+  checkTextSize(run, text.length * count, at);
+  return madeText(run, text.repeat(text === '' ? 0 : count), at);
+};
+
+const split: TextMethod = (text, [separator, most], run, at) => {
+  const itemsMax = run.limits.expressionItemsMax;
+  const limit = most === undefined ? undefined : numberOf(run, most, at) >>> 0;
+  if (separator === undefined) return limit === 0 ? [] : [text];
+  const part = textOf(run, separator, at);
+  chargeSearch(run, text, part, at);
+  const pieces = text.split(part, Math.min(limit ?? Infinity, itemsMax + 1));
+  checkItems(run, pieces.length, at);
+  charge(run, pieces.length, at);
+  return pieces;
+};
+
+/** A dollar sign in the replacement is a dollar sign: there are no groups that it could stand for. */
+const replace =
+  (all: boolean): TextMethod =>
+  (text, [wanted, put], run, at) => {
+    const part = textOf(run, wanted, at);
+    const replacement = textOf(run, put, at);
+    checkTextSize(run, text.length, at);
+    chargeSearch(run, text, part, at);
+    const places = all ? placesOf(text, part) : Number(text.includes(part));
+    checkTextSize(run, text.length + places * (replacement.length - part.length), at);
+    return madeText(run, all ? text.replaceAll(part, () => replacement) : text.replace(part, () => replacement), at);
+  };
+
+/** How often the part stands in the text; the empty part stands before each character and at the end. */
+const placesOf = (text: string, part: string): number => (part === '' ? text.length + 1 : text.split(part).length - 1);
+
+const forms = ['NFC', 'NFD', 'NFKC', 'NFKD'];
+
+const normalize: TextMethod = (text, [wanted], run, at) => {
+  const form = wanted === undefined ? 'NFC' : textOf(run, wanted, at);
+  if (!forms.includes(form))
+    throw new ExpressionError('WRONG_ARGUMENT', `calls "normalize" with another form than ${forms.join(', ')}`, at);
+  return over((whole) => whole.normalize(form))(text, [], run, at);
+};
+
+/** One collation for every machine, whatever language it runs in. */
+const collator = new Intl.Collator('en');
+
+const localeCompare: TextMethod = (text, [other, ...more], run, at) => {
+  if (more.length > 0) throw new ExpressionError('WRONG_ARGUMENT', 'calls "localeCompare" with more than one argument', at);
+  const right = textOf(run, other, at);
+  charge(run, costOfText(text.length + right.length), at);
+  return collator.compare(text, right);
+};
+
+export const textMethods: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
+  ...Object.entries<TextMethod>({
+    at: cut((text, place) => text.at(place ?? 0)),
+    charAt: cut((text, place) => text.charAt(place ?? 0)),
+    charCodeAt: code((text, place) => text.charCodeAt(place)),
+    codePointAt: code((text, place) => text.codePointAt(place)),
+    concat: (text, args, run, at) => args.reduce<string>((made, arg) => concat(run, made, textOf(run, arg, at), at), text),
+    endsWith: search((text, part, end) => text.endsWith(part, end)),
+    includes: search((text, part, from) => text.includes(part, from)),
+    indexOf: search((text, part, from) => text.indexOf(part, from)),
+    lastIndexOf: search((text, part, from) => text.lastIndexOf(part, from)),
+    localeCompare,
+    normalize,
+    padEnd: pad((text, length, filler) => text.padEnd(length, filler)),
+    padStart: pad((text, length, filler) => text.padStart(length, filler)),
+    repeat,
+    replace: replace(false),
+    replaceAll: replace(true),
+    slice: cut((text, from, to) => text.slice(from, to)),
+    split,
+    startsWith: search((text, part, from) => text.startsWith(part, from)),
+    substring: cut((text, from, to) => text.substring(from ?? 0, to)),
+    toLowerCase: over((text) => text.toLowerCase()),
+    toUpperCase: over((text) => text.toUpperCase()),
+    trim: over((text) => text.trim()),
+    trimEnd: over((text) => text.trimEnd()),
+    trimStart: over((text) => text.trimStart()),
+  }),
+  ['toString', (text) => text],
+  ['valueOf', (text) => text],
+]);
+
+/* The methods of numbers, booleans and instants that expressions have. An instant shows the clock and calendar of UTC. */
+
+const DIGITS_MAX = 100;
+
+/** A whole number within bounds, where JavaScript would throw a RangeError of its own. */
+const wholeArgument = (name: string, value: Value, range: Readonly<{ min: number; max: number; run: Run; at: number }>): number => {
+  const { min, max, run, at } = range;
+  const whole = Math.trunc(numberOf(run, value, at)) || 0;
+  if (whole < min || whole > max)
+    throw new ExpressionError('WRONG_ARGUMENT', `calls "${name}" with a number that is not from ${min} to ${max}`, at);
+  return whole;
+};
+
+const digits =
+  (name: string, min: number, write: (value: number, digits: number | undefined) => string): Method<number> =>
+  (value, [wanted], run, at) =>
+    write(value, wanted === undefined ? undefined : wholeArgument(name, wanted, { min, max: DIGITS_MAX, run, at }));
+
+export const numberMethods: ReadonlyMap<string, Method<number>> = new Map<string, Method<number>>([
+  ...Object.entries<Method<number>>({
+    toExponential: digits('toExponential', 0, (value, places) => value.toExponential(places)),
+    toFixed: digits('toFixed', 0, (value, places) => value.toFixed(places)),
+    toPrecision: digits('toPrecision', 1, (value, places) => value.toPrecision(places)),
+  }),
+  [
+    'toString',
+    (value, [radix], run, at) => value.toString(radix === undefined ? 10 : wholeArgument('toString', radix, { min: 2, max: 36, run, at })),
+  ],
+  ['valueOf', (value) => value],
+]);
+
+export const booleanMethods: ReadonlyMap<string, Method<boolean>> = new Map<string, Method<boolean>>([
+  ['toString', (value) => String(value)],
+  ['valueOf', (value) => value],
+]);
+
+const parts: Readonly<Record<string, (date: Date) => number>> = {
+  FullYear: (date) => date.getUTCFullYear(),
+  Month: (date) => date.getUTCMonth(),
+  Date: (date) => date.getUTCDate(),
+  Day: (date) => date.getUTCDay(),
+  Hours: (date) => date.getUTCHours(),
+  Minutes: (date) => date.getUTCMinutes(),
+  Seconds: (date) => date.getUTCSeconds(),
+  Milliseconds: (date) => date.getUTCMilliseconds(),
+};
+
+/** `getMonth` and `getUTCMonth` are the same: the process's own time zone is nobody's. */
+const getters = Object.entries(parts).flatMap(([name, read]): [string, Method<Date>][] => [
+  [`get${name}`, read],
+  [`getUTC${name}`, read],
+]);
+
+const iso: Method<Date> = (date, _args, run, at) => {
+  if (Number.isNaN(date.getTime())) throw new ExpressionError('WRONG_VALUE', 'asks an invalid date for its text', at);
+  return textOf(run, date, at);
+};
+
+export const dateMethods: ReadonlyMap<string, Method<Date>> = new Map<string, Method<Date>>([
+  ...getters,
+  ['getTime', (date) => date.getTime()],
+  ['valueOf', (date) => date.getTime()],
+  ['toISOString', iso],
+  ['toJSON', (date, args, run, at) => (Number.isNaN(date.getTime()) ? null : iso(date, args, run, at))],
+  ['toString', (date, _args, run, at) => textOf(run, date, at)],
+]);
 
 type List = readonly Value[];
 type ListMethod = Method<List>;
@@ -93,7 +315,7 @@ export const listMethods: ReadonlyMap<string, ListMethod> = new Map<string, List
 export type Callback = (run: Run, first: Value, second: Value, third: Value, fourth?: Value) => Value;
 
 /** `start` is the second argument of reduce, where one is written. */
-export type Walk = (list: List, callback: Callback, context: Readonly<{ run: Run; at: number; start: Step | undefined }>) => Value;
+type Walk = (list: List, callback: Callback, context: Readonly<{ run: Run; at: number; start: Step | undefined }>) => Value;
 
 const map: Walk = (list, callback, { run, at }) => {
   checkItems(run, list.length, at);

@@ -1,11 +1,44 @@
 /** The values that expressions compute with, the state of one evaluation, and the budget that it works against. */
 import type { Json, JsonObject } from '../../core/json.js';
-import { ExpressionError } from './errors.js';
-import type { ExpressionLimits } from '../../core/expression-limits.js';
+import type { ExpressionLimits } from '../../core/limits.js';
+
+/* What can be wrong with an expression, when it is read and when it is evaluated, as a reason for programs and a sentence for authors. */
+
+export type ExpressionReason =
+  /** It is no JavaScript. */
+  | 'SYNTAX'
+  /** It is JavaScript that expressions do not have. */
+  | 'NOT_ALLOWED'
+  | 'UNKNOWN_NAME'
+  | 'UNKNOWN_METHOD'
+  | 'WRONG_ARGUMENT'
+  /** A member of something missing, a method that a value of this type does not have. */
+  | 'WRONG_VALUE'
+  | 'TOO_LONG'
+  | 'TOO_DEEP'
+  | 'TOO_MANY_OPERATIONS'
+  /** A text, an array or a result beyond its bound. */
+  | 'TOO_LARGE'
+  /** The result cannot be written as JSON: NaN, Infinity, an invalid date. */
+  | 'NO_JSON';
+
+/** `message` is the rest of a sentence that begins with the expression; it holds text of the expression, never values. */
+export class ExpressionError extends Error {
+  override readonly name = 'ExpressionError';
+  readonly reason: ExpressionReason;
+  /** Where in the source, in UTF-16 units from 0. */
+  readonly at: number;
+
+  constructor(reason: ExpressionReason, message: string, at: number) {
+    super(message);
+    this.reason = reason;
+    this.at = at;
+  }
+}
 
 /** JSON, undefined, and instants. Functions are never values, so nothing that can be called can be reached through a value. */
 export type Value = Json | undefined | Date | readonly Value[] | ValueObject;
-export type ValueObject = { readonly [name: string]: Value };
+type ValueObject = { readonly [name: string]: Value };
 
 /** One evaluation under way. */
 export type Run = {
@@ -83,4 +116,167 @@ export const kindOf = (value: Value): string => {
   if (isDate(value)) return 'a date';
   if (typeof value === 'object') return 'an object';
   return typeof value === 'string' ? 'text' : typeof value === 'number' ? 'a number' : 'a boolean';
+};
+
+/* How values become texts, numbers and primitives: JavaScript's rules, but no method of a value is ever called for it. */
+
+/** `Boolean(value)`. */
+export const isTruthy = (value: Value): boolean => Boolean(value);
+
+/** `String(value)`; an instant is its ISO text, wherever the process runs. */
+export const textOf = (run: Run, value: Value, at: number): string => {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (isList(value)) return joined(run, value, ',', at);
+  return isDate(value) ? isoOf(value) : '[object Object]';
+};
+
+const isoOf = (date: Date): string => (Number.isNaN(date.getTime()) ? 'Invalid Date' : date.toISOString());
+
+/** `list.join(separator)`, each item counted, nested arrays included. */
+export const joined = (run: Run, list: readonly Value[], separator: string, at: number): string => {
+  let text = '';
+  list.forEach((item, place) => {
+    charge(run, 1, at);
+    if (place > 0) text = concat(run, text, separator, at);
+    if (item !== null && item !== undefined) text = concat(run, text, textOf(run, item, at), at);
+  });
+  return text;
+};
+
+/** Two texts in a row. The shorter one counts: the engine does not copy the longer one. */
+export const concat = (run: Run, left: string, right: string, at: number): string => {
+  checkTextSize(run, left.length + right.length, at);
+  const cost = costOfText(Math.min(left.length, right.length));
+  if (cost > 0) charge(run, cost, at);
+  return left + right;
+};
+
+/** `Number(value)`; an instant is its milliseconds since 1970. */
+export const numberOf = (run: Run, value: Value, at: number): number => {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string') return numberFromText(run, value, at);
+  if (isDate(value)) return value.getTime();
+  if (isList(value)) return numberFromText(run, textOf(run, value, at), at);
+  return value === null ? 0 : typeof value === 'boolean' ? Number(value) : NaN;
+};
+
+const numberFromText = (run: Run, text: string, at: number): number => {
+  charge(run, costOfText(text.length), at);
+  return Number(text);
+};
+
+type Primitive = null | undefined | boolean | number | string;
+
+/** What an operator sees of a value; an instant is a number where things are ordered, a text elsewhere. */
+export const primitiveOf = (run: Run, value: Value, hint: 'number' | 'default', at: number): Primitive => {
+  if (typeof value !== 'object' || value === null) return value;
+  return hint === 'number' && isDate(value) ? value.getTime() : textOf(run, value, at);
+};
+
+/* Members of values: own ones only, and never the names that lead to the machinery behind them. */
+
+const barred: ReadonlySet<string> = new Set([
+  '__proto__',
+  'constructor',
+  'prototype',
+  '__defineGetter__',
+  '__defineSetter__',
+  '__lookupGetter__',
+  '__lookupSetter__',
+]);
+
+/** Throws NOT_ALLOWED for names that are refused even where a value has a member of that name. */
+export const refuseBarred = (name: string, at: number): void => {
+  if (barred.has(name)) throw new ExpressionError('NOT_ALLOWED', `uses "${name}", a name that expressions do not have`, at);
+};
+
+/** A member by a name that is not barred. The value is neither null nor undefined. An array and a text have `length` and their places. */
+export const ownMember = (value: Value, name: string): Value => {
+  if (typeof value === 'string') return name === 'length' ? value.length : textPlace(value, name);
+  if (typeof value !== 'object' || value === null || isDate(value)) return undefined;
+  if (isList(value)) return name === 'length' ? value.length : listPlace(value, name);
+  return Object.hasOwn(value, name) ? value[name] : undefined;
+};
+
+/** A place by its number: quicker than by its name, and the same. */
+export const placeAt = (list: readonly Value[], place: number): Value =>
+  Number.isInteger(place) && place >= 0 && place < list.length ? list[place] : undefined;
+
+const PLACE = /^(?:0|[1-9]\d{0,9})$/;
+
+const listPlace = (list: readonly Value[], name: string): Value => (PLACE.test(name) ? placeAt(list, Number(name)) : undefined);
+
+const textPlace = (text: string, name: string): Value => (PLACE.test(name) ? text[Number(name)] : undefined);
+
+/** `name in value`: own members, places and `length` only. */
+export const hasMember = (run: Run, name: string, value: Value, at: number): boolean => {
+  refuseBarred(name, at);
+  if (isObject(value)) return Object.hasOwn(value, name);
+  if (isList(value)) return name === 'length' || (PLACE.test(name) && Number(name) < value.length);
+  throw new ExpressionError('WRONG_VALUE', '"in" needs an object or an array on its right', at);
+};
+
+/** The names of an object's members, or an array's places. `__proto__`, which JSON can hold, is left out. */
+export const memberNames = (value: ValueObject | readonly Value[]): readonly string[] => {
+  const names = Object.keys(value);
+  return names.includes('__proto__') ? names.filter((name) => name !== '__proto__') : names;
+};
+
+/* Turns what an expression came to into JSON of its own, within a size. */
+
+/** What is left of the size of the results of one call; shared by its calculated variables. */
+export type ResultSize = { charsLeft: number };
+
+type Bounds = Readonly<{ size: ResultSize; depthMax: number }>;
+
+/**
+ * Instants become ISO texts; undefined is left out of objects and becomes null in arrays, as JSON.stringify has it. Throws
+ * NO_JSON for NaN, Infinity and invalid dates, TOO_LARGE beyond the size (an array that stands in two places counts twice) or
+ * the depth.
+ */
+export const toJson = (value: Value, bounds: Bounds): Json | undefined => nested(value, bounds, 1);
+
+const nested = (value: Value, bounds: Bounds, depth: number): Json | undefined => {
+  // Before anything else: a value that comes to nothing has been walked all the same.
+  take(typeof value === 'string' ? value.length + VALUE_CHARS : VALUE_CHARS, bounds);
+  if (value === undefined || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return finite(value);
+  if (value === null) return null;
+  if (isDate(value)) return isoText(value);
+  if (depth > bounds.depthMax)
+    throw new ExpressionError('TOO_LARGE', `results in something nested deeper than ${bounds.depthMax}, which is the maximum`, 0);
+  if (isList(value)) return value.map((item) => nested(item, bounds, depth + 1) ?? null);
+  const members: [string, Json][] = [];
+  for (const name of memberNames(value)) {
+    const member = nested(value[name], bounds, depth + 1);
+    if (member === undefined) continue;
+    take(name.length, bounds);
+    members.push([name, member]);
+  }
+  return Object.fromEntries(members);
+};
+
+/** What a value counts as beside its text: some of what it takes to hold and to walk it. */
+const VALUE_CHARS = 8;
+
+const take = (chars: number, { size }: Bounds): void => {
+  size.charsLeft -= chars;
+  if (size.charsLeft < 0) throw new ExpressionError('TOO_LARGE', 'results in more than calculated variables may hold together', 0);
+};
+
+/** JSON knows no -0 either. */
+const finite = (value: number): number => {
+  if (Number.isFinite(value)) return value === 0 ? 0 : value;
+  throw new ExpressionError(
+    'NO_JSON',
+    `results in ${value}, which is not a number that can be written; a value may be missing, or a division may be by 0`,
+    0,
+  );
+};
+
+const isoText = (date: Date): string => {
+  if (Number.isNaN(date.getTime()))
+    throw new ExpressionError('NO_JSON', 'results in an invalid date: dates are read from ISO 8601 text such as 2026-11-21T09:30:00Z', 0);
+  return date.toISOString();
 };

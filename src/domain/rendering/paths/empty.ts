@@ -1,17 +1,28 @@
 /** Tells which paths of a template stay empty for the values of a call: what a reader would miss, and nobody meant to be left out. */
+import type { Json } from '../../core/json.js';
+import { hasPlaceholder, parseTemplatedText, pageMarks } from '../fill/templated-text.js';
+import { type Path, isArray, readPath, writePath } from '../scope/path.js';
+import { writeValue } from '../scope/formats.js';
 import { spendChars, type Budget } from '../budget.js';
 import { DomainError, type FieldError } from '../../core/errors.js';
-import type { Json } from '../../core/json.js';
 import type { VariableDefinition } from '../scope/definitions.js';
-import { pageMarks } from '../fill/page-marks.js';
-import { jsonValueOf } from './json-value.js';
 import { isBlank } from '../fill/shown-value.js';
-import type { PreparedValues } from '../fill/prepare-values.js';
+import type { PreparedValues } from '../fill/filling.js';
 import { holds, isOperator } from '../scope/conditions.js';
 import { isConstant, UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
-import { isArray, readPath, writePath, type Path } from '../scope/path.js';
 import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';
 import { walkOf, walkTemplate, type PathReader, type WalkedTemplate } from './walk.js';
+
+/* A JSON value of a prop, with its paths read by a function. */
+
+/** A string that is one placeholder is the value behind it, with its type; other texts are filled. */
+const jsonValueOf = (value: Json | undefined, segmentsMax: number, read: (path: Path) => Json | undefined): Json | undefined => {
+  if (typeof value !== 'string' || !hasPlaceholder(value)) return value;
+  const { parts } = parseTemplatedText(value, segmentsMax);
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === 'object') return read(only.path);
+  return parts.map((part) => (typeof part === 'string' ? part : writeValue(read(part.path)))).join('');
+};
 
 /** As many as an answer names. */
 export const EMPTY_PATHS_MAX = 100;
@@ -23,7 +34,7 @@ const PATH_CHARS = 8;
 type Local = Readonly<{ value: Json | undefined; written: () => string; shape: Shape | undefined }>;
 type Scope = ReadonlyMap<string, Local>;
 
-export type EmptyPathsInput = PreparedValues &
+type EmptyPathsInput = PreparedValues &
   Readonly<{ definitions: readonly VariableDefinition[]; segmentsMax: number; budget: Budget; found?: Set<string> }>;
 
 type Lookups = Readonly<{

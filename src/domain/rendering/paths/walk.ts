@@ -1,16 +1,66 @@
 /** Goes over every path of a template in the scope where it stands. What a path means there is said by the reader: one knows definitions, another values. */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
-import { parsePathText } from '../fill/templated-text.js';
-import { optionalLinesOf, type OptionalHtml } from '../rich-text.js';
+import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from '../fill/templated-text.js';
+import { linePathsOf, optionalLinesOf, type OptionalHtml } from '../rich-text.js';
 import type { Path } from '../scope/path.js';
-import { once } from '../../../shared/once.js';
-import { decidingPaths, pathsInTexts, type WalkedComponent } from './deciding.js';
+import { once } from '../../../shared/cache.js';
+
+/* By which paths it is decided whether a component with `hideWhenEmpty` is there: it is hidden where all of them are blank. */
+
+/** A component of a mail or of a document. */
+type WalkedComponent = Readonly<{
+  type: string;
+  content?: string;
+  props?: JsonObject;
+  children?: readonly WalkedComponent[];
+  elseChildren?: readonly WalkedComponent[];
+}>;
+
+/** Every path in the strings of a JSON value. */
+export const pathsInTexts = (value: Json | undefined, segmentsMax: number): readonly Path[] => {
+  if (typeof value === 'string') return hasPlaceholder(value) ? pathsOf(parseTemplatedText(value, segmentsMax).parts) : [];
+  if (Array.isArray(value)) return (value as readonly Json[]).flatMap((item) => pathsInTexts(item, segmentsMax));
+  return isJsonObject(value) ? Object.values(value).flatMap((member) => pathsInTexts(member, segmentsMax)) : [];
+};
+
+/**
+ * In: a checked component. Out: what it is there for, in the scope around it: its data source, else the paths of its text, address or
+ * children. None for what shows no variable, which is never hidden.
+ */
+export const decidingPaths = (component: WalkedComponent, segmentsMax: number): readonly Path[] => {
+  const { type, content, props = {}, children = [], elseChildren = [] } = component;
+  const within = (value: Json | undefined): readonly Path[] => pathsInTexts(value, segmentsMax);
+  if (typeof props['dataSource'] === 'string') {
+    const parsed = parsePathText(props['dataSource'], segmentsMax);
+    return parsed.ok ? [parsed.path] : [];
+  }
+  switch (type) {
+    case 'image':
+      return within(props['src']);
+    case 'qr-code':
+      return [...within(props['value']), ...within(props['iban'])];
+    case 'button': {
+      const address = within(props['href']);
+      return address.length > 0 ? address : within(content);
+    }
+    case 'table':
+      return within(props['rows']);
+    case 'timeline':
+      return within(props['items']);
+    case 'divider':
+    case 'spacer':
+      return [];
+    default:
+      if (props['hideWhenEmpty'] === 'lines') return linePathsOf(content ?? '', segmentsMax);
+      return [...within(content), ...[...children, ...elseChildren].flatMap((child) => decidingPaths(child, segmentsMax))];
+  }
+};
 
 /** `shown`: its value is written, or shapes what is; `compared`: a condition looks at it; `repeated`: a data source. */
 export type PathUse = 'shown' | 'compared' | 'repeated';
 
 /** Names by which an item and its place are in reach. */
-export type LoopNames = Readonly<{ item: string; index: string | undefined }>;
+type LoopNames = Readonly<{ item: string; index: string | undefined }>;
 
 export type PathReader<Scope> = Readonly<{
   /** Called for each text and each component that is looked at, however often: the walk ends where it throws. */
@@ -26,7 +76,7 @@ export type PathReader<Scope> = Readonly<{
   isHidden: (paths: readonly Path[], scopes: Iterable<Scope>) => boolean;
 }>;
 
-export type Walk<Scope> = Readonly<{
+type Walk<Scope> = Readonly<{
   /** A JSON value whose strings may hold `{{…}}`. */
   texts: (value: Json | undefined, field: string, scope: Scope) => void;
   components: (components: readonly WalkedComponent[], field: string, scope: Scope) => void;

@@ -1,10 +1,10 @@
 /** What is in reach while a document is compiled and while it is expanded: variables, constants, and the variables of the loops around. */
-import type { OutputFormat } from '../document-content.js';
+import type { OutputFormat } from '../content.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
 import { isConstant } from './constants.js';
 import type { Language } from './formats.js';
-import { documentTooLong, tooManyImages, tooManyItems, tooManyIterations } from '../limit-errors.js';
+import { documentTooLong, tooManyImages, tooManyItems, tooManyIterations } from '../budget.js';
 import { isArray, readPath, readStep, writePath, type Path } from './path.js';
 import { indexShape, shapeAt, type Shape } from './shapes.js';
 import { parsePathText } from '../fill/templated-text.js';

@@ -4,10 +4,9 @@ import type { ValueFormat, VariableType } from './definitions.js';
 import { boundedCache } from '../../../shared/cache.js';
 import { toNumber } from './conditions.js';
 import { parseDate, type Instant } from './dates.js';
-import { formatterOf, type Formatter, type Language } from './formats.js';
+import { formatterOf, type Formatter, type Language, writeValue } from './formats.js';
 import type { Path } from './path.js';
 import { formatAt, indexShape, shapeAt, type Shape } from './shapes.js';
-import { writeValue } from './values.js';
 
 /** What the author says that a column holds. */
 export const columnTypes = ['string', 'number', 'boolean', 'date', 'currency', 'percent'] as const;

@@ -2,7 +2,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { DomainError } from '../../../domain/core/errors.js';
 import type { BodyCheckAnswer, BodyToCheck } from '../../../domain/ports/body-checks.js';
-import { canonicalJson } from '../../../shared/canonical-json.js';
+import { canonicalJson } from '../../../shared/text.js';
 import { leaveOutNulls } from './absent.js';
 import { parseJsonBody, type JsonLimits } from './body.js';
 

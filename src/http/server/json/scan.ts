@@ -2,10 +2,139 @@
  * A linear look over the bytes of a JSON text that bounds what JSON.parse will have to build, before it builds it.
  * A body of 7 MB with 600,000 distinct keys would hold the event loop for half a second; counting them takes a few milliseconds.
  */
-import { beginsNumber, endOfNumber, isLossy } from './numbers.js';
+import type { FieldError } from '../../../domain/core/errors.js';
+
+/* Numbers as JSON writes them, and whether a double keeps their digits. */
+
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const UPPER_E = 0x45;
+const LOWER_E = 0x65;
+
+const isExponentSign = (byte: number | undefined): boolean => byte === LOWER_E || byte === UPPER_E;
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;
+const isOfNumber = (byte: number | undefined): boolean =>
+  isDigit(byte) || byte === DOT || byte === MINUS || byte === PLUS || isExponentSign(byte);
+
+/** True for the byte that a number begins with. */
+export const beginsNumber = (byte: number): boolean => byte === MINUS || isDigit(byte);
+
+/** In: the offset of the first byte of a number. Out: the offset behind its last. */
+export const endOfNumber = (bytes: Buffer, from: number): number => {
+  let end = from + 1;
+  while (isOfNumber(bytes[end])) end += 1;
+  return end;
+};
+
+/** Every decimal of so few characters comes back from a double as it was written, unless it has an exponent. */
+const SAFE_NUMBER_CHARS = 15;
+/** No double is written with so many digits; a number of millions of them is not worth looking into. */
+const NUMBER_CHARS_MAX = 2_000;
+const SAFE_INTEGER_MAX = 2 ** 53;
+
+/** In: a number as JSON or JavaScript writes it. Out: its significant digits and the power of ten behind the last of them. */
+const digitsOf = (number: string): string => {
+  const [mantissa = '', exponent = '0'] = number.replace('-', '').toLowerCase().replace('e-', 'e~').split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const digits = whole + fraction;
+  let start = 0;
+  let end = digits.length;
+  while (start < end && digits[start] === '0') start += 1;
+  while (end > start && digits[end - 1] === '0') end -= 1;
+  if (start === end) return '0';
+  return `${digits.slice(start, end)}e${Number(exponent.replace('~', '-')) - fraction.length + (digits.length - end)}`;
+};
+
+/** True where a double cannot hold the number, or where it is a whole number beyond 2^53, near which doubles skip whole numbers. */
+export const losesDigits = (number: string): boolean => {
+  const value = Number(number);
+  if (!Number.isFinite(value)) return true;
+  if (Math.abs(value) > SAFE_INTEGER_MAX && /^-?\d+$/.test(number)) return true;
+  return digitsOf(number) !== digitsOf(String(value));
+};
+
+/** In: where a number stands in a text. Out: true where it is short and has no exponent, as nearly all are: `isLossy` is false for it. */
+export const isSurelyExact = (text: string, from: number): boolean => {
+  let end = from + 1;
+  let code = text.charCodeAt(end);
+  while (isOfNumber(code) && end - from <= SAFE_NUMBER_CHARS) {
+    if (isExponentSign(code)) return false;
+    end += 1;
+    code = text.charCodeAt(end);
+  }
+  return end - from <= SAFE_NUMBER_CHARS;
+};
+
+/** In: where a number stands. Out: true where reading it loses digits. */
+export const isLossy = (bytes: Buffer, from: number, end: number): boolean => {
+  if (end - from > NUMBER_CHARS_MAX) return true;
+  let plain = end - from <= SAFE_NUMBER_CHARS;
+  for (let at = from; plain && at < end; at += 1) plain = !isExponentSign(bytes[at]);
+  return !plain && losesDigits(bytes.toString('latin1', from, end));
+};
+
+/* What a parsed JSON value may not hold: keys that reach for prototypes, and text that is no Unicode. */
+
+const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
+const KEY_CHARS_MAX = 64;
+
+/** Appends an array index or a key to a path such as `to[2].email`. Keys are shortened: they come from the caller. */
+export const childPath = (path: string, key: string | number): string => {
+  if (typeof key === 'number') return `${path}[${key}]`;
+  const short = key.length > KEY_CHARS_MAX ? `${key.slice(0, KEY_CHARS_MAX)}…` : key;
+  if (!PLAIN_KEY.test(key)) return `${path}[${JSON.stringify(short)}]`;
+  return path === '' ? short : `${path}.${short}`;
+};
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+const hasPrototype = (value: unknown): boolean => typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
+
+const keyFault = (key: string, value: unknown): string | undefined => {
+  if (key === '__proto__') return 'is not allowed as a name, for it could change how programs read the object';
+  if (key === 'constructor' && hasPrototype(value)) return 'must not hold `prototype`, for it could change how programs read the object';
+  if (LONE_SURROGATE.test(key)) return 'has a name with half of a surrogate pair; write the whole character';
+  return undefined;
+};
+
+/**
+ * In: a value as JSON.parse made it, of bounded depth. Out: the first fault found, or undefined.
+ * Only texts in which such a fault can be (see `mayHide`) are worth the walk.
+ */
+export const inspectJson = (value: unknown, path = ''): FieldError | undefined => {
+  if (typeof value === 'string') {
+    return LONE_SURROGATE.test(value)
+      ? { field: path, message: 'holds half of a surrogate pair (U+D800 to U+DFFF); write the whole character' }
+      : undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      const found = inspectJson(value[index], childPath(path, index));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  for (const [key, member] of Object.entries(value)) {
+    const message = keyFault(key, member);
+    if (message !== undefined) return { field: childPath(path, key), message };
+    const found = inspectJson(member, childPath(path, key));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+};
+
+/**
+ * In: a JSON text that was decoded from valid UTF-8. Out: false where no fault of `inspectJson` can be in it: such a text
+ * holds lone surrogates only as escapes, and the two keys stand there in plain letters unless escapes are used.
+ */
+export const mayHide = (text: string): boolean => text.includes('\\u') || text.includes('__proto__') || text.includes('"constructor"');
 
 export type JsonBounds = Readonly<{ membersMax: number; depthMax: number }>;
-export type JsonExcess = 'members' | 'depth' | undefined;
+type JsonExcess = 'members' | 'depth' | undefined;
 
 const BLANK = 0x20;
 const QUOTE = 0x22;

@@ -1,7 +1,7 @@
 /** Charts of a workbook: native ones of each type, drawn from the cells of a table or from hidden rows below them. */
 import t from 'tap';
-import type { DocumentComponent } from '../../../../src/domain/rendering/document-content.js';
-import { chartTypes, type ChartType } from '../../../../src/domain/rendering/chart-types.js';
+import type { DocumentComponent } from '../../../../src/domain/rendering/content.js';
+import { chartTypes, type ChartType } from '../../../../src/domain/rendering/css.js';
 import { failureOf, pageOf, textsOf, workbookOf, type Workbook } from './xlsx.js';
 
 const chart = (chartType: ChartType, more: DocumentComponent['props'] = {}): DocumentComponent => ({

@@ -4,7 +4,7 @@ import ExcelJS from 'exceljs';
 import { DomainError } from '../../../../src/domain/core/errors.js';
 import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../../../src/domain/rendering/check/document.js';
-import { chartPalette } from '../../../../src/domain/rendering/chart-palette.js';
+import { chartPalette } from '../../../../src/domain/rendering/css.js';
 import { bytesOf, pageOf, readWorkbook, workbookOf } from './xlsx.js';
 
 const table = (columns: readonly object[], id = 't') => ({ id, type: 'table', props: { dataSource: 'rows', columns } }) as never;

@@ -1,6 +1,6 @@
 /** Tables in a workbook: what each kind of value becomes, how it looks, and that nothing a variable brings becomes a formula. */
 import t from 'tap';
-import type { DocumentComponent } from '../../../../src/domain/rendering/document-content.js';
+import type { DocumentComponent } from '../../../../src/domain/rendering/content.js';
 import type { Json, JsonObject } from '../../../../src/domain/core/json.js';
 import { workbookOf, type Given, type ReadSheet } from './xlsx.js';
 

@@ -1,7 +1,7 @@
 /** The workbook as a whole: sheets and their names, limits, properties, links, pictures, the same bytes for the same input. */
 import t from 'tap';
 import ExcelJS from 'exceljs';
-import type { DocumentComponent } from '../../../../src/domain/rendering/document-content.js';
+import type { DocumentComponent } from '../../../../src/domain/rendering/content.js';
 import { bytesOf, failureOf, metadata, pageOf, workbookOf } from './xlsx.js';
 
 const rich = (content: string, id = 'r'): DocumentComponent => ({ id, type: 'rich-text', content });

@@ -2,7 +2,7 @@
 import { unzipSync, strFromU8 } from 'fflate';
 import { parseDocument } from 'htmlparser2';
 import { makeWorkbook } from '../../../../src/adapters/render/excel/make-workbook.js';
-import type { AttachmentTemplateContent, DocumentComponent, Page } from '../../../../src/domain/rendering/document-content.js';
+import type { AttachmentTemplateContent, DocumentComponent, Page } from '../../../../src/domain/rendering/content.js';
 import { DomainError } from '../../../../src/domain/core/errors.js';
 import type { JsonObject } from '../../../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../../../src/domain/core/limits.js';

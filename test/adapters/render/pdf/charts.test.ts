@@ -2,11 +2,11 @@
 import { parseDocument } from 'htmlparser2';
 import t from 'tap';
 import { chartSvg } from '../../../../src/adapters/render/pdf/charts.js';
-import { niceScale } from '../../../../src/adapters/render/pdf/charts-scale.js';
-import { inkOn, sharesOf, slicesOf } from '../../../../src/adapters/render/pdf/charts-round.js';
+import { niceScale } from '../../../../src/adapters/render/pdf/chart-axes.js';
+import { inkOn, sharesOf, slicesOf } from '../../../../src/adapters/render/pdf/chart-text.js';
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
 import type { ExpandedChart } from '../../../../src/domain/rendering/expand/expanded.js';
-import { chartTypes } from '../../../../src/domain/rendering/chart-types.js';
+import { chartTypes } from '../../../../src/domain/rendering/css.js';
 
 const place = { fonts: openFonts(), locale: 'en-US', direction: 'ltr' as const };
 const chart = (changes: Partial<ExpandedChart>): ExpandedChart => ({

@@ -5,13 +5,19 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import * as fontkit from 'fontkit';
 import t from 'tap';
-import { withoutBreaks } from '../../../../src/adapters/render/pdf/word-breaks.js';
+import { withoutBreaks } from '../../../../src/adapters/render/pdf/scripts.js';
 import { DomainError } from '../../../../src/domain/core/errors.js';
-import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from '../../../../src/adapters/render/pdf/pdf-bidi.js';
-import { orderLine, readText, type Inline } from '../../../../src/adapters/render/pdf/bidi.js';
+import {
+  asDrawn,
+  holdsRightToLeft,
+  levelsOf,
+  visualOrder,
+  orderLine,
+  readText,
+  type Inline,
+} from '../../../../src/adapters/render/pdf/bidi.js';
 import { familiesIn, fontBytes, openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
-import { builtInFamilies, scriptFamilies } from '../../../../src/adapters/render/pdf/font-files.js';
-import { sfntOfWoff } from '../../../../src/adapters/render/pdf/fonts-woff.js';
+import { builtInFamilies, scriptFamilies, sfntOfWoff } from '../../../../src/adapters/render/pdf/font-files.js';
 
 const fonts = openFonts();
 const options = { field: 'pages[0].sections[0].components[0]', locale: 'en-US' };

@@ -1,6 +1,6 @@
 /** Lines that end between Thai words, families that a template names, and characters that no font has. */
 import t from 'tap';
-import { withoutBreaks, withWordBreaks } from '../../../../src/adapters/render/pdf/word-breaks.js';
+import { withoutBreaks, withWordBreaks } from '../../../../src/adapters/render/pdf/scripts.js';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
 import { defaultLimits } from '../../../../src/domain/core/limits.js';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
-import { showNextInlines } from '../../../../src/adapters/render/pdf/next-inlines.js';
+import { showNextInlines } from '../../../../src/adapters/render/pdf/layout.js';
 import { LayoutBuilder } from '../../../../src/adapters/render/pdf/pdfmake-internals.js';
 import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import { documentOf, page, richText } from '../../../support/expanded-documents.js';

@@ -3,7 +3,7 @@ import { inflateSync } from 'node:zlib';
 import t from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { checkedPng } from '../../../../src/adapters/render/pdf/picture-files.js';
-import { cleanSvg } from '../../../../src/adapters/render/pdf/svg.js';
+import { cleanSvg } from '../../../../src/adapters/render/pdf/pictures.js';
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
 import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import type { LoadedImage } from '../../../../src/domain/ports/generator.js';

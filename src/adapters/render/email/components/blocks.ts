@@ -1,12 +1,26 @@
 /** Components of text, and those that only take up room: rich text, fragment, list, divider, spacer. */
-import type { Json, JsonObject } from '../../../../domain/core/json.js';
+import type { JsonObject, Json } from '../../../../domain/core/json.js';
+import { writePath, type Path } from '../../../../domain/rendering/scope/path.js';
+import { indexShape, type Shape } from '../../../../domain/rendering/scope/shapes.js';
+import { quote, concat, js, type Term } from '../code.js';
+import {
+  withLocals,
+  type Context,
+  type Local,
+  itemShapeAt,
+  pathOf,
+  rawOf,
+  rootShape,
+  type ComponentRenderer,
+  parseOptionalLines,
+  parseRichText,
+  type RichElement,
+  type RichNode,
+} from '../values.js';
 import { directions } from '../../../../domain/rendering/direction.js';
 import type { Component } from '../../../../domain/rendering/content.js';
-import { concat, js, type Term } from '../code.js';
-import { type ComponentRenderer, type Context } from '../context.js';
 import { inlineText, writeRichText } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
-import { parseOptionalLines, parseRichText, type RichElement, type RichNode } from '../rich-nodes.js';
 import {
   attributePx,
   attributeSafe,
@@ -21,7 +35,44 @@ import {
   typographyOf,
   word,
 } from '../style.js';
-import { openItems } from './items.js';
+
+/* Going over an array: what loop, table and list share. */
+
+/**
+ * Writes a loop over `dataSource` around what `body` writes; the body gets the context in which the item (`itemVariable`,
+ * default `item`) and the index (`indexVariable`, from 0) are in reach, and the expressions of the index and of the number of items.
+ * More items than the limit throw ERR_LIMIT_007, a body beyond its size RENDERED_BODY_TOO_LARGE while it grows.
+ * `empty` is written where there are no items.
+ */
+export const openItems = (
+  props: JsonObject,
+  context: Context,
+  body: (inner: Context, index: string, count: string) => void,
+  empty?: () => void,
+): void => {
+  const { code, limits } = context;
+  const path = pathOf(props['dataSource'], context);
+  const [items, index, item] = [code.name('a'), code.name('i'), code.name('e')];
+  code.statement(`const ${items}=ITEMS(${rawOf(path, context)},${quote(writePath(path))});`);
+  const locals: [string, Local][] = [[nameOf(props['itemVariable'], 'item'), { js: item, shape: itemShapeAt(path, context) }]];
+  if (props['indexVariable'] !== undefined) locals.push([nameOf(props['indexVariable'], 'index'), { js: index, shape: indexShape }]);
+  code.block(`for(let ${index}=0;${index}<${items}.length;${index}++)`, () => {
+    code.statement(`const ${item}=${items}[${index}];`);
+    body(withLocals(context, locals), index, `${items}.length`);
+    code.statement(`if(h.length>${limits.htmlSizeBytesMax})TOO_LARGE(h.length);`);
+  });
+  if (empty !== undefined) code.block(`if(${items}.length===0)`, empty);
+};
+
+/** In: a path inside the loop over `dataSource`. Out: what the definitions say of the variable or the item that it begins with. */
+export const rootShapeOfItems = (path: Path, props: JsonObject, context: Context): Shape | undefined => {
+  const name = String(path[0]);
+  if (props['indexVariable'] !== undefined && name === nameOf(props['indexVariable'], 'index')) return indexShape;
+  if (props['dataSource'] === undefined || name !== nameOf(props['itemVariable'], 'item')) return rootShape(path, context);
+  return itemShapeAt(pathOf(props['dataSource'], context), context);
+};
+
+const nameOf = (value: JsonObject[string] | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback);
 
 export const gap = ({ gapPx }: Context): string => (gapPx === 0 ? '0' : `0 0 ${gapPx}px`);
 

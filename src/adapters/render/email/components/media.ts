@@ -1,13 +1,11 @@
 /** Button and image. */
-import type { ComponentRenderer } from '../context.js';
-import { parseRichText } from '../rich-nodes.js';
+import { type ComponentRenderer, parseRichText, htmlOf, templated, textOf } from '../values.js';
 import { literalOf, type Term } from '../code.js';
 import { isDark } from '../../colors.js';
 import { inlineText, linkTail, writeLine } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import { aligned, attributePx, attributeSafe, classAttribute, colorClass, css } from '../style.js';
 import { imageOf, imageSizeOf, linkOf } from '../urls.js';
-import { htmlOf, templated, textOf } from '../values.js';
 import { alignAttribute, gap, propsOf } from './blocks.js';
 
 /** A link that looks like a button everywhere: Outlook takes the padding of the cell, the others that of the link. */

@@ -1,14 +1,12 @@
 /** Timeline: steps one below the other, a dot before each and a line between them, which cells of a table draw in every client. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
 import type { TemplatedText } from '../../../../domain/rendering/fill/templated-text.js';
-import { progressOf, type Progress } from '../../../../domain/rendering/expand/timeline-progress.js';
+import { progressOf, type Progress } from '../../../../domain/rendering/expand/expanded.js';
 import { concat, js, literalOf, type Term } from '../code.js';
-import type { ComponentRenderer, Context } from '../context.js';
+import { type ComponentRenderer, type Context, plainOf, shownOf, templated, textOf } from '../values.js';
 import { isDark } from '../../colors.js';
 import { attributeSafe, boxAt, classAttribute, colorClass, css, startOf, tableTag, textDeclarations } from '../style.js';
-import { plainOf, shownOf, templated, textOf } from '../values.js';
-import { gap, propsOf } from './blocks.js';
-import { openItems } from './items.js';
+import { gap, propsOf, openItems } from './blocks.js';
 
 type Step = Readonly<{
   title: TemplatedText;

@@ -1,15 +1,12 @@
 /** Rich text as rows: each paragraph a cell merged over the sheet's columns, headings larger, tables inside it as cells. */
 import { argb } from '../../colors.js';
-import type { ComponentDrawer } from '../component.js';
-import { tooManyColumns, tooManyRows } from '../../../../domain/rendering/limit-errors.js';
+import type { ComponentDrawer, CellStyle, Sheet } from '../sheet.js';
+import { tooManyColumns, tooManyRows } from '../../../../domain/rendering/budget.js';
 import { directionOfText, sideOf, type Direction } from '../../../../domain/rendering/direction.js';
 import type { Html, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
-import { fontOfStyle, fontOnFill, linkColorOnFill, type RunFont } from '../fonts.js';
-import { LINK_COLOR, richRows, type Paragraph, type RichRow } from '../rich-cells.js';
-import type { CellStyle, Sheet } from '../sheet.js';
+import { fontOfStyle, fontOnFill, linkColorOnFill, type RunFont, filled } from '../looks.js';
+import { LINK_COLOR, richRows, type Paragraph, type RichRow, paragraphCell, type TextSpot } from '../rich-cells.js';
 import { linesIn } from '../text.js';
-import { paragraphCell, type TextSpot } from '../text-cell.js';
-import { filled } from '../looks.js';
 
 /** Excel knows no higher row. */
 const ROW_POINTS_MAX = 409;

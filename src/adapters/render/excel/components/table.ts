@@ -1,21 +1,125 @@
 /** Tables as real cells: typed values with their formats, header, footer, filter, the author's formulas. */
 import type { CellFormulaValue } from 'exceljs';
+import type { Cell, Html, ExpandedTable, ExpandedColumn } from '../../../../domain/rendering/expand/expanded.js';
+import type { Json } from '../../../../domain/core/json.js';
+import { meaningOf, PLAIN_NUMBER, type Showing, formatOfResult } from '../../../../domain/rendering/scope/showing.js';
+import { textWidth, charsOf, linesIn } from '../text.js';
+import { parseRichTree, treeText } from '../../rich-tree.js';
+import { type Typed, resultCodes, typedCells } from '../cell-values.js';
+import type { BlockCells, CellContent } from '../formula/book.js';
+import { compileFormula, type Compiled } from '../formula/compile.js';
+import { type Scalar, formulaAt, type FormulaRows } from '../formula/values.js';
 import { assertDefined } from '../../../../domain/core/ids.js';
 import { sideOf } from '../../../../domain/rendering/direction.js';
-import type { Cell, ExpandedColumn, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
-import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
-import { resultCodes, typedCells, type Typed } from '../cell-values.js';
-import { contentWidth, htmlWidth, isAsItIs } from './column-width.js';
-import type { ComponentDrawer, Surroundings } from '../component.js';
-import { formatOfResult } from '../../../../domain/rendering/scope/showing.js';
-import type { Scalar } from '../formula/values.js';
-import { formulaAt } from '../formula/formulas.js';
-import { columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
-import { charsOf, linesIn, textWidth } from '../text.js';
-import { textCell, type Content, type TextSpot } from '../text-cell.js';
-import { scalarOfTyped, tableCells } from './table-cells.js';
+import { tooManyColumns } from '../../../../domain/rendering/budget.js';
+import { type ComponentDrawer, type Surroundings, columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
+import { textCell, type Content, type TextSpot } from '../rich-cells.js';
 import { createLooks, type Looks } from '../looks.js';
+
+/* How wide a column must be for what it shows, without writing out every value: that costs more than all else of a cell. */
+
+/** Values that are written out to see how wide their format makes them: words for months differ in length. */
+const SAMPLES = 40;
+const TRUTH_CHARS = 5;
+
+/** Out: characters of the longest line. */
+const contentWidth = (cells: Iterable<Cell>): number => {
+  let chars = 0;
+  let samples = 0;
+  let largest: Cell | undefined;
+  let longest: Cell | undefined;
+  for (const cell of cells) {
+    const { value, showing } = cell;
+    if (typeof value === 'boolean') chars = Math.max(chars, TRUTH_CHARS);
+    else if (value === undefined || value === null || typeof value === 'object') chars = Math.max(chars, htmlWidth(cell.html));
+    else if (isAsItIs(value, showing)) chars = Math.max(chars, typeof value === 'string' ? textWidth(value) : String(value).length);
+    else if (samples++ < SAMPLES) chars = Math.max(chars, htmlWidth(cell.html));
+    else {
+      if (largest === undefined || magnitude(cell) > magnitude(largest)) largest = cell;
+      if (longest === undefined || String(value).length > String(longest.value).length) longest = cell;
+    }
+  }
+  return Math.max(chars, htmlWidth(largest?.html ?? ''), htmlWidth(longest?.html ?? ''));
+};
+
+/** True for what is written without a format of its own. */
+const isAsItIs = (value: Json, showing: Showing | undefined): boolean => {
+  if (showing === undefined) return true;
+  const meaning = meaningOf(value, showing);
+  return meaning.kind === 'number' ? meaning.format === PLAIN_NUMBER : meaning.kind === 'text' && meaning.format === undefined;
+};
+
+const magnitude = ({ value }: Cell): number => (typeof value === 'number' ? Math.abs(value) + (value < 0 ? 0.5 : 0) : 0);
+
+/** What is seen of HTML, roughly: its tags take no room and each entity that of one letter. */
+const htmlWidth = (html: Html): number =>
+  textWidth(
+    /[<&]/.test(html)
+      ? html
+          .replace(/<br\s*\/?>/gi, '\n')
+          .replace(/<[^>]*>/g, '')
+          .replace(/&[#\w]+;/g, 'x')
+      : html,
+  );
+
+/* The cells of a table as formulas see them: the same values that are written, found when a formula asks. */
+
+/** Where the parts of a table stand, in rows of it from 0. */
+type TableRows = Readonly<{ hasHeader: boolean; bodyRows: number; hasFooter: boolean }>;
+
+/** `typed` gives the value of a cell, `footerTyped` that of the footer of a column. */
+const tableCells = (
+  { columns, rows }: ExpandedTable,
+  { hasHeader, bodyRows }: TableRows,
+  typed: Typed,
+  footerTyped: (column: number) => Scalar | undefined,
+): BlockCells => {
+  const first = hasHeader ? 1 : 0;
+  const compiled = new Map<string, Compiled | undefined>();
+  const compile = (formula: string): Compiled | undefined => {
+    if (!compiled.has(formula)) compiled.set(formula, compileFormula(formula));
+    return compiled.get(formula);
+  };
+  const formulaCell = (formula: string, at: FormulaRows): CellContent | undefined =>
+    formulaAt(formula, at) === undefined ? undefined : { formula: compile(formula), rows: at };
+  return (row, column, start) => {
+    const described = columns[column - 1];
+    if (described === undefined) return null;
+    const at: FormulaRows = { row: start + row, first: start + first, last: start + first + rows.length - 1 };
+    if (row < first) return textOfTableCells(described.header ?? '');
+    if (row < first + bodyRows) {
+      const cell = rows[row - first]?.[column - 1];
+      if (cell === undefined) return null;
+      if (cell.formula !== undefined) {
+        const found = formulaCell(cell.formula, at);
+        if (found !== undefined) return found;
+      }
+      return valueOf(cell, typed);
+    }
+    const { footer, footerFormula } = described;
+    if (footerFormula !== undefined) return formulaCell(footerFormula, at) ?? null;
+    return footerTyped(column - 1) ?? textOfTableCells(footer ?? '');
+  };
+};
+
+const EPOCH_MS = Date.UTC(1899, 11, 30);
+const DAY_MS = 86_400_000;
+
+const scalarOfTyped = (value: number | Date | boolean): Scalar => (value instanceof Date ? (value.getTime() - EPOCH_MS) / DAY_MS : value);
+
+const valueOf = (cell: Cell, typed: Typed): Scalar => {
+  const found = typed(cell);
+  if (found !== undefined) return scalarOfTyped(found.value);
+  if (typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing)) return cell.value === '' ? null : cell.value;
+  return textOfTableCells(cell.html);
+};
+
+const textOfTableCells = (html: Html): Scalar => {
+  if (html === '') return null;
+  const text = /[<&]/.test(html) ? treeText(parseRichTree(html, 'block')).trim() : html;
+  return text === '' ? null : text;
+};
 
 /** Widths that content alone gives, in characters. */
 const AUTO_CHARS = { min: 8, max: 60 } as const;

@@ -1,7 +1,6 @@
 /** The cells of a workbook before it is written, for formulas to read: nothing is copied, a cell is looked up when a formula asks for it. */
 import type { Compiled } from './compile.js';
-import type { FormulaRows } from './formulas.js';
-import { isArea, NOT_COMPUTED, scalarOf, type Scalar } from './values.js';
+import { type FormulaRows, isArea, NOT_COMPUTED, scalarOf, type Scalar } from './values.js';
 
 export type FormulaCell = Readonly<{ formula: Compiled | undefined; rows: FormulaRows }>;
 /** What stands in a cell; undefined where only the written sheet can tell. */

@@ -1,21 +1,192 @@
 /** The functions of sheets that are computed here; any other leaves the cell to the sheet. The table in docs/attachments.md names them. */
-import { cellsOf, MANY, numbersOf, type Known } from './arguments.js';
-import { conditional, counted, products } from './functions-areas.js';
-import { joined, written } from './functions-texts.js';
 import {
-  DIVISION,
-  finite,
-  isArea,
+  compare,
   isError,
-  NONE,
   notComputed,
-  NUMBER,
+  type Scalar,
+  isArea,
   numberOf,
-  scalarOf,
-  truthOf,
-  VALUE,
+  type Area,
   type FormulaError,
+  type Value,
+  finite,
+  scalarOf,
+  VALUE,
+  joinedText,
+  textOf,
+  DIVISION,
+  NONE,
+  NUMBER,
+  truthOf,
 } from './values.js';
+
+/* What SUMIF, COUNTIF and AVERAGEIF ask of a cell: a value, or a text such as `>=100`, `<>`, `open`. */
+
+const criterionOf = (wanted: Scalar): ((cell: Scalar) => boolean) => {
+  if (isError(wanted)) return notComputed();
+  if (typeof wanted !== 'string') return (cell) => typeof cell === typeof wanted && cell === wanted;
+  const [, operator = '', rest = ''] = /^(<=|>=|<>|=|<|>)?(.*)$/s.exec(wanted) ?? [];
+  const number = /^[+-]?\d+$/.test(rest) ? Number(rest) : undefined;
+  // How a fraction or a date is written is the reader's language's.
+  if (number === undefined && /\d/.test(rest)) return isPlainText(rest) && operator === '' ? equals(rest) : notComputed();
+  switch (operator) {
+    case '':
+    case '=':
+      return number === undefined ? equals(rest) : (cell) => cell === number;
+    case '<>':
+      return number === undefined ? (cell) => !equals(rest)(cell) : (cell) => cell !== number;
+    default: {
+      if (number === undefined) return notComputed();
+      return (cell) => {
+        if (typeof cell !== 'number') return false;
+        const order = compare(cell, number);
+        if (typeof order !== 'number') return false;
+        return operator === '<' ? order < 0 : operator === '>' ? order > 0 : operator === '<=' ? order <= 0 : order >= 0;
+      };
+    }
+  }
+};
+
+/** A letter among the digits: no number and no date of any language. */
+const isPlainText = (text: string): boolean => /^[A-Za-z]{4,}/.test(text);
+
+/** Letter case apart. What stands for any letters is left to the sheet. */
+const equals = (text: string): ((cell: Scalar) => boolean) => {
+  if (text === '') return (cell) => cell === null || cell === '';
+  if (/[*?~]/.test(text)) return notComputed();
+  const wanted = text.toLowerCase();
+  return (cell) => typeof cell === 'string' && cell.toLowerCase() === wanted;
+};
+
+/* What functions of sheets take: arguments that are worked out when they are asked for, and areas walked through cell by cell. */
+
+type Argument = () => Value;
+type Known = Readonly<{ least: number; most: number; run: (given: readonly Argument[]) => Value }>;
+
+const MANY = 255;
+
+/** Numbers of all arguments: in areas only what is a number counts, a value that is written out counts as one. An error ends it. */
+const numbersOf = (given: readonly Argument[]): readonly number[] | FormulaError => {
+  const numbers: number[] = [];
+  for (const argument of given) {
+    const value = argument();
+    if (!isArea(value)) {
+      if (value === null) continue;
+      const number = numberOf(value);
+      if (isError(number)) return number;
+      numbers.push(number);
+      continue;
+    }
+    for (const cell of cellsOf(value)) {
+      if (isError(cell)) return cell;
+      if (typeof cell === 'number') numbers.push(cell);
+    }
+  }
+  return numbers;
+};
+
+function* cellsOf(area: Area): Iterable<Scalar> {
+  for (let row = 0; row < area.rows; row += 1) for (let column = 0; column < area.columns; column += 1) yield area.at(row, column);
+}
+
+/* Functions that walk through areas side by side: sums by a criterion, sums of products, counts. */
+
+/** SUMIF and its kin: `values` beside the cells that meet the criterion, the cells themselves where there are none. */
+const conditional = (
+  least: number,
+  most: number,
+  compute: (numbers: readonly number[], count: number) => number | FormulaError,
+): Known => ({
+  least,
+  most,
+  run: ([where, criterion, values]) => {
+    const area = where?.() ?? null;
+    const other = values?.() ?? area;
+    if (!isArea(area) || !isArea(other) || other.rows !== area.rows || other.columns !== area.columns) return notComputed();
+    const meets = criterionOf(scalarOf(criterion?.() ?? null));
+    const numbers: number[] = [];
+    let count = 0;
+    for (let row = 0; row < area.rows; row += 1) {
+      for (let column = 0; column < area.columns; column += 1) {
+        if (!meets(area.at(row, column))) continue;
+        count += 1;
+        const cell = other.at(row, column);
+        if (isError(cell)) return cell;
+        if (typeof cell === 'number') numbers.push(cell);
+      }
+    }
+    return compute(numbers, count);
+  },
+});
+
+const products: Known = {
+  least: 1,
+  most: MANY,
+  run: (given) => {
+    const areas = given.map((argument) => argument());
+    const [first] = areas;
+    if (first === undefined || !isArea(first)) return notComputed();
+    let total = 0;
+    for (let row = 0; row < first.rows; row += 1) {
+      for (let column = 0; column < first.columns; column += 1) {
+        let product = 1;
+        for (const area of areas) {
+          if (!isArea(area) || area.rows !== first.rows || area.columns !== first.columns) return VALUE;
+          const cell = area.at(row, column);
+          if (isError(cell)) return cell;
+          product *= typeof cell === 'number' ? cell : 0;
+        }
+        total += product;
+      }
+    }
+    return finite(total);
+  },
+};
+
+const counted = (counts: (cell: Scalar) => boolean): Known => ({
+  least: 1,
+  most: MANY,
+  run: (given) => {
+    let count = 0;
+    for (const argument of given) {
+      const value = argument();
+      for (const cell of isArea(value) ? cellsOf(value) : [value]) if (counts(cell)) count += 1;
+    }
+    return count;
+  },
+});
+
+/* Functions of texts. */
+
+const written = (compute: (text: string, ...numbers: readonly number[]) => string | number | FormulaError, least = 1, most = 1): Known => ({
+  least,
+  most,
+  run: ([first, ...rest]) => {
+    const text = textOf(first?.() ?? null);
+    if (typeof text !== 'string') return text;
+    const numbers: number[] = [];
+    for (const argument of rest) {
+      const number = numberOf(argument());
+      if (isError(number)) return number;
+      numbers.push(Math.trunc(number));
+    }
+    return compute(text, ...numbers);
+  },
+});
+
+const joined: Known = {
+  least: 1,
+  most: MANY,
+  run: (given) => {
+    let all = '';
+    for (const argument of given) {
+      const text = textOf(argument());
+      if (typeof text !== 'string') return text;
+      all = joinedText(all, text);
+    }
+    return all;
+  },
+};
 
 const ofNumbers = (compute: (numbers: readonly number[]) => number | FormulaError): Known => ({
   least: 1,

@@ -1,12 +1,21 @@
 /** Tables of data: header rows that come again on each sheet, widths, alignment, stripes, lines and a footer. */
 import type { ExpandedColumn, ExpandedTable, Flow, Html } from '../../../../domain/rendering/expand/expanded.js';
-import type { Box } from '../../../../domain/rendering/boxes.js';
+import type { Box } from '../../../../domain/rendering/lengths.js';
 import { pdfColor } from '../../colors.js';
 import { colorsOn, dashOf, LINE_COLOR, lookOf, mutedColor, narrower, type ComponentRenderer, type Context } from '../context.js';
 import { padded } from './blocks.js';
 import { cellNodes } from '../rich.js';
-import type { Alignment, Node, TableCell, TableLayout, Tag } from '../nodes.js';
-import { cellTag, rowTag, tableTag, type OpenTag } from '../table-tags.js';
+import {
+  type Alignment,
+  type Node,
+  type TableCell,
+  type TableLayout,
+  type Tag,
+  cellTag,
+  rowTag,
+  tableTag,
+  type OpenTag,
+} from '../nodes.js';
 
 /** Of a sheet: what stands in a cell must fit below the header that comes again on each. */
 const CELL_SHARE_MAX = 0.6;

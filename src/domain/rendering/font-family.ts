@@ -1,4 +1,0 @@
-/** Names of font families. */
-
-/** `'Noto Sans Hebrew'` and NotoSansHebrew are one family. */
-export const plainFamily = (name: string): string => name.replace(/['"\s]+/g, '').toLowerCase();
