@@ -1,4 +1,4 @@
-/** Sender domains as callers see them: their DNS records, and what was found of these. */
+/** Requests and answers about sender domains, with their DNS records and what the last look-up found. */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { closed, DeletedAt, enumOf, Time } from './core/common.js';

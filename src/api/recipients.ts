@@ -1,4 +1,4 @@
-/** Addresses that a team does not write to, as callers see them. */
+/** Requests and answers about recipients: the tracking setting, reports of bounces and complaints, suppressed addresses. */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, Time } from './core/common.js';
@@ -6,8 +6,6 @@ import { bounceTypes, emailStatuses } from '../domain/email/status.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { suppressionReasons } from '../domain/recipients/suppression.js';
 import { PagingQuerySchema } from './core/queries.js';
-
-/* Whether opens and clicks are recorded, as a call, a template and a team say it. */
 
 export const TrackingSchema = Type.Object(
   {
@@ -18,7 +16,7 @@ export const TrackingSchema = Type.Object(
 );
 export type TrackingSettings = Static<typeof TrackingSchema>;
 
-/** Of a call. */
+/** The `tracking` field of a send request. */
 export const trackingField = Type.Object(TrackingSchema.properties, {
   ...closed,
   description: 'What is recorded of readers; by default as the template says, else as the team does',
@@ -46,7 +44,7 @@ const EngagementSchema = Type.Object(
   closed,
 );
 
-/** Of the log record of an email. */
+/** The tracking part of an email's log record. */
 export const TrackingRecordSchema = Type.Object(
   {
     opens: Type.Boolean(),
@@ -56,13 +54,11 @@ export const TrackingRecordSchema = Type.Object(
   { ...closed, description: 'What is recorded of its readers' },
 );
 
-/* What is answered to a report that a host has piped in. */
-
 const feedbackKinds = ['delivery-status', 'complaint', 'other'] as const;
 
 /**
- * `recorded`: it has changed where the email stands. `unchanged`: it says what is known already, or nothing final. `gone`: the email is
- * archived or deleted, and nothing is recorded of it any more.
+ * `recorded`: the report changed the email. `unchanged`: its content is known already, or not final. `gone`: the email is archived or
+ * deleted, so nothing is recorded.
  */
 const feedbackOutcomes = ['recorded', 'unchanged', 'gone'] as const;
 
@@ -77,8 +73,6 @@ export const FeedbackQuerySchema = Type.Object(
   },
   closed,
 );
-export type FeedbackQuery = Static<typeof FeedbackQuerySchema>;
-
 export const FeedbackResponseSchema = Type.Object(
   {
     emailId: Type.String({ format: 'uuid' }),
@@ -104,7 +98,7 @@ export type FeedbackResponse = Static<typeof FeedbackResponseSchema>;
 const address = (description: string) => Type.String({ minLength: 3, maxLength: 512, description });
 const Reason = enumOf(suppressionReasons);
 
-/** As templates name it. */
+/** The pattern of list names, which templates give. */
 const LIST = '^[a-z0-9]+(?:-[a-z0-9]+)*$';
 const LIST_CHARS_MAX = limits.templateSlugCharsMax;
 const list = (description: string) => Type.String({ pattern: LIST, maxLength: LIST_CHARS_MAX, description });

@@ -12,7 +12,7 @@ import { showFirstUserToken } from '../commands/people/registration.js';
 import { makeCommands, openOAuth } from '../commands/index.js';
 import { openAuditExport } from '../commands/audit/export.js';
 import { openAuditRecorder, type AuditRecorder } from '../commands/audit/record.js';
-import { openEngagementRecorder, type EngagementRecorder } from '../commands/recipients/tracking.js';
+import { openEngagementRecorder, type EngagementRecorder } from '../commands/recipients/engagement-recorder.js';
 import type { Config } from './settings/config.js';
 import { openLeases, diskOf } from './stores/stores.js';
 import type { EventStore } from '../domain/ports/event-store.js';

@@ -1,7 +1,7 @@
 /** The erasure of an address: what holds it is found by its index, recorded, destroyed, whatever it is cut off in. */
 import t from 'tap';
 import type { ErasureReceipt } from '../../src/api/privacy.js';
-import { openEngagementRecorder } from '../../src/commands/recipients/tracking.js';
+import { openEngagementRecorder } from '../../src/commands/recipients/engagement-recorder.js';
 import { carryOutErasure } from '../../src/commands/privacy/erasure.js';
 import type { AddressIndex } from '../../src/domain/privacy/decider.js';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';

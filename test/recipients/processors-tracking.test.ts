@@ -1,6 +1,7 @@
 /** Opens and clicks from the mail that left to what is recorded of its reader. */
 import t, { type Test } from 'tap';
-import { openEngagementRecorder, type Seen, setTracking } from '../../src/commands/recipients/tracking.js';
+import { openEngagementRecorder, type ReaderRequest } from '../../src/commands/recipients/engagement-recorder.js';
+import { setTracking } from '../../src/commands/recipients/tracking.js';
 import { emailStream, type EmailId } from '../../src/domain/core/ids.js';
 import { StoreAway } from '../../src/domain/core/errors.js';
 import { DAY_MS } from '../../src/domain/core/time.js';
@@ -42,7 +43,7 @@ const opened = async (t: Test) => {
   };
   /** Beyond the moments in which only machines are so quick. */
   const later = () => world.clock.advance(60_000);
-  const see = (seen: Partial<Seen>): void =>
+  const see = (seen: Partial<ReaderRequest>): void =>
     recorder.note({ emailId: seen.emailId!, recipient: 0, userAgent: CHROME, ipAddress: '192.0.2.7', requestId: 'request-2', ...seen });
   const engaged = async (id: EmailId) =>
     (await world.events(emailStream(id))).filter(({ type }) => type === 'EmailOpened' || type === 'EmailClicked');

@@ -1,4 +1,4 @@
-/** Commands on the sender domains of a team. */
+/** Commands on the sender domains of a team, the check of a sender address, and the look-up of DNS records. */
 import { type CommandPorts, causeOf, type CommandDeps } from '../core/deps.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { Dns } from '../../domain/ports/dns.js';
@@ -40,12 +40,10 @@ import { assertDefined, domainKeysStream, parseSenderDomainId, senderDomainsStre
 import type { PublicKey } from '../../domain/domains/events.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-/* What the sender domains of a team mean for what it sends, and the look-ups that find out about their records. */
-
 /** In: an address in its normal form. Out: its domain. */
 export const domainOfAddress = (address: string): string => address.slice(address.lastIndexOf('@') + 1);
 
-/** Throws SENDER_NOT_ALLOWED where the team has verified domains and the sender's is none of them, nor below one. */
+/** Throws SENDER_NOT_ALLOWED if the team has verified domains and the sender's domain neither equals one nor lies below one. */
 export const assertMaySend = (state: SenderDomainsState, from: Recipient): void => {
   if (state === undefined) return;
   const domain = domainOfAddress(from.email);
@@ -58,7 +56,7 @@ export const assertMaySend = (state: SenderDomainsState, from: Recipient): void 
 
 type LookUpPorts = Pick<CommandPorts, 'spfMechanisms' | 'feedback'> & Readonly<{ dns: Dns }>;
 
-/** Looks up every record of a domain at once. */
+/** Looks up all records of a domain concurrently. */
 export const lookUpDomain = async (ports: LookUpPorts, domain: SenderDomain, signal: AbortSignal): Promise<LookedUp> => {
   const { dns, spfMechanisms } = ports;
   const [returnPath, spf, dmarc, ...dkim] = await Promise.all([
@@ -86,14 +84,14 @@ const lookUpReturnPath = async (
 
 const DNS_RETRY_AFTER_S = 30;
 
-/** Makes the keys of the domain. Its records are shown, and it is not verified before they are seen. */
+/** Makes the keys of the domain. Out: the records to set; the domain is verified once they are seen. */
 export const addDomain = async (deps: CommandDeps, caller: Caller, request: AddDomainRequest): Promise<DomainRecord> => {
   const parsed = parseDomain(request.domain);
   if (!parsed.ok) throw invalidDomain(parsed.reason);
   if (!parsed.text.includes('.')) throw invalidDomain('it has no dot');
   if (isOfSimulator(parsed.text)) throw invalidDomain('it is that of the simulator, which the DNS does not know');
   const domain = parsed.text;
-  // No keys are made for a domain that is refused.
+  // Checked before keys are made; AddDomain checks again.
   assertAddable(await domainsOf(deps, caller), domain);
   const id = assertDefined(parseSenderDomainId(deps.ids.uuid()), 'UUID');
   const keys = await newKeys(deps, caller, id);
@@ -101,13 +99,13 @@ export const addDomain = async (deps: CommandDeps, caller: Caller, request: AddD
     const state = await change(deps, caller, { type: 'AddDomain', at: causeOf(deps, caller).at, id, domain, keys });
     return recordOf(deps, domainOf(state, id));
   } catch (fault) {
-    // The keys of a domain that certainly did not come to be are nobody's.
+    // The domain certainly was not added, so its keys are destroyed.
     if (fault instanceof DomainError) await destroyDomainKeys(deps, id, causeOf(deps, caller));
     throw fault;
   }
 };
 
-/** `deleted`: those that can still be restored, instead of the living ones. */
+/** `deleted`: lists the deleted domains that can still be restored instead. */
 export const listDomains = async (
   deps: CommandDeps,
   caller: Caller,
@@ -123,7 +121,7 @@ export const listDomains = async (
 export const getDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> =>
   recordOf(deps, domainOf(await domainsOf(deps, caller), id));
 
-/** Looks the records up now. Rejects with DNS_LOOKUP_FAILED, having changed nothing, where the keys' were not answered for. */
+/** Looks up the records now. If a DKIM record is not answered, it rejects with DNS_LOOKUP_FAILED and records nothing. */
 export const verifyDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
   const check = await lookUpDomain(deps, domainOf(await domainsOf(deps, caller), id), new AbortController().signal);
   if (!isAnswered(check))
@@ -144,7 +142,7 @@ export const rotateDomainKeys = async (deps: CommandDeps, caller: Caller, id: Se
   return recordOf(deps, domainOf(state, id));
 };
 
-/** Resolves when no process takes mail as that of the domain any more. `permanently`: its keys are destroyed now, whether it was deleted before or not. */
+/** Resolves when no process accepts mail of the domain any more. `permanently`: destroys its keys now, from the trash too. */
 export const deleteDomain = async (
   deps: CommandDeps,
   caller: Caller,
@@ -160,14 +158,14 @@ export const deleteDomain = async (
   }
   const isLiving = state?.domains.some((one) => one.id === id) === true;
   if (!isLiving) trashedDomain(state, id);
-  // Where the program dies in between, the domain is restorable for its days, and is removed after them with its keys.
+  // If the program dies in between, the domain stays in the trash and is removed with its keys when its days are over.
   if (isLiving) await change(deps, caller, { type: 'TrashDomain', at, id });
   await deps.whenHeldEverywhere();
   await destroyDomainKeys(deps, id, causeOf(deps, caller));
   await change(deps, caller, { type: 'DeleteDomains', at, ids: [id] });
 };
 
-/** Takes a deleted domain back. It signs again when its records are seen. Rejects with DOMAIN_NOT_FOUND where the days for it are over. */
+/** Restores a deleted domain. It signs again when its records are seen. Rejects with DOMAIN_NOT_FOUND after its days in the trash. */
 export const restoreDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
   const { at } = causeOf(deps, caller);
   const keys = await loadState(deps.eventLog, domainKeysStream(id), domainKeysDecider);
@@ -176,16 +174,16 @@ export const restoreDomain = async (deps: CommandDeps, caller: Caller, id: Sende
   return recordOf(deps, domainOf(state, id));
 };
 
-/** Records that nothing is signed with them any more, then destroys them. Safe to repeat. */
+/** Records that the keys sign no more, then destroys them. Safe to repeat. */
 export const destroyDomainKeys = async (deps: EraseDeps, id: SenderDomainId, cause: Cause): Promise<void> => {
   const stream = domainKeysStream(id);
-  // Of a domain of an older program they stand in the stream of the team.
+  // The keys of a domain that an older version added stand in the stream of the team.
   if ((await deps.eventLog.last(stream)) === undefined) return;
   await handle(deps.eventLog, stream, domainKeysDecider, { type: 'DestroyKeys', at: cause.at }, cause);
   await eraseStream(deps, stream);
 };
 
-/** As it is now; private keys stay sealed. */
+/** The current state, without private keys. */
 const domainsOf = async (deps: CommandDeps, { teamId }: Caller): Promise<SenderDomainsState> =>
   (await deps.senderDomains(senderDomainsStream(teamId))).state;
 
@@ -195,7 +193,7 @@ const change = async (deps: CommandDeps, caller: Caller, command: SenderDomainCo
   return state;
 };
 
-/** Selectors are random, so that those of two teams with one domain differ, and so do those of two rotations. The private keys are recorded first. */
+/** Makes keys and records the private ones. Selectors are random, so that two teams with one domain differ, and two rotations too. */
 const newKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<PublicKey[]> => {
   const name = `sp${deps.ids.bytes(6).toString('hex')}`;
   const made = (await deps.dkimKeys.make(caller.teamId)).map((pair) => ({ ...pair, selector: `${name}-${pair.algorithm}` }));
@@ -205,14 +203,14 @@ const newKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): P
   return made.map(({ selector, algorithm, publicKey }) => ({ selector, algorithm, publicKey }));
 };
 
-/** Mails have the return path for an envelope sender, so that is whose SPF receivers look at. */
+/** Records of the return path. It is the envelope sender of mails, so receivers check its SPF record. */
 const returnPathRecords = ({ spfMechanisms, feedback }: CommandDeps, { domain, returnPath }: SenderDomain): DomainRecord['records'] => {
   if (feedback === undefined || !hasReturnPath(domain, feedback.at)) return [];
   const common = { purpose: 'return-path' as const, required: false, key: null };
   const { mx, spf } = returnPath ?? { mx: 'unknown' as const, spf: 'unknown' as const };
-  // Where both are one name, the record for SPF stands there already.
-  const ofSpf = { ...common, type: 'TXT' as const, ...spfRecord(feedback.at.domain, spfMechanisms), found: spf };
-  return [{ ...common, type: 'MX', ...mxRecord(feedback.at), found: mx }, ...(domain === feedback.at.domain ? [] : [ofSpf])];
+  // If both are one name, its SPF record is in the list already.
+  const spfOfReturnPath = { ...common, type: 'TXT' as const, ...spfRecord(feedback.at.domain, spfMechanisms), found: spf };
+  return [{ ...common, type: 'MX', ...mxRecord(feedback.at), found: mx }, ...(domain === feedback.at.domain ? [] : [spfOfReturnPath])];
 };
 
 const recordOf = (deps: CommandDeps, domain: SenderDomain): DomainRecord => {

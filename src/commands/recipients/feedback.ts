@@ -1,4 +1,4 @@
-/** Records what mail systems report of emails that have left. The return path in the report tells which email it is about. */
+/** Records reports of bounces, deliveries and complaints. The return path in a report tells which email it is about. */
 import type { FeedbackResponse } from '../../api/recipients.js';
 import { emailDecider, type EmailCommand, emailNotFound } from '../../domain/email/decider.js';
 import { isGone, type ReturnPath } from '../../domain/email/feedback.js';
@@ -12,16 +12,16 @@ import { type Caller, assertNoTestKey } from '../core/caller.js';
 import { handleFrom, loadState } from '../core/handle.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 
-/** What reads reports and return paths; there where a return path domain is set. */
+/** What reads reports and return paths; it exists if a return path domain is set. */
 export type Feedback = Readonly<{ returnPath: ReturnPath; at: ReturnPathDomain; reader: ReportReader }>;
 
-/** The actor of what came by SMTP. */
+/** The actor of reports that came by SMTP. */
 const RETURN_PATH = 'return-path';
 
-export type GivenReport = Readonly<{ raw: Uint8Array; recipient: string | undefined }>;
+type RawReport = Readonly<{ raw: Uint8Array; recipient: string | undefined }>;
 
 /** Rejects with FEEDBACK_NOT_SET_UP, FEEDBACK_NOT_OURS, EMAIL_NOT_FOUND, and EMAIL_IN_PROGRESS for a report that is too early. */
-export const recordFeedback = async (deps: CommandDeps, caller: Caller, { raw, recipient }: GivenReport): Promise<FeedbackResponse> => {
+export const recordFeedback = async (deps: CommandDeps, caller: Caller, { raw, recipient }: RawReport): Promise<FeedbackResponse> => {
   assertNoTestKey(caller, 'reports nothing, for no host has had mail of it');
   const { returnPath, reader } = feedbackOf(deps);
   const report = await reader.read(raw);
@@ -31,8 +31,8 @@ export const recordFeedback = async (deps: CommandDeps, caller: Caller, { raw, r
 };
 
 /**
- * The same of a report that came to the return path itself: who knows its token is believed, and no key is needed. Rejects with
- * EMAIL_NOT_FOUND and EMAIL_IN_PROGRESS.
+ * Records a report that was mailed to the return path. The token in the return path authenticates it, so there is no caller. Rejects
+ * with EMAIL_NOT_FOUND and EMAIL_IN_PROGRESS.
  */
 export const receiveReport = async (deps: CommandDeps, id: EmailId, raw: Uint8Array): Promise<FeedbackResponse> =>
   record(deps, undefined, id, await feedbackOf(deps).reader.read(raw));
@@ -56,22 +56,22 @@ const firstOf = ({ emailOf }: ReturnPath, addresses: readonly string[]): EmailId
   return undefined;
 };
 
-const record = async (deps: CommandDeps, asked: Caller | undefined, id: EmailId, { content }: Report): Promise<FeedbackResponse> => {
+const record = async (deps: CommandDeps, sender: Caller | undefined, id: EmailId, { content }: Report): Promise<FeedbackResponse> => {
   const stream = emailStream(id);
   const loaded = await loadState(deps.eventLog, stream, emailDecider);
   const { state: email, teamId } = loaded;
-  // A deleted email is told of as gone, but to the team alone that had it.
+  // Only the team that owned a deleted email is told that it is gone.
   const owner = parseTeamId(teamId ?? '');
   if (email === undefined || owner === undefined) throw emailNotFound();
-  if (asked !== undefined && owner !== asked.teamId) throw emailNotFound();
-  const caller = asked ?? { teamId: owner, actor: RETURN_PATH, permissions: [], correlationId: deps.ids.uuid() };
-  const told = toldBy(content);
-  if (isGone(email)) return { emailId: id, outcome: 'gone', status: email.status, ...told };
+  if (sender !== undefined && owner !== sender.teamId) throw emailNotFound();
+  const caller = sender ?? { teamId: owner, actor: RETURN_PATH, permissions: [], correlationId: deps.ids.uuid() };
+  const summary = summaryOf(content);
+  if (isGone(email)) return { emailId: id, outcome: 'gone', status: email.status, ...summary };
   const at = isoMoment(deps.clock.now());
   const command = commandOf(content, at);
-  if (command === undefined) return { emailId: id, outcome: 'unchanged', status: email.status, ...told };
+  if (command === undefined) return { emailId: id, outcome: 'unchanged', status: email.status, ...summary };
   const { state, events } = await handleFrom(loaded, deps.eventLog, stream, emailDecider, command, causeOf(deps, caller, at));
-  return { emailId: id, outcome: events.length === 0 ? 'unchanged' : 'recorded', status: (state as Email).status, ...told };
+  return { emailId: id, outcome: events.length === 0 ? 'unchanged' : 'recorded', status: (state as Email).status, ...summary };
 };
 
 const commandOf = (content: Report['content'], at: string): EmailCommand | undefined => {
@@ -85,7 +85,7 @@ const commandOf = (content: Report['content'], at: string): EmailCommand | undef
   }
 };
 
-const toldBy = (content: Report['content']): Pick<FeedbackResponse, 'kind' | 'recipients'> => {
+const summaryOf = (content: Report['content']): Pick<FeedbackResponse, 'kind' | 'recipients'> => {
   switch (content.kind) {
     case 'delivery-status':
       return {

@@ -1,4 +1,4 @@
-/** Reads the recipients of a bulk send from a file: CSV (RFC 4180) with a head, or JSON lines; in UTF-8, bounded while it is read. */
+/** Reads recipients from an uploaded file, for bulk sends and suppressions: CSV (RFC 4180) with a header row, or JSON lines, in UTF-8. */
 import { Type, type Static } from '@sinclair/typebox';
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
@@ -7,7 +7,30 @@ import { invalid, DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { nextTurn } from '../../shared/concurrency.js';
 
-/* What the columns of a CSV mean for a recipient. */
+/** `lines`: the line in which each recipient begins, from 1. The recipients are not validated yet. */
+export type FileRecipients = Readonly<{ recipients: readonly unknown[]; lines: readonly number[] }>;
+
+export type FileOptions = Readonly<{
+  /** The columns to read of a CSV; absent: `email`, `name`, and every other as a variable of its name, `locale` and `timeZone` too. */
+  columns?: Columns | undefined;
+  /** The types that the template declares of its variables. */
+  types: ReadonlyMap<string, string>;
+  /** Reads one JSON line. Throws DomainError. */
+  parseLine: (bytes: Buffer) => unknown;
+  /** A file with more recipients is refused. */
+  rowsMax: number;
+  limits: Pick<Limits, 'templateVariablesMax'>;
+}>;
+
+/** Rejects with VALIDATION_ERROR, which names the line. */
+export const readRecipientFile = async (bytes: Buffer, options: FileOptions): Promise<FileRecipients> => {
+  const text = withoutMark(bytes);
+  const first = text.find((byte) => byte > 0x20);
+  if (first === undefined) throw fileFault('is empty');
+  const read = first === 0x7b ? await readJsonLines(text, options) : await readCsv(text, options);
+  if (read.recipients.length === 0) throw fileFault('has no recipients below its head');
+  return read;
+};
 
 export const fileFault = (message: string): DomainError => invalid('upload', 'file', message);
 
@@ -24,12 +47,12 @@ export const ColumnsSchema = Type.Object(
 );
 export type Columns = Static<typeof ColumnsSchema>;
 
-/** One row, which begins in that line, as a recipient. Throws VALIDATION_ERROR. */
+/** Turns one row into a recipient; `line` is where the row begins. Throws VALIDATION_ERROR. */
 type ReadRecord = (record: readonly string[], line: number) => unknown;
 
 type Variable = Readonly<{ name: string; at: number; type: string | undefined }>;
 
-/** In: the head of the file. Throws VALIDATION_ERROR where it has not the columns that are meant. */
+/** In: the header row. Throws VALIDATION_ERROR if a wanted column is missing or stands twice. */
 const recipientReader = (given: readonly string[], { columns = {}, types, limits }: FileOptions): ReadRecord => {
   const head = given.map((name) => name.trim());
   const max = limits.templateVariablesMax + 4;
@@ -58,9 +81,9 @@ const recipientReader = (given: readonly string[], { columns = {}, types, limits
     return {
       email: record[emailAt]!.trim(),
       ...(name === '' ? {} : { name }),
-      // An empty cell is not given, and the call's own holds.
+      // If the cell is empty, the value of the call applies.
       ...Object.fromEntries(optional.flatMap(({ field, at }) => (record[at]!.trim() === '' ? [] : [[field, record[at]!.trim()]]))),
-      // An empty cell is a variable that is not given.
+      // If the cell is empty, the variable is absent.
       variables: Object.fromEntries(
         variables.flatMap(({ name: variable, at, type }) => (record[at] === '' ? [] : [[variable, valueOf(record[at]!, type)]])),
       ),
@@ -90,37 +113,12 @@ const refuseUnnamed = (head: readonly string[]): void => {
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What is not of the declared type stays a text, and the check of the template says what would be right. */
+/** A cell that does not fit the declared type stays text; the check of the template then reports it. */
 const valueOf = (cell: string, type: string | undefined): unknown => {
   const text = cell.trim();
   if (type === 'number' && NUMBER.test(text)) return Number(text);
   if (type === 'boolean' && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true';
   return cell;
-};
-
-/** `lines`: where each recipient begins in the file, from 1. What the recipients hold is not checked here. */
-export type FileRecipients = Readonly<{ recipients: readonly unknown[]; lines: readonly number[] }>;
-
-export type FileOptions = Readonly<{
-  /** Which columns of a CSV are meant; absent: `email`, `name`, and every other as a variable of that name. `locale` and `timeZone` are the language only where they are said. */
-  columns?: Columns | undefined;
-  /** The types that the template declares of its variables. */
-  types: ReadonlyMap<string, string>;
-  /** Reads one JSON line. Throws DomainError. */
-  parseLine: (bytes: Buffer) => unknown;
-  /** The most recipients that are read; one more is refused. */
-  rowsMax: number;
-  limits: Pick<Limits, 'templateVariablesMax'>;
-}>;
-
-/** Rejects with VALIDATION_ERROR, which names the line. */
-export const readRecipientFile = async (bytes: Buffer, options: FileOptions): Promise<FileRecipients> => {
-  const text = withoutMark(bytes);
-  const first = text.find((byte) => byte > 0x20);
-  if (first === undefined) throw fileFault('is empty');
-  const read = first === 0x7b ? await readJsonLines(text, options) : await readCsv(text, options);
-  if (read.recipients.length === 0) throw fileFault('has no recipients below its head');
-  return read;
 };
 
 const withoutMark = (bytes: Buffer): Buffer => {
@@ -132,7 +130,7 @@ const withoutMark = (bytes: Buffer): Buffer => {
 
 const tooMany = (rowsMax: number): DomainError => fileFault(`has more than ${rowsMax} recipients, the most of one call`);
 
-/** So many lines are read in one turn of the event loop. */
+/** Lines that are read in one turn of the event loop. */
 const LINES_AT_ONCE = 50;
 const LINE_FEED = 0x0a;
 
@@ -165,7 +163,7 @@ const lineOf = (bytes: Buffer, line: number, parseLine: FileOptions['parseLine']
   }
 };
 
-/** The one of the three that stands most often in the head, outside of quotes. */
+/** Comma, semicolon or tab: the one that stands most often in the header row, outside of quotes. */
 const delimiterOf = (bytes: Buffer): string => {
   const [head = ''] = bytes
     .toString('utf8', 0, HEAD_BYTES)

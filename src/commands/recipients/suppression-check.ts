@@ -1,4 +1,4 @@
-/** Which addresses a team does not write to, asked of the log itself. A team that has never suppressed one costs a look at memory. */
+/** Tells which addresses are suppressed, from the event log itself. For a team without suppressions nothing is read. */
 import type { CommandDeps } from '../core/deps.js';
 import type { Loaded } from '../core/handle.js';
 import {
@@ -17,7 +17,7 @@ import { boundedCache } from '../../shared/cache.js';
 
 type Deps = Pick<CommandDeps, 'eventLog' | 'keys'>;
 
-/** In: an address as emails have it, and the list that it is kept from where it is not kept from all. Letter case does not count, also before the @. */
+/** In: an address as emails have it; `list` if only mail of that list is suppressed. Letter case does not count, also before the @. */
 export const suppressionIdOf = ({ keys }: Pick<Deps, 'keys'>, teamId: TeamId, address: string, list?: string): SuppressionId => {
   const parts = [teamId, address.toLowerCase()];
   return suppressionIdOfFingerprint(keys.fingerprint('suppression', JSON.stringify(list === undefined ? parts : [...parts, list])));
@@ -25,20 +25,20 @@ export const suppressionIdOf = ({ keys }: Pick<Deps, 'keys'>, teamId: TeamId, ad
 
 const suppressed = namesOf(['AddressSuppressed', 'SuppressedAddressErased']);
 
-/** The last event of its stream says it, at this moment. */
-export const holdsNow = async (deps: Pick<Deps, 'eventLog'>, id: SuppressionId): Promise<boolean> => {
+/** The last event of the stream tells it. */
+export const isSuppressedNow = async (deps: Pick<Deps, 'eventLog'>, id: SuppressionId): Promise<boolean> => {
   const last = await deps.eventLog.last(suppressionStream(id));
   return last !== undefined && suppressed.has(last.storedType);
 };
 
-/** Kept from all, or from that list. */
+/** Whether the address gets no mail at all, or none of that list. */
 const isSuppressed = async (deps: Deps, teamId: TeamId, address: string, list: string | undefined): Promise<boolean> => {
-  const fromAll = holdsNow(deps, suppressionIdOf(deps, teamId, address));
+  const fromAll = isSuppressedNow(deps, suppressionIdOf(deps, teamId, address));
   if (list === undefined) return fromAll;
-  return (await Promise.all([fromAll, holdsNow(deps, suppressionIdOf(deps, teamId, address, list))])).includes(true);
+  return (await Promise.all([fromAll, isSuppressedNow(deps, suppressionIdOf(deps, teamId, address, list))])).includes(true);
 };
 
-/** The places of those of the addresses that are suppressed; asked side by side. `list`: that the mail to them is of. */
+/** The places of the suppressed addresses. `list`: the list of the mail that is to be sent. */
 export const suppressedPlaces = async (
   deps: Deps,
   teamId: TeamId,
@@ -49,10 +49,10 @@ export const suppressedPlaces = async (
   return are.flatMap((is, index) => (is ? [index] : []));
 };
 
-/** Whether a team has ever suppressed an address. Once it has, it has for good; that it has not holds for the freshness of states. */
+/** Whether a team has ever suppressed an address. A yes is final; a no is cached for `freshnessMs`. */
 export type HasSuppressions = (teamId: TeamId) => MaybePromise<boolean>;
 
-export type HasSuppressionsPorts = Readonly<{
+type HasSuppressionsPorts = Readonly<{
   team: (stream: StreamName) => MaybePromise<Loaded<TeamState>>;
   clock: Pick<Clock, 'monotonic'>;
   freshnessMs: number;
@@ -60,7 +60,7 @@ export type HasSuppressionsPorts = Readonly<{
 
 const TEAMS_MAX = 10_000;
 
-/** A process that does not follow the log would read the stream of the team for each email: it looks once within the freshness. */
+/** A process whose state cache does not follow the log would read the stream of the team for each email: it reads it once per `freshnessMs`. */
 export const openHasSuppressions = ({ team, clock, freshnessMs }: HasSuppressionsPorts): HasSuppressions => {
   const read = boundedCache<TeamId, Readonly<{ has: boolean; untilMs: number }>>({ entriesMax: TEAMS_MAX });
   const hasOf = ({ state }: Loaded<TeamState>): boolean => state?.hasSuppressions === true;

@@ -1,4 +1,4 @@
-/** Commands on the addresses that a team does not write to. */
+/** Commands on a team's suppression list: add, remove, check, import from a file, export as CSV. */
 import {
   type SuppressionRecord,
   type AddSuppressionRequest,
@@ -28,11 +28,9 @@ import type { Cause } from '../../event-log/event-log.js';
 import { fileFault, readRecipientFile } from './file.js';
 import { nextTurn } from '../../shared/concurrency.js';
 
-/* Writes the suppression list as a table (CSV, RFC 4180), some at a time. */
-
 const columns: (keyof SuppressionRecord)[] = ['email', 'list', 'reason', 'createdAt', 'emailId', 'id'];
 
-/** `read`: the records of some ids. They are read when the text of those before is taken. */
+/** The suppression list as CSV (RFC 4180). Each page is read when the text of the page before it was consumed. */
 export async function* suppressionLines(
   pages: AsyncIterable<readonly SuppressionId[]>,
   read: (ids: readonly SuppressionId[]) => Promise<readonly SuppressionRecord[]>,
@@ -48,34 +46,34 @@ type AddressToSuppress = Readonly<{
   teamId: TeamId;
   /** As emails have it, or as `parseAddress` gives it. */
   email: string;
-  /** Where it is kept from this list alone. */
+  /** Suppress mail of this list only. */
   list?: string | undefined;
   reason: SuppressionReason;
   cause: Cause;
-  /** When the reason came to be, ISO 8601; default: now. What came to be before the address was last removed suppresses it no more. */
+  /** When the reason was learned, ISO 8601; default: now. A reason learned before the address was last removed is ignored. */
   learnedAt?: string;
-  /** The email that was refused or complained about. */
+  /** The email that bounced or was complained about. */
   emailId?: string;
 }>;
 
 type Suppressed = Readonly<{ id: SuppressionId; suppression: SuppressionState; isNew: boolean; isFirst: boolean }>;
 
 /**
- * From its end on the team does not write to the address: at once where it had suppressed one before, else when states are fresh in every
- * process (`isFirst`). Safe to repeat. Rejects with NOT_DURING_UPDATE.
+ * Suppresses an address. If it is the team's first (`isFirst`), other processes know it only once their states are fresh: a caller that
+ * answers a request then awaits `whenHeldEverywhere`. Safe to repeat. Rejects with NOT_DURING_UPDATE.
  */
 export const suppressAddress = async (
   deps: Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>,
   address: AddressToSuppress,
 ): Promise<Suppressed> => suppressUnder(deps, suppressionIdOf(deps, address.teamId, address.email, address.list), address);
 
-/** The same of an address that may be destroyed: its suppression is known by its id alone then. */
+/** Suppresses by id: the address may be erased, and `email` absent. */
 export const suppressUnder = async (
   deps: Pick<CommandDeps, 'eventLog' | 'team'>,
   id: SuppressionId,
   { teamId, email, list, reason, cause, learnedAt, emailId }: Omit<AddressToSuppress, 'email'> & Readonly<{ email?: string }>,
 ): Promise<Suppressed> => {
-  // Before the first address: where the program dies in between, the team asks for nothing.
+  // Before the first address: if the program dies in between, the team checks a list that is still empty.
   const isFirst = await begin(deps, teamId, cause, list);
   const command = { type: 'Suppress' as const, at: cause.at, learnedAt, reason, emailId, list, address: email };
   const { state, events } = await handle(deps.eventLog, suppressionStream(id), suppressionDecider, command, cause);
@@ -94,7 +92,7 @@ const beginning: Decider<Begin, TeamEvent, TeamState> = {
   initialState: undefined,
 };
 
-/** Out: whether it is the first address of the team. */
+/** Out: whether this is the team's first suppression. */
 const begin = async (
   deps: Pick<CommandDeps, 'eventLog' | 'team'>,
   teamId: TeamId,
@@ -145,7 +143,7 @@ export const removeSuppression = async (deps: CommandDeps, caller: Caller, id: S
   return { id, deleted: true };
 };
 
-/** Whether the team writes to that address now; with a list, whether mails of that list are kept from it, or all. Rejects with ERR_EMAIL_001. */
+/** Whether the address is suppressed; with `list`, whether for mail of that list or for all mail. Rejects with ERR_EMAIL_001. */
 export const checkSuppression = async (deps: CommandDeps, { teamId }: Caller, email: string, list?: string): Promise<SuppressionCheck> => {
   const address = requireAddress(email, 'email');
   const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
@@ -153,7 +151,7 @@ export const checkSuppression = async (deps: CommandDeps, { teamId }: Caller, em
   return { email: address, suppressed: suppression !== null, suppression };
 };
 
-/** The ids under which the address may be suppressed: for all, and for each list that the team has ever kept somebody from. */
+/** The ids under which the address may be suppressed: one for all mail, and one for each list that has ever had a suppression. */
 export const suppressionIdsOf = async (
   deps: Pick<CommandDeps, 'keys' | 'team'>,
   teamId: TeamId,
@@ -163,7 +161,7 @@ export const suppressionIdsOf = async (
   return [undefined, ...(state?.suppressionLists ?? [])].map((list) => suppressionIdOf(deps, teamId, address, list));
 };
 
-/** Of these ids those that are suppressed, in their order: the addresses are nowhere but in the streams. */
+/** The records of those ids that are suppressed, in order. They are read from the streams, which alone have the addresses. */
 export const readSuppressions = async (
   deps: CommandDeps,
   { teamId: owner }: Pick<Caller, 'teamId'>,
@@ -175,8 +173,6 @@ export const readSuppressions = async (
   );
 };
 
-/* Puts the addresses of a file on the suppression list. */
-
 type SuppressionFile = Readonly<{
   bytes: Buffer;
   /** Reads one JSON line. Throws DomainError. */
@@ -185,16 +181,16 @@ type SuppressionFile = Readonly<{
   rowsMax?: number;
 }>;
 
-/** Rows of one file. */
+/** Most rows of one file. */
 export const SUPPRESSION_ROWS_MAX = 10_000;
-/** So many are appended side by side: they share commits. */
+/** Appends at a time: they share commits. */
 const AT_ONCE = 64;
-/** So many lines that hold no address are named. */
+/** Most invalid lines that the answer names. */
 const INVALID_MAX = 100;
 
 /**
- * What is suppressed already stays as it is, so a file that was cut off is given again. Resolves when all hold in every process. Rejects
- * with VALIDATION_ERROR where it is no such file, having written nothing.
+ * Suppresses the addresses of a file. An address that is suppressed already stays as it is, so an interrupted import can be repeated.
+ * Resolves when all are suppressed in every process. Rejects with VALIDATION_ERROR before it writes anything if the file cannot be read.
  */
 export const importSuppressions = async (deps: CommandDeps, caller: Caller, file: SuppressionFile): Promise<SuppressionsImported> => {
   const { recipients, lines } = await readRecipientFile(file.bytes, {
@@ -228,13 +224,13 @@ export const importSuppressions = async (deps: CommandDeps, caller: Caller, file
   return { ...counts, errors: invalid };
 };
 
-/** undefined where it is none at all, or the name of one. */
+/** undefined: there is no list, or its name is valid. */
 const listFault = (list: string | undefined): string | undefined =>
   list === undefined || isListName(list) ? undefined : 'the list is no name of one: lower-case letters, digits and single hyphens';
 
 type Entry = Readonly<{ email: string; reason: SuppressionReason; list: string | undefined }>;
 
-/** An export names the reasons, which are kept; what else stands in the column is somebody else's word for one. */
+/** A reason of our own export is kept; any other text in that column becomes `import`. */
 const entryOf = (row: unknown): Entry => {
   const { email, variables, ...members } = row as Readonly<Record<'email' | 'reason' | 'list' | 'variables', unknown>>;
   if (typeof email !== 'string') throw fileFault('has a line whose `email` is no text');
@@ -246,5 +242,5 @@ const entryOf = (row: unknown): Entry => {
   };
 };
 
-/** An export has an apostrophe before what a spreadsheet would take for a formula. */
+/** Removes the apostrophe that an export puts before a cell that a spreadsheet would take for a formula. */
 const withoutMark = (email: string): string => (/^'[=+\-@]/.test(email) ? email.slice(1) : email);

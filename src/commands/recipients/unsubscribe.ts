@@ -1,6 +1,6 @@
-/** What a recipient may do by the link of a mail: see where it leads, unsubscribe from its list, subscribe again. */
+/** Unsubscribe links: made for each recipient of a mail, and what their pages do (show, unsubscribe, subscribe again). */
 import type { CommandDeps } from '../core/deps.js';
-import { suppressionIdOf, holdsNow } from './suppression-check.js';
+import { suppressionIdOf, isSuppressedNow } from './suppression-check.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
   assertDefined,
@@ -22,19 +22,17 @@ import { suppressUnder } from './suppressions.js';
 import { suppressionDecider } from '../../domain/recipients/suppression.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-/* The links by which recipients unsubscribe: they name team, list and address to this service, and nothing to anybody else. */
-
-/** What a link stands for. `id`: of the suppression that it makes and takes back; it stays when the address is destroyed everywhere. */
+/** The content of a link. `id`: the suppression that it adds and removes, which is known even after the address is erased everywhere. */
 type Unsubscription = Readonly<{ teamId: TeamId; list: string; id: SuppressionId; emailId: EmailId; recipient: number }>;
 
 type Deps = Readonly<{ keys: Pick<CommandDeps['keys'], 'fingerprint'> }>;
 
 const LIST_FROM = 3 * UUID_BYTES + 2;
 
-/** What stands before the token. */
+/** The path before the token. */
 export const UNSUBSCRIBE_PATH = '/u/';
 
-/** Of mails that leave as one copy for each recipient. Throws PUBLIC_URL_REQUIRED, NOT_DURING_UPDATE. */
+/** The public URL for the links of mails that are sent as one copy for each recipient. Throws PUBLIC_URL_REQUIRED, NOT_DURING_UPDATE. */
 export const linkBaseOf = ({ linkBase, withoutCopies }: Pick<CommandDeps, 'linkBase' | 'withoutCopies'>): string => {
   if (withoutCopies === true) {
     const message = `This cannot be done while an older version of the service runs beside this one: it needs level ${COPIES_FROM} of SEALPOST_WRITE_EVENTS.`;
@@ -49,17 +47,17 @@ export const linkBaseOf = ({ linkBase, withoutCopies }: Pick<CommandDeps, 'linkB
 
 const opened = new WeakMap<Deps['keys'], ReaderTokens>();
 
-/** Made once for each store of keys: making them takes longer than a token. */
+/** Made once for each store of keys: making them takes longer than sealing a token. */
 const tokensOf = (keys: Deps['keys']): ReaderTokens => {
   const tokens = opened.get(keys) ?? openReaderTokens(keys, 'unsubscribe');
   opened.set(keys, tokens);
   return tokens;
 };
 
-type Of = Readonly<{ teamId: TeamId; emailId: EmailId; recipient: number; address: string; list: string }>;
+type LinkRecipient = Readonly<{ teamId: TeamId; emailId: EmailId; recipient: number; address: string; list: string }>;
 
-/** The address stands in it as an HMAC alone. The same recipient of the same email has the same link in every attempt. */
-export const unsubscribeUrl = ({ keys }: Deps, base: string, { teamId, emailId, recipient, address, list }: Of): string => {
+/** The link contains the address only as an HMAC. It is the same in every attempt to deliver the email. */
+export const unsubscribeUrl = ({ keys }: Deps, base: string, { teamId, emailId, recipient, address, list }: LinkRecipient): string => {
   const place = Buffer.alloc(2);
   place.writeUInt16BE(recipient);
   const id = suppressionIdOf({ keys }, teamId, address, list);
@@ -67,10 +65,10 @@ export const unsubscribeUrl = ({ keys }: Deps, base: string, { teamId, emailId, 
   return `${base}${UNSUBSCRIBE_PATH}${tokensOf(keys).seal(payload)}`;
 };
 
-/** A link of that form which stands for nothing: for previews. */
+/** A link for previews; its token is invalid. */
 export const exampleUnsubscribeUrl = (base: string | undefined): string => `${base ?? 'https://example.com'}${UNSUBSCRIBE_PATH}example`;
 
-/** undefined where the token was not made here. */
+/** undefined if the token was not sealed with these keys. */
 export const readUnsubscribeToken = ({ keys }: Deps, token: string): Unsubscription | undefined => {
   const payload = tokensOf(keys).open(token);
   if (payload === undefined || payload.length <= LIST_FROM) return undefined;
@@ -84,10 +82,10 @@ export const readUnsubscribeToken = ({ keys }: Deps, token: string): Unsubscript
   };
 };
 
-/** Where the link leads. `company`: as the mail named it; empty where it did not. */
-export type Subscribed = Readonly<{ list: string; company: string; isSubscribed: boolean }>;
+/** What the page of a link shows. `company`: as the mail named it; empty if it named none. */
+export type Subscription = Readonly<{ list: string; company: string; isSubscribed: boolean }>;
 
-/** What the log still has of the mail: its recipient's address is undefined once it is destroyed. */
+/** Company and recipient of the mail. The address is undefined once its key is destroyed. */
 const mailOf = async ({ eventLog }: CommandDeps, { emailId, recipient }: Unsubscription) => {
   const first = (await eventLog.load(emailStream(emailId)))[0]?.event;
   if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled') return { company: '', address: undefined };
@@ -102,16 +100,16 @@ const causeOf = (deps: CommandDeps, { teamId }: Unsubscription, requestId: strin
   at: isoMoment(deps.clock.now()),
 });
 
-/** Changes nothing. Out: undefined where the token was not made here, as of the others. */
-export const readSubscription = async (deps: CommandDeps, token: string): Promise<Subscribed | undefined> => {
+/** Changes nothing. Out: undefined if the token is invalid. */
+export const readSubscription = async (deps: CommandDeps, token: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
-  const [{ company }, isSuppressed] = await Promise.all([mailOf(deps, link), holdsNow(deps, link.id)]);
+  const [{ company }, isSuppressed] = await Promise.all([mailOf(deps, link), isSuppressedNow(deps, link.id)]);
   return { list: link.list, company, isSubscribed: !isSuppressed };
 };
 
-/** Safe to repeat. Rejects with NOT_DURING_UPDATE. */
-export const unsubscribe = async (deps: CommandDeps, token: string, requestId: string): Promise<Subscribed | undefined> => {
+/** Safe to repeat. Out: undefined if the token is invalid. Rejects with NOT_DURING_UPDATE. */
+export const unsubscribe = async (deps: CommandDeps, token: string, requestId: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
   const { company, address: email } = await mailOf(deps, link);
@@ -128,20 +126,20 @@ export const unsubscribe = async (deps: CommandDeps, token: string, requestId: s
   return { list, company, isSubscribed: false };
 };
 
-/** Takes back what keeps mails of this list from the recipient, whoever has said it. Rejects as `unsubscribe`. */
-export const subscribeAgain = async (deps: CommandDeps, token: string, requestId: string): Promise<Subscribed | undefined> => {
+/** Removes the suppression of this list, whatever its reason. Out: undefined if the token is invalid. */
+export const subscribeAgain = async (deps: CommandDeps, token: string, requestId: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
   const { company } = await mailOf(deps, link);
   const cause = causeOf(deps, link, requestId);
-  if (await holdsNow(deps, link.id)) {
+  if (await isSuppressedNow(deps, link.id)) {
     const command = { type: 'RemoveSuppression' as const, at: cause.at };
     await handle(deps.eventLog, suppressionStream(link.id), suppressionDecider, command, cause).catch(unlessGone);
   }
   return { list: link.list, company, isSubscribed: true };
 };
 
-/** Somebody else was faster. */
+/** Another request has removed it meanwhile. */
 const unlessGone = (fault: unknown): void => {
   if (!(fault instanceof DomainError) || fault.code !== 'SUPPRESSION_NOT_FOUND') throw fault;
 };

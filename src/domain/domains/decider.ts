@@ -1,4 +1,4 @@
-/** The decisions about the sender domains of a team. */
+/** Deciders of a team's sender domains, and of the private keys of one domain. */
 import type { Decider } from '../core/decider.js';
 import { DomainError, invalid } from '../core/errors.js';
 import { defaultLimits } from '../core/limits.js';
@@ -6,28 +6,31 @@ import { isoTime, DAY_MS, HOUR_MS } from '../core/time.js';
 import type { Check, Found, PrivateKeys, PublicKey, SenderDomainEvent, DomainKeysEvent } from './events.js';
 import { evolveSenderDomains, foundOfKeys, type SenderDomain, type SenderDomainsState, type TrashedDomain } from './state.js';
 
-/** What a look-up found for one domain. */
+/** The result of one look-up of a domain's records. */
 export type LookedUp = Omit<Check, 'nextCheckAt'>;
 
 export type SenderDomainCommand =
-  /** The private keys stand in the stream of the domain's own already. */
+  /** `keys`: the private keys were recorded in the domain's own stream before. */
   | Readonly<{ type: 'AddDomain'; at: string; id: string; domain: string; keys: PublicKey[] }>
   | Readonly<{ type: 'RecordChecks'; at: string; checks: readonly LookedUp[] }>
   | Readonly<{ type: 'RotateKeys'; at: string; id: string; keys: PublicKey[] }>
   | Readonly<{ type: 'TrashDomain'; at: string; id: string }>
-  /** What was deleted before `deletedSince` cannot be taken back. */
+  /** A domain that was deleted before `deletedSince` cannot be restored. */
   | Readonly<{ type: 'RestoreDomain'; at: string; id: string; deletedSince: string }>
-  /** For good, whether they were deleted before or not; those that are gone already are passed over. */
+  /** Deletes for good, from the trash too; unknown ids are skipped. */
   | Readonly<{ type: 'DeleteDomains'; at: string; ids: readonly string[] }>;
 
-/** For so long after new keys sign the records of the old ones are needed: mails that they signed may be on their way, or read again. */
+/** The old keys' records stay needed this long after new keys sign: mails signed with the old ones may be on their way, or verified again. */
 const OVERLAP_DAYS = 7;
-/** A domain whose records are gone stays verified until that day in a row. */
+/** A verified domain whose records are missing or wrong on this many days in a row becomes unverified. */
 const FAILING_DAYS_MAX = 3;
 
 const CHECKED_EVERY_MS = DAY_MS;
-/** After a look-up that was not answered. */
+/** The next look-up after one that was not answered. */
 const CHECKED_AGAIN_MS = HOUR_MS;
+
+/** Most deleted domains that a team can restore; the oldest beyond are removed early. */
+export const TRASHED_DOMAINS_MAX = 100;
 
 export const domainNotFound = (): DomainError =>
   new DomainError('DOMAIN_NOT_FOUND', 'There is no sender domain with this id. GET /api/domains lists yours.');
@@ -58,8 +61,44 @@ const decide = (command: SenderDomainCommand, state: SenderDomainsState): readon
   }
 };
 
-/** The private keys are in no event of this stream. */
+/** Events of this stream hold no private keys; earlier versions stored them here. */
 const ELSEWHERE: Readonly<{ privateKeys: PrivateKeys }> = { privateKeys: [] };
+
+const recordChecks = (
+  { at, checks }: Extract<SenderDomainCommand, { type: 'RecordChecks' }>,
+  state: SenderDomainsState,
+): readonly SenderDomainEvent[] => {
+  // A domain may be deleted while its records are looked up.
+  const known = checks.filter(({ id }) => state?.domains.some((domain) => domain.id === id) === true);
+  if (known.length === 0) return [];
+  const recorded: Check[] = known.map((check) => ({
+    ...check,
+    nextCheckAt: later(at, isAnswered(check) ? CHECKED_EVERY_MS : CHECKED_AGAIN_MS),
+  }));
+  const checked: SenderDomainEvent = { type: 'SenderDomainsChecked', data: { at, checks: recorded } };
+  const after = evolveSenderDomains(state, checked);
+  return [checked, ...known.flatMap((check) => changesOf(domainOf(after, check.id), check, at))];
+};
+
+/** Whether every DKIM record was answered. */
+export const isAnswered = ({ dkim }: LookedUp): boolean => dkim.every(({ found }) => found !== 'unknown');
+
+/** In: a domain after SenderDomainsChecked. Out: the further events that the check causes. */
+const changesOf = (domain: SenderDomain, check: LookedUp, at: string): readonly SenderDomainEvent[] => {
+  const { id, status, signing, next, retiring, failing } = domain;
+  const seen: Readonly<Record<string, Found>> = Object.fromEntries(check.dkim.map(({ selector, found }) => [selector, found]));
+  const changes: SenderDomainEvent[] = [];
+  const arrived = next.length > 0 && foundOfKeys(next, seen) === 'right';
+  if (arrived) changes.push({ type: 'SenderDomainKeysChanged', data: { at, id, retireAt: later(at, OVERLAP_DAYS * DAY_MS) } });
+  if (status !== 'verified' && (arrived || foundOfKeys(signing, seen) === 'right'))
+    changes.push({ type: 'SenderDomainVerified', data: { at, id } });
+  if (status === 'verified' && !arrived && failing !== null && failing.days >= FAILING_DAYS_MAX)
+    changes.push({ type: 'SenderDomainUnverified', data: { at, id } });
+  if (retiring !== null && retiring.until <= at) changes.push({ type: 'SenderDomainKeysRetired', data: { at, id } });
+  return changes;
+};
+
+const later = (at: string, ms: number): string => isoTime(Date.parse(at) + ms);
 
 const restore = (
   { at, id, deletedSince }: Extract<SenderDomainCommand, { type: 'RestoreDomain' }>,
@@ -72,6 +111,42 @@ const restore = (
   return [{ type: 'SenderDomainRestored', data: { at, id } }];
 };
 
+export const senderDomainDecider: Decider<SenderDomainCommand, SenderDomainEvent, SenderDomainsState> = {
+  decide,
+  evolve: evolveSenderDomains,
+  initialState: undefined,
+};
+
+type DomainKeysState = Readonly<{ isDestroyed: boolean; privateKeys: PrivateKeys }>;
+
+type DomainKeysCommand =
+  Readonly<{ type: 'KeepKeys'; at: string; privateKeys: PrivateKeys }> | Readonly<{ type: 'DestroyKeys'; at: string }>;
+
+/** The private keys of one sender domain: made when it is added and at each rotation, destroyed when it is deleted for good. */
+export const domainKeysDecider: Decider<DomainKeysCommand, DomainKeysEvent, DomainKeysState> = {
+  decide: (command, { isDestroyed }) => {
+    const { at } = command;
+    switch (command.type) {
+      case 'KeepKeys': {
+        if (isDestroyed) throw domainNotFound();
+        const { privateKeys } = command;
+        return [{ type: 'DomainKeysMade', data: { at, selectors: privateKeys.map(({ selector }) => selector) }, sealed: { privateKeys } }];
+      }
+      case 'DestroyKeys':
+        return isDestroyed ? [] : [{ type: 'DomainKeysDestroyed', data: { at } }];
+    }
+  },
+  evolve: (state, event) => {
+    switch (event.type) {
+      case 'DomainKeysMade':
+        return { ...state, privateKeys: [...state.privateKeys, ...(event.sealed?.privateKeys ?? [])] };
+      case 'DomainKeysDestroyed':
+        return { isDestroyed: true, privateKeys: [] };
+    }
+  },
+  initialState: { isDestroyed: false, privateKeys: [] },
+};
+
 /** Throws DOMAIN_NOT_FOUND. */
 export const trashedDomain = (state: SenderDomainsState, id: string): TrashedDomain => {
   const domain = state?.trash?.find((one) => one.id === id);
@@ -79,10 +154,7 @@ export const trashedDomain = (state: SenderDomainsState, id: string): TrashedDom
   return domain;
 };
 
-/** How many deleted domains a team may restore; of more the oldest are gone before their time. */
-export const TRASHED_DOMAINS_MAX = 100;
-
-/** Those that cannot be restored any more: deleted before that moment, or too many. */
+/** Deleted domains to remove for good: deleted before that moment, or the oldest beyond TRASHED_DOMAINS_MAX. */
 export const domainsToRemove = (state: SenderDomainsState, deletedBefore: string): readonly TrashedDomain[] => {
   const trash = state?.trash ?? [];
   return trash.filter(({ deletedAt }, at) => deletedAt < deletedBefore || trash.length - at > TRASHED_DOMAINS_MAX);
@@ -125,82 +197,9 @@ export const assertRotatable = ({ domain, next, retiring }: SenderDomain): void 
     );
 };
 
-const later = (at: string, ms: number): string => isoTime(Date.parse(at) + ms);
-
-const recordChecks = (
-  { at, checks }: Extract<SenderDomainCommand, { type: 'RecordChecks' }>,
-  state: SenderDomainsState,
-): readonly SenderDomainEvent[] => {
-  // A domain may be deleted while its records are looked up.
-  const known = checks.filter(({ id }) => state?.domains.some((domain) => domain.id === id) === true);
-  if (known.length === 0) return [];
-  const recorded: Check[] = known.map((check) => ({
-    ...check,
-    nextCheckAt: later(at, isAnswered(check) ? CHECKED_EVERY_MS : CHECKED_AGAIN_MS),
-  }));
-  const checked: SenderDomainEvent = { type: 'SenderDomainsChecked', data: { at, checks: recorded } };
-  const after = evolveSenderDomains(state, checked);
-  return [checked, ...known.flatMap((check) => changesOf(domainOf(after, check.id), check, at))];
-};
-
-/** Whether the DKIM records were answered for. */
-export const isAnswered = ({ dkim }: LookedUp): boolean => dkim.every(({ found }) => found !== 'unknown');
-
-/** In: a domain as it is after a check. Out: what changes by that. */
-const changesOf = (domain: SenderDomain, check: LookedUp, at: string): readonly SenderDomainEvent[] => {
-  const { id, status, signing, next, retiring, failing } = domain;
-  const seen: Readonly<Record<string, Found>> = Object.fromEntries(check.dkim.map(({ selector, found }) => [selector, found]));
-  const changes: SenderDomainEvent[] = [];
-  const arrived = next.length > 0 && foundOfKeys(next, seen) === 'right';
-  if (arrived) changes.push({ type: 'SenderDomainKeysChanged', data: { at, id, retireAt: later(at, OVERLAP_DAYS * DAY_MS) } });
-  if (status !== 'verified' && (arrived || foundOfKeys(signing, seen) === 'right'))
-    changes.push({ type: 'SenderDomainVerified', data: { at, id } });
-  if (status === 'verified' && !arrived && failing !== null && failing.days >= FAILING_DAYS_MAX)
-    changes.push({ type: 'SenderDomainUnverified', data: { at, id } });
-  if (retiring !== null && retiring.until <= at) changes.push({ type: 'SenderDomainKeysRetired', data: { at, id } });
-  return changes;
-};
-
-export const senderDomainDecider: Decider<SenderDomainCommand, SenderDomainEvent, SenderDomainsState> = {
-  decide,
-  evolve: evolveSenderDomains,
-  initialState: undefined,
-};
-
-/** Those that are due to be looked up at that moment, the longest waiting first. */
+/** Domains to look up at that moment, the longest waiting first. */
 export const dueDomains = (state: SenderDomainsState, at: string): readonly SenderDomain[] =>
   (state?.domains ?? []).filter(({ nextCheckAt }) => nextCheckAt <= at).sort((a, b) => (a.nextCheckAt < b.nextCheckAt ? -1 : 1));
 
-/** Throws VALIDATION_ERROR with the reason why the text is no domain name that mail leaves from. */
+/** VALIDATION_ERROR for a text that cannot be a sender domain. */
 export const invalidDomain = (reason: string): DomainError => invalid('request body', 'domain', `is no domain of a sender: ${reason}`);
-
-/* The private keys of one sender domain: made with it and with each rotation, destroyed when it is gone. */
-
-type DomainKeysState = Readonly<{ isDestroyed: boolean; privateKeys: PrivateKeys }>;
-
-type DomainKeysCommand =
-  Readonly<{ type: 'KeepKeys'; at: string; privateKeys: PrivateKeys }> | Readonly<{ type: 'DestroyKeys'; at: string }>;
-
-export const domainKeysDecider: Decider<DomainKeysCommand, DomainKeysEvent, DomainKeysState> = {
-  decide: (command, { isDestroyed }) => {
-    const { at } = command;
-    switch (command.type) {
-      case 'KeepKeys': {
-        if (isDestroyed) throw domainNotFound();
-        const { privateKeys } = command;
-        return [{ type: 'DomainKeysMade', data: { at, selectors: privateKeys.map(({ selector }) => selector) }, sealed: { privateKeys } }];
-      }
-      case 'DestroyKeys':
-        return isDestroyed ? [] : [{ type: 'DomainKeysDestroyed', data: { at } }];
-    }
-  },
-  evolve: (state, event) => {
-    switch (event.type) {
-      case 'DomainKeysMade':
-        return { ...state, privateKeys: [...state.privateKeys, ...(event.sealed?.privateKeys ?? [])] };
-      case 'DomainKeysDestroyed':
-        return { isDestroyed: true, privateKeys: [] };
-    }
-  },
-  initialState: { isDestroyed: false, privateKeys: [] },
-};

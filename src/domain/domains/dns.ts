@@ -1,4 +1,4 @@
-/** The DNS records of a sender domain: what is to be set, and whether what was found is that. */
+/** The DNS records of a sender domain: their names and values, and whether a look-up found them. */
 import type { MxLookup, TxtLookup } from '../ports/dns.js';
 import type { Found, PublicKey } from './events.js';
 
@@ -12,21 +12,22 @@ export const dkimRecord = (domain: string, { selector, algorithm, publicKey }: P
   value: `v=DKIM1; k=${algorithm}; p=${publicKey}`,
 });
 
-/** `mechanisms`: what of SPF lets the relay send, such as `include:_spf.example.net`. */
+/** `mechanisms`: SPF mechanisms that permit the relay, such as `include:_spf.example.net`. */
 export const spfRecord = (domain: string, mechanisms: string): DnsRecord => ({ name: domain, value: `v=spf1 ${mechanisms} ~all` });
 
-/** Reports nothing and asks nobody to refuse anything: the beginning from which a domain can be made strict. */
+/** A DMARC policy that asks for no report and no refusal: a start that the owner can tighten. */
 export const dmarcRecord = (domain: string): DnsRecord => ({ name: dmarcName(domain), value: 'v=DMARC1; p=none' });
 
-/** Where reports of mails come back to: a domain of the operator, and the host that takes its mail. */
+/** The domain of the operator to which bounces are returned, and the host that takes its mail. */
 export type ReturnPathDomain = Readonly<{ domain: string; host: string }>;
 
-/** Whether the records of the return path are for the owner of that domain to set. */
-export const hasReturnPath = (domain: string, { domain: of }: ReturnPathDomain): boolean => of === domain || of.endsWith(`.${domain}`);
+/** Whether the return path lies in that domain, so that its owner sets the records of the return path. */
+export const hasReturnPath = (domain: string, { domain: returnPath }: ReturnPathDomain): boolean =>
+  returnPath === domain || returnPath.endsWith(`.${domain}`);
 
 export const mxRecord = ({ domain, host }: ReturnPathDomain): DnsRecord => ({ name: domain, value: `10 ${host}` });
 
-/** One record whose key is that one, and which allows to sign mail with it. */
+/** `right`: there is exactly one DKIM record, it has that key, and it permits signing mail with it. */
 export const dkimFound = (key: PublicKey, lookup: TxtLookup): Found =>
   foundIn(lookup, (texts) => {
     const records = texts.map(tagsOf).filter((tags) => tags.has('p'));
@@ -48,7 +49,7 @@ const isRecordOf = ({ algorithm, publicKey }: PublicKey, tags: ReadonlyMap<strin
   );
 };
 
-/** One SPF record that has every one of those mechanisms. */
+/** `right`: there is exactly one SPF record, and it has all of those mechanisms. */
 export const spfFound = (mechanisms: string, lookup: TxtLookup): Found =>
   foundIn(lookup, (texts) => {
     const records = texts.map((text) => text.trim().toLowerCase().split(/\s+/)).filter(([version]) => version === 'v=spf1');
@@ -58,7 +59,7 @@ export const spfFound = (mechanisms: string, lookup: TxtLookup): Found =>
     return records.length === 1 && wanted.every((one) => terms!.some((term) => term.replace(/^\+/, '') === one)) ? 'right' : 'wrong';
   });
 
-/** MX records of which one names that host. */
+/** `right`: an MX record names that host. */
 export const mxFound = (host: string, lookup: MxLookup): Found => {
   switch (lookup.kind) {
     case 'failed':
@@ -70,7 +71,7 @@ export const mxFound = (host: string, lookup: MxLookup): Found => {
   }
 };
 
-/** One DMARC record with a policy, whichever it is. */
+/** `right`: there is exactly one DMARC record, and it has a valid policy. */
 export const dmarcFound = (lookup: TxtLookup): Found =>
   foundIn(lookup, (texts) => {
     const records = texts.map(tagsOf).filter((tags) => tags.get('v') === 'DMARC1');
@@ -78,18 +79,18 @@ export const dmarcFound = (lookup: TxtLookup): Found =>
     return records.length === 1 && ['none', 'quarantine', 'reject'].includes(records[0]!.get('p')?.toLowerCase() ?? '') ? 'right' : 'wrong';
   });
 
-const foundIn = (lookup: TxtLookup, of: (texts: readonly string[]) => Found): Found => {
+const foundIn = (lookup: TxtLookup, check: (texts: readonly string[]) => Found): Found => {
   switch (lookup.kind) {
     case 'failed':
       return 'unknown';
     case 'none':
       return 'missing';
     case 'found':
-      return of(lookup.texts);
+      return check(lookup.texts);
   }
 };
 
-/** `v=DKIM1; k=rsa; p=…` by name; what is no tag is left out. */
+/** The tags of `v=DKIM1; k=rsa; p=…` by name; parts without `=` are skipped. */
 const tagsOf = (text: string): ReadonlyMap<string, string> => {
   const tags = new Map<string, string>();
   for (const part of text.split(';')) {

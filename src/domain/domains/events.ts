@@ -1,4 +1,4 @@
-/** The facts of the sender domains of one team. Public keys are data; each private key is sealed under the key of the stream. */
+/** Events of the sender domains of one team, and of the keys of one domain. Private keys are encrypted with the key of their stream. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf } from '../core/schema.js';
 import { retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
@@ -9,7 +9,7 @@ const StoredKey = Type.Object({ selector: text, algorithm: oneOf(['rsa', 'ed2551
 /** Private keys in PEM form (PKCS #8). */
 const PrivateKeys = Type.Object({ privateKeys: Type.Array(Type.Object({ selector: text, privateKey: text })) });
 
-/** What a look-up found for a record. `unknown`: no server answered, or none that could. */
+/** The result of a look-up of one record. `unknown`: no server answered, or none could tell. */
 const storedFound = oneOf(['right', 'missing', 'wrong', 'unknown'] as const);
 
 export const senderDomainEventSchemas = {
@@ -36,24 +36,24 @@ export const senderDomainEventSchemas = {
   SenderDomainVerified: { data: Type.Object({ at: text, id: text }) },
   /** Its records were missing or wrong on several days. */
   SenderDomainUnverified: { data: Type.Object({ at: text, id: text }) },
-  /** New keys are there; those before sign until the records of the new ones are seen. */
+  /** New keys were made; the earlier ones sign until the records of the new ones are seen. */
   SenderDomainKeysAdded: { data: Type.Object({ at: text, id: text, keys: Type.Array(StoredKey) }), sealed: PrivateKeys },
-  /** The new keys sign from now on. The records of those before are still needed until `retireAt`. */
+  /** The new keys sign from now on. The records of the earlier ones are needed until `retireAt`. */
   SenderDomainKeysChanged: { data: Type.Object({ at: text, id: text, retireAt: text }) },
   SenderDomainKeysRetired: { data: Type.Object({ at: text, id: text }) },
-  /** It signs no mail any more, and for some days it can be taken back. */
+  /** The domain signs no mail any more, and can be restored for some days. */
   SenderDomainTrashed: { data: Type.Object({ at: text, id: text }) },
-  /** Its records are to be looked up at once: they may be gone. */
+  /** Its records are looked up at once, because they may be gone. */
   SenderDomainRestored: { data: Type.Object({ at: text, id: text }) },
-  /** Gone for good. */
+  /** The domain is deleted for good. */
   SenderDomainDeleted: { data: Type.Object({ at: text, id: text }) },
   ...retirementEventSchemas,
 } as const;
 
-/** The private keys of one domain alone, so that they can be destroyed with it. Of older domains they stand in the stream of the team. */
+/** Private keys of one domain, in a stream of its own so that they can be destroyed with it. Those of older domains stand in the team's stream. */
 export const domainKeysEventSchemas = {
   DomainKeysMade: { data: Type.Object({ at: text, selectors: Type.Array(text) }), sealed: PrivateKeys },
-  /** Nothing is signed with them any more; the key that seals them is destroyed right after. */
+  /** Nothing is signed with them any more; the key that encrypts them is destroyed right after. */
   DomainKeysDestroyed: { data: Type.Object({ at: text }) },
 } as const;
 

@@ -1,7 +1,7 @@
-/** What the events of a team's sender domains add up to, and which of them a sender belongs to. */
+/** The state of a team's sender domains, and which of them a sender address belongs to. */
 import type { Check, Found, PublicKey, SenderDomainEvent } from './events.js';
 
-/** `pending`: never verified yet. `unverified`: it was, and its records were gone on several days. */
+/** `pending`: never verified yet. `unverified`: it was, but its records were missing or wrong on several days. */
 export type SenderDomainStatus = 'pending' | 'verified' | 'unverified';
 
 export type SenderDomain = Readonly<{
@@ -15,28 +15,28 @@ export type SenderDomain = Readonly<{
   nextCheckAt: string;
   /** The keys that sign while the domain is verified. */
   signing: readonly PublicKey[];
-  /** The keys that are to sign once their records are seen; empty where there are none. */
+  /** New keys, which sign once their records are seen. */
   next: readonly PublicKey[];
-  /** The keys that signed before; null where there are none. */
+  /** The keys that signed before; their records are needed until `until`. */
   retiring: Readonly<{ keys: readonly PublicKey[]; until: string }> | null;
   /** By selector. */
   dkim: Readonly<Record<string, Found>>;
   spf: Found;
   dmarc: Found;
-  /** Absent where the return path was never looked up. */
+  /** Absent if the return path was never looked up. */
   returnPath?: Readonly<{ mx: Found; spf: Found }>;
-  /** On how many days in a row the records of the signing keys were missing or wrong, and the last of these days. */
+  /** The number of days in a row on which the records of the signing keys were missing or wrong, and the last of these days. */
   failing: Readonly<{ days: number; last: string }> | null;
 }>;
 
-/** One that was deleted and can be restored. */
+/** A deleted domain that can be restored. */
 export type TrashedDomain = SenderDomain & Readonly<{ deletedAt: string }>;
 
-/** Of one team, in the order in which they were added; `trash`, where there is any, in that of their deletion. JSON, for read models keep it. */
+/** `domains` in the order of addition, `trash` in the order of deletion; absent if empty. JSON, because a read model stores it. */
 export type SenderDomains = Readonly<{ domains: readonly SenderDomain[]; trash?: readonly TrashedDomain[] }>;
 export type SenderDomainsState = SenderDomains | undefined;
 
-/** What the records of some keys are together: right where all are, wrong where one certainly is not. */
+/** The result for several keys together: right if all are, else the worst that is known. */
 export const foundOfKeys = (keys: readonly PublicKey[], dkim: Readonly<Record<string, Found>>): Found => {
   const found = keys.map(({ selector }) => dkim[selector] ?? 'unknown');
   if (found.every((one) => one === 'right')) return 'right';
@@ -89,7 +89,7 @@ const stateOf = (domains: readonly SenderDomain[], trash: readonly TrashedDomain
 const without = <Domain extends SenderDomain>(domains: readonly Domain[], id: string): readonly Domain[] =>
   domains.filter((one) => one.id !== id);
 
-/** What its records were when it was deleted says nothing of what they are now. */
+/** A restored domain is verified again before it signs: its records may have changed meanwhile. */
 const restored = ({ deletedAt: _deletedAt, ...domain }: TrashedDomain, at: string): SenderDomain => ({
   ...domain,
   status: domain.status === 'pending' ? 'pending' : 'unverified',
@@ -126,7 +126,7 @@ const afterCheck = (domain: SenderDomain, { at, checks }: Readonly<{ at: string;
   const check = checks.find(({ id }) => id === domain.id);
   if (check === undefined) return domain;
   const dkim = { ...domain.dkim };
-  // What could not be looked up is as it was.
+  // A record that could not be looked up keeps its last result.
   for (const { selector, found } of check.dkim) if (found !== 'unknown') dkim[selector] = found;
   const seen = Object.fromEntries(check.dkim.map(({ selector, found }) => [selector, found]));
   return {
@@ -185,8 +185,8 @@ const withoutKeys = (dkim: SenderDomain['dkim'], keys: readonly PublicKey[]): Se
   Object.fromEntries(Object.entries(dkim).filter(([selector]) => !keys.some((key) => key.selector === selector)));
 
 /**
- * In: the domain of a sender's address, in lower case. Out: the verified domain that it is or lies below, the longest of several;
- * undefined where there is none.
+ * In: the domain of a sender's address, in lower case. Out: the verified domain that equals it or is a parent of it, the longest of
+ * several; undefined: there is none.
  */
 export const verifiedDomainOf = (state: SenderDomainsState, senderDomain: string): SenderDomain | undefined => {
   let found: SenderDomain | undefined;
@@ -197,11 +197,11 @@ export const verifiedDomainOf = (state: SenderDomainsState, senderDomain: string
   return found;
 };
 
-/** Whether the team may send from that domain: from any while it has none that is verified. */
+/** Whether the team may send from that domain. A team without a verified domain may send from any. */
 export const maySendFrom = (state: SenderDomainsState, senderDomain: string): boolean =>
   state === undefined || verifiedDomainOf(state, senderDomain) !== undefined || !state.domains.some(({ status }) => status === 'verified');
 
-/** All keys whose records are to be set. */
+/** All keys whose DNS records are needed. */
 export const publishedKeys = ({ signing, next, retiring }: SenderDomain): readonly PublicKey[] => [
   ...signing,
   ...next,

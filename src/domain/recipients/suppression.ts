@@ -1,4 +1,4 @@
-/** Whether a team writes to one address, and why not. */
+/** Decider of one suppression: an address that a team does not write to, and why. */
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { SuppressionEvent } from './events.js';
@@ -8,17 +8,17 @@ export type SuppressionReason = (typeof suppressionReasons)[number];
 
 export type Suppression = Readonly<{
   isSuppressed: boolean;
-  /** That of the last time it was suppressed, as all that follows. */
+  /** `reason`, `at`, `emailId` and `list` are those of the latest AddressSuppressed. */
   reason: SuppressionReason;
   at: string;
-  /** The id of the email that was refused or complained about, or whose link was followed. */
+  /** The email that bounced, was complained about, or whose unsubscribe link was followed. */
   emailId: string | null;
-  /** Of the list that it is kept from; null where it is kept from all. */
+  /** The address gets no mail of this list; null: no mail at all. */
   list: string | null;
-  /** undefined once the key is destroyed. */
+  /** undefined once its key is destroyed. */
   address: string | undefined;
   removedAt: string | null;
-  /** The address is erased, and is not kept again. */
+  /** The address was erased; it is not stored again when the address is suppressed anew. */
   isErased?: true;
 }>;
 
@@ -26,7 +26,7 @@ export type Suppression = Readonly<{
 export type SuppressionState = Suppression | undefined;
 
 export type SuppressionCommand =
-  /** `learnedAt`: when the reason came to be, undefined: now. What was known before the address was last taken off the list does not put it there again. */
+  /** `learnedAt`: when the reason was learned; undefined: now. A reason learned before the last SuppressionRemoved is ignored. */
   | Readonly<{
       type: 'Suppress';
       at: string;
@@ -34,11 +34,11 @@ export type SuppressionCommand =
       reason: SuppressionReason;
       emailId: string | undefined;
       list: string | undefined;
-      /** undefined where it is destroyed. */
+      /** undefined if its key is destroyed. */
       address: string | undefined;
     }>
   | Readonly<{ type: 'RemoveSuppression'; at: string }>
-  /** What is kept of it beside its HMAC is to go; it is suppressed afterwards as it was before. */
+  /** Removes all of the address but its HMAC; it stays suppressed, or not, as before. */
   | Readonly<{ type: 'EraseAddress'; at: string }>;
 
 export const suppressionNotFound = (): DomainError =>
@@ -64,7 +64,7 @@ const decide = (command: SuppressionCommand, state: SuppressionState): readonly 
     case 'EraseAddress': {
       if (state === undefined || state.isErased === true) return none;
       const erased: SuppressionEvent = { type: 'SuppressedAddressErased', data: { at: command.at } };
-      // The last event of the stream tells whether it is suppressed.
+      // `isSuppressedNow` reads the last event only, so a removal must come last again.
       return state.isSuppressed ? [erased] : [erased, { type: 'SuppressionRemoved', data: { at: state.removedAt ?? command.at } }];
     }
   }

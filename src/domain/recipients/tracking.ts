@@ -1,44 +1,42 @@
-/** What the tokens of pixels and links say: which recipient of which email, and where a link leads. They hold no address of a reader. */
+/** Open and click tracking: the setting, the tokens of pixels and links, the rules that tell machines from people, the rewritten HTML. */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { Keys } from '../ports/keys.js';
 import { parseEmailId, type EmailId } from '../core/ids.js';
 import { UUID_BYTES, uuidBytes, uuidOfBytes } from '../core/json.js';
 
-/* What is recorded of the readers of a mail: the call says it, else the template, else the team; by default nothing. */
-
+/** The call says what is recorded, else the template, else the team; by default nothing. */
 export type Tracking = Readonly<{ opens: boolean; clicks: boolean }>;
 
-/** With the address of the service that pixel and links lead to, as it was when the mail was accepted. */
+/** `url`: the public URL of the service when the email was accepted; its pixel and links lead there. */
 export type PinnedTracking = Tracking & Readonly<{ url: string }>;
 
 export const NO_TRACKING: Tracking = { opens: false, clicks: false };
 
-/** The first that is given. */
+/** The first that is neither undefined nor null. */
 export const firstTracking = (...given: readonly (Tracking | null | undefined)[]): Tracking =>
   given.find((tracking): tracking is Tracking => tracking !== undefined && tracking !== null) ?? NO_TRACKING;
 
-/*
- * Tokens that stand in mails and come back from their readers: sealed, so that nobody reads what is in them, and authenticated, so that
- * nobody makes or changes one. The same content gives the same token, for a mail that is made again must be the same mail: the tag over
- * the content is the nonce of its encryption (a synthetic initialization vector, as in RFC 5297), which also keeps them short.
+/**
+ * Tokens that stand in mails and come back from their readers, encrypted and authenticated. Equal content gives an equal token, because a
+ * retry must send the mail unchanged: the tag over the content is the nonce of its encryption (a synthetic initialization vector, as in
+ * RFC 5297), which also keeps tokens short.
  */
-
 export type ReaderTokens = Readonly<{
   /** Out: base64url. */
   seal: (plain: Uint8Array) => string;
-  /** undefined for whatever was not sealed here. */
+  /** undefined for a token that was not sealed with these keys. */
   open: (token: string) => Buffer | undefined;
 }>;
 
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-ctr';
 
-/** What base64url of whole bytes looks like: a token has one way to be written. */
+/** Base64url with stray bits at the end decodes too: such a token is refused, so each has one spelling. */
 const isCanonical = (token: string, bytes: Buffer): boolean => bytes.toString('base64url') === token;
 
-/** `purpose`: a token of one is none of another. */
+/** A token of one `purpose` is invalid for every other. */
 export const openReaderTokens = (keys: Pick<Keys, 'fingerprint'>, purpose: string): ReaderTokens => {
-  // Of bytes Node makes a key object in each call, which takes longer than all the rest.
+  // Given bytes, Node would make a key object in each call, which takes longer than all the rest.
   const keyFor = (use: string): KeyObject =>
     createSecretKey(Buffer.from(keys.fingerprint('reader token', JSON.stringify([purpose, use])), 'hex'));
   const [macKey, cipherKey] = [keyFor('tag'), keyFor('content')];
@@ -47,7 +45,7 @@ export const openReaderTokens = (keys: Pick<Keys, 'fingerprint'>, purpose: strin
     seal: (plain) => {
       const tag = tagOf(plain);
       const cipher = createCipheriv(CIPHER, cipherKey, tag);
-      // A stream cipher holds nothing back for an end.
+      // A stream cipher keeps nothing back: no final() is needed.
       return Buffer.concat([tag, cipher.update(plain)]).toString('base64url');
     },
     open: (token) => {
@@ -61,8 +59,6 @@ export const openReaderTokens = (keys: Pick<Keys, 'fingerprint'>, purpose: strin
   };
 };
 
-/* Who asks for pictures and links and is no person, as far as a request tells. The first rule that fits gives its name, those of the agent before those of the address. */
-
 type MachineRule = Readonly<{
   name: string;
   /** Part of the User-Agent, letter case aside. */
@@ -71,7 +67,7 @@ type MachineRule = Readonly<{
   networks?: readonly string[];
 }>;
 
-/** Proxies that fetch pictures for their users, then the scanners of mail hosts, then whatever else says that it is a program. */
+/** Image proxies of mailboxes, then scanners of mail hosts, then other programs. The first rule that matches gives the name. */
 export const machineRules: readonly MachineRule[] = [
   { name: 'apple-mail-privacy', agent: /^Mozilla\/5\.0$/, networks: ['17.0.0.0/8'] },
   { name: 'gmail-image-proxy', agent: /GoogleImageProxy|ggpht\.com/i },
@@ -109,7 +105,7 @@ type Compiled = Readonly<{ name: string; agent: RegExp | undefined; networks: re
 
 const IPV4 = /^(?:::ffff:)?(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/i;
 
-/** undefined: not IPv4, as it is or inside IPv6. */
+/** undefined: not an IPv4 address, nor one mapped into IPv6. */
 const numberOf = (address: string): number | undefined => {
   const parts = IPV4.exec(address);
   return parts === null ? undefined : parts.slice(1).reduce((sum, part) => sum * 256 + Number(part), 0);
@@ -129,22 +125,23 @@ const compiled: readonly Compiled[] = machineRules.map(({ name, agent, networks 
   networks: networks.map(networkOf),
 }));
 
-/** Longer ones say nothing more, and are not kept. */
+/** The rest of a longer User-Agent is neither matched nor stored. */
 export const USER_AGENT_CHARS_MAX = 512;
 
-/** Out: the name of the rule by which no person asked, as far as the User-Agent tells; undefined where none fits. */
+/** Out: the name of the first rule that matches the User-Agent; undefined: none does. */
 export const machineOfAgent = (userAgent: string): string | undefined => {
   const agent = userAgent.trim().slice(0, USER_AGENT_CHARS_MAX);
   return compiled.find((rule) => rule.agent?.test(agent) === true)?.name;
 };
 
-/** The same by the address. */
+/** Out: the name of the first rule whose networks contain the address; undefined: none does. */
 export const machineOfAddress = (ipAddress: string): string | undefined => {
   const number = numberOf(ipAddress);
   if (number === undefined) return undefined;
   return compiled.find(({ networks }) => networks.some(({ first, last }) => number >= first && number <= last))?.name;
 };
 
+/** The recipient is a number: a token holds no address of a reader. */
 type OpenTarget = Readonly<{ emailId: EmailId; recipient: number }>;
 /** `link`: its place among the tracked links of the mail. */
 type ClickTarget = OpenTarget & Readonly<{ link: number; url: string }>;
@@ -152,15 +149,15 @@ type ClickTarget = OpenTarget & Readonly<{ link: number; url: string }>;
 export type TrackingTokens = Readonly<{
   sealOpen: (target: OpenTarget) => string;
   sealClick: (target: ClickTarget) => string;
-  /** undefined for whatever was not sealed here. */
+  /** undefined for a token that was not sealed with these keys. */
   openOpen: (token: string) => OpenTarget | undefined;
   openClick: (token: string) => ClickTarget | undefined;
 }>;
 
-/** The id, then the recipient in one byte; of a link then its place in two bytes, and its address. */
+/** The email id, then the recipient in one byte; a click has the link's place in two more bytes, then its URL. */
 const OPEN_BYTES = UUID_BYTES + 1;
 const CLICK_BYTES = OPEN_BYTES + 2;
-/** Beyond it a link is left as it is. */
+/** Links after these are left as they are. */
 const LINKS_MAX = 0xffff;
 
 const headOf = ({ emailId, recipient }: OpenTarget, size: number): Buffer => {
@@ -201,30 +198,29 @@ export const openTrackingTokens = (keys: Pick<Keys, 'fingerprint'>): TrackingTok
   };
 };
 
-/* Puts the pixel and the tracked links into the HTML of one recipient's mail. The text part is left as it is. */
-
 export type Tracked = Readonly<{
   tokens: TrackingTokens;
   tracking: PinnedTracking;
   emailId: EmailId;
-  /** The place of the one who gets this mail. */
+  /** The place of this copy's recipient among those of the email. */
   recipient: number;
-  /** No HTML becomes larger by it. */
+  /** Tracking does not make the HTML larger than this. */
   sizeBytesMax: number;
 }>;
 
-/** The renderer writes it on links that are not to be tracked, where it is asked to; it never leaves. */
+/** The renderer puts it on links that are not to be tracked; `trackHtml` removes it before the mail is sent. */
 export const UNTRACKED_ATTRIBUTE = ' data-sealpost-track="off"';
 
-/** Beyond it Gmail shows a mail cut off, so one that is smaller stays so. */
+/** Gmail cuts off a larger HTML part, so tracking does not take a smaller one beyond it. */
 export const GMAIL_CLIPS_AT_BYTES = 102_000;
 /** A longer address is left as it is: browsers and proxies cut what is longer than 2,000 characters. */
 const URL_CHARS_MAX = 1_400;
 
-/** An opening tag of ours: attributes in double quotes, in which `<` and `>` are references. */
+/** An opening tag as the renderer writes it: attributes in double quotes, with `<` and `>` escaped. */
 const ANCHOR = /<a(?=\s)[^>]*>/g;
 const HREF = / href="(https?:\/\/[^"]*)"/i;
 
+/** Puts the pixel and the tracked links into the HTML of one recipient's mail. The text part stays as it is. */
 export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, sizeBytesMax }: Tracked): string => {
   const pixel = tracking.opens ? pixelOf(`${tracking.url}/t/o/${tokens.sealOpen({ emailId, recipient })}`) : '';
   const sizeBytes = Buffer.byteLength(html);
@@ -247,13 +243,13 @@ export const trackHtml = (html: string, { tokens, tracking, emailId, recipient, 
   return hasPixel ? withPixel(rewritten, pixel) : rewritten;
 };
 
-/** Links to the service itself: to unsubscribe, for one, must work whatever becomes of the tracking. */
+/** A link to the service itself is not tracked: unsubscribing must work even if tracking fails. */
 const isOurs = (url: string, publicUrl: string): boolean => url === publicUrl || url.startsWith(`${publicUrl}/`);
 
 const pixelOf = (src: string): string =>
   `<img src="${src}" alt="" width="1" height="1" style="display:block;width:1px;height:1px;border:0;margin:0;padding:0">`;
 
-/** Last in the body. */
+/** Inserts the pixel at the end of the body. */
 const withPixel = (html: string, pixel: string): string => {
   const end = html.lastIndexOf('</body>');
   return end < 0 ? html + pixel : html.slice(0, end) + pixel + html.slice(end);
@@ -261,7 +257,7 @@ const withPixel = (html: string, pixel: string): string => {
 
 const ASCII = /^[\x21-\x7e]+$/;
 
-/** As a header may hold it. */
+/** The URL in ASCII, as the Location header needs it; undefined if it cannot be parsed. */
 const locationOf = (url: string | undefined): string | undefined => {
   if (url === undefined || ASCII.test(url)) return url;
   return URL.canParse(url) ? new URL(url).href : undefined;
@@ -269,7 +265,7 @@ const locationOf = (url: string | undefined): string | undefined => {
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** The references that the renderer writes; undefined where there is another, whose meaning is not known here. */
+/** Resolves the character references that the renderer writes; undefined if there is any other. */
 const unescaped = (text: string): string | undefined => {
   if (!text.includes('&')) return text;
   let isKnown = true;

@@ -1,4 +1,4 @@
-/** Adding, verifying, rotating and deleting the sender domains of a team. */
+/** Routes of a team's sender domains: list, add, read, verify, rotate keys, delete, restore. */
 import { DeletedSchema, DeleteQuerySchema, idParams } from '../../api/core/common.js';
 import { AddDomainRequestSchema, DomainListQuerySchema, DomainListSchema, DomainRecordSchema } from '../../api/domains.js';
 import { addDomainExamples } from '../../api/examples.js';
@@ -14,7 +14,7 @@ const params = idParams('Id of the sender domain');
 const access = 'domains:manage';
 const unknownId = 'DOMAIN_NOT_FOUND';
 
-/** A malformed id is answered as an unknown one. */
+/** Throws DOMAIN_NOT_FOUND for a malformed id. */
 const domainIdOf = (text: string): SenderDomainId => {
   const id = parseSenderDomainId(text);
   if (id === undefined) throw domainNotFound();

@@ -1,60 +1,14 @@
-/**
- * Where the pixels and links of mails lead: the reader is answered at once, and what is recorded of it is recorded afterwards. And what a
- * team records where neither call nor template says it.
- */
+/** Routes of open and click tracking: the pixel and the links of mails, and the setting of a team. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { feedbackExamples, trackingExamples } from '../../api/examples.js';
-import { FeedbackQuerySchema, FeedbackResponseSchema, TrackingSchema } from '../../api/recipients.js';
-import { DomainError } from '../../domain/core/errors.js';
+import { trackingExamples } from '../../api/examples.js';
+import { TrackingSchema } from '../../api/recipients.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { uploadSlots } from '../server/upload.js';
-import { coerceQuery } from '../server/validation.js';
 import { countFailed } from '../server/admission.js';
-
-/* Reports of bounces and complaints that a mail host pipes in. */
-
-type DepsFeedback = Pick<HttpDeps, 'commands' | 'limits' | 'limiter'>;
-
-const MEDIA_TYPE = 'message/rfc822';
-
-/** Registers POST /api/v1/feedback. */
-export const feedbackRoutes = (app: App, deps: DepsFeedback): void => {
-  // In a scope of its own: no other endpoint takes mails.
-  app.register(async (scope: App) => {
-    scope.addContentTypeParser(MEDIA_TYPE, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-    scope.post(
-      '/api/v1/feedback',
-      {
-        config: { access: 'feedback:write', command: 'recordFeedback', reads: MEDIA_TYPE, examples: feedbackExamples },
-        onRequest: uploadSlots(deps),
-        preValidation: coerceQuery(FeedbackQuerySchema),
-        schema: {
-          summary: 'Report a bounce or a complaint',
-          description:
-            'Takes the whole report (RFC 5322) as `message/rfc822`, as a mail host has received it. The return path in it tells which email it is about; told twice it changes nothing the second time.',
-          operationId: 'reportFeedback',
-          tags: ['Feedback'],
-          querystring: FeedbackQuerySchema,
-          response: { 200: FeedbackResponseSchema },
-        },
-      },
-      (request) => {
-        const { body } = request as { body: unknown };
-        if (!Buffer.isBuffer(body) || body.length === 0)
-          throw new DomainError(
-            'UNSUPPORTED_CONTENT_TYPE',
-            `The request body must be the report itself, with the header Content-Type: ${MEDIA_TYPE}.`,
-          );
-        return deps.commands.recordFeedback(callerOf(request), { raw: body, recipient: request.query.recipient });
-      },
-    );
-  });
-};
 
 type Deps = Pick<HttpDeps, 'tracking' | 'limiter' | 'commands'>;
 
-/** A transparent GIF of one pixel, each byte as a character: a text leaves in one piece with its headers. */
+/** A transparent GIF of one pixel as a latin1 string: Node writes a string in one piece with the headers. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64').toString('latin1');
 
 const config = { access: 'public', forReaders: true } as const;
@@ -67,7 +21,7 @@ const GONE = `<!doctype html>
 </html>
 `;
 
-/** What a program asks for ahead of its user, or only to know that it is there, nobody has seen. */
+/** False for HEAD, and for what a browser or a mail program fetches before its user asks for it. */
 const isSeen = ({ method, headers }: FastifyRequest): boolean =>
   method !== 'HEAD' &&
   !isAhead(headers['sec-purpose']) &&
@@ -80,7 +34,7 @@ const isAhead = (header: string | readonly string[] | undefined): boolean =>
 
 const visitorOf = ({ headers, ip, id }: FastifyRequest) => ({ userAgent: headers['user-agent'], ipAddress: ip, requestId: id });
 
-/** Registers /t/o/:token, the pixel, /t/c/:token, the links, and /api/tracking. */
+/** Registers /t/o/:token (the pixel), /t/c/:token (the links) and /api/tracking. */
 export const trackingRoutes = (app: App, deps: Deps): void => {
   readerRoutes(app, deps);
   settingRoutes(app, deps);
@@ -91,7 +45,7 @@ const readerRoutes = (app: App, deps: Deps): void => {
   app.get<{ Params: { token: string } }>('/t/o/:token', { config, schema: hidden }, (request, reply) => {
     const target = tokens.openOpen(request.params.token);
     if (target !== undefined && isSeen(request)) note({ ...target, ...visitorOf(request) });
-    // The same for whatever token, so that nothing is learned by trying.
+    // Every token gets the same answer, so that guessing tells nothing.
     answer(reply, 200, { 'content-type': 'image/gif' }, PIXEL);
   });
 
@@ -103,7 +57,7 @@ const readerRoutes = (app: App, deps: Deps): void => {
   });
 };
 
-/** Writes an answer to the connection itself: what Fastify does with answers is made for bodies that are objects, and takes as long again. */
+/** Writes the answer to the connection directly: Fastify's own handling of answers would double the time. */
 const answer = (reply: FastifyReply, status: number, headers: Readonly<Record<string, string>>, latin1: string): void => {
   const all = { ...reply.getHeaders(), ...headers, 'content-length': latin1.length } as OutgoingHttpHeaders;
   reply.hijack();

@@ -17,7 +17,7 @@ import { NO_TEAM, type TeamId } from '../../domain/core/ids.js';
 import type { AuditFormat } from '../../api/audit.js';
 import type { AuditPeriod, Exported } from '../../commands/audit/export.js';
 import type { Commands, OAuth } from '../../commands/index.js';
-import type { Seen } from '../../commands/recipients/tracking.js';
+import type { ReaderRequest } from '../../commands/recipients/engagement-recorder.js';
 import type { AccessPermission } from '../../domain/access/permissions.js';
 import type { ErrorCode } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
@@ -159,7 +159,7 @@ export type HttpDeps = Readonly<{
     done: (exported: Exported) => Promise<void>,
   ) => Promise<AsyncIterable<string>>;
   /** What the pixels and links of mails lead to. */
-  tracking: Readonly<{ tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>; note: (seen: Seen) => void }>;
+  tracking: Readonly<{ tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>; note: (request: ReaderRequest) => void }>;
 }>;
 
 /** Who may call a route: everybody, or whoever has that permission. */

@@ -1,4 +1,4 @@
-/** Looks up the DNS records of sender domains every day: those of a team that are due, some of them at once. */
+/** The signing keys of sender domains, and the processor that looks up their DNS records every day. */
 import { loadState } from '../../commands/core/handle.js';
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { KeyMissing } from '../../domain/core/errors.js';
@@ -19,15 +19,13 @@ import { isoTime } from '../../domain/core/time.js';
 import type { LogLine, Processor, StartedBy } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 
-/* The private keys of sender domains, opened by the processes that sign with them. */
-
-/** The keys of the verified domain that a sender's domain is or lies below; undefined where the team has none. */
+/** The keys of the verified domain that equals the sender's domain or is a parent of it; undefined: there is none. */
 export type DomainKeys = (teamId: string, senderDomain: string) => Promise<readonly SigningKey[] | undefined>;
 
-/** Domains whose keys are kept open, those that signed last. */
+/** Domains whose decrypted keys are cached. */
 const OPENED_MAX = 500;
 
-/** Which keys sign is read from the state of the team, for each mail anew; only the keys themselves are kept. */
+/** Caches decrypted keys. Which of them sign is read from the team's state for each mail. */
 export const openDomainKeys = ({ eventLog, senderDomains }: Pick<CommandDeps, 'eventLog' | 'senderDomains'>): DomainKeys => {
   const opened = boundedCache<string, Promise<readonly SigningKey[]>>({ entriesMax: OPENED_MAX });
   return async (teamId, senderDomain) => {
@@ -43,7 +41,7 @@ export const openDomainKeys = ({ eventLog, senderDomains }: Pick<CommandDeps, 'e
   };
 };
 
-/** Rejects with KeyMissing where the sealed part of the event that has them cannot be opened. */
+/** Rejects with KeyMissing if the event with the keys cannot be decrypted. */
 const openKeys = async (
   eventLog: CommandDeps['eventLog'],
   stream: StreamName,
@@ -51,7 +49,7 @@ const openKeys = async (
 ): Promise<readonly SigningKey[]> => {
   const own = await loadState(eventLog, domainKeysStream(assertDefined(parseSenderDomainId(id), 'sender domain id')), domainKeysDecider);
   const privateKeys = new Map(own.state.privateKeys.map(({ selector, privateKey }) => [selector, privateKey]));
-  // Those of an older program stand in the stream of the team.
+  // The keys of a domain that an older version added stand in the stream of the team.
   if (signing.some(({ selector }) => !privateKeys.has(selector))) await addTeamKeys(eventLog, stream, id, privateKeys);
   return signing.map(({ selector }) => {
     const privateKey = privateKeys.get(selector);
@@ -89,10 +87,10 @@ const byTimeOnly: StartedBy<'senderDomains'> = {
   StreamRetired: null,
 };
 
-/** Look-ups end before by themselves. */
+/** Look-ups have shorter deadlines of their own. */
 const DEADLINE_MS = 120_000;
 
-/** Those that are due and are not looked up now keep the timer due. */
+/** Looks up at most `senderDomainsCheckedAtOnce` domains of a team; if more are due, the timer stays due. */
 export const checkSenderDomains = (deps: CheckDeps): Processor =>
   makeProcessor({
     name: 'check-sender-domains',

@@ -1,4 +1,4 @@
-/** Puts the addresses of recipients who bounced for good, or have complained, on the suppression list of the team. */
+/** Suppresses the addresses of recipients whose mail hard-bounced, or who complained. */
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { suppressAddress } from '../../commands/recipients/suppressions.js';
 import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
@@ -11,7 +11,7 @@ import { makeProcessor } from '../core/processor.js';
 
 export type NoteBouncesDeps = Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>;
 
-/** A refusal of an email to one, and a report, begin it at once; of a refusal of one to several the timer tells. */
+/** A bounce of an email with one recipient, and a report, start it at once; the bounce of one of several recipients is found by the timer. */
 export const noteBounces = (deps: NoteBouncesDeps): Processor =>
   makeProcessor<'email', EmailState, EmailCommand>({
     name: 'note-bounces',
@@ -49,7 +49,7 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
     act: (context) => note(deps, context),
   });
 
-/** An address that was taken off the list after the refusal, or the report, is not put there again for it. */
+/** `learnedAt` is when the bounce was reported: an address that was removed from the list later is not suppressed again. */
 const note = async (deps: NoteBouncesDeps, { stream, state: email, cause }: Context<Email>): Promise<Outcome<EmailCommand>> => {
   const recipients = bouncesToNote(email);
   if (recipients.length === 0) return {};
@@ -66,6 +66,6 @@ const note = async (deps: NoteBouncesDeps, { stream, state: email, cause }: Cont
   return { command: { type: 'NoteBounces', at: cause.at, recipients } };
 };
 
-/** When a host last answered. */
+/** The time at which a host last answered. */
 const refusedAt = ({ attempts, updatedAt }: Email): string =>
   attempts.findLast(({ ended }) => ended !== null && ended.durationMs !== null)?.ended?.at ?? updatedAt;

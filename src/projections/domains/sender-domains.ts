@@ -1,4 +1,4 @@
-/** When the records of a team's sender domains are to be looked up next, and when deleted ones are removed. */
+/** Read model of a team's sender domains, with the timers of their next look-up and of the removal of deleted ones. */
 import type { Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
@@ -21,42 +21,6 @@ export const SENDER_DOMAIN_TIMERS = timersOf('senderDomains');
 
 /** All domains of one team, under its id. */
 export type SenderDomainsDocument = Document & SenderDomains;
-
-const stepWith =
-  (restoreMs: number): Handler<SenderDomainEvent> =>
-  (recorded, document) => {
-    const { event, stream, position } = recorded;
-    const { id } = splitStream(stream);
-    const before = document as SenderDomainsDocument | undefined;
-    const { domains, trash } = evolveSenderDomains(before, event) ?? { domains: [] };
-    const after: SenderDomainsDocument = { id, seq: before?.seq ?? position, position, domains, ...(trash && { trash }) };
-    const checks = timerStep(
-      recorded,
-      'check',
-      domains.map(({ nextCheckAt }) => nextCheckAt),
-    );
-    return [
-      checks,
-      timerStep(recorded, 'removal', removalTimes(trash ?? [], restoreMs)),
-      { collection: SENDER_DOMAINS, id, next: () => (event.type === 'StreamRetired' ? undefined : after) },
-    ];
-  };
-
-/** Where there are too many the oldest are removed at once. */
-const removalTimes = (trash: readonly TrashedDomain[], restoreMs: number): readonly string[] =>
-  trash.map(({ deletedAt }) => (trash.length > TRASHED_DOMAINS_MAX ? deletedAt : removalDueAt(deletedAt, restoreMs)));
-
-/** Of each kind a team has one timer: the earliest moment at which there is something to do with one of its domains. */
-const timerStep = ({ stream, position, metadata }: Recorded, kind: 'check' | 'removal', times: readonly string[]): Step => {
-  const team = splitStream(stream).id;
-  const id = kind === 'check' ? team : `${team}.${kind}`;
-  const [dueAt] = times.toSorted();
-  // One event may set both, and no two documents of a collection have the same place.
-  const seq = 2 * position + (kind === 'check' ? 0 : 1);
-  const common = { id, seq, position, kind, key: stream, priority: 'low', team: metadata.teamId };
-  const document: TimerDocument | undefined = dueAt === undefined ? undefined : { ...common, dueAt };
-  return { collection: SENDER_DOMAIN_TIMERS, id, document };
-};
 
 /** `restoreMs`: for how long a deleted domain can be restored. */
 export const senderDomainsProjection = (restoreMs: number): Projection => {
@@ -81,4 +45,40 @@ export const senderDomainsProjection = (restoreMs: number): Projection => {
       StreamRetired: step,
     },
   });
+};
+
+const stepWith =
+  (restoreMs: number): Handler<SenderDomainEvent> =>
+  (recorded, document) => {
+    const { event, stream, position } = recorded;
+    const { id } = splitStream(stream);
+    const before = document as SenderDomainsDocument | undefined;
+    const { domains, trash } = evolveSenderDomains(before, event) ?? { domains: [] };
+    const after: SenderDomainsDocument = { id, seq: before?.seq ?? position, position, domains, ...(trash && { trash }) };
+    const checks = timerStep(
+      recorded,
+      'check',
+      domains.map(({ nextCheckAt }) => nextCheckAt),
+    );
+    return [
+      checks,
+      timerStep(recorded, 'removal', removalTimes(trash ?? [], restoreMs)),
+      { collection: SENDER_DOMAINS, id, next: () => (event.type === 'StreamRetired' ? undefined : after) },
+    ];
+  };
+
+/** If the trash has too many domains, a removal is due at once. */
+const removalTimes = (trash: readonly TrashedDomain[], restoreMs: number): readonly string[] =>
+  trash.map(({ deletedAt }) => (trash.length > TRASHED_DOMAINS_MAX ? deletedAt : removalDueAt(deletedAt, restoreMs)));
+
+/** A team has one timer of each kind, due at the earliest of the times. */
+const timerStep = ({ stream, position, metadata }: Recorded, kind: 'check' | 'removal', times: readonly string[]): Step => {
+  const team = splitStream(stream).id;
+  const id = kind === 'check' ? team : `${team}.${kind}`;
+  const [dueAt] = times.toSorted();
+  // One event may set both timers, and `seq` is unique in a collection.
+  const seq = 2 * position + (kind === 'check' ? 0 : 1);
+  const common = { id, seq, position, kind, key: stream, priority: 'low', team: metadata.teamId };
+  const document: TimerDocument | undefined = dueAt === undefined ? undefined : { ...common, dueAt };
+  return { collection: SENDER_DOMAIN_TIMERS, id, document };
 };

@@ -1,4 +1,4 @@
-/** The list of addresses that each team does not write to. It tells their ids and reasons; the addresses are sealed in their streams. */
+/** The read model of suppressions by team: ids, reasons and lists. The addresses are encrypted in their streams, and not here. */
 import type { SuppressionReason } from '../../domain/recipients/suppression.js';
 import { assertDefined, parseSuppressionId, splitStream, type SuppressionId, type TeamId } from '../../domain/core/ids.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
@@ -34,7 +34,7 @@ export const suppressionsProjection = declareProjection({
 
 const suppressionIdOfDocument = ({ id }: Document): SuppressionId => assertDefined(parseSuppressionId(id), 'suppression id');
 
-/** The ids of one page, the newest first. */
+/** The ids of one page, newest first. */
 export const listSuppressions = (
   deps: Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>,
   teamId: TeamId,
@@ -55,10 +55,9 @@ export const listSuppressions = (
   );
 };
 
-/** So many are read at once. */
 const PAGE = 200;
 
-/** All ids of a team, the oldest first; what comes meanwhile comes at the end. */
+/** All ids of a team, oldest first; those added meanwhile come at the end. */
 export async function* suppressionPages(
   { readModels }: Readonly<{ readModels: Pick<ReadModels, 'find'> }>,
   teamId: TeamId,
