@@ -2,7 +2,7 @@
 import { changeApiKey, createApiKey, revokeApiKey } from '../commands/keys/api-keys.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { permissions, usualPermissions, type Permission } from '../domain/access/permissions.js';
-import { readNetwork } from '../domain/keys/grants.js';
+import { readNetwork } from '../domain/keys/networks.js';
 import { parseApiKeyId, type ApiKeyId } from '../domain/core/ids.js';
 import type { Limits } from '../domain/core/limits.js';
 import { charsOf, isLonger, nameFault } from '../shared/text.js';

@@ -1,7 +1,7 @@
 /** Networks of keys: how they are written, what lies in them, and which lie in which. */
 import fc from 'fast-check';
 import t from 'tap';
-import { isFrom, outside, readNetwork } from '../../src/domain/keys/grants.js';
+import { isFrom, outside, readNetwork } from '../../src/domain/keys/networks.js';
 
 const formOf = (typed: string): string | undefined => {
   const read = readNetwork(typed);

@@ -1,4 +1,4 @@
-/** Commands on API keys, and whether a key is good. */
+/** Commands on API keys: create, read, change and revoke them, and authenticate a call by its key. */
 import { type Caller, type KeyAuthenticated, ownedBy, assertNoTestKey } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { noteActivity } from '../billing/account.js';
@@ -6,7 +6,8 @@ import { handle, loadState, type Loaded } from '../core/handle.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 import { isoMoment } from '../core/memo.js';
 import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../../api/keys.js';
-import { assertMayChange, grantFrom, readNetwork } from '../../domain/keys/grants.js';
+import { assertMayChange, grantFrom } from '../../domain/keys/grants.js';
+import { readNetwork } from '../../domain/keys/networks.js';
 import {
   apiKeyListing,
   admitApiKey,
@@ -30,43 +31,67 @@ import { DomainError } from '../../domain/core/errors.js';
 import { activityStream, apiKeyStream, assertDefined, parseTeamId, teamStream, type ApiKeyId, type TeamId } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 
+/** `chosen`: the text of the key where the caller chose it beforehand; otherwise it is random. */
+export const createApiKey = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: CreateApiKeyRequest,
+  chosen?: string,
+): Promise<CreatedApiKey> => {
+  const missing = request.permissions.filter((permission) => !caller.permissions.includes(permission));
+  if (missing.length > 0) {
+    throw new DomainError('FORBIDDEN', `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`);
+  }
+  const nowMs = deps.clock.now();
+  const expiresAt = request.expiresAt === undefined ? undefined : isoTime(Date.parse(request.expiresAt));
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) {
+    throw new DomainError('VALIDATION_ERROR', 'The key would be expired from the start.', {
+      errors: [{ field: 'expiresAt', message: `must be after ${isoTime(nowMs)}` }],
+    });
+  }
+  const { rateLimit } = request;
+  const asked = { expiresAt, rateLimit, networks: request.networks && networksOf(request.networks), test: request.test };
+  const { madeBy, networks, test, ...bounds } = grantFrom(caller.key, asked);
+  const key = chosen ?? formatApiKey(deps.ids.bytes(32), test);
+  const { id, hash } = assertDefined(readApiKey(key), 'API key');
+  const cause = causeOf(deps, caller);
+  const created: ApiKeyToCreate = {
+    at: cause.at,
+    name: request.name,
+    description: request.description ?? null,
+    permissions: request.permissions,
+    ...bounds,
+    hash,
+    ...endsOf(key),
+    separateDelete: true,
+    ...(madeBy.length === 0 ? {} : { madeBy: [...madeBy] }),
+    ...(networks === null ? {} : { networks: [...networks] }),
+    ...(test ? { test } : {}),
+  };
+  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
+    handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause),
+  );
+  return { ...apiKeyListing(id, { key: state!, createdBy: caller.actor }, [], cause.at), key };
+};
+
+/** The place of a key within the plan of its team. */
+const placeOf = (deps: CommandDeps, { teamId }: Caller, id: ApiKeyId): Place => ({
+  resource: 'apiKeys',
+  key: id,
+  standingOf: async (key) => {
+    const { state } = await loadState(deps.eventLog, apiKeyStream(key as ApiKeyId), apiKeyDecider);
+    if (state === undefined) return 'absent';
+    const isRevoked = state.revokedAt !== null || revokedWithMaker(await makersOf(deps, state)) !== null;
+    const isOver = state.expiresAt !== null && state.expiresAt <= isoTime(deps.clock.now());
+    return isRevoked || isOver ? 'gone' : 'living';
+  },
+  all: idsOfKind(deps, teamId, 'apiKey', 'ApiKeyCreated'),
+});
+
 export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
   const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
   ownedBy(caller.teamId, apiKeyUnknown)(loaded);
   return recordOf(deps, id, loaded.state!, isoTime(deps.clock.now()));
-};
-
-const recordOf = async (deps: CommandDeps, id: ApiKeyId, key: ApiKey, at: string): Promise<ApiKeyRecord> => {
-  const [first] = await deps.eventLog.load(apiKeyStream(id));
-  return apiKeyListing(id, { key, createdBy: first!.metadata.actor }, await makersOf(deps, key), at);
-};
-
-/** The keys that made a key, as they are now. */
-const makersOf = async (deps: CommandDeps, { madeBy }: ApiKey): Promise<readonly ApiKeyState[]> => {
-  const makers: ApiKeyState[] = [];
-  for (const id of madeBy) makers.push((await deps.apiKey(apiKeyStream(id))).state);
-  return makers;
-};
-
-const assertChangeable = (caller: Caller, loaded: Loaded<ApiKeyState>): void => {
-  ownedBy(caller.teamId, apiKeyUnknown)(loaded);
-  if (!loaded.state!.test) assertNoTestKey(caller, 'changes and revokes test keys alone');
-};
-
-/** `withMade`: all keys that this one made, and those that they made, are revoked with it, those under way included. */
-export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade = false): Promise<ApiKeyRecord> => {
-  const cause = causeOf(deps, caller);
-  const { state } = await handle(
-    deps.eventLog,
-    apiKeyStream(id),
-    apiKeyDecider,
-    { type: 'RevokeApiKey', at: cause.at, withMade },
-    cause,
-    (loaded) => assertChangeable(caller, loaded),
-  );
-  // Whoever is told that the key is revoked may rely on it.
-  await deps.whenHeldEverywhere();
-  return recordOf(deps, id, state!, cause.at);
 };
 
 /** Resolves when the change holds in every process. Rejects with FORBIDDEN where it gives the key more than its maker, or the calling key, may give. */
@@ -98,12 +123,45 @@ export const changeApiKey = async (
       assertMayChange(caller, maker, loaded.state!, changes);
     },
   );
-  // Whoever is told of the change may rely on it.
+  // The answer goes out when every process applies the change.
   if (events.length > 0) await deps.whenHeldEverywhere();
   return recordOf(deps, id, state!, cause.at);
 };
 
-/** Each once, in the form in which keys have them. Throws VALIDATION_ERROR with every one that is none. */
+/** `withMade`: revokes with it all keys that it created, and those that they created, including a key whose creation is under way. */
+export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade = false): Promise<ApiKeyRecord> => {
+  const cause = causeOf(deps, caller);
+  const { state } = await handle(
+    deps.eventLog,
+    apiKeyStream(id),
+    apiKeyDecider,
+    { type: 'RevokeApiKey', at: cause.at, withMade },
+    cause,
+    (loaded) => assertChangeable(caller, loaded),
+  );
+  // The answer goes out when no process accepts the key any more.
+  await deps.whenHeldEverywhere();
+  return recordOf(deps, id, state!, cause.at);
+};
+
+const recordOf = async (deps: CommandDeps, id: ApiKeyId, key: ApiKey, at: string): Promise<ApiKeyRecord> => {
+  const [first] = await deps.eventLog.load(apiKeyStream(id));
+  return apiKeyListing(id, { key, createdBy: first!.metadata.actor }, await makersOf(deps, key), at);
+};
+
+/** The current states of the keys that created a key. */
+const makersOf = async (deps: CommandDeps, { madeBy }: ApiKey): Promise<readonly ApiKeyState[]> => {
+  const makers: ApiKeyState[] = [];
+  for (const id of madeBy) makers.push((await deps.apiKey(apiKeyStream(id))).state);
+  return makers;
+};
+
+const assertChangeable = (caller: Caller, loaded: Loaded<ApiKeyState>): void => {
+  ownedBy(caller.teamId, apiKeyUnknown)(loaded);
+  if (!loaded.state!.test) assertNoTestKey(caller, 'changes and revokes test keys alone');
+};
+
+/** The networks in the form in which API keys store them, without duplicates. Throws VALIDATION_ERROR with each that is not a network. */
 const networksOf = (given: readonly string[]): readonly string[] => {
   const read = given.map(readNetwork);
   const faults = read.flatMap((one, index) => (one.ok ? [] : [{ field: `networks[${index}]`, message: one.reason }]));
@@ -152,61 +210,4 @@ const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: stri
   const cause = { teamId, actor: `apiKey:${id}`, correlationId: id, causationId: id, at };
   await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
   await noteActivity(deps, teamId, cause);
-};
-
-/** The place of a key within the plan of its team. */
-const placeOf = (deps: CommandDeps, { teamId }: Caller, id: ApiKeyId): Place => ({
-  resource: 'apiKeys',
-  key: id,
-  standingOf: async (key) => {
-    const { state } = await loadState(deps.eventLog, apiKeyStream(key as ApiKeyId), apiKeyDecider);
-    if (state === undefined) return 'absent';
-    const isRevoked = state.revokedAt !== null || revokedWithMaker(await makersOf(deps, state)) !== null;
-    const isOver = state.expiresAt !== null && state.expiresAt <= isoTime(deps.clock.now());
-    return isRevoked || isOver ? 'gone' : 'living';
-  },
-  all: idsOfKind(deps, teamId, 'apiKey', 'ApiKeyCreated'),
-});
-
-/** `chosen`: the key, where it was chosen before. */
-export const createApiKey = async (
-  deps: CommandDeps,
-  caller: Caller,
-  request: CreateApiKeyRequest,
-  chosen?: string,
-): Promise<CreatedApiKey> => {
-  const missing = request.permissions.filter((permission) => !caller.permissions.includes(permission));
-  if (missing.length > 0) {
-    throw new DomainError('FORBIDDEN', `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`);
-  }
-  const nowMs = deps.clock.now();
-  const expiresAt = request.expiresAt === undefined ? undefined : isoTime(Date.parse(request.expiresAt));
-  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) {
-    throw new DomainError('VALIDATION_ERROR', 'The key would be expired from the start.', {
-      errors: [{ field: 'expiresAt', message: `must be after ${isoTime(nowMs)}` }],
-    });
-  }
-  const { rateLimit } = request;
-  const asked = { expiresAt, rateLimit, networks: request.networks && networksOf(request.networks), test: request.test };
-  const { madeBy, networks, test, ...bounds } = grantFrom(caller.key, asked);
-  const key = chosen ?? formatApiKey(deps.ids.bytes(32), test);
-  const { id, hash } = assertDefined(readApiKey(key), 'API key');
-  const cause = causeOf(deps, caller);
-  const created: ApiKeyToCreate = {
-    at: cause.at,
-    name: request.name,
-    description: request.description ?? null,
-    permissions: request.permissions,
-    ...bounds,
-    hash,
-    ...endsOf(key),
-    separateDelete: true,
-    ...(madeBy.length === 0 ? {} : { madeBy: [...madeBy] }),
-    ...(networks === null ? {} : { networks: [...networks] }),
-    ...(test ? { test } : {}),
-  };
-  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
-    handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause),
-  );
-  return { ...apiKeyListing(id, { key: state!, createdBy: caller.actor }, [], cause.at), key };
 };

@@ -1,4 +1,4 @@
-/** What the events of one API key add up to, and the decisions about it. */
+/** One API key: its state, the decisions about it, what the API shows of it, and the text of the key itself. */
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { Decider } from '../core/decider.js';
 import { boundedCache } from '../../shared/cache.js';
@@ -9,52 +9,28 @@ import { isoTime } from '../core/time.js';
 import type { ApiKeyEvent } from './events.js';
 import { isPermission, type Permission } from '../access/permissions.js';
 
-/** `<prefix>_sk_<random>`: 256 random bits in base64url; a test key says so before them. */
+/** A key is a prefix and 256 random bits in base64url. */
 export const API_KEY_PREFIX = 'sealpost_sk_';
 export const TEST_KEY_PREFIX = 'sealpost_test_sk_';
 const RANDOM_CHARS = 43;
 const FORMAT = new RegExp(`^(?:${API_KEY_PREFIX}|${TEST_KEY_PREFIX})[A-Za-z0-9_-]{${RANDOM_CHARS}}$`);
-
-/** In: 32 random bytes. Out: the key as its owner sees it, once. */
-export const formatApiKey = (random: Buffer, isTest = false): string =>
-  `${isTest ? TEST_KEY_PREFIX : API_KEY_PREFIX}${random.toString('base64url')}`;
-
-/** The first four characters of the random part, and the last four. */
-export const endsOf = (key: string): Readonly<{ start: string; end: string }> => ({
-  start: key.slice(-RANDOM_CHARS, 4 - RANDOM_CHARS),
-  end: key.slice(-4),
-});
-
-/** In: a bearer token. Out: its SHA-256 (hex) and the id that follows from it, or undefined where it is no key of ours by form. */
-export const readApiKey = (token: string): { id: ApiKeyId; hash: string } | undefined => {
-  if (!FORMAT.test(token)) return undefined;
-  const hash = digestOf('sha256', token, 'hex');
-  return { id: idsByHash.getOrMake(hash, () => idOfHash(hash)), hash };
-};
-
-/** 128 bits of the hash of 256 random bits name the stream: no index of hashes is needed, and the id tells nothing of the key. */
-const idOfHash = (hash: string): ApiKeyId =>
-  assertDefined(parseApiKeyId(`key_${Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')}`), 'API key id');
-
-/** Of the keys that call again and again. */
-const idsByHash = boundedCache<string, ApiKeyId>({ entriesMax: 1_000 });
 
 type Created = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'];
 export type ApiKeyToCreate = Created;
 export type ApiKey = Omit<Created, 'permissions' | 'madeBy' | 'separateDelete' | 'networks' | 'test'> &
   Readonly<{
     permissions: Permission[];
-    /** null: it may come from anywhere. */
+    /** Networks that calls may come from; null: anywhere. */
     networks: readonly string[] | null;
-    /** Nothing leaves of what it sends. */
+    /** A test key: what it sends is not delivered. */
     test: boolean;
     /** The maker first, then the maker's makers. */
     madeBy: readonly ApiKeyId[];
-    /** It may delete emails because keys of its time with `emails:send` could. */
+    /** The key was created when `emails:send` still included `emails:delete`, so it may delete emails. */
     impliedDelete: boolean;
     lastUsedAt: string | null;
     revokedAt: string | null;
-    /** Since when what it made is revoked. */
+    /** Since when the keys that it created are revoked. */
     madeRevokedAt: string | null;
   }>;
 export type ApiKeyState = ApiKey | undefined;
@@ -72,6 +48,32 @@ export type ApiKeyCommand =
   | Readonly<{ type: 'UseApiKey'; at: string }>
   | Readonly<{ type: 'ChangeApiKey'; at: string; changes: ApiKeyChanges }>
   | Readonly<{ type: 'RevokeApiKey'; at: string; withMade?: boolean }>;
+
+/** What the API shows of a key. */
+export type ApiKeyListing = {
+  id: string;
+  name: string;
+  description: string | null;
+  permissions: Permission[];
+  rateLimit: number | null;
+  status: 'active' | 'expired' | 'revoked';
+  /** The first four characters of the random part, and the last four. */
+  start: string;
+  end: string;
+  createdAt: string;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+  revokedAt: string | null;
+  /** The key that made it. */
+  madeBy: string | null;
+  /** Who made it, as the log has it. */
+  createdBy: string;
+  networks: string[] | null;
+  test: boolean;
+};
+
+/** `createdBy`: the actor of its first event. */
+type Listed = Readonly<{ key: Omit<ApiKey, 'hash'>; createdBy: string }>;
 
 export const apiKeyUnknown = (): DomainError =>
   new DomainError('API_KEY_UNKNOWN', 'There is no API key with this id. GET /api/api-keys lists yours.');
@@ -92,41 +94,6 @@ const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[
         return key.madeRevokedAt === null ? [{ type: 'ApiKeyRevoked', data: { at: command.at, withMade: true } }] : [];
       return key.revokedAt === null ? [{ type: 'ApiKeyRevoked', data: { at: command.at } }] : [];
   }
-};
-
-/** What is so already is not changed. */
-const change = ({ at, changes }: Extract<ApiKeyCommand, { type: 'ChangeApiKey' }>, key: ApiKeyState): readonly ApiKeyEvent[] => {
-  if (key === undefined) throw apiKeyUnknown();
-  const { name, description, rateLimit, networks } = changes;
-  const data = {
-    ...(name === undefined || name === key.name ? {} : { name }),
-    ...(description === undefined || description === key.description ? {} : { description }),
-    ...(rateLimit === undefined || rateLimit === key.rateLimit ? {} : { rateLimit }),
-    ...(networks === undefined || String(networks) === String(key.networks) ? {} : { networks: networks === null ? null : [...networks] }),
-  };
-  return Object.keys(data).length === 0 ? [] : [{ type: 'ApiKeyChanged', data: { at, ...data } }];
-};
-
-/** Last used is noted to a few minutes, so that a busy key does not fill the log: a use is noted where the last is of before this moment. */
-export const usedBeforeMs = (atMs: number): number => atMs - defaultLimits.apiKeyUsedEveryMs;
-
-/** In: the moment of `usedBeforeMs` (ISO time), as text like the last use, so that no call has to read a date. */
-export const isUseWorthNoting = ({ lastUsedAt }: ApiKey, usedBefore: string): boolean => lastUsedAt === null || lastUsedAt <= usedBefore;
-
-const fromCreated = ({ permissions, madeBy, separateDelete, networks, test, ...data }: Created): ApiKey => {
-  const known = permissions.filter(isPermission);
-  const impliedDelete = separateDelete !== true && known.includes('emails:send') && !known.includes('emails:delete');
-  return {
-    ...data,
-    permissions: impliedDelete ? [...known, 'emails:delete'] : known,
-    networks: networks ?? null,
-    test: test === true,
-    madeBy: (madeBy ?? []).map((id) => assertDefined(parseApiKeyId(id), 'API key id')),
-    impliedDelete,
-    lastUsedAt: null,
-    revokedAt: null,
-    madeRevokedAt: null,
-  };
 };
 
 export const apiKeyDecider: Decider<ApiKeyCommand, ApiKeyEvent, ApiKeyState> = {
@@ -156,6 +123,41 @@ export const apiKeyDecider: Decider<ApiKeyCommand, ApiKeyEvent, ApiKeyState> = {
   initialState: undefined,
 };
 
+/** Only what differs from the current state goes into the event. */
+const change = ({ at, changes }: Extract<ApiKeyCommand, { type: 'ChangeApiKey' }>, key: ApiKeyState): readonly ApiKeyEvent[] => {
+  if (key === undefined) throw apiKeyUnknown();
+  const { name, description, rateLimit, networks } = changes;
+  const data = {
+    ...(name === undefined || name === key.name ? {} : { name }),
+    ...(description === undefined || description === key.description ? {} : { description }),
+    ...(rateLimit === undefined || rateLimit === key.rateLimit ? {} : { rateLimit }),
+    ...(networks === undefined || String(networks) === String(key.networks) ? {} : { networks: networks === null ? null : [...networks] }),
+  };
+  return Object.keys(data).length === 0 ? [] : [{ type: 'ApiKeyChanged', data: { at, ...data } }];
+};
+
+/** A use is recorded only if the last recorded one is older than this moment, so that a busy key does not fill the log. */
+export const usedBeforeMs = (atMs: number): number => atMs - defaultLimits.apiKeyUsedEveryMs;
+
+/** `usedBefore`: the moment of `usedBeforeMs` as ISO text, so that no call has to parse a date. */
+export const isUseWorthNoting = ({ lastUsedAt }: ApiKey, usedBefore: string): boolean => lastUsedAt === null || lastUsedAt <= usedBefore;
+
+const fromCreated = ({ permissions, madeBy, separateDelete, networks, test, ...data }: Created): ApiKey => {
+  const known = permissions.filter(isPermission);
+  const impliedDelete = separateDelete !== true && known.includes('emails:send') && !known.includes('emails:delete');
+  return {
+    ...data,
+    permissions: impliedDelete ? [...known, 'emails:delete'] : known,
+    networks: networks ?? null,
+    test: test === true,
+    madeBy: (madeBy ?? []).map((id) => assertDefined(parseApiKeyId(id), 'API key id')),
+    impliedDelete,
+    lastUsedAt: null,
+    revokedAt: null,
+    madeRevokedAt: null,
+  };
+};
+
 /** Throws API_KEY_NOT_FOUND, API_KEY_REVOKED or API_KEY_EXPIRED; compares in constant time. */
 export const admitApiKey = (key: ApiKeyState, hash: string, at: string): ApiKey => {
   if (key === undefined || !timingSafeEqual(Buffer.from(key.hash, 'hex'), Buffer.from(hash, 'hex'))) {
@@ -183,34 +185,6 @@ export const admitMade = (makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | unde
   }
 };
 
-/* What is shown of a key, wherever it is read from. */
-
-/** What is shown of a key. */
-export type ApiKeyListing = {
-  id: string;
-  name: string;
-  description: string | null;
-  permissions: Permission[];
-  rateLimit: number | null;
-  status: 'active' | 'expired' | 'revoked';
-  /** The first four characters of the random part, and the last four. */
-  start: string;
-  end: string;
-  createdAt: string;
-  expiresAt: string | null;
-  lastUsedAt: string | null;
-  revokedAt: string | null;
-  /** The key that made it. */
-  madeBy: string | null;
-  /** Who made it, as the log has it. */
-  createdBy: string;
-  networks: string[] | null;
-  test: boolean;
-};
-
-/** `createdBy`: the actor of its first event. */
-type Listed = Readonly<{ key: Omit<ApiKey, 'hash'>; createdBy: string }>;
-
 /** `makers`: the keys of its `madeBy`, as far as they are known. */
 export const apiKeyListing = (
   id: ApiKeyId,
@@ -237,3 +211,27 @@ const listingOf = (id: ApiKeyId, { key, createdBy }: Listed, now: string): ApiKe
   networks: key.networks && [...key.networks],
   test: key.test,
 });
+
+/** In: 32 random bytes. Out: the key as its owner sees it, once. */
+export const formatApiKey = (random: Buffer, isTest = false): string =>
+  `${isTest ? TEST_KEY_PREFIX : API_KEY_PREFIX}${random.toString('base64url')}`;
+
+/** The first four characters of the random part, and the last four. */
+export const endsOf = (key: string): Readonly<{ start: string; end: string }> => ({
+  start: key.slice(-RANDOM_CHARS, 4 - RANDOM_CHARS),
+  end: key.slice(-4),
+});
+
+/** In: a bearer token. Out: its SHA-256 (hex) and the id derived from it, or undefined if the token does not have the format of a key. */
+export const readApiKey = (token: string): { id: ApiKeyId; hash: string } | undefined => {
+  if (!FORMAT.test(token)) return undefined;
+  const hash = digestOf('sha256', token, 'hex');
+  return { id: idsByHash.getOrMake(hash, () => idOfHash(hash)), hash };
+};
+
+/** The first 128 bits of the hash are the id, so that a key is found without an index of hashes; the id reveals nothing of the key. */
+const idOfHash = (hash: string): ApiKeyId =>
+  assertDefined(parseApiKeyId(`key_${Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')}`), 'API key id');
+
+/** Ids of the keys that call again and again. */
+const idsByHash = boundedCache<string, ApiKeyId>({ entriesMax: 1_000 });

@@ -1,4 +1,4 @@
-/** The facts of one API key. The key itself is nowhere: only the SHA-256 of its 256 random bits. */
+/** The events of one API key. The key itself is not stored, only its SHA-256. */
 import { Type } from '@sinclair/typebox';
 import { nullable } from '../core/schema.js';
 import { retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
@@ -11,7 +11,7 @@ export const apiKeyEventSchemas = {
       at: text,
       name: text,
       description: optionalText,
-      /** As texts: one that the program does not know allows nothing, and makes no key unreadable. */
+      /** As texts: a permission that this version does not know allows nothing, and the key stays readable. */
       permissions: Type.Array(text),
       /** Requests per minute, null for the default limits. */
       rateLimit: nullable(Type.Integer()),
@@ -20,13 +20,13 @@ export const apiKeyEventSchemas = {
       hash: text,
       start: text,
       end: text,
-      /** True: `emails:delete` is given by its own name alone. Absent in keys made before it had one, whose `emails:send` holds it. */
+      /** True: `emails:delete` is a permission of its own. Absent in older keys, whose `emails:send` includes it. */
       separateDelete: Type.Optional(Type.Boolean()),
       /** The ids of the keys that made it: the maker first, then the maker's makers. Absent where no key made it, or before it was noted. */
       madeBy: Type.Optional(Type.Array(text)),
       /** The networks that it may come from, as `192.0.2.0/24`; absent where it may come from anywhere. */
       networks: Type.Optional(Type.Array(text)),
-      /** Nothing leaves of what it sends. Absent in all others. */
+      /** A test key: what it sends is not delivered. Absent in other keys. */
       test: Type.Optional(Type.Literal(true)),
     }),
   },

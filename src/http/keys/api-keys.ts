@@ -1,4 +1,4 @@
-/** Making, listing and revoking API keys. The key itself is shown once, in the answer that made it. */
+/** The routes under /api/api-keys. The key itself is shown once, in the answer that created it. */
 import {
   ApiKeyRecordSchema,
   ChangeApiKeyRequestSchema,
@@ -21,13 +21,6 @@ const tags = ['API keys'];
 const params = idParams('Id of the API key (`key_…`)');
 const access = 'api-keys:manage';
 const unknownId = 'API_KEY_UNKNOWN';
-
-/** A malformed id is answered as an unknown one. */
-const apiKeyIdOf = (text: string): ApiKeyId => {
-  const id = parseApiKeyId(text);
-  if (id === undefined) throw new DomainError('API_KEY_UNKNOWN', 'There is no API key with this id.');
-  return id;
-};
 
 /** Registers the routes under /api/api-keys. */
 export const apiKeyRoutes = (app: App, deps: Deps): void => {
@@ -126,4 +119,11 @@ const keyRoutes = (app: App, deps: Deps): void => {
       return { id, deleted: true as const };
     },
   );
+};
+
+/** A malformed id is answered as an unknown one. */
+const apiKeyIdOf = (text: string): ApiKeyId => {
+  const id = parseApiKeyId(text);
+  if (id === undefined) throw new DomainError('API_KEY_UNKNOWN', 'There is no API key with this id.');
+  return id;
 };

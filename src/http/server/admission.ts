@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import type { Authenticated, Caller, ForTeam } from '../../commands/core/caller.js';
 import { isAllowed, permissionOfKey, type AccessPermission } from '../../domain/access/permissions.js';
 import { callOrigin, type CallOrigin } from '../../domain/access/origins.js';
-import { isFrom } from '../../domain/keys/grants.js';
+import { isFrom } from '../../domain/keys/networks.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/access/rate-limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';
