@@ -87,9 +87,6 @@ export const OAuthGrantRecordSchema = Type.Object(
   },
   closed,
 );
-export type OAuthGrantRecord = Static<typeof OAuthGrantRecordSchema>;
-
-/* Example bodies for the description of the endpoints of apps. */
 
 export const createOAuthAppExamples = {
   web: {

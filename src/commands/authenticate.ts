@@ -12,7 +12,7 @@ import { admitActive } from '../domain/billing/inactivity.js';
 import { noteActivity } from './billing/account.js';
 import { authenticateKey } from './keys/api-keys.js';
 import { isoMoment } from './core/memo.js';
-import { isTokenOfKind } from '../domain/apps/grant.js';
+import { isTokenOfKind } from '../domain/apps/tokens.js';
 
 /* Admission of people by their access token. */
 

@@ -1,6 +1,7 @@
 /** A grant: its code, its tokens, its end. */
 import t from 'tap';
-import { grantDecider, hashOf } from '../../src/domain/apps/grant.js';
+import { grantDecider } from '../../src/domain/apps/grant.js';
+import { hashOf } from '../../src/domain/apps/tokens.js';
 import { at } from '../support/email-facts.js';
 import { specs } from '../support/given.js';
 

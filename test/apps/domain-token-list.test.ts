@@ -1,6 +1,6 @@
 /** How many tokens of one person are in use. */
 import t from 'tap';
-import { ACCESS_TOKENS_MAX, emptyTokenList, evolveTokenList, isCounted, REFRESH_TOKENS_MAX } from '../../src/domain/apps/grant.js';
+import { ACCESS_TOKENS_MAX, emptyTokenList, evolveTokenList, isCounted, REFRESH_TOKENS_MAX } from '../../src/domain/apps/tokens.js';
 import { at } from '../support/email-facts.js';
 
 const counted = (second: number, grantId: string, number: number, accessS = 3_600, refreshS: number | null = 30 * 86_400) => ({

@@ -1,4 +1,4 @@
-/** Commands on the apps of a team: registered, changed, deleted, their secrets rotated. */
+/** Commands on the apps of a team: register, change and delete them, rotate their secrets; and an app found by its id and secret. */
 import { type CommandDeps, causeOf } from '../core/deps.js';
 import {
   assertDefined,
@@ -19,7 +19,7 @@ import {
   type OAuthAppCommand,
   redirectUriFault,
 } from '../../domain/apps/app.js';
-import { hashOf, clientIdOf, formatSecret } from '../../domain/apps/grant.js';
+import { hashOf, clientIdOf, formatSecret } from '../../domain/apps/tokens.js';
 import { isoTime } from '../../domain/core/time.js';
 import { type Caller, ownedBy } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
@@ -35,44 +35,11 @@ import type { Deleted } from '../../api/core/common.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 
-/* Apps as they come to the endpoints of OAuth: by their id, and by their secret where they have one. */
-
 export type KnownApp = OAuthApp & Readonly<{ id: OAuthClientId; teamId: TeamId }>;
 
-/** In: an id as it was given. Out: the app; undefined where there is none, or it or its team is deleted: nobody could end what it does. */
-export const openOAuthApp = async (deps: CommandDeps, text: string): Promise<KnownApp | undefined> => {
-  const id = parseOAuthClientId(text);
-  if (id === undefined) return undefined;
-  const { state, teamId } = await deps.oauthApp(oauthClientStream(id));
-  if (state === undefined || state.deletedAt !== null) return undefined;
-  const owner = assertDefined(parseTeamId(teamId ?? ''), 'team id');
-  const loaded = deps.team(teamStream(owner));
-  const { state: team } = loaded instanceof Promise ? await loaded : loaded;
-  return team?.deletedAt === undefined ? { ...state, id, teamId: owner } : undefined;
-};
-
-/** The app, where it shows that it is itself: a confidential one by its secret, a public one by having none to show. */
-export const authenticateOAuthApp = async (deps: CommandDeps, id: string, secret: string | undefined): Promise<KnownApp | undefined> => {
-  const app = await openOAuthApp(deps, id);
-  if (app === undefined) return undefined;
-  const isItself = secret === undefined ? app.kind === 'public' : isSecretOf(app, hashOf(secret), isoTime(deps.clock.now()));
-  return isItself ? app : undefined;
-};
-
 const HOUR_MS = 3_600_000;
-const OVERLAP_HOURS = 24;
 
-/** Throws VALIDATION_ERROR naming each address that may not be registered. */
-const checkAddresses = ({ redirectUris = [], homepage }: Pick<UpdateOAuthAppRequest, 'redirectUris' | 'homepage'>): void => {
-  const errors: FieldError[] = redirectUris.flatMap((text, index) => {
-    const message = redirectUriFault(text);
-    return message === undefined ? [] : [{ field: `redirectUris[${index}]`, message }];
-  });
-  if (homepage !== undefined && (!URL.canParse(homepage) || new URL(homepage).protocol !== 'https:')) {
-    errors.push({ field: 'homepage', message: 'must be an https URL' });
-  }
-  if (errors.length > 0) throw new DomainError('VALIDATION_ERROR', 'The app has an address that it cannot have.', { errors });
-};
+const OVERLAP_HOURS = 24;
 
 export const createOAuthApp = async (deps: CommandDeps, caller: Caller, request: CreateOAuthAppRequest): Promise<CreatedOAuthApp> => {
   checkAddresses(request);
@@ -88,45 +55,8 @@ export const createOAuthApp = async (deps: CommandDeps, caller: Caller, request:
   return { ...oauthAppListing(id, state!), clientSecret };
 };
 
-/** The place of an app within the plan of its team. */
-const placeOf = (deps: CommandDeps, { teamId }: Caller, id: OAuthClientId): Place => ({
-  resource: 'oauthApps',
-  key: id,
-  standingOf: async (key) => {
-    const { state } = await loadState(deps.eventLog, oauthClientStream(key as OAuthClientId), oauthAppDecider);
-    if (state === undefined) return 'absent';
-    return state.deletedAt === null ? 'living' : 'gone';
-  },
-  all: idsOfKind(deps, teamId, 'oauthClient', 'OAuthAppRegistered'),
-});
-
-/** The app where it is that team's and is not deleted; throws OAUTH_APP_NOT_FOUND. */
-const owned = async (deps: CommandDeps, { teamId }: Caller, id: OAuthClientId): Promise<OAuthApp> => {
-  const loaded = await loadState(deps.eventLog, oauthClientStream(id), oauthAppDecider);
-  ownedBy(teamId, appNotFound)(loaded);
-  return openApp(loaded.state);
-};
-
 export const getOAuthApp = async (deps: CommandDeps, caller: Caller, id: OAuthClientId): Promise<OAuthAppRecord> =>
   oauthAppListing(id, await owned(deps, caller, id));
-
-const change = async (
-  deps: CommandDeps,
-  caller: Caller,
-  id: OAuthClientId,
-  command: (at: string) => OAuthAppCommand,
-): Promise<OAuthApp> => {
-  const cause = causeOf(deps, caller);
-  const { state } = await handle(
-    deps.eventLog,
-    oauthClientStream(id),
-    oauthAppDecider,
-    command(cause.at),
-    cause,
-    ownedBy(caller.teamId, appNotFound),
-  );
-  return state!;
-};
 
 /** What is left out stays as it is. */
 export const updateOAuthApp = async (
@@ -154,9 +84,78 @@ export const rotateOAuthAppSecret = async (
   return { ...oauthAppListing(id, app), clientSecret, oldSecretUntil };
 };
 
-/** All that was granted to it ends with it. */
+/** All grants to the app end with it. */
 export const deleteOAuthApp = async (deps: CommandDeps, caller: Caller, id: OAuthClientId): Promise<Deleted> => {
   await change(deps, caller, id, (at) => ({ type: 'DeleteApp', at }));
   await deps.whenHeldEverywhere();
   return { id, deleted: true };
+};
+
+/** The app with that id. Out: undefined if there is none, or if it or its team is deleted. */
+export const openOAuthApp = async (deps: CommandDeps, text: string): Promise<KnownApp | undefined> => {
+  const id = parseOAuthClientId(text);
+  if (id === undefined) return undefined;
+  const { state, teamId } = await deps.oauthApp(oauthClientStream(id));
+  if (state === undefined || state.deletedAt !== null) return undefined;
+  const owner = assertDefined(parseTeamId(teamId ?? ''), 'team id');
+  const loaded = deps.team(teamStream(owner));
+  const { state: team } = loaded instanceof Promise ? await loaded : loaded;
+  return team?.deletedAt === undefined ? { ...state, id, teamId: owner } : undefined;
+};
+
+/** The app with that id, if the secret is right: a confidential app must give its secret, a public one none. */
+export const authenticateOAuthApp = async (deps: CommandDeps, id: string, secret: string | undefined): Promise<KnownApp | undefined> => {
+  const app = await openOAuthApp(deps, id);
+  if (app === undefined) return undefined;
+  const isRight = secret === undefined ? app.kind === 'public' : isSecretOf(app, hashOf(secret), isoTime(deps.clock.now()));
+  return isRight ? app : undefined;
+};
+
+/** Throws VALIDATION_ERROR naming each address that may not be registered. */
+const checkAddresses = ({ redirectUris = [], homepage }: Pick<UpdateOAuthAppRequest, 'redirectUris' | 'homepage'>): void => {
+  const errors: FieldError[] = redirectUris.flatMap((text, index) => {
+    const message = redirectUriFault(text);
+    return message === undefined ? [] : [{ field: `redirectUris[${index}]`, message }];
+  });
+  if (homepage !== undefined && (!URL.canParse(homepage) || new URL(homepage).protocol !== 'https:')) {
+    errors.push({ field: 'homepage', message: 'must be an https URL' });
+  }
+  if (errors.length > 0) throw new DomainError('VALIDATION_ERROR', 'The app has an address that it cannot have.', { errors });
+};
+
+/** The place of an app within the plan of its team. */
+const placeOf = (deps: CommandDeps, { teamId }: Caller, id: OAuthClientId): Place => ({
+  resource: 'oauthApps',
+  key: id,
+  standingOf: async (key) => {
+    const { state } = await loadState(deps.eventLog, oauthClientStream(key as OAuthClientId), oauthAppDecider);
+    if (state === undefined) return 'absent';
+    return state.deletedAt === null ? 'living' : 'gone';
+  },
+  all: idsOfKind(deps, teamId, 'oauthClient', 'OAuthAppRegistered'),
+});
+
+/** The app where it is that team's and is not deleted; throws OAUTH_APP_NOT_FOUND. */
+const owned = async (deps: CommandDeps, { teamId }: Caller, id: OAuthClientId): Promise<OAuthApp> => {
+  const loaded = await loadState(deps.eventLog, oauthClientStream(id), oauthAppDecider);
+  ownedBy(teamId, appNotFound)(loaded);
+  return openApp(loaded.state);
+};
+
+const change = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: OAuthClientId,
+  command: (at: string) => OAuthAppCommand,
+): Promise<OAuthApp> => {
+  const cause = causeOf(deps, caller);
+  const { state } = await handle(
+    deps.eventLog,
+    oauthClientStream(id),
+    oauthAppDecider,
+    command(cause.at),
+    cause,
+    ownedBy(caller.teamId, appNotFound),
+  );
+  return state!;
 };

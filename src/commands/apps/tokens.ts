@@ -1,4 +1,4 @@
-/** Codes and tokens of apps: given for consent, exchanged, refreshed, revoked, looked into. */
+/** Commands on grants to apps: a person consents, the app exchanges the code for tokens, refreshes and revokes them, and calls are admitted by them. */
 import type { Caller } from '../core/caller.js';
 import { handle, type Loaded } from '../core/handle.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
@@ -24,6 +24,8 @@ import {
   type Grant,
   type GrantCommand,
   type GrantState,
+} from '../../domain/apps/grant.js';
+import {
   ACCESS_TOKEN_MS,
   CODE_MS,
   REFRESH_TOKEN_MS,
@@ -36,7 +38,7 @@ import {
   hashOf,
   readToken,
   type TokenKind,
-} from '../../domain/apps/grant.js';
+} from '../../domain/apps/tokens.js';
 import type { OAuthTokensEvent } from '../../domain/apps/events.js';
 import type { MaybePromise, Decider } from '../../domain/core/decider.js';
 import { isoTime } from '../../domain/core/time.js';
@@ -46,7 +48,18 @@ import { DomainError } from '../../domain/core/errors.js';
 /** What a person lets an app do, in one team. `challenge`: S256 of RFC 7636. */
 type Consent = Readonly<{ app: KnownApp; scopes: readonly Scope[]; redirectUri: string; challenge: string }>;
 
-/** In: a person in the team in which the app is to act. Out: the code, once. */
+/** One grant as it stands. */
+export type OpenGrant = Readonly<{ id: OAuthGrantId; teamId: TeamId; grant: Grant }>;
+
+/** The request that acts on a grant. The actor is the app unless another is given. */
+type AppRequest = Readonly<{ requestId: string; actor?: string }>;
+
+type Issued = Readonly<{ accessToken: string; refreshToken: string | undefined; scopes: readonly Scope[] }>;
+
+/** An access token with its app and the scopes that the app still has. */
+export type OpenAccessToken = OpenGrant & Readonly<{ token: AccessToken; app: KnownApp; scopes: readonly Scope[]; isExpired: boolean }>;
+
+/** Grants an app what a person consented to, in the team of the caller. Out: the code, which is stored nowhere. */
 export const giveConsent = async (
   deps: CommandDeps,
   caller: Caller & Readonly<{ user: { id: UserId } }>,
@@ -63,28 +76,7 @@ export const giveConsent = async (
   return code;
 };
 
-/** One grant as it stands. */
-export type OpenGrant = Readonly<{ id: OAuthGrantId; teamId: TeamId; grant: Grant }>;
-
-const grantOf = (id: OAuthGrantId, { state, teamId }: Loaded<GrantState>): OpenGrant | undefined =>
-  state === undefined ? undefined : { id, teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id'), grant: state };
-
-/** The request by which a grant is acted on: by the app, where no other actor is given. */
-type AppRequest = Readonly<{ requestId: string; actor?: string }>;
-
-const change = async (
-  deps: CommandDeps,
-  { id, teamId }: Pick<OpenGrant, 'id' | 'teamId'>,
-  { requestId, actor = `grant:${id}` }: AppRequest,
-  command: GrantCommand,
-) => {
-  const at = isoTime(deps.clock.now());
-  const cause: Cause = { teamId, actor, correlationId: requestId, causationId: requestId, at };
-  const { state, events } = await handle(deps.eventLog, oauthGrantStream(id), grantDecider, command, cause);
-  return { grant: state!, events };
-};
-
-/** A code that an app shows: still good, or undefined. One that was used before ends what came of it. */
+/** The grant of a code; undefined if the code is not good any more. A code that was used before ends the grant. */
 export const readCode = async (deps: CommandDeps, code: string, request: AppRequest): Promise<OpenGrant | undefined> => {
   const found = await findGrant(deps, 'code', code);
   const at = isoTime(deps.clock.now());
@@ -94,40 +86,13 @@ export const readCode = async (deps: CommandDeps, code: string, request: AppRequ
   return undefined;
 };
 
-/** Whether the code was good; it is not any more, whatever comes of the exchange. */
+/** Uses the code up, even if the exchange fails later. Out: whether it was good. */
 export const useCode = async (deps: CommandDeps, found: OpenGrant, code: string, request: AppRequest): Promise<boolean> => {
   const { events } = await change(deps, found, request, { type: 'UseCode', at: isoTime(deps.clock.now()), hash: hashOf(code) });
   return events.some(({ type }) => type === 'OAuthCodeUsed');
 };
 
-/** Out: undefined where there is no such grant. */
-export const openGrant = async (deps: CommandDeps, id: OAuthGrantId): Promise<OpenGrant | undefined> =>
-  grantOf(id, await deps.oauthGrant(oauthGrantStream(id)));
-
-/** Another process may have given a token a moment ago: where the state from memory does not have it, what was appended since is read. */
-const findGrant = async (deps: CommandDeps, kind: TokenKind, token: string): Promise<OpenGrant | undefined> => {
-  const read = readToken(kind, token);
-  if (read === undefined) return undefined;
-  const { grantId, hash } = read;
-  const isThere = (grant: GrantState): boolean => grant === undefined || grant.ended !== undefined || hasToken(grant, kind, hash);
-  return grantOf(grantId, await withNews(deps, deps.oauthGrant, oauthGrantStream(grantId), isThere));
-};
-
-const withNews = async <State>(
-  { eventLog }: CommandDeps,
-  load: (stream: StreamName) => MaybePromise<Loaded<State>>,
-  stream: StreamName,
-  isThere: (state: State) => boolean,
-): Promise<Loaded<State>> => {
-  const known = await load(stream);
-  if (isThere(known.state)) return known;
-  const news = await eventLog.load(stream, known.version.revision + 1, []);
-  return news.length === 0 ? known : load(stream);
-};
-
-type Issued = Readonly<{ accessToken: string; refreshToken: string | undefined; scopes: readonly Scope[] }>;
-
-/** Fresh tokens for a grant; undefined where it has ended meanwhile. `refreshes`: the hash of the refresh token that they replace. */
+/** Issues tokens for a grant. Out: undefined if the grant has ended meanwhile. `refreshes`: the hash of the refresh token that is replaced. */
 export const issueTokens = async (
   deps: CommandDeps,
   open: OpenGrant,
@@ -158,18 +123,12 @@ export const issueTokens = async (
     data: { at, grantId: id, number, accessExpiresAt, refreshExpiresAt },
   };
   const cause: Cause = { teamId, actor: `grant:${id}`, correlationId: request.requestId, causationId: request.requestId, at };
-  // Tokens that are not counted yet are good for nothing: where the process dies here, nobody has them.
+  // Tokens are refused until they are counted: if the process dies before this append, nobody has received them either.
   await handle(deps.eventLog, oauthTokensStream(grant.userId ?? grant.clientId), tokenListDecider, counted, cause);
   return { accessToken, refreshToken, scopes };
 };
 
-const tokenListDecider: Decider<OAuthTokensEvent, OAuthTokensEvent, TokenList> = {
-  decide: (counted) => [counted],
-  evolve: evolveTokenList,
-  initialState: emptyTokenList,
-};
-
-/** A grant that an app gives itself, for its own team. */
+/** The grant by which an app acts for itself, in its own team. */
 export const giveOwnGrant = async (deps: CommandDeps, app: KnownApp, scopes: readonly Scope[], request: AppRequest): Promise<OpenGrant> => {
   const id = grantIdOf(deps.ids.bytes(16));
   const given = { at: isoTime(deps.clock.now()), clientId: app.id, userId: null, scopes: [...scopes] };
@@ -177,7 +136,7 @@ export const giveOwnGrant = async (deps: CommandDeps, app: KnownApp, scopes: rea
   return { id, teamId: app.teamId, grant };
 };
 
-/** A refresh token that an app shows: still good, or undefined. One that was replaced ends the grant. */
+/** The grant of a refresh token; undefined if the token is not good any more. A token that was replaced ends the grant. */
 export const readRefreshToken = async (
   deps: CommandDeps,
   token: string,
@@ -192,18 +151,10 @@ export const readRefreshToken = async (
   return (await isInUse(deps, found, 'refresh', refresh.number)) ? { ...found, hash } : undefined;
 };
 
-const isInUse = async (deps: CommandDeps, { id, grant }: OpenGrant, kind: keyof TokenList, number: number): Promise<boolean> => {
-  const isThere = (list: TokenList): boolean => isCounted(list[kind], id, number);
-  return isThere((await withNews(deps, deps.oauthTokens, oauthTokensStream(grant.userId ?? grant.clientId), isThere)).state);
-};
-
 export const endGrant = async (deps: CommandDeps, open: OpenGrant, reason: EndReason, request: AppRequest): Promise<void> => {
   await change(deps, open, request, { type: 'EndGrant', at: isoTime(deps.clock.now()), reason });
   await deps.whenHeldEverywhere();
 };
-
-/** An access token with what it is good for. */
-export type OpenAccessToken = OpenGrant & Readonly<{ token: AccessToken; app: KnownApp; scopes: readonly Scope[]; isExpired: boolean }>;
 
 /** Out: undefined where the token is unknown, revoked, or one of too many, or where its grant or its app has ended. */
 export const readAccessToken = async (deps: CommandDeps, text: string): Promise<OpenAccessToken | undefined> => {
@@ -217,7 +168,7 @@ export const readAccessToken = async (deps: CommandDeps, text: string): Promise<
   return { ...found, token, app, scopes, isExpired: token.expiresAt <= isoTime(deps.clock.now()) };
 };
 
-/** RFC 7009: an app gives up a token of its own. Of others, and of none, it is told nothing. */
+/** RFC 7009: revokes a token of the app. The token of another app is left alone, and the answer does not tell. */
 export const revokeToken = async (deps: CommandDeps, app: KnownApp, token: string, request: AppRequest): Promise<void> => {
   const refresh = await findGrant(deps, 'refresh', token);
   if (refresh !== undefined && refresh.grant.clientId === app.id && refresh.grant.refresh?.hash === hashOf(token)) {
@@ -230,16 +181,65 @@ export const revokeToken = async (deps: CommandDeps, app: KnownApp, token: strin
   await deps.whenHeldEverywhere();
 };
 
-/* What a person does with what they granted. */
-
 export const grantNotFound = (): DomainError =>
   new DomainError('OAUTH_GRANT_NOT_FOUND', 'There is no grant of yours with this id. GET /api/users/me/grants lists them.');
 
-/** The app is let in no more. What another granted is refused like what nobody did. */
+/** Ends a grant of the caller. The grant of another person is answered as one that does not exist. */
 export const revokeGrant = async (deps: CommandDeps, caller: Caller, id: OAuthGrantId): Promise<Deleted> => {
   const open = await openGrant(deps, id);
   if (open === undefined || caller.user === undefined || open.grant.userId !== caller.user.id || open.grant.ended !== undefined)
     throw grantNotFound();
   await endGrant(deps, open, 'by-person', { requestId: caller.correlationId, actor: caller.actor });
   return { id, deleted: true };
+};
+
+const grantOf = (id: OAuthGrantId, { state, teamId }: Loaded<GrantState>): OpenGrant | undefined =>
+  state === undefined ? undefined : { id, teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id'), grant: state };
+
+const change = async (
+  deps: CommandDeps,
+  { id, teamId }: Pick<OpenGrant, 'id' | 'teamId'>,
+  { requestId, actor = `grant:${id}` }: AppRequest,
+  command: GrantCommand,
+) => {
+  const at = isoTime(deps.clock.now());
+  const cause: Cause = { teamId, actor, correlationId: requestId, causationId: requestId, at };
+  const { state, events } = await handle(deps.eventLog, oauthGrantStream(id), grantDecider, command, cause);
+  return { grant: state!, events };
+};
+
+/** Out: undefined where there is no such grant. */
+export const openGrant = async (deps: CommandDeps, id: OAuthGrantId): Promise<OpenGrant | undefined> =>
+  grantOf(id, await deps.oauthGrant(oauthGrantStream(id)));
+
+/** Another process may have issued the token a moment ago: if the cached state does not have it, the stream is read again. */
+const findGrant = async (deps: CommandDeps, kind: TokenKind, token: string): Promise<OpenGrant | undefined> => {
+  const read = readToken(kind, token);
+  if (read === undefined) return undefined;
+  const { grantId, hash } = read;
+  const hasIt = (grant: GrantState): boolean => grant === undefined || grant.ended !== undefined || hasToken(grant, kind, hash);
+  return grantOf(grantId, await loadUntil(deps, deps.oauthGrant, oauthGrantStream(grantId), hasIt));
+};
+
+const loadUntil = async <State>(
+  { eventLog }: CommandDeps,
+  load: (stream: StreamName) => MaybePromise<Loaded<State>>,
+  stream: StreamName,
+  hasIt: (state: State) => boolean,
+): Promise<Loaded<State>> => {
+  const known = await load(stream);
+  if (hasIt(known.state)) return known;
+  const appended = await eventLog.load(stream, known.version.revision + 1, []);
+  return appended.length === 0 ? known : load(stream);
+};
+
+const isInUse = async (deps: CommandDeps, { id, grant }: OpenGrant, kind: keyof TokenList, number: number): Promise<boolean> => {
+  const hasIt = (list: TokenList): boolean => isCounted(list[kind], id, number);
+  return hasIt((await loadUntil(deps, deps.oauthTokens, oauthTokensStream(grant.userId ?? grant.clientId), hasIt)).state);
+};
+
+const tokenListDecider: Decider<OAuthTokensEvent, OAuthTokensEvent, TokenList> = {
+  decide: (counted) => [counted],
+  evolve: evolveTokenList,
+  initialState: emptyTokenList,
 };

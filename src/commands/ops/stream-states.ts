@@ -14,7 +14,8 @@ import { splitStream, type EmailId, type StreamName } from '../../domain/core/id
 import { invitationDecider } from '../../domain/teams/invitation.js';
 import { evolveSenderDomains } from '../../domain/domains/state.js';
 import { oauthAppDecider } from '../../domain/apps/app.js';
-import { grantDecider, emptyTokenList, evolveTokenList } from '../../domain/apps/grant.js';
+import { grantDecider } from '../../domain/apps/grant.js';
+import { emptyTokenList, evolveTokenList } from '../../domain/apps/tokens.js';
 import { sessionDecider, evolveTokenKey, type TokenKeyState } from '../../domain/people/session.js';
 import { suppressionDecider } from '../../domain/recipients/suppression.js';
 import { evolveInstance, evolveTeam } from '../../domain/teams/state.js';

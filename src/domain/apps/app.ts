@@ -1,29 +1,10 @@
-/** What the events of one app add up to, and the decisions about it. */
+/** An app that acts for people by OAuth 2: its state, the decisions about it, and what the API shows of it. */
 import { isScope, type Scope } from '../access/permissions.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { OAuthClientId } from '../core/ids.js';
 import type { OAuthClientEvent } from './events.js';
-import { isSameHash } from './grant.js';
-
-/* Where people are sent back to: what may be registered, so that what is compared later is one exact text (RFC 9700, section 4.1). */
-
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
-
-/** Out: what is wrong with an address that an app wants to register; undefined where nothing is. */
-export const redirectUriFault = (text: string): string | undefined => {
-  if (!URL.canParse(text)) return 'must be an absolute URL, such as https://app.example.com/callback';
-  const url = new URL(text);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.has(url.hostname))) {
-    return 'must begin with https://, or with http:// for a program on the same machine (localhost, 127.0.0.1, [::1])';
-  }
-  if (url.username !== '' || url.password !== '') return 'must hold no user name and no password';
-  if (text.includes('#')) return 'must have no fragment';
-  if (text.includes('*')) return 'must be one address: a * stands for nothing';
-  // Whatever a browser would read otherwise than it is written (case, dots, encoded characters, a standard port) is written as it is read.
-  if (url.href !== text) return `must be written as browsers read it: ${url.href}`;
-  return undefined;
-};
+import { isSameHash } from './tokens.js';
 
 type Registered = Extract<OAuthClientEvent, { type: 'OAuthAppRegistered' }>['data'];
 type Changed = Extract<OAuthClientEvent, { type: 'OAuthAppChanged' }>['data'];
@@ -33,7 +14,7 @@ export type OAuthApp = Omit<Registered, 'at' | 'scopes' | 'secretHash'> &
     scopes: readonly Scope[];
     createdAt: string;
     updatedAt: string;
-    /** Null for a public app. `old`: good as well until then. */
+    /** null for a public app. The secret in `old` is accepted too until `until`. */
     secret: Readonly<{ hash: string; old: Readonly<{ hash: string; until: string }> | undefined }> | null;
     deletedAt: string | null;
   }>;
@@ -45,6 +26,21 @@ export type OAuthAppCommand =
   | Readonly<{ type: 'RotateAppSecret'; at: string; secretHash: string; oldUntil: string }>
   | Readonly<{ type: 'DeleteApp'; at: string }>;
 
+/** What the API shows of an app. */
+export type OAuthAppListing = {
+  id: string;
+  kind: OAuthApp['kind'];
+  name: string;
+  description: string | null;
+  homepage: string | null;
+  redirectUris: string[];
+  scopes: Scope[];
+  createdAt: string;
+  updatedAt: string;
+};
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
 export const appNotFound = (): DomainError =>
   new DomainError('OAUTH_APP_NOT_FOUND', 'There is no app with this id. GET /api/oauth-apps lists those of your team.');
 
@@ -53,10 +49,6 @@ export const openApp = (app: OAuthAppState): OAuthApp => {
   if (app === undefined || app.deletedAt !== null) throw appNotFound();
   return app;
 };
-
-const isChange = (app: OAuthApp, { name, description, homepage, redirectUris, scopes }: Changed): boolean =>
-  JSON.stringify([app.name, app.description, app.homepage, app.redirectUris, app.scopes]) !==
-  JSON.stringify([name, description, homepage, redirectUris, scopes]);
 
 const decide = (command: OAuthAppCommand, app: OAuthAppState): readonly OAuthClientEvent[] => {
   switch (command.type) {
@@ -103,24 +95,15 @@ const evolve = (app: OAuthAppState, event: OAuthClientEvent): OAuthAppState => {
 
 export const oauthAppDecider: Decider<OAuthAppCommand, OAuthClientEvent, OAuthAppState> = { decide, evolve, initialState: undefined };
 
-/** In: SHA-256 (hex) of what an app gave as its secret. Compares in constant time. */
+const isChange = (app: OAuthApp, { name, description, homepage, redirectUris, scopes }: Changed): boolean =>
+  JSON.stringify([app.name, app.description, app.homepage, app.redirectUris, app.scopes]) !==
+  JSON.stringify([name, description, homepage, redirectUris, scopes]);
+
+/** Whether `hash`, the SHA-256 (hex) of what an app gave as its secret, is that of its secret. Compares in constant time. */
 export const isSecretOf = ({ secret }: OAuthApp, hash: string, now: string): boolean => {
   if (secret === null) return false;
   const isOld = secret.old !== undefined && isSameHash(secret.old.hash, hash) && now < secret.old.until;
   return isSameHash(secret.hash, hash) || isOld;
-};
-
-/** What is shown of an app. */
-export type OAuthAppListing = {
-  id: string;
-  kind: OAuthApp['kind'];
-  name: string;
-  description: string | null;
-  homepage: string | null;
-  redirectUris: string[];
-  scopes: Scope[];
-  createdAt: string;
-  updatedAt: string;
 };
 
 export const oauthAppListing = (id: OAuthClientId, app: Omit<OAuthApp, 'secret'>): OAuthAppListing => ({
@@ -134,3 +117,21 @@ export const oauthAppListing = (id: OAuthClientId, app: Omit<OAuthApp, 'secret'>
   createdAt: app.createdAt,
   updatedAt: app.updatedAt,
 });
+
+/**
+ * What is wrong with a redirect URI that an app wants to register; undefined if nothing is. The URI of a request is later compared letter by
+ * letter, so that only one spelling of it may be registered (RFC 9700, section 4.1).
+ */
+export const redirectUriFault = (text: string): string | undefined => {
+  if (!URL.canParse(text)) return 'must be an absolute URL, such as https://app.example.com/callback';
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.has(url.hostname))) {
+    return 'must begin with https://, or with http:// for a program on the same machine (localhost, 127.0.0.1, [::1])';
+  }
+  if (url.username !== '' || url.password !== '') return 'must hold no user name and no password';
+  if (text.includes('#')) return 'must have no fragment';
+  if (text.includes('*')) return 'must be one address: a * stands for nothing';
+  // A browser normalizes case, dots, encoded characters and a standard port: the text must be normal already.
+  if (url.href !== text) return `must be written as browsers read it: ${url.href}`;
+  return undefined;
+};

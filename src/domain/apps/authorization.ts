@@ -1,8 +1,8 @@
-/** What an app asks for when it sends a person here (RFC 6749, section 4.1.1, and RFC 7636), checked before anybody is asked for consent. */
+/** The request of an app that sends a person here for consent (RFC 6749, section 4.1.1, and RFC 7636): its parameters are checked before the person sees a page. */
 import { isScope, type Scope } from '../access/permissions.js';
 import type { OAuthApp } from './app.js';
 
-/** The parameters as they came; undefined for one that did not, and for one that came more than once. */
+/** The parameters of the link. One that is absent, or given more than once, is undefined. */
 export type AuthorizationParams = Readonly<
   Partial<Record<'response_type' | 'client_id' | 'redirect_uri' | 'scope' | 'state' | 'code_challenge' | 'code_challenge_method', string>>
 >;

@@ -1,4 +1,4 @@
-/** The facts of apps, of what people grant them, and of how many tokens are in use. Of secrets, codes and tokens only SHA-256 is kept. */
+/** The events of apps, of what people grant them, and of the tokens in use. Secrets, codes and tokens are stored as their SHA-256 only. */
 import { Type } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { retirementEventSchemas, text, type EventsOf } from '../core/stored.js';
@@ -8,7 +8,7 @@ const described = {
   description: nullable(text),
   homepage: nullable(text),
   redirectUris: Type.Array(text),
-  /** As texts: one that the program does not know opens nothing. */
+  /** As texts: a scope that this version does not know allows nothing. */
   scopes: Type.Array(text),
 };
 
@@ -25,11 +25,11 @@ export const oauthClientEventSchemas = {
 } as const;
 
 export const oauthGrantEventSchemas = {
-  /** A person let an app in, or, where `userId` is null, an app itself did. What it may do is in the team of the event. */
+  /** A person granted an app scopes in the team of the event; with `userId` null, the app granted them to itself in its own team. */
   OAuthGrantGiven: { data: Type.Object({ at: text, clientId: text, userId: nullable(text), scopes: Type.Array(text) }) },
   /** `challenge`: S256 of RFC 7636, base64url. */
   OAuthCodeIssued: { data: Type.Object({ at: text, hash: text, challenge: text, redirectUri: text, expiresAt: text }) },
-  /** It is good for nothing any more, whatever came of it. */
+  /** A used code is refused from now on, even if no tokens came of it. */
   OAuthCodeUsed: { data: Type.Object({ at: text }) },
   /** `refreshHash`: null where the app gets no refresh token. `scopes`: of the access token, at most those of the grant. */
   OAuthTokensIssued: {
@@ -56,7 +56,7 @@ export const oauthGrantEventSchemas = {
   },
 } as const;
 
-/** Of one person, or of one app that acts for itself: which tokens are in use, the oldest first. */
+/** The tokens in use of one person, or of one app that acts for itself: one stream for each. */
 export const oauthTokensEventSchemas = {
   OAuthTokensCounted: {
     data: Type.Object({ at: text, grantId: text, number: Type.Integer(), accessExpiresAt: text, refreshExpiresAt: nullable(text) }),

@@ -1,4 +1,4 @@
-/** Registering, changing and deleting the apps of a team. */
+/** The routes under /api/oauth-apps, and those under /api/users/me/grants for what the caller granted to apps. */
 import {
   OAuthGrantRecordSchema,
   CreatedOAuthAppSchema,
@@ -21,67 +21,17 @@ import { pagingOf } from '../server/query.js';
 import { appNotFound } from '../../domain/apps/app.js';
 import { bodyMayBeAbsent } from '../server/headers.js';
 
-/* What the person who calls has granted to apps. */
+type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 
 const tags = ['OAuth'];
-
-/** A malformed id is answered as an unknown one. */
-const grantIdOf = (text: string): OAuthGrantId => {
-  const id = parseOAuthGrantId(text);
-  if (id === undefined) throw grantNotFound();
-  return id;
-};
-
-/** Registers the routes under /api/users/me/grants. */
-export const oauthGrantRoutes = (app: App, { commands, queries }: Pick<HttpDeps, 'commands' | 'queries'>): void => {
-  app.get(
-    '/api/users/me/grants',
-    {
-      config: { access: 'profile:read', withoutTeam: true, codes: ['INVALID_CURSOR'] },
-      preValidation: coerceQuery(PagingQuerySchema),
-      schema: {
-        summary: 'List what you granted to apps',
-        description: 'Newest first.',
-        operationId: 'listGrants',
-        tags,
-        querystring: PagingQuerySchema,
-        response: { 200: pageOf(OAuthGrantRecordSchema) },
-      },
-    },
-    (request) => queries.listGrants(callerOf(request).user?.id, pagingOf(request.query)),
-  );
-
-  app.delete(
-    '/api/users/me/grants/:id',
-    {
-      config: { access: 'profile:write', withoutTeam: true, command: 'revokeGrant', unknownId: 'OAUTH_GRANT_NOT_FOUND' },
-      schema: {
-        summary: 'End what you granted to an app',
-        description: 'Its tokens stop working at once.',
-        operationId: 'revokeGrant',
-        tags,
-        params: idParams('Id of the grant (`grant_…`)'),
-        response: { 200: DeletedSchema },
-      },
-    },
-    (request) => commands.revokeGrant(callerOf(request), grantIdOf(request.params.id)),
-  );
-};
-
-type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 
 const PATH = '/api/oauth-apps';
 
 const access = 'oauth-apps:manage';
-const unknownId = 'OAUTH_APP_NOT_FOUND';
-const params = idParams('Id of the app, its client_id (`app_…`)');
 
-/** A malformed id is answered as an unknown one. */
-const appIdOf = (text: string): OAuthClientId => {
-  const id = parseOAuthClientId(text);
-  if (id === undefined) throw appNotFound();
-  return id;
-};
+const unknownId = 'OAUTH_APP_NOT_FOUND';
+
+const params = idParams('Id of the app, its client_id (`app_…`)');
 
 /** Registers the routes under /api/oauth-apps. */
 export const oauthAppRoutes = (app: App, deps: Deps): void => {
@@ -195,4 +145,54 @@ const endingRoutes = (app: App, { commands }: Deps): void => {
     },
     (request) => commands.deleteOAuthApp(callerOf(request), appIdOf(request.params.id)),
   );
+};
+
+/** Registers the routes under /api/users/me/grants. */
+export const oauthGrantRoutes = (app: App, { commands, queries }: Deps): void => {
+  app.get(
+    '/api/users/me/grants',
+    {
+      config: { access: 'profile:read', withoutTeam: true, codes: ['INVALID_CURSOR'] },
+      preValidation: coerceQuery(PagingQuerySchema),
+      schema: {
+        summary: 'List what you granted to apps',
+        description: 'Newest first.',
+        operationId: 'listGrants',
+        tags,
+        querystring: PagingQuerySchema,
+        response: { 200: pageOf(OAuthGrantRecordSchema) },
+      },
+    },
+    (request) => queries.listGrants(callerOf(request).user?.id, pagingOf(request.query)),
+  );
+
+  app.delete(
+    '/api/users/me/grants/:id',
+    {
+      config: { access: 'profile:write', withoutTeam: true, command: 'revokeGrant', unknownId: 'OAUTH_GRANT_NOT_FOUND' },
+      schema: {
+        summary: 'End what you granted to an app',
+        description: 'Its tokens stop working at once.',
+        operationId: 'revokeGrant',
+        tags,
+        params: idParams('Id of the grant (`grant_…`)'),
+        response: { 200: DeletedSchema },
+      },
+    },
+    (request) => commands.revokeGrant(callerOf(request), grantIdOf(request.params.id)),
+  );
+};
+
+/** A malformed id is answered as an unknown one. */
+const appIdOf = (text: string): OAuthClientId => {
+  const id = parseOAuthClientId(text);
+  if (id === undefined) throw appNotFound();
+  return id;
+};
+
+/** A malformed id is answered as an unknown one. */
+const grantIdOf = (text: string): OAuthGrantId => {
+  const id = parseOAuthGrantId(text);
+  if (id === undefined) throw grantNotFound();
+  return id;
 };

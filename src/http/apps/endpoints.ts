@@ -1,20 +1,19 @@
-/** What apps call by RFC 6749, 7009, 7662 and 8414. They answer as these say, not in the form of the API's errors. */
+/** The OAuth endpoints that apps call (RFC 6749, 7009, 7662 and 8414). They answer in the form of these RFCs, not with the errors of the API. */
 import OAuth2Server from '@node-oauth/oauth2-server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OAuth } from '../../commands/index.js';
 import type { KnownApp } from '../../commands/apps/apps.js';
 import type { OpenGrant } from '../../commands/apps/tokens.js';
 import { isScope, type Scope, scopes } from '../../domain/access/permissions.js';
 import { scopesAsked } from '../../domain/apps/authorization.js';
-import { ACCESS_TOKEN_MS, REFRESH_TOKEN_MS } from '../../domain/apps/grant.js';
+import { ACCESS_TOKEN_MS, REFRESH_TOKEN_MS } from '../../domain/apps/tokens.js';
 import { assertDefined } from '../../domain/core/ids.js';
 import type { App, HttpDeps } from '../server/context.js';
 import { authorizeRoutes } from './authorize.js';
 import { fieldsOf, readForms } from '../server/forms.js';
 
-/* The token endpoint of RFC 6749, section 3.2: the exchange itself is the library's, codes and tokens are ours. */
-
 const { InvalidGrantError, OAuthError, Request, Response } = OAuth2Server;
+
+type Deps = Pick<HttpDeps, 'oauth' | 'settings' | 'commands' | 'queries' | 'limiter' | 'audit'>;
 
 type TokenRequest = Readonly<{
   requestId: string;
@@ -25,145 +24,25 @@ type TokenRequest = Readonly<{
 
 export type TokenAnswer = Readonly<{ status: number; body: Readonly<Record<string, unknown>>; headers: Readonly<Record<string, string>> }>;
 
-type DepsTokenEndpoint = Readonly<{ oauth: OAuth }>;
+type TokenQuery = Readonly<{ app: KnownApp; token: string }>;
 
-/** What the library carries from one step to the next in place of a user. */
-type Held = Readonly<{ app: KnownApp; grant: OpenGrant | undefined; refreshes?: string }>;
+/** What the library carries from one step to the next in its field for a user. */
+type Holder = Readonly<{ app: KnownApp; grant: OpenGrant | undefined; refreshes?: string }>;
+
 type Client = OAuth2Server.Client & Readonly<{ app: KnownApp }>;
-
-const clientOf = (app: KnownApp): Client => ({
-  id: app.id,
-  app,
-  redirectUris: [...app.redirectUris],
-  grants: ['authorization_code', 'refresh_token', ...(app.kind === 'confidential' ? ['client_credentials'] : [])],
-});
-
-const appOfTokenEndpoint = (client: OAuth2Server.Client): KnownApp => (client as Client).app;
-const heldOf = (user: OAuth2Server.User): Held => user as Held;
-
-/** Whether something has expired is decided by the commands, by the service's own clock; the library is told that it has not. */
-const FAR = new Date(8_640_000_000_000_000);
 
 type Model = OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel & OAuth2Server.ClientCredentialsModel;
 
-/** One model a request: the events that it leads to carry the id of the request. */
-const modelOf = ({ oauth }: DepsTokenEndpoint, requestId: string): Model => {
-  const request = { requestId };
-  return {
-    getClient: async (id, secret) => {
-      const app = await oauth.authenticateOAuthApp(id, (secret as string | null | undefined) ?? undefined);
-      return app === undefined ? undefined : clientOf(app);
-    },
-    getAuthorizationCode: async (text) => {
-      const grant = await oauth.readCode(text, request);
-      const code = grant?.grant.code;
-      if (grant === undefined || code === undefined) return undefined;
-      return {
-        authorizationCode: text,
-        expiresAt: FAR,
-        redirectUri: code.redirectUri,
-        scope: [...grant.grant.scopes],
-        codeChallenge: code.challenge,
-        codeChallengeMethod: 'S256',
-        client: { id: grant.grant.clientId, grants: [] },
-        user: { grant },
-      };
-    },
-    revokeAuthorizationCode: ({ user, authorizationCode }) =>
-      oauth.useCode(assertDefined(heldOf(user).grant, 'grant'), authorizationCode, request),
-    getRefreshToken: async (text) => {
-      const found = await oauth.readRefreshToken(text, request);
-      if (found === undefined) return undefined;
-      const { hash: refreshes, ...grant } = found;
-      const { clientId, scopes } = grant.grant;
-      return { refreshToken: text, scope: [...scopes], client: { id: clientId, grants: [] }, user: { grant, refreshes } };
-    },
-    // The token before is replaced in the same append that gives the next.
-    revokeToken: async () => true,
-    getUserFromClient: async (client) => ({ app: appOfTokenEndpoint(client), grant: undefined }),
-    validateScope: async (user, client, asked) => {
-      const given = heldOf(user).grant?.grant.scopes;
-      const scopes = scopesAsked({ scopes: given ?? appOfTokenEndpoint(client).scopes }, asked?.join(' '));
-      return scopes === undefined ? false : [...scopes];
-    },
-    generateAccessToken: async () => 'made when it is saved',
-    generateRefreshToken: async () => 'made when it is saved',
-    saveToken: async (token, client, user) => {
-      const scopes = (token.scope ?? []).filter(isScope);
-      const { grant: known, refreshes } = heldOf(user);
-      const grant = known ?? (await oauth.giveOwnGrant(appOfTokenEndpoint(client), scopes, request));
-      const isRefreshable = known !== undefined;
-      const issued = await oauth.issueTokens(grant, { scopes, isRefreshable, ...(refreshes === undefined ? {} : { refreshes }) }, request);
-      if (issued === undefined) throw new InvalidGrantError('Invalid grant: it has ended');
-      const { accessToken, refreshToken } = issued;
-      return { ...token, accessToken, ...(refreshToken === undefined ? {} : { refreshToken }), scope: scopes as Scope[], client, user };
-    },
-    // Codes are given, and access tokens used, elsewhere; the library asks for these two and never calls them.
-    saveAuthorizationCode: () => Promise.reject(new Error('codes are given on the page of consent')),
-    getAccessToken: () => Promise.reject(new Error('calls are admitted by their own hook')),
-  };
-};
+const config = { access: 'public' } as const;
 
-/** Out: what is answered, refusals included (RFC 6749, sections 5.1 and 5.2). Rejects where the fault is ours. */
-export const exchange = async (deps: DepsTokenEndpoint, { requestId, form, authorization }: TokenRequest): Promise<TokenAnswer> => {
-  const server = new OAuth2Server({
-    model: modelOf(deps, requestId),
-    accessTokenLifetime: ACCESS_TOKEN_MS / 1_000,
-    refreshTokenLifetime: REFRESH_TOKEN_MS / 1_000,
-    alwaysIssueNewRefreshToken: true,
-    // Whether an app needs its secret is the model's to say: a public one has none.
-    requireClientAuthentication: { authorization_code: false, refresh_token: false },
-  });
-  const headers = {
-    'content-type': 'application/x-www-form-urlencoded',
-    'content-length': '1',
-    ...(authorization === undefined ? {} : { authorization }),
-  };
-  const response = new Response();
-  try {
-    await server.token(new Request({ method: 'POST', headers, query: {}, body: { ...form } }), response);
-  } catch (fault) {
-    if (!(fault instanceof OAuthError) || fault.code >= 500) throw innerFault(fault);
-  }
-  return {
-    status: response.status ?? 200,
-    body: response.body as Readonly<Record<string, unknown>>,
-    headers: (response.headers ?? {}) as Readonly<Record<string, string>>,
-  };
-};
+const schema = { hide: true };
 
-/** The library wraps what is not its own; what it wrapped is what went wrong. */
-const innerFault = (fault: unknown): unknown => {
-  const inner = fault instanceof OAuthError && 'inner' in fault ? fault.inner : undefined;
-  return inner instanceof Error ? inner : fault;
-};
-
-/* The header by which an app shows its id and its secret (RFC 6749, section 2.3.1). */
+/** The expiry that the library is told: the commands decide by the clock of the service what has expired. */
+const FAR = new Date(8_640_000_000_000_000);
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 
-const decoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return undefined;
-  }
-};
-
-/** Out: undefined where the header is absent or is none of this kind. Each part is encoded as in a form. */
-const basicCredentials = (header: string | undefined): Readonly<{ id: string; secret: string }> | undefined => {
-  const encoded = header === undefined ? undefined : BASIC.exec(header)?.[1];
-  if (encoded === undefined) return undefined;
-  const text = Buffer.from(encoded, 'base64').toString('utf8');
-  const at = text.indexOf(':');
-  const [id, secret] = at < 0 ? [] : [decoded(text.slice(0, at)), decoded(text.slice(at + 1))];
-  return id === undefined || secret === undefined ? undefined : { id, secret };
-};
-
-type Deps = Pick<HttpDeps, 'oauth' | 'settings' | 'commands' | 'queries' | 'limiter' | 'audit'>;
-
-const config = { access: 'public' } as const;
-const schema = { hide: true };
+const TWICE = 'A parameter is given more than once, or there are too many (RFC 6749, section 3.2)';
 
 /** Registers /oauth/authorize, /oauth/token, /oauth/revoke, /oauth/introspect and the metadata. */
 export const oauthRoutes = (app: App, deps: Deps): void => {
@@ -171,7 +50,7 @@ export const oauthRoutes = (app: App, deps: Deps): void => {
     reply.send(metadata(deps.settings.publicUrl)),
   );
   authorizeRoutes(app, deps);
-  // In a scope of its own: of these calls no other takes forms.
+  // In a scope of its own, for only these routes accept forms.
   app.register(async (scope: App) => {
     readForms(scope);
     scope.post('/oauth/token', { config, schema }, (request, reply) => token(deps, request, reply));
@@ -204,8 +83,6 @@ const refuse = (reply: FastifyReply, status: 400 | 401, error: string, descripti
   return reply.code(status).send({ error, error_description: description });
 };
 
-const TWICE = 'A parameter is given more than once, or there are too many (RFC 6749, section 3.2)';
-
 const token = async ({ oauth }: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const form = fieldsOf(request.body);
   if (form === undefined) return refuse(reply, 400, 'invalid_request', TWICE);
@@ -219,16 +96,32 @@ const token = async ({ oauth }: Deps, request: FastifyRequest, reply: FastifyRep
     .send(body);
 };
 
-/** The app that a form or the header Authorization speaks for; undefined where it does not show that it is itself. */
+/** The app that authenticates by the Authorization header or by the form; undefined if it does not. */
 const appOf = ({ oauth }: Deps, request: FastifyRequest, form: Readonly<Record<string, string>>): Promise<KnownApp | undefined> => {
   const { id, secret } = basicCredentials(request.headers.authorization) ?? { id: form['client_id'] ?? '', secret: form['client_secret'] };
   return oauth.authenticateOAuthApp(id, secret);
 };
 
-type Asked = Readonly<{ app: KnownApp; token: string }>;
+/** The id and secret in a Basic header (RFC 6749, section 2.3.1); undefined if there is none. Each part is encoded as in a form. */
+const basicCredentials = (header: string | undefined): Readonly<{ id: string; secret: string }> | undefined => {
+  const encoded = header === undefined ? undefined : BASIC.exec(header)?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const at = text.indexOf(':');
+  const [id, secret] = at < 0 ? [] : [decoded(text.slice(0, at)), decoded(text.slice(at + 1))];
+  return id === undefined || secret === undefined ? undefined : { id, secret };
+};
 
-/** Out: who asks about which token, or undefined where it was answered already. */
-const asked = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<Asked | undefined> => {
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+};
+
+/** The app and the token that it asks about; undefined if the request was refused here. */
+const readTokenQuery = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<TokenQuery | undefined> => {
   const form = fieldsOf(request.body);
   if (form === undefined) return void refuse(reply, 400, 'invalid_request', TWICE);
   const app = await appOf(deps, request, form);
@@ -239,15 +132,15 @@ const asked = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): 
 };
 
 const revoke = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-  const about = await asked(deps, request, reply);
+  const about = await readTokenQuery(deps, request, reply);
   if (about === undefined) return reply;
   await deps.oauth.revokeToken(about.app, about.token, { requestId: request.id });
   return reply.code(200).send();
 };
 
-/** An app learns of its own tokens alone; a public one, which cannot show that it is itself, of none. */
+/** An app learns about its own tokens only. A public app, which cannot authenticate, learns about none. */
 const introspect = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-  const about = await asked(deps, request, reply);
+  const about = await readTokenQuery(deps, request, reply);
   if (about === undefined) return reply;
   const { app, token: text } = about;
   if (app.kind === 'public') return refuse(reply, 401, 'invalid_client', 'A public app cannot ask about tokens');
@@ -265,3 +158,109 @@ const introspect = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
     team_id: open.teamId,
   });
 };
+
+/**
+ * The token endpoint (RFC 6749, section 3.2). Out: the answer or the refusal (sections 5.1 and 5.2); rejects on a fault of the service.
+ * The library checks the request; the model reads and issues codes and tokens.
+ */
+export const exchange = async (deps: Pick<HttpDeps, 'oauth'>, { requestId, form, authorization }: TokenRequest): Promise<TokenAnswer> => {
+  const server = new OAuth2Server({
+    model: modelOf(deps, requestId),
+    accessTokenLifetime: ACCESS_TOKEN_MS / 1_000,
+    refreshTokenLifetime: REFRESH_TOKEN_MS / 1_000,
+    alwaysIssueNewRefreshToken: true,
+    // The model decides whether an app needs its secret: a public one has none.
+    requireClientAuthentication: { authorization_code: false, refresh_token: false },
+  });
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    'content-length': '1',
+    ...(authorization === undefined ? {} : { authorization }),
+  };
+  const response = new Response();
+  try {
+    await server.token(new Request({ method: 'POST', headers, query: {}, body: { ...form } }), response);
+  } catch (fault) {
+    if (!(fault instanceof OAuthError) || fault.code >= 500) throw innerFault(fault);
+  }
+  return {
+    status: response.status ?? 200,
+    body: response.body as Readonly<Record<string, unknown>>,
+    headers: (response.headers ?? {}) as Readonly<Record<string, string>>,
+  };
+};
+
+/** The callbacks of the library, made for each request: the events that they append carry its id. */
+const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, requestId: string): Model => {
+  const request = { requestId };
+  return {
+    getClient: async (id, secret) => {
+      const app = await oauth.authenticateOAuthApp(id, (secret as string | null | undefined) ?? undefined);
+      return app === undefined ? undefined : clientOf(app);
+    },
+    getAuthorizationCode: async (text) => {
+      const grant = await oauth.readCode(text, request);
+      const code = grant?.grant.code;
+      if (grant === undefined || code === undefined) return undefined;
+      return {
+        authorizationCode: text,
+        expiresAt: FAR,
+        redirectUri: code.redirectUri,
+        scope: [...grant.grant.scopes],
+        codeChallenge: code.challenge,
+        codeChallengeMethod: 'S256',
+        client: { id: grant.grant.clientId, grants: [] },
+        user: { grant },
+      };
+    },
+    revokeAuthorizationCode: ({ user, authorizationCode }) =>
+      oauth.useCode(assertDefined(holderOf(user).grant, 'grant'), authorizationCode, request),
+    getRefreshToken: async (text) => {
+      const found = await oauth.readRefreshToken(text, request);
+      if (found === undefined) return undefined;
+      const { hash: refreshes, ...grant } = found;
+      const { clientId, scopes } = grant.grant;
+      return { refreshToken: text, scope: [...scopes], client: { id: clientId, grants: [] }, user: { grant, refreshes } };
+    },
+    // `issueTokens` replaces the token in the append that issues the next.
+    revokeToken: async () => true,
+    getUserFromClient: async (client) => ({ app: appOfClient(client), grant: undefined }),
+    validateScope: async (user, client, asked) => {
+      const given = holderOf(user).grant?.grant.scopes;
+      const scopes = scopesAsked({ scopes: given ?? appOfClient(client).scopes }, asked?.join(' '));
+      return scopes === undefined ? false : [...scopes];
+    },
+    generateAccessToken: async () => 'made when it is saved',
+    generateRefreshToken: async () => 'made when it is saved',
+    saveToken: async (token, client, user) => {
+      const scopes = (token.scope ?? []).filter(isScope);
+      const { grant: known, refreshes } = holderOf(user);
+      const grant = known ?? (await oauth.giveOwnGrant(appOfClient(client), scopes, request));
+      const isRefreshable = known !== undefined;
+      const issued = await oauth.issueTokens(grant, { scopes, isRefreshable, ...(refreshes === undefined ? {} : { refreshes }) }, request);
+      if (issued === undefined) throw new InvalidGrantError('Invalid grant: it has ended');
+      const { accessToken, refreshToken } = issued;
+      return { ...token, accessToken, ...(refreshToken === undefined ? {} : { refreshToken }), scope: scopes as Scope[], client, user };
+    },
+    // The library asks for these two and never calls them here.
+    saveAuthorizationCode: () => Promise.reject(new Error('codes are given on the page of consent')),
+    getAccessToken: () => Promise.reject(new Error('calls are admitted by their own hook')),
+  };
+};
+
+/** The library wraps errors of the model: this is the original one. */
+const innerFault = (fault: unknown): unknown => {
+  const inner = fault instanceof OAuthError && 'inner' in fault ? fault.inner : undefined;
+  return inner instanceof Error ? inner : fault;
+};
+
+const clientOf = (app: KnownApp): Client => ({
+  id: app.id,
+  app,
+  redirectUris: [...app.redirectUris],
+  grants: ['authorization_code', 'refresh_token', ...(app.kind === 'confidential' ? ['client_credentials'] : [])],
+});
+
+const appOfClient = (client: OAuth2Server.Client): KnownApp => (client as Client).app;
+
+const holderOf = (user: OAuth2Server.User): Holder => user as Holder;

@@ -1,4 +1,4 @@
-/** What people have granted to apps, for the list that each sees of their own. */
+/** The list of a team's apps, and the list of what each person granted to apps. */
 import { assertDefined, parseOAuthClientId, splitStream } from '../../domain/core/ids.js';
 import { oauthAppDecider, oauthAppListing, type OAuthApp, type OAuthAppListing } from '../../domain/apps/app.js';
 import type { OAuthClientEvent, OAuthGrantEvent } from '../../domain/apps/events.js';
@@ -6,18 +6,18 @@ import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import { declareProjection, type Handler } from '../core/projection.js';
 import { isScope, type Scope } from '../../domain/access/permissions.js';
 
-/* The list of a team's apps. */
-
 export const OAUTH_APPS = 'oauthApps';
+
+export const OAUTH_GRANTS = 'oauthGrants';
 
 /** `team`: absent once the app is deleted, so that no list has it. */
 export type OAuthAppDocument = Document & Readonly<{ team?: string; app: Omit<OAuthApp, 'secret'> }>;
 
-const step: Handler<OAuthClientEvent> = ({ event, stream, position, metadata }, document) => {
+const appStep: Handler<OAuthClientEvent> = ({ event, stream, position, metadata }, document) => {
   const { id } = splitStream(stream);
   if (event.type === 'StreamRetired') return [{ collection: OAUTH_APPS, id, next: () => undefined }];
   const before = document as OAuthAppDocument | undefined;
-  // The hashes of secrets are in no read model: nothing that is shown needs them.
+  // No list shows the hashes of secrets, so that no read model stores them.
   const app = oauthAppDecider.evolve(before && { ...before.app, secret: null }, event);
   if (app === undefined) return [];
   const { secret: _secret, ...shown } = app;
@@ -32,19 +32,23 @@ export const oauthAppsProjection = declareProjection({
   main: OAUTH_APPS,
   kinds: ['oauthClient'],
   decrypts: [],
-  on: { OAuthAppRegistered: step, OAuthAppChanged: step, OAuthAppSecretRotated: step, OAuthAppDeleted: step, StreamRetired: step },
+  on: {
+    OAuthAppRegistered: appStep,
+    OAuthAppChanged: appStep,
+    OAuthAppSecretRotated: appStep,
+    OAuthAppDeleted: appStep,
+    StreamRetired: appStep,
+  },
 });
 
 export const listedOAuthApp = ({ id, app }: OAuthAppDocument): OAuthAppListing =>
   oauthAppListing(assertDefined(parseOAuthClientId(id), 'id of an app'), app);
 
-export const OAUTH_GRANTS = 'oauthGrants';
-
-/** `user`: absent where nothing is open any more, so that no list has it. `lastUsedAt`: when tokens were last issued. */
+/** `user`: absent once the grant has ended, so that no list has it. `lastUsedAt`: when tokens were last issued. */
 export type OAuthGrantDocument = Document &
   Readonly<{ user?: string; team: string; clientId: string; scopes: readonly Scope[]; givenAt: string; lastUsedAt: string | null }>;
 
-const given: Handler<OAuthGrantEvent> = ({ event, stream, position, metadata }) => {
+const grantGiven: Handler<OAuthGrantEvent> = ({ event, stream, position, metadata }) => {
   if (event.type !== 'OAuthGrantGiven' || event.data.userId === null) return [];
   const { id } = splitStream(stream);
   const { at: givenAt, clientId, userId: user, scopes } = event.data;
@@ -62,7 +66,7 @@ const given: Handler<OAuthGrantEvent> = ({ event, stream, position, metadata }) 
   return [{ collection: OAUTH_GRANTS, id, next: () => after }];
 };
 
-const changed =
+const grantChanged =
   (change: (before: OAuthGrantDocument, event: OAuthGrantEvent) => OAuthGrantDocument): Handler<OAuthGrantEvent> =>
   ({ event, stream, position }, document) => {
     const { id } = splitStream(stream);
@@ -79,12 +83,12 @@ export const oauthGrantsProjection = declareProjection({
   kinds: ['oauthGrant'],
   decrypts: [],
   on: {
-    OAuthGrantGiven: given,
+    OAuthGrantGiven: grantGiven,
     OAuthCodeIssued: 'ignored',
     OAuthCodeUsed: 'ignored',
-    OAuthTokensIssued: changed((before, { data }) => ({ ...before, lastUsedAt: data.at })),
+    OAuthTokensIssued: grantChanged((before, { data }) => ({ ...before, lastUsedAt: data.at })),
     OAuthAccessTokenRevoked: 'ignored',
-    OAuthGrantEnded: changed(({ user: _user, ...before }) => before),
+    OAuthGrantEnded: grantChanged(({ user: _user, ...before }) => before),
   },
 });
 

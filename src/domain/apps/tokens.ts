@@ -1,0 +1,90 @@
+/** The ids, secrets, codes and tokens that apps get: their text, their hashes, how long they are good, and which tokens are in use. Only hashes are stored. */
+import { hash as digestOf, timingSafeEqual } from 'node:crypto';
+import { assertDefined, parseOAuthClientId, parseOAuthGrantId, type OAuthClientId, type OAuthGrantId } from '../core/ids.js';
+import { DAY_MS } from '../core/time.js';
+import type { OAuthTokensEvent } from './events.js';
+
+type Counted = Extract<OAuthTokensEvent, { type: 'OAuthTokensCounted' }>['data'];
+
+type Entry = Readonly<{ grantId: string; number: number; expiresAt: string }>;
+
+export type TokenKind = keyof typeof tokenPrefixes;
+
+/** The tokens in use of one person, or of one app that acts for itself, the oldest first. */
+export type TokenList = Readonly<{ access: readonly Entry[]; refresh: readonly Entry[] }>;
+
+const SECRET_PREFIX = 'sealpost_cs_';
+
+const GRANT_PREFIX = 'grant_';
+
+const tokenPrefixes = { code: 'sealpost_ac_', access: 'sealpost_at_', refresh: 'sealpost_or_' } as const;
+
+const ID_CHARS = 22;
+
+const BODY = /^[A-Za-z0-9_-]{65}$/;
+
+export const CODE_MS = 10 * 60_000;
+
+export const ACCESS_TOKEN_MS = 60 * 60_000;
+
+export const REFRESH_TOKEN_MS = 30 * DAY_MS;
+
+/** Active access tokens of one person. A further one ends the oldest. */
+export const ACCESS_TOKENS_MAX = 50;
+
+/** Active refresh tokens of one person. A further one ends the oldest. */
+export const REFRESH_TOKENS_MAX = 10;
+
+/** In: 16 random bytes. */
+export const clientIdOf = (random: Buffer): OAuthClientId =>
+  assertDefined(parseOAuthClientId(`app_${random.toString('base64url')}`), 'id of an app');
+
+/** In: 16 random bytes. */
+export const grantIdOf = (random: Buffer): OAuthGrantId =>
+  assertDefined(parseOAuthGrantId(`${GRANT_PREFIX}${random.toString('base64url')}`), 'id of a grant');
+
+/** In: 32 random bytes. Out: the secret as its owner sees it, once. */
+export const formatSecret = (random: Buffer): string => `${SECRET_PREFIX}${random.toString('base64url')}`;
+
+/** In: 32 random bytes. Out: the token. It contains the id of its grant, so that the grant is found without an index. */
+export const formatToken = (kind: TokenKind, grant: OAuthGrantId, random: Buffer): string =>
+  `${tokenPrefixes[kind]}${grant.slice(GRANT_PREFIX.length)}${random.toString('base64url')}`;
+
+export const isTokenOfKind = (kind: TokenKind, text: string): boolean => text.startsWith(tokenPrefixes[kind]);
+
+/** Out: the grant that a token names and the hash of the token; undefined if the text does not have the format of that kind. */
+export const readToken = (kind: TokenKind, text: string): Readonly<{ grantId: OAuthGrantId; hash: string }> | undefined => {
+  const prefix = tokenPrefixes[kind];
+  const body = text.slice(prefix.length);
+  if (!text.startsWith(prefix) || !BODY.test(body)) return undefined;
+  const grantId = parseOAuthGrantId(`${GRANT_PREFIX}${body.slice(0, ID_CHARS)}`);
+  return grantId === undefined ? undefined : { grantId, hash: hashOf(text) };
+};
+
+export const hashOf = (text: string): string => digestOf('sha256', text, 'hex');
+
+/** In: two hashes (hex of SHA-256). Compares in constant time. */
+export const isSameHash = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));
+
+export const emptyTokenList: TokenList = { access: [], refresh: [] };
+
+export const evolveTokenList = (list: TokenList, { data }: OAuthTokensEvent): TokenList => ({
+  access: newest(list.access, data, data.accessExpiresAt, ACCESS_TOKENS_MAX),
+  // A grant has one refresh token: the newest.
+  refresh:
+    data.refreshExpiresAt === null
+      ? list.refresh
+      : newest(
+          list.refresh.filter(({ grantId }) => grantId !== data.grantId),
+          data,
+          data.refreshExpiresAt,
+          REFRESH_TOKENS_MAX,
+        ),
+});
+
+const newest = (entries: readonly Entry[], { at, grantId, number }: Counted, expiresAt: string, max: number): readonly Entry[] =>
+  [...entries.filter((entry) => entry.expiresAt > at), { grantId, number, expiresAt }].slice(-max);
+
+/** Whether a token is still among those in use. */
+export const isCounted = (entries: readonly Entry[], grantId: string, number: number): boolean =>
+  entries.some((entry) => entry.grantId === grantId && entry.number === number);
