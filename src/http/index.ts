@@ -1,36 +1,17 @@
 /** Builds the HTTP server: checks, routes and pages in the order in which a request meets them. Does not listen. */
-import {
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  createServer as createHttpServer,
-  type RequestListener,
-  type ServerOptions,
-} from 'node:http';
-import type { Socket } from 'node:net';
+import { type Server, createServer as createHttpServer, type RequestListener, type ServerOptions } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions as TlsServerOptions } from 'node:https';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
+import type { TSchema } from '@sinclair/typebox';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { Limits } from '../domain/core/limits.js';
-import type { Clock } from '../domain/ports/clock.js';
-import type { Logger } from '../domain/ports/logger.js';
 import { LiveSchema, ReadySchema } from '../api/core/common.js';
 import { readinessOf } from '../domain/core/readiness.js';
-import { type App, type HttpDeps, type Access, auditReads } from './server/context.js';
+import { type App, type HttpDeps, type Access } from './server/context.js';
 import { DomainError } from '../domain/core/errors.js';
 import { bodyMayBeAbsent } from './server/headers.js';
-import {
-  accessLog,
-  logsRequests,
-  traceCalls,
-  awaitPosition,
-  isWrite,
-  tellPosition,
-  requestIds,
-  isPlain,
-  stringify,
-} from './server/hooks.js';
+import { accessLog, auditReads, logsRequests, traceCalls, awaitPosition, isWrite, tellPosition, requestIds } from './server/hooks.js';
 import { admission } from './server/admission.js';
+import { boundConnections } from './server/connections.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './server/failures.js';
 import { jsonBodyParser } from './server/json/large-body.js';
 import type { DescribedRoute } from './server/openapi/document.js';
@@ -70,173 +51,8 @@ import { templateRoutes } from './templates/templates.js';
 export type { HttpDeps, HttpSettings } from './server/context.js';
 export { openApiDocument } from './server/openapi/reference.js';
 
-/* Bounds the connections of the server, and ends at the stop those over which no whole request has come. */
-
-type Deps = Readonly<{ limits: Limits; clock: Clock; logger: Logger }>;
-
-type Connections = Readonly<{
-  /** For the stop: gives what is half sent a moment to come whole, again and again, until no connection is left. */
-  endHalfSent: () => void;
-}>;
-
-/** A request that is on its way when the stop begins arrives within this time, or never. */
-const HALF_SENT_GRACE_MS = 1_000;
-const DROPS_LOGGED_EVERY_MS = 60_000;
-
-/** The same for a TCP connection and for the TLS connection within it. */
-const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-
-/** To be called once, before the server listens. */
-const boundConnections = (server: Server, deps: Deps): Connections => {
-  server.maxConnections = deps.limits.connectionsMax;
-  logDrops(server, deps);
-  const open = new Set<Socket>();
-  const underWay = new Set<ServerResponse>();
-  /** One listener for all, and no closure for each request. */
-  function forget(this: ServerResponse): void {
-    underWay.delete(this);
-  }
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-  });
-  server.on('request', (_request: IncomingMessage, response: ServerResponse) => {
-    underWay.add(response);
-    response.on('close', forget);
-  });
-
-  /** A connection over which at least one whole request is being answered is left alone. */
-  const endOthers = (): void => {
-    const answering = new Set([...underWay].filter(({ req }) => req.complete).map(({ req }) => peerOf(req.socket)));
-    for (const socket of open) if (!answering.has(peerOf(socket))) socket.destroy();
-  };
-  return {
-    endHalfSent: () => {
-      const closed = new AbortController();
-      server.once('close', () => closed.abort());
-      const endUntilClosed = async (): Promise<void> => {
-        while (open.size > 0 && !closed.signal.aborted) {
-          await deps.clock.sleep(HALF_SENT_GRACE_MS, closed.signal);
-          endOthers();
-        }
-      };
-      void endUntilClosed();
-    },
-  };
-};
-
-/** Says that connections are refused, once in a while. */
-const logDrops = (server: Server, { limits, clock, logger }: Deps): void => {
-  let silentUntilMs = Number.NEGATIVE_INFINITY;
-  server.on('drop', () => {
-    const nowMs = clock.monotonic();
-    if (nowMs < silentUntilMs) return;
-    silentUntilMs = nowMs + DROPS_LOGGED_EVERY_MS;
-    logger.warn({ connectionsMax: limits.connectionsMax }, 'connections are refused: as many are open as may be');
-  });
-};
-
-/* For load balancers and people on call: whether the process lives, and whether it should be given requests. */
-
-type DepsHealth = Pick<HttpDeps, 'health' | 'version'>;
-
-/** Registers /health/live and /health/ready. */
-const healthRoutes = (app: App, deps: DepsHealth): void => {
-  const tags = ['Health'];
-  app.get(
-    '/health/live',
-    {
-      config: { access: 'public' },
-      schema: { summary: 'Is the process alive?', operationId: 'live', tags, response: { 200: LiveSchema } },
-    },
-    () => ({ status: 'live' as const, version: deps.version }),
-  );
-
-  app.get(
-    '/health/ready',
-    {
-      config: { access: 'public' },
-      schema: {
-        summary: 'Should it be given requests?',
-        description: '200 where it should, 503 where it should not, with the reasons and the state of every worker.',
-        operationId: 'ready',
-        tags,
-        response: { 200: ReadySchema, 503: ReadySchema },
-      },
-    },
-    async (_request, reply) => {
-      const workers = deps.health
-        .workers()
-        .map(({ name, state, restarts, lastFault, stuckWork = 0 }) => ({ name, state, restarts, lastFault, stuckWork }));
-      const log = deps.health.log();
-      const { status, reasons } = readinessOf({ accepting: deps.health.accepting(), workers, log, noted: deps.health.noted() });
-      reply.code(status === 'unavailable' || status === 'stopping' ? 503 : 200);
-      return { status, reasons: [...reasons], workers, log };
-    },
-  );
-};
-
-/** How often it is looked whether a request, its headers or a TLS handshake take too long to come. */
-const CONNECTIONS_CHECKED_EVERY_MS = 1_000;
-const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-
 /** A route as it was registered; the tests make their table of permissions from these. */
 export type RegisteredRoute = DescribedRoute;
-
-const registered = new WeakMap<object, readonly RegisteredRoute[]>();
-
-/** Every route of a server that was built, without the HEAD twins of the GET routes. */
-export const routesOf = (app: Pick<FastifyInstance, 'server'>): readonly RegisteredRoute[] => registered.get(app.server) ?? [];
-
-const serverOptions = (deps: HttpDeps): ServerOptions => ({
-  maxHeaderSize: deps.limits.headerSizeBytesMax,
-  requestTimeout: deps.limits.requestArrivalMs,
-  headersTimeout: deps.limits.headersArrivalMs,
-  connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS,
-  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-  // The missing Host header is answered by us, in the form of the contract.
-  requireHostHeader: false,
-});
-
-const tlsOptions = (deps: HttpDeps, { cert, key }: NonNullable<HttpDeps['settings']['tls']>): TlsServerOptions => ({
-  ...serverOptions(deps),
-  cert,
-  key,
-  minVersion: 'TLSv1.2',
-  handshakeTimeout: deps.limits.headersArrivalMs,
-});
-
-const serverFactory =
-  (deps: HttpDeps) =>
-  (listener: RequestListener): Server => {
-    const { tls } = deps.settings;
-    const server: Server =
-      tls === undefined ? createHttpServer(serverOptions(deps), listener) : createHttpsServer(tlsOptions(deps, tls), listener);
-    // Node would answer an unknown expectation with 417 itself; the admission check answers it like any malformed request.
-    server.on('checkExpectation', listener);
-    return server;
-  };
-
-const createApp = (deps: HttpDeps): App => {
-  const { trustProxy } = deps.settings;
-  const requestIdOf = requestIds(deps.ids, deps.limits.requestIdCharsMax);
-  const options: FastifyHttpOptions<Server> = {
-    logger: false,
-    serverFactory: serverFactory(deps),
-    trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
-    bodyLimit: deps.limits.bodySizeBytesMax,
-    requestIdHeader: false,
-    genReqId: (request) => requestIdOf(request.headers['x-request-id']),
-    ajv: { customOptions: ajvOptions, onCreate: boundFormats },
-    schemaErrorFormatter: validationError,
-    frameworkErrors: routerErrorHandler(deps),
-    clientErrorHandler: clientErrorHandler(deps, requestIdOf),
-    // While stopping, requests on open connections are still answered, each with `Connection: close`.
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: deps.limits.urlSizeBytesMax },
-  };
-  return Fastify(options).withTypeProvider<TypeBoxTypeProvider>();
-};
 
 type Declared = Readonly<{
   method: string;
@@ -245,87 +61,17 @@ type Declared = Readonly<{
   route: Omit<RegisteredRoute, 'method' | 'path' | 'access'>;
 }>;
 
-/** Notes every route as it is registered, gives it its rate, and picks how its answers are written. */
-const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
-  const declared: (() => Declared)[] = [];
-  app.addHook('onRoute', (route) => {
-    const method = String(route.method);
-    route.config = { ...route.config, rate: policyOf(method, route.url) };
-    const responses = Object.values((route.schema?.response ?? {}) as Readonly<Record<string, Parameters<typeof isPlain>[0]>>);
-    if (!responses.every(isPlain)) route.serializerCompiler = stringify;
-    // Read when all is registered: hooks of inner scopes may still add to the route's configuration.
-    declared.push(() => ({
-      method,
-      path: route.url,
-      access: route.config?.access,
-      route: {
-        idempotent: route.config?.idempotent === true,
-        takesBody: route.schema?.body !== undefined || route.config?.reads !== undefined,
-        command: route.config?.command,
-        codes: route.config?.codes ?? [],
-        unknownId: route.config?.unknownId,
-        media: route.config?.media,
-        reads: route.config?.reads,
-        mailbox: route.config?.mailbox === true,
-        writes: route.config?.mailbox !== true && isWrite(method, route.config?.access),
-        uploads: route.config?.uploads ?? false,
-        etag: route.config?.etag === true,
-        conditional: route.config?.conditional === true,
-        bodyMayBeAbsent: [route.preValidation].flat().some((hook) => hook === bodyMayBeAbsent),
-        examples: route.config?.examples,
-      },
-    }));
-  });
-  return () =>
-    declared
-      .map((read) => {
-        const { method, path, access, route } = read();
-        if (access === undefined) throw new Error(`the route ${method} ${path} declares neither a permission nor that it is public`);
-        return { method, path, access, ...route };
-      })
-      .filter(({ method }) => method !== 'HEAD');
-};
+/** How often Node checks whether a request, its headers or a TLS handshake take too long to arrive. */
+const CONNECTIONS_CHECKED_EVERY_MS = 1_000;
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
-const registerRoutes = (app: App, deps: HttpDeps): void => {
-  emailRoutes(app, deps);
-  emailTimelineRoute(app, deps);
-  queueRoutes(app, deps);
-  bulkRoutes(app, deps);
-  templateRoutes(app, deps);
-  templateVersionRoutes(app, deps);
-  attachmentTemplateRoutes(app, deps);
-  assetRoutes(app, deps);
-  apiKeyRoutes(app, deps);
-  authRoutes(app, deps);
-  ownAccountRoutes(app, deps);
-  sessionRoutes(app, deps);
-  accountLinkRoutes(app, deps);
-  accountPages(app, deps);
-  userRoutes(app, deps);
-  suppressionRoutes(app, deps);
-  privacyRoutes(app, deps);
-  creditsRoutes(app, deps);
-  domainRoutes(app, deps);
-  feedbackRoutes(app, deps);
-  analyticsRoutes(app, deps);
-  webhookRoutes(app, deps);
-  teamRoutes(app, deps);
-  teamMemberRoutes(app, deps);
-  invitationRoutes(app, deps);
-  healthRoutes(app, deps);
-  landingRoutes(app, deps);
-  unsubscribeRoutes(app, deps);
-  trackingRoutes(app, deps);
-  auditRoutes(app, deps);
-  oauthAppRoutes(app, deps);
-  oauthGrantRoutes(app, deps);
-  oauthRoutes(app, deps);
-  if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, commands: deps.commands, mailbox: deps.mailbox });
-};
+const PLAIN_TYPES = new Set(['string', 'integer', 'boolean']);
+
+const registered = new WeakMap<object, readonly RegisteredRoute[]>();
 
 /**
- * In: what the server is made of, and more routes where a caller has some. Out: a server that is ready to listen or to
- * be asked by `inject`. Rejects where a route declares no permission.
+ * In: what the server is made of, and more routes, which tests add. Out: a server that is ready to listen or to be asked by `inject`.
+ * Rejects if a route declares no permission.
  */
 export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void = () => undefined): Promise<App> => {
   const app = createApp(deps);
@@ -367,4 +113,193 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   await app.ready();
   registered.set(app.server, routes());
   return app;
+};
+
+/** Every route of a server that was built, without the HEAD twins of the GET routes. */
+export const routesOf = (app: Pick<FastifyInstance, 'server'>): readonly RegisteredRoute[] => registered.get(app.server) ?? [];
+
+const createApp = (deps: HttpDeps): App => {
+  const { trustProxy } = deps.settings;
+  const requestIdOf = requestIds(deps.ids, deps.limits.requestIdCharsMax);
+  const options: FastifyHttpOptions<Server> = {
+    logger: false,
+    serverFactory: serverFactory(deps),
+    trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
+    bodyLimit: deps.limits.bodySizeBytesMax,
+    requestIdHeader: false,
+    genReqId: (request) => requestIdOf(request.headers['x-request-id']),
+    ajv: { customOptions: ajvOptions, onCreate: boundFormats },
+    schemaErrorFormatter: validationError,
+    frameworkErrors: routerErrorHandler(deps),
+    clientErrorHandler: clientErrorHandler(deps, requestIdOf),
+    // While stopping, requests on open connections are still answered, each with `Connection: close`.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: deps.limits.urlSizeBytesMax },
+  };
+  return Fastify(options).withTypeProvider<TypeBoxTypeProvider>();
+};
+
+const serverFactory =
+  (deps: HttpDeps) =>
+  (listener: RequestListener): Server => {
+    const { tls } = deps.settings;
+    const server: Server =
+      tls === undefined ? createHttpServer(serverOptions(deps), listener) : createHttpsServer(tlsOptions(deps, tls), listener);
+    // Node would answer an unknown expectation with 417 itself; the admission check answers it like any malformed request.
+    server.on('checkExpectation', listener);
+    return server;
+  };
+
+const serverOptions = (deps: HttpDeps): ServerOptions => ({
+  maxHeaderSize: deps.limits.headerSizeBytesMax,
+  requestTimeout: deps.limits.requestArrivalMs,
+  headersTimeout: deps.limits.headersArrivalMs,
+  connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  // The missing Host header is answered by us, in the form of the contract.
+  requireHostHeader: false,
+});
+
+const tlsOptions = (deps: HttpDeps, { cert, key }: NonNullable<HttpDeps['settings']['tls']>): TlsServerOptions => ({
+  ...serverOptions(deps),
+  cert,
+  key,
+  minVersion: 'TLSv1.2',
+  handshakeTimeout: deps.limits.headersArrivalMs,
+});
+
+/** Records every route as it is registered, sets its rate limit, and chooses how its answers are serialised. Out: reads the routes. */
+const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
+  const declared: (() => Declared)[] = [];
+  app.addHook('onRoute', (route) => {
+    const method = String(route.method);
+    route.config = { ...route.config, rate: policyOf(method, route.url) };
+    const responses = Object.values((route.schema?.response ?? {}) as Readonly<Record<string, TSchema>>);
+    if (!responses.every(isPlain)) route.serializerCompiler = stringify;
+    // Read when all is registered: hooks of inner scopes may still add to the route's configuration.
+    declared.push(() => ({
+      method,
+      path: route.url,
+      access: route.config?.access,
+      route: {
+        idempotent: route.config?.idempotent === true,
+        takesBody: route.schema?.body !== undefined || route.config?.reads !== undefined,
+        command: route.config?.command,
+        codes: route.config?.codes ?? [],
+        unknownId: route.config?.unknownId,
+        media: route.config?.media,
+        reads: route.config?.reads,
+        mailbox: route.config?.mailbox === true,
+        writes: route.config?.mailbox !== true && isWrite(method, route.config?.access),
+        uploads: route.config?.uploads ?? false,
+        etag: route.config?.etag === true,
+        conditional: route.config?.conditional === true,
+        bodyMayBeAbsent: [route.preValidation].flat().some((hook) => hook === bodyMayBeAbsent),
+        examples: route.config?.examples,
+      },
+    }));
+  });
+  return () =>
+    declared
+      .map((read) => {
+        const { method, path, access, route } = read();
+        if (access === undefined) throw new Error(`the route ${method} ${path} declares neither a permission nor that it is public`);
+        return { method, path, access, ...route };
+      })
+      .filter(({ method }) => method !== 'HEAD');
+};
+
+/**
+ * True where a serialiser compiled from the schema writes exactly the value: a closed object whose members are all
+ * required texts, whole numbers and booleans. Unions, optional members and free-form values go through JSON.stringify,
+ * for there a compiled serialiser would choose a branch, or leave something out, without a word.
+ */
+const isPlain = (schema: TSchema): boolean => {
+  const properties = schema['properties'] as Readonly<Record<string, TSchema>> | undefined;
+  const required = schema['required'] as readonly string[] | undefined;
+  if (schema['type'] !== 'object' || schema['additionalProperties'] !== false || properties === undefined) return false;
+  const names = Object.keys(properties);
+  return (
+    required?.length === names.length &&
+    names.every((name) => PLAIN_TYPES.has(String(properties[name]?.['type'])) && properties[name]?.['const'] === undefined)
+  );
+};
+
+/** The serialiser compiler of schemas that are not plain. */
+const stringify =
+  () =>
+  (value: unknown): string =>
+    JSON.stringify(value);
+
+const registerRoutes = (app: App, deps: HttpDeps): void => {
+  emailRoutes(app, deps);
+  emailTimelineRoute(app, deps);
+  queueRoutes(app, deps);
+  bulkRoutes(app, deps);
+  templateRoutes(app, deps);
+  templateVersionRoutes(app, deps);
+  attachmentTemplateRoutes(app, deps);
+  assetRoutes(app, deps);
+  apiKeyRoutes(app, deps);
+  authRoutes(app, deps);
+  ownAccountRoutes(app, deps);
+  sessionRoutes(app, deps);
+  accountLinkRoutes(app, deps);
+  accountPages(app, deps);
+  userRoutes(app, deps);
+  suppressionRoutes(app, deps);
+  privacyRoutes(app, deps);
+  creditsRoutes(app, deps);
+  domainRoutes(app, deps);
+  feedbackRoutes(app, deps);
+  analyticsRoutes(app, deps);
+  webhookRoutes(app, deps);
+  teamRoutes(app, deps);
+  teamMemberRoutes(app, deps);
+  invitationRoutes(app, deps);
+  healthRoutes(app, deps);
+  landingRoutes(app, deps);
+  unsubscribeRoutes(app, deps);
+  trackingRoutes(app, deps);
+  auditRoutes(app, deps);
+  oauthAppRoutes(app, deps);
+  oauthGrantRoutes(app, deps);
+  oauthRoutes(app, deps);
+  if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, commands: deps.commands, mailbox: deps.mailbox });
+};
+
+/** Registers /health/live and /health/ready, for load balancers and people on call. */
+const healthRoutes = (app: App, deps: Pick<HttpDeps, 'health' | 'version'>): void => {
+  const tags = ['Health'];
+  app.get(
+    '/health/live',
+    {
+      config: { access: 'public' },
+      schema: { summary: 'Is the process alive?', operationId: 'live', tags, response: { 200: LiveSchema } },
+    },
+    () => ({ status: 'live' as const, version: deps.version }),
+  );
+
+  app.get(
+    '/health/ready',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'Should it be given requests?',
+        description: '200 where it should, 503 where it should not, with the reasons and the state of every worker.',
+        operationId: 'ready',
+        tags,
+        response: { 200: ReadySchema, 503: ReadySchema },
+      },
+    },
+    async (_request, reply) => {
+      const workers = deps.health
+        .workers()
+        .map(({ name, state, restarts, lastFault, stuckWork = 0 }) => ({ name, state, restarts, lastFault, stuckWork }));
+      const log = deps.health.log();
+      const { status, reasons } = readinessOf({ accepting: deps.health.accepting(), workers, log, noted: deps.health.noted() });
+      reply.code(status === 'unavailable' || status === 'stopping' ? 503 : 200);
+      return { status, reasons: [...reasons], workers, log };
+    },
+  );
 };

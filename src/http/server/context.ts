@@ -1,19 +1,9 @@
 /** What the server is built from, and what Fastify's types learn about our routes and requests. */
-import type {
-  FastifyReply,
-  FastifyRequest,
-  HookHandlerDoneFunction,
-  FastifyBaseLogger,
-  FastifyInstance,
-  RawReplyDefaultExpression,
-  RawRequestDefaultExpression,
-  RawServerDefault,
-} from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { auditedPersonOf, type Caller } from '../../commands/core/caller.js';
-import type { AuditedCall, AuditRecorder } from '../../commands/audit/record.js';
-import { callOrigin } from '../../domain/access/origins.js';
-import { NO_TEAM, type TeamId } from '../../domain/core/ids.js';
+import type { Caller } from '../../commands/core/caller.js';
+import type { AuditRecorder } from '../../commands/audit/record.js';
+import type { TeamId } from '../../domain/core/ids.js';
 import type { AuditFormat } from '../../api/audit.js';
 import type { AuditPeriod, Exported } from '../../commands/audit/export.js';
 import type { Commands, OAuth } from '../../commands/index.js';
@@ -37,56 +27,8 @@ export const OWN_WRITES_WAIT_MS = 250;
 /** The rule of one endpoint. `general`: it has no line in the table, so burst and concurrency are bounded too. */
 export type RatePolicy = Readonly<{ endpoint: string; perMinute: number; general: boolean }>;
 
-/* Tells the audit log of reads of content and of refusals, after the answer is on its way. */
-
-/** What a route lets people and keys read: `email.read`, and of which kind it is. */
+/** A read that goes into the audit log: the action, such as `email.read`, and the kind of its target. */
 type AuditedRead = Readonly<{ action: string; target?: string }>;
-
-const ID_CHARS_MAX = 100;
-
-const auditedCall = (request: FastifyRequest, { teamId, actor }: Pick<Caller, 'teamId' | 'actor'>): AuditedCall => ({
-  teamId,
-  actor,
-  requestId: request.id,
-  calledFrom: () => callOrigin(request.ip ?? '', String(request.headers['user-agent'] ?? '')),
-});
-
-const targetOf = (request: FastifyRequest, kind: string | undefined): string | null => {
-  const { id, batchId = id } = (request.params ?? {}) as Readonly<{ id?: string; batchId?: string }>;
-  return kind === undefined || batchId === undefined ? null : `${kind}:${batchId.slice(0, ID_CHARS_MAX).toLowerCase()}`;
-};
-
-/** Every route that declares what it lets read tells of each time that it did. Others have no hook, and cost nothing. */
-export const auditReads = (app: App, audit: Pick<AuditRecorder, 'read'>): void => {
-  app.addHook('onRoute', (route) => {
-    const { audited } = route.config ?? {};
-    if (audited === undefined) return;
-    const tell = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-      if (request.caller !== null && reply.statusCode < 400)
-        audit.read(auditedCall(request, request.caller), audited.action, targetOf(request, audited.target));
-      done();
-    };
-    route.onResponse = [route.onResponse ?? [], tell].flat();
-  });
-};
-
-/** Refusals that tell an auditor something; of these 404 is none, for a foreign id is answered as an unknown one. */
-const isDenied = (status: number): boolean => status === 401 || status === 403;
-
-/** In: how a request failed. Nothing is told where nobody knows who called. */
-export const auditDenial = (
-  audit: Pick<AuditRecorder, 'denied'>,
-  request: FastifyRequest,
-  { code, status }: Readonly<{ code: string; status: number }>,
-  fault: unknown,
-): void => {
-  if (!isDenied(status)) return;
-  const person = auditedPersonOf(fault);
-  const who = request.caller ?? request.refused ?? (person && { teamId: NO_TEAM, actor: `user:${person}` });
-  if (who === undefined) return;
-  const endpoint = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
-  audit.denied(auditedCall(request, who), endpoint, code, null);
-};
 
 export type HttpSettings = Readonly<{
   /** Where callers reach the service, without a slash at the end. */
@@ -95,15 +37,15 @@ export type HttpSettings = Readonly<{
   port: number;
   /** Plain HTTP gets 403 HTTPS_REQUIRED, except for the health checks. */
   requireHttps: boolean;
-  /** Whose X-Forwarded-* headers are believed: nobody's, everybody's, or those of these addresses and networks. */
+  /** The proxies whose X-Forwarded-* headers are believed: none, all, or these addresses and networks. */
   trustProxy: boolean | readonly string[];
   /** Serves TLS where given: PEM texts of the certificate chain and its key. */
   tls?: Readonly<{ cert: string; key: string }>;
-  /** One line per request is written where this is absent or as talkative as `info`. */
+  /** One line per request is logged if this is absent or at least as verbose as `info`. */
   logLevel?: string;
 }>;
 
-/** Where what callers write stands in the log, and the wait until it is shown. */
+/** The positions in the log of what callers write, and the wait until the read models show it. */
 type Positions = Readonly<{
   /** The position of the newest event that this process wrote for the team; 0 where there is none. */
   written: (teamId: TeamId) => number;
@@ -146,11 +88,11 @@ export type HttpDeps = Readonly<{
   mailbox?: Readonly<{ mails: Mailbox; token: string }>;
   health: Health;
   version: string;
-  /** Told of each answer, where figures are asked for: the route as its pattern. */
+  /** Called for each answer, with the pattern of the route; absent if nothing is measured. */
   answered?: (method: string, route: string, status: number, seconds: number) => void;
   /** Absent where no traces are wanted. */
   calls?: CallTraces;
-  /** Told of what is read and who is refused. */
+  /** Records in the audit log what is read and who is refused. */
   audit: Pick<AuditRecorder, 'read' | 'denied'>;
   /** Reads the audit log of a team from the log itself, piece by piece; `done` is awaited before the last piece. Rejects with AUDIT_EXPORT_TOO_LARGE. */
   exportAudit: (
@@ -158,11 +100,11 @@ export type HttpDeps = Readonly<{
     period: AuditPeriod,
     done: (exported: Exported) => Promise<void>,
   ) => Promise<AsyncIterable<string>>;
-  /** What the pixels and links of mails lead to. */
+  /** Opens the tokens of tracking pixels and links, and records the opens and clicks. */
   tracking: Readonly<{ tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>; note: (request: ReaderRequest) => void }>;
 }>;
 
-/** Who may call a route: everybody, or whoever has that permission. */
+/** Who may call a route: everybody, or callers with that permission. */
 export type Access = AccessPermission | 'public';
 
 declare module 'fastify' {
@@ -171,11 +113,11 @@ declare module 'fastify' {
     access?: Access;
     /** A route of the mailbox: the cookie of its link serves in place of a key. */
     mailbox?: true;
-    /** Readers of mails call it: they are answered however many come from one address, and what else a call costs is bounded by itself. */
+    /** Recipients of mails call it: they are not limited by address, and the route bounds what a call costs. */
     forReaders?: true;
-    /** It belongs to no team: a person calls it, whichever teams they are in. */
+    /** The route belongs to no team: a person calls it, whichever teams they are in. */
     withoutTeam?: true;
-    /** What it lets read of what mails say, or take away: the audit log is told each time. */
+    /** The route shows or hands out contents of mails: each call becomes an entry of the audit log. */
     audited?: AuditedRead;
     /** How often it may be called; set while the route is registered. */
     rate?: RatePolicy;
@@ -205,15 +147,15 @@ declare module 'fastify' {
     trace?: CallTrace | undefined;
     /** Set before the handler of every route that needs a permission runs. */
     caller: Caller | null;
-    /** Whose credential is good and was not let in. */
+    /** The caller whose credential is good but was refused. */
     refused: Pick<Caller, 'teamId' | 'actor'> | undefined;
-    /** The body was read in several turns of the event loop; what is done with it goes on in another. */
+    /** The body was read in several turns of the event loop; the handler continues in another. */
     isLargeBody: boolean;
-    /** Of a large body under an Idempotency-Key: its canonical form (RFC 8785), made where it was read. */
+    /** The canonical form (RFC 8785) of a large body under an Idempotency-Key, made when it was read. */
     canonicalBody: string | Uint8Array | undefined;
-    /** Of a bulk send by a file: in which line each recipient begins. */
+    /** For a bulk send by a file: the line in which each recipient begins. */
     recipientLines?: readonly number[];
-    /** Of a write: what `Positions.written` was before it. */
+    /** For a write: what `Positions.written` was before it. */
     writtenBefore: number | undefined;
   }
 }

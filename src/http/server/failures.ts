@@ -4,10 +4,10 @@ import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { appendingOnce } from '../../commands/error-codes.js';
 import type { ErrorCode } from '../../domain/core/errors.js';
-import { type HttpDeps, auditDenial } from './context.js';
+import type { HttpDeps } from './context.js';
 import { errorBody, failureOf, outcomeUnknown, pathOf, statusOf, type Failure } from './errors.js';
 import { countFailed, setCommonHeaders, setRateHeadersUnknown } from './admission.js';
-import type { RequestIds } from './hooks.js';
+import { auditDenial, type RequestIds } from './hooks.js';
 import { windowsOfAddress } from './rates.js';
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'clock' | 'logger' | 'limiter' | 'positions' | 'audit'>;

@@ -1,38 +1,13 @@
-/** What the pages that people fill in have in common: their look, a policy under which they load nothing, and how they are sent. */
+/** What the pages that people fill in share: how their forms are read, their look, and a policy under which they load nothing. */
 import { Eta } from 'eta/core';
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { App } from './context.js';
 
-/* Forms as the endpoints of OAuth take them. */
-
 const FORM_BYTES_MAX = 16_384;
 const FIELDS_MAX = 30;
 
-/** In: a scope of routes. They read forms of at most so many bytes, and nothing else. */
-export const readForms = (scope: App, bytesMax = FORM_BYTES_MAX): void => {
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: bytesMax }, (_request, body, done) =>
-    done(null, body),
-  );
-};
-
-/** Out: each field once; undefined where one is given twice (RFC 6749, section 3.2) or there are too many. */
-export const fieldsOf = (body: unknown): Readonly<Record<string, string>> | undefined => {
-  const entries = [...new URLSearchParams(typeof body === 'string' ? body : '')];
-  const fields = Object.fromEntries(entries);
-  return entries.length > FIELDS_MAX || Object.keys(fields).length !== entries.length ? undefined : fields;
-};
-
-/* The pages of the service itself as Eta templates: `<%= … %>` writes a value escaped, `<%~ … %>` as it is. */
-
 const eta = new Eta({ autoEscape: true, autoTrim: false, cache: false });
-
-/** In: the source of a page, which calls its values `it`. Out: a function that fills it; the source is compiled here, once. */
-export const pageTemplate = <Values extends object>(source: string): ((values: Values) => string) => {
-  const compiled = eta.compile(source);
-  return (values) => compiled.call(eta, values);
-};
 
 const style = `
 :root { color-scheme: light dark; --ground: light-dark(#f6f5f2, #121316); --card: light-dark(#fff, #1b1d21); --line: light-dark(#dddbd5, #3a3d44); --ink: light-dark(#1d1d1b, #ececea); --soft: light-dark(#5d5c57, #a9abb0); --accent: light-dark(#b3261e, #ff8a80); --on-accent: light-dark(#fff, #1d1d1b); }
@@ -58,7 +33,27 @@ button.main { border-color: var(--accent); background: var(--accent); color: var
 `;
 
 const styleHash = createHash('sha256').update(style).digest('base64');
-/** A form that ends in a redirect to an app is allowed by the app's own address; nothing may frame the page. */
+
+/** In: the inside of a page as an Eta template, and the end of its title. Out: a function that fills the page. */
+export const personPage = <Values extends object>(
+  inside: string,
+  after = ' · sealpost',
+): ((values: Values & Readonly<{ title: string }>) => string) => {
+  const fill = pageTemplate<Values & Readonly<{ title: string; style: string }>>(shell(inside, after));
+  return (values) => fill({ ...values, style });
+};
+
+/** `target`: where a form of the page leads in the end; a browser checks redirects of forms too. */
+export const sendPersonPage = (reply: FastifyReply, status: number, html: string, target?: string): FastifyReply =>
+  reply
+    .code(status)
+    .header('content-type', 'text/html; charset=utf-8')
+    .header('content-security-policy', policyOf(target))
+    .header('x-frame-options', 'DENY')
+    .header('x-robots-tag', 'noindex, nofollow')
+    .send(html);
+
+/** `target`: the address of an app to which the form redirects, and which must be allowed. Nothing may frame the page. */
 const policyOf = (target: string | undefined): string =>
   `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'self'${target === undefined ? '' : ` ${new URL(target).origin}`}; frame-ancestors 'none'`;
 
@@ -79,21 +74,26 @@ ${inside}</main>
 </html>
 `;
 
-/** In: what stands inside of the page, as an Eta template, and what its title ends with. Out: a function that fills it. */
-export const personPage = <Values extends object>(
-  inside: string,
-  after = ' · sealpost',
-): ((values: Values & Readonly<{ title: string }>) => string) => {
-  const fill = pageTemplate<Values & Readonly<{ title: string; style: string }>>(shell(inside, after));
-  return (values) => fill({ ...values, style });
+/**
+ * In: the source of a page as an Eta template, which calls its values `it`: `<%= … %>` writes a value escaped, `<%~ … %>` as it is.
+ * Out: a function that fills it. The source is compiled once, in this call.
+ */
+export const pageTemplate = <Values extends object>(source: string): ((values: Values) => string) => {
+  const compiled = eta.compile(source);
+  return (values) => compiled.call(eta, values);
 };
 
-/** `target`: where a form of the page leads in the end; a browser checks redirects of forms too. */
-export const sendPersonPage = (reply: FastifyReply, status: number, html: string, target?: string): FastifyReply =>
-  reply
-    .code(status)
-    .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', policyOf(target))
-    .header('x-frame-options', 'DENY')
-    .header('x-robots-tag', 'noindex, nofollow')
-    .send(html);
+/** Lets the routes of a scope read forms of at most `bytesMax`, and no other bodies. */
+export const readForms = (scope: App, bytesMax = FORM_BYTES_MAX): void => {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: bytesMax }, (_request, body, done) =>
+    done(null, body),
+  );
+};
+
+/** Out: the fields of a form; undefined if one is given twice (RFC 6749, section 3.2) or there are too many. */
+export const fieldsOf = (body: unknown): Readonly<Record<string, string>> | undefined => {
+  const entries = [...new URLSearchParams(typeof body === 'string' ? body : '')];
+  const fields = Object.fromEntries(entries);
+  return entries.length > FIELDS_MAX || Object.keys(fields).length !== entries.length ? undefined : fields;
+};

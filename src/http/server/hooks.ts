@@ -1,22 +1,35 @@
-/** One line in the log per answered request: what, how it ended, how long it took. */
+/**
+ * What happens around the handler of every request: its id, its trace, its entries in the audit log and the access log, and reading one's
+ * own writes.
+ */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import type { TSchema } from '@sinclair/typebox';
+import { auditedPersonOf, type Caller } from '../../commands/core/caller.js';
+import type { AuditedCall, AuditRecorder } from '../../commands/audit/record.js';
+import { callOrigin } from '../../domain/access/origins.js';
+import { NO_TEAM } from '../../domain/core/ids.js';
 import type { Ids } from '../../domain/ports/ids.js';
 import { type App, type CallTraces, type HttpDeps, OWN_WRITES_WAIT_MS } from './context.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { isRepeated } from './headers.js';
 import type { Logger } from '../../domain/ports/logger.js';
 
-/* The id of a request: the caller's own where it is fit to be repeated in headers and logs, else a fresh one. */
-
-const FIT = /^[A-Za-z0-9._:-]+$/;
-
 export type RequestIds = (header: string | readonly string[] | undefined) => string;
 
-/** One prefix serves so many requests. */
+/** A caller's id that headers and logs can repeat. */
+const FIT = /^[A-Za-z0-9._:-]+$/;
+
+/** After this many requests the prefix of the ids is drawn anew. */
 const COUNT_MAX = 0xffff_ffff;
 /** Odd, so that no two counts give the same product in 32 bits, which is spread over all of them. */
 const SPREAD = 0x9e37_79b1;
+
+const POSITION_HEADER = 'x-sealpost-position';
+/** At most as many digits as an exact whole number has. */
+const POSITION = /^\d{1,16}$/;
+
+const ID_CHARS_MAX = 100;
+
+const TALKATIVE = new Set(['trace', 'debug', 'info']);
 
 /**
  * In: how many characters a caller's id may have. Out: a function from the X-Request-Id header, if any, to the id.
@@ -37,8 +50,7 @@ export const requestIds = (ids: Ids, charsMax: number): RequestIds => {
   };
 };
 
-/* The hooks that make a span of each call that needs a permission; registered only where traces are wanted. */
-
+/** Registers the hooks that make a span of each call that needs a permission. Called only if traces are wanted. */
 export const traceCalls = (app: App, calls: CallTraces): void => {
   app.decorateRequest('trace', undefined);
   app.addHook('onRequest', (request, _reply, done) => {
@@ -49,7 +61,7 @@ export const traceCalls = (app: App, calls: CallTraces): void => {
     }
     done();
   });
-  // After the body was read: what reads it runs in the context of the connection.
+  // After the body was read, because the reader of the body runs in the async context of the connection.
   app.addHook('preHandler', (request, _reply, done) => {
     if (request.trace === undefined) done();
     else request.trace.run(done);
@@ -61,31 +73,54 @@ export const traceCalls = (app: App, calls: CallTraces): void => {
   });
 };
 
-/*
- * Reading one's own writes through several processes: the answer of a write tells up to which position of the log it stands, and a
- * request that carries that position waits, for a moment, until this process shows all up to it.
- */
-
-const HEADER = 'x-sealpost-position';
-/** As many digits as a whole number has that is exact. */
-const POSITION = /^\d{1,16}$/;
-
-const read = (request: FastifyRequest): number | undefined => {
-  const header = request.headers[HEADER];
-  if (header === undefined) return undefined;
-  const position = typeof header === 'string' && !isRepeated(request, HEADER) && POSITION.test(header) ? Number(header) : Number.NaN;
-  if (Number.isSafeInteger(position)) return position;
-  const message = 'must be a number that this service has given in the same header';
-  throw new DomainError('VALIDATION_ERROR', `The header X-Sealpost-Position ${message}.`, {
-    errors: [{ field: 'X-Sealpost-Position', message }],
+/** Adds a hook to every route that declares `audited`: each successful answer becomes an entry of the audit log. Other routes have no hook. */
+export const auditReads = (app: App, audit: Pick<AuditRecorder, 'read'>): void => {
+  app.addHook('onRoute', (route) => {
+    const { audited } = route.config ?? {};
+    if (audited === undefined) return;
+    const record = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+      if (request.caller !== null && reply.statusCode < 400)
+        audit.read(auditedCall(request, request.caller), audited.action, targetOf(request, audited.target));
+      done();
+    };
+    route.onResponse = [route.onResponse ?? [], record].flat();
   });
 };
 
-/** What a route of that method and permission does is a write. */
-export const isWrite = (method: string, access: string | undefined): boolean =>
-  method !== 'GET' && method !== 'HEAD' && access !== undefined && access !== 'public' && !access.endsWith(':read');
+/** In: how a request failed. Records a refusal in the audit log, unless the caller is unknown. */
+export const auditDenial = (
+  audit: Pick<AuditRecorder, 'denied'>,
+  request: FastifyRequest,
+  { code, status }: Readonly<{ code: string; status: number }>,
+  fault: unknown,
+): void => {
+  if (!isDenied(status)) return;
+  const person = auditedPersonOf(fault);
+  const who = request.caller ?? request.refused ?? (person && { teamId: NO_TEAM, actor: `user:${person}` });
+  if (who === undefined) return;
+  const endpoint = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
+  audit.denied(auditedCall(request, who), endpoint, code, null);
+};
 
-/** Runs before the handler. */
+/** Refusals that the audit log records. 404 is none of them: an id of another team is answered like an unknown one. */
+const isDenied = (status: number): boolean => status === 401 || status === 403;
+
+const auditedCall = (request: FastifyRequest, { teamId, actor }: Pick<Caller, 'teamId' | 'actor'>): AuditedCall => ({
+  teamId,
+  actor,
+  requestId: request.id,
+  calledFrom: () => callOrigin(request.ip ?? '', String(request.headers['user-agent'] ?? '')),
+});
+
+const targetOf = (request: FastifyRequest, kind: string | undefined): string | null => {
+  const { id, batchId = id } = (request.params ?? {}) as Readonly<{ id?: string; batchId?: string }>;
+  return kind === undefined || batchId === undefined ? null : `${kind}:${batchId.slice(0, ID_CHARS_MAX).toLowerCase()}`;
+};
+
+/**
+ * Runs before the handler. A request that carries the position of an earlier write waits, for a moment, until this process shows everything
+ * up to there: so callers read their own writes through several processes.
+ */
 export const awaitPosition =
   ({ positions }: Pick<HttpDeps, 'positions'>) =>
   (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
@@ -94,7 +129,7 @@ export const awaitPosition =
     if (isWrite(request.method, request.routeOptions.config.access)) request.writtenBefore = positions.written(caller.teamId);
     let position: number | undefined;
     try {
-      position = read(request);
+      position = positionOf(request);
     } catch (fault) {
       return done(fault as DomainError);
     }
@@ -102,7 +137,10 @@ export const awaitPosition =
     positions.reached(position, OWN_WRITES_WAIT_MS).then(() => done(), done);
   };
 
-/** Runs before the answer is sent. What wrote nothing repeats what was written before, by whichever process: it stands at the head of now. */
+/**
+ * Runs before the answer is sent, and tells the position of what was written. A call that wrote nothing repeats an earlier write of any
+ * process, so it tells the head of the log.
+ */
 export const tellPosition =
   ({ positions }: Pick<HttpDeps, 'positions'>) =>
   (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: (fault?: Error | null, payload?: unknown) => void): void => {
@@ -110,12 +148,12 @@ export const tellPosition =
     if (caller === null || writtenBefore === undefined || reply.statusCode >= 400) return done(null, payload);
     const written = positions.written(caller.teamId);
     if (written > writtenBefore) {
-      reply.header(HEADER, written);
+      reply.header(POSITION_HEADER, written);
       return done(null, payload);
     }
     positions.head().then(
       (head) => {
-        reply.header(HEADER, head);
+        reply.header(POSITION_HEADER, head);
         done(null, payload);
       },
       // Without the header the next read is merely as fresh as any.
@@ -123,50 +161,26 @@ export const tellPosition =
     );
   };
 
-/* Which answers are written by code compiled from their schema, and which by JSON.stringify. */
+/** Whether a route of that method and permission writes. */
+export const isWrite = (method: string, access: string | undefined): boolean =>
+  method !== 'GET' && method !== 'HEAD' && access !== undefined && access !== 'public' && !access.endsWith(':read');
 
-const PLAIN_TYPES = new Set(['string', 'integer', 'boolean']);
-
-/**
- * True where a serialiser compiled from the schema writes exactly the value: a closed object whose members are all
- * required texts, whole numbers and booleans. Unions, optional members and free-form values go through JSON.stringify,
- * for there a compiled serialiser would choose a branch, or leave something out, without a word.
- */
-export const isPlain = (schema: TSchema): boolean => {
-  const properties = schema['properties'] as Readonly<Record<string, TSchema>> | undefined;
-  const required = schema['required'] as readonly string[] | undefined;
-  if (schema['type'] !== 'object' || schema['additionalProperties'] !== false || properties === undefined) return false;
-  const names = Object.keys(properties);
-  return (
-    required?.length === names.length &&
-    names.every((name) => PLAIN_TYPES.has(String(properties[name]?.['type'])) && properties[name]?.['const'] === undefined)
-  );
+const positionOf = (request: FastifyRequest): number | undefined => {
+  const header = request.headers[POSITION_HEADER];
+  if (header === undefined) return undefined;
+  const position =
+    typeof header === 'string' && !isRepeated(request, POSITION_HEADER) && POSITION.test(header) ? Number(header) : Number.NaN;
+  if (Number.isSafeInteger(position)) return position;
+  const message = 'must be a number that this service has given in the same header';
+  throw new DomainError('VALIDATION_ERROR', `The header X-Sealpost-Position ${message}.`, {
+    errors: [{ field: 'X-Sealpost-Position', message }],
+  });
 };
-
-/** The serialiser of everything that is not plain, in the shape in which Fastify asks for it. */
-export const stringify =
-  () =>
-  (value: unknown): string =>
-    JSON.stringify(value);
-
-/* Ends the work of a call whose caller has left. */
-
-/** Nobody waits any more for what is made for a connection that is gone. */
-export const untilClosed = (reply: FastifyReply): AbortSignal => {
-  const controller = new AbortController();
-  // Nobody reads the answer; the log takes it for what it is, no fault of ours.
-  reply.raw.once('close', () =>
-    controller.abort(new DomainError('GENERATION_FAILED', 'The request was closed before what it asked for was made.')),
-  );
-  return controller.signal;
-};
-
-const TALKATIVE = new Set(['trace', 'debug', 'info']);
 
 /** True where one line per request is wanted at that level of the log. */
 export const logsRequests = (logLevel: string | undefined): boolean => logLevel === undefined || TALKATIVE.has(logLevel);
 
-/** The hook that writes it. The route is its pattern, so that no id and no query gets into the log. */
+/** The hook that writes one log line per answered request. The route is its pattern, so that no id and no query gets into the log. */
 export const accessLog =
   (logger: Logger) =>
   (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
@@ -184,3 +198,13 @@ export const accessLog =
     );
     done();
   };
+
+/** A signal that aborts when the connection of the call closes: nobody waits for the answer any more. */
+export const untilClosed = (reply: FastifyReply): AbortSignal => {
+  const controller = new AbortController();
+  // Nobody reads this answer. Its code keeps it from being logged as a fault of the service.
+  reply.raw.once('close', () =>
+    controller.abort(new DomainError('GENERATION_FAILED', 'The request was closed before what it asked for was made.')),
+  );
+  return controller.signal;
+};

@@ -1,4 +1,4 @@
-/** The values that the query of a list stands for. */
+/** Checks the query of every request, and reads what the queries of lists and previews stand for. */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../domain/core/json.js';
@@ -13,23 +13,14 @@ import type { SearchFilter, DeletableFilter } from '../../projections/query-type
 import type { EmailFilter } from '../../projections/email/emails.js';
 import type { Paging } from '../../projections/core/paging.js';
 
-/* What the query of a request may be: well-formed everywhere, and empty where an endpoint takes none. */
-
 const BROKEN_PERCENT =
   'The query of the URL holds a percent sign that is not followed by two hexadecimal digits of UTF-8 (a percent sign itself is written %25).';
 
-const isDecodable = (query: string): boolean => {
-  try {
-    decodeURIComponent(query);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const OBJECT = 'must be a JSON object such as {"number":"2030-17"}, percent-encoded (variables=%7B%22number%22%3A%222030-17%22%7D)';
 
 /**
- * A hook for every endpoint that needs a key. An endpoint with a schema for its query has unknown parameters refused by it;
- * where there is none, a parameter that does nothing must not look as if it did.
+ * The hook of every endpoint that needs a key. Refuses malformed percent-encoding. A schema of the query refuses unknown parameters; without
+ * one this hook refuses every parameter, so that none looks as if it did something.
  */
 export const checkQuery = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
   const { config, schema } = request.routeOptions;
@@ -42,24 +33,13 @@ export const checkQuery = (request: FastifyRequest, _reply: FastifyReply, done: 
   done(name === undefined ? undefined : invalid('query', name, 'is not known; this endpoint takes no query parameters'));
 };
 
-/* Variables in the query of a preview: a JSON object, read with the care that a body gets. */
-
-const OBJECT = 'must be a JSON object such as {"number":"2030-17"}, percent-encoded (variables=%7B%22number%22%3A%222030-17%22%7D)';
-
-const invalidVariables = (message: string): DomainError => invalid('query', 'variables', message);
-
-/** None where the query has none. Throws VALIDATION_ERROR. */
-export const queryVariables = (text: string | undefined, limits: Limits): JsonObject => {
-  if (text === undefined) return {};
-  let value: unknown;
+const isDecodable = (query: string): boolean => {
   try {
-    value = parseJsonBody(Buffer.from(text), limits);
-  } catch (fault) {
-    if (!(fault instanceof DomainError)) throw fault;
-    throw invalidVariables(`${OBJECT}; of its text is said: ${fault.message.replace(/^The body/, 'it').replace(/\.$/, '')}`);
+    decodeURIComponent(query);
+    return true;
+  } catch {
+    return false;
   }
-  if (isJsonObject(value as Json)) return value as JsonObject;
-  throw invalidVariables(OBJECT);
 };
 
 /** The page asked for, with the defaults filled in. */
@@ -78,7 +58,7 @@ export const momentOf = (field: string, text: string, edge: 'start' | 'end'): st
   throw invalid('query', field, message);
 };
 
-/** In: a time as `momentOf`, a date alone being its last moment, or the id of an event. Throws VALIDATION_ERROR naming the field. */
+/** In: a time as for `momentOf`, where a date alone stands for its last moment, or the id of an event. Throws VALIDATION_ERROR naming the field. */
 export const asOfOf = (text: string): AsOf => {
   const asOf = parseAsOf(text);
   if (asOf !== undefined) return asOf;
@@ -87,20 +67,7 @@ export const asOfOf = (text: string): AsOf => {
   throw invalid('query', 'asOf', message);
 };
 
-/** What is searched for. Throws VALIDATION_ERROR where it is too short for the search index. */
-const searchOf = ({ search }: Readonly<{ search?: string | undefined }>): SearchFilter => {
-  if (search === undefined) return {};
-  if (isSearchable(foldForSearch(search))) return { search };
-  throw invalid('query', 'search', 'must have at least two characters; one is enough in Chinese, Japanese and Korean');
-};
-
-const recipientOf = (text: string): string => {
-  const parsed = parseAddress(text);
-  if (!parsed.ok) throw invalid('query', 'recipient', `must be an email address: ${parsed.reason}`);
-  return parsed.address;
-};
-
-/** The filter asked for, its moments in one form. */
+/** The filter that the query asks for, its moments in one form. */
 export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
   ...(query.status === undefined ? {} : { status: query.status }),
   ...(query.templateId === undefined ? {} : { templateId: query.templateId.toLowerCase() }),
@@ -115,9 +82,38 @@ export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
   ...(query.metadata === undefined ? {} : { metadata: query.metadata }),
 });
 
-/** What is listed, living or deleted. Throws VALIDATION_ERROR where what is deleted is searched. */
+/** Whether living or deleted records are listed. Throws VALIDATION_ERROR if deleted ones are searched. */
 export const deletableFilterOf = ({ search, deleted }: Readonly<{ search?: string; deleted?: boolean }>): DeletableFilter => {
   if (deleted !== true) return searchOf({ search });
   if (search !== undefined) throw invalid('query', 'search', 'cannot stand beside `deleted`: what is deleted is listed, newest first');
   return { deleted };
 };
+
+/** The text that is searched for. Throws VALIDATION_ERROR if it is too short for the search index. */
+const searchOf = ({ search }: Readonly<{ search?: string | undefined }>): SearchFilter => {
+  if (search === undefined) return {};
+  if (isSearchable(foldForSearch(search))) return { search };
+  throw invalid('query', 'search', 'must have at least two characters; one is enough in Chinese, Japanese and Korean');
+};
+
+const recipientOf = (text: string): string => {
+  const parsed = parseAddress(text);
+  if (!parsed.ok) throw invalid('query', 'recipient', `must be an email address: ${parsed.reason}`);
+  return parsed.address;
+};
+
+/** The variables of a preview: a JSON object in the query, with the checks of a body. Empty if the query has none. Throws VALIDATION_ERROR. */
+export const queryVariables = (text: string | undefined, limits: Limits): JsonObject => {
+  if (text === undefined) return {};
+  let value: unknown;
+  try {
+    value = parseJsonBody(Buffer.from(text), limits);
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+    throw invalidVariables(`${OBJECT}; of its text is said: ${fault.message.replace(/^The body/, 'it').replace(/\.$/, '')}`);
+  }
+  if (isJsonObject(value as Json)) return value as JsonObject;
+  throw invalidVariables(OBJECT);
+};
+
+const invalidVariables = (message: string): DomainError => invalid('query', 'variables', message);

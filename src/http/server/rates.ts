@@ -1,4 +1,4 @@
-/** Which windows a request is counted in: by caller and endpoint, or by remote address where nobody is known. */
+/** How often callers may call and how often somebody may try to sign in, as windows of the limiter. */
 import type { FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/core/errors.js';
 import { loginLimits, addressRateLimits, generalRateLimit, rateLimits } from '../../domain/access/rate-limits.js';
@@ -7,54 +7,16 @@ import { addressBucket } from '../../shared/addresses.js';
 import type { Caller, Authenticated } from '../../commands/core/caller.js';
 import { callerOf, type HttpDeps, type RatePolicy } from './context.js';
 
-/*
- * Pauses between attempts to sign in. They grow: each window that is full is longer than the one before. First an address as one network
- * tries it, so that nobody locks out its owner, who comes from another; then all that comes from the network; last, and far wider, the
- * address from wherever it is tried.
- */
-
 type Deps = Pick<HttpDeps, 'limiter' | 'commands'>;
 type Bounds = readonly Readonly<{ limit: number; windowMs: number }>[];
 
-const windowsOfLoginPauses = (bucket: string, bounds: Bounds): readonly Window[] =>
-  bounds.map(({ limit, windowMs }) => ({ bucket: `${bucket}:${windowMs}`, limit, windowMs }));
-
-type Asked = Pick<FastifyRequest, 'ip'>;
-
-/** Counts an attempt, good or bad, before anything of it is checked. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
-export const countLogin = async (deps: Deps, request: Asked, email: string): Promise<void> =>
-  countAttempt(deps, request, await deps.commands.loginBucketOf(email));
-
-/**
- * The same where a person who is signed in shows again who they are: whoever has their session tries no more passwords and codes than
- * whoever has not. Rejects with LOGIN_PAUSED.
- */
-export const countOwnAttempt = async (deps: Deps, request: Asked & Readonly<{ caller: Caller | null }>): Promise<void> =>
-  countAttempt(deps, request, await deps.commands.ownLoginBucket(callerOf(request)));
-
-/** The same where the link to another address is followed, which takes the password of the account. Rejects with LINK_INVALID and LOGIN_PAUSED. */
-export const countLinkAttempt = async (deps: Deps, request: Asked, token: string): Promise<void> =>
-  countAttempt(deps, request, await deps.commands.addressLinkBucket(token));
-
-const countAttempt = async ({ limiter }: Deps, request: Asked, account: string): Promise<void> => {
-  const network = addressBucket(request.ip ?? '');
-  const { ofBoth, ofNetwork, ofAccount } = loginLimits;
-  const { admitted, retryAfterS } = await limiter.hit([
-    ...windowsOfLoginPauses(`login:${account}@${network}`, ofBoth),
-    ...windowsOfLoginPauses(`login:${network}`, ofNetwork),
-    ...windowsOfLoginPauses(`login:${account}`, ofAccount),
-  ]);
-  if (admitted) return;
-  throw new DomainError(
-    'LOGIN_PAUSED',
-    `Too many attempts to sign in. Try again in ${retryAfterS} second${retryAfterS === 1 ? '' : 's'}.`,
-    { retryAfterS },
-  );
-};
+type RemoteRequest = Pick<FastifyRequest, 'ip'>;
 
 const MINUTE_MS = 60_000;
 
 const table: Readonly<Record<string, number>> = rateLimits;
+
+const subjects: Readonly<Record<Authenticated['kind'], string>> = { apiKey: 'An API key', user: 'A user', app: 'An app' };
 
 /** In: method and route pattern. HEAD counts as GET. */
 export const policyOf = (method: string, pattern: string): RatePolicy => {
@@ -63,9 +25,33 @@ export const policyOf = (method: string, pattern: string): RatePolicy => {
   return { endpoint, perMinute: own ?? generalRateLimit.perMinute, general: own === undefined };
 };
 
+/** The windows of a request with a good credential. The rate headers describe the first. */
+export const windowsOf = (policy: RatePolicy, caller: Authenticated): readonly Window[] => {
+  const who = countedAs(caller);
+  if (caller.rateLimit !== null) return [{ bucket: `key:${who}`, limit: caller.rateLimit, windowMs: MINUTE_MS }];
+  const endpoint: Window = { bucket: `key:${who}:${policy.endpoint}`, limit: policy.perMinute, windowMs: MINUTE_MS };
+  if (!policy.general) return [endpoint];
+  return [endpoint, { bucket: `burst:${who}`, limit: generalRateLimit.burst, windowMs: generalRateLimit.burstWindowMs }];
+};
+
+/** The limit in words, for the message of a refusal. */
+export const limitInWords = (policy: RatePolicy, caller: Authenticated): string => {
+  if (caller.rateLimit !== null) return `This API key may make ${caller.rateLimit} requests a minute`;
+  const endpoint = `${subjectOf(caller)} may call ${policy.endpoint} ${policy.perMinute} times a minute`;
+  return policy.general
+    ? `${endpoint}, and make ${generalRateLimit.burst} such calls in ${generalRateLimit.burstWindowMs / 1_000} seconds`
+    : endpoint;
+};
+
+/** The caller, as the subject of a sentence. */
+export const subjectOf = ({ kind }: Authenticated): string => subjects[kind];
+
+/** The bucket of the requests that a caller has under way. */
+export const slotsOf = (caller: Authenticated): string => `concurrent:${countedAs(caller)}`;
+
 /**
- * In whose name a credential is counted: a key, a person in one team, what a person granted an app, or an app that calls for itself. Each
- * token of the last is a grant of its own, of which it takes as many as it likes, so they are counted together.
+ * Whose requests are counted together: those of a key, of a person in one team, of a grant of a person to an app, or of an app that calls for
+ * itself. Such an app gets a new grant with each token, so its grants are counted together.
  */
 const countedAs = (caller: Authenticated): string => {
   switch (caller.kind) {
@@ -78,35 +64,50 @@ const countedAs = (caller: Authenticated): string => {
   }
 };
 
-/** The bucket of the requests that a caller has under way. */
-export const slotsOf = (caller: Authenticated): string => `concurrent:${countedAs(caller)}`;
-
-/** The windows of a request with a good credential, the one that the headers speak of first. */
-export const windowsOf = (policy: RatePolicy, caller: Authenticated): readonly Window[] => {
-  const who = countedAs(caller);
-  if (caller.rateLimit !== null) return [{ bucket: `key:${who}`, limit: caller.rateLimit, windowMs: MINUTE_MS }];
-  const endpoint: Window = { bucket: `key:${who}:${policy.endpoint}`, limit: policy.perMinute, windowMs: MINUTE_MS };
-  if (!policy.general) return [endpoint];
-  return [endpoint, { bucket: `burst:${who}`, limit: generalRateLimit.burst, windowMs: generalRateLimit.burstWindowMs }];
-};
-
-const subjects: Readonly<Record<Authenticated['kind'], string>> = { apiKey: 'An API key', user: 'A user', app: 'An app' };
-
-/** Who calls, as the subject of a sentence. */
-export const subjectOf = ({ kind }: Authenticated): string => subjects[kind];
-
-/** What is bounded, in words, for the message of a refusal. */
-export const limitInWords = (policy: RatePolicy, caller: Authenticated): string => {
-  if (caller.rateLimit !== null) return `This API key may make ${caller.rateLimit} requests a minute`;
-  const endpoint = `${subjectOf(caller)} may call ${policy.endpoint} ${policy.perMinute} times a minute`;
-  return policy.general
-    ? `${endpoint}, and make ${generalRateLimit.burst} such calls in ${generalRateLimit.burstWindowMs / 1_000} seconds`
-    : endpoint;
-};
-
-/** The window of a request that no credential speaks for. */
+/** The window of a request without a good credential. */
 export const windowsOfAddress = (address: string, kind: 'public' | 'failed'): readonly Window[] => [
   kind === 'public'
     ? { bucket: `public:${addressBucket(address)}`, limit: addressRateLimits.publicPerMinute, windowMs: MINUTE_MS }
     : { bucket: `failed:${addressBucket(address)}`, limit: addressRateLimits.failedPerMinute, windowMs: MINUTE_MS },
 ];
+
+/** Counts an attempt to sign in, good or bad, before anything of it is checked. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
+export const countLogin = async (deps: Deps, request: RemoteRequest, email: string): Promise<void> =>
+  countAttempt(deps, request, await deps.commands.loginBucketOf(email));
+
+/**
+ * Counts an attempt of a signed-in person to prove again who they are, in the windows of the sign-in: a stolen session allows no more
+ * guesses of passwords and codes. Rejects with LOGIN_PAUSED.
+ */
+export const countOwnAttempt = async (deps: Deps, request: RemoteRequest & Readonly<{ caller: Caller | null }>): Promise<void> =>
+  countAttempt(deps, request, await deps.commands.ownLoginBucket(callerOf(request)));
+
+/**
+ * Counts an attempt to follow the link of an address change, which takes the password of the account. Rejects with LINK_INVALID and
+ * LOGIN_PAUSED.
+ */
+export const countLinkAttempt = async (deps: Deps, request: RemoteRequest, token: string): Promise<void> =>
+  countAttempt(deps, request, await deps.commands.addressLinkBucket(token));
+
+/**
+ * Counts in windows of three kinds, each full window followed by a longer one: the account as one network tries it, so that an attacker does
+ * not lock out the owner, who comes from another network; everything from the network; and with far wider limits the account from anywhere.
+ */
+const countAttempt = async ({ limiter }: Deps, request: RemoteRequest, account: string): Promise<void> => {
+  const network = addressBucket(request.ip ?? '');
+  const { ofBoth, ofNetwork, ofAccount } = loginLimits;
+  const { admitted, retryAfterS } = await limiter.hit([
+    ...loginWindows(`login:${account}@${network}`, ofBoth),
+    ...loginWindows(`login:${network}`, ofNetwork),
+    ...loginWindows(`login:${account}`, ofAccount),
+  ]);
+  if (admitted) return;
+  throw new DomainError(
+    'LOGIN_PAUSED',
+    `Too many attempts to sign in. Try again in ${retryAfterS} second${retryAfterS === 1 ? '' : 's'}.`,
+    { retryAfterS },
+  );
+};
+
+const loginWindows = (bucket: string, bounds: Bounds): readonly Window[] =>
+  bounds.map(({ limit, windowMs }) => ({ bucket: `${bucket}:${windowMs}`, limit, windowMs }));

@@ -1,17 +1,46 @@
-/** `null` in an optional field is the same as leaving the field out. Such members leave a body before anything else sees it. */
+/** Removes `null` members of optional fields from a request body before anything else sees it: `null` there means that the field is left out. */
 import type { TSchema } from '@sinclair/typebox';
 
 type Container = Readonly<Record<string, unknown>> | readonly unknown[];
 type Remove = (value: Container) => void;
 
-const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
-
-const branchesOf = (schema: TSchema): readonly TSchema[] => (schema['anyOf'] as readonly TSchema[] | undefined) ?? [];
-
-/** Only what names `null` takes it: a field of any type means something, and `null` says nothing. */
-const takesNull = (schema: TSchema): boolean => schema['type'] === 'null' || branchesOf(schema).some(takesNull);
-
 type Fields = Readonly<{ optional: ReadonlySet<string>; inner: ReadonlyMap<string, Remove> }>;
+
+const NOTHING: Remove = () => undefined;
+
+const compiled = new WeakMap<TSchema, Remove>();
+
+/**
+ * In: the schema of a body, and a value that JSON.parse made. Takes `null` out of the optional fields of the value. Only the
+ * fields of the schema are looked at, so that what a body carries in its free-form parts costs nothing here.
+ */
+export const leaveOutNulls = (schema: TSchema, value: unknown): void => {
+  if (!isContainer(value)) return;
+  let remove = compiled.get(schema);
+  if (remove === undefined) {
+    remove = compile(schema) ?? NOTHING;
+    compiled.set(schema, remove);
+  }
+  remove(value);
+};
+
+/** Out: undefined if the schema has no field that `null` could leave out. Members of free-form objects are values, not fields. */
+const compile = (schema: TSchema): Remove | undefined => {
+  const fields = fieldsOf(schema);
+  const items = schema['items'] as TSchema | undefined;
+  const inItems = items === undefined ? undefined : compile(items);
+  const all = [
+    ...(fields.optional.size + fields.inner.size === 0 ? [] : [removeFields(fields)]),
+    ...(inItems === undefined ? [] : [removeInElements(inItems)]),
+    ...branchesOf(schema)
+      .map(compile)
+      .filter((remove) => remove !== undefined),
+  ];
+  if (all.length < 2) return all[0];
+  return (value) => {
+    for (const remove of all) remove(value);
+  };
+};
 
 const fieldsOf = (schema: TSchema): Fields => {
   const required = (schema['required'] as readonly string[] | undefined) ?? [];
@@ -27,7 +56,7 @@ const fieldsOf = (schema: TSchema): Fields => {
   };
 };
 
-/** Goes by the members that are there, which are fewer than those that could be. */
+/** Loops over the members of the value, which are fewer than the fields of the schema. */
 const removeFields =
   ({ optional, inner }: Fields): Remove =>
   (value) => {
@@ -48,38 +77,9 @@ const removeInElements =
     if (Array.isArray(value)) for (const element of value as readonly unknown[]) if (isContainer(element)) remove(element);
   };
 
-/** undefined where the schema has no field that `null` could leave out. Members of free-form objects are values, not fields. */
-const compile = (schema: TSchema): Remove | undefined => {
-  const fields = fieldsOf(schema);
-  const items = schema['items'] as TSchema | undefined;
-  const inItems = items === undefined ? undefined : compile(items);
-  const all = [
-    ...(fields.optional.size + fields.inner.size === 0 ? [] : [removeFields(fields)]),
-    ...(inItems === undefined ? [] : [removeInElements(inItems)]),
-    ...branchesOf(schema)
-      .map(compile)
-      .filter((remove) => remove !== undefined),
-  ];
-  if (all.length < 2) return all[0];
-  return (value) => {
-    for (const remove of all) remove(value);
-  };
-};
+/** Only a schema that names `null` takes it. A field of any type does not: `null` there means that it is left out. */
+const takesNull = (schema: TSchema): boolean => schema['type'] === 'null' || branchesOf(schema).some(takesNull);
 
-const compiled = new WeakMap<TSchema, Remove>();
+const branchesOf = (schema: TSchema): readonly TSchema[] => (schema['anyOf'] as readonly TSchema[] | undefined) ?? [];
 
-const NOTHING: Remove = () => undefined;
-
-/**
- * In: the schema of a body, and a value that JSON.parse made. Takes `null` out of the optional fields of the value. Only the
- * fields of the schema are looked at, so that what a body carries in its free-form parts costs nothing here.
- */
-export const leaveOutNulls = (schema: TSchema, value: unknown): void => {
-  if (!isContainer(value)) return;
-  let remove = compiled.get(schema);
-  if (remove === undefined) {
-    remove = compile(schema) ?? NOTHING;
-    compiled.set(schema, remove);
-  }
-  remove(value);
-};
+const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;

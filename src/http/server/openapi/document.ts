@@ -10,118 +10,7 @@ import { components } from '../../../api/components.js';
 import { bodyMembers, templateDefinitions } from '../../../api/templates/json-schema.js';
 import type { Commands } from '../../../commands/index.js';
 
-/* How each endpoint may fail: by status, with the codes that stand in the answers. */
-
-/** On every answer. */
-const rateHeaders: JsonObject = {
-  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
-  'X-RateLimit-Limit': { $ref: '#/components/headers/RateLimitLimit' },
-  'X-RateLimit-Remaining': { $ref: '#/components/headers/RateLimitRemaining' },
-  'X-RateLimit-Reset': { $ref: '#/components/headers/RateLimitReset' },
-};
-
-/** What is answered before an endpoint does anything. */
-const requestCodes: readonly ErrorCode[] = [
-  'VALIDATION_ERROR',
-  'MALFORMED_JSON',
-  'JSON_TOO_COMPLEX',
-  'BODY_TOO_LARGE',
-  'UNSUPPORTED_CONTENT_TYPE',
-  'URL_TOO_LONG',
-  'MALFORMED_REQUEST',
-  'HTTPS_REQUIRED',
-  'RATE_LIMIT_EXCEEDED',
-  'INTERNAL_ERROR',
-];
-/** Of the endpoints that take a body. */
-const bodyCodes: readonly ErrorCode[] = ['TOO_MANY_LARGE_BODIES'];
-/** Of the endpoints that read what is stored, of the key itself at least. */
-const storedCodes: readonly ErrorCode[] = ['EVENT_UNREADABLE', 'EVENT_UNKNOWN', 'STORE_AWAY'];
-const keyCodes: readonly ErrorCode[] = [
-  'UNAUTHORIZED',
-  ...commandCodes.authenticate,
-  'API_KEY_NETWORK_NOT_ALLOWED',
-  'CSRF_REJECTED',
-  'FORBIDDEN',
-  ...storedCodes,
-];
-
-/** Every code that an endpoint may answer, each once. */
-export const codesOfRoute = ({ access, takesBody, command, codes, unknownId }: DescribedRoute): ReadonlySet<ErrorCode> =>
-  new Set([
-    ...requestCodes,
-    ...(access === 'public' ? [] : keyCodes),
-    ...(takesBody ? bodyCodes : []),
-    ...(command === undefined ? [] : commandCodes[command]),
-    ...codes,
-    ...(unknownId === undefined ? [] : [unknownId]),
-  ]);
-
-const names: Readonly<Record<ErrorStatus, string>> = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'NotFound',
-  429: 'TooManyRequests',
-  500: 'ServerError',
-  503: 'ServiceUnavailable',
-};
-
-const sentences: Readonly<Record<ErrorStatus, string>> = {
-  400: 'The request is wrong',
-  401: 'No good API key',
-  403: 'The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required',
-  404: 'Unknown, malformed, or another team’s',
-  429: 'Too many requests, or too much at once',
-  500: 'A fault of the service',
-  503: 'A server that the service needs is away',
-};
-
-const statuses = [400, 401, 403, 404, 429, 500, 503] as const satisfies readonly ErrorStatus[];
-
-const ofStatus = (codes: Iterable<ErrorCode>, status: ErrorStatus): readonly ErrorCode[] =>
-  [...codes].filter((code) => statusOf[code] === status);
-
-/** The form that every error has, with the codes that `code` may be. */
-const errorResponse = (status: ErrorStatus, codes: readonly ErrorCode[]): JsonObject => {
-  const schema: Json = {
-    allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } }],
-  };
-  return {
-    description: `${sentences[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
-    headers: {
-      ...rateHeaders,
-      ...(status === 429 || status === 503 ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } : {}),
-    },
-    content: { 'application/json': { schema } },
-  };
-};
-
-const general = new Set([...requestCodes, ...keyCodes]);
-
-/** What most endpoints share, status by status. */
-const sharedResponses = (): JsonObject =>
-  Object.fromEntries(
-    statuses.flatMap((status) => {
-      const codes = ofStatus(general, status);
-      return codes.length === 0 ? [] : [[names[status], errorResponse(status, codes)]];
-    }),
-  );
-
-/** The responses of one endpoint: a reference where it has no codes but those that all share. */
-const errorResponses = (route: DescribedRoute): JsonObject => {
-  const codes = codesOfRoute(route);
-  return Object.fromEntries(
-    statuses.flatMap((status) => {
-      const own = ofStatus(codes, status);
-      if (own.length === 0) return [];
-      const isShared = own.length === ofStatus(general, status).length && own.every((code) => general.has(code));
-      return [[status, isShared ? { $ref: `#/components/responses/${names[status]}` } : errorResponse(status, own)]];
-    }),
-  );
-};
-
-/** A route as it was registered, as far as the description needs it. */
+/** The parts of a registered route that the description needs. */
 export type DescribedRoute = Readonly<{
   method: string;
   /** The pattern, with `:id`. */
@@ -150,121 +39,79 @@ export type DescribedRoute = Readonly<{
   examples: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>> | undefined;
 }>;
 
-const asJson = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
-
-const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
-
-const mapObject = (value: JsonObject, change: (member: Json, key: string) => Json): JsonObject =>
-  Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member, key)]));
-
-/** The one way in which a free-form object is written: TypeBox writes a pattern for every name, which readers show badly. */
-const tidy = (value: Json): Json => {
-  if (Array.isArray(value)) return (value as readonly Json[]).map(tidy);
-  if (!isJsonObject(value)) return value;
-  const { patternProperties, ...rest } = value;
-  const every = isJsonObject(patternProperties) ? patternProperties['^(.*)$'] : undefined;
-  return mapObject(every === undefined ? value : { ...rest, additionalProperties: every }, tidy);
+/** On every answer. */
+const rateHeaders: JsonObject = {
+  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+  'X-RateLimit-Limit': { $ref: '#/components/headers/RateLimitLimit' },
+  'X-RateLimit-Remaining': { $ref: '#/components/headers/RateLimitRemaining' },
+  'X-RateLimit-Reset': { $ref: '#/components/headers/RateLimitReset' },
 };
 
-/** Equal schemas have equal texts, whatever the order of their members. */
-const textOf = (value: Json): string =>
-  JSON.stringify(value, (_key, member: Json) =>
-    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,
-  );
+/** The codes that every endpoint may answer before it does anything. */
+const requestCodes: readonly ErrorCode[] = [
+  'VALIDATION_ERROR',
+  'MALFORMED_JSON',
+  'JSON_TOO_COMPLEX',
+  'BODY_TOO_LARGE',
+  'UNSUPPORTED_CONTENT_TYPE',
+  'URL_TOO_LONG',
+  'MALFORMED_REQUEST',
+  'HTTPS_REQUIRED',
+  'RATE_LIMIT_EXCEEDED',
+  'INTERNAL_ERROR',
+];
+/** More codes of the endpoints that take a body. */
+const bodyCodes: readonly ErrorCode[] = ['TOO_MANY_LARGE_BODIES'];
+/** More codes of the endpoints that read the stores: each that needs a key reads at least the key. */
+const storedCodes: readonly ErrorCode[] = ['EVENT_UNREADABLE', 'EVENT_UNKNOWN', 'STORE_AWAY'];
+const keyCodes: readonly ErrorCode[] = [
+  'UNAUTHORIZED',
+  ...commandCodes.authenticate,
+  'API_KEY_NETWORK_NOT_ALLOWED',
+  'CSRF_REJECTED',
+  'FORBIDDEN',
+  ...storedCodes,
+];
 
-const definitions: JsonObject = mapObject(
-  Object.fromEntries(Object.entries(components).map(([name, { schema }]) => [name, asJson(schema)])),
-  tidy,
-);
-
-/** Requests are not validated by the schemas of what a template consists of: the domain checks it, and names faults better. */
-const withTemplateParts = (schema: Json, name: string): JsonObject => {
-  const kind = components[name]?.template;
-  const body = object(schema);
-  if (kind === undefined) return body;
-  return { ...body, properties: { ...object(body['properties']), ...bodyMembers(kind, toComponent) } };
+const names: Readonly<Record<ErrorStatus, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  429: 'TooManyRequests',
+  500: 'ServerError',
+  503: 'ServiceUnavailable',
 };
 
-/** What the component is, then what its schema says of itself. */
-const described = (schema: Json, name: string): JsonObject => {
-  const own = object(schema)['description'];
-  return { ...object(schema), description: [components[name]?.description, ...(typeof own === 'string' ? [`${own}.`] : [])].join(' ') };
+const sentences: Readonly<Record<ErrorStatus, string>> = {
+  400: 'The request is wrong',
+  401: 'No good API key',
+  403: 'The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required',
+  404: 'Unknown, malformed, or another team’s',
+  429: 'Too many requests, or too much at once',
+  500: 'A fault of the service',
+  503: 'A server that the service needs is away',
 };
 
-/** Schema texts by which a subtree is known for one of the named components. */
-const named = new Map(Object.entries(definitions).map(([name, schema]) => [textOf(schema), name]));
+const statuses = [400, 401, 403, 404, 429, 500, 503] as const satisfies readonly ErrorStatus[];
 
-const toComponent = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
-
-/** Replaces every subtree that equals a named component, except the component's own definition, by a reference. */
-const withReferences = (value: Json, isDefinition = false): Json => {
-  if (Array.isArray(value)) return (value as readonly Json[]).map((element) => withReferences(element));
-  if (!isJsonObject(value)) return value;
-  const name = isDefinition ? undefined : named.get(textOf(value));
-  if (name !== undefined) return toComponent(name);
-  return mapObject(value, (member) => withReferences(member));
-};
+const general = new Set([...requestCodes, ...keyCodes]);
 
 const successDescriptions: Readonly<Record<string, string>> = { 200: 'Done.', 201: 'Created.', 503: 'Not ready.' };
 
 const binary: JsonObject = { schema: { type: 'string', format: 'binary' } };
 
-const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
-  mapObject(raw, (response, status) => ({
-    ...object(response),
-    ...(route.media === undefined ? {} : { content: Object.fromEntries([route.media].flat().map((type) => [type, binary])) }),
-    description: successDescriptions[status] ?? 'Done.',
-    headers: {
-      ...rateHeaders,
-      ...(route.etag ? { ETag: { $ref: '#/components/headers/ETag' } } : {}),
-      ...(route.writes ? { 'X-Sealpost-Position': { $ref: '#/components/headers/Position' } } : {}),
-      ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}),
-    },
-  }));
-
-const formOf = (uploads: DescribedRoute['uploads']): JsonObject => {
-  if (uploads === false) return {};
-  const fields = Object.entries(uploads === true ? {} : uploads);
-  return {
-    'multipart/form-data': {
-      schema: {
-        type: 'object',
-        properties: {
-          ...Object.fromEntries(fields.map(([name, { description: text }]) => [name, { type: 'string', description: text }])),
-          file: { type: 'string', format: 'binary', description: 'The one file, with its name' },
-        },
-        required: [...fields.flatMap(([name, { required }]) => (required ? [name] : [])), 'file'],
-        additionalProperties: false,
-      },
-    },
-  };
-};
-
-const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
-  const shown = route.examples === undefined ? {} : { examples: asJson(route.examples) };
-  if (route.reads !== undefined) return { requestBody: { required: true, content: { [route.reads]: { ...binary, ...shown } } } };
-  if (!isJsonObject(body)) return route.uploads === false ? {} : { requestBody: { required: true, content: formOf(route.uploads) } };
-  const content = object(object(body['content'])['application/json']);
-  return {
-    requestBody: {
-      required: !route.bodyMayBeAbsent,
-      content: { 'application/json': { ...content, ...shown }, ...formOf(route.uploads) },
-    },
-  };
-};
-
-const description = (raw: JsonObject, route: DescribedRoute): string => {
-  const own = typeof raw['description'] === 'string' ? `${raw['description']}\n\n` : '';
-  if (route.access === 'public') return `${own}Needs no API key.`;
-  return `${own}Needs the permission \`${permissionOfKey(route.access)}\`${route.mailbox ? ', or the cookie of the link that opens the mailbox' : ''}.`;
-};
-
-/** An object in a query is written `name[key]=value`. */
-const withStyle = (parameter: Json): Json => {
-  const { in: place, schema } = object(parameter);
-  return place === 'query' && object(schema)['type'] === 'object'
-    ? { ...object(parameter), style: 'deepObject', explode: true }
-    : parameter;
+/** In: what @fastify/swagger made of the routes, the routes, and the name of the mailbox's cookie. Out: the whole document (OpenAPI 3.1). */
+export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[], cookieName: string): JsonObject => {
+  const document = object(asJson(raw));
+  const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path.replace(/:([A-Za-z]+)/g, '{$1}')}`, route]));
+  const paths = mapObject(object(document['paths']), (item, path) =>
+    mapObject(object(item), (entry, method) => {
+      const route = byOperation.get(`${method.toUpperCase()} ${path}`);
+      return route === undefined ? entry : operation(object(withReferences(tidy(entry))), route);
+    }),
+  );
+  return { ...document, paths, components: sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined) };
 };
 
 const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
@@ -284,8 +131,63 @@ const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
   };
 };
 
-const integerHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'integer' } });
-const stringHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'string' } });
+const description = (raw: JsonObject, route: DescribedRoute): string => {
+  const own = typeof raw['description'] === 'string' ? `${raw['description']}\n\n` : '';
+  if (route.access === 'public') return `${own}Needs no API key.`;
+  return `${own}Needs the permission \`${permissionOfKey(route.access)}\`${route.mailbox ? ', or the cookie of the link that opens the mailbox' : ''}.`;
+};
+
+/** An object in a query is written `name[key]=value`. */
+const withStyle = (parameter: Json): Json => {
+  const { in: place, schema } = object(parameter);
+  return place === 'query' && object(schema)['type'] === 'object'
+    ? { ...object(parameter), style: 'deepObject', explode: true }
+    : parameter;
+};
+
+const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
+  mapObject(raw, (response, status) => ({
+    ...object(response),
+    ...(route.media === undefined ? {} : { content: Object.fromEntries([route.media].flat().map((type) => [type, binary])) }),
+    description: successDescriptions[status] ?? 'Done.',
+    headers: {
+      ...rateHeaders,
+      ...(route.etag ? { ETag: { $ref: '#/components/headers/ETag' } } : {}),
+      ...(route.writes ? { 'X-Sealpost-Position': { $ref: '#/components/headers/Position' } } : {}),
+      ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}),
+    },
+  }));
+
+const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
+  const shown = route.examples === undefined ? {} : { examples: asJson(route.examples) };
+  if (route.reads !== undefined) return { requestBody: { required: true, content: { [route.reads]: { ...binary, ...shown } } } };
+  if (!isJsonObject(body)) return route.uploads === false ? {} : { requestBody: { required: true, content: formOf(route.uploads) } };
+  const content = object(object(body['content'])['application/json']);
+  return {
+    requestBody: {
+      required: !route.bodyMayBeAbsent,
+      content: { 'application/json': { ...content, ...shown }, ...formOf(route.uploads) },
+    },
+  };
+};
+
+const formOf = (uploads: DescribedRoute['uploads']): JsonObject => {
+  if (uploads === false) return {};
+  const fields = Object.entries(uploads === true ? {} : uploads);
+  return {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        properties: {
+          ...Object.fromEntries(fields.map(([name, { description: text }]) => [name, { type: 'string', description: text }])),
+          file: { type: 'string', format: 'binary', description: 'The one file, with its name' },
+        },
+        required: [...fields.flatMap(([name, { required }]) => (required ? [name] : [])), 'file'],
+        additionalProperties: false,
+      },
+    },
+  };
+};
 
 const sharedParts = (cookieName: string | undefined): JsonObject => ({
   securitySchemes: {
@@ -344,15 +246,111 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
   },
 });
 
-/** In: what @fastify/swagger made of the routes, the routes, and the name of the mailbox's cookie. Out: the whole document (OpenAPI 3.1). */
-export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[], cookieName: string): JsonObject => {
-  const document = object(asJson(raw));
-  const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path.replace(/:([A-Za-z]+)/g, '{$1}')}`, route]));
-  const paths = mapObject(object(document['paths']), (item, path) =>
-    mapObject(object(item), (entry, method) => {
-      const route = byOperation.get(`${method.toUpperCase()} ${path}`);
-      return route === undefined ? entry : operation(object(withReferences(tidy(entry))), route);
+const integerHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'integer' } });
+const stringHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'string' } });
+
+/** The error responses of one endpoint: a reference if it has the shared codes only. */
+const errorResponses = (route: DescribedRoute): JsonObject => {
+  const codes = codesOfRoute(route);
+  return Object.fromEntries(
+    statuses.flatMap((status) => {
+      const own = ofStatus(codes, status);
+      if (own.length === 0) return [];
+      const isShared = own.length === ofStatus(general, status).length && own.every((code) => general.has(code));
+      return [[status, isShared ? { $ref: `#/components/responses/${names[status]}` } : errorResponse(status, own)]];
     }),
   );
-  return { ...document, paths, components: sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined) };
+};
+
+/** Every code that an endpoint may answer, each once. */
+export const codesOfRoute = ({ access, takesBody, command, codes, unknownId }: DescribedRoute): ReadonlySet<ErrorCode> =>
+  new Set([
+    ...requestCodes,
+    ...(access === 'public' ? [] : keyCodes),
+    ...(takesBody ? bodyCodes : []),
+    ...(command === undefined ? [] : commandCodes[command]),
+    ...codes,
+    ...(unknownId === undefined ? [] : [unknownId]),
+  ]);
+
+/** The error responses that most endpoints share, by status. */
+const sharedResponses = (): JsonObject =>
+  Object.fromEntries(
+    statuses.flatMap((status) => {
+      const codes = ofStatus(general, status);
+      return codes.length === 0 ? [] : [[names[status], errorResponse(status, codes)]];
+    }),
+  );
+
+/** The form that every error has, with the codes that `code` may be. */
+const errorResponse = (status: ErrorStatus, codes: readonly ErrorCode[]): JsonObject => {
+  const schema: Json = {
+    allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } }],
+  };
+  return {
+    description: `${sentences[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+    headers: {
+      ...rateHeaders,
+      ...(status === 429 || status === 503 ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } : {}),
+    },
+    content: { 'application/json': { schema } },
+  };
+};
+
+const ofStatus = (codes: Iterable<ErrorCode>, status: ErrorStatus): readonly ErrorCode[] =>
+  [...codes].filter((code) => statusOf[code] === status);
+
+const asJson = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
+
+const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
+
+const mapObject = (value: JsonObject, change: (member: Json, key: string) => Json): JsonObject =>
+  Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member, key)]));
+
+/** Writes free-form objects as `additionalProperties`: TypeBox writes them as a pattern for every name, which API readers show badly. */
+const tidy = (value: Json): Json => {
+  if (Array.isArray(value)) return (value as readonly Json[]).map(tidy);
+  if (!isJsonObject(value)) return value;
+  const { patternProperties, ...rest } = value;
+  const every = isJsonObject(patternProperties) ? patternProperties['^(.*)$'] : undefined;
+  return mapObject(every === undefined ? value : { ...rest, additionalProperties: every }, tidy);
+};
+
+/** A text that is equal for equal schemas, whatever the order of their members. */
+const textOf = (value: Json): string =>
+  JSON.stringify(value, (_key, member: Json) =>
+    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,
+  );
+
+const definitions: JsonObject = mapObject(
+  Object.fromEntries(Object.entries(components).map(([name, { schema }]) => [name, asJson(schema)])),
+  tidy,
+);
+
+/** Adds the schemas of the parts of a template to the description. Requests are not validated by them: the domain checks templates and names faults better. */
+const withTemplateParts = (schema: Json, name: string): JsonObject => {
+  const kind = components[name]?.template;
+  const body = object(schema);
+  if (kind === undefined) return body;
+  return { ...body, properties: { ...object(body['properties']), ...bodyMembers(kind, toComponent) } };
+};
+
+/** Puts the description of the component before that of its schema. */
+const described = (schema: Json, name: string): JsonObject => {
+  const own = object(schema)['description'];
+  return { ...object(schema), description: [components[name]?.description, ...(typeof own === 'string' ? [`${own}.`] : [])].join(' ') };
+};
+
+/** The names of the components by the text of their schemas, to recognise them as subtrees. */
+const named = new Map(Object.entries(definitions).map(([name, schema]) => [textOf(schema), name]));
+
+const toComponent = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
+/** Replaces every subtree that equals a named component, except the component's own definition, by a reference. */
+const withReferences = (value: Json, isDefinition = false): Json => {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((element) => withReferences(element));
+  if (!isJsonObject(value)) return value;
+  const name = isDefinition ? undefined : named.get(textOf(value));
+  if (name !== undefined) return toComponent(name);
+  return mapObject(value, (member) => withReferences(member));
 };
