@@ -6,11 +6,18 @@ import { type Fifo, turns } from './turns.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 
-/* The pointers of one processor: those that wait, by priority and in turns between teams, those that wait for their time, and those in work. */
+type MemoryBusOptions = Readonly<{
+  clock: Clock;
+  /** Room for pointers of one priority and source of one processor, those in work included. */
+  pointersMax: number;
+  /** Reports parked work. This bus forgets a parked pointer; its timer finds the work again. */
+  logger?: Logger;
+}>;
 
 /** A pointer that is known: waiting for its turn, waiting for its time, or in work. */
 type Entry = { readonly pointer: Pointer; deliveries: number };
 
+/** The pointers of one processor. */
 type Queue = {
   readonly known: Map<string, Entry>;
   readonly waiting: Readonly<Record<Priority, Fifo<Entry>>>;
@@ -18,7 +25,7 @@ type Queue = {
   readonly taken: Map<string, number>;
   /** Room for known pointers of one priority and source. */
   readonly pointersMax: number;
-  /** Of a team that has less than this, pointers are taken beyond the room, until it is filled twice. */
+  /** A team with fewer pointers than this may publish beyond `pointersMax`, up to twice as many in all. */
   readonly teamShare: number;
   readonly shares: Shares<Priority>;
   /** Consumers that found nothing to do; each looks again when work comes or less is in flight. */
@@ -36,6 +43,70 @@ const groups = [
 
 /** The room is divided into so many shares. */
 const SHARES = 32;
+
+export const openMemoryBus = (options: MemoryBusOptions): Bus => {
+  const queues = new Map<string, Queue>();
+  const closed = new AbortController();
+  // Every retry and every wait for room listens to this signal; `pointersMax` bounds how many.
+  setMaxListeners(0, closed.signal);
+
+  const queueOf = (processor: string): Queue => {
+    let queue = queues.get(processor);
+    if (queue === undefined) queues.set(processor, (queue = newQueue(options.pointersMax)));
+    return queue;
+  };
+
+  return {
+    publish: async (processor, pointers) => (closed.signal.aborted ? pointers : add(queueOf(processor), pointers)),
+    whenRoom: (processor, room, signal) => waitForRoom(queueOf(processor), room, [signal, closed.signal]),
+    consume: (processor, { maxInFlight, signal }) => {
+      const queue = queueOf(processor);
+      const workOf = (entry: Entry, done: () => void): Work => makeWork(options, queue, entry, { done, closed: closed.signal });
+      return consumeFrom(queue, { maxInFlight, signal, closed: closed.signal, workOf });
+    },
+    depth: async (processor) => queues.get(processor)?.known.size ?? 0,
+    parked: undefined,
+    close: async () => {
+      closed.abort();
+      for (const queue of queues.values()) wake(queue);
+      queues.clear();
+    },
+  };
+};
+
+const makeWork = (
+  { clock, logger }: MemoryBusOptions,
+  queue: Queue,
+  entry: Entry,
+  { done, closed }: Readonly<{ done: () => void; closed: AbortSignal }>,
+): Work => {
+  entry.deliveries += 1;
+  const { pointer, deliveries } = entry;
+  let open = true;
+  const end = (act: () => void): void => {
+    if (!open) throw new Error(`work ${pointer.id} was settled twice`);
+    open = false;
+    act();
+    done();
+  };
+  return {
+    pointer,
+    deliveries,
+    ack: async () => end(() => forget(queue, entry)),
+    retryAt: async (atMs) =>
+      end(() => {
+        // The entry keeps its room while it waits, so a retry is never refused. The pause is measured from now, because the system's time may be set meanwhile.
+        void clock.sleep(atMs - clock.now(), closed).then(() => {
+          if (!closed.aborted) enqueue(queue, entry);
+        });
+      }),
+    park: async (reason) =>
+      end(() => {
+        logger?.error({ id: pointer.id, stream: pointer.stream, deliveries, reason }, 'work was parked');
+        forget(queue, entry);
+      }),
+  };
+};
 
 const newQueue = (pointersMax: number): Queue => ({
   known: new Map(),
@@ -88,14 +159,14 @@ const forget = (queue: Queue, { pointer }: Entry): void => {
   const [room, share] = [roomOf(pointer), shareOf(pointer)];
   const left = giveBack(queue, room);
   giveBack(queue, share);
-  // Those of other teams wait for one of two moments, so most of what is given back asks nobody.
+  // Waiters of other teams can go on at two counts only, so most calls skip them.
   const isForAll = left <= queue.pointersMax / 2 || left === lentMax(queue);
   for (const waiter of queue.roomWaiters) {
     if (waiter.room === room && (isForAll || waiter.share === share) && hasRoom(queue, waiter)) waiter.resolve();
   }
 };
 
-/** Teams come and go, so nothing is kept of one that has nothing there. Out: how many are left. */
+/** Counts one pointer less, and removes a count of zero: teams come and go. Out: how many are left. */
 const giveBack = ({ taken }: Queue, name: string): number => {
   const left = taken.get(name)! - 1;
   if (left === 0) taken.delete(name);
@@ -107,7 +178,7 @@ const roomOf = ({ priority, source = '' }: Room): string => `${priority}\n${sour
 
 const shareOf = (of: Room): string => `${roomOf(of)}\n${of.team ?? ''}`;
 
-/** Up to here teams with few pointers are told that there is room. */
+/** Up to so many pointers in all, teams with few of them are told that there is room. */
 const lentMax = ({ pointersMax }: Queue): number => Math.floor(pointersMax * 1.5);
 
 const hasRoom = (queue: Queue, { room, share }: Pick<RoomWaiter, 'room' | 'share'>): boolean => {
@@ -133,7 +204,7 @@ const waitForRoom = (queue: Queue, of: Room, signals: readonly AbortSignal[]): P
     for (const signal of signals) signal.addEventListener('abort', waiter.resolve);
   });
 
-/** Of the priorities that wait, each is given its share. */
+/** Takes the next entry: each priority that has entries gets its share. */
 const take = ({ waiting, shares }: Queue): Entry | undefined => {
   const next = shares.next((priority) => !waiting[priority].isEmpty());
   return next === undefined ? undefined : waiting[next].shift();
@@ -169,75 +240,3 @@ async function* consumeFrom(queue: Queue, { maxInFlight, signal, closed, workOf 
     signal.removeEventListener('abort', onAbort);
   }
 }
-
-type MemoryBusOptions = Readonly<{
-  clock: Clock;
-  /** Room for pointers of one priority and source of one processor, those in work included. */
-  pointersMax: number;
-  /** Where parked work is reported; a parked pointer is forgotten here and found again by its timer. */
-  logger?: Logger;
-}>;
-
-export const openMemoryBus = (options: MemoryBusOptions): Bus => {
-  const queues = new Map<string, Queue>();
-  const closed = new AbortController();
-  // Every retry and every wait for room listens to it, up to the room there is.
-  setMaxListeners(0, closed.signal);
-
-  const queueOf = (processor: string): Queue => {
-    let queue = queues.get(processor);
-    if (queue === undefined) queues.set(processor, (queue = newQueue(options.pointersMax)));
-    return queue;
-  };
-
-  return {
-    publish: async (processor, pointers) => (closed.signal.aborted ? pointers : add(queueOf(processor), pointers)),
-    whenRoom: (processor, room, signal) => waitForRoom(queueOf(processor), room, [signal, closed.signal]),
-    consume: (processor, { maxInFlight, signal }) => {
-      const queue = queueOf(processor);
-      const workOf = (entry: Entry, done: () => void): Work => makeWork(options, queue, entry, { done, closed: closed.signal });
-      return consumeFrom(queue, { maxInFlight, signal, closed: closed.signal, workOf });
-    },
-    depth: async (processor) => queues.get(processor)?.known.size ?? 0,
-    parked: undefined,
-    close: async () => {
-      closed.abort();
-      for (const queue of queues.values()) wake(queue);
-      queues.clear();
-    },
-  };
-};
-
-const makeWork = (
-  { clock, logger }: MemoryBusOptions,
-  queue: Queue,
-  entry: Entry,
-  { done, closed }: Readonly<{ done: () => void; closed: AbortSignal }>,
-): Work => {
-  entry.deliveries += 1;
-  const { pointer, deliveries } = entry;
-  let open = true;
-  const end = (act: () => void): void => {
-    if (!open) throw new Error(`work ${pointer.id} was settled twice`);
-    open = false;
-    act();
-    done();
-  };
-  return {
-    pointer,
-    deliveries,
-    ack: async () => end(() => forget(queue, entry)),
-    retryAt: async (atMs) =>
-      end(() => {
-        // It keeps its room while it waits, so a retry can never be refused. The time of day may be set meanwhile: the distance from now counts.
-        void clock.sleep(atMs - clock.now(), closed).then(() => {
-          if (!closed.aborted) enqueue(queue, entry);
-        });
-      }),
-    park: async (reason) =>
-      end(() => {
-        logger?.error({ id: pointer.id, stream: pointer.stream, deliveries, reason }, 'work was parked');
-        forget(queue, entry);
-      }),
-  };
-};

@@ -8,154 +8,6 @@ import { openShares } from '../../shared/fairness.js';
 import { type Fifo, turns } from './turns.js';
 import type { Delivery, Held } from './nats-held.js';
 
-/* What one consumer asks the server for: by priority and group, a batch at a time, asked anew where the server has forgotten it. */
-
-/** The pointers of one priority and group, as the server keeps them for all consumers. */
-type Channel = {
-  readonly at: number;
-  readonly next: string;
-  readonly request: string;
-  readonly batch: number;
-  /** Asked for and not delivered. */
-  asked: number;
-  /** Which question is open: the end of an older one says nothing. */
-  question: number;
-  askedAtMs: number;
-  /** Delivered and not given out. */
-  waiting: number;
-};
-
-type Channels = Readonly<{
-  /** The channel of a pointer whose subject says that priority and group. */
-  of: (priority: string | undefined, group: string | undefined) => Channel | undefined;
-  /** Asks for more where that is due. */
-  pull: (channel: Channel) => void;
-  /** The server's answer to a question, where it is no pointer; `subject` names the question. */
-  onEnd: (subject: string, code: number) => void;
-  /** What was asked for is not known to the server any more. */
-  lose: () => void;
-}>;
-
-type ChannelsDeps = Readonly<{
-  clock: Clock;
-  link: Link;
-  streams: Streams;
-  names: Names;
-  processor: string;
-  maxInFlight: number;
-  inbox: string;
-  stopped: AbortSignal;
-}>;
-
-/** The server ends a question for work after so long, and is asked again. */
-const ASK_FOR_MS = 30_000;
-/** An end that was never heard of is taken for granted after this. */
-const GRACE_MS = 5_000;
-const TRY_EVERY_MS = 1_000;
-const WATCH_EVERY_MS = 5_000;
-const BATCH_MIN = 2;
-const NOTHING_CAME = 408;
-const HEARTBEAT = 100;
-
-const openChannels = (deps: ChannelsDeps): Channels => {
-  const { clock, link, streams, inbox, stopped } = deps;
-  const channels = makeChannels(deps);
-  const all = [...channels.values()];
-  let isReady = false;
-
-  const pull = (channel: Channel): void => {
-    if (!isReady || stopped.aborted || channel.asked > 0 || channel.waiting > channel.batch / 2) return;
-    channel.asked = channel.batch;
-    channel.askedAtMs = clock.monotonic();
-    channel.question += 1;
-    link.post(channel.next, channel.request, `${inbox}.${channel.at}.${channel.question}`);
-  };
-  const begin = openBeginning(deps, () => {
-    isReady = true;
-    for (const channel of all) channel.asked = 0;
-    all.forEach(pull);
-  });
-  const lose = (): void => {
-    if (!isReady) return;
-    isReady = false;
-    streams.forget();
-    begin();
-  };
-  void watchOver(clock, stopped, all, pull);
-  begin();
-  return {
-    of: (priority, group) => channels.get(`${priority}.${group}`),
-    pull,
-    lose,
-    onEnd: (subject, code) => {
-      const [at, question] = subject.slice(inbox.length + 1).split('.');
-      const channel = all[Number(at)];
-      if (channel === undefined || channel.question !== Number(question) || code === HEARTBEAT) return;
-      channel.asked = 0;
-      // Every other end says that the consumer may be gone.
-      if (code === NOTHING_CAME) pull(channel);
-      else lose();
-    },
-  };
-};
-
-const makeChannels = ({ names, processor, maxInFlight }: ChannelsDeps): ReadonlyMap<string, Channel> =>
-  new Map(
-    groups().map(({ priority, group }, at) => {
-      const batch = shareOf(priority, maxInFlight, BATCH_MIN);
-      const channel: Channel = {
-        at,
-        next: `$JS.API.CONSUMER.MSG.NEXT.${names.workStream}.${names.consumer(processor, priority, group)}`,
-        request: JSON.stringify({ batch, expires: nanos(ASK_FOR_MS) }),
-        batch,
-        asked: 0,
-        question: 0,
-        askedAtMs: 0,
-        waiting: 0,
-      };
-      return [`${priority}.${group}`, channel];
-    }),
-  );
-
-/** Sees to it that the consumers are there, as often as it takes, then says so; at once, and then not more often than once a second. */
-const openBeginning = ({ clock, streams, link, processor, stopped }: ChannelsDeps, ready: () => void): (() => void) => {
-  let underWay = false;
-  let begunAtMs = Number.NEGATIVE_INFINITY;
-  const isOver = (): boolean => stopped.aborted || link.closed.aborted;
-  const isThere = (): Promise<boolean> =>
-    streams.ensure(processor).then(
-      () => true,
-      () => false,
-    );
-  const ensure = async (): Promise<void> => {
-    underWay = true;
-    do {
-      await clock.sleep(begunAtMs + TRY_EVERY_MS - clock.monotonic(), stopped);
-      begunAtMs = clock.monotonic();
-    } while (!isOver() && !(await isThere()));
-    underWay = false;
-    if (!isOver()) ready();
-  };
-  return () => {
-    if (!underWay) void ensure();
-  };
-};
-
-/** Questions whose end was lost on the way are asked again. */
-const watchOver = async (
-  clock: Clock,
-  stopped: AbortSignal,
-  channels: readonly Channel[],
-  pull: (channel: Channel) => void,
-): Promise<void> => {
-  while (!stopped.aborted) {
-    await clock.sleep(WATCH_EVERY_MS, stopped);
-    const overMs = clock.monotonic() - ASK_FOR_MS - GRACE_MS;
-    for (const channel of channels) if (channel.asked > 0 && channel.askedAtMs < overMs) channel.asked = 0;
-    channels.forEach(pull);
-  }
-};
-
 type ConsumeDeps = Readonly<{
   clock: Clock;
   link: Link;
@@ -175,11 +27,53 @@ type Consuming = Readonly<{
 
 type Waiting = Readonly<{ delivery: Delivery; channel: Channel }>;
 
-const turnsOf = [
-  ({ delivery }: Waiting) => delivery.pointer.team ?? '',
-  ({ delivery }: Waiting) => delivery.pointer.source ?? '',
-  ({ delivery }: Waiting) => delivery.pointer.sender ?? '',
-];
+/** The pointers of one priority and group, as the server keeps them for all consumers. */
+type Channel = {
+  readonly at: number;
+  readonly next: string;
+  readonly request: string;
+  readonly batch: number;
+  /** Asked for and not delivered. */
+  asked: number;
+  /** The number of the open request. The end of an older one is ignored. */
+  question: number;
+  askedAtMs: number;
+  /** Delivered and not given out. */
+  waiting: number;
+};
+
+/** The requests for work of one consumer: by priority and group, a batch at a time, sent again when the server has forgotten them. */
+type Channels = Readonly<{
+  /** The channel of that priority and group. */
+  of: (priority: string | undefined, group: string | undefined) => Channel | undefined;
+  /** Asks for more if that is due. */
+  pull: (channel: Channel) => void;
+  /** Takes an answer of the server that is no pointer; `subject` names the request that it ends. */
+  onEnd: (subject: string, code: number) => void;
+  /** The server has forgotten the open requests. */
+  lose: () => void;
+}>;
+
+type ChannelsDeps = Readonly<{
+  clock: Clock;
+  link: Link;
+  streams: Streams;
+  names: Names;
+  processor: string;
+  maxInFlight: number;
+  inbox: string;
+  stopped: AbortSignal;
+}>;
+
+/** The server ends a request for work after so long, and is asked again. */
+const ASK_FOR_MS = 30_000;
+/** A request whose end never arrives counts as ended after this. */
+const GRACE_MS = 5_000;
+const TRY_EVERY_MS = 1_000;
+const WATCH_EVERY_MS = 5_000;
+const BATCH_MIN = 2;
+const NOTHING_CAME = 408;
+const HEARTBEAT = 100;
 
 export async function* consumeFrom(deps: ConsumeDeps, processor: string, consuming: Consuming): AsyncGenerator<Work> {
   const { maxInFlight, signal, workOf } = consuming;
@@ -187,7 +81,7 @@ export async function* consumeFrom(deps: ConsumeDeps, processor: string, consumi
   let wake = (): void => {};
   const wakeUp = (): void => wake();
   const pulling = openPulling(deps, processor, maxInFlight, wakeUp);
-  // At once, also while whoever takes the work is busy with it.
+  // Runs at once, even while the caller is busy with a work item.
   const stop = (): void => {
     pulling.stop();
     wakeUp();
@@ -213,10 +107,16 @@ export async function* consumeFrom(deps: ConsumeDeps, processor: string, consumi
   }
 }
 
+const turnsOf = [
+  ({ delivery }: Waiting) => delivery.pointer.team ?? '',
+  ({ delivery }: Waiting) => delivery.pointer.source ?? '',
+  ({ delivery }: Waiting) => delivery.pointer.sender ?? '',
+];
+
 type Pulling = Readonly<{
-  /** What is next of what was pulled. */
+  /** The next of the deliveries that were pulled. */
   take: () => Delivery | undefined;
-  /** Pulls no more; what was not taken goes back to the server. */
+  /** Pulls no more, and hands deliveries that were not taken back to the server. */
   stop: () => void;
 }>;
 
@@ -259,13 +159,13 @@ const openPulling = (deps: ConsumeDeps, processor: string, maxInFlight: number, 
       stopping.abort();
       offBack();
       for (let left = ahead.shift(); left !== undefined; left = ahead.shift()) held.handBack(left.delivery);
-      // What is on its way meanwhile is handed back as well.
+      // Pointers that are still on their way are handed back as they come.
       if (!link.closed.aborted) void subscription.drain().catch(() => {});
     },
   };
 };
 
-/** What was pulled and not given out: of the priorities that wait, each is given its share. */
+/** Deliveries that were pulled and not given out. Each priority that has some gets its share. */
 const openAhead = (): Pick<Fifo<Waiting>, 'push' | 'shift'> => {
   const waiting: Readonly<Record<Priority, Fifo<Waiting>>> = { high: turns(turnsOf), normal: turns(turnsOf), low: turns(turnsOf) };
   const shares = openShares(priorities, priorityShares);
@@ -283,21 +183,120 @@ const openAhead = (): Pick<Fifo<Waiting>, 'push' | 'shift'> => {
   };
 };
 
-/** Of PREFIX.work.PROCESSOR.PRIORITY.GROUP.ID. */
+/** In: PREFIX.work.PROCESSOR.PRIORITY.GROUP.ID. */
 const channelNamesOf = (subject: string): readonly [priority: string | undefined, group: string | undefined] => {
   const [, , , priority, group] = subject.split('.');
   return [priority, group];
 };
 
-/** Out: undefined where it is no pointer of ours. */
+/** Out: undefined if the message is no pointer of ours. */
 const readDelivery = (processor: string, priority: string | undefined, msg: Msg): Delivery | undefined => {
   const pointer = decodePointer(msg.string(), priority);
   const reply = msg.reply ?? '';
   return pointer === undefined || reply === '' ? undefined : { pointer, processor, deliveries: deliveriesOf(reply), reply };
 };
 
-/** $JS.ACK.STREAM.CONSUMER.DELIVERIES.…, or with a domain and an account before the stream. */
+/** In: $JS.ACK.STREAM.CONSUMER.DELIVERIES.…, or with a domain and an account before the stream. */
 const deliveriesOf = (reply: string): number => {
   const parts = reply.split('.');
   return Math.max(1, Number(parts.length > 9 ? parts[6] : parts[4]) || 1);
+};
+
+const openChannels = (deps: ChannelsDeps): Channels => {
+  const { clock, link, streams, inbox, stopped } = deps;
+  const channels = makeChannels(deps);
+  const all = [...channels.values()];
+  let isReady = false;
+
+  const pull = (channel: Channel): void => {
+    if (!isReady || stopped.aborted || channel.asked > 0 || channel.waiting > channel.batch / 2) return;
+    channel.asked = channel.batch;
+    channel.askedAtMs = clock.monotonic();
+    channel.question += 1;
+    link.post(channel.next, channel.request, `${inbox}.${channel.at}.${channel.question}`);
+  };
+  const begin = openBeginning(deps, () => {
+    isReady = true;
+    for (const channel of all) channel.asked = 0;
+    all.forEach(pull);
+  });
+  const lose = (): void => {
+    if (!isReady) return;
+    isReady = false;
+    streams.forget();
+    begin();
+  };
+  void watchOver(clock, stopped, all, pull);
+  begin();
+  return {
+    of: (priority, group) => channels.get(`${priority}.${group}`),
+    pull,
+    lose,
+    onEnd: (subject, code) => {
+      const [at, question] = subject.slice(inbox.length + 1).split('.');
+      const channel = all[Number(at)];
+      if (channel === undefined || channel.question !== Number(question) || code === HEARTBEAT) return;
+      channel.asked = 0;
+      // With any other code the consumer may be gone.
+      if (code === NOTHING_CAME) pull(channel);
+      else lose();
+    },
+  };
+};
+
+const makeChannels = ({ names, processor, maxInFlight }: ChannelsDeps): ReadonlyMap<string, Channel> =>
+  new Map(
+    groups().map(({ priority, group }, at) => {
+      const batch = shareOf(priority, maxInFlight, BATCH_MIN);
+      const channel: Channel = {
+        at,
+        next: `$JS.API.CONSUMER.MSG.NEXT.${names.workStream}.${names.consumer(processor, priority, group)}`,
+        request: JSON.stringify({ batch, expires: nanos(ASK_FOR_MS) }),
+        batch,
+        asked: 0,
+        question: 0,
+        askedAtMs: 0,
+        waiting: 0,
+      };
+      return [`${priority}.${group}`, channel];
+    }),
+  );
+
+/** Makes the consumers, again and again until they are there, then calls `ready`. The first attempt is at once, others a second apart. */
+const openBeginning = ({ clock, streams, link, processor, stopped }: ChannelsDeps, ready: () => void): (() => void) => {
+  let underWay = false;
+  let begunAtMs = Number.NEGATIVE_INFINITY;
+  const isOver = (): boolean => stopped.aborted || link.closed.aborted;
+  const isThere = (): Promise<boolean> =>
+    streams.ensure(processor).then(
+      () => true,
+      () => false,
+    );
+  const ensure = async (): Promise<void> => {
+    underWay = true;
+    do {
+      await clock.sleep(begunAtMs + TRY_EVERY_MS - clock.monotonic(), stopped);
+      begunAtMs = clock.monotonic();
+    } while (!isOver() && !(await isThere()));
+    underWay = false;
+    if (!isOver()) ready();
+  };
+  return () => {
+    if (!underWay) void ensure();
+  };
+};
+
+/** Sends requests again whose end was lost on the way. */
+const watchOver = async (
+  clock: Clock,
+  stopped: AbortSignal,
+  channels: readonly Channel[],
+  pull: (channel: Channel) => void,
+): Promise<void> => {
+  while (!stopped.aborted) {
+    await clock.sleep(WATCH_EVERY_MS, stopped);
+    const overMs = clock.monotonic() - ASK_FOR_MS - GRACE_MS;
+    for (const channel of channels) if (channel.asked > 0 && channel.askedAtMs < overMs) channel.asked = 0;
+    channels.forEach(pull);
+  }
 };

@@ -6,16 +6,13 @@ import type { Msg, NatsConnection } from 'nats';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 
-/* Whether the NATS server answers, and the two lines of the log that say when it stopped and when it began again. */
-
 type LinkDeps = Readonly<{ clock: Clock; logger: Logger }>;
 
-const PROBE_EVERY_MS = 500;
-
+/** Whether the NATS server answers. The log says when it stopped and when it began again. */
 type Presence = Readonly<{
   /** False from the moment in which the server was last found not to answer until it answers again. */
   isUp: () => boolean;
-  /** Calls back each time the server is there again: what it was asked to deliver is forgotten, and what it kept may be. */
+  /** Calls back each time the server is there again: it has forgotten requests for work, and may have lost its streams. */
   onBack: (callback: () => void) => () => void;
   isConnected: () => boolean;
   disconnected: () => void;
@@ -25,7 +22,86 @@ type Presence = Readonly<{
   answered: () => void;
 }>;
 
-/** While the server is silent it is asked again and again, so that its return is seen where nobody else asks. */
+export type Link = Readonly<{
+  connection: NatsConnection;
+  /** Rejects with BusAway or NobodyListens. */
+  ask: (subject: string, payload: string) => Promise<Msg>;
+  /** Sends without an answer. The message is lost if the server is not connected. */
+  post: (subject: string, payload: string, reply?: string) => void;
+  closed: AbortSignal;
+  close: () => Promise<void>;
+}> &
+  Pick<Presence, 'isUp' | 'onBack'>;
+
+const PROBE_EVERY_MS = 500;
+const ANSWER_WITHIN_MS = 5_000;
+const LOOK_EVERY_MS = 250;
+const FLUSH_WITHIN_MS = 2_000;
+
+/** The server did not answer, or is not connected. */
+class BusAway extends Error {
+  constructor() {
+    super('the NATS server does not answer');
+  }
+}
+
+/** Nobody listens to that subject: a stream or a consumer is gone, or there is no JetStream. */
+export class NobodyListens extends Error {
+  constructor(subject: string) {
+    super(`nobody listens to ${subject} on the NATS server: is JetStream enabled there?`);
+  }
+}
+
+export const openLink = (connection: NatsConnection, inbox: string, deps: LinkDeps): Link => {
+  const { clock } = deps;
+  const closing = new AbortController();
+  const presence = openPresence(deps, closing.signal, () => ask('$JS.API.INFO', ''));
+  const questions = openQuestions(clock, closing.signal, presence.silent);
+
+  connection.subscribe(`${inbox}.*`, {
+    callback: (fault, msg) => {
+      if (fault !== null) return;
+      presence.answered();
+      questions.answer(Number(msg.subject.slice(inbox.length + 1)), msg);
+    },
+  });
+  const ask = (subject: string, payload: string): Promise<Msg> =>
+    new Promise((resolve, reject) => {
+      if (!presence.isConnected() || closing.signal.aborted) return reject(new BusAway());
+      connection.publish(subject, payload, { reply: `${inbox}.${questions.add({ subject, resolve, reject })}` });
+    });
+  void followStatus(connection, {
+    disconnected: () => {
+      presence.disconnected();
+      questions.giveUp();
+    },
+    connected: presence.connected,
+  });
+
+  return {
+    connection,
+    ask,
+    post: (subject, payload, reply) => {
+      if (presence.isConnected() && !closing.signal.aborted) connection.publish(subject, payload, reply === undefined ? {} : { reply });
+    },
+    isUp: () => presence.isUp() && !closing.signal.aborted,
+    onBack: presence.onBack,
+    closed: closing.signal,
+    close: async () => {
+      if (closing.signal.aborted) return;
+      // Messages posted last are still sent and open questions answered, but nobody waits for a server that does not answer.
+      const over = new AbortController();
+      const ended = Promise.all([connection.flush().catch(() => {}), questions.whenAnswered()]);
+      if (presence.isUp()) await Promise.race([ended, clock.sleep(FLUSH_WITHIN_MS, over.signal)]);
+      over.abort();
+      closing.abort();
+      questions.giveUp();
+      await connection.close();
+    },
+  };
+};
+
+/** Probes a silent server again and again, so that its return is seen even if nobody else asks it. */
 const openPresence = ({ clock, logger }: LinkDeps, closed: AbortSignal, probe: () => Promise<unknown>): Presence => {
   const callbacks = new Set<() => void>();
   let state: 'up' | 'silent' | 'disconnected' = 'up';
@@ -67,97 +143,19 @@ const openPresence = ({ clock, logger }: LinkDeps, closed: AbortSignal, probe: (
   };
 };
 
-/** The server did not answer, or is not connected. */
-class BusAway extends Error {
-  constructor() {
-    super('the NATS server does not answer');
-  }
-}
-
-/** Nobody listens to that subject: a stream or a consumer is gone, or there is no JetStream. */
-export class NobodyListens extends Error {
-  constructor(subject: string) {
-    super(`nobody listens to ${subject} on the NATS server: is JetStream enabled there?`);
-  }
-}
-
-export type Link = Readonly<{
-  connection: NatsConnection;
-  /** Rejects with BusAway or NobodyListens. */
-  ask: (subject: string, payload: string) => Promise<Msg>;
-  /** Without an answer; lost where the server is not connected. */
-  post: (subject: string, payload: string, reply?: string) => void;
-  closed: AbortSignal;
-  close: () => Promise<void>;
-}> &
-  Pick<Presence, 'isUp' | 'onBack'>;
-
-const ANSWER_WITHIN_MS = 5_000;
-const LOOK_EVERY_MS = 250;
-const FLUSH_WITHIN_MS = 2_000;
-
-export const openLink = (connection: NatsConnection, inbox: string, deps: LinkDeps): Link => {
-  const { clock } = deps;
-  const closing = new AbortController();
-  const presence = openPresence(deps, closing.signal, () => ask('$JS.API.INFO', ''));
-  const questions = openQuestions(clock, closing.signal, presence.silent);
-
-  connection.subscribe(`${inbox}.*`, {
-    callback: (fault, msg) => {
-      if (fault !== null) return;
-      presence.answered();
-      questions.answer(Number(msg.subject.slice(inbox.length + 1)), msg);
-    },
-  });
-  const ask = (subject: string, payload: string): Promise<Msg> =>
-    new Promise((resolve, reject) => {
-      if (!presence.isConnected() || closing.signal.aborted) return reject(new BusAway());
-      connection.publish(subject, payload, { reply: `${inbox}.${questions.add({ subject, resolve, reject })}` });
-    });
-  void followStatus(connection, {
-    disconnected: () => {
-      presence.disconnected();
-      questions.giveUp();
-    },
-    connected: presence.connected,
-  });
-
-  return {
-    connection,
-    ask,
-    post: (subject, payload, reply) => {
-      if (presence.isConnected() && !closing.signal.aborted) connection.publish(subject, payload, reply === undefined ? {} : { reply });
-    },
-    isUp: () => presence.isUp() && !closing.signal.aborted,
-    onBack: presence.onBack,
-    closed: closing.signal,
-    close: async () => {
-      if (closing.signal.aborted) return;
-      // What was posted last is still to be sent, and what was asked last to be answered; a server that does not answer is not waited for.
-      const over = new AbortController();
-      const ended = Promise.all([connection.flush().catch(() => {}), questions.whenAnswered()]);
-      if (presence.isUp()) await Promise.race([ended, clock.sleep(FLUSH_WITHIN_MS, over.signal)]);
-      over.abort();
-      closing.abort();
-      questions.giveUp();
-      await connection.close();
-    },
-  };
-};
-
 type Question = Readonly<{ subject: string; resolve: (answer: Msg) => void; reject: (fault: Error) => void }>;
 
 type Questions = Readonly<{
   /** Out: the number under which the answer comes. */
   add: (question: Question) => number;
   answer: (number: number, msg: Msg) => void;
-  /** No answer comes to those that are open. */
+  /** Rejects the open questions. */
   giveUp: () => void;
   /** Resolves when none is open. */
   whenAnswered: () => Promise<void>;
 }>;
 
-/** Questions without an answer. All wait equally long, so one look at the oldest finds those that have waited too long. */
+/** Questions without an answer. All have the same deadline, so the oldest one expires first. */
 const openQuestions = (clock: Clock, closed: AbortSignal, silent: () => void): Questions => {
   const open = new Map<number, Question & Readonly<{ dueMs: number }>>();
   let asked = 0;
@@ -176,7 +174,7 @@ const openQuestions = (clock: Clock, closed: AbortSignal, silent: () => void): Q
     while (open.size > 0 && !closed.aborted) {
       await clock.sleep(LOOK_EVERY_MS, closed);
       const atMs = clock.monotonic();
-      // What has arrived is read first: an event loop that was held up does not make a server silent.
+      // Answers that have arrived are read first: a blocked event loop does not make a server silent.
       await new Promise((resolve) => setImmediate(resolve));
       for (const [number, { dueMs }] of open) {
         if (dueMs > atMs) break;
@@ -220,5 +218,5 @@ const followStatus = async (
   }
 };
 
-/** The server itself answers so where a subject has no listener. */
+/** The server's own answer if a subject has no listener. */
 const isNoResponders = (msg: Msg): boolean => msg.data.length === 0 && msg.headers?.code === 503;

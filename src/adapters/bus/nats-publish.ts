@@ -1,21 +1,28 @@
-/** Pointers on their way to the stream: all of a call at once, each acknowledged by the server. */
+/** Publishes pointers to the stream, all of a call at once, each acknowledged by the server; and counts the room that is left for them. */
 import type { Clock } from '../../domain/ports/clock.js';
 import { priorities, type Pointer, type Priority, type Room } from '../../domain/ports/bus.js';
 import { type Link, NobodyListens } from './nats-link.js';
 import { GROUPS, groupOf, type Names, type Streams, encodePointer, membersOf } from './nats-streams.js';
 import type { Logger } from '../../domain/ports/logger.js';
 
-/*
- * The room for pointers of one processor and priority, which all sources share: what the server said last, and what was published since.
- * The server is asked again where that seems to fill the room, so that a pointer costs nothing here.
- */
+export type PublishDeps = Readonly<{ logger: Logger; link: Link; streams: Streams; names: Names; rooms: Rooms }>;
 
+export type Publish = (processor: string, pointers: readonly Pointer[]) => Promise<readonly Pointer[]>;
+
+/** `lost`: the stream is not there. A refusal carries the server's reason. */
+type Fate = 'taken' | 'double' | 'lost' | Refused;
+type Refused = `refused${string}`;
+
+/**
+ * The room for pointers of one processor and priority, which all sources share: the server's last count, and what was published since.
+ * The server is asked again only when these fill the room, so that a pointer costs no question.
+ */
 type Rooms = Readonly<{
-  /** Takes room for one pointer. Out: false where there is none by what is known. */
+  /** Takes room for one pointer. Out: false if there is none by the counts at hand. */
   reserve: (processor: string, pointer: Pointer) => boolean;
   /** Gives back what was reserved for a pointer that was not taken. */
   giveBack: (processor: string, pointer: Pointer) => void;
-  /** The server has refused what there was room for: for a while there is none. */
+  /** The server has refused pointers although there was room: for a while there is none. */
   close: () => void;
   /** Asks the server, unless it was asked just now. */
   refresh: (processor: string, priority: Priority) => Promise<void>;
@@ -24,15 +31,20 @@ type Rooms = Readonly<{
   depth: (processor: string) => Promise<number>;
 }>;
 
+const REFUSED = 'refused';
+const STORE_FAILED = 10_077;
+/** The code stands for two reasons. This one says that the pointer is there already. */
+const IS_THERE = 'maximum messages per subject exceeded';
+
 /** The room is divided into so many shares. */
 const SHARES = 32;
-/** An answer of the server is good for so long. */
+/** A count of the server is used for so long. */
 const FRESH_MS = 20;
 const LOOK_EVERY_MS = 100;
 const CLOSED_MS = 1_000;
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** By group: what the server said, what was reserved in all, and how much of that when the server was asked. */
+/** By group: the server's count, how many pointers were reserved since the start, and how many of these before the server was asked. */
 type Counts = {
   readonly said: number[];
   readonly reserved: number[];
@@ -46,153 +58,6 @@ type Counts = {
 type Waiter = Readonly<{ group: number | undefined; end: () => void }>;
 
 type RoomsDeps = Readonly<{ clock: Clock; link: Pick<Link, 'closed' | 'isUp'>; streams: Streams; names: Names; pointersMax: number }>;
-
-export const openRooms = (deps: RoomsDeps): Rooms => {
-  const { clock, link, pointersMax } = deps;
-  const countsOf = openCounts();
-  const shareMax = Math.max(1, Math.floor(pointersMax / SHARES));
-  let closedUntilMs = NEVER;
-
-  const refresh = (processor: string, priority: Priority): Promise<void> => {
-    const counts = countsOf(processor, priority);
-    if (counts.asking !== undefined) return counts.asking;
-    if (clock.monotonic() - counts.askedAtMs < FRESH_MS) return Promise.resolve();
-    counts.asking = ask(deps, counts, processor, priority).finally(() => (counts.asking = undefined));
-    return counts.asking;
-  };
-  const hasRoom = (counts: Counts, group: number | undefined): boolean => {
-    if (clock.monotonic() < closedUntilMs) return false;
-    const taken = sum(counts);
-    return taken <= pointersMax / 2 || (group !== undefined && taken <= pointersMax * 1.5 && takenBy(counts, group) <= shareMax / 2);
-  };
-  /** One look for all that wait for the same room. */
-  const look = async (counts: Counts, again: () => Promise<void>): Promise<void> => {
-    counts.looking = true;
-    while (counts.waiters.size > 0) {
-      // Where the server does not answer, or has lost all, there is nothing to be told; it is looked at again.
-      const isKnown = link.isUp() && (await again().then(isDone, isNotDone));
-      if (isKnown) for (const waiter of counts.waiters) if (hasRoom(counts, waiter.group)) waiter.end();
-      if (counts.waiters.size > 0) await clock.sleep(LOOK_EVERY_MS, link.closed);
-    }
-    counts.looking = false;
-  };
-
-  return {
-    reserve: (processor, pointer) => {
-      const counts = countsOf(processor, pointer.priority);
-      const group = groupOf(pointer);
-      const hasPlace = counts.askedAtMs !== NEVER && sum(counts) < (takenBy(counts, group) < shareMax ? 2 : 1) * pointersMax;
-      if (hasPlace) counts.reserved[group]! += 1;
-      return hasPlace;
-    },
-    giveBack: (processor, pointer) => {
-      countsOf(processor, pointer.priority).reserved[groupOf(pointer)]! -= 1;
-    },
-    close: () => {
-      closedUntilMs = clock.monotonic() + CLOSED_MS;
-    },
-    refresh,
-    whenRoom: async (processor, room, signal) => {
-      const counts = countsOf(processor, room.priority);
-      const waiting = waitIn(counts, room.team === undefined ? undefined : groupOf(room), [signal, link.closed]);
-      if (!counts.looking) void look(counts, () => refresh(processor, room.priority));
-      await waiting;
-    },
-    depth: async (processor) => {
-      const all = await Promise.all(priorities.map((priority) => askApart(deps, processor, priority)));
-      return all.reduce((whole, one) => whole + one, 0);
-    },
-  };
-};
-
-/** Of each processor and priority. */
-const openCounts = (): ((processor: string, priority: Priority) => Counts) => {
-  const all = new Map<string, Counts>();
-  return (processor, priority) => {
-    const key = `${processor}\n${priority}`;
-    let counts = all.get(key);
-    if (counts === undefined) all.set(key, (counts = newCounts()));
-    return counts;
-  };
-};
-
-const isDone = (): boolean => true;
-const isNotDone = (): boolean => false;
-
-/** Resolves when the waiter is ended, or a signal aborts. */
-const waitIn = (counts: Counts, group: number | undefined, signals: readonly AbortSignal[]): Promise<void> =>
-  new Promise((resolve) => {
-    if (signals.some(({ aborted }) => aborted)) return resolve();
-    const waiter: Waiter = {
-      group,
-      end: () => {
-        counts.waiters.delete(waiter);
-        for (const one of signals) one.removeEventListener('abort', waiter.end);
-        resolve();
-      },
-    };
-    counts.waiters.add(waiter);
-    for (const one of signals) one.addEventListener('abort', waiter.end);
-  });
-
-/** What the server counts at this moment. */
-const askApart = async (deps: RoomsDeps, processor: string, priority: Priority): Promise<number> => {
-  const counts = newCounts();
-  await ask(deps, counts, processor, priority);
-  return sum(counts);
-};
-
-const zeros = (): number[] => Array.from({ length: GROUPS }, () => 0);
-
-const newCounts = (): Counts => ({
-  said: zeros(),
-  reserved: zeros(),
-  before: zeros(),
-  askedAtMs: NEVER,
-  asking: undefined,
-  looking: false,
-  waiters: new Set(),
-});
-
-const takenBy = ({ said, reserved, before }: Counts, group: number): number =>
-  Math.max(0, said[group]! + reserved[group]! - before[group]!);
-
-const sum = (counts: Counts): number => {
-  let whole = 0;
-  for (let group = 0; group < GROUPS; group += 1) whole += takenBy(counts, group);
-  return whole;
-};
-
-/** What is published while the server is asked counts on top of its answer, so that a room is never thought too large. */
-const ask = async ({ clock, streams, names }: RoomsDeps, counts: Counts, processor: string, priority: Priority): Promise<void> => {
-  await streams.ensure(processor);
-  const before = [...counts.reserved];
-  const askedAtMs = clock.monotonic();
-  const said = await Promise.all(
-    zeros().map(async (_, group) => {
-      const info = await streams.api(`CONSUMER.INFO.${names.workStream}.${names.consumer(processor, priority, group)}`);
-      return Number(info['num_pending'] ?? 0) + Number(info['num_ack_pending'] ?? 0);
-    }),
-  );
-  counts.askedAtMs = askedAtMs;
-  for (let group = 0; group < GROUPS; group += 1) {
-    counts.said[group] = said[group]!;
-    counts.before[group] = before[group]!;
-  }
-};
-
-export type PublishDeps = Readonly<{ logger: Logger; link: Link; streams: Streams; names: Names; rooms: Rooms }>;
-
-export type Publish = (processor: string, pointers: readonly Pointer[]) => Promise<readonly Pointer[]>;
-
-/** `lost`: the stream is not there. Where the server refuses, it says why. */
-type Fate = 'taken' | 'double' | 'lost' | Refused;
-type Refused = `refused${string}`;
-const REFUSED = 'refused';
-
-const STORE_FAILED = 10_077;
-/** Of the two reasons of one code: the pointer is there already. */
-const IS_THERE = 'maximum messages per subject exceeded';
 
 export const openPublish = (deps: PublishDeps): Publish => {
   const { link, streams, rooms } = deps;
@@ -213,13 +78,13 @@ export const openPublish = (deps: PublishDeps): Publish => {
       noteRefusals(fates.filter((_, at) => reserved[at]));
       return pointers.filter((_, at) => fates[at] !== 'taken' && fates[at] !== 'double');
     } catch {
-      // The server went away: the link says so, and what was not taken comes again.
+      // The server went away: the link logs it, and the caller publishes these pointers again later.
       return pointers;
     }
   };
 };
 
-/** Where the server takes nothing although there is room, the log says so once, and whoever waits for room waits on for a while. */
+/** If the server takes nothing although there is room, the log says so once, and the room is closed for a while. */
 const openRefusals = ({ link, logger, rooms }: PublishDeps): ((fates: readonly Fate[]) => void) => {
   let refuses = false;
   return (fates) => {
@@ -234,7 +99,7 @@ const openRefusals = ({ link, logger, rooms }: PublishDeps): ((fates: readonly F
   };
 };
 
-/** The server is asked for its counts only where the room seems to be full. */
+/** Asks the server for its counts only if the room seems to be full. */
 const reserveAll = async (rooms: Rooms, processor: string, pointers: readonly Pointer[]): Promise<readonly boolean[]> => {
   const reserved = pointers.map((pointer) => rooms.reserve(processor, pointer));
   const wanting = new Set(pointers.filter((_, at) => !reserved[at]).map(({ priority }) => priority));
@@ -276,4 +141,138 @@ const fateOf = (answer: string): Fate => {
   return fault?.err_code === STORE_FAILED && fault.description === IS_THERE
     ? 'double'
     : `${REFUSED}: ${fault?.description ?? 'no reason given'}`;
+};
+
+export const openRooms = (deps: RoomsDeps): Rooms => {
+  const { clock, link, pointersMax } = deps;
+  const countsOf = openCounts();
+  const shareMax = Math.max(1, Math.floor(pointersMax / SHARES));
+  let closedUntilMs = NEVER;
+
+  const refresh = (processor: string, priority: Priority): Promise<void> => {
+    const counts = countsOf(processor, priority);
+    if (counts.asking !== undefined) return counts.asking;
+    if (clock.monotonic() - counts.askedAtMs < FRESH_MS) return Promise.resolve();
+    counts.asking = ask(deps, counts, processor, priority).finally(() => (counts.asking = undefined));
+    return counts.asking;
+  };
+  const hasRoom = (counts: Counts, group: number | undefined): boolean => {
+    if (clock.monotonic() < closedUntilMs) return false;
+    const taken = sum(counts);
+    return taken <= pointersMax / 2 || (group !== undefined && taken <= pointersMax * 1.5 && takenBy(counts, group) <= shareMax / 2);
+  };
+  /** Looks on behalf of all that wait for the same room. */
+  const look = async (counts: Counts, again: () => Promise<void>): Promise<void> => {
+    counts.looking = true;
+    while (counts.waiters.size > 0) {
+      // If the server does not answer or has lost its streams, the next look asks again.
+      const isKnown = link.isUp() && (await again().then(isDone, isNotDone));
+      if (isKnown) for (const waiter of counts.waiters) if (hasRoom(counts, waiter.group)) waiter.end();
+      if (counts.waiters.size > 0) await clock.sleep(LOOK_EVERY_MS, link.closed);
+    }
+    counts.looking = false;
+  };
+
+  return {
+    reserve: (processor, pointer) => {
+      const counts = countsOf(processor, pointer.priority);
+      const group = groupOf(pointer);
+      const hasPlace = counts.askedAtMs !== NEVER && sum(counts) < (takenBy(counts, group) < shareMax ? 2 : 1) * pointersMax;
+      if (hasPlace) counts.reserved[group]! += 1;
+      return hasPlace;
+    },
+    giveBack: (processor, pointer) => {
+      countsOf(processor, pointer.priority).reserved[groupOf(pointer)]! -= 1;
+    },
+    close: () => {
+      closedUntilMs = clock.monotonic() + CLOSED_MS;
+    },
+    refresh,
+    whenRoom: async (processor, room, signal) => {
+      const counts = countsOf(processor, room.priority);
+      const waiting = waitIn(counts, room.team === undefined ? undefined : groupOf(room), [signal, link.closed]);
+      if (!counts.looking) void look(counts, () => refresh(processor, room.priority));
+      await waiting;
+    },
+    depth: async (processor) => {
+      const all = await Promise.all(priorities.map((priority) => askApart(deps, processor, priority)));
+      return all.reduce((whole, one) => whole + one, 0);
+    },
+  };
+};
+
+/** Counts by processor and priority. */
+const openCounts = (): ((processor: string, priority: Priority) => Counts) => {
+  const all = new Map<string, Counts>();
+  return (processor, priority) => {
+    const key = `${processor}\n${priority}`;
+    let counts = all.get(key);
+    if (counts === undefined) all.set(key, (counts = newCounts()));
+    return counts;
+  };
+};
+
+const isDone = (): boolean => true;
+const isNotDone = (): boolean => false;
+
+/** Resolves when the waiter is ended, or a signal aborts. */
+const waitIn = (counts: Counts, group: number | undefined, signals: readonly AbortSignal[]): Promise<void> =>
+  new Promise((resolve) => {
+    if (signals.some(({ aborted }) => aborted)) return resolve();
+    const waiter: Waiter = {
+      group,
+      end: () => {
+        counts.waiters.delete(waiter);
+        for (const one of signals) one.removeEventListener('abort', waiter.end);
+        resolve();
+      },
+    };
+    counts.waiters.add(waiter);
+    for (const one of signals) one.addEventListener('abort', waiter.end);
+  });
+
+/** The server's count at this moment, without the counts at hand. */
+const askApart = async (deps: RoomsDeps, processor: string, priority: Priority): Promise<number> => {
+  const counts = newCounts();
+  await ask(deps, counts, processor, priority);
+  return sum(counts);
+};
+
+const zeros = (): number[] => Array.from({ length: GROUPS }, () => 0);
+
+const newCounts = (): Counts => ({
+  said: zeros(),
+  reserved: zeros(),
+  before: zeros(),
+  askedAtMs: NEVER,
+  asking: undefined,
+  looking: false,
+  waiters: new Set(),
+});
+
+const takenBy = ({ said, reserved, before }: Counts, group: number): number =>
+  Math.max(0, said[group]! + reserved[group]! - before[group]!);
+
+const sum = (counts: Counts): number => {
+  let whole = 0;
+  for (let group = 0; group < GROUPS; group += 1) whole += takenBy(counts, group);
+  return whole;
+};
+
+/** Pointers published while the server is asked count on top of its answer, so that the room is never overestimated. */
+const ask = async ({ clock, streams, names }: RoomsDeps, counts: Counts, processor: string, priority: Priority): Promise<void> => {
+  await streams.ensure(processor);
+  const before = [...counts.reserved];
+  const askedAtMs = clock.monotonic();
+  const said = await Promise.all(
+    zeros().map(async (_, group) => {
+      const info = await streams.api(`CONSUMER.INFO.${names.workStream}.${names.consumer(processor, priority, group)}`);
+      return Number(info['num_pending'] ?? 0) + Number(info['num_ack_pending'] ?? 0);
+    }),
+  );
+  counts.askedAtMs = askedAtMs;
+  for (let group = 0; group < GROUPS; group += 1) {
+    counts.said[group] = said[group]!;
+    counts.before[group] = before[group]!;
+  }
 };

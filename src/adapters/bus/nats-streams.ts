@@ -1,9 +1,7 @@
-/** The streams and consumers on the server, made where they are missing, and made again where the server has lost them. */
+/** The streams and consumers of the bus on a NATS server: their names, the format of a pointer in them, and their creation, repeated when the server has lost them. */
 import { createHash } from 'node:crypto';
 import { priorities, type Pointer, type Priority, priorityShares } from '../../domain/ports/bus.js';
 import type { Link } from './nats-link.js';
-
-/* Names of streams, consumers and subjects, and what a pointer looks like on the wire. */
 
 /** Pointers of one priority are spread over so many subjects by team and source, which are delivered in turns. */
 export const GROUPS = 8;
@@ -13,7 +11,7 @@ export type Names = Readonly<{
   parkedStream: string;
   workSubjects: string;
   parkedSubjects: string;
-  /** Where a pointer stands: there is at most one of each id. */
+  /** The subject of a pointer. The stream takes at most one message for each. */
   workSubject: (processor: string, pointer: Pointer) => string;
   /** All pointers of a processor, priority and group. */
   groupSubject: (processor: string, priority: Priority, group: number) => string;
@@ -37,7 +35,7 @@ export const namesOf = (prefix: string): Names => {
   };
 };
 
-/** Teams and sources share a group by chance alone. */
+/** The group of a pointer: a hash of its team and source. */
 export const groupOf = ({ team = '', source = '' }: Pick<Pointer, 'team' | 'source'>): number => {
   let hash = 0x811c9dc5;
   for (const text of [team, '\n', source]) {
@@ -47,7 +45,7 @@ export const groupOf = ({ team = '', source = '' }: Pick<Pointer, 'team' | 'sour
   return ((hash ^ (hash >>> 15)) >>> 0) % GROUPS;
 };
 
-/** As it is where NATS takes it in a subject and in the name of a consumer. */
+/** The text itself if NATS takes it in a subject and in the name of a consumer, else its hash. */
 const token = (text: string): string => (/^[\w@-]{1,128}$/.test(text) ? text : `~${createHash('sha256').update(text).digest('base64url')}`);
 
 export const encodePointer = ({ id, stream, team, source, sender }: Pointer): string =>
@@ -81,19 +79,19 @@ export const membersOf = (json: string): Readonly<Record<string, unknown>> => {
 export type Streams = Readonly<{
   /** Resolves when the streams are there. Rejects where the server refuses them. */
   ensureStreams: () => Promise<void>;
-  /** The same, and the consumers of that processor. */
+  /** Resolves when the streams and the consumers of that processor are there. */
   ensure: (processor: string) => Promise<void>;
-  /** What is known to be there is looked for again at the next call. */
+  /** Makes the next call look again for the streams and consumers. */
   forget: () => void;
   /** Asks the API of JetStream. Rejects where it answers with an error. */
   api: (subject: string, request?: unknown) => Promise<Readonly<Record<string, unknown>>>;
 }>;
 
-/** What is delivered and neither acknowledged nor said to be in work for so long is delivered again. */
+/** The server delivers a pointer again when it has heard nothing of the delivery for so long. */
 export const ACK_WAIT_MS = 30_000;
-/** Above the rooms of all processors; what comes beyond it is refused by the server itself. */
+/** More than the rooms of all processors hold together. The server refuses pointers beyond it. */
 const POINTERS_MAX = 1_000_000;
-/** Beyond so many the oldest parked pointer goes: its timer still finds its work. */
+/** The server drops the oldest parked pointer beyond so many. Its timer still finds the work. */
 const PARKED_MAX = 100_000;
 const STREAM_EXISTS_OTHERWISE = 10_058;
 const CONSUMER_NOT_FOUND = 10_014;
@@ -165,7 +163,7 @@ const makeStreams = async (api: Streams['api'], names: Names, replicas: number):
     name: names.workStream,
     subjects: [names.workSubjects],
     retention: 'workqueue',
-    // A pointer whose id is there is refused as a double, for exactly as long as it is there.
+    // The server refuses a second pointer of an id as long as the first is in the stream.
     discard: 'new',
     discard_new_per_subject: true,
     max_msgs: POINTERS_MAX,
@@ -200,7 +198,7 @@ const makeConsumers = async (api: Streams['api'], names: Names, processor: strin
         replay_policy: 'instant',
         ack_policy: 'explicit',
         ack_wait: nanos(ACK_WAIT_MS),
-        // What waits for its time counts as delivered, so all that the room may hold has to fit.
+        // A pointer that waits for its retry counts as delivered, so everything that the room holds has to fit.
         max_ack_pending: 2 * pointersMax + 1_000,
         max_deliver: -1,
       };

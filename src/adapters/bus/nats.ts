@@ -15,11 +15,143 @@ import type { Logger } from '../../domain/ports/logger.js';
 import { consumeFrom } from './nats-consume.js';
 import { openLink, type Link } from './nats-link.js';
 
-/* Parked work in a stream of its own: one message for each id, which stays until it is released. */
+export type NatsBusOptions = Readonly<{
+  /** The value of SEALPOST_BUS_URL. */
+  url: string;
+  clock: Clock;
+  logger: Logger;
+  /** Room for pointers of one priority of one processor, those in work included. */
+  pointersMax: number;
+}>;
+
+const CONNECT_WITHIN_MS = 5_000;
+const RECONNECT_EVERY_MS = 250;
+/** The driver gives up a server that leaves two pings unanswered, and tries another of the cluster. */
+const PING_EVERY_MS = 5_000;
 
 const NO_MESSAGE = 10_037;
+const schemes = ['nats:', 'tls:'];
+const parameters = ['ca', 'cert', 'key', 'creds', 'prefix', 'replicas'];
+const prefixDefault = 'sealpost';
+const replicasMax = 5;
 
-/** Resolves when the server has it. */
+/** Rejects where no server answers, or the one that does has no JetStream for us; the message names the setting. */
+export const openNatsBus = async ({ url, clock, logger, pointersMax }: NatsBusOptions): Promise<Bus> => {
+  const address = readNatsUrl(url);
+  const { connection, freshInbox } = await connectTo(address);
+  const link = openLink(connection, freshInbox(), { clock, logger });
+  const names = namesOf(address.prefix);
+  const streams = openStreams(link, names, { pointersMax, replicas: address.replicas });
+  try {
+    await streams.ensureStreams();
+  } catch (fault) {
+    await link.close();
+    throw new Error(`SEALPOST_BUS_URL: ${fault instanceof Error ? fault.message : 'unknown fault'}`, { cause: fault });
+  }
+  // The server may be another one, or have lost its directory.
+  link.onBack(streams.forget);
+  const rooms = openRooms({ clock, link, streams, names, pointersMax });
+  const held = openHeld({ clock, link });
+  const closing = new AbortController();
+  // Every wait of a consumer listens to these signals.
+  setMaxListeners(0, closing.signal, link.closed);
+  const publishing: PublishDeps = { logger, link, streams, names, rooms };
+  const publish = openPublish(publishing);
+  const workOf = (delivery: Delivery, done: () => void): Work => makeWork({ clock, logger, held, publishing }, delivery, done);
+  return {
+    publish,
+    whenRoom: rooms.whenRoom,
+    consume: (processor, { maxInFlight, signal }) =>
+      consumeFrom({ clock, link, streams, names, held, freshInbox, closed: closing.signal }, processor, { maxInFlight, signal, workOf }),
+    depth: rooms.depth,
+    parked: openParked(publishing, publish),
+    close: async () => {
+      // Consumers hand back what they pulled ahead before the connection closes.
+      closing.abort();
+      await link.close();
+    },
+  };
+};
+
+const connectTo = async (address: NatsAddress): Promise<Readonly<{ connection: Link['connection']; freshInbox: () => string }>> => {
+  const driver = await import('nats');
+  const servers = address.servers.join(', ');
+  try {
+    const connection = await driver.connect({
+      ...connectionOptionsOf(address, driver),
+      name: 'sealpost',
+      timeout: CONNECT_WITHIN_MS,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RECONNECT_EVERY_MS,
+      pingInterval: PING_EVERY_MS,
+      maxPingOut: 2,
+      // Credentials that are renewed on the server's side make it answer again.
+      ignoreAuthErrorAbort: true,
+      noAsyncTraces: true,
+    });
+    return { connection, freshInbox: () => driver.createInbox() };
+  } catch (fault) {
+    const why = whyOf(fault);
+    throw new Error(`SEALPOST_BUS_URL: no NATS server can be used at ${servers} (${why}). Start it, or correct the setting.`, {
+      cause: fault,
+    });
+  }
+};
+
+/** The driver says `tls` alone where the server has none. */
+const whyOf = (fault: unknown): string => {
+  if (!(fault instanceof Error)) return 'unknown fault';
+  return fault.message === 'tls' ? 'it offers no TLS' : fault.message;
+};
+
+const connectionOptionsOf = (
+  { servers, user, password, token, credentials, tls }: NatsAddress,
+  { credsAuthenticator }: Pick<typeof Driver, 'credsAuthenticator'>,
+): ConnectionOptions => ({
+  servers: [...servers],
+  ...(user === undefined ? {} : { user }),
+  ...(password === undefined ? {} : { pass: password }),
+  ...(token === undefined ? {} : { token }),
+  ...(tls === undefined ? {} : { tls }),
+  // The file is read for each connection, so that renewed credentials are used.
+  ...(credentials === undefined ? {} : { authenticator: credsAuthenticator(() => readFileSync(credentials)) }),
+});
+
+type WorkDeps = Readonly<{ clock: Clock; logger: Logger; held: Held; publishing: PublishDeps }>;
+
+const makeWork = ({ clock, logger, held, publishing }: WorkDeps, delivery: Delivery, done: () => void): Work => {
+  const { pointer, deliveries } = delivery;
+  let open = true;
+  let isOut = true;
+  const settle = async (act: () => Promise<void>): Promise<void> => {
+    if (!open) throw new Error(`work ${pointer.id} was settled twice`);
+    open = false;
+    try {
+      await act();
+    } catch (fault) {
+      // The server has not heard of it, so the caller may try another end.
+      open = true;
+      throw fault;
+    } finally {
+      if (isOut) done();
+      isOut = false;
+    }
+  };
+  return {
+    pointer,
+    deliveries,
+    ack: () => settle(() => held.ack(delivery)),
+    retryAt: (atMs) => settle(() => held.retryAt(delivery, atMs)),
+    park: (reason) =>
+      settle(async () => {
+        await park(publishing, delivery, reason, clock.now());
+        await held.ack(delivery);
+        logger.error({ id: pointer.id, stream: pointer.stream, deliveries, reason }, 'work was parked');
+      }),
+  };
+};
+
+/** Writes work to the stream of parked work: one message for each id, which stays until it is released. Resolves when the server has it. */
 const park = async ({ link, streams, names }: PublishDeps, delivery: Delivery, reason: string, atMs: number): Promise<void> => {
   await streams.ensureStreams();
   const { processor, pointer, deliveries } = delivery;
@@ -68,8 +200,7 @@ const readParked = (json: string): Parked | undefined => {
   return { processor, pointer, deliveries: Number(deliveries), reason: String(reason), parkedAtMs: Number(parkedAtMs) };
 };
 
-/* What the URL of a NATS server says: servers, credentials, TLS, and the name under which the bus keeps its work there. */
-
+/** What the URL of a NATS server says. */
 type NatsAddress = Readonly<{
   /** Without credentials, as messages and logs may show them. */
   servers: readonly string[];
@@ -83,11 +214,6 @@ type NatsAddress = Readonly<{
   prefix: string;
   replicas: number;
 }>;
-
-const schemes = ['nats:', 'tls:'];
-const parameters = ['ca', 'cert', 'key', 'creds', 'prefix', 'replicas'];
-const prefixDefault = 'sealpost';
-const replicasMax = 5;
 
 /**
  * nats://user:password@host:4222,other:4222?prefix=sealpost&replicas=3, tls://… where only an encrypted connection will do.
@@ -125,20 +251,6 @@ export const readNatsUrl = (url: string): NatsAddress => {
   };
 };
 
-/** As the driver takes them. */
-const connectionOptionsOf = (
-  { servers, user, password, token, credentials, tls }: NatsAddress,
-  { credsAuthenticator }: Pick<typeof Driver, 'credsAuthenticator'>,
-): ConnectionOptions => ({
-  servers: [...servers],
-  ...(user === undefined ? {} : { user }),
-  ...(password === undefined ? {} : { pass: password }),
-  ...(token === undefined ? {} : { token }),
-  ...(tls === undefined ? {} : { tls }),
-  // Read again for each connection, so that a file that was renewed holds.
-  ...(credentials === undefined ? {} : { authenticator: credsAuthenticator(() => readFileSync(credentials)) }),
-});
-
 const withoutCredentials = (url: string): string => url.replace(/\/\/.*@/, '//…@');
 
 const credentialsOf = (userInfo: string): readonly [string | undefined, string | undefined] => {
@@ -147,7 +259,7 @@ const credentialsOf = (userInfo: string): readonly [string | undefined, string |
   return at === -1 ? [decoded(userInfo), undefined] : [decoded(userInfo.slice(0, at)), decoded(userInfo.slice(at + 1))];
 };
 
-/** A percent sign that encodes nothing stands for itself. */
+/** Decodes percent signs. A text with one that encodes nothing is taken literally. */
 const decoded = (text: string): string => {
   try {
     return decodeURIComponent(text);
@@ -168,122 +280,5 @@ const tlsOf = (scheme: string, given: (name: string) => string | undefined): Tls
     ...(caFile === undefined ? {} : { caFile }),
     ...(certFile === undefined ? {} : { certFile }),
     ...(keyFile === undefined ? {} : { keyFile }),
-  };
-};
-
-export type NatsBusOptions = Readonly<{
-  /** The value of SEALPOST_BUS_URL. */
-  url: string;
-  clock: Clock;
-  logger: Logger;
-  /** Room for pointers of one priority of one processor, those in work included. */
-  pointersMax: number;
-}>;
-
-const CONNECT_WITHIN_MS = 5_000;
-const RECONNECT_EVERY_MS = 250;
-/** A server that is frozen is given up after two of them; then another of the cluster may answer. */
-const PING_EVERY_MS = 5_000;
-
-/** Rejects where no server answers, or the one that does has no JetStream for us; the message names the setting. */
-export const openNatsBus = async ({ url, clock, logger, pointersMax }: NatsBusOptions): Promise<Bus> => {
-  const address = readNatsUrl(url);
-  const { connection, freshInbox } = await connectTo(address);
-  const link = openLink(connection, freshInbox(), { clock, logger });
-  const names = namesOf(address.prefix);
-  const streams = openStreams(link, names, { pointersMax, replicas: address.replicas });
-  try {
-    await streams.ensureStreams();
-  } catch (fault) {
-    await link.close();
-    throw new Error(`SEALPOST_BUS_URL: ${fault instanceof Error ? fault.message : 'unknown fault'}`, { cause: fault });
-  }
-  // The server may be another one, or have lost its directory.
-  link.onBack(streams.forget);
-  const rooms = openRooms({ clock, link, streams, names, pointersMax });
-  const held = openHeld({ clock, link });
-  const closing = new AbortController();
-  // Every wait of a consumer listens to it.
-  setMaxListeners(0, closing.signal, link.closed);
-  const publishing: PublishDeps = { logger, link, streams, names, rooms };
-  const publish = openPublish(publishing);
-  const workOf = (delivery: Delivery, done: () => void): Work => makeWork({ clock, logger, held, publishing }, delivery, done);
-  return {
-    publish,
-    whenRoom: rooms.whenRoom,
-    consume: (processor, { maxInFlight, signal }) =>
-      consumeFrom({ clock, link, streams, names, held, freshInbox, closed: closing.signal }, processor, { maxInFlight, signal, workOf }),
-    depth: rooms.depth,
-    parked: openParked(publishing, publish),
-    close: async () => {
-      // What was pulled ahead is handed back while there is a connection.
-      closing.abort();
-      await link.close();
-    },
-  };
-};
-
-const connectTo = async (address: NatsAddress): Promise<Readonly<{ connection: Link['connection']; freshInbox: () => string }>> => {
-  const driver = await import('nats');
-  const servers = address.servers.join(', ');
-  try {
-    const connection = await driver.connect({
-      ...connectionOptionsOf(address, driver),
-      name: 'sealpost',
-      timeout: CONNECT_WITHIN_MS,
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: RECONNECT_EVERY_MS,
-      pingInterval: PING_EVERY_MS,
-      maxPingOut: 2,
-      // Credentials that are renewed on the server's side make it answer again.
-      ignoreAuthErrorAbort: true,
-      noAsyncTraces: true,
-    });
-    return { connection, freshInbox: () => driver.createInbox() };
-  } catch (fault) {
-    const why = whyOf(fault);
-    throw new Error(`SEALPOST_BUS_URL: no NATS server can be used at ${servers} (${why}). Start it, or correct the setting.`, {
-      cause: fault,
-    });
-  }
-};
-
-/** The driver says `tls` alone where the server has none. */
-const whyOf = (fault: unknown): string => {
-  if (!(fault instanceof Error)) return 'unknown fault';
-  return fault.message === 'tls' ? 'it offers no TLS' : fault.message;
-};
-
-type WorkDeps = Readonly<{ clock: Clock; logger: Logger; held: Held; publishing: PublishDeps }>;
-
-const makeWork = ({ clock, logger, held, publishing }: WorkDeps, delivery: Delivery, done: () => void): Work => {
-  const { pointer, deliveries } = delivery;
-  let open = true;
-  let isOut = true;
-  const settle = async (act: () => Promise<void>): Promise<void> => {
-    if (!open) throw new Error(`work ${pointer.id} was settled twice`);
-    open = false;
-    try {
-      await act();
-    } catch (fault) {
-      // The server has not heard of it, so another end may be tried.
-      open = true;
-      throw fault;
-    } finally {
-      if (isOut) done();
-      isOut = false;
-    }
-  };
-  return {
-    pointer,
-    deliveries,
-    ack: () => settle(() => held.ack(delivery)),
-    retryAt: (atMs) => settle(() => held.retryAt(delivery, atMs)),
-    park: (reason) =>
-      settle(async () => {
-        await park(publishing, delivery, reason, clock.now());
-        await held.ack(delivery);
-        logger.error({ id: pointer.id, stream: pointer.stream, deliveries, reason }, 'work was parked');
-      }),
   };
 };
