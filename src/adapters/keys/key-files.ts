@@ -1,24 +1,9 @@
-/** Where the master key comes from: the setting, or a file beside the data that is made at the first start. */
+/** Key files in the data directory: the master key if no setting gives it, and the first API key until somebody has seen it. */
 import { readFileSync, rmSync, closeSync, constants, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 import { replaceDurably } from '../../shared/files.js';
-
-/* The first API key between its making and its showing: a file of mode 0600 in the data directory. */
-
-export const openFirstKeyFile = (file: string): PendingFirstKey => ({
-  read: () => {
-    try {
-      return readFileSync(file, 'utf8').trim();
-    } catch (fault) {
-      if (fault instanceof Error && 'code' in fault && fault.code === 'ENOENT') return undefined;
-      throw fault;
-    }
-  },
-  keep: (key) => replaceDurably(file, `${key}\n`),
-  remove: () => rmSync(file, { force: true }),
-});
 
 const KEY_BYTES = 32;
 
@@ -44,6 +29,13 @@ export const loadMasterKey = ({
   return create(file);
 };
 
+/** The file has mode 0600. */
+export const openFirstKeyFile = (file: string): PendingFirstKey => ({
+  read: () => readIfThere(file)?.trim(),
+  keep: (key) => replaceDurably(file, `${key}\n`),
+  remove: () => rmSync(file, { force: true }),
+});
+
 const parse = (text: string, source: string): Buffer => {
   const trimmed = text.trim();
   const key = /^[0-9a-fA-F]{64}$/.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
@@ -61,7 +53,7 @@ const readIfThere = (file: string): string | undefined => {
   }
 };
 
-/** Two starts at once make one key: the second finds the file of the first. */
+/** Makes the master key. Of two starts at once the second takes the key of the first. */
 const create = (file: string): Buffer => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const key = randomBytes(KEY_BYTES);

@@ -1,7 +1,6 @@
 /**
- * The table of wrapped keys: rows of equal size that fill one page each, many keys in each. A row is overwritten in place where a key of
- * it is destroyed, and none is ever deleted or outgrows its page, for the database would copy rows from page to page and leave the old
- * copies in the free space.
+ * The table of wrapped keys: rows of equal size that fill one page each, many keys in each. When a key is destroyed its row is overwritten
+ * in place. No row is deleted or outgrows its page, because SQLite would then copy rows from page to page and leave old copies in the free space.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { LogMark } from '../../domain/ports/keys.js';
@@ -11,27 +10,27 @@ import type { NotedKeys } from '../../domain/ports/log-note.js';
 import { keyIdOf, parseKeyId } from './key-ids.js';
 
 /**
- * Rows are numbered by the time, in microseconds, so that a table that was put back from an older backup never gives a number
- * again that it gave since: the log may name it.
+ * Rows are numbered by the time in microseconds, so that a table restored from an older backup never gives a number twice: the log may
+ * name the first.
  */
 const rowsPerMs = 1_000;
 
 export type KeyTable = Readonly<{
   wrapped: (row: number) => WrappedRow | undefined;
-  /** Inside a transaction. In: what wraps the row of a number. Out: the number of the new row, higher than any before it. */
+  /** Inside a transaction. In: wraps the keys for the row of that number. Out: the number of the new row, higher than any before it. */
   add: (wrap: (row: number) => WrappedRow) => number;
-  /** Inside a transaction: the row as it now stands. */
+  /** Inside a transaction. */
   replace: (row: number, wrapped: WrappedRow) => void;
   /** The numbers of the rows after one, at most so many, in order. */
   rowsAfter: (row: number, limit: number) => readonly number[];
-  /** Whether every row was found to have a tag; false again once one without is added. */
+  /** Whether every row was found to have a tag. False again once one without is added. */
   isBound: () => boolean;
   setBound: (isBound: boolean) => void;
   mark: () => LogMark | undefined;
   setMark: (mark: LogMark) => void;
 }>;
 
-/** In the header of the file: every row has a tag. */
+/** The `user_version` of a file in which every row has a tag. */
 const ALL_BOUND = 1;
 
 const schema = `
@@ -43,7 +42,7 @@ const schema = `
     tag BLOB
   ) STRICT`;
 
-/** Throws where the keys were wrapped by another master key than the one whose check value is given. */
+/** Throws if the keys were wrapped by another master key than the one whose check value is given. */
 export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTable => {
   inTransaction(database, () => {
     database.exec(schema);
@@ -78,7 +77,7 @@ export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTab
   };
 };
 
-/** A file of before rows had a tag gets the column; its rows have none until they are wrapped anew. */
+/** Adds the column to a file of the time before tags. Its rows have none until they are wrapped anew. */
 const addTagColumn = (database: Database): void => {
   if ((database.pragma('table_info(keys)') as { name: string }[]).some(({ name }) => name === 'tag')) return;
   database.exec('ALTER TABLE keys ADD COLUMN tag BLOB');
@@ -97,9 +96,10 @@ const checkMasterKey = (database: Database, check: Buffer): void => {
   }
 };
 
-/* Which keys were destroyed, told from those that were never there: its row says so, by zeros in the place of the key or by a bit behind its tag. No master key is needed. */
-
-/** In: the file of the keys, which exists. */
+/**
+ * Tells destroyed keys from keys that never were: a row has zeros in the place of a destroyed key, or a bit behind its tag.
+ * Needs no master key. In: the file of the keys, which exists.
+ */
 export const openNotedKeys = ({ file }: Readonly<{ file: string }>): NotedKeys => {
   const note = openLogNote({ file });
   const database = openDatabase({ file, synchronous: 'normal', cacheSizeKiB: 64, mustExist: true });

@@ -1,6 +1,6 @@
 /**
- * Sealing keys as documents of MongoDB, wrapped by the master key in the same rows as in a SQLite file. To destroy a key its row is
- * written anew without it. The server keeps what the row was before in its oplog and on its disk until both are overwritten.
+ * Sealing keys as documents of MongoDB, wrapped by the master key in the same rows as in a SQLite file. A key is destroyed by writing its
+ * row anew without it. The server keeps the old row in its oplog and on its disk until both are overwritten.
  */
 import { randomInt, timingSafeEqual } from 'node:crypto';
 import { boundedCache } from '../../shared/cache.js';
@@ -14,25 +14,119 @@ import type { NotedKeys } from '../../domain/ports/log-note.js';
 import { openDatabase } from '../sqlite/database.js';
 import { openKeyTable } from './key-table.js';
 
-/* Reading rows of wrapped keys from MongoDB: those opened last are kept open, and only their tags are read to see that nothing has changed. */
-
-/** `_id`: the number of the row. The tag is absent where somebody has removed it. */
+/** `_id`: the number of the row. The tag is absent if somebody has removed it. */
 export type KeyRow = { _id: number; wrapped: Buffer; tag?: Buffer };
 type StoredRow = Readonly<KeyRow>;
+
+/** The master key's check value, and the mark. */
+type StateRow = { _id: string; value?: Buffer; position?: number; hash?: string };
 
 type KeyAt = (index: number) => Buffer | undefined;
 
 type KeyRows = Readonly<{
-  /** What gives the keys of each row that is there and verifies, as it stands at the server now. */
+  /** Reads rows as they are at the server now. Out: a function from index to key for each row that is there and verifies. */
   open: (rows: readonly number[]) => Promise<ReadonlyMap<number, KeyAt>>;
 }>;
 
+export type MongoKeysOptions = Readonly<{
+  url: string;
+  setting?: string;
+  logger: Logger;
+  /** 32 bytes. */
+  masterKey: Buffer;
+  /** How long the oplog and the backups of the server's data hold a destroyed key. */
+  journalMs?: number;
+  /** Called once for each row that does not verify. */
+  onFault?: (row: number) => void;
+}>;
+
+export type KeyCopy = Readonly<{
+  /** The SQLite file. Nothing may write to it meanwhile. */
+  file: string;
+  /** 32 bytes, the master key of both. */
+  masterKey: Buffer;
+  url: string;
+  logger: Logger;
+  onCopied: (rows: number) => void;
+}>;
+
+/** The collections of the keys and of what is noted beside them. */
+export const keysCollection = 'keys';
+export const keysStateCollection = 'keys.state';
+
 /** Some 4 KB each. */
 const openedRowsMax = 64;
-/** So many faulty rows are told of once each. */
+/** So many faulty rows are reported once each. */
 const faultsNotedMax = 1_000;
 const rowsAtOnce = 250;
 
+/** A week: an oplog that holds more is larger than it need be. */
+const journalMsDefault = 7 * 24 * 60 * 60 * 1000;
+
+/** Rows are numbered by the time in microseconds, so that a database restored from an older backup never gives a number twice. */
+const rowsPerMs = 1_000;
+const numbersTriedMax = 20;
+
+const attemptsMax = 100;
+
+const NO_BYTES = Buffer.alloc(0);
+const idsPerBatch = 10_000;
+
+const rowsCopiedAtOnce = 200;
+
+/** Rejects if the server cannot be used, or the keys were made with another master key. */
+export const openMongoKeys = async ({
+  masterKey,
+  journalMs = journalMsDefault,
+  onFault = () => {},
+  ...server
+}: MongoKeysOptions): Promise<Keys> => {
+  const { wrapping, check, fingerprint } = deriveFrom(masterKey);
+  const mongo = await openMongo(server);
+  const state = mongo.db.collection<StateRow>(keysStateCollection, { promoteBuffers: true });
+  try {
+    await checkMasterKey(state, check, placeOf(mongo));
+  } catch (error) {
+    await mongo.close();
+    throw error;
+  }
+  const stored = mongo.db.collection<KeyRow>(keysCollection, { promoteBuffers: true });
+  const rows = keyRows({ stored, wrapping, onFault });
+  const openRows = gathered((wanted: ReadonlySet<number>) => rows.open([...wanted]));
+  const destroyAll = gathered((ids: ReadonlySet<string>) => destroyIn(stored, wrapping, [...ids]));
+  const pool = keyPool(() => makeRow(stored, wrapping), 2 * keysPerRow);
+  return tellingAway<Keys>(mongo, 'keys', {
+    create: pool.take,
+    getMany: async (ids) => {
+      const found = new Map<string, SealingKey>();
+      const named = keyPlacesByRow(ids);
+      if (named.size === 0) return found;
+      const opened = await openRows(named.keys());
+      for (const [row, keys] of named) {
+        for (const { id, index } of keys) {
+          const key = opened.get(row)?.(index);
+          if (key !== undefined) found.set(id, sealingKey(key));
+        }
+      }
+      return found;
+    },
+    destroy: async (ids) => {
+      await destroyAll(ids);
+      return { journalMs };
+    },
+    faults: () => faultsIn(stored, wrapping, placeOf(mongo)),
+    mark: async () => markOf(await state.findOne({ _id: 'mark' })),
+    setMark: async ({ position, hash }) =>
+      void (await state.updateOne({ _id: 'mark' }, { $set: { position, hash } }, { ...durableWrites, upsert: true })),
+    fingerprint,
+    close: () => {
+      pool.close();
+      return mongo.close();
+    },
+  });
+};
+
+/** Caches the rows opened last. Each use reads their tags to see that nothing has changed. */
 const keyRows = ({
   stored,
   wrapping,
@@ -88,80 +182,6 @@ const keyRows = ({
   };
 };
 
-export type MongoKeysOptions = Readonly<{
-  url: string;
-  setting?: string;
-  logger: Logger;
-  /** 32 bytes. */
-  masterKey: Buffer;
-  /** How long the oplog and the backups of the server's data hold what was destroyed. */
-  journalMs?: number;
-  /** Told once of each row that does not verify. */
-  onFault?: (row: number) => void;
-}>;
-
-/** The collections of the keys and of what is noted beside them. */
-export const keysCollection = 'keys';
-export const keysStateCollection = 'keys.state';
-
-/** A week: an oplog that holds more is larger than it need be. */
-const journalMsDefault = 7 * 24 * 60 * 60 * 1000;
-
-/** Rejects where the server cannot be used, and where the keys were made with another master key. */
-export const openMongoKeys = async ({
-  masterKey,
-  journalMs = journalMsDefault,
-  onFault = () => {},
-  ...server
-}: MongoKeysOptions): Promise<Keys> => {
-  const { wrapping, check, fingerprint } = deriveFrom(masterKey);
-  const mongo = await openMongo(server);
-  const state = mongo.db.collection<StateRow>(keysStateCollection, { promoteBuffers: true });
-  try {
-    await checkMasterKey(state, check, placeOf(mongo));
-  } catch (error) {
-    await mongo.close();
-    throw error;
-  }
-  const stored = mongo.db.collection<KeyRow>(keysCollection, { promoteBuffers: true });
-  const rows = keyRows({ stored, wrapping, onFault });
-  const openRows = gathered((wanted: ReadonlySet<number>) => rows.open([...wanted]));
-  const destroyAll = gathered((ids: ReadonlySet<string>) => destroyIn(stored, wrapping, [...ids]));
-  const pool = keyPool(() => makeRow(stored, wrapping), 2 * keysPerRow);
-  return tellingAway<Keys>(mongo, 'keys', {
-    create: pool.take,
-    getMany: async (ids) => {
-      const found = new Map<string, SealingKey>();
-      const named = keyPlacesByRow(ids);
-      if (named.size === 0) return found;
-      const opened = await openRows(named.keys());
-      for (const [row, keys] of named) {
-        for (const { id, index } of keys) {
-          const key = opened.get(row)?.(index);
-          if (key !== undefined) found.set(id, sealingKey(key));
-        }
-      }
-      return found;
-    },
-    destroy: async (ids) => {
-      await destroyAll(ids);
-      return { journalMs };
-    },
-    faults: () => faultsIn(stored, wrapping, placeOf(mongo)),
-    mark: async () => markOf(await state.findOne({ _id: 'mark' })),
-    setMark: async ({ position, hash }) =>
-      void (await state.updateOne({ _id: 'mark' }, { $set: { position, hash } }, { ...durableWrites, upsert: true })),
-    fingerprint,
-    close: () => {
-      pool.close();
-      return mongo.close();
-    },
-  });
-};
-
-/** The master key's check value, and the mark. */
-type StateRow = { _id: string; value?: Buffer; position?: number; hash?: string };
-
 const placeOf = ({ host, db }: Mongo): string => `${host}/${db.databaseName} ${keysCollection}`;
 
 const markOf = (row: StateRow | null): LogMark | undefined =>
@@ -171,7 +191,7 @@ const checkMasterKey = async (state: Collection<StateRow>, check: Buffer, place:
   await state
     .updateOne({ _id: 'master' }, { $setOnInsert: { value: check } }, { ...durableWrites, upsert: true })
     .catch((error: unknown) => {
-      // Another process has set it in this moment; what it has set is compared like any other.
+      // Another process has set the value at this moment. It is compared below.
       if (!isDuplicateKey(error)) throw error;
     });
   const known = (await state.findOne({ _id: 'master' }))?.value;
@@ -182,10 +202,6 @@ const checkMasterKey = async (state: Collection<StateRow>, check: Buffer, place:
   }
 };
 
-/** Rows are numbered by the time, in microseconds, so that a database that was put back from an older backup never gives a number again. */
-const rowsPerMs = 1_000;
-const numbersTriedMax = 20;
-
 const makeRow = async (stored: Collection<KeyRow>, wrapping: Wrapping): Promise<readonly NewKey[]> => {
   const { keys, wrap } = makeKeys();
   for (let tried = 1; ; tried += 1) {
@@ -195,13 +211,11 @@ const makeRow = async (stored: Collection<KeyRow>, wrapping: Wrapping): Promise<
       await stored.insertOne({ _id: row, wrapped: bytes, tag: tag! }, durableWrites);
       return keys.map((key, index) => ({ id: keyIdOf({ row, index }), key: sealingKey(key) }));
     } catch (error) {
-      // The number is taken, by another process or by this very call whose answer was lost; a row that is given to nobody harms nobody.
+      // Another process has the number, or this call wrote the row and its answer was lost: then the keys of that row stay unused.
       if (!isDuplicateKey(error) || tried === numbersTriedMax) throw error;
     }
   }
 };
-
-const attemptsMax = 100;
 
 const destroyIn = async (stored: Collection<KeyRow>, wrapping: Wrapping, ids: readonly string[]): Promise<void> => {
   const named = [...keyPlacesByRow(ids)].map(([row, keys]) => ({ row, indexes: keys.map(({ index }) => index) }));
@@ -215,7 +229,7 @@ const destroyIn = async (stored: Collection<KeyRow>, wrapping: Wrapping, ids: re
   }
 };
 
-/** False where another has changed a row between the reading and the writing: then it is to be repeated. */
+/** Out: false if another process has changed a row between the read and the write. Then the caller repeats it. */
 const destroyOnce = async (
   stored: Collection<KeyRow>,
   wrapping: Wrapping,
@@ -223,18 +237,16 @@ const destroyOnce = async (
 ): Promise<boolean> => {
   const changes = [];
   for await (const { _id, wrapped, tag } of stored.find({ _id: { $in: [...doomed.keys()] } })) {
-    const before = { bytes: wrapped, tag: tag ?? NO_TAG };
+    const before = { bytes: wrapped, tag: tag ?? NO_BYTES };
     const indexes = doomed.get(_id)!.filter((index) => !isDestroyed(before, index));
     if (indexes.length === 0) continue;
     const after = withoutKeys(wrapping, _id, before, indexes);
     const filter = { _id, wrapped, ...(tag === undefined ? {} : { tag }) };
-    changes.push({ updateOne: { filter, update: { $set: { wrapped: after.bytes, tag: after.tag ?? NO_TAG } } } });
+    changes.push({ updateOne: { filter, update: { $set: { wrapped: after.bytes, tag: after.tag ?? NO_BYTES } } } });
   }
   if (changes.length === 0) return true;
   return (await stored.bulkWrite(changes, { ...durableWrites, ordered: false })).matchedCount === changes.length;
 };
-
-const NO_TAG = Buffer.alloc(0);
 
 const faultsIn = async (stored: Collection<KeyRow>, wrapping: Wrapping, place: string): Promise<readonly string[]> => {
   const faults: string[] = [];
@@ -256,8 +268,7 @@ const faultsIn = async (stored: Collection<KeyRow>, wrapping: Wrapping, place: s
   }
 };
 
-/* Which keys on MongoDB were destroyed, told by the bit behind the tag of their row. No master key is needed. */
-
+/** Tells which keys were destroyed, by the bits behind the tag of their row. Needs no master key. */
 export const openMongoNotedKeys = async (server: Readonly<{ url: string; setting?: string; logger: Logger }>): Promise<NotedKeys> => {
   const mongo = await openMongo(server);
   const rows = mongo.db.collection<KeyRow>(keysCollection, { promoteBuffers: true });
@@ -272,9 +283,6 @@ export const openMongoNotedKeys = async (server: Readonly<{ url: string; setting
   };
 };
 
-const NO_BYTES = Buffer.alloc(0);
-const idsPerBatch = 10_000;
-
 async function* destroyedIn(rows: Collection<KeyRow>): AsyncGenerator<readonly string[]> {
   let ids: string[] = [];
   for await (const { _id, tag } of rows.find({}, { projection: { tag: 1 } }).sort({ _id: 1 })) {
@@ -288,23 +296,10 @@ async function* destroyedIn(rows: Collection<KeyRow>): AsyncGenerator<readonly s
   if (ids.length > 0) yield ids;
 }
 
-/* Copies the wrapped keys of a SQLite file to MongoDB: the same rows under the same numbers, so every id stays what it is. */
-
-export type KeyCopy = Readonly<{
-  /** The SQLite file; nothing may write to it meanwhile. */
-  file: string;
-  /** 32 bytes: the one of both. */
-  masterKey: Buffer;
-  url: string;
-  logger: Logger;
-  onCopied: (rows: number) => void;
-}>;
-
-const rowsAtOnceCopyToMongodb = 200;
-
 /**
- * Safe to repeat: a row is written as it stands, a key that was destroyed since the last time included. Rows of before there were tags get
- * one. Rejects where the keys there were made with another master key. Out: how many rows.
+ * Copies the wrapped keys of a SQLite file to MongoDB, each row under its number, so that every id stays valid. Rows without a tag get one.
+ * Safe to repeat: a key that was destroyed since the last copy is then destroyed in the copy too.
+ * Rejects if the keys in MongoDB were made with another master key. Out: the number of rows.
  */
 export const copyKeysToMongo = async ({ file, masterKey, onCopied, ...server }: KeyCopy): Promise<number> => {
   const { wrapping, check } = deriveFrom(masterKey);
@@ -322,7 +317,7 @@ export const copyKeysToMongo = async ({ file, masterKey, onCopied, ...server }: 
     const rows = mongo.db.collection<KeyRow>(keysCollection);
     let copied = 0;
     for (let last = 0; ;) {
-      const numbers = table.rowsAfter(last, rowsAtOnceCopyToMongodb);
+      const numbers = table.rowsAfter(last, rowsCopiedAtOnce);
       if (numbers.length === 0) return copied;
       const writes = numbers.flatMap((row) => {
         const wrapped = table.wrapped(row);

@@ -20,35 +20,6 @@ import {
   type Wrapping,
 } from './wrapping.js';
 
-/* Empties the write-ahead log of the keys, where a destroyed key would still stand. */
-
-const truncationAttemptsMax = 200;
-const truncationPauseMs = 50;
-
-/**
- * The write-ahead log still holds the pages as they were: it is copied into the database and cut to nothing.
- * Another process that reads at this moment keeps it from that, so it is tried again, without blocking.
- * Calls of one turn of the event loop share one truncation. Rejects where the log could not be emptied in time.
- */
-const logTruncation = (database: Database): (() => Promise<void>) => {
-  let shared: Promise<void> | undefined;
-
-  const truncate = async (): Promise<void> => {
-    await turn();
-    shared = undefined;
-    for (let attempt = 1; attempt <= truncationAttemptsMax; attempt += 1) {
-      database.pragma('busy_timeout = 0');
-      const busy = database.pragma('wal_checkpoint(TRUNCATE)', { simple: true });
-      database.pragma(`busy_timeout = ${busyTimeoutMs}`);
-      if (busy === 0) return;
-      await pause(truncationPauseMs);
-    }
-    throw new Error('the destroyed keys still stand in the write-ahead log, for another process keeps reading it');
-  };
-
-  return () => (shared ??= truncate());
-};
-
 type Change =
   | Readonly<{ kind: 'make' }>
   | Readonly<{ kind: 'destroy'; ids: readonly string[] }>
@@ -60,15 +31,32 @@ type Change =
 type Options = Readonly<{
   /** The level of what is written; default: the newest. */
   writeLevel?: number;
-  /** Rows without a tag are wrapped anew from now on; only where no older program may have the file open, for it would take them for others. */
+  /** Wraps rows without a tag anew. Only if no older program may have the file open: it cannot read rows with a tag. */
   rewraps?: boolean;
-  /** Told once of each row that does not verify. */
+  /** Called once for each row that does not verify. */
   onFault?: (row: number) => void;
 }>;
 
+type OpenedRows = Readonly<{
+  /** Out: a function from index to key; undefined if the row does not verify. */
+  open: (row: number, wrapped: WrappedRow) => ReturnType<typeof openRow>;
+  forget: (row: number) => void;
+}>;
+
+const truncationAttemptsMax = 200;
+const truncationPauseMs = 50;
+
+/** Rows of one commit, so that others get their turn. */
+const ROWS_AT_ONCE = 64;
+
+const openedRowsMax = 8;
+
+/** So many faulty rows are reported once each. */
+const FAULTS_NOTED_MAX = 1_000;
+
 /**
- * In: the database file, made where there is none, and the master key (32 bytes).
- * Throws where the file was made with another master key.
+ * In: the database file, made if there is none, and the master key (32 bytes).
+ * Throws if the file was made with another master key.
  */
 export const openSqliteKeys = ({ file, masterKey, ...options }: Options & Readonly<{ file: string; masterKey: Buffer }>): Keys => {
   const master = deriveFrom(masterKey);
@@ -110,7 +98,7 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
   });
   const pool = keyPool(() => commits.run({ kind: 'make' }), keysPerRow / 2);
   const emptyLog = logTruncation(database);
-  // Where the disk refuses, or the keys are closed before it is done, the next start goes on with it.
+  // If the disk refuses, or the keys are closed before this is done, the next start goes on with it.
   if (rewraps && isBound && !table.isBound()) bindAll(table, commits.run).catch(() => {});
 
   return {
@@ -158,9 +146,6 @@ const bind = (table: KeyTable, wrapping: Wrapping, rows: readonly number[]): rea
   return [];
 };
 
-/** Rows of one commit, so that others get their turn. */
-const ROWS_AT_ONCE = 64;
-
 /** Wraps every row anew that was written before rows had a tag. */
 const bindAll = async (table: KeyTable, commit: (change: Change) => Promise<unknown>): Promise<void> => {
   for (let last = 0; ;) {
@@ -206,20 +191,9 @@ const keysAmong = (table: KeyTable, rows: OpenedRows, ids: readonly string[]): R
   return found;
 };
 
-const openedRowsMax = 8;
-
-type OpenedRows = Readonly<{
-  /** What gives the keys of the row; undefined where the row does not verify. */
-  open: (row: number, wrapped: WrappedRow) => ReturnType<typeof openRow>;
-  forget: (row: number) => void;
-}>;
-
-/** So many faulty rows are told of once each. */
-const FAULTS_NOTED_MAX = 1_000;
-
 /**
- * Emails that are made together have their keys in one row, and are delivered together: the rows opened last are kept open. What
- * stands in the database is compared each time, so a key that was destroyed, by whatever process, is not found here either.
+ * Caches the rows opened last: emails that are made together have their keys in one row, and are delivered together. Each use compares
+ * the cached row with the database, so a key that another process destroyed is not found here either.
  */
 const openedRows = (wrapping: Wrapping, onFault: (row: number) => void): OpenedRows => {
   const opened = boundedCache<number, Readonly<{ wrapped: WrappedRow; keyAt: ReturnType<typeof openRow> }>>({ entriesMax: openedRowsMax });
@@ -238,4 +212,28 @@ const openedRows = (wrapping: Wrapping, onFault: (row: number) => void): OpenedR
     },
     forget: (row) => void opened.delete(row),
   };
+};
+
+/**
+ * Empties the write-ahead log, which still holds pages with the destroyed keys: SQLite copies it into the database and truncates it.
+ * A process that reads at this moment prevents that, so the truncation is tried again, without blocking.
+ * Calls of one turn of the event loop share one truncation. Rejects if the log could not be emptied in time.
+ */
+const logTruncation = (database: Database): (() => Promise<void>) => {
+  let shared: Promise<void> | undefined;
+
+  const truncate = async (): Promise<void> => {
+    await turn();
+    shared = undefined;
+    for (let attempt = 1; attempt <= truncationAttemptsMax; attempt += 1) {
+      database.pragma('busy_timeout = 0');
+      const busy = database.pragma('wal_checkpoint(TRUNCATE)', { simple: true });
+      database.pragma(`busy_timeout = ${busyTimeoutMs}`);
+      if (busy === 0) return;
+      await pause(truncationPauseMs);
+    }
+    throw new Error('the destroyed keys still stand in the write-ahead log, for another process keeps reading it');
+  };
+
+  return () => (shared ??= truncate());
 };
