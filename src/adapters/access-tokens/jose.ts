@@ -1,20 +1,20 @@
-/** Access tokens as JWT, signed by EdDSA (RFC 8037), with the type of RFC 9068. */
+/** Access tokens as JWT, signed with EdDSA (RFC 8037), of the type of RFC 9068. */
 import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK } from 'jose';
 import type { AccessTokens, ReadToken, TokenParties } from '../../domain/ports/access-tokens.js';
 import { boundedCache } from '../../shared/cache.js';
 
+type Payload = Readonly<Record<string, unknown>>;
+
+type At = Parameters<AccessTokens['read']>[3];
+
 const ALGORITHM = 'EdDSA';
 const TYPE = 'at+jwt';
-/** Two periods have keys at once. */
+/** The keys of two periods are in use at a time. */
 const KEYS_KEPT = 8;
 
-const secondsOf = (ms: number): number => Math.floor(ms / 1_000);
-
-const importKey = async (x: string, d: string): Promise<CryptoKey> => {
-  const jwk: JWK = { kty: 'OKP', crv: 'Ed25519', alg: ALGORITHM, x, d };
-  return (await importJWK(jwk, ALGORITHM)) as CryptoKey;
-};
+/** Three parts in base64url. The last has the length of a signature. */
+const FORM = /^([\w-]+\.[\w-]+)\.([\w-]{86})$/;
 
 export const joseAccessTokens = (): AccessTokens => {
   const privateKeys = boundedCache<string, Promise<CryptoKey>>({ entriesMax: KEYS_KEPT });
@@ -50,20 +50,22 @@ export const joseAccessTokens = (): AccessTokens => {
   };
 };
 
-type Payload = Readonly<Record<string, unknown>>;
+const secondsOf = (ms: number): number => Math.floor(ms / 1_000);
 
-/** Three parts in base64url, the last of which has the length of a signature. */
-const FORM = /^([\w-]+\.[\w-]+)\.([\w-]{86})$/;
+const importKey = async (x: string, d: string): Promise<CryptoKey> => {
+  const jwk: JWK = { kty: 'OKP', crv: 'Ed25519', alg: ALGORITHM, x, d };
+  return (await importJWK(jwk, ALGORITHM)) as CryptoKey;
+};
 
 /**
- * What is signed by that key; undefined where it is not, or says that it is something else. It is checked in this thread: to hand one
- * signature to a thread of WebCrypto costs more than to check it.
+ * The payload of a token; undefined if its signature is not of that key or its header is not ours. The signature is checked in this
+ * thread, because handing one to a thread of WebCrypto costs more than checking it.
  */
 const signedPayload = (token: string, kid: string, key: KeyObject): Payload | undefined => {
   const [, signed, signature] = FORM.exec(token) ?? [];
   if (signed === undefined || signature === undefined) return undefined;
   const bytes = Buffer.from(signature, 'base64url');
-  // The last letter has bits that mean nothing: of all ways to write a signature one is taken.
+  // The last letter has unused bits. Only one of the ways to write a signature is accepted.
   if (bytes.toString('base64url') !== signature || !verify(null, Buffer.from(signed), key, bytes)) return undefined;
   const [header, payload] = signed.split('.').map(partOf);
   const isOurs = header?.['alg'] === ALGORITHM && header['typ'] === TYPE && header['kid'] === kid && header['crit'] === undefined;
@@ -79,8 +81,6 @@ const partOf = (text: string): Payload | undefined => {
     return undefined;
   }
 };
-
-type At = Parameters<AccessTokens['read']>[3];
 
 const checkedClaims = (payload: Payload, { issuer, audience }: TokenParties, { nowMs, skewMs }: At): ReadToken => {
   const { iss, aud, sub, sid, iat, nbf, exp } = payload;

@@ -2,14 +2,8 @@
 import { uptime } from 'node:os';
 import type { Clock } from '../../domain/ports/clock.js';
 
-/** Far below the 2^31 ms that a timer can hold. */
+/** Far below 2^31 ms, the longest time of a timer. */
 const timerMaxMs = 60_000;
-
-/** Node reads the machine's monotonic clock here, which counts from its start: every process reads the same. */
-const monotonic = (): number => {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1_000 + nanoseconds / 1_000_000;
-};
 
 export const systemClock = (): Clock => ({
   now: () => Date.now(),
@@ -26,7 +20,7 @@ export const systemClock = (): Clock => ({
       };
       const look = (): void => {
         const leftMs = dueMs - monotonic();
-        // Not a number and infinity never come due; only the signal ends such a sleep.
+        // A sleep of NaN or Infinity ms ends by the signal only.
         if (leftMs <= 0) return end();
         timer = setTimeout(look, Math.min(Math.ceil(leftMs) || timerMaxMs, timerMaxMs));
       };
@@ -35,3 +29,9 @@ export const systemClock = (): Clock => ({
       look();
     }),
 });
+
+/** The machine's monotonic clock, which counts from its start: every process reads the same. */
+const monotonic = (): number => {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1_000_000;
+};

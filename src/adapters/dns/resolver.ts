@@ -1,20 +1,20 @@
-/** Looks up names by Node's own resolver, which asks the servers of the system or those that are given. */
+/** Looks up names by Node's resolver, which asks the servers of the system or those that are given. */
 import { Resolver } from 'node:dns/promises';
 import type { Dns } from '../../domain/ports/dns.js';
 
-/** `servers`: addresses, with a port where it is not 53; empty: those of the system. */
+/** `servers`: addresses, with a port if it is not 53; empty for those of the system. */
 export type ResolverOptions = Readonly<{ servers: readonly string[]; timeoutMs?: number; tries?: number }>;
 
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
-/** More records of one name are not looked at. */
+/** Further records of a name are ignored. */
 const RECORDS_MAX = 100;
 
-/** Answers that say that there is no such record. */
+/** Codes that say that there is no such record. */
 const NOTHING: readonly string[] = ['ENODATA', 'ENOTFOUND'];
 
 export const openResolver = ({ servers, timeoutMs = TIMEOUT_MS, tries = TRIES }: ResolverOptions): Dns => {
-  // Each look-up has a resolver of its own, for one that is cut off cuts off all of its resolver.
+  // Each look-up has a resolver of its own, because `cancel` ends all look-ups of a resolver.
   const open = (): Resolver => {
     const resolver = new Resolver({ timeout: timeoutMs, tries });
     if (servers.length > 0) resolver.setServers(servers);

@@ -1,6 +1,6 @@
 /**
  * Leases as documents of MongoDB, one for each name. Every call is one conditional change of one document, and the server compares and
- * counts by its own clock (`$$NOW`). A release leaves the document, for the next fence continues from it.
+ * counts by its own clock (`$$NOW`). A release leaves the document, because the next fence continues from it.
  */
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Lease, Leases } from '../../domain/ports/lease.js';
@@ -11,22 +11,11 @@ export type MongoLeasesOptions = Readonly<{
   url: string;
   setting?: string;
   logger: Logger;
-  /** Only for `untilMs`, which is a hint. */
+  /** Used for `untilMs` only, which is a hint. */
   clock: Clock;
   /** A name that never comes again, for this client. */
   freshName: () => string;
 }>;
-
-/** Rejects where the server cannot be used. */
-export const openMongoLeases = async ({ clock, freshName, ...server }: MongoLeasesOptions): Promise<Leases> => {
-  const mongo = await openMongo(server);
-  try {
-    return tellingAway(mongo, 'leases', await leasesOn(mongo.db, { clock, instance: freshName(), close: mongo.close }));
-  } catch (error) {
-    await mongo.close();
-    throw error;
-  }
-};
 
 /** `_id`: the name. `instance`: the client that asked last for the holder. */
 type Row = { _id: string; holder: string; instance: string; fence: number; endsAt: Date };
@@ -36,21 +25,34 @@ type Parts = Readonly<{
   instance: string;
   close: () => Promise<void>;
   collection?: string;
-  /** What stands for the time of the server in an expression; tests have it stand still. */
+  /** The expression for the server's time. Tests give a constant. */
   serverNow?: () => Date | typeof NOW;
 }>;
+
+type Claim = Readonly<{ holder: string; instance: string; ttlMs: number; now: Date | typeof NOW }>;
 
 const NOW = '$$NOW';
 const BEFORE_ALL = new Date(0);
 
 /**
- * Names that were used once, such as those of workers, are forgotten so long after their end. A fence begins at the milliseconds of the
- * server's clock, so one that is given after that is higher than the forgotten one unless the clock was set back by as much.
+ * Documents are deleted so long after their lease ended: some names, such as those of workers, are used once. A new document's fence
+ * begins at the milliseconds of the server's clock, so it is higher than that of the deleted one unless the clock was set back by as much.
  */
 const forgottenAfterMs = 7 * 24 * 60 * 60 * 1000;
 
-/** What is acknowledged is on the disks of a majority. */
+/** The server acknowledges a write when it is on the disks of a majority. */
 const durable = { writeConcern: { w: 'majority', journal: true } } as const;
+
+/** Rejects if the server cannot be used. */
+export const openMongoLeases = async ({ clock, freshName, ...server }: MongoLeasesOptions): Promise<Leases> => {
+  const mongo = await openMongo(server);
+  try {
+    return tellingAway(mongo, 'leases', await leasesOn(mongo.db, { clock, instance: freshName(), close: mongo.close }));
+  } catch (error) {
+    await mongo.close();
+    throw error;
+  }
+};
 
 /** The leases in a database. */
 export const leasesOn = async (db: Db, parts: Parts): Promise<Leases> => {
@@ -95,23 +97,21 @@ export const leasesOn = async (db: Db, parts: Parts): Promise<Leases> => {
 
 const ended = (now: Date | typeof NOW) => [{ $set: { endsAt: { $min: ['$endsAt', now] } } }];
 
-type Asked = Readonly<{ holder: string; instance: string; ttlMs: number; now: Date | typeof NOW }>;
-
 /** Out: the document as it now stands, whoever holds the name. */
-const take = async (leases: Collection<Row>, name: string, asked: Asked): Promise<Row | null> => {
-  const change = takenIfFree(asked);
+const take = async (leases: Collection<Row>, name: string, claim: Claim): Promise<Row | null> => {
+  const change = takenIfFree(claim);
   const options = { ...durable, upsert: true, returnDocument: 'after' } as const;
   try {
     return await leases.findOneAndUpdate({ _id: name }, change, options);
   } catch (error) {
-    // Another made the document in this moment; now it is there for both.
+    // Another client made the document at this moment. The second attempt finds it.
     if (!isDuplicateKey(error)) throw error;
     return await leases.findOneAndUpdate({ _id: name }, change, options);
   }
 };
 
-/** A change that gives the name to who asks where it is free or theirs, and else changes nothing. */
-const takenIfFree = ({ holder, instance, ttlMs, now }: Asked) => {
+/** A change that gives the name to `holder` if it is free or theirs, and else changes nothing. */
+const takenIfFree = ({ holder, instance, ttlMs, now }: Claim) => {
   const isFree = { $lte: [{ $ifNull: ['$endsAt', BEFORE_ALL] }, now] };
   const isGiven = { $or: [isFree, { $eq: ['$holder', { $literal: holder }] }] };
   const orAsBefore = (given: unknown, before: string) => ({ $cond: [isGiven, given, before] });

@@ -8,10 +8,20 @@ import { holdLock, isLockHeld, inTransaction, openDatabase, type Database } from
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Lease, Leases } from '../../domain/ports/lease.js';
 
-/* Tells which open instances live: each holds a lock of the operating system on a file of its own, which ends with its process. */
+type SqliteLeasesOptions = Readonly<{
+  /** The database file; the lock files stand in a directory of the same name with `-locks`. */
+  file: string;
+  /** Its monotonic time must be that of the machine, so that every process measures a lease alike. */
+  clock: Clock;
+  /** A name that never comes again, for this open instance. */
+  freshName: () => string;
+}>;
 
+type Row = Readonly<{ holder: string; instance: string; fence: number; endMs: number }>;
+
+/** Tells which open instances live: each holds a lock of the operating system on a file of its own, which ends with its process. */
 type Presence = Readonly<{
-  /** The name of this instance; no other has it. */
+  /** The unique name of this instance. */
   instance: string;
   isAlive: (instance: string) => boolean;
   /** From then on this instance counts as dead. */
@@ -19,55 +29,6 @@ type Presence = Readonly<{
 }>;
 
 const attemptsMax = 100;
-
-/** In: the directory of the lock files (made where there is none), and where fresh names come from. */
-const openPresence = (directory: string, freshName: () => string): Presence => {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const fileOf = (instance: string): string => join(directory, `${instance}.lock`);
-  sweep(directory);
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const instance = freshName();
-    const file = fileOf(instance);
-    const lock = holdLock({ file });
-    // Somebody who sweeps may have removed the file before it was locked: others would not find the lock.
-    if (lock === undefined || !existsSync(file)) {
-      lock?.release();
-      continue;
-    }
-    return {
-      instance,
-      isAlive: (other) => other === instance || isLockHeld({ file: fileOf(other) }),
-      close: () => {
-        rmSync(file, { force: true });
-        lock.release();
-      },
-    };
-  }
-  throw new Error(`no lock file in ${directory} could be held`);
-};
-
-/** Removes the files of the dead. Each is removed while its lock is held, so that nobody takes it in between. */
-const sweep = (directory: string): void => {
-  for (const name of readdirSync(directory)) {
-    if (!name.endsWith('.lock')) continue;
-    const file = join(directory, name);
-    const lock = holdLock({ file });
-    if (lock === undefined) continue;
-    rmSync(file, { force: true });
-    lock.release();
-  }
-};
-
-type SqliteLeasesOptions = Readonly<{
-  /** The database file; the lock files stand in a directory of the same name with `-locks`. */
-  file: string;
-  /** Its monotonic time is that of the machine, so every process measures a lease alike. */
-  clock: Clock;
-  /** A name that never comes again, for this open instance. */
-  freshName: () => string;
-}>;
-
-type Row = Readonly<{ holder: string; instance: string; fence: number; endMs: number }>;
 
 const cacheSizeKiB = 256;
 
@@ -122,7 +83,7 @@ export const openSqliteLeases = ({ file, clock, freshName }: SqliteLeasesOptions
   };
 };
 
-/** A fence that was given out must never come again, so it survives a power loss; what else is lost by one has ended with it. */
+/** Commits to the disk: a fence must never be given out twice, so it has to survive a power loss. Other changes need not. */
 const durably = <Result>(database: Database, work: () => Result): Result => {
   database.pragma('synchronous = full');
   try {
@@ -132,7 +93,7 @@ const durably = <Result>(database: Database, work: () => Result): Result => {
   }
 };
 
-/** Rows of leases that are held or were; the fence counts over all names, so a row that is removed takes no memory of it along. */
+/** The rows of leases. One fence counts over all names, so that it goes on when a row is removed. */
 const leaseTable = (database: Database) => {
   database.exec(`
     CREATE TABLE IF NOT EXISTS leases (
@@ -156,4 +117,42 @@ const leaseTable = (database: Database) => {
     remove: (name: string, fence: number): void => void remove.run(name, fence),
     removeOf: (instance: string): void => void removeOf.run(instance),
   };
+};
+
+/** In: the directory of the lock files, made if there is none. */
+const openPresence = (directory: string, freshName: () => string): Presence => {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const fileOf = (instance: string): string => join(directory, `${instance}.lock`);
+  sweep(directory);
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const instance = freshName();
+    const file = fileOf(instance);
+    const lock = holdLock({ file });
+    // The sweep of another process may have removed the file before it was locked: others would not find the lock.
+    if (lock === undefined || !existsSync(file)) {
+      lock?.release();
+      continue;
+    }
+    return {
+      instance,
+      isAlive: (other) => other === instance || isLockHeld({ file: fileOf(other) }),
+      close: () => {
+        rmSync(file, { force: true });
+        lock.release();
+      },
+    };
+  }
+  throw new Error(`no lock file in ${directory} could be held`);
+};
+
+/** Removes the files of dead instances, each under its lock, so that no process takes it in between. */
+const sweep = (directory: string): void => {
+  for (const name of readdirSync(directory)) {
+    if (!name.endsWith('.lock')) continue;
+    const file = join(directory, name);
+    const lock = holdLock({ file });
+    if (lock === undefined) continue;
+    rmSync(file, { force: true });
+    lock.release();
+  }
 };

@@ -9,33 +9,13 @@ const FRAME = /^\s+at /;
 const framesMax = 12;
 const causesMax = 3;
 
-/** Lines wait for each other at most this long. */
+/** A line is buffered at most so long. */
 const FLUSH_EVERY_MS = 200;
 const BUFFER_BYTES = 8_192;
 
-/** Standard output, written in strokes: a write for each line costs more than the line. What waits is written when the process exits. */
-const bufferedOutput = (): DestinationStream => inStrokes(pino.destination({ sync: false, minLength: BUFFER_BYTES }));
-
-/** A flush writes to the file even where nothing waits, so a program that says nothing asks for none. */
-export const inStrokes = (output: Readonly<{ write: (line: string) => unknown; flush: () => void }>): DestinationStream => {
-  let isWaiting = false;
-  const flush = (): void => {
-    isWaiting = false;
-    output.flush();
-  };
-  return {
-    write: (line) => {
-      output.write(line);
-      if (isWaiting) return;
-      isWaiting = true;
-      setTimeout(flush, FLUSH_EVERY_MS).unref();
-    },
-  };
-};
-
 /**
- * In: the lowest level that is written, and where to (default: standard output, in strokes).
- * Out: the log. Errors are written by name, code and stack frames; see errorFields for their messages.
+ * In: the lowest level that is written, and where to (default: standard output, in batches).
+ * Errors are written by name, code and stack frames; see errorFields for their messages.
  */
 export const openLogger = ({ level, destination }: Readonly<{ level: LogLevel; destination?: DestinationStream }>): Logger => {
   const options = {
@@ -63,9 +43,9 @@ const plain = (fields: LogFields): Record<string, unknown> => {
 };
 
 /**
- * What is written of an error. The message of an error may quote an address, a subject or a line of a body
- * (SMTP replies and JSON errors do), so it is left out, but for two kinds: errors of the operating system, which name
- * a call, a path or a host, and errors whose thrower set `safeToLog = true`.
+ * The fields of an error in the log. Its message may quote an address, a subject or a line of a body (SMTP replies and JSON errors do),
+ * so it is left out except for two kinds: errors of the operating system, which name a call, a path or a host, and errors whose thrower
+ * set `safeToLog = true`.
  */
 export const errorFields = (error: Error, depth = 0): Record<string, unknown> => {
   const code = 'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? error.code : undefined;
@@ -79,7 +59,7 @@ export const errorFields = (error: Error, depth = 0): Record<string, unknown> =>
   };
 };
 
-/** The frames alone: the stack begins with the message, which may have lines that look like frames. */
+/** The frames of the stack without the message before them, which may have lines that look like frames. */
 const framesOf = (error: Error): readonly string[] => {
   const stack = error.stack ?? '';
   const at = stack.indexOf(error.message);
@@ -89,4 +69,24 @@ const framesOf = (error: Error): readonly string[] => {
     .filter((line) => FRAME.test(line))
     .slice(0, framesMax)
     .map((line) => line.trim());
+};
+
+/** Standard output, written in batches: a write for each line costs more than the line. Buffered lines are written when the process exits. */
+const bufferedOutput = (): DestinationStream => inBatches(pino.destination({ sync: false, minLength: BUFFER_BYTES }));
+
+/** A flush writes to the file even if nothing is buffered, so it runs only after a line. */
+export const inBatches = (output: Readonly<{ write: (line: string) => unknown; flush: () => void }>): DestinationStream => {
+  let isWaiting = false;
+  const flush = (): void => {
+    isWaiting = false;
+    output.flush();
+  };
+  return {
+    write: (line) => {
+      output.write(line);
+      if (isWaiting) return;
+      isWaiting = true;
+      setTimeout(flush, FLUSH_EVERY_MS).unref();
+    },
+  };
 };

@@ -3,12 +3,12 @@ import type { MediaTypes } from '../../domain/ports/media-types.js';
 
 export const signatureMediaTypes = (): MediaTypes => ({
   of: async (bytes) => {
-    // Loaded with the first file: it knows more formats than most services ever see.
+    // Loaded with the first file, because most services need it rarely.
     const { fileTypeFromBuffer } = await import('file-type');
     try {
       return (await fileTypeFromBuffer(bytes))?.mime;
     } catch {
-      // It follows lengths and offsets that the bytes themselves give.
+      // The package follows lengths and offsets given in the bytes, which may be wrong.
       return undefined;
     }
   },

@@ -1,4 +1,4 @@
-/** The figures in the text format of Prometheus, on a port of their own that asks for no key. */
+/** Metrics in the text format of Prometheus, on a port of their own that asks for no key. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -6,39 +6,18 @@ import type { Meter } from '../../domain/ports/meter.js';
 
 export type Prometheus = Meter &
   Readonly<{
-    /** Resolves with the port that it listens on. Rejects where the port is taken. */
+    /** Out: the port that it listens on. Rejects if the port is taken. */
     listen: (host: string, port: number) => Promise<number>;
     close: () => Promise<void>;
   }>;
+
+type OnFault = (figure: string, fault: unknown) => void;
 
 const METRICS_PATH = '/metrics';
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_MAX = 20;
 
-type OnFault = (figure: string, fault: unknown) => void;
-
-const serverOf = (registry: Registry, onFault: OnFault): Server => {
-  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isRead || request.url?.split('?')[0] !== METRICS_PATH) {
-      response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end(`GET ${METRICS_PATH} has the figures.\n`);
-      return;
-    }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      (fault: unknown) => {
-        onFault('all', fault);
-        response.writeHead(500).end();
-      },
-    );
-  });
-  server.maxConnections = CONNECTIONS_MAX;
-  // It keeps no process running: a start that fails after this listens ends all the same.
-  server.unref();
-  return server;
-};
-
-/** Figures of the process itself (CPU, memory, event loop, garbage collection) are among them. */
+/** Includes metrics of the process itself: CPU, memory, event loop, garbage collection. */
 export const openPrometheus = ({ onFault }: Readonly<{ onFault: OnFault }>): Prometheus => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -62,7 +41,7 @@ export const openPrometheus = ({ onFault }: Readonly<{ onFault: OnFault }>): Pro
         registers,
         async collect() {
           this.reset();
-          // A gauge without labels is 0 once it is reset: what has no reading is not shown as one.
+          // Reset leaves a gauge without labels at 0. It is removed, so that a failed reading is not shown as 0.
           if (labels.length === 0) this.remove();
           try {
             for (const { labels: values, value } of await read()) this.set(values ?? {}, value);
@@ -86,4 +65,25 @@ export const openPrometheus = ({ onFault }: Readonly<{ onFault: OnFault }>): Pro
         server.closeAllConnections();
       }),
   };
+};
+
+const serverOf = (registry: Registry, onFault: OnFault): Server => {
+  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (!isRead || request.url?.split('?')[0] !== METRICS_PATH) {
+      response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end(`GET ${METRICS_PATH} has the figures.\n`);
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      (fault: unknown) => {
+        onFault('all', fault);
+        response.writeHead(500).end();
+      },
+    );
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  // The server keeps no process running, so that a start that fails after this ends the process.
+  server.unref();
+  return server;
 };

@@ -1,11 +1,107 @@
-/** Argon2id (RFC 9106) for passwords: a bounded number at a time, for each takes 19 MiB of memory. */
+/** Hashes passwords with Argon2id (RFC 9106), a bounded number at a time because each takes 19 MiB of memory, and recognizes common ones. */
 import { hash as argon2, parseOptions, verify, type Options } from '@node-rs/argon2';
 import type { Passwords } from '../../domain/ports/passwords.js';
 import { DomainError } from '../../domain/core/errors.js';
 
+/** Letters that are commonly written as another character. */
+const PLAIN: Readonly<Record<string, string>> = { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's', '!': 'i' };
+
+const ROWS = ['01234567890123456789', 'qwertyuiopasdfghjklzxcvbnm', 'abcdefghijklmnopqrstuvwxyz'];
+
+/** A common password with at most so many characters before and after it is still common. */
+const ADDED_MAX = 4;
+
+/** The minimum of the OWASP Password Storage Cheat Sheet. Algorithm 2 is Argon2id. */
+const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const satisfies Options;
+
+const AT_ONCE = 2;
+const WAITING_MAX = 64;
+
+/** A hash that no password has, by the parameters above. It is verified for an unknown address, so that this takes as long as for a known one. */
+const OF_NOBODY = '$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5c3NhbHQxMjM0NQ$Zm9yIG5vYm9keSBhdCBhbGwuLi4uLi4uLi4uLi4uLi4';
+
+/** `compare`: verifies a password; tests give another. */
+export const argon2Passwords = (compare: (hash: string, password: string) => Promise<boolean> = verify): Passwords => {
+  const inTurn = openTurns();
+  return {
+    hash: (password) => inTurn(() => argon2(password, parameters)),
+    verify: (hash, password) => inTurn(async () => (await compare(hash ?? OF_NOBODY, password)) && hash !== undefined),
+    isOutdated: (hash) => {
+      const { memoryCost, timeCost, parallelism, algorithm } = parseOptions(hash);
+      const { memoryCost: memory, timeCost: time, parallelism: lanes, algorithm: kind } = parameters;
+      return memoryCost !== memory || timeCost !== time || parallelism !== lanes || (algorithm as number) !== kind;
+    },
+    isCommon: isCommonPassword,
+  };
+};
+
+/** Runs `AT_ONCE` pieces of work at a time, in the order in which they came. */
+const openTurns = () => {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  const acquire = async (): Promise<void> => {
+    if (running < AT_ONCE) {
+      running += 1;
+      return;
+    }
+    if (waiting.length >= WAITING_MAX) {
+      throw new DomainError('RATE_LIMIT_EXCEEDED', 'Too many people sign in at this moment. Try again in 2 seconds.', { retryAfterS: 2 });
+    }
+    await new Promise<void>((resolve) => void waiting.push(resolve));
+  };
+  const release = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  };
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    await acquire();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  };
+};
+
+/** Whether a password is in the list, or made of one in a way that programs try: repeated, joined, with digits for letters or added characters. */
+const isCommonPassword = (password: string): boolean => {
+  const compact = password.normalize('NFKC').toLowerCase().replace(/\s+/g, '');
+  const plain = [...compact].map((character) => PLAIN[character] ?? character).join('');
+  return [compact, plain].some((form) => {
+    const bare = form.replace(/^[^a-z]+|[^a-z]+$/g, '');
+    return isGuessed(form) || (form.length - bare.length <= ADDED_MAX && bare.length >= 4 && isGuessed(bare));
+  });
+};
+
+const isGuessed = (text: string): boolean => {
+  const unit = unitOf(text);
+  if (isListed(text) || isRow(text) || (unit !== text && isListed(unit))) return true;
+  for (let at = 4; at <= text.length - 4; at += 1) {
+    const parts = [text.slice(0, at), text.slice(at)];
+    if (parts.every((part) => isListed(part) || isRow(part))) return true;
+  }
+  return false;
+};
+
+const isRow = (text: string): boolean =>
+  ROWS.some((row) => row.includes(text) || row.includes([...text].reverse().join(''))) || unitOf(text).length < 4;
+
+/** The shortest text that gives the whole when repeated; the last repetition may be cut off. */
+const unitOf = (text: string): string => {
+  for (let length = 1; length <= text.length / 2; length += 1) {
+    const unit = text.slice(0, length);
+    if (unit.repeat(Math.ceil(text.length / length)).slice(0, text.length) === text) return unit;
+  }
+  return text;
+};
+
+let words: ReadonlySet<string> | undefined;
+const isListed = (text: string): boolean => (words ??= new Set(commonList.split(/\s+/))).has(text);
+
 /**
- * Passwords that are tried first, in lower case: of the list of @zxcvbn-ts/language-common 4.1.3 (MIT; Copyright 2012-2016 Dan Wheeler and
- * Dropbox, Inc., 2021 @zxcvbn-ts) those among the 10,000 most common with six characters or more, and all with twelve or more.
+ * Common passwords in lower case, from the list of @zxcvbn-ts/language-common 4.1.3 (MIT; Copyright 2012-2016 Dan Wheeler and Dropbox,
+ * Inc., 2021 @zxcvbn-ts): those among the 10,000 most common with six characters or more, and all with twelve or more.
  */
 const commonList = `
 123456 password 12345678 qwerty 123456789 111111 1234567 dragon 123123 baseball abc123 football monkey letmein shadow master 696969 michael mustang 666666 qwertyuiop 123321 1234567890 superman 1qaz2wsx 7777777 fuckyou jordan qazwsx jennifer 123qwe 000000 killer trustno1 hunter harley zxcvbnm asdfgh buster andrew batman soccer tigger charlie robert sunshine thomas iloveyou fuckme ranger
@@ -197,100 +293,3 @@ nhfycajhvths rfnthbyf1988 paraklast1974 webuivalidat msorcloledbr nondriversig 1
 zaq12wsxcde3 love777321777 123456789aaa 4815162342lf pfqwtd27121988 cnfc35762209 12345677654321 zxcvbnmmnbvcxz civilization findaupair007 alpha135792468 ghtdtlvtldtl edwardcullen gfhfktkjuhfv qazwsx123456 lytdybrbdfvgbhf asd123asd123 passwordassword ronaldinho10 ipo54tj45uy856 89semtsriuty foreveryoung sdicmt7seytn blacksonblon 420842084208555 ktjynsq40147 1a2a3a4a5a6a bullnuts2003
 050605rostik 19960610ilja 123456zxcvbn z1x2c3v4b5n6 entertainment 89063032220m badiman28200 123ewqasdcxz nhbujyjvtnhbz polniypizdec1102 ne_e_pod_chehyl hd764nw5d7e1vbv josephphone7 gthtrfnbgjkt configuratio msoracle32re bhrh0h2oof6xbqjeh 193570356033
 `;
-
-/* Whether a password is among those that are tried first: one of the list, or one that is made of one of them in a way that programs try. */
-
-let words: ReadonlySet<string> | undefined;
-const isListed = (text: string): boolean => (words ??= new Set(commonList.split(/\s+/))).has(text);
-
-const ROWS = ['01234567890123456789', 'qwertyuiopasdfghjklzxcvbnm', 'abcdefghijklmnopqrstuvwxyz'];
-
-/** Letters that are commonly written as another character. */
-const PLAIN: Readonly<Record<string, string>> = { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's', '!': 'i' };
-
-/** The shortest text of whose repetition, the last perhaps cut off, it is made. */
-const unitOf = (text: string): string => {
-  for (let length = 1; length <= text.length / 2; length += 1) {
-    const unit = text.slice(0, length);
-    if (unit.repeat(Math.ceil(text.length / length)).slice(0, text.length) === text) return unit;
-  }
-  return text;
-};
-
-/** The most that may be added to a listed one before it is another. */
-const ADDED_MAX = 4;
-
-const isRow = (text: string): boolean =>
-  ROWS.some((row) => row.includes(text) || row.includes([...text].reverse().join(''))) || unitOf(text).length < 4;
-
-const isGuessed = (text: string): boolean => {
-  const unit = unitOf(text);
-  if (isListed(text) || isRow(text) || (unit !== text && isListed(unit))) return true;
-  for (let at = 4; at <= text.length - 4; at += 1) {
-    const parts = [text.slice(0, at), text.slice(at)];
-    if (parts.every((part) => isListed(part) || isRow(part))) return true;
-  }
-  return false;
-};
-
-const isCommonPassword = (password: string): boolean => {
-  const compact = password.normalize('NFKC').toLowerCase().replace(/\s+/g, '');
-  const plain = [...compact].map((character) => PLAIN[character] ?? character).join('');
-  return [compact, plain].some((form) => {
-    const bare = form.replace(/^[^a-z]+|[^a-z]+$/g, '');
-    return isGuessed(form) || (form.length - bare.length <= ADDED_MAX && bare.length >= 4 && isGuessed(bare));
-  });
-};
-
-/** What the OWASP Password Storage Cheat Sheet names as the least. Algorithm 2 is Argon2id. */
-const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const satisfies Options;
-
-const AT_ONCE = 2;
-const WAITING_MAX = 64;
-
-/** The hash of random bytes that nobody kept, by the parameters above: what an unknown address is compared with. */
-const OF_NOBODY = '$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5c3NhbHQxMjM0NQ$Zm9yIG5vYm9keSBhdCBhbGwuLi4uLi4uLi4uLi4uLi4';
-
-/** `compare`: by what a password is held against a hash. */
-export const argon2Passwords = (compare: (hash: string, password: string) => Promise<boolean> = verify): Passwords => {
-  const inTurn = openTurns();
-  return {
-    hash: (password) => inTurn(() => argon2(password, parameters)),
-    verify: (hash, password) => inTurn(async () => (await compare(hash ?? OF_NOBODY, password)) && hash !== undefined),
-    isOutdated: (hash) => {
-      const { memoryCost, timeCost, parallelism, algorithm } = parseOptions(hash);
-      const { memoryCost: memory, timeCost: time, parallelism: lanes, algorithm: kind } = parameters;
-      return memoryCost !== memory || timeCost !== time || parallelism !== lanes || (algorithm as number) !== kind;
-    },
-    isCommon: isCommonPassword,
-  };
-};
-
-/** Runs so many at a time, in the order in which they came. */
-const openTurns = () => {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  const acquire = async (): Promise<void> => {
-    if (running < AT_ONCE) {
-      running += 1;
-      return;
-    }
-    if (waiting.length >= WAITING_MAX) {
-      throw new DomainError('RATE_LIMIT_EXCEEDED', 'Too many people sign in at this moment. Try again in 2 seconds.', { retryAfterS: 2 });
-    }
-    await new Promise<void>((resolve) => void waiting.push(resolve));
-  };
-  const release = (): void => {
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next();
-  };
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    await acquire();
-    try {
-      return await work();
-    } finally {
-      release();
-    }
-  };
-};

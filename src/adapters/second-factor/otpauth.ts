@@ -6,9 +6,6 @@ const ISSUER = 'sealpost';
 const PERIOD_S = 30;
 const SECRET_BYTES = 20;
 
-const codesOf = (secret: string, label = ''): TOTP =>
-  new TOTP({ issuer: ISSUER, label, algorithm: 'SHA1', digits: 6, period: PERIOD_S, secret: Secret.fromBase32(secret) });
-
 export const otpauthSecondFactors = (): SecondFactors => ({
   newSecret: () => new Secret({ size: SECRET_BYTES }).base32,
   uri: (secret, account) => codesOf(secret, account).toString(),
@@ -17,3 +14,6 @@ export const otpauthSecondFactors = (): SecondFactors => ({
     return delta === null ? undefined : Math.floor(nowMs / (PERIOD_S * 1_000)) + delta;
   },
 });
+
+const codesOf = (secret: string, label = ''): TOTP =>
+  new TOTP({ issuer: ISSUER, label, algorithm: 'SHA1', digits: 6, period: PERIOD_S, secret: Secret.fromBase32(secret) });

@@ -1,4 +1,4 @@
-/** Sends spans to a collector by OTLP over HTTP (protobuf), in batches. A collector that is away costs spans and nothing else. */
+/** Sends spans to a collector by OTLP over HTTP (protobuf), in batches. If the collector is away, spans are lost and nothing else. */
 import { SpanKind, SpanStatusCode, TraceFlags, type HrTime, type SpanContext } from '@opentelemetry/api';
 import { ExportResultCode } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -8,16 +8,16 @@ import type { Logger } from '../../domain/ports/logger.js';
 import type { FinishedSpan, SpanIds, Tracer } from '../../domain/ports/tracer.js';
 
 export type OtlpOptions = Readonly<{
-  /** Where batches are posted, `/v1/traces` included. */
+  /** Batches are posted here; includes `/v1/traces`. */
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** What every span says of the process, `service.name` among it. */
+  /** The attributes of the process in every span, such as `service.name`. */
   resource: Readonly<Record<string, string>>;
   /** The share of traces that is sent, from 0 to 1. */
   ratio: number;
   version: string;
   logger: Logger;
-  /** Told of spans that will not come to the collector. */
+  /** Called with the number of spans that the collector will not get. */
   dropped: (spans: number) => void;
 }>;
 
@@ -25,8 +25,12 @@ const QUEUE_SPANS_MAX = 8_192;
 const BATCH_SPANS_MAX = 512;
 const BATCH_AFTER_MS = 1_000;
 const EXPORT_TIMEOUT_MS = 10_000;
-/** What has not been sent by then is lost when the process stops. */
+/** Spans that are not sent by then are lost when the process stops. */
 const CLOSE_WITHIN_MS = 3_000;
+
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
+
+const NONE: never[] = [];
 
 export const openOtlp = (options: OtlpOptions): Tracer => {
   const { url, headers, ratio, version, dropped } = options;
@@ -39,7 +43,7 @@ export const openOtlp = (options: OtlpOptions): Tracer => {
     maxQueueSize: QUEUE_SPANS_MAX,
     maxExportBatchSize: BATCH_SPANS_MAX,
     scheduledDelayMillis: BATCH_AFTER_MS,
-    // Beyond the bound of the exporter itself, which thus always answers first.
+    // Longer than the exporter's own timeout, so that the exporter always answers first.
     exportTimeoutMillis: 2 * EXPORT_TIMEOUT_MS,
   });
   let closed: Promise<void> | undefined;
@@ -53,7 +57,7 @@ export const openOtlp = (options: OtlpOptions): Tracer => {
   return {
     samples: (traceId) => sampler.shouldSample(undefined as never, traceId).decision !== 0,
     record: (span) => {
-      // Counted here, for the processor drops beyond the same bound without telling.
+      // Counted here, because the processor drops spans beyond its bound silently.
       if (closed !== undefined || waiting >= QUEUE_SPANS_MAX) return dropped(1);
       waiting += 1;
       processor.onEnd({ ...readable(span), ...source });
@@ -62,7 +66,7 @@ export const openOtlp = (options: OtlpOptions): Tracer => {
   };
 };
 
-/** Tells of what could not be sent: one line when that begins, and one when it ends. To the processor every batch is done with. */
+/** Logs one line when spans cannot be sent, and one when they can again. The processor is told that every batch succeeded. */
 const watched = (
   exporter: SpanExporter,
   { logger, dropped }: Pick<OtlpOptions, 'logger' | 'dropped'>,
@@ -85,11 +89,9 @@ const watched = (
   };
 };
 
-/** The code of the system or the status of the answer; a message may quote what the collector answered. */
+/** The code of the system or the status of the answer. The message is left out: it may quote the collector's answer. */
 const codeOf = (error: Error | undefined): string | number =>
   error !== undefined && 'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? error.code : 'no answer';
-
-const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
 const contextOf = ({ traceId, spanId }: SpanIds, isRemote: boolean): SpanContext => ({
   traceId,
@@ -103,8 +105,6 @@ const timeOf = (ms: number): HrTime => {
   const seconds = Math.floor(ms / 1_000);
   return [seconds, Math.min(Math.round((ms - seconds * 1_000) * 1e6), 999_999_999)];
 };
-
-const NONE: never[] = [];
 
 const readable = (span: FinishedSpan): Omit<ReadableSpan, 'resource' | 'instrumentationScope'> => {
   const context = contextOf(span, false);

@@ -1,7 +1,7 @@
 /** Log lines: their shape, and that no message of an error slips through. */
 import { mock } from 'node:test';
 import t from 'tap';
-import { inStrokes, openLogger } from '../../../src/adapters/logger/pino.js';
+import { inBatches, openLogger } from '../../../src/adapters/logger/pino.js';
 
 const opened = (level: 'debug' | 'warn') => {
   const lines: Record<string, unknown>[] = [];
@@ -59,7 +59,7 @@ void t.test('lines are flushed together, and where none was written nothing is f
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
   const seen: string[] = [];
-  const output = inStrokes({ write: (line) => void seen.push(line), flush: () => void seen.push('flush') });
+  const output = inBatches({ write: (line) => void seen.push(line), flush: () => void seen.push('flush') });
   mock.timers.tick(10_000);
   t.same(seen, []);
   output.write('a');
