@@ -5,7 +5,7 @@ import { parseDocument } from 'htmlparser2';
 import { DomainError } from '../../src/domain/core/errors.js';
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
-import { imageSourcesOf } from '../../src/domain/rendering/expand/expand.js';
+import { imageSourcesOf } from '../../src/domain/rendering/expand/resources.js';
 import type { Expanded } from '../../src/domain/rendering/expand/expanded.js';
 import { attachmentOf, componentsOf, expandTemplate } from '../support/documents.js';
 

@@ -1,7 +1,7 @@
 /** Documents expanded: each component with what it becomes, loops, conditions, formats, lengths, pages. */
 import t from 'tap';
 import type { JsonObject } from '../../src/domain/core/json.js';
-import { imageSourcesOf } from '../../src/domain/rendering/expand/expand.js';
+import { imageSourcesOf } from '../../src/domain/rendering/expand/resources.js';
 import type { Expanded, ExpandedPage, ExpandedTable } from '../../src/domain/rendering/expand/expanded.js';
 import { pointsOf, boxOf, borderOf, widthOf } from '../../src/domain/rendering/lengths.js';
 import { attachmentOf, componentsOf, expandTemplate } from '../support/documents.js';

@@ -1,57 +1,7 @@
-/** Values inside addresses: each is encoded for the part where it stands, so that it cannot become another part. */
-
-/* The addresses that stand in HTML as its author wrote it: those of links and of pictures. */
-
-export type HtmlAddress = Readonly<{
-  tag: 'a' | 'img';
-  /** Without entities of the usual kinds. */
-  address: string;
-  /** True where the element has the attributes `width` and `height`, and neither is blank. */
-  isSized: boolean;
-}>;
-
-const TAGS = /<!--[^]*?(?:-->|$)|<(a|img)(?=[\s/>])/gi;
-const ATTRIBUTE = /[\s/]*(?:([^\s/>=]+)(?:\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\s>]*)))?|=)/y;
-
-/** In: HTML, however hostile. Out: the `href` of each link and the `src` of each picture, in order. One pass, linear. */
-export const addressesIn = (html: string): readonly HtmlAddress[] => {
-  const found: HtmlAddress[] = [];
-  if (!/<(?:a|img)[\s/]/i.test(html)) return found;
-  TAGS.lastIndex = 0;
-  for (let match = TAGS.exec(html); match !== null; match = TAGS.exec(html)) {
-    const tag = match[1]?.toLowerCase();
-    if (tag !== 'a' && tag !== 'img') continue;
-    const wanted = tag === 'a' ? 'href' : 'src';
-    ATTRIBUTE.lastIndex = TAGS.lastIndex;
-    let end = TAGS.lastIndex;
-    let address: string | undefined;
-    const sides = new Set<string>();
-    for (let one = ATTRIBUTE.exec(html); one !== null; one = ATTRIBUTE.exec(html)) {
-      end = ATTRIBUTE.lastIndex;
-      // The first of two of one name counts, as in browsers.
-      const name = one[1]?.toLowerCase();
-      const value = one[2] ?? one[3] ?? one[4] ?? '';
-      if (name === wanted) address ??= value;
-      else if ((name === 'width' || name === 'height') && value.trim() !== '') sides.add(name);
-    }
-    TAGS.lastIndex = end;
-    if (address !== undefined) found.push({ tag, address: withoutEntities(address), isSized: sides.size === 2 });
-  }
-  return found;
-};
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", colon: ':', sol: '/' };
-
-const withoutEntities = (text: string): string =>
-  text.replace(
-    /&(?:#(\d{1,5})|#x([0-9a-f]{1,4})|(amp|lt|gt|quot|apos|colon|sol));/gi,
-    (whole, decimal?: string, hex?: string, name?: string) =>
-      name === undefined
-        ? String.fromCharCode(decimal === undefined ? parseInt(hex ?? '', 16) : Number(decimal))
-        : (entities[name.toLowerCase()] ?? whole),
-  );
-
-/* Which addresses a mail or a document may link to or show. The same rule judges what an author wrote and what a variable brought. */
+/**
+ * Addresses of links and pictures: which ones a mail or a document may hold, how a value is encoded inside one, and which ones stand in an
+ * author's HTML. One rule judges what an author wrote and what a variable brings.
+ */
 
 /** What browsers drop or skip inside an address (WHATWG URL, section 4.4), and other invisible characters used to hide a scheme. */
 const INVISIBLE =
@@ -70,7 +20,10 @@ export const safeLink = (text: string): string | undefined => {
   return WEB.test(address) || OTHER.test(address) || (address.startsWith('#') && address.length > 1) ? address : undefined;
 };
 
-/** The same for pictures: http, https, or a PNG, JPEG, GIF or WebP as data URI. */
+/**
+ * In: the address of a picture as written. Out: the address without invisible characters where it is http, https, or a PNG, JPEG, GIF or
+ * WebP as data URI, else undefined.
+ */
 export const safeImage = (text: string): string | undefined => {
   const address = withoutInvisible(text);
   return WEB.test(address) || DATA_IMAGE.test(address) ? address : undefined;
@@ -85,21 +38,24 @@ export const assetAddress = (text: string): string | undefined => {
   return ASSET.test(address) ? address.toLowerCase() : undefined;
 };
 
-/** Pictures of documents: those of mails, assets, and SVG as data URI, for no browser is there that could run what it holds. */
+/**
+ * In: the address of a picture in a document. Out: what `safeImage` takes, and also assets and SVG as data URI: no browser is there that
+ * could run what an SVG holds.
+ */
 export const safeDocumentImage = (text: string): string | undefined => {
   const address = withoutInvisible(text);
   if (ASSET.test(address)) return address.toLowerCase();
   return WEB.test(address) || DATA_IMAGE.test(address) || DATA_SVG.test(address) ? address : undefined;
 };
 
-/** Spaces inside become %20, as browsers do; spaces around and everything invisible goes. */
+/** Spaces inside become %20, as browsers do; spaces around and everything invisible are removed. */
 const withoutInvisible = (text: string): string => {
   const trimmed = text.trim();
   return CLEAN.test(trimmed) ? trimmed : trimmed.replaceAll(' ', '%20').replace(INVISIBLE, '');
 };
 const CLEAN = /^[\x21-\x7e]*$/;
 
-/** What a value is at its place; `asIs` is judged with the whole address. */
+/** The part of an address that a value stands in. `asIs`: the value is not encoded, and the whole address is judged. */
 export type AddressPart = 'component' | 'query' | 'path' | 'mailbox' | 'host' | 'afterHost' | 'asIs';
 
 /** Half a surrogate pair has no place in an address; `encodeURI` would throw at it. */
@@ -153,7 +109,7 @@ export const isSettled = (start: string, kind: AddressKind): boolean => {
   return kind === 'link' && /^(?:mailto|tel):/i.test(text) && safeLink(`${text}1`) !== undefined;
 };
 
-/** Where one value stands in an address. */
+/** The place of one value in an address. */
 export type Place = Readonly<{
   /** The template's text before the first value. */ start: string;
   /** All of the template's text before this value. */ before: string;
@@ -169,8 +125,8 @@ const settledPart = (before: string): AddressPart => {
 };
 
 /**
- * Scheme or host come from a value. Values after the first `?` or `#` of the template's own text are components;
- * the others stand as they are, and the judgement looks at the whole.
+ * Encodes values of addresses whose scheme or host comes from a value. Values after the first `?` or `#` of the template's own text are
+ * components; the others stand as they are, and the whole address is judged.
  */
 const openPart = (before: string, isLast: boolean): AddressPart => {
   if (/[?#]/.test(before)) return /[?&#]$/.test(before) ? 'asIs' : 'component';
@@ -178,3 +134,52 @@ const openPart = (before: string, isLast: boolean): AddressPart => {
   if (before.endsWith('//') && isLast) return 'asIs';
   return /[/.-]$/.test(before) ? 'host' : 'afterHost';
 };
+
+export type HtmlAddress = Readonly<{
+  tag: 'a' | 'img';
+  /** Without entities of the usual kinds. */
+  address: string;
+  /** True where the element has the attributes `width` and `height`, and neither is blank. */
+  isSized: boolean;
+}>;
+
+const TAGS = /<!--[^]*?(?:-->|$)|<(a|img)(?=[\s/>])/gi;
+const ATTRIBUTE = /[\s/]*(?:([^\s/>=]+)(?:\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\s>]*)))?|=)/y;
+
+/** In: HTML, however hostile. Out: the `href` of each link and the `src` of each picture, in order. One pass, linear. */
+export const addressesIn = (html: string): readonly HtmlAddress[] => {
+  const found: HtmlAddress[] = [];
+  if (!/<(?:a|img)[\s/]/i.test(html)) return found;
+  TAGS.lastIndex = 0;
+  for (let match = TAGS.exec(html); match !== null; match = TAGS.exec(html)) {
+    const tag = match[1]?.toLowerCase();
+    if (tag !== 'a' && tag !== 'img') continue;
+    const wanted = tag === 'a' ? 'href' : 'src';
+    ATTRIBUTE.lastIndex = TAGS.lastIndex;
+    let end = TAGS.lastIndex;
+    let address: string | undefined;
+    const sides = new Set<string>();
+    for (let one = ATTRIBUTE.exec(html); one !== null; one = ATTRIBUTE.exec(html)) {
+      end = ATTRIBUTE.lastIndex;
+      // The first of two of one name counts, as in browsers.
+      const name = one[1]?.toLowerCase();
+      const value = one[2] ?? one[3] ?? one[4] ?? '';
+      if (name === wanted) address ??= value;
+      else if ((name === 'width' || name === 'height') && value.trim() !== '') sides.add(name);
+    }
+    TAGS.lastIndex = end;
+    if (address !== undefined) found.push({ tag, address: withoutEntities(address), isSized: sides.size === 2 });
+  }
+  return found;
+};
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", colon: ':', sol: '/' };
+
+const withoutEntities = (text: string): string =>
+  text.replace(
+    /&(?:#(\d{1,5})|#x([0-9a-f]{1,4})|(amp|lt|gt|quot|apos|colon|sol));/gi,
+    (whole, decimal?: string, hex?: string, name?: string) =>
+      name === undefined
+        ? String.fromCharCode(decimal === undefined ? parseInt(hex ?? '', 16) : Number(decimal))
+        : (entities[name.toLowerCase()] ?? whole),
+  );

@@ -1,14 +1,57 @@
-/** What each kind of code of the qr-code component may hold: digits, letters, lengths. Drawing is an adapter's. */
+/**
+ * Codes of the qr-code component (QR codes, bar codes, payment codes): what each kind may hold, the text that it is drawn from, and how
+ * many modules drawing costs. Drawing itself is done by the adapters.
+ */
 import { invalidAt } from '../core/errors.js';
 import type { Json } from '../core/json.js';
 import { toNumber } from './scope/conditions.js';
 import { codePointOf } from '../../shared/text.js';
 
-/* How much a QR code holds (ISO/IEC 18004, version 40). */
+export const codeKinds = ['qr', 'ean13', 'code128', 'datamatrix', 'epc'] as const;
+export type CodeKind = (typeof codeKinds)[number];
+export type BarKind = Exclude<CodeKind, 'qr' | 'epc'>;
+
+/** Look of a bar code; `height` in the output's unit, undefined for the usual one. */
+export type BarLook<Length> = Readonly<{ kind: BarKind; height: Length | undefined; showText: boolean; gs1: boolean }>;
+
+export const codeKindOf = (value: Json | undefined): CodeKind => codeKinds.find((kind) => kind === value) ?? 'qr';
+export const isBarKind = (kind: CodeKind): kind is BarKind => kind !== 'qr' && kind !== 'epc';
+
+/** Props of a payment, whose text the code puts together. */
+export const epcProps = ['name', 'iban', 'bic', 'amount', 'purpose', 'reference', 'text'] as const satisfies readonly (keyof EpcFields)[];
+
+/** What is drawn: the text of a code, and what is read in the place of the picture where that is another. */
+type CodeContent = Readonly<{ text: string; alt: string | undefined }>;
+/** The rest of a sentence that begins with the place of a prop. */
+type CodeFault = Readonly<{ prop: string; fault: string }>;
+
+/** As the props of a call give them. */
+export type EpcFields = Readonly<{
+  name: string;
+  iban: string;
+  bic: string;
+  /** Euros; empty: the payer writes it. */ amount: Json | undefined;
+  purpose: string;
+  /** Structured (ISO 11649, "RF…"), instead of `text`. */ reference: string;
+  text: string;
+}>;
+
+type CodeText = Readonly<{ text: string }>;
+
+/** Answers what is drawn for a component; undefined where the component says nothing. */
+export const codeContent = (kind: CodeKind, gs1: boolean, value: string, payment: () => EpcFields): CodeContent | CodeFault | undefined => {
+  if (kind === 'epc') return epcPayment(payment());
+  if (value === '') return undefined;
+  if (kind === 'qr') return { text: value, alt: undefined };
+  const made = barCodeText(value, { kind, gs1 });
+  return 'fault' in made ? made : { text: made.text, alt: undefined };
+};
 
 type ErrorCorrection = 'L' | 'M' | 'Q' | 'H';
 
 type Capacity = Readonly<Record<ErrorCorrection, number>>;
+
+/** How much a QR code holds (ISO/IEC 18004, version 40). */
 const digitsMax: Capacity = { L: 7_089, M: 5_596, Q: 3_993, H: 3_057 };
 const alphanumericMax: Capacity = { L: 4_296, M: 3_391, Q: 2_420, H: 1_852 };
 const bytesMax: Capacity = { L: 2_953, M: 2_331, Q: 1_663, H: 1_273 };
@@ -37,34 +80,17 @@ const FIXED_MODULES = 441;
 export const qrModules = (text: string, level: ErrorCorrection): number =>
   Math.round(FIXED_MODULES + 8 * Math.min(Buffer.byteLength(text), bytesMax[level]) * share[level]);
 
-/*
- * The text of a payment code (GiroCode): EPC069-12 version 2.1, "Quick Response Code: Guidelines to Enable Data Capture for the
- * Initiation of a SEPA Credit Transfer", version 002 of the data elements in UTF-8.
- */
-
-/** What is drawn: the text of a code, and what is read in the place of the picture where that is another. */
-type CodeContent = Readonly<{ text: string; alt: string | undefined }>;
-/** The rest of a sentence that begins with the place of a prop. */
-type CodeFault = Readonly<{ prop: string; fault: string }>;
-
-/** As the props of a call give them. */
-export type EpcFields = Readonly<{
-  name: string;
-  iban: string;
-  bic: string;
-  /** Euros; empty: the payer writes it. */ amount: Json | undefined;
-  purpose: string;
-  /** Structured (ISO 11649, "RF…"), instead of `text`. */ reference: string;
-  text: string;
-}>;
-
 const NAME_CHARS_MAX = 70;
 const REFERENCE_CHARS_MAX = 25;
 const TEXT_CHARS_MAX = 140;
 const AMOUNT = { min: 0.01, max: 999_999_999.99 } as const;
 const PAYLOAD_BYTES_MAX = 331;
 
-/** Undefined where the payment has neither a name nor an account: then there is nothing to pay. */
+/**
+ * The text of a payment code (GiroCode): EPC069-12 version 2.1, "Quick Response Code: Guidelines to Enable Data Capture for the Initiation
+ * of a SEPA Credit Transfer", version 002 of the data elements in UTF-8. Undefined where the payment has neither a name nor an account:
+ * then there is nothing to pay.
+ */
 export const epcPayment = (given: EpcFields): CodeContent | CodeFault | undefined => {
   const [name, text] = [given.name, given.text].map((value) => value.replace(/\s+/g, ' ').trim()) as [string, string];
   const [iban, bic, reference, purpose] = [given.iban, given.bic, given.reference, given.purpose].map((value) =>
@@ -139,24 +165,10 @@ const amountOf = (value: Json | undefined): string | CodeFault => {
   return written;
 };
 
-export const codeKinds = ['qr', 'ean13', 'code128', 'datamatrix', 'epc'] as const;
-export type CodeKind = (typeof codeKinds)[number];
-export type BarKind = Exclude<CodeKind, 'qr' | 'epc'>;
-
-/** How a bar code is drawn; `height` in the output's unit, undefined: the usual one. */
-export type BarLook<Length> = Readonly<{ kind: BarKind; height: Length | undefined; showText: boolean; gs1: boolean }>;
-
-export const codeKindOf = (value: Json | undefined): CodeKind => codeKinds.find((kind) => kind === value) ?? 'qr';
-export const isBarKind = (kind: CodeKind): kind is BarKind => kind !== 'qr' && kind !== 'epc';
-
-/** Props of a payment, whose text the code puts together. */
-export const epcProps = ['name', 'iban', 'bic', 'amount', 'purpose', 'reference', 'text'] as const satisfies readonly (keyof EpcFields)[];
-
-type CodeText = Readonly<{ text: string }>;
-
 const CODE128_CHARS_MAX = 80;
 const DATA_MATRIX_BYTES_MAX = 800;
-/** Of all that one code says, an element string of GS1 included. */
+
+/** Longest element string of GS1 in one Code 128, identifiers included. */
 const GS1_128_CHARS_MAX = 48;
 
 /** The text as the code holds it; a fault where it cannot. */
@@ -211,15 +223,6 @@ const checkDigit = (digits: string): number => {
   let sum = 0;
   for (let at = 0; at < 12; at += 1) sum += Number(digits[at]) * (at % 2 === 0 ? 1 : 3);
   return (10 - (sum % 10)) % 10;
-};
-
-/** What is drawn for a component; undefined: it says nothing. */
-export const codeContent = (kind: CodeKind, gs1: boolean, value: string, payment: () => EpcFields): CodeContent | CodeFault | undefined => {
-  if (kind === 'epc') return epcPayment(payment());
-  if (value === '') return undefined;
-  if (kind === 'qr') return { text: value, alt: undefined };
-  const made = barCodeText(value, { kind, gs1 });
-  return 'fault' in made ? made : { text: made.text, alt: undefined };
 };
 
 /** About how many modules of a QR code the work for a bar code is worth, by its text alone. */

@@ -1,4 +1,4 @@
-/** How the cells of a column of a workbook look by what they hold: a small closed set of conditional formats. */
+/** Conditional formats of a workbook: how the cells of a column look by the values that they hold. */
 import { isJsonObject, type Json } from '../core/json.js';
 import { isPlainObject } from './check/format.js';
 import type { Faults } from './check/faults.js';

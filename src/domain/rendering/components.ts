@@ -48,7 +48,7 @@ export type ComponentSpec = Readonly<{
   props: PropSpecs;
 }>;
 
-/** Where the sheets of a PDF may end; mails and workbooks have none. */
+/** Props that control where the sheets of a PDF end; mails and workbooks have no sheets of paper. */
 export const flowProps = {
   pageBreak: { kind: 'pageBreak' },
   keepTogether: { kind: 'boolean' },

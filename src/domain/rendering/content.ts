@@ -1,4 +1,4 @@
-/** What a template is made of: the JSON that authors write, as types. */
+/** Content of email templates and attachment templates: the JSON that authors write, as types, once it is checked. */
 import type { JsonObject } from '../core/json.js';
 import type { ComponentsOf } from './components.js';
 import type { Translations } from './translations.js';
@@ -29,7 +29,7 @@ export type Section = Readonly<{ id: string; type: SectionType; props?: JsonObje
 /** `props` holds what concerns the whole email: preheader, colours, font, width. */
 type EmailSchema = Readonly<{ sections: readonly Section[]; props?: JsonObject }>;
 
-/** One revision of an email template: all that a rendering depends on, beside the variables. */
+/** One revision of an email template: all that its rendering depends on, beside the variables. */
 export type EmailTemplateContent = Readonly<{
   subject: string;
   variables: readonly VariableDefinition[];
@@ -44,15 +44,13 @@ export type EmailTemplateContent = Readonly<{
   translations?: Translations;
 }>;
 
-/* What an attachment template is made of: the JSON that authors write, once it is checked. */
-
 export const outputFormats = ['pdf', 'excel'] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
 export const pageFormats = ['A4', 'Letter', 'Legal', 'A3', 'A5', 'Tabloid'] as const;
 export type PageFormat = (typeof pageFormats)[number];
 
-/** So many characters of a watermark are drawn across a sheet: on A4, they are then 10 points high. */
+/** Most characters of a watermark that fit across a sheet: on A4, they are then 10 points high. */
 export const WATERMARK_CHARS_MAX = 120;
 
 export const orientations = ['portrait', 'landscape'] as const;
@@ -81,7 +79,7 @@ export type PageMargin = Readonly<{
   code?: JsonObject;
 }>;
 
-/** Of the sheet of a workbook alone. `printArea` is an area such as `A1:F40`. */
+/** Settings that only the sheet of a workbook has. `printArea` is an area such as `A1:F40`. */
 export type SheetSettings = Readonly<{ hidden?: boolean; fitToWidth?: boolean; gridLines?: boolean; printArea?: string }>;
 
 export const backgroundFits = ['cover', 'contain'] as const;
@@ -138,8 +136,6 @@ export type AttachmentTemplateContent = Readonly<{
   translations?: Translations;
 }>;
 
-/* The files of the fonts that an attachment template brings. */
-
 /** In: a checked schema. Out: the address of each file with its path in the template; the first one where several name the same file. */
 export const fontFilesOf = ({ fonts = [] }: Pick<AttachmentSchema, 'fonts'>): ReadonlyMap<string, string> => {
   const files = new Map<string, string>();
@@ -152,15 +148,14 @@ export const fontFilesOf = ({ fonts = [] }: Pick<AttachmentSchema, 'fonts'>): Re
   return files;
 };
 
-/* What becomes of a character that no font of a PDF has: refused, or its number in its place. */
-
+/** What a PDF does with a character that no font has: refuse the document, or print the number of the character. */
 export const missingCharacterRules = ['refuse', 'replace'] as const;
 type MissingCharacterRule = (typeof missingCharacterRules)[number];
 
 /**
- * In: the schema of a checked attachment template. Out: whether a character that no font has is refused. Where the schema says nothing,
- * one that its author wrote is: a label is to be mended before anybody sees it. One that a variable brings is not: no customer's name
- * stops an invoice.
+ * In: the schema of a checked attachment template. Out: whether a character that no font has is refused. Without a rule in the schema,
+ * characters that the author wrote are refused, so that a label is mended before anybody sees it; characters that a variable brings are
+ * replaced, so that no customer's name stops an invoice.
  */
 export const refusalOf = (schema: AttachmentSchema): ((character: string) => boolean) => {
   let written: string | undefined;

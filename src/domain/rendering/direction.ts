@@ -1,4 +1,4 @@
-/** The direction in which texts run and documents are laid out, and the sides that start and end mean in it. */
+/** Direction of texts and documents, and which sides `start` and `end` mean in it. */
 
 export const directions = ['ltr', 'rtl'] as const;
 export type Direction = (typeof directions)[number];
@@ -34,7 +34,7 @@ export const directionOfText = (text: string): Direction | undefined => {
   return first === undefined ? undefined : RIGHT_TO_LEFT_LETTER.test(first) ? 'rtl' : 'ltr';
 };
 
-/** Where start and end are; left, right and all else stay what they say. */
+/** The sides of `start` and `end`; left, right and all else stay what they say. */
 export const sideOf = <Other extends string>(
   align: Other | 'start' | 'end',
   direction: Direction,

@@ -1,9 +1,10 @@
-/** A linear look over the HTML of an author, before anything parses it: what it will cost, and how deep its elements are nested. */
+/**
+ * Elements of HTML by kind, and a linear look over the HTML of an author before anything parses it: what it will cost, and how deep its
+ * elements are nested.
+ */
 import { spendChars, spendElements, type Budget } from './budget.js';
 
-/* Kinds of the elements of HTML that authors write. */
-
-/** Elements that stand in lines of their own, tables and their parts apart. */
+/** Elements that stand in lines of their own, except tables and their parts. */
 export const blockTags = [
   'address',
   'blockquote',

@@ -1,4 +1,4 @@
-/** A template in the language of a call: its locale and its time zone in place of the template's own, and the texts of that language. */
+/** Puts a template into the language of a call: its locale, its time zone, and its texts in that language. */
 import type { AttachmentTemplateContent, Page, EmailTemplateContent } from './content.js';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.js';
 import type { VariableDefinition } from './scope/definitions.js';
@@ -6,12 +6,51 @@ import { componentSpecs, emailProps, type ComponentsOf, type Output } from './co
 import type { PropKind, PropSpecs } from './props.js';
 import { translatorOf, type CallLanguage, type Translate, type Translations } from './translations.js';
 
-/* The texts of a template that may stand in several languages, and the template with others in their place. */
+type InLanguages = Readonly<{ locale?: string; timeZone?: string; translations?: Translations }>;
+
+/** In: a checked email template, and what the call says. Out: what is rendered, in one language. */
+export const emailInLanguage = (
+  { translations, ...content }: EmailTemplateContent,
+  language: CallLanguage | undefined,
+): EmailTemplateContent => {
+  const translate = translateOf({ ...content, ...(translations && { translations }) }, language);
+  const spoken = { ...content, ...overrides(language) };
+  return translate === undefined ? spoken : mapEmailTexts(spoken, translate);
+};
+
+/** In: a checked attachment template, and what the call says. Out: what is rendered, in one language. */
+export const documentInLanguage = (
+  { translations, ...content }: AttachmentTemplateContent,
+  language: CallLanguage | undefined,
+): AttachmentTemplateContent => {
+  const translate = translateOf({ ...content, ...(translations && { translations }) }, language);
+  const spoken = { ...content, ...overrides(language) };
+  return translate === undefined ? spoken : mapDocumentTexts(spoken, translate);
+};
+
+/** A text of the template that stands outside its content, such as its name. */
+export const textInLanguage = (text: string, content: InLanguages, language: CallLanguage | undefined): string =>
+  translateOf(content, language)?.(text) ?? text;
+
+/** Part of a cache key: names the language of a call; empty where the call says none. */
+export const languageKey = (language: CallLanguage | undefined): string =>
+  language?.locale === undefined && language?.timeZone === undefined ? '' : `:${language.locale ?? ''}:${language.timeZone ?? ''}`;
+
+const overrides = (language: CallLanguage | undefined): Readonly<{ locale?: string; timeZone?: string }> => ({
+  ...(language?.locale !== undefined && { locale: language.locale }),
+  ...(language?.timeZone !== undefined && { timeZone: language.timeZone }),
+});
+
+/** Undefined where the template's own texts are shown. */
+const translateOf = ({ locale, translations }: InLanguages, language: CallLanguage | undefined): Translate | undefined =>
+  language?.locale === undefined || translations === undefined || language.locale === locale
+    ? undefined
+    : translatorOf(translations, language.locale);
 
 /** `prose`: a reader reads it, so each language should have it. */
 type TextKind = 'prose' | 'address';
 
-/** What becomes of one text of the template. */
+/** Answers what stands in place of one text of the template. */
 export type MapText = (text: string, field: string, kind: TextKind) => string;
 
 type ComponentLike = Readonly<{
@@ -33,7 +72,7 @@ const notTranslated: Partial<Record<ComponentsOf<Output>, ReadonlySet<string>>> 
 /** Props of text that a program reads and that may still be another in each language, such as the address in a code. */
 const addressLike: Partial<Record<ComponentsOf<Output>, ReadonlySet<string>>> = { 'qr-code': new Set(['value']) };
 
-/** The same template with its texts as `map` says. */
+/** Maps each text of an email template that may stand in several languages. */
 export const mapEmailTexts = (content: EmailTemplateContent, map: MapText): EmailTemplateContent => {
   const { subject, schema, variables } = content;
   return {
@@ -48,7 +87,7 @@ export const mapEmailTexts = (content: EmailTemplateContent, map: MapText): Emai
   };
 };
 
-/** The same of a document. */
+/** Maps each text of an attachment template that may stand in several languages. */
 export const mapDocumentTexts = (content: AttachmentTemplateContent, map: MapText): AttachmentTemplateContent => ({
   ...content,
   variables: mapVariables(content.variables, map),
@@ -147,7 +186,7 @@ const mapKinds: Partial<Record<PropKind, MapValue>> = {
 const textIn = (value: Json, field: string, map: MapText, kind: TextKind): Json =>
   typeof value === 'string' ? map(value, field, kind) : value;
 
-/** What stands in the place of blank values. */
+/** Maps the fallbacks, which stand in place of blank values. */
 const mapVariables = (variables: readonly VariableDefinition[], map: MapText): readonly VariableDefinition[] =>
   variables.map((definition, at) => ({
     ...definition,
@@ -171,44 +210,3 @@ const mapMember = (node: JsonObject, field: string, map: MapText): JsonObject =>
     ...(isJsonObject(itemSchema) && { itemSchema: mapMember(itemSchema, `${field}.itemSchema`, map) }),
   };
 };
-
-type InLanguages = Readonly<{ locale?: string; timeZone?: string; translations?: Translations }>;
-
-/** In: a checked email template, and what the call says. Out: what is rendered, in one language. */
-export const emailInLanguage = (
-  { translations, ...content }: EmailTemplateContent,
-  language: CallLanguage | undefined,
-): EmailTemplateContent => {
-  const translate = translateOf({ ...content, ...(translations && { translations }) }, language);
-  const spoken = { ...content, ...overrides(language) };
-  return translate === undefined ? spoken : mapEmailTexts(spoken, translate);
-};
-
-/** The same of an attachment template. */
-export const documentInLanguage = (
-  { translations, ...content }: AttachmentTemplateContent,
-  language: CallLanguage | undefined,
-): AttachmentTemplateContent => {
-  const translate = translateOf({ ...content, ...(translations && { translations }) }, language);
-  const spoken = { ...content, ...overrides(language) };
-  return translate === undefined ? spoken : mapDocumentTexts(spoken, translate);
-};
-
-/** A text of the template that stands outside its content, such as its name. */
-export const textInLanguage = (text: string, content: InLanguages, language: CallLanguage | undefined): string =>
-  translateOf(content, language)?.(text) ?? text;
-
-/** What names a language beside a template: nothing where a call says none. */
-export const languageKey = (language: CallLanguage | undefined): string =>
-  language?.locale === undefined && language?.timeZone === undefined ? '' : `:${language.locale ?? ''}:${language.timeZone ?? ''}`;
-
-const overrides = (language: CallLanguage | undefined): Readonly<{ locale?: string; timeZone?: string }> => ({
-  ...(language?.locale !== undefined && { locale: language.locale }),
-  ...(language?.timeZone !== undefined && { timeZone: language.timeZone }),
-});
-
-/** Undefined where the texts are the template's own. */
-const translateOf = ({ locale, translations }: InLanguages, language: CallLanguage | undefined): Translate | undefined =>
-  language?.locale === undefined || translations === undefined || language.locale === locale
-    ? undefined
-    : translatorOf(translations, language.locale);

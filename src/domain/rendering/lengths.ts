@@ -1,4 +1,7 @@
-/** Lengths in documents: a number is points, a text may have a unit. What is no length gives undefined. */
+/**
+ * Lengths, boxes and borders of documents in points; and which lengths, borders and picture addresses the props of mails and of documents
+ * may hold.
+ */
 import { cssColor, cssBorder, cssBox, cssLength, cssLineHeight, pixels } from './css.js';
 import { assetAddress, safeDocumentImage, safeImage } from './addresses.js';
 
@@ -92,11 +95,10 @@ export const lineHeightOf = (value: unknown, fontSizePoints: number): number | u
 
 const round = (value: number): number => Math.round(value * 1_000) / 1_000;
 
-/* What a length, a border or the address of a picture may be in a mail and in a document: the props of components are checked against one or the other. */
-
 /** `expected` follows "must be". */
 type Kind = Readonly<{ accepts: (value: unknown) => boolean; expected: string }>;
 
+/** What a length, a border or the address of a picture may be in mails or in documents: props are checked against one or the other. */
 export type Media = Readonly<{
   /** In messages: "it must be known before any … is rendered". */
   noun: 'email' | 'document';

@@ -1,4 +1,7 @@
-/** Width and height of a picture, read from its header (PNG, JPEG, GIF, WebP). */
+/**
+ * Sizes of pictures in pixels, read from their headers (PNG, JPEG, GIF, WebP). A PNG that was drawn from an SVG has more dots than the
+ * drawing is large, so that it is sharp; a note in the file says how large it is shown.
+ */
 
 /** In pixels. */
 export type PictureSize = Readonly<{ width: number; height: number }>;
@@ -71,8 +74,6 @@ const webpSize = (bytes: Buffer): PictureSize | undefined => {
   }
   return undefined;
 };
-
-/* PNG pictures that were drawn of an SVG: more dots than the drawing is large, so that it is sharp; the file says how large it is. */
 
 /** The size of an SVG that says none. */
 const UNSAID: PictureSize = { width: 300, height: 150 };

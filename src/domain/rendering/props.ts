@@ -1,4 +1,4 @@
-/** The kinds of values that props hold: what each accepts, and the sentence for what it does not. */
+/** Kinds of values that props hold: what each accepts, and the sentence for what it refuses. */
 import type { Budget } from './budget.js';
 import type { Limits } from '../core/limits.js';
 import { isOperator, operators } from './scope/conditions.js';
@@ -16,12 +16,13 @@ import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './fi
 import { safeLink } from './addresses.js';
 
 export type PropKind = keyof typeof kinds;
-export type PropSpec = Readonly<{ kind: PropKind; required?: true }>;
+type PropSpec = Readonly<{ kind: PropKind; required?: true }>;
 export type PropSpecs = Readonly<Record<string, PropSpec>>;
 
 export const aligns = ['left', 'center', 'right', 'start', 'end'] as const;
 export const verticalAligns = ['top', 'middle', 'bottom'] as const;
-/** Where a PDF begins a new sheet: before the component or after it. */
+
+/** Places where a PDF begins a new sheet: before the component or after it. */
 export const pageBreaks = ['before', 'after'] as const;
 export const lineStyles = ['solid', 'dashed', 'dotted', 'double'] as const;
 export const errorCorrections = ['L', 'M', 'Q', 'H'] as const;
@@ -110,16 +111,16 @@ const fixedMeasure =
 
 /** An address: the literal beginning of one with `{{…}}` must not name a scheme that could never pass. */
 const address =
-  (kind: AddressKind): Check =>
+  (kind: AddressRule): Check =>
   (value, field, tools) => {
     if (typeof value === 'string' && hasPlaceholder(value)) checkText(value, field, tools);
     if (typeof value !== 'string' || !mayBeAddress(value, kind)) tools.faults.add(field, `must be ${kind.expected}, got ${shown(value)}`);
   };
 
-export type AddressKind = Media['image'];
+export type AddressRule = Media['image'];
 
 /** False for an address that can never pass, whatever its variables bring. */
-export const mayBeAddress = (text: string, { safe, start: open }: AddressKind): boolean => {
+export const mayBeAddress = (text: string, { safe, start: open }: AddressRule): boolean => {
   if (!hasPlaceholder(text)) return safe(text) !== undefined;
   const start = text.slice(0, text.indexOf('{{'));
   // What a variable brings can only complete the beginning: with letters and digits for it, the whole must pass.
@@ -127,7 +128,7 @@ export const mayBeAddress = (text: string, { safe, start: open }: AddressKind): 
 };
 
 /** `https:` and other beginnings that a variable may complete; rendering judges the whole. */
-export const linkAddress: AddressKind = {
+export const linkAddress: AddressRule = {
   safe: safeLink,
   start: /^(?:https?:?\/{0,2}|#)$/i,
   expected: 'an address that begins with https://, http://, mailto: or tel:',

@@ -1,13 +1,11 @@
 /**
- * Which lines of rich text are there: the one rule of `hideWhenEmpty: "lines"` for mails, documents and the check of paths.
- * A line is a row of a table, else what stands between the borders of blocks and `<br>`. It is left out where every value in it is
- * blank; an element is there where a line in it is; what shows no variable always is.
+ * Decides which lines of rich text are shown: the one rule of `hideWhenEmpty: "lines"` for mails, documents and the check of paths. A line
+ * is a row of a table, else what stands between the borders of blocks and `<br>`. A line is left out where every value in it is blank; an
+ * element is shown where a line in it is; what shows no variable always is.
  */
 import { droppedTags, NESTING_MAX, voidTags, blockTags, tableTags } from './html.js';
 import { hasPlaceholder, parseTemplatedText, pathsOf } from './fill/templated-text.js';
 import type { Path } from './scope/path.js';
-
-/* The HTML of an author as a tree of its own text: what each element begins and ends with, as it is written. Put together again it is the same HTML. */
 
 type HtmlText = Readonly<{ kind: 'text'; html: string }>;
 /** What shows nothing: comments, scripts and the like with all that is in them, closing tags of nothing. */
@@ -16,130 +14,18 @@ type HtmlOther = Readonly<{ kind: 'other'; html: string }>;
 type HtmlElement = Readonly<{ kind: 'element'; tag: string; open: string; children: readonly HtmlNode[]; close: string }>;
 type HtmlNode = HtmlText | HtmlOther | HtmlElement;
 
-const VOID: ReadonlySet<string> = new Set(voidTags);
-const DROPPED: ReadonlySet<string> = new Set(droppedTags);
-
-const P: ReadonlySet<string> = new Set(['p']);
-const DESCRIPTION: ReadonlySet<string> = new Set(['dt', 'dd']);
-const SECTION: ReadonlySet<string> = new Set(['thead', 'tbody']);
-/** Which open elements end where another begins, as readers of HTML have it. */
-const ENDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'address', 'blockquote', 'div', 'dl', 'hr', 'ol', 'pre', 'table', 'ul'].map(
-    (tag) => [tag, P] as const,
-  ),
-  ...['article', 'aside', 'figcaption', 'figure', 'footer', 'form', 'header', 'main', 'nav', 'section'].map((tag) => [tag, P] as const),
-  ['li', new Set(['li'])],
-  ['dt', DESCRIPTION],
-  ['dd', DESCRIPTION],
-  ['tr', new Set(['tr', 'th', 'td'])],
-  ['th', new Set(['th'])],
-  ['td', new Set(['thead', 'th', 'td'])],
-  ['tbody', SECTION],
-  ['tfoot', SECTION],
-]);
-
-type Open = { readonly tag: string; readonly open: string; readonly children: HtmlNode[] };
-
-/** In: HTML as its author wrote it. Out: its nodes in order. Linear in its length. */
-const htmlTreeOf = (html: string): readonly HtmlNode[] => {
-  const top: HtmlNode[] = [];
-  const stack: Open[] = [];
-  let tooDeep = 0;
-  let from = 0;
-  const add = (node: HtmlNode): void => void (stack.at(-1)?.children ?? top).push(node);
-  const text = (to: number): void => {
-    if (to > from) add({ kind: 'text', html: html.slice(from, to) });
-    from = to;
-  };
-  const end = (close: string): void => {
-    const closed = stack.pop();
-    if (closed !== undefined) add({ kind: 'element', ...closed, close });
-  };
-  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', Math.max(from, at + 1))) {
-    const found = markupAt(html, at);
-    if (found === 'none') continue;
-    if (found === 'endless') break;
-    text(at);
-    from = found.end;
-    const source = html.slice(at, from);
-    const { kind, tag } = found;
-    if (kind === 'open') {
-      const ends = ENDS.get(tag);
-      while (ends?.has(stack.at(-1)?.tag ?? '') === true) end('');
-      if (VOID.has(tag)) add({ kind: 'element', tag, open: source, children: [], close: '' });
-      else if (stack.length >= NESTING_MAX) {
-        tooDeep += 1;
-        add({ kind: 'other', html: source });
-      } else stack.push({ tag, open: source, children: [] });
-    } else if (kind === 'close' && tooDeep > 0) {
-      tooDeep -= 1;
-      add({ kind: 'other', html: source });
-    } else if (kind === 'close' && stack.some((open) => open.tag === tag)) {
-      while (stack.at(-1)?.tag !== tag) end('');
-      end(source);
-    } else add({ kind: 'other', html: source });
-  }
-  text(html.length);
-  while (stack.length > 0) end('');
-  return top;
-};
-
-type Markup = Readonly<{ kind: 'open' | 'close' | 'other'; tag: string; end: number }>;
-
-/** `endless`: from here on there is no tag any more, for one never ends. */
-const markupAt = (html: string, at: number): Markup | 'none' | 'endless' => {
-  if (html.startsWith('<!--', at)) return otherUntil(html, '-->', at + 4);
-  const [start, slash = '', name = ''] = nameAt(html, at) ?? [];
-  if (start === undefined) return /[!?/]/.test(html.charAt(at + 1)) ? otherUntil(html, '>', at + 1) : 'none';
-  const end = tagEnd(html, at + start.length);
-  if (end < 0) return 'endless';
-  const tag = name.toLowerCase();
-  if (slash !== '') return { kind: 'close', tag, end };
-  if (!DROPPED.has(tag)) return { kind: 'open', tag, end };
-  const closing = new RegExp(`</${tag}\\b`, 'gi');
-  closing.lastIndex = end;
-  return closing.test(html) ? otherUntil(html, '>', closing.lastIndex) : { kind: 'other', tag, end: html.length };
-};
-
-const NAME = /<(\/?)([A-Za-z][^\s/>]*)/y;
-const nameAt = (html: string, at: number): RegExpExecArray | null => {
-  NAME.lastIndex = at;
-  return NAME.exec(html);
-};
-
-const otherUntil = (html: string, mark: string, from: number): Markup => {
-  const found = html.indexOf(mark, from);
-  return { kind: 'other', tag: '', end: found < 0 ? html.length : found + mark.length };
-};
-
-const SPECIAL = /[>=]/g;
-const VALUE = /\s*(?:(["'])|[^\s>"'][^\s>]*)?/y;
-
-/** The place behind the `>` that ends a tag: the first that stands in no quoted value. */
-const tagEnd = (html: string, from: number): number => {
-  let at = from;
-  for (;;) {
-    SPECIAL.lastIndex = at;
-    const found = SPECIAL.exec(html);
-    if (found === null) return -1;
-    if (found[0] === '>') return SPECIAL.lastIndex;
-    VALUE.lastIndex = SPECIAL.lastIndex;
-    const quote = VALUE.exec(html)?.[1];
-    at = VALUE.lastIndex;
-    if (quote === undefined) continue;
-    at = html.indexOf(quote, at) + 1;
-    if (at === 0) return -1;
-  }
-};
-
-/** Of each group one path has a value. */
+/** Groups of paths: in each group at least one path has a value. */
 export type When = readonly (readonly Path[])[];
 
-/** HTML that is there where what stands around it is; or an element, or a part of a line without an element, that is there for its values. */
+/**
+ * HTML that is always shown where what stands around it is; or an element (or a part of a line without an element) that is shown for its
+ * values.
+ */
 export type OptionalHtml = string | Readonly<{ when: When; open: string; children: readonly OptionalHtml[]; close: string }>;
 
 const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...tableTags, 'colgroup']);
-/** Blocks that are nothing without what they hold. Of the others an empty one is a gap that the author wanted. */
+
+/** Blocks that are left out with their content. Any other empty block is a gap that the author wanted. */
 const AROUND: ReadonlySet<string> = new Set(['ul', 'ol', 'dl', 'table', 'thead', 'tbody', 'tfoot', 'colgroup']);
 const CELLS: ReadonlySet<string> = new Set(['td', 'th']);
 
@@ -153,16 +39,21 @@ type Line = {
 };
 /** The lines from one border of a block to the next, and which of them is the first and the last that is seen. */
 type Run = { readonly lines: Line[]; first: number; last: number };
-/** Where a `<br>` stands: the place of the line that it begins. */
+
+/** A `<br>`: the run, and the place of the line that begins behind it. */
 type Break = Readonly<{ run: Run; index: number }>;
 type Group = ReadonlySet<Path>;
 /** A node, the lines that something in it belongs to, and the line in which it stands. */
 type Placed = Readonly<{ node: HtmlNode; lines: ReadonlySet<Line>; at?: Line | undefined; break?: Break; children: readonly Placed[] }>;
 
-/** A break goes by so many lines and paths beside its own line, else by that alone: every break of a long text naming all of its paths would be their product. */
+/**
+ * A break depends on at most so many lines and paths beside its own line, else on its own line alone: naming all paths at every break of a
+ * long text would be their product.
+ */
 const LINES_MAX = 100;
 const PATHS_MAX = 100;
-/** The tags around a line that hold more paths than this keep it: each of very many lines would say all of them. */
+
+/** A line whose surrounding tags hold more paths than this is kept: each of very many lines would list all of them. */
 const CARRIED_MAX = 20;
 
 type Reader = {
@@ -360,5 +251,124 @@ const add = (out: OptionalHtml[], piece: OptionalHtml): void => {
     if (typeof part !== 'string') out.push(part);
     else if (typeof last === 'string') out[out.length - 1] = last + part;
     else if (part !== '') out.push(part);
+  }
+};
+
+const VOID: ReadonlySet<string> = new Set(voidTags);
+const DROPPED: ReadonlySet<string> = new Set(droppedTags);
+
+const P: ReadonlySet<string> = new Set(['p']);
+const DESCRIPTION: ReadonlySet<string> = new Set(['dt', 'dd']);
+const SECTION: ReadonlySet<string> = new Set(['thead', 'tbody']);
+/** Which open elements end where another begins, as readers of HTML have it. */
+const ENDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'address', 'blockquote', 'div', 'dl', 'hr', 'ol', 'pre', 'table', 'ul'].map(
+    (tag) => [tag, P] as const,
+  ),
+  ...['article', 'aside', 'figcaption', 'figure', 'footer', 'form', 'header', 'main', 'nav', 'section'].map((tag) => [tag, P] as const),
+  ['li', new Set(['li'])],
+  ['dt', DESCRIPTION],
+  ['dd', DESCRIPTION],
+  ['tr', new Set(['tr', 'th', 'td'])],
+  ['th', new Set(['th'])],
+  ['td', new Set(['thead', 'th', 'td'])],
+  ['tbody', SECTION],
+  ['tfoot', SECTION],
+]);
+
+type Open = { readonly tag: string; readonly open: string; readonly children: HtmlNode[] };
+
+/**
+ * In: HTML as its author wrote it. Out: its nodes in order, each with the text that begins and ends it; put together again they are the
+ * same HTML. Linear in its length.
+ */
+const htmlTreeOf = (html: string): readonly HtmlNode[] => {
+  const top: HtmlNode[] = [];
+  const stack: Open[] = [];
+  let tooDeep = 0;
+  let from = 0;
+  const add = (node: HtmlNode): void => void (stack.at(-1)?.children ?? top).push(node);
+  const text = (to: number): void => {
+    if (to > from) add({ kind: 'text', html: html.slice(from, to) });
+    from = to;
+  };
+  const end = (close: string): void => {
+    const closed = stack.pop();
+    if (closed !== undefined) add({ kind: 'element', ...closed, close });
+  };
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', Math.max(from, at + 1))) {
+    const found = markupAt(html, at);
+    if (found === 'none') continue;
+    if (found === 'endless') break;
+    text(at);
+    from = found.end;
+    const source = html.slice(at, from);
+    const { kind, tag } = found;
+    if (kind === 'open') {
+      const ends = ENDS.get(tag);
+      while (ends?.has(stack.at(-1)?.tag ?? '') === true) end('');
+      if (VOID.has(tag)) add({ kind: 'element', tag, open: source, children: [], close: '' });
+      else if (stack.length >= NESTING_MAX) {
+        tooDeep += 1;
+        add({ kind: 'other', html: source });
+      } else stack.push({ tag, open: source, children: [] });
+    } else if (kind === 'close' && tooDeep > 0) {
+      tooDeep -= 1;
+      add({ kind: 'other', html: source });
+    } else if (kind === 'close' && stack.some((open) => open.tag === tag)) {
+      while (stack.at(-1)?.tag !== tag) end('');
+      end(source);
+    } else add({ kind: 'other', html: source });
+  }
+  text(html.length);
+  while (stack.length > 0) end('');
+  return top;
+};
+
+type Markup = Readonly<{ kind: 'open' | 'close' | 'other'; tag: string; end: number }>;
+
+/** `endless`: from here on there is no tag any more, for one never ends. */
+const markupAt = (html: string, at: number): Markup | 'none' | 'endless' => {
+  if (html.startsWith('<!--', at)) return otherUntil(html, '-->', at + 4);
+  const [start, slash = '', name = ''] = nameAt(html, at) ?? [];
+  if (start === undefined) return /[!?/]/.test(html.charAt(at + 1)) ? otherUntil(html, '>', at + 1) : 'none';
+  const end = tagEnd(html, at + start.length);
+  if (end < 0) return 'endless';
+  const tag = name.toLowerCase();
+  if (slash !== '') return { kind: 'close', tag, end };
+  if (!DROPPED.has(tag)) return { kind: 'open', tag, end };
+  const closing = new RegExp(`</${tag}\\b`, 'gi');
+  closing.lastIndex = end;
+  return closing.test(html) ? otherUntil(html, '>', closing.lastIndex) : { kind: 'other', tag, end: html.length };
+};
+
+const NAME = /<(\/?)([A-Za-z][^\s/>]*)/y;
+const nameAt = (html: string, at: number): RegExpExecArray | null => {
+  NAME.lastIndex = at;
+  return NAME.exec(html);
+};
+
+const otherUntil = (html: string, mark: string, from: number): Markup => {
+  const found = html.indexOf(mark, from);
+  return { kind: 'other', tag: '', end: found < 0 ? html.length : found + mark.length };
+};
+
+const SPECIAL = /[>=]/g;
+const VALUE = /\s*(?:(["'])|[^\s>"'][^\s>]*)?/y;
+
+/** The place behind the `>` that ends a tag: the first that stands in no quoted value. */
+const tagEnd = (html: string, from: number): number => {
+  let at = from;
+  for (;;) {
+    SPECIAL.lastIndex = at;
+    const found = SPECIAL.exec(html);
+    if (found === null) return -1;
+    if (found[0] === '>') return SPECIAL.lastIndex;
+    VALUE.lastIndex = SPECIAL.lastIndex;
+    const quote = VALUE.exec(html)?.[1];
+    at = VALUE.lastIndex;
+    if (quote === undefined) continue;
+    at = html.indexOf(quote, at) + 1;
+    if (at === 0) return -1;
   }
 };

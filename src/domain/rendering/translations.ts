@@ -1,4 +1,4 @@
-/** Texts of a template in other languages: which of them a call gets. */
+/** Chooses which of a template's translations a call gets. */
 
 /** By language tag (BCP 47, in its canonical form), the texts of that language by the name of the template's own text. */
 export type Translations = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -10,13 +10,13 @@ export type CallLanguage = Readonly<{ locale?: string; timeZone?: string }>;
 export type Translate = (text: string) => string;
 
 /**
- * What names a text among translations: the text itself, with `'` for each `"`, `/` for each backslash and a blank for each line break, tab or other
- * character that JSON writes only with an escape, for a name of that kind is read by no JSON body.
+ * The name of a text among translations: the text itself, with `'` for each `"`, `/` for each backslash and a blank for each line break,
+ * tab or other character that JSON writes only with an escape. So a name can be written in JSON without escapes.
  */
 export const nameOfText = (text: string): string =>
   text.replaceAll(/\r\n|["\\]|\p{Cc}|\p{Cs}/gu, (character) => (character === '"' ? "'" : character === '\\' ? '/' : ' '));
 
-/** The same translations, each text under its name. */
+/** In: translations as they came. Out: the translations with each text under its name (`nameOfText`). */
 export const namedTexts = (translations: Translations): Translations =>
   Object.fromEntries(
     Object.entries(translations).map(([tag, texts]) => [
@@ -25,7 +25,7 @@ export const namedTexts = (translations: Translations): Translations =>
     ]),
   );
 
-/** The tags that are asked one after the other (RFC 4647, lookup): `zh-Hant-TW`, `zh-Hant`, `zh`. */
+/** Tags to look up one after the other (RFC 4647, lookup): `zh-Hant-TW`, `zh-Hant`, `zh`. */
 export const fallbackTags = (tag: string): readonly string[] => {
   const subtags = tag.split('-');
   const tags: string[] = [];

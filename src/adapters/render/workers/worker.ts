@@ -6,7 +6,8 @@ import { type GalleryFont, fontFilesOf } from '../../../domain/rendering/content
 import type { DocumentInput, LoadedImage } from '../../../domain/ports/generator.js';
 import type { Renderer } from '../../../domain/ports/renderer.js';
 import { drawnCharactersOf } from '../../../domain/rendering/expand/resources.js';
-import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
+import { compileDocument, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
+import { imageSourcesOf } from '../../../domain/rendering/expand/resources.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { FontFamily, Fonts } from '../pdf/fonts.js';
 import { boundedCache } from '../../../shared/cache.js';

@@ -37,7 +37,191 @@ import { documentMedia } from '../lengths.js';
 import { withExpressions, boundedNearest, checkPaths, type Nearest, type PathFindings } from '../paths/known.js';
 import { partsOfDocument } from '../paths/walk.js';
 
-/* Checks the settings of a page of a document: paper, margins, header and footer, and what a sheet looks like. */
+export const PAGE_NAME_CHARS_MAX = 200;
+const knownFields = ['variables', 'schema', 'locale', 'timeZone', 'strictVariables', 'translations'];
+
+/**
+ * In: `{variables, schema: {outputFormats, pages}, locale?, timeZone?, strictVariables?, translations?}` as it came in, however hostile, and
+ * the name of the template, which is that of its files. Out: the same as a checked content, what of its paths no variable declares, and what its
+ * translations lack. Throws ERR_LIMIT_001 (pages of a PDF), 004 (sheets), 005 (columns), 008 (nesting) and 009 (number of components) at once,
+ * TEMPLATE_INVALID with `errors` for all else.
+ */
+export const checkAttachmentTemplate = (
+  input: unknown,
+  limits: Limits,
+  name = '',
+): { content: AttachmentTemplateContent; warnings: readonly FieldError[] } => {
+  const faults = collectFaults();
+  refuseNoObject(input, faults);
+  const outputs = formatsOf(input['schema']);
+  measureDocument(input, outputs, limits);
+  const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
+  const definitions = withoutNulls(input['variables'], limits.jsonDepthMax);
+  const tools: WalkTools = {
+    faults,
+    limits,
+    budget: openBudget(limits),
+    media: documentMedia(limits.excelColumnsMax),
+    ids: new Map(),
+    outputs,
+  };
+  const variables = checkVariables(definitions, tools);
+  checkSettingsOfTemplate(input, tools);
+  const outside: WalkTools = { ...tools, refused: refusedOutsideMargins(namesIn(definitions, schema)) };
+  checkText(name, 'name', outside);
+  checkSchema(schema, outside, tools);
+  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+  const { translations: given, ...own } = input;
+  const content: AttachmentTemplateContent = {
+    ...(own as AttachmentTemplateContent),
+    schema: schema as AttachmentTemplateContent['schema'],
+    variables,
+  };
+  const pathsOf = (one: Named, nearest: Nearest): PathFindings => {
+    const parts = partsOfDocument(one.content);
+    return checkPaths({ ...parts, texts: [['name', one.name], ...parts.texts] }, variables, limits.pathSegmentsMax, nearest);
+  };
+  const nearest = boundedNearest();
+  const paths = withExpressions(pathsOf({ name, content }, nearest), variables, nearest);
+  for (const { field, message } of paths.faults) faults.add(field, message);
+  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+  const { translations, warnings } = checkTranslations(
+    { given, locale: content.locale ?? DEFAULT_LOCALE, paths },
+    {
+      mapped: (map): Named => ({ name: map(name, 'name', 'prose'), content: mapDocumentTexts(content, map) }),
+      check: (translated, inLanguage) => {
+        measureDocument(translated.content, outputs, limits);
+        const refused = { ...inLanguage, ...(outside.refused && { refused: outside.refused }) };
+        checkText(translated.name, 'name', refused);
+        checkSchema(translated.content.schema, refused, inLanguage);
+        checkFallbacks(translated.content.variables, inLanguage);
+      },
+      paths: pathsOf,
+    },
+    tools,
+  );
+  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+  const whole = { ...content, ...(translations && { translations }) };
+  return { content: whole, warnings: [...paths.warnings, ...shownWarnings(whole, limits), ...warnings] };
+};
+
+/** What the author of a checked template should know of what its documents show, in each of the languages that it has. */
+export const shownWarnings = (content: AttachmentTemplateContent, { excelColumnsMax }: Limits): readonly FieldError[] => [
+  ...formulaWarnings(content),
+  ...watermarkWarnings(content),
+  ...addressWarnings(content, documentMedia(excelColumnsMax)),
+  ...bareConstantWarnings(content),
+];
+
+function refuseNoObject(input: unknown, faults: Faults): asserts input is Readonly<Record<string, unknown>> {
+  if (isPlainObject(input)) return;
+  faults.add('', 'must be an object');
+  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+}
+
+/** What stands beside variables and schema. */
+const checkSettingsOfTemplate = (input: Readonly<Record<string, unknown>>, { faults }: WalkTools): void => {
+  const { locale, timeZone, strictVariables } = input;
+  for (const name of Object.keys(input))
+    if (!knownFields.includes(name)) faults.add(shorten(name), `is not known; known are ${knownFields.join(', ')}`);
+  const ofLocale = locale === undefined ? undefined : localeFault(locale);
+  if (ofLocale !== undefined) faults.add('locale', ofLocale);
+  const ofZone = timeZone === undefined ? undefined : timeZoneFault(timeZone);
+  if (ofZone !== undefined) faults.add('timeZone', ofZone);
+  checkStrictness(strictVariables, faults);
+};
+
+/** A template in one language, with the name of its files. */
+type Named = Readonly<{ name: string; content: AttachmentTemplateContent }>;
+
+const isOutputFormat = (value: unknown): value is OutputFormat => outputFormats.some((format) => format === value);
+
+/** The formats that are right; faults of the others are reported where the schema is checked. */
+const formatsOf = (schema: unknown): readonly OutputFormat[] => {
+  const given = isPlainObject(schema) ? schema['outputFormats'] : undefined;
+  return Array.isArray(given) ? outputFormats.filter((format) => given.includes(format)) : [];
+};
+
+/** `margins` are the tools for headers and footers, where the number of the page is known. */
+const checkSchema = (schema: unknown, tools: WalkTools, margins: WalkTools): void => {
+  const { faults } = tools;
+  if (!isPlainObject(schema))
+    return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with outputFormats and pages');
+  refuseUnknown(schema, schemaFields, 'schema', tools);
+  const { missingCharacters } = schema;
+  if (missingCharacters !== undefined) checkWord(missingCharacters, missingCharacterRules, 'schema.missingCharacters', tools);
+  if (schema['fonts'] !== undefined) checkFonts(schema['fonts'], tools);
+  checkFormats(schema['outputFormats'], tools);
+  const { pages } = schema;
+  if (!Array.isArray(pages)) return faults.add('schema.pages', pages === undefined ? 'is required' : 'must be an array');
+  if (pages.length === 0) faults.add('schema.pages', 'must hold at least one page');
+  const pageIds: WalkTools = { ...tools, ids: new Map() };
+  pages.forEach((page: unknown, at) => {
+    const field = `schema.pages[${at}]`;
+    if (!isPlainObject(page)) return faults.add(field, 'must be an object');
+    refuseUnknown(page, pageFields, field, tools);
+    checkId(page['pageId'], field, pageIds, 'pageId');
+    checkPageName(page['pageName'], `${field}.pageName`, tools);
+    checkSettings(page['pageSettings'], `${field}.pageSettings`, tools, margins);
+    checkSections(page['sections'], `${field}.sections`, tools);
+  });
+};
+
+const checkFormats = (formats: unknown, { faults }: WalkTools): void => {
+  const field = 'schema.outputFormats';
+  if (!Array.isArray(formats))
+    return faults.add(
+      field,
+      formats === undefined
+        ? `is required: an array of ${outputFormats.join(' and ')}`
+        : `must be an array of ${outputFormats.join(' and ')}`,
+    );
+  if (formats.length === 0) faults.add(field, `must hold at least one of ${outputFormats.join(', ')}`);
+  if (formats.length > outputFormats.length) return faults.add(field, `has ${formats.length} formats, there are ${outputFormats.length}`);
+  formats.forEach((format: unknown, at) => {
+    if (!isOutputFormat(format)) faults.add(`${field}[${at}]`, `must be one of ${outputFormats.join(', ')}`);
+    else if (formats.indexOf(format) < at) faults.add(`${field}[${at}]`, `"${format}" stands there twice`);
+  });
+};
+
+const checkPageName = (name: unknown, field: string, tools: WalkTools): void => {
+  const { faults } = tools;
+  if (typeof name !== 'string' || name.trim() === '') return faults.add(field, name === undefined ? 'is required' : 'must be text');
+  if (isLonger(name, PAGE_NAME_CHARS_MAX))
+    return faults.add(field, `has ${charsOf(name)} characters, the maximum is ${PAGE_NAME_CHARS_MAX}`);
+  const fault = nameFault(name);
+  if (fault !== undefined) faults.add(field, fault);
+  checkText(name, field, tools);
+};
+
+/** Names that a path may begin with beside constants: those of variables and of loops. */
+const namesIn = (definitions: unknown, schema: unknown): ReadonlySet<unknown> => {
+  const names = new Set<unknown>();
+  if (Array.isArray(definitions))
+    for (const definition of definitions as unknown[]) if (isPlainObject(definition)) names.add(definition['name']);
+  const open = childrenOf(schema, ['pages'])
+    .flatMap((page) => childrenOf(page, ['sections']))
+    .flatMap((section) => childrenOf(section, ['components']));
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const props = isPlainObject(node) ? node['props'] : undefined;
+    if (isPlainObject(props)) names.add(props['itemVariable']).add(props['indexVariable']);
+    open.push(...childrenOf(node, ['children', 'elseChildren']));
+  }
+  return names;
+};
+
+/**
+ * Page marks are known in the margins alone. Answers a sentence for a path of a page mark that stands elsewhere and is no name of the
+ * template.
+ */
+const refusedOutsideMargins =
+  (names: ReadonlySet<unknown>) =>
+  ([name]: Path): string | undefined =>
+    isPageMark(name) && !names.has(name) ? `{{${name}}} is known only in the header and the footer of pageSettings` : undefined;
+
+/** What a page, and its settings, may have. */
+export const pageFields = ['pageId', 'pageName', 'pageSettings', 'sections'] as const;
+export const schemaFields = ['outputFormats', 'pages', 'missingCharacters', 'fonts'] as const;
 
 export const marginSpecs: PropSpecs = {
   top: { kind: 'fixedLength' },
@@ -124,7 +308,7 @@ const checkMargin = (margin: unknown, field: string, tools: WalkTools): void => 
   checkProps(rest, headerSpecs, field, tools, ['align', 'code']);
 };
 
-/** What is drawn in a code is settled before there are pages, so `body` are the tools of where no page has a number. */
+/** A code is drawn before there are pages, so it is checked with `body`, the tools of places where no page has a number. */
 const checkMarginCode = (margin: unknown, field: string, body: WalkTools): void => {
   const code = isPlainObject(margin) ? margin['code'] : undefined;
   if (code === undefined) return;
@@ -158,8 +342,6 @@ const watermarkWarnings = ({ schema: { pages }, translations = {} }: AttachmentT
 const checkWord = (value: unknown, words: readonly string[], field: string, { faults }: WalkTools): void => {
   if (!words.some((word) => word === value)) faults.add(field, `must be one of ${words.join(', ')}`);
 };
-
-/* Checks the fonts of the gallery that an attachment template brings. */
 
 export const FONTS_MAX = 10;
 export const FAMILY_CHARS_MAX = 60;
@@ -201,8 +383,6 @@ const checkFile = (address: unknown, field: string, isRequired: boolean, { fault
     faults.add(field, 'must be asset: and the id of a TTF or OTF font in the gallery, in lower case');
 };
 
-/* What an author should know of cells that begin as formulas and are none: a workbook shows their text. */
-
 /** Enough to work with. */
 const WARNINGS_MAX = 20;
 
@@ -216,7 +396,10 @@ const OPEN_BRACKET = `${NO_FORMULA} a bracket is opened and not closed`;
 const CLOSED_TOO_OFTEN = `${NO_FORMULA} a bracket is closed that was not opened`;
 const OPEN_QUOTE = `${NO_FORMULA} a quotation mark is opened and not closed`;
 
-/** In: a checked template. Out: a warning for each cell of a table that begins with an equals sign and is no formula in each of the outputs. */
+/**
+ * In: a checked template. Out: a warning for each cell of a table that begins with an equals sign but is not a formula in each of the
+ * outputs, so that its text is shown.
+ */
 const formulaWarnings = ({ schema: { pages, outputFormats } }: AttachmentTemplateContent): readonly FieldError[] => {
   const warnings: FieldError[] = [];
   const look = (content: Json | undefined, field: string): void => {
@@ -271,188 +454,3 @@ const lookAtTable = ({ columns, rows }: NonNullable<DocumentComponent['props']>,
   });
   each(rows, (row, at) => each(row, (cell, place) => look(cell, `${field}.rows[${at}][${place}]`)));
 };
-
-/* Where the number of a page is known: in the margins alone. */
-
-/** The names that a path may begin with beside constants: those of variables and of loops. */
-const namesIn = (definitions: unknown, schema: unknown): ReadonlySet<unknown> => {
-  const names = new Set<unknown>();
-  if (Array.isArray(definitions))
-    for (const definition of definitions as unknown[]) if (isPlainObject(definition)) names.add(definition['name']);
-  const open = childrenOf(schema, ['pages'])
-    .flatMap((page) => childrenOf(page, ['sections']))
-    .flatMap((section) => childrenOf(section, ['components']));
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    const props = isPlainObject(node) ? node['props'] : undefined;
-    if (isPlainObject(props)) names.add(props['itemVariable']).add(props['indexVariable']);
-    open.push(...childrenOf(node, ['children', 'elseChildren']));
-  }
-  return names;
-};
-
-/** A sentence for a path of a page mark that stands outside the margins and is no name of the template. */
-const refusedOutsideMargins =
-  (names: ReadonlySet<unknown>) =>
-  ([name]: Path): string | undefined =>
-    isPageMark(name) && !names.has(name) ? `{{${name}}} is known only in the header and the footer of pageSettings` : undefined;
-
-export const PAGE_NAME_CHARS_MAX = 200;
-const known = ['variables', 'schema', 'locale', 'timeZone', 'strictVariables', 'translations'];
-
-/**
- * In: `{variables, schema: {outputFormats, pages}, locale?, timeZone?, strictVariables?, translations?}` as it came in, however hostile, and
- * the name of the template, which is that of its files. Out: the same as a checked content, what of its paths no variable declares, and what its
- * translations lack. Throws ERR_LIMIT_001 (pages of a PDF), 004 (sheets), 005 (columns), 008 (nesting) and 009 (number of components) at once,
- * TEMPLATE_INVALID with `errors` for all else.
- */
-export const checkAttachmentTemplate = (
-  input: unknown,
-  limits: Limits,
-  name = '',
-): { content: AttachmentTemplateContent; warnings: readonly FieldError[] } => {
-  const faults = collectFaults();
-  refuseNoObject(input, faults);
-  const outputs = formatsOf(input['schema']);
-  measureDocument(input, outputs, limits);
-  const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
-  const definitions = withoutNulls(input['variables'], limits.jsonDepthMax);
-  const tools: WalkTools = {
-    faults,
-    limits,
-    budget: openBudget(limits),
-    media: documentMedia(limits.excelColumnsMax),
-    ids: new Map(),
-    outputs,
-  };
-  const variables = checkVariables(definitions, tools);
-  checkSettingsOfTemplate(input, tools);
-  const outside: WalkTools = { ...tools, refused: refusedOutsideMargins(namesIn(definitions, schema)) };
-  checkText(name, 'name', outside);
-  checkSchema(schema, outside, tools);
-  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-  const { translations: given, ...own } = input;
-  const content: AttachmentTemplateContent = {
-    ...(own as AttachmentTemplateContent),
-    schema: schema as AttachmentTemplateContent['schema'],
-    variables,
-  };
-  const pathsOf = (one: Named, nearest: Nearest): PathFindings => {
-    const parts = partsOfDocument(one.content);
-    return checkPaths({ ...parts, texts: [['name', one.name], ...parts.texts] }, variables, limits.pathSegmentsMax, nearest);
-  };
-  const nearest = boundedNearest();
-  const paths = withExpressions(pathsOf({ name, content }, nearest), variables, nearest);
-  for (const { field, message } of paths.faults) faults.add(field, message);
-  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-  const { translations, warnings } = checkTranslations(
-    { given, locale: content.locale ?? DEFAULT_LOCALE, paths },
-    {
-      mapped: (map): Named => ({ name: map(name, 'name', 'prose'), content: mapDocumentTexts(content, map) }),
-      check: (translated, inLanguage) => {
-        measureDocument(translated.content, outputs, limits);
-        const refused = { ...inLanguage, ...(outside.refused && { refused: outside.refused }) };
-        checkText(translated.name, 'name', refused);
-        checkSchema(translated.content.schema, refused, inLanguage);
-        checkFallbacks(translated.content.variables, inLanguage);
-      },
-      paths: pathsOf,
-    },
-    tools,
-  );
-  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-  const whole = { ...content, ...(translations && { translations }) };
-  return { content: whole, warnings: [...paths.warnings, ...shownWarnings(whole, limits), ...warnings] };
-};
-
-/** What the author of a checked template should know of what its documents show, in each of the languages that it has. */
-export const shownWarnings = (content: AttachmentTemplateContent, { excelColumnsMax }: Limits): readonly FieldError[] => [
-  ...formulaWarnings(content),
-  ...watermarkWarnings(content),
-  ...addressWarnings(content, documentMedia(excelColumnsMax)),
-  ...bareConstantWarnings(content),
-];
-
-function refuseNoObject(input: unknown, faults: Faults): asserts input is Readonly<Record<string, unknown>> {
-  if (isPlainObject(input)) return;
-  faults.add('', 'must be an object');
-  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-}
-
-/** What stands beside variables and schema. */
-const checkSettingsOfTemplate = (input: Readonly<Record<string, unknown>>, { faults }: WalkTools): void => {
-  const { locale, timeZone, strictVariables } = input;
-  for (const name of Object.keys(input))
-    if (!known.includes(name)) faults.add(shorten(name), `is not known; known are ${known.join(', ')}`);
-  const ofLocale = locale === undefined ? undefined : localeFault(locale);
-  if (ofLocale !== undefined) faults.add('locale', ofLocale);
-  const ofZone = timeZone === undefined ? undefined : timeZoneFault(timeZone);
-  if (ofZone !== undefined) faults.add('timeZone', ofZone);
-  checkStrictness(strictVariables, faults);
-};
-
-/** A template in one language, with the name of its files. */
-type Named = Readonly<{ name: string; content: AttachmentTemplateContent }>;
-
-const isOutputFormat = (value: unknown): value is OutputFormat => outputFormats.some((format) => format === value);
-
-/** The formats as far as they are right; what is wrong with the others is said where the schema is checked. */
-const formatsOf = (schema: unknown): readonly OutputFormat[] => {
-  const given = isPlainObject(schema) ? schema['outputFormats'] : undefined;
-  return Array.isArray(given) ? outputFormats.filter((format) => given.includes(format)) : [];
-};
-
-/** `margins` are the tools for headers and footers, where the number of the page is known. */
-const checkSchema = (schema: unknown, tools: WalkTools, margins: WalkTools): void => {
-  const { faults } = tools;
-  if (!isPlainObject(schema))
-    return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with outputFormats and pages');
-  refuseUnknown(schema, schemaFields, 'schema', tools);
-  const { missingCharacters } = schema;
-  if (missingCharacters !== undefined) checkWord(missingCharacters, missingCharacterRules, 'schema.missingCharacters', tools);
-  if (schema['fonts'] !== undefined) checkFonts(schema['fonts'], tools);
-  checkFormats(schema['outputFormats'], tools);
-  const { pages } = schema;
-  if (!Array.isArray(pages)) return faults.add('schema.pages', pages === undefined ? 'is required' : 'must be an array');
-  if (pages.length === 0) faults.add('schema.pages', 'must hold at least one page');
-  const pageIds: WalkTools = { ...tools, ids: new Map() };
-  pages.forEach((page: unknown, at) => {
-    const field = `schema.pages[${at}]`;
-    if (!isPlainObject(page)) return faults.add(field, 'must be an object');
-    refuseUnknown(page, pageFields, field, tools);
-    checkId(page['pageId'], field, pageIds, 'pageId');
-    checkPageName(page['pageName'], `${field}.pageName`, tools);
-    checkSettings(page['pageSettings'], `${field}.pageSettings`, tools, margins);
-    checkSections(page['sections'], `${field}.sections`, tools);
-  });
-};
-
-const checkFormats = (formats: unknown, { faults }: WalkTools): void => {
-  const field = 'schema.outputFormats';
-  if (!Array.isArray(formats))
-    return faults.add(
-      field,
-      formats === undefined
-        ? `is required: an array of ${outputFormats.join(' and ')}`
-        : `must be an array of ${outputFormats.join(' and ')}`,
-    );
-  if (formats.length === 0) faults.add(field, `must hold at least one of ${outputFormats.join(', ')}`);
-  if (formats.length > outputFormats.length) return faults.add(field, `has ${formats.length} formats, there are ${outputFormats.length}`);
-  formats.forEach((format: unknown, at) => {
-    if (!isOutputFormat(format)) faults.add(`${field}[${at}]`, `must be one of ${outputFormats.join(', ')}`);
-    else if (formats.indexOf(format) < at) faults.add(`${field}[${at}]`, `"${format}" stands there twice`);
-  });
-};
-
-const checkPageName = (name: unknown, field: string, tools: WalkTools): void => {
-  const { faults } = tools;
-  if (typeof name !== 'string' || name.trim() === '') return faults.add(field, name === undefined ? 'is required' : 'must be text');
-  if (isLonger(name, PAGE_NAME_CHARS_MAX))
-    return faults.add(field, `has ${charsOf(name)} characters, the maximum is ${PAGE_NAME_CHARS_MAX}`);
-  const fault = nameFault(name);
-  if (fault !== undefined) faults.add(field, fault);
-  checkText(name, field, tools);
-};
-
-/** What a page, and its settings, may have. */
-export const pageFields = ['pageId', 'pageName', 'pageSettings', 'sections'] as const;
-export const schemaFields = ['outputFormats', 'pages', 'missingCharacters', 'fonts'] as const;

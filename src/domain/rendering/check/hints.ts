@@ -1,4 +1,6 @@
-/** What an author should know of addresses in rich text that lead nowhere: a mail and a document have no address of their own to which another could be relative. */
+/**
+ * Warnings about the texts of a checked template (addresses that lead nowhere, constants without braces), and which assets its texts name.
+ */
 import { isJsonObject, type Json } from '../../core/json.js';
 import type { Translations } from '../translations.js';
 import type { FieldError } from '../../core/errors.js';
@@ -8,36 +10,50 @@ import type { Media } from '../lengths.js';
 import { linkAddress, mayBeAddress } from '../props.js';
 import { shorten } from '../scope/path.js';
 
-/* Goes over the texts of a checked template where only their form matters, not what kind of text they are. */
-
-/** What of a template of either kind holds texts. */
+/** Parts of a template that hold texts, of an email or of a document. */
 export type Texts = Readonly<{ schema: unknown; translations?: Translations | undefined }>;
-
-type Visit = (text: string, field: string) => void;
-
-/** Calls `visit` with each text of the schema and of the translations, and its place. */
-export const visitTexts = ({ schema, translations = {} }: Texts, visit: Visit): void => {
-  visitBelow(schema as Json, 'schema', visit);
-  for (const [tag, texts] of Object.entries(translations)) for (const text of Object.values(texts)) visit(text, `translations.${tag}`);
-};
-
-const visitBelow = (value: Json | undefined, field: string, visit: Visit): void => {
-  if (typeof value === 'string') visit(value, field);
-  else if (Array.isArray(value)) (value as readonly Json[]).forEach((item, at) => visitBelow(item, `${field}[${at}]`, visit));
-  else if (isJsonObject(value)) for (const [name, member] of Object.entries(value)) visitBelow(member, `${field}.${name}`, visit);
-};
-
-/* What an author should know of constants that are written without braces: a mail and a document show their names. */
 
 /** Enough to work with. */
 const WARNINGS_MAX = 20;
+
+const CHARS_SHOWN = 60;
+
+/**
+ * In: a checked template with its translations. Out: a warning for each link and each picture in its texts whose address can never be one:
+ * mails and documents have no address of their own to which another could be relative.
+ */
+export const addressWarnings = (template: Texts, { image, noun }: Media): readonly FieldError[] => {
+  const warnings: FieldError[] = [];
+  const look = (text: string, field: string): void => {
+    if (warnings.length >= WARNINGS_MAX || !text.includes('<')) return;
+    for (const found of addressesIn(text)) {
+      if (mayBeAddress(found.address, found.tag === 'a' ? linkAddress : image)) continue;
+      warnings.push({ field, message: messages[found.tag](found, { image, noun }) });
+      if (warnings.length >= WARNINGS_MAX) return;
+    }
+  };
+  visitTexts(template, look);
+  return warnings;
+};
+
+const messages: Readonly<Record<HtmlAddress['tag'], (found: HtmlAddress, media: Pick<Media, 'image' | 'noun'>) => string>> = {
+  a: ({ address }, { noun }) =>
+    `has a link to "${shorten(address, CHARS_SHOWN)}", which leads nowhere from ${article[noun]}: it must be ${linkAddress.expected}`,
+  img: ({ address }, { image, noun }) =>
+    `has a picture "${shorten(address, CHARS_SHOWN)}", which ${article[noun]} does not show: it must be ${image.expected}`,
+};
+
+const article = { email: 'an email', document: 'a document' } as const;
 
 /** Props that hold a path, with braces or without. */
 const PATHS = /\.props\.(?:condition|dataSource)$/;
 
 type Written = Texts & Readonly<{ subject?: string | undefined }>;
 
-/** In: a checked template with its translations. Out: a warning for each text that holds the name of a constant outside of braces. */
+/**
+ * In: a checked template with its translations. Out: a warning for each text that holds the name of a constant outside of braces: its
+ * reader would see the name.
+ */
 export const bareConstantWarnings = ({ subject, ...template }: Written): readonly FieldError[] => {
   const warnings: FieldError[] = [];
   const look = (text: string, field: string): void => {
@@ -50,8 +66,6 @@ export const bareConstantWarnings = ({ subject, ...template }: Written): readonl
   visitTexts(template, look);
   return warnings;
 };
-
-/* The files of the gallery that a template names. */
 
 /** `field`: where it is named first. */
 export type AssetReference = Readonly<{ field: string; assetId: string; use: 'picture' | 'font' }>;
@@ -78,28 +92,16 @@ export const assetReferencesOf = (template: Texts): readonly AssetReference[] =>
   return [...found.values()];
 };
 
-const CHARS_SHOWN = 60;
+type Visit = (text: string, field: string) => void;
 
-/** In: a checked template with its translations. Out: a warning for each link and each picture in its texts whose address can never be one. */
-export const addressWarnings = (template: Texts, { image, noun }: Media): readonly FieldError[] => {
-  const warnings: FieldError[] = [];
-  const look = (text: string, field: string): void => {
-    if (warnings.length >= WARNINGS_MAX || !text.includes('<')) return;
-    for (const found of addressesIn(text)) {
-      if (mayBeAddress(found.address, found.tag === 'a' ? linkAddress : image)) continue;
-      warnings.push({ field, message: messages[found.tag](found, { image, noun }) });
-      if (warnings.length >= WARNINGS_MAX) return;
-    }
-  };
-  visitTexts(template, look);
-  return warnings;
+/** Calls `visit` with each text of the schema and of the translations, and its place, whatever kind of text it is. */
+export const visitTexts = ({ schema, translations = {} }: Texts, visit: Visit): void => {
+  visitBelow(schema as Json, 'schema', visit);
+  for (const [tag, texts] of Object.entries(translations)) for (const text of Object.values(texts)) visit(text, `translations.${tag}`);
 };
 
-const messages: Readonly<Record<HtmlAddress['tag'], (found: HtmlAddress, media: Pick<Media, 'image' | 'noun'>) => string>> = {
-  a: ({ address }, { noun }) =>
-    `has a link to "${shorten(address, CHARS_SHOWN)}", which leads nowhere from ${article[noun]}: it must be ${linkAddress.expected}`,
-  img: ({ address }, { image, noun }) =>
-    `has a picture "${shorten(address, CHARS_SHOWN)}", which ${article[noun]} does not show: it must be ${image.expected}`,
+const visitBelow = (value: Json | undefined, field: string, visit: Visit): void => {
+  if (typeof value === 'string') visit(value, field);
+  else if (Array.isArray(value)) (value as readonly Json[]).forEach((item, at) => visitBelow(item, `${field}[${at}]`, visit));
+  else if (isJsonObject(value)) for (const [name, member] of Object.entries(value)) visitBelow(member, `${field}.${name}`, visit);
 };
-
-const article = { email: 'an email', document: 'a document' } as const;

@@ -1,4 +1,4 @@
-/** Checks the texts of a template in other languages when it is saved: in each language it must be a template that could be saved by itself. */
+/** Checks the translations of a template when it is saved: in each language it must be a template that could be saved by itself. */
 import type { FieldError } from '../../core/errors.js';
 import { openBudget } from '../budget.js';
 import { isJsonObject, type JsonObject } from '../../core/json.js';
@@ -11,8 +11,8 @@ import { fallbackTags, namedTexts, nameOfText, translatorOf, type Translations }
 import { boundedNearest, type Nearest, type PathFindings } from '../paths/known.js';
 import { shorten } from '../scope/path.js';
 
-/** What one kind of templates does with its texts. */
-export type Spoken<Content> = Readonly<{
+/** How one kind of templates maps and checks its texts. */
+type Translatable<Content> = Readonly<{
   /** The content with other texts. */
   mapped: (map: MapText) => Content;
   /** Adds what is wrong with a content that has the texts of another language. */
@@ -34,7 +34,7 @@ type Own = Readonly<{ given: unknown; locale: string; paths: PathFindings }>;
  */
 export const checkTranslations = <Content>(
   { given, locale, paths }: Own,
-  spoken: Spoken<Content>,
+  spoken: Translatable<Content>,
   tools: WalkTools,
 ): Readonly<{ translations: Translations | undefined; warnings: readonly FieldError[] }> => {
   const nothing = { translations: undefined, warnings: [] };
@@ -109,7 +109,7 @@ const checkTexts = (texts: unknown, field: string, { faults, limits }: Pick<Walk
 type OwnText = Readonly<{ text: string; field: string; isRead: boolean; other?: string }>;
 
 /** Each text once by its name, with the place where it first stands, and whether a reader reads it. */
-const textsOf = <Content>({ mapped }: Spoken<Content>): ReadonlyMap<string, OwnText> => {
+const textsOf = <Content>({ mapped }: Translatable<Content>): ReadonlyMap<string, OwnText> => {
   const texts = new Map<string, OwnText>();
   mapped((text, field, kind) => {
     const name = nameOfText(text);
@@ -169,7 +169,7 @@ const hasWords = (text: string): boolean => {
   return false;
 };
 
-/** What stands in the place of blank values. */
+/** Checks the texts that stand in place of blank values. */
 export const checkFallbacks = (variables: readonly VariableDefinition[], { faults }: WalkTools): void => {
   const walk = (node: JsonObject, field: string): void => {
     const { properties, itemSchema } = node;

@@ -1,4 +1,4 @@
-/** Checks the variable definitions of a template: names, types, schemas, formats, default values. */
+/** Checks the variable definitions of a template: names, types, schemas, formats, default values, fallbacks and filters. */
 import { holdsControls, isLonger } from '../../../shared/text.js';
 import { FALLBACK_CHARS_MAX, FILTERS_MAX, filterNames, isFilter, TRUNCATE_MAX } from '../fill/shown-value.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
@@ -13,33 +13,6 @@ import { uuidV5 } from '../../core/ids.js';
 import { orderCalculated } from '../expression/calculated.js';
 import { compileVariableCheck } from '../fill/variables.js';
 import { DomainError } from '../../core/errors.js';
-
-/* Checks what stands in the place of a value when it is shown: `fallback` and `filters` of a variable or a member. */
-
-/** Adds what is wrong to the faults, each with its path. */
-export const checkShowing = ({ fallback, filters }: Readonly<Record<string, unknown>>, field: string, faults: Faults): void => {
-  if (fallback !== undefined) {
-    const fault = fallbackFault(fallback);
-    if (fault !== undefined) faults.add(`${field}.fallback`, fault);
-  }
-  if (filters === undefined) return;
-  if (!Array.isArray(filters)) return faults.add(`${field}.filters`, `must be an array of ${EXPECTED}`);
-  if (filters.length > FILTERS_MAX) return faults.add(`${field}.filters`, `has ${filters.length} filters, the maximum is ${FILTERS_MAX}`);
-  filters.forEach((filter: unknown, at) => {
-    if (!isFilter(filter)) faults.add(`${field}.filters[${at}]`, `must be one of ${EXPECTED}`);
-  });
-};
-
-const EXPECTED = `${filterNames.map((name) => `"${name}"`).join(', ')} or {"truncate": N} with N from 1 to ${TRUNCATE_MAX}`;
-
-const fallbackFault = (fallback: unknown): string | undefined => {
-  if (typeof fallback !== 'string' || fallback.trim() === '' || isLonger(fallback, FALLBACK_CHARS_MAX))
-    return `must be text of 1 to ${FALLBACK_CHARS_MAX} characters, not all of them blanks`;
-  if (hasPlaceholder(fallback)) return 'cannot hold {{…}}: it is the text for a value that is not there';
-  return holdsControls(fallback) ? 'must be a single line' : undefined;
-};
-
-/* Checks what a value of a variable consists of, as its definition says: the members of an object, the items of an array. */
 
 export const MEMBERS_MAX = 500;
 /** What a node of its `schema` may have. */
@@ -56,77 +29,6 @@ export const memberFields = [
 ] as const;
 
 type Tools = Readonly<{ faults: Faults; limits: Limits }>;
-
-/** The type of the items of an array. */
-const checkItemType = (itemType: unknown, field: string, faults: Faults): void => {
-  if (itemType !== undefined && !isVariableType(itemType)) faults.add(field, `must be one of ${variableTypes.join(', ')}`);
-};
-
-/** What is known of a node before it is looked at. */
-type Outside = Readonly<{ depth: number; type?: unknown; itemType?: unknown }>;
-
-/** Adds what is wrong with a node of `schema` to the faults, each with its path. */
-const checkSchema = (node: unknown, field: string, { depth, ...outer }: Outside, tools: Tools): void => {
-  const { faults, limits } = tools;
-  if (!isPlainObject(node)) return faults.add(field, 'must be an object');
-  if (depth > limits.nestingDepthMax) return faults.add(field, `is nested ${depth} deep, the maximum is ${limits.nestingDepthMax}`);
-  refuseUnknown(node, memberFields, field, faults, inSchemas);
-  const { type, required, properties, itemType, itemSchema, format, description } = node;
-  if (type !== undefined && !isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
-  if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
-  if (description !== undefined && typeof description !== 'string') faults.add(`${field}.description`, 'must be text');
-  if (format !== undefined) checkFormat(format, `${field}.format`, faults, limits);
-  checkShowing(node, field, faults);
-  checkItemType(itemType, `${field}.itemType`, faults);
-  checkParts(node, type ?? outer.type, field, faults);
-  if (itemSchema !== undefined)
-    checkSchema(itemSchema, `${field}.itemSchema`, { depth: depth + 1, type: itemType ?? outer.itemType }, tools);
-  if (properties === undefined) return;
-  if (!isPlainObject(properties)) return faults.add(`${field}.properties`, 'must be an object of name to {type}');
-  const members = Object.entries(properties);
-  if (members.length > MEMBERS_MAX)
-    return faults.add(`${field}.properties`, `has ${members.length} members, the maximum is ${MEMBERS_MAX}`);
-  for (const [name, member] of members) {
-    if (!isName(name)) faults.add(`${field}.properties`, `"${shorten(name)}" is not a name`);
-    else checkSchema(member, `${field}.properties.${name}`, { depth: depth + 1 }, tools);
-  }
-};
-
-/** Members belong to objects, items to arrays. */
-const checkParts = (node: Readonly<Record<string, unknown>>, type: unknown, field: string, faults: Faults): void => {
-  if (!isVariableType(type)) return;
-  if (node['properties'] !== undefined && type !== 'object')
-    faults.add(
-      `${field}.properties`,
-      type === 'array'
-        ? 'belongs to an object: the members of the items of an array are itemSchema.properties'
-        : `belongs to an object, and the type is ${type}`,
-    );
-  for (const name of ['itemType', 'itemSchema'])
-    if (node[name] !== undefined && type !== 'array') faults.add(`${field}.${name}`, `belongs to an array, and the type is ${type}`);
-};
-
-/** Where members belong that JSON Schema, or another level, has at this place. */
-const inSchemas: Readonly<Record<string, string>> = {
-  items: 'what items consist of is itemSchema',
-  default: 'only a variable itself has a defaultValue',
-  defaultValue: 'only a variable itself has one',
-};
-
-/** `elsewhere` says of names that are not known here what is meant. */
-const refuseUnknown = (
-  node: Readonly<Record<string, unknown>>,
-  names: readonly string[],
-  field: string,
-  faults: Faults,
-  elsewhere: Readonly<Record<string, string>>,
-): void => {
-  for (const name of Object.keys(node)) {
-    if (names.includes(name)) continue;
-    const hint = Object.hasOwn(elsewhere, name) ? ` here: ${elsewhere[name]}` : '';
-    faults.add(`${field}.${shorten(name)}`, `is not known${hint}; known are ${names.join(', ')}`);
-  }
-};
 
 export const DESCRIPTION_CHARS_MAX = 2_000;
 export const VARIABLE_ID_CHARS_MAX = 100;
@@ -254,7 +156,7 @@ const checkDefault = (definition: VariableDefinition, value: unknown, field: str
   }
 };
 
-/** Walks without recursion, for the depth is the caller's. */
+/** Walks without recursion, for the caller chooses the depth. */
 const isJson = (root: unknown, depthMax: number): root is Json => {
   const open: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -267,7 +169,7 @@ const isJson = (root: unknown, depthMax: number): root is Json => {
   return true;
 };
 
-/** Where members belong that JSON Schema, or another level, has at this place. */
+/** Names of JSON Schema, or of another level, and what is meant by them here. */
 const inDefinitions: Readonly<Record<string, string>> = {
   properties: 'write it into schema',
   itemSchema: 'write it into schema',
@@ -289,3 +191,97 @@ const otherTypes: Readonly<Record<string, string>> = {
 };
 
 const meantBy = (type: unknown): string => (typeof type === 'string' && Object.hasOwn(otherTypes, type) ? `: ${otherTypes[type]}` : '');
+
+/** The type of the items of an array. */
+const checkItemType = (itemType: unknown, field: string, faults: Faults): void => {
+  if (itemType !== undefined && !isVariableType(itemType)) faults.add(field, `must be one of ${variableTypes.join(', ')}`);
+};
+
+/** What is known of a node before it is looked at. */
+type Outside = Readonly<{ depth: number; type?: unknown; itemType?: unknown }>;
+
+/** Checks a node of `schema`, which says what a value consists of: adds what is wrong to the faults, each with its path. */
+const checkSchema = (node: unknown, field: string, { depth, ...outer }: Outside, tools: Tools): void => {
+  const { faults, limits } = tools;
+  if (!isPlainObject(node)) return faults.add(field, 'must be an object');
+  if (depth > limits.nestingDepthMax) return faults.add(field, `is nested ${depth} deep, the maximum is ${limits.nestingDepthMax}`);
+  refuseUnknown(node, memberFields, field, faults, inSchemas);
+  const { type, required, properties, itemType, itemSchema, format, description } = node;
+  if (type !== undefined && !isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
+  if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
+  if (description !== undefined && typeof description !== 'string') faults.add(`${field}.description`, 'must be text');
+  if (format !== undefined) checkFormat(format, `${field}.format`, faults, limits);
+  checkShowing(node, field, faults);
+  checkItemType(itemType, `${field}.itemType`, faults);
+  checkParts(node, type ?? outer.type, field, faults);
+  if (itemSchema !== undefined)
+    checkSchema(itemSchema, `${field}.itemSchema`, { depth: depth + 1, type: itemType ?? outer.itemType }, tools);
+  if (properties === undefined) return;
+  if (!isPlainObject(properties)) return faults.add(`${field}.properties`, 'must be an object of name to {type}');
+  const members = Object.entries(properties);
+  if (members.length > MEMBERS_MAX)
+    return faults.add(`${field}.properties`, `has ${members.length} members, the maximum is ${MEMBERS_MAX}`);
+  for (const [name, member] of members) {
+    if (!isName(name)) faults.add(`${field}.properties`, `"${shorten(name)}" is not a name`);
+    else checkSchema(member, `${field}.properties.${name}`, { depth: depth + 1 }, tools);
+  }
+};
+
+/** Members belong to objects, items to arrays. */
+const checkParts = (node: Readonly<Record<string, unknown>>, type: unknown, field: string, faults: Faults): void => {
+  if (!isVariableType(type)) return;
+  if (node['properties'] !== undefined && type !== 'object')
+    faults.add(
+      `${field}.properties`,
+      type === 'array'
+        ? 'belongs to an object: the members of the items of an array are itemSchema.properties'
+        : `belongs to an object, and the type is ${type}`,
+    );
+  for (const name of ['itemType', 'itemSchema'])
+    if (node[name] !== undefined && type !== 'array') faults.add(`${field}.${name}`, `belongs to an array, and the type is ${type}`);
+};
+
+/** Names of JSON Schema, or of another level, and what is meant by them here. */
+const inSchemas: Readonly<Record<string, string>> = {
+  items: 'what items consist of is itemSchema',
+  default: 'only a variable itself has a defaultValue',
+  defaultValue: 'only a variable itself has one',
+};
+
+/** `elsewhere` says of names that are not known here what is meant. */
+const refuseUnknown = (
+  node: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  field: string,
+  faults: Faults,
+  elsewhere: Readonly<Record<string, string>>,
+): void => {
+  for (const name of Object.keys(node)) {
+    if (names.includes(name)) continue;
+    const hint = Object.hasOwn(elsewhere, name) ? ` here: ${elsewhere[name]}` : '';
+    faults.add(`${field}.${shorten(name)}`, `is not known${hint}; known are ${names.join(', ')}`);
+  }
+};
+
+/** Checks the `fallback` and the `filters` of a variable or a member: adds what is wrong to the faults, each with its path. */
+export const checkShowing = ({ fallback, filters }: Readonly<Record<string, unknown>>, field: string, faults: Faults): void => {
+  if (fallback !== undefined) {
+    const fault = fallbackFault(fallback);
+    if (fault !== undefined) faults.add(`${field}.fallback`, fault);
+  }
+  if (filters === undefined) return;
+  if (!Array.isArray(filters)) return faults.add(`${field}.filters`, `must be an array of ${EXPECTED}`);
+  if (filters.length > FILTERS_MAX) return faults.add(`${field}.filters`, `has ${filters.length} filters, the maximum is ${FILTERS_MAX}`);
+  filters.forEach((filter: unknown, at) => {
+    if (!isFilter(filter)) faults.add(`${field}.filters[${at}]`, `must be one of ${EXPECTED}`);
+  });
+};
+
+const EXPECTED = `${filterNames.map((name) => `"${name}"`).join(', ')} or {"truncate": N} with N from 1 to ${TRUNCATE_MAX}`;
+
+const fallbackFault = (fallback: unknown): string | undefined => {
+  if (typeof fallback !== 'string' || fallback.trim() === '' || isLonger(fallback, FALLBACK_CHARS_MAX))
+    return `must be text of 1 to ${FALLBACK_CHARS_MAX} characters, not all of them blanks`;
+  if (hasPlaceholder(fallback)) return 'cannot hold {{…}}: it is the text for a value that is not there';
+  return holdsControls(fallback) ? 'must be a single line' : undefined;
+};

@@ -74,16 +74,142 @@ import type { Language } from '../scope/formats.js';
 import { refuseEmptyPaths } from '../paths/empty.js';
 import { partsOfDocument } from '../paths/walk.js';
 
-export { imageSourcesOf } from './resources.js';
+export type CompiledDocument = (variables: JsonObject, environment: RenderEnvironment, format: OutputFormat) => ExpandedDocument;
 
-/* What stands behind the text of each sheet: a picture, and a watermark. */
+/**
+ * In: a checked attachment template. Out: a function from the variables of a call to the document in one of its formats. It throws
+ * VALIDATION_ERROR with `errors` (`variables.order.total`) where a variable is missing or of the wrong type, a picture has an address
+ * that may not be followed, a cell of a workbook holds too much, or the template is not made for the format; and as soon as a limit is crossed
+ * ERR_LIMIT_001 (pages), 002 (pictures of a PDF), 003 (rows of a workbook), 004 (sheets), 005 (columns), 007 (loops), 009 (components),
+ * RENDERED_BODY_TOO_LARGE (texts); VARIABLES_EMPTY where the template asks for a value of everything it shows. The same input gives the same document.
+ */
+export const compileDocument = (content: AttachmentTemplateContent, limits: Limits): CompiledDocument => {
+  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
+  const prepare = compilePreparation(content.variables, language, limits);
+  const parts = partsOfDocument(content);
+  const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
+  const scope: Scope = { limits, language, shapes, locals: new Map(), slots: 0, inMargin: false };
+  const refuses = refusalOf(content.schema);
+  const pages = content.schema.pages.map((page, at) => compilePage(page, `schema.pages[${at}]`, scope));
+  return (variables, environment, format) => {
+    refuseFormat(content, format);
+    if (format === 'pdf' && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax, false);
+    if (format === 'excel' && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
+    const budget = openBudget(limits);
+    const { values, constants } = prepare(variables, environment, budget);
+    if (content.strictVariables === true)
+      refuseEmptyPaths(parts, { values, constants, definitions: content.variables, segmentsMax: limits.pathSegmentsMax, budget });
+    const state: State = {
+      values,
+      constants,
+      format,
+      locals: [],
+      judged: new Map(),
+      components: 0,
+      images: 0,
+      rows: 0,
+      items: 0,
+      chars: 0,
+    };
+    return { language, pages: pages.map((page) => page(state)), refuses, ...defined({ fonts: content.schema.fonts }) };
+  };
+};
 
-/** As light as a reader can overlook it below black letters. */
-const WATERMARK_COLOR = '#e5e7eb';
+const refuseFormat = ({ schema }: AttachmentTemplateContent, format: OutputFormat): void => {
+  if (schema.outputFormats.includes(format)) return;
+  const message = `"${format}" is not among the outputFormats of the attachment template: ${schema.outputFormats.join(', ')}`;
+  throw new DomainError('VALIDATION_ERROR', `outputFormats: ${message}`, { errors: [{ field: 'outputFormats', message }] });
+};
+
+/** Defaults where the author says nothing: what printers and readers of letters expect. */
+const MARGIN_POINTS = 42.52;
+const MARGIN_HEIGHT_POINTS = 30;
+const PAPER = '#ffffff';
+
+const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: string, scope: Scope): ((state: State) => ExpandedPage) => {
+  const { format = 'A4', orientation = 'portrait' } = pageSettings;
+  const name = compilePlain(pageName, scope);
+  const backgroundColor = colorOf(pageSettings.backgroundColor, scope);
+  const [header, footer, firstHeader, firstFooter] = (['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const).map((side) => {
+    const margin = pageSettings[side];
+    return margin === undefined ? undefined : compileMargin(margin, `${field}.pageSettings.${side}`, scope);
+  });
+  const backgrounds = compileBackgrounds(pageSettings, `${field}.pageSettings`, scope);
+  const direction = pageSettings.direction ?? directionOfLocale(scope.language.locale);
+  const margin = marginOf(pageSettings);
+  const sheet = pageSettings.sheet === undefined ? undefined : sheetOf(pageSettings.sheet);
+  const bodies = sections.map((section, at) => compileSection(section, `${field}.sections[${at}]`, scope));
+  return (state) => ({
+    name: charge(name(state), state, scope.limits),
+    direction,
+    format,
+    orientation,
+    margin,
+    backgroundColor: backgroundColor(state) ?? PAPER,
+    header: header?.(state),
+    footer: footer?.(state),
+    ...backgrounds(state),
+    ...defined({ firstHeader: firstHeader?.(state), firstFooter: firstFooter?.(state) }),
+    sections: bodies.map((body) => body(state)),
+    ...defined({ sheet }),
+  });
+};
+
+const sheetOf = ({ hidden = false, fitToWidth = true, gridLines = false, printArea }: SheetSettings): ExpandedSheet => ({
+  hidden,
+  fitToWidth,
+  gridLines,
+  printArea,
+});
+
+/** Header and footer stand in the margin: it is never smaller than they are. */
+const marginOf = ({ margin = {}, header, footer }: NonNullable<Page['pageSettings']>): Box => {
+  const side = (value: string | number | undefined): number => pointsOf(value) ?? MARGIN_POINTS;
+  return {
+    top: Math.max(side(margin.top), heightOf(header)),
+    right: side(margin.right),
+    bottom: Math.max(side(margin.bottom), heightOf(footer)),
+    left: side(margin.left),
+  };
+};
+
+const heightOf = (margin: PageMargin | undefined): number => (margin === undefined ? 0 : (pointsOf(margin.height) ?? MARGIN_HEIGHT_POINTS));
+
+const compileMargin = (margin: PageMargin, field: string, scope: Scope): ((state: State) => ExpandedMargin) => {
+  const code =
+    margin.code === undefined ? undefined : codeAt(margin.code, { id: 'code', field: `${field}.code`, props: `${field}.code` }, scope);
+  const html = compileHtml(margin.content, { ...scope, inMargin: true });
+  const height = heightOf(margin);
+  const align = margin.align ?? 'center';
+  return (state) => ({ html: charge(html(state), state, scope.limits), height, align, ...defined({ code: codeIn(code, state) }) });
+};
+
+/** None where the code says nothing, and none in a workbook, whose headers are text. */
+const codeIn = (code: Expander | undefined, state: State): ExpandedQrCode | undefined => {
+  if (code === undefined || state.format !== 'pdf') return undefined;
+  const out: Expanded[] = [];
+  code(state, out);
+  return out.find((one) => one.type === 'qr-code');
+};
+
+const compileSection = ({ props = {}, components }: DocumentSection, field: string, scope: Scope): ((state: State) => ExpandedSection) => {
+  const style = compileTextStyle(props, scope);
+  const linkColor = colorOf(props['linkColor'], scope);
+  const padding = compileBox(props['padding'], scope);
+  const body = children(components, `${field}.components`, scope);
+  return (state) => {
+    const made: Expanded[] = [];
+    body(state, made);
+    return { style: style(state), padding: padding(state), components: made, ...defined({ linkColor: linkColor(state) }) };
+  };
+};
 
 type Backgrounds = Pick<ExpandedPage, 'backgroundImage' | 'watermark'>;
 
-/** A picture without an address and a watermark without a text are not there. */
+/** So light that black letters above it stay readable. */
+const WATERMARK_COLOR = '#e5e7eb';
+
+/** Compiles what stands behind the text of each sheet: a picture and a watermark, each left out where it has no address or text. */
 const compileBackgrounds = ({ backgroundImage, watermark }: PageSettings, field: string, scope: Scope): ((state: State) => Backgrounds) => {
   const at = `${field}.backgroundImage.src`;
   const src = backgroundImage === undefined ? undefined : compileSrc(backgroundImage.src, at, scope);
@@ -101,9 +227,26 @@ const compileBackgrounds = ({ backgroundImage, watermark }: PageSettings, field:
   };
 };
 
-/* Page breaks and what is kept on one sheet: the same for every component, said beside what it becomes. */
+const children: CompileChildren = (components, field, scope, first = 0) => {
+  const { componentsExpandedMax } = scope.limits;
+  const expanders = components.map((component, at): Expander => {
+    const expand = withFlow(component.props, compilers[component.type](component, `${field}[${first + at}]`, scope), scope);
+    const isHidden = compileHiding(component, scope);
+    return isHidden === undefined ? expand : (state, out) => void (isHidden(state) || expand(state, out));
+  });
+  return (state, out) => {
+    for (const expand of expanders) {
+      state.components += 1;
+      if (state.components > componentsExpandedMax) throw tooManyExpanded(state.components, componentsExpandedMax, 'document');
+      expand(state, out);
+    }
+  };
+};
 
-/** In: the props of a component and what expands it. Out: the same, with the flow of its props on what it becomes. */
+/**
+ * In: the props of a component and what expands it. Out: the expander that also writes page breaks, and what is kept on one sheet, on what
+ * the component becomes.
+ */
 const withFlow = (props: JsonObject | undefined, expand: Expander, scope: Scope): Expander => {
   if (props === undefined || (props['pageBreak'] ?? props['keepTogether'] ?? props['keepWithNext']) === undefined) return expand;
   const pageBreak = compileWord(props['pageBreak'], pageBreaks, scope);
@@ -121,8 +264,6 @@ const withFlow = (props: JsonObject | undefined, expand: Expander, scope: Scope)
     }
   };
 };
-
-/* Components of a document that hold others or decide about them: container, columns, conditional, loop. */
 
 /** Compiles components one below the other; `first` is the place of the first in what `field` names, where it is not 0. */
 type CompileChildren = (components: readonly DocumentComponent[], field: string, scope: Scope, first?: number) => Expander;
@@ -168,7 +309,7 @@ const gathered = (expander: Expander, state: State): readonly Expanded[] => {
 
 const GAP_POINTS = 12;
 
-/** Each child is one column, whatever is left of it: its place must not be taken by the next one. */
+/** Each child is one column, even where nothing is left of it: the next child must not take its place. */
 const columnsOf =
   (children: CompileChildren): CompileComponent =>
   (component, field, scope) => {
@@ -230,8 +371,6 @@ const loopOf =
       });
     };
   };
-
-/* Charts and timelines of a document: their points and steps, from a data source or written out. */
 
 type Series = Readonly<{ name: Fill; color: (state: State) => string | undefined; path: Path; writer: (state: State) => Writer }>;
 
@@ -340,70 +479,7 @@ const compileStep = (texts: JsonObject, scope: Scope): ((state: State) => Timeli
   });
 };
 
-export type CompiledDocument = (variables: JsonObject, environment: RenderEnvironment, format: OutputFormat) => ExpandedDocument;
-
-/**
- * In: a checked attachment template. Out: a function from the variables of a call to the document in one of its formats. It throws
- * VALIDATION_ERROR with `errors` (`variables.order.total`) where a variable is missing or of the wrong type, a picture has an address
- * that may not be followed, a cell of a workbook holds too much, or the template is not made for the format; and as soon as a limit is crossed
- * ERR_LIMIT_001 (pages), 002 (pictures of a PDF), 003 (rows of a workbook), 004 (sheets), 005 (columns), 007 (loops), 009 (components),
- * RENDERED_BODY_TOO_LARGE (texts); VARIABLES_EMPTY where the template asks for a value of everything it shows. The same input gives the same document.
- */
-export const compileDocument = (content: AttachmentTemplateContent, limits: Limits): CompiledDocument => {
-  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
-  const prepare = compilePreparation(content.variables, language, limits);
-  const parts = partsOfDocument(content);
-  const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
-  const scope: Scope = { limits, language, shapes, locals: new Map(), slots: 0, inMargin: false };
-  const refuses = refusalOf(content.schema);
-  const pages = content.schema.pages.map((page, at) => compilePage(page, `schema.pages[${at}]`, scope));
-  return (variables, environment, format) => {
-    refuseFormat(content, format);
-    if (format === 'pdf' && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax, false);
-    if (format === 'excel' && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
-    const budget = openBudget(limits);
-    const { values, constants } = prepare(variables, environment, budget);
-    if (content.strictVariables === true)
-      refuseEmptyPaths(parts, { values, constants, definitions: content.variables, segmentsMax: limits.pathSegmentsMax, budget });
-    const state: State = {
-      values,
-      constants,
-      format,
-      locals: [],
-      judged: new Map(),
-      components: 0,
-      images: 0,
-      rows: 0,
-      items: 0,
-      chars: 0,
-    };
-    return { language, pages: pages.map((page) => page(state)), refuses, ...defined({ fonts: content.schema.fonts }) };
-  };
-};
-
-const refuseFormat = ({ schema }: AttachmentTemplateContent, format: OutputFormat): void => {
-  if (schema.outputFormats.includes(format)) return;
-  const message = `"${format}" is not among the outputFormats of the attachment template: ${schema.outputFormats.join(', ')}`;
-  throw new DomainError('VALIDATION_ERROR', `outputFormats: ${message}`, { errors: [{ field: 'outputFormats', message }] });
-};
-
-const children: CompileChildren = (components, field, scope, first = 0) => {
-  const { componentsExpandedMax } = scope.limits;
-  const expanders = components.map((component, at): Expander => {
-    const expand = withFlow(component.props, compilers[component.type](component, `${field}[${first + at}]`, scope), scope);
-    const isHidden = compileHiding(component, scope);
-    return isHidden === undefined ? expand : (state, out) => void (isHidden(state) || expand(state, out));
-  });
-  return (state, out) => {
-    for (const expand of expanders) {
-      state.components += 1;
-      if (state.components > componentsExpandedMax) throw tooManyExpanded(state.components, componentsExpandedMax, 'document');
-      expand(state, out);
-    }
-  };
-};
-
-/** One for each component that a document can hold: one that is missing does not compile. */
+/** A compiler for each component that a document can hold: one that is missing does not compile. */
 const compilers: Readonly<Record<DocumentComponentType, CompileComponent>> = {
   'rich-text': richText,
   image,
@@ -418,87 +494,4 @@ const compilers: Readonly<Record<DocumentComponentType, CompileComponent>> = {
   'qr-code': qrCode,
   chart,
   timeline,
-};
-
-/** Where the author says nothing: what printers and readers of letters expect. */
-const MARGIN_POINTS = 42.52;
-const MARGIN_HEIGHT_POINTS = 30;
-const PAPER = '#ffffff';
-
-const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: string, scope: Scope): ((state: State) => ExpandedPage) => {
-  const { format = 'A4', orientation = 'portrait' } = pageSettings;
-  const name = compilePlain(pageName, scope);
-  const backgroundColor = colorOf(pageSettings.backgroundColor, scope);
-  const [header, footer, firstHeader, firstFooter] = (['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const).map((side) => {
-    const margin = pageSettings[side];
-    return margin === undefined ? undefined : compileMargin(margin, `${field}.pageSettings.${side}`, scope);
-  });
-  const backgrounds = compileBackgrounds(pageSettings, `${field}.pageSettings`, scope);
-  const direction = pageSettings.direction ?? directionOfLocale(scope.language.locale);
-  const margin = marginOf(pageSettings);
-  const sheet = pageSettings.sheet === undefined ? undefined : sheetOf(pageSettings.sheet);
-  const bodies = sections.map((section, at) => compileSection(section, `${field}.sections[${at}]`, scope));
-  return (state) => ({
-    name: charge(name(state), state, scope.limits),
-    direction,
-    format,
-    orientation,
-    margin,
-    backgroundColor: backgroundColor(state) ?? PAPER,
-    header: header?.(state),
-    footer: footer?.(state),
-    ...backgrounds(state),
-    ...defined({ firstHeader: firstHeader?.(state), firstFooter: firstFooter?.(state) }),
-    sections: bodies.map((body) => body(state)),
-    ...defined({ sheet }),
-  });
-};
-
-const sheetOf = ({ hidden = false, fitToWidth = true, gridLines = false, printArea }: SheetSettings): ExpandedSheet => ({
-  hidden,
-  fitToWidth,
-  gridLines,
-  printArea,
-});
-
-/** Header and footer stand in the margin: it is never smaller than they are. */
-const marginOf = ({ margin = {}, header, footer }: NonNullable<Page['pageSettings']>): Box => {
-  const side = (value: string | number | undefined): number => pointsOf(value) ?? MARGIN_POINTS;
-  return {
-    top: Math.max(side(margin.top), heightOf(header)),
-    right: side(margin.right),
-    bottom: Math.max(side(margin.bottom), heightOf(footer)),
-    left: side(margin.left),
-  };
-};
-
-const heightOf = (margin: PageMargin | undefined): number => (margin === undefined ? 0 : (pointsOf(margin.height) ?? MARGIN_HEIGHT_POINTS));
-
-const compileMargin = (margin: PageMargin, field: string, scope: Scope): ((state: State) => ExpandedMargin) => {
-  const code =
-    margin.code === undefined ? undefined : codeAt(margin.code, { id: 'code', field: `${field}.code`, props: `${field}.code` }, scope);
-  const html = compileHtml(margin.content, { ...scope, inMargin: true });
-  const height = heightOf(margin);
-  const align = margin.align ?? 'center';
-  return (state) => ({ html: charge(html(state), state, scope.limits), height, align, ...defined({ code: codeIn(code, state) }) });
-};
-
-/** None where it says nothing, and none in a workbook, whose headers are text. */
-const codeIn = (code: Expander | undefined, state: State): ExpandedQrCode | undefined => {
-  if (code === undefined || state.format !== 'pdf') return undefined;
-  const out: Expanded[] = [];
-  code(state, out);
-  return out.find((one) => one.type === 'qr-code');
-};
-
-const compileSection = ({ props = {}, components }: DocumentSection, field: string, scope: Scope): ((state: State) => ExpandedSection) => {
-  const style = compileTextStyle(props, scope);
-  const linkColor = colorOf(props['linkColor'], scope);
-  const padding = compileBox(props['padding'], scope);
-  const body = children(components, `${field}.components`, scope);
-  return (state) => {
-    const made: Expanded[] = [];
-    body(state, made);
-    return { style: style(state), padding: padding(state), components: made, ...defined({ linkColor: linkColor(state) }) };
-  };
 };

@@ -1,6 +1,6 @@
 /**
- * A document when its variables are in place: loops unrolled, conditions decided, texts filled. What is left is the same for
- * every output; an output only says how it looks.
+ * A document once its variables are in place: loops unrolled, conditions decided, texts filled. It is the same for every output; an output
+ * only says how it looks.
  */
 import type { Json } from '../../core/json.js';
 import type { ValueFormat } from '../scope/definitions.js';
@@ -13,27 +13,8 @@ import type { Showing } from '../scope/showing.js';
 import type { Box, Border, Width } from '../lengths.js';
 import type { ChartType } from '../css.js';
 
-/* What the status of a timeline's step says of its progress, by the names that people give it. */
-
 /** `other`: a status that no dot stands for, so it is to be said in words; `none`: no status at all. */
 export type Progress = 'completed' | 'current' | 'pending' | 'other' | 'none';
-
-const names: Readonly<Record<Exclude<Progress, 'other' | 'none'>, readonly string[]>> = {
-  completed: ['completed', 'complete', 'done', 'finished', 'success', 'succeeded', 'delivered', 'passed', 'past', 'true'],
-  current: ['current', 'active', 'in progress', 'ongoing', 'processing', 'started', 'now'],
-  pending: ['pending', 'upcoming', 'planned', 'scheduled', 'todo', 'to do', 'open', 'next', 'future', 'waiting', 'false'],
-};
-
-const known = new Map(Object.entries(names).flatMap(([progress, all]) => all.map((name) => [name, progress as Progress] as const)));
-
-/** Letter case, hyphens and underscores do not count: `IN_PROGRESS` is `in progress`. */
-export const progressOf = (status: string): Progress => {
-  const name = status
-    .trim()
-    .toLowerCase()
-    .replace(/[\s_-]+/g, ' ');
-  return name === '' ? 'none' : (known.get(name) ?? 'other');
-};
 
 /** HTML in which every value stands escaped; not sanitised yet, for only an output knows which tags it shows. */
 export type Html = string;
@@ -81,7 +62,7 @@ export type ExpandedColumn = Readonly<{
   path?: string;
   /** Not seen in a workbook. */
   hidden?: boolean;
-  /** Of a workbook. */
+  /** For a workbook. */
   rules?: readonly ColumnRule[];
 }>;
 
@@ -94,7 +75,7 @@ export type Flow = Readonly<{
   keepWithNext?: true;
 }>;
 
-type Of<Type extends string, Props> = Readonly<{
+type ExpandedOf<Type extends string, Props> = Readonly<{
   type: Type;
   /** Of the component in the template. */ id: string;
   /** Its place in the template, for messages. */ field: string;
@@ -102,8 +83,8 @@ type Of<Type extends string, Props> = Readonly<{
 }> &
   Readonly<Props>;
 
-export type ExpandedRichText = Of<'rich-text', { html: Html; style: TextStyle; padding: Box }>;
-export type ExpandedImage = Of<
+export type ExpandedRichText = ExpandedOf<'rich-text', { html: Html; style: TextStyle; padding: Box }>;
+export type ExpandedImage = ExpandedOf<
   'image',
   {
     /** `https:`, `http:`, `data:` or `asset:`, judged safe. */ src: string;
@@ -117,7 +98,7 @@ export type ExpandedImage = Of<
     borderRadius?: number;
   }
 >;
-export type ExpandedTable = Of<
+export type ExpandedTable = ExpandedOf<
   'table',
   {
     /** The variable whose items are the rows; undefined in a loop, where the same name means other items each time. */
@@ -142,7 +123,7 @@ export type ExpandedTable = Of<
     autoFilter: boolean;
   }
 >;
-export type ExpandedContainer = Of<
+export type ExpandedContainer = ExpandedOf<
   'container',
   {
     children: readonly Expanded[];
@@ -155,16 +136,16 @@ export type ExpandedContainer = Of<
     width?: Width;
   }
 >;
-export type ExpandedColumns = Of<
+export type ExpandedColumns = ExpandedOf<
   'columns',
   { children: readonly Expanded[]; widths: readonly Width[]; gap: number; verticalAlign: 'top' | 'middle' | 'bottom' }
 >;
-export type ExpandedDivider = Of<
+export type ExpandedDivider = ExpandedOf<
   'divider',
   { color: string; thickness: number; style: 'solid' | 'dashed' | 'dotted'; width: Width; margin: Box }
 >;
-export type ExpandedSpacer = Of<'spacer', { height: number }>;
-export type ExpandedList = Of<
+export type ExpandedSpacer = ExpandedOf<'spacer', { height: number }>;
+export type ExpandedList = ExpandedOf<
   'list',
   {
     /** One item each where a data source gives them; else one HTML list. */ items: readonly Html[] | undefined;
@@ -174,7 +155,7 @@ export type ExpandedList = Of<
     padding: Box;
   }
 >;
-export type ExpandedQrCode = Of<
+export type ExpandedQrCode = ExpandedOf<
   'qr-code',
   {
     value: string;
@@ -191,7 +172,7 @@ export type ExpandedQrCode = Of<
   }
 >;
 export type TimelineItem = Readonly<{ title: string; description: string; date: string; status: string }>;
-export type ExpandedTimeline = Of<'timeline', { items: readonly TimelineItem[]; color: string }>;
+export type ExpandedTimeline = ExpandedOf<'timeline', { items: readonly TimelineItem[]; color: string }>;
 
 export type ChartSeries = Readonly<{
   name: string;
@@ -199,7 +180,7 @@ export type ChartSeries = Readonly<{
   /** One for each category; null where the data has no number. */ values: readonly (number | null)[];
   /** How its definition shows them. */ showing?: Showing;
 }>;
-export type ExpandedChart = Of<
+export type ExpandedChart = ExpandedOf<
   'chart',
   {
     chartType: ChartType;
@@ -269,3 +250,23 @@ export type ExpandedDocument = Readonly<{
   /** What a PDF may name beside the families of the service; their files are among its sources. */
   fonts?: readonly GalleryFont[];
 }>;
+
+const names: Readonly<Record<Exclude<Progress, 'other' | 'none'>, readonly string[]>> = {
+  completed: ['completed', 'complete', 'done', 'finished', 'success', 'succeeded', 'delivered', 'passed', 'past', 'true'],
+  current: ['current', 'active', 'in progress', 'ongoing', 'processing', 'started', 'now'],
+  pending: ['pending', 'upcoming', 'planned', 'scheduled', 'todo', 'to do', 'open', 'next', 'future', 'waiting', 'false'],
+};
+
+const known = new Map(Object.entries(names).flatMap(([progress, all]) => all.map((name) => [name, progress as Progress] as const)));
+
+/**
+ * What the status of a timeline's step says of its progress. Letter case, hyphens and underscores do not count: `IN_PROGRESS` is `in
+ * progress`.
+ */
+export const progressOf = (status: string): Progress => {
+  const name = status
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, ' ');
+  return name === '' ? 'none' : (known.get(name) ?? 'other');
+};

@@ -1,11 +1,64 @@
-/** Which pictures a document shows, and in which fonts: what must be fetched before it can be drawn. */
+/**
+ * What must be at hand before an expanded document can be drawn: the pictures and fonts that it shows, and the characters that its fonts
+ * must have.
+ */
 import type { Expanded, ExpandedDocument, Html, ExpandedTable } from './expanded.js';
 import { fontFilesOf, type OutputFormat } from '../content.js';
 import { addressesIn, safeDocumentImage } from '../addresses.js';
 
-/* The characters that a PDF of an expanded document shows beside those that every font has. */
+/**
+ * The addresses of the pictures that must be fetched, `https:`, `http:` and `asset:`, in order and each once. In a PDF the texts may hold
+ * pictures too (`<img src>`), and fonts of the gallery; a workbook shows only those of image components.
+ */
+export const imageSourcesOf = ({ pages, fonts }: ExpandedDocument, format: OutputFormat = 'pdf'): readonly string[] => {
+  const sources = new Set<string>();
+  const add = (src: string): void => void (src.startsWith('data:') || sources.add(src));
+  const html = (text: Html | undefined): void => {
+    if (format === 'pdf' && text !== undefined) picturesIn(text).forEach(add);
+  };
+  const look = (component: Expanded): void => {
+    switch (component.type) {
+      case 'image':
+        return add(component.src);
+      case 'container':
+      case 'columns':
+        return component.children.forEach(look);
+      case 'rich-text':
+        return html(component.html);
+      case 'list':
+        return [component.html, ...(component.items ?? [])].forEach(html);
+      case 'table':
+        return textsOf(component).forEach(html);
+      case 'divider':
+      case 'spacer':
+      case 'qr-code':
+      case 'timeline':
+      case 'chart':
+        return;
+    }
+  };
+  for (const { backgroundImage, header, firstHeader, sections, footer, firstFooter } of pages) {
+    if (format === 'pdf' && backgroundImage !== undefined) add(backgroundImage.src);
+    for (const margin of [header, firstHeader]) html(margin?.html);
+    for (const { components } of sections) components.forEach(look);
+    for (const margin of [footer, firstFooter]) html(margin?.html);
+  }
+  if (format === 'pdf' && fonts !== undefined) for (const file of fontFilesOf({ fonts }).keys()) sources.add(file);
+  return [...sources];
+};
 
-/** So many different ones are looked at; one beyond them is found when the document is drawn. */
+const textsOf = ({ columns, rows, emptyText }: ExpandedTable): readonly (Html | undefined)[] => [
+  ...columns.map(({ header }) => header),
+  ...rows.flatMap((row) => row.map(({ html }) => html)),
+  ...columns.map(({ footer }) => footer),
+  emptyText,
+];
+
+/** Only addresses that are safe as they stand: the others are not shown. */
+const picturesIn = (html: Html): readonly string[] =>
+  addressesIn(html).flatMap(({ tag, address }) => (tag === 'img' && safeDocumentImage(address) === address ? [address] : []));
+
+/** Most different characters that are looked at; one beyond them is found when the document is drawn. */
 const CHARACTERS_MAX = 5_000;
 
 /** In: an expanded document. Out: each character outside of ASCII that stands in its texts, with the place where it stands first. */
@@ -69,55 +122,3 @@ const look = (component: Expanded, reader: Reader): void => {
       return;
   }
 };
-
-/**
- * The addresses of the pictures that must be fetched, `https:`, `http:` and `asset:`, in order and each once. In a PDF the texts may hold
- * pictures too (`<img src>`), and fonts of the gallery; a workbook shows only those of image components.
- */
-export const imageSourcesOf = ({ pages, fonts }: ExpandedDocument, format: OutputFormat = 'pdf'): readonly string[] => {
-  const sources = new Set<string>();
-  const add = (src: string): void => void (src.startsWith('data:') || sources.add(src));
-  const html = (text: Html | undefined): void => {
-    if (format === 'pdf' && text !== undefined) picturesIn(text).forEach(add);
-  };
-  const look = (component: Expanded): void => {
-    switch (component.type) {
-      case 'image':
-        return add(component.src);
-      case 'container':
-      case 'columns':
-        return component.children.forEach(look);
-      case 'rich-text':
-        return html(component.html);
-      case 'list':
-        return [component.html, ...(component.items ?? [])].forEach(html);
-      case 'table':
-        return textsOf(component).forEach(html);
-      case 'divider':
-      case 'spacer':
-      case 'qr-code':
-      case 'timeline':
-      case 'chart':
-        return;
-    }
-  };
-  for (const { backgroundImage, header, firstHeader, sections, footer, firstFooter } of pages) {
-    if (format === 'pdf' && backgroundImage !== undefined) add(backgroundImage.src);
-    for (const margin of [header, firstHeader]) html(margin?.html);
-    for (const { components } of sections) components.forEach(look);
-    for (const margin of [footer, firstFooter]) html(margin?.html);
-  }
-  if (format === 'pdf' && fonts !== undefined) for (const file of fontFilesOf({ fonts }).keys()) sources.add(file);
-  return [...sources];
-};
-
-const textsOf = ({ columns, rows, emptyText }: ExpandedTable): readonly (Html | undefined)[] => [
-  ...columns.map(({ header }) => header),
-  ...rows.flatMap((row) => row.map(({ html }) => html)),
-  ...columns.map(({ footer }) => footer),
-  emptyText,
-];
-
-/** Only addresses that are safe as they stand: the others are not shown. */
-const picturesIn = (html: Html): readonly string[] =>
-  addressesIn(html).flatMap(({ tag, address }) => (tag === 'img' && safeDocumentImage(address) === address ? [address] : []));

@@ -9,13 +9,11 @@ import { compileExpression, type CompiledExpression, type Moment } from './compi
 import { ExpressionError } from './values.js';
 import type { ExpressionLimits } from '../../core/limits.js';
 
-const CIRCLE_CHARS_MAX = 300;
-
 /** A calculated variable and its expression. */
 export type Calculated = Readonly<{ definition: VariableDefinition; expression: CompiledExpression }>;
 
 /** What is wrong with the expression of `definitions[index]`; the message goes on after the name of the field. */
-export type CalculatedFault = Readonly<{ index: number; message: string }>;
+type CalculatedFault = Readonly<{ index: number; message: string }>;
 
 export const isCalculated = ({ isCalculated: flag }: VariableDefinition): boolean => flag === true;
 
@@ -53,6 +51,8 @@ export const orderCalculated = (
 };
 
 type Compiled = ReadonlyMap<string, Calculated & Readonly<{ index: number }>>;
+
+const CIRCLE_CHARS_MAX = 300;
 
 /** Depth first; a variable met again while what it reads is still open closes a circle. One circle is named for each variable. */
 const inOrder = (compiled: Compiled): Readonly<{ ordered: readonly Calculated[]; circles: readonly CalculatedFault[] }> => {
@@ -95,10 +95,10 @@ const compileOne = (
   }
 };
 
-/** The moment of one call; its results share one size. */
-export type CalculationMoment = Pick<Moment, 'at' | 'constants' | 'budget'>;
+type Calculation = (values: JsonObject, moment: CalculationMoment) => JsonObject;
 
-export type Calculation = (values: JsonObject, moment: CalculationMoment) => JsonObject;
+/** The moment of one call; its results share one size. */
+type CalculationMoment = Pick<Moment, 'at' | 'constants' | 'budget'>;
 
 /**
  * In: the definitions of a checked template. Out: a function from the checked values of a call to the same values with the

@@ -1,4 +1,7 @@
-/** Compiles calls: functions by their name, methods of values, methods of arrays that take a function, and `new Date(…)`. */
+/**
+ * Compiles what expressions read and call: names, members, functions, methods of values, `new Date(…)`, and the arrow functions that
+ * methods of arrays take.
+ */
 import type {
   Expression,
   SpreadElement,
@@ -42,8 +45,7 @@ import {
 } from './functions.js';
 import { type Callback, listMethods, walks, booleanMethods, dateMethods, numberMethods, textMethods, type Method } from './methods.js';
 
-/* What the parts of the compiler hand to each other while one expression is compiled. */
-
+/** What the parts of the compiler hand to each other while one expression is compiled. */
 export type Context = Readonly<{
   source: string;
   limits: ExpressionLimits;
@@ -61,271 +63,6 @@ export type Context = Readonly<{
 export const notAllowed = (what: string, { start }: Readonly<{ start: number }>): never => {
   throw new ExpressionError('NOT_ALLOWED', what, start);
 };
-
-/** The source of a node, cut for a message. */
-const sourceOf = ({ source }: Context, { start, end }: Readonly<{ start: number; end: number }>): string =>
-  shorten(source.slice(start, end), 40);
-
-/**
- * The elements of an array or the arguments of a call. A spread array is charged by its items; the rest is charged by whoever
- * uses the list, for its length is known before.
- */
-export const listStep = (nodes: readonly (Expression | SpreadElement)[], context: Context): ((run: Run) => Value[]) => {
-  const parts = nodes.map((node) => {
-    const spread = node.type === 'SpreadElement';
-    return { spread, at: node.start, step: context.step(spread ? node.argument : node, context) };
-  });
-  const [first, second] = parts;
-  if (first === undefined) return () => [];
-  if (parts.every(({ spread }) => !spread)) {
-    if (second === undefined) return (run) => [first.step(run)];
-    return (run) => parts.map(({ step }) => step(run));
-  }
-  return (run) => {
-    const values: Value[] = [];
-    for (const { spread, at, step } of parts) {
-      const value = step(run);
-      if (!spread) {
-        values.push(value);
-        continue;
-      }
-      if (!isList(value)) throw new ExpressionError('WRONG_VALUE', 'spreads something that is not an array', at);
-      charge(run, value.length, at);
-      checkItems(run, values.length + value.length, at);
-      values.push(...value);
-    }
-    return values;
-  };
-};
-
-/* Compiles the arrow functions that methods of arrays take: parameters, simple destructuring, one expression. */
-
-/** Puts a value, or what it is taken apart into, where the body finds it. */
-type Bind = (run: Run, value: Value) => void;
-
-/** In: the first argument of a method such as map. Out: its function; undefined where the argument is no function. */
-const callbackOf = (node: Expression | SpreadElement | undefined, context: Context): Callback | undefined => {
-  if (node?.type === 'ParenthesizedExpression') return callbackOf(node.expression, context);
-  if (node?.type === 'ArrowFunctionExpression') return arrowOf(node, context);
-  if (node?.type === 'FunctionExpression')
-    return notAllowed('holds a function: write it with an arrow, as in items.map(item => item.price)', node);
-  if (node?.type === 'Identifier' && !context.locals.has(node.name)) return namedOf(node);
-  return undefined;
-};
-
-/** `filter(Boolean)`, `map(Number)`, `map(String)`: only the item reaches the function. */
-const namedOf = ({ name, start }: Identifier): Callback | undefined => {
-  const apply = callbackFunctions.has(name) ? globalFunctions.get(name) : undefined;
-  if (apply === undefined) return undefined;
-  return (run, item) => {
-    charge(run, 1, start);
-    return apply([item], run, start);
-  };
-};
-
-const PARAMETERS_MAX = 4;
-
-const arrowOf = (node: ArrowFunctionExpression, context: Context): Callback => {
-  const { params, body, start } = node;
-  if (node.async || node.generator) return notAllowed('holds an async function', node);
-  if (body.type === 'BlockStatement')
-    return notAllowed('holds a function with statements: write one expression after "=>", and an object in parentheses', body);
-  if (params.length > PARAMETERS_MAX) return notAllowed(`holds a function with more than ${PARAMETERS_MAX} parameters`, node);
-  const locals = new Map(context.locals);
-  for (const param of params) declare(param, locals, context);
-  const inner: Context = { ...context, locals };
-  const [first, second, third, fourth] = params.map((param) => bindOf(param, inner, 0));
-  const step = context.step(body, inner);
-  return (run, a, b, c, d) => {
-    charge(run, 1, start);
-    first?.(run, a);
-    second?.(run, b);
-    third?.(run, c);
-    fourth?.(run, d);
-    return step(run);
-  };
-};
-
-/** Gives each name of a pattern its place. */
-const declare = (pattern: Pattern, locals: Map<string, number>, context: Context): void => {
-  switch (pattern.type) {
-    case 'Identifier':
-      locals.set(pattern.name, context.found.locals);
-      context.found.locals += 1;
-      return;
-    case 'ObjectPattern':
-      for (const property of pattern.properties) if (property.type === 'Property') declare(property.value, locals, context);
-      return;
-    case 'ArrayPattern':
-      for (const element of pattern.elements) if (element !== null) declare(element, locals, context);
-      return;
-    case 'AssignmentPattern':
-      return declare(pattern.left, locals, context);
-    case 'RestElement':
-    case 'MemberExpression':
-      return notAllowed('holds a function with "..." among its parameters', pattern);
-  }
-};
-
-const bindOf = (pattern: Pattern, context: Context, depth: number): Bind => {
-  if (depth > context.limits.expressionDepthMax) throw new ExpressionError('TOO_DEEP', 'is nested too deep', pattern.start);
-  switch (pattern.type) {
-    case 'Identifier': {
-      const place = context.locals.get(pattern.name) ?? 0;
-      return (run, value) => void (run.locals[place] = value);
-    }
-    case 'ObjectPattern':
-      return membersBind(pattern, context, depth);
-    case 'ArrayPattern': {
-      const { start } = pattern;
-      const binds = pattern.elements.map((element) => (element === null ? undefined : bindOf(element, context, depth + 1)));
-      return (run, value) => {
-        if (!isList(value))
-          throw new ExpressionError('WRONG_VALUE', `takes an item apart as an array, and the item is ${kindOf(value)}`, start);
-        charge(run, binds.length, start);
-        binds.forEach((bind, place) => bind?.(run, value[place]));
-      };
-    }
-    case 'AssignmentPattern': {
-      const bind = bindOf(pattern.left, context, depth + 1);
-      const fallback = context.step(pattern.right, context);
-      return (run, value) => bind(run, value === undefined ? fallback(run) : value);
-    }
-    case 'RestElement':
-    case 'MemberExpression':
-      return notAllowed('holds a function with "..." among its parameters', pattern);
-  }
-};
-
-const membersBind = ({ properties, start }: ObjectPattern, context: Context, depth: number): Bind => {
-  const members = properties.map((property) => {
-    if (property.type === 'RestElement') return notAllowed('holds a function with "..." among its parameters', property);
-    const { key, computed, value } = property;
-    if (computed || key.type !== 'Identifier')
-      return notAllowed('holds a function that takes an item apart by something else than plain names', property);
-    refuseBarred(key.name, key.start);
-    return { name: key.name, bind: bindOf(value, context, depth + 1) };
-  });
-  return (run, value) => {
-    if (value === undefined || value === null)
-      throw new ExpressionError('WRONG_VALUE', `takes an item apart as an object, and the item is ${kindOf(value)}`, start);
-    charge(run, members.length, start);
-    for (const { name, bind } of members) bind(run, ownMember(value, name));
-  };
-};
-
-/* Compiles names and members: what an expression reads. */
-
-/** A parameter, a variable or constant, or undefined, NaN, Infinity; a variable without a value is undefined. */
-export const nameStep = (node: Identifier, context: Context): Step => {
-  const { name, start } = node;
-  const place = context.locals.get(name);
-  if (place !== undefined) return (run) => run.locals[place];
-  if (valueNames.has(name)) {
-    const value = valueNames.get(name);
-    return () => value;
-  }
-  if (!context.names.has(name)) throw unknownName(name, start, context);
-  context.found.reads.add(name);
-  if (isConstantName(name)) return ({ constants }) => (Object.hasOwn(constants, name) ? constants[name] : undefined);
-  return ({ scope }) => (Object.hasOwn(scope, name) ? scope[name] : undefined);
-};
-
-/** Of more names none is looked for, so that a template of very many expressions takes no longer to check. */
-const COMPARED_MAX = 150;
-
-const unknownName = (name: string, at: number, { names, locals }: Context): ExpressionError => {
-  if (isFunctionName(name))
-    return new ExpressionError('NOT_ALLOWED', `uses "${name}" as a value; it is only there to be called, with what stands behind it`, at);
-  const dashed = [...names].find((known) => known.startsWith(`${name}-`));
-  const near = names.size > COMPARED_MAX ? undefined : nearestName(name, [...locals.keys(), ...names]);
-  const hint =
-    dashed !== undefined
-      ? `; a variable with "-" in its name, such as "${dashed}", cannot be read by an expression`
-      : near === undefined
-        ? ''
-        : `; did you mean "${near}"?`;
-  return new ExpressionError(
-    'UNKNOWN_NAME',
-    `uses "${name}", which is neither a variable of the template nor a function that expressions have${hint}`,
-    at,
-  );
-};
-
-/** `a.b`, `a[b]`, `a?.b`; and constants such as Math.PI. */
-export const memberStep = (node: MemberExpression, context: Context): Step => {
-  const constant = constantOf(node, context);
-  if (constant !== undefined) return () => constant;
-  const { property, computed, optional, start } = node;
-  const object = context.step(noSuper(node.object), context);
-  const missing = missingMember(node, context);
-  if (computed) return placeStep(object, context.step(expressionOf(property), context), { optional, missing, at: start });
-  const name = plainName(property);
-  refuseBarred(name, property.start);
-  return (run) => {
-    const value = object(run);
-    if (value === SKIPPED) return SKIPPED;
-    if (value !== null && value !== undefined) return ownMember(value, name);
-    if (optional) return SKIPPED;
-    throw missing(value);
-  };
-};
-
-type Access = Readonly<{ optional: boolean; missing: (value: Value) => ExpressionError; at: number }>;
-
-const placeStep =
-  (object: Step, key: Step, { optional, missing, at }: Access): Step =>
-  (run) => {
-    const value = object(run);
-    if (value === SKIPPED) return SKIPPED;
-    if (value === null || value === undefined) {
-      if (optional) return SKIPPED;
-      throw missing(value);
-    }
-    const place = key(run);
-    charge(run, 1, at);
-    if (typeof place === 'number' && isList(value)) return placeAt(value, place);
-    const name = textOf(run, place, at);
-    refuseBarred(name, at);
-    return ownMember(value, name);
-  };
-
-/** Made where it is needed: the sentence for a member of something that is not there. */
-const missingMember = (node: MemberExpression, context: Context): ((value: Value) => ExpressionError) => {
-  const object = sourceOf(context, node.object);
-  const rest = sourceOf(context, { start: node.object.end, end: node.end }).trim();
-  const optional = node.computed ? `${object}?.${rest}` : `${object}?${rest}`;
-  return (value) =>
-    new ExpressionError(
-      'WRONG_VALUE',
-      `reads "${rest}" of "${object}", which is ${kindOf(value)}; write "${optional}" if it may be missing`,
-      node.start,
-    );
-};
-
-/** `a?.b` ends as undefined where `a` is missing. */
-export const chainStep =
-  (chain: Step): Step =>
-  (run) => {
-    const value = chain(run);
-    return value === SKIPPED ? undefined : value;
-  };
-
-const constantOf = ({ object, property, computed }: MemberExpression, { locals }: Context): number | undefined =>
-  object.type === 'Identifier' && !computed && property.type === 'Identifier' && !locals.has(object.name)
-    ? namespaceConstants.get(object.name)?.get(property.name)
-    : undefined;
-
-/** A name after a dot. Private names cannot be read without a class around, so the parser has refused them. */
-const plainName = (property: Expression | PrivateIdentifier): string => {
-  if (property.type === 'Identifier') return property.name;
-  return notAllowed('reads a private name', property);
-};
-
-const expressionOf = (property: Expression | PrivateIdentifier): Expression =>
-  property.type === 'PrivateIdentifier' ? notAllowed('reads a private name', property) : property;
-
-const noSuper = (node: Expression | Super): Expression => (node.type === 'Super' ? notAllowed('uses "super"', node) : node);
 
 /** `Number(x)`, `Math.round(x)`, `text.trim()`, `items.map(item => item.price)`. */
 export const callStep = (node: CallExpression, context: Context): Step => {
@@ -457,3 +194,265 @@ const hints: Readonly<Record<string, string>> = {
 
 const hintOf = (name: string): string =>
   changing.test(name) ? ': an expression cannot change values' : Object.hasOwn(hints, name) ? (hints[name] ?? '') : '';
+
+/** A parameter, a variable or constant, or undefined, NaN, Infinity; a variable without a value is undefined. */
+export const nameStep = (node: Identifier, context: Context): Step => {
+  const { name, start } = node;
+  const place = context.locals.get(name);
+  if (place !== undefined) return (run) => run.locals[place];
+  if (valueNames.has(name)) {
+    const value = valueNames.get(name);
+    return () => value;
+  }
+  if (!context.names.has(name)) throw unknownName(name, start, context);
+  context.found.reads.add(name);
+  if (isConstantName(name)) return ({ constants }) => (Object.hasOwn(constants, name) ? constants[name] : undefined);
+  return ({ scope }) => (Object.hasOwn(scope, name) ? scope[name] : undefined);
+};
+
+/** With more names than this, no near one is suggested, so that a template of very many expressions takes no longer to check. */
+const COMPARED_MAX = 150;
+
+const unknownName = (name: string, at: number, { names, locals }: Context): ExpressionError => {
+  if (isFunctionName(name))
+    return new ExpressionError('NOT_ALLOWED', `uses "${name}" as a value; it is only there to be called, with what stands behind it`, at);
+  const dashed = [...names].find((known) => known.startsWith(`${name}-`));
+  const near = names.size > COMPARED_MAX ? undefined : nearestName(name, [...locals.keys(), ...names]);
+  const hint =
+    dashed !== undefined
+      ? `; a variable with "-" in its name, such as "${dashed}", cannot be read by an expression`
+      : near === undefined
+        ? ''
+        : `; did you mean "${near}"?`;
+  return new ExpressionError(
+    'UNKNOWN_NAME',
+    `uses "${name}", which is neither a variable of the template nor a function that expressions have${hint}`,
+    at,
+  );
+};
+
+/** `a.b`, `a[b]`, `a?.b`; and constants such as Math.PI. */
+export const memberStep = (node: MemberExpression, context: Context): Step => {
+  const constant = constantOf(node, context);
+  if (constant !== undefined) return () => constant;
+  const { property, computed, optional, start } = node;
+  const object = context.step(noSuper(node.object), context);
+  const missing = missingMember(node, context);
+  if (computed) return placeStep(object, context.step(expressionOf(property), context), { optional, missing, at: start });
+  const name = plainName(property);
+  refuseBarred(name, property.start);
+  return (run) => {
+    const value = object(run);
+    if (value === SKIPPED) return SKIPPED;
+    if (value !== null && value !== undefined) return ownMember(value, name);
+    if (optional) return SKIPPED;
+    throw missing(value);
+  };
+};
+
+type Access = Readonly<{ optional: boolean; missing: (value: Value) => ExpressionError; at: number }>;
+
+const placeStep =
+  (object: Step, key: Step, { optional, missing, at }: Access): Step =>
+  (run) => {
+    const value = object(run);
+    if (value === SKIPPED) return SKIPPED;
+    if (value === null || value === undefined) {
+      if (optional) return SKIPPED;
+      throw missing(value);
+    }
+    const place = key(run);
+    charge(run, 1, at);
+    if (typeof place === 'number' && isList(value)) return placeAt(value, place);
+    const name = textOf(run, place, at);
+    refuseBarred(name, at);
+    return ownMember(value, name);
+  };
+
+/** Makes the sentence for a member of something that is missing, only when it is needed. */
+const missingMember = (node: MemberExpression, context: Context): ((value: Value) => ExpressionError) => {
+  const object = sourceOf(context, node.object);
+  const rest = sourceOf(context, { start: node.object.end, end: node.end }).trim();
+  const optional = node.computed ? `${object}?.${rest}` : `${object}?${rest}`;
+  return (value) =>
+    new ExpressionError(
+      'WRONG_VALUE',
+      `reads "${rest}" of "${object}", which is ${kindOf(value)}; write "${optional}" if it may be missing`,
+      node.start,
+    );
+};
+
+/** `a?.b` ends as undefined where `a` is missing. */
+export const chainStep =
+  (chain: Step): Step =>
+  (run) => {
+    const value = chain(run);
+    return value === SKIPPED ? undefined : value;
+  };
+
+const constantOf = ({ object, property, computed }: MemberExpression, { locals }: Context): number | undefined =>
+  object.type === 'Identifier' && !computed && property.type === 'Identifier' && !locals.has(object.name)
+    ? namespaceConstants.get(object.name)?.get(property.name)
+    : undefined;
+
+/** A name after a dot. Private names cannot be read without a class around, so the parser has refused them. */
+const plainName = (property: Expression | PrivateIdentifier): string => {
+  if (property.type === 'Identifier') return property.name;
+  return notAllowed('reads a private name', property);
+};
+
+const expressionOf = (property: Expression | PrivateIdentifier): Expression =>
+  property.type === 'PrivateIdentifier' ? notAllowed('reads a private name', property) : property;
+
+const noSuper = (node: Expression | Super): Expression => (node.type === 'Super' ? notAllowed('uses "super"', node) : node);
+
+/** The source of a node, cut for a message. */
+const sourceOf = ({ source }: Context, { start, end }: Readonly<{ start: number; end: number }>): string =>
+  shorten(source.slice(start, end), 40);
+
+/**
+ * The elements of an array or the arguments of a call. A spread array is charged by its items; the rest is charged by whoever
+ * uses the list, for its length is known before.
+ */
+export const listStep = (nodes: readonly (Expression | SpreadElement)[], context: Context): ((run: Run) => Value[]) => {
+  const parts = nodes.map((node) => {
+    const spread = node.type === 'SpreadElement';
+    return { spread, at: node.start, step: context.step(spread ? node.argument : node, context) };
+  });
+  const [first, second] = parts;
+  if (first === undefined) return () => [];
+  if (parts.every(({ spread }) => !spread)) {
+    if (second === undefined) return (run) => [first.step(run)];
+    return (run) => parts.map(({ step }) => step(run));
+  }
+  return (run) => {
+    const values: Value[] = [];
+    for (const { spread, at, step } of parts) {
+      const value = step(run);
+      if (!spread) {
+        values.push(value);
+        continue;
+      }
+      if (!isList(value)) throw new ExpressionError('WRONG_VALUE', 'spreads something that is not an array', at);
+      charge(run, value.length, at);
+      checkItems(run, values.length + value.length, at);
+      values.push(...value);
+    }
+    return values;
+  };
+};
+
+/** Puts a value, or what it is taken apart into, where the body finds it. */
+type Bind = (run: Run, value: Value) => void;
+
+/** In: the first argument of a method such as map. Out: its function; undefined where the argument is no function. */
+const callbackOf = (node: Expression | SpreadElement | undefined, context: Context): Callback | undefined => {
+  if (node?.type === 'ParenthesizedExpression') return callbackOf(node.expression, context);
+  if (node?.type === 'ArrowFunctionExpression') return arrowOf(node, context);
+  if (node?.type === 'FunctionExpression')
+    return notAllowed('holds a function: write it with an arrow, as in items.map(item => item.price)', node);
+  if (node?.type === 'Identifier' && !context.locals.has(node.name)) return namedOf(node);
+  return undefined;
+};
+
+/** `filter(Boolean)`, `map(Number)`, `map(String)`: only the item reaches the function. */
+const namedOf = ({ name, start }: Identifier): Callback | undefined => {
+  const apply = callbackFunctions.has(name) ? globalFunctions.get(name) : undefined;
+  if (apply === undefined) return undefined;
+  return (run, item) => {
+    charge(run, 1, start);
+    return apply([item], run, start);
+  };
+};
+
+const PARAMETERS_MAX = 4;
+
+/** Compiles an arrow function: parameters, simple destructuring, one expression. */
+const arrowOf = (node: ArrowFunctionExpression, context: Context): Callback => {
+  const { params, body, start } = node;
+  if (node.async || node.generator) return notAllowed('holds an async function', node);
+  if (body.type === 'BlockStatement')
+    return notAllowed('holds a function with statements: write one expression after "=>", and an object in parentheses', body);
+  if (params.length > PARAMETERS_MAX) return notAllowed(`holds a function with more than ${PARAMETERS_MAX} parameters`, node);
+  const locals = new Map(context.locals);
+  for (const param of params) declare(param, locals, context);
+  const inner: Context = { ...context, locals };
+  const [first, second, third, fourth] = params.map((param) => bindOf(param, inner, 0));
+  const step = context.step(body, inner);
+  return (run, a, b, c, d) => {
+    charge(run, 1, start);
+    first?.(run, a);
+    second?.(run, b);
+    third?.(run, c);
+    fourth?.(run, d);
+    return step(run);
+  };
+};
+
+/** Gives each name of a pattern its place. */
+const declare = (pattern: Pattern, locals: Map<string, number>, context: Context): void => {
+  switch (pattern.type) {
+    case 'Identifier':
+      locals.set(pattern.name, context.found.locals);
+      context.found.locals += 1;
+      return;
+    case 'ObjectPattern':
+      for (const property of pattern.properties) if (property.type === 'Property') declare(property.value, locals, context);
+      return;
+    case 'ArrayPattern':
+      for (const element of pattern.elements) if (element !== null) declare(element, locals, context);
+      return;
+    case 'AssignmentPattern':
+      return declare(pattern.left, locals, context);
+    case 'RestElement':
+    case 'MemberExpression':
+      return notAllowed('holds a function with "..." among its parameters', pattern);
+  }
+};
+
+const bindOf = (pattern: Pattern, context: Context, depth: number): Bind => {
+  if (depth > context.limits.expressionDepthMax) throw new ExpressionError('TOO_DEEP', 'is nested too deep', pattern.start);
+  switch (pattern.type) {
+    case 'Identifier': {
+      const place = context.locals.get(pattern.name) ?? 0;
+      return (run, value) => void (run.locals[place] = value);
+    }
+    case 'ObjectPattern':
+      return membersBind(pattern, context, depth);
+    case 'ArrayPattern': {
+      const { start } = pattern;
+      const binds = pattern.elements.map((element) => (element === null ? undefined : bindOf(element, context, depth + 1)));
+      return (run, value) => {
+        if (!isList(value))
+          throw new ExpressionError('WRONG_VALUE', `takes an item apart as an array, and the item is ${kindOf(value)}`, start);
+        charge(run, binds.length, start);
+        binds.forEach((bind, place) => bind?.(run, value[place]));
+      };
+    }
+    case 'AssignmentPattern': {
+      const bind = bindOf(pattern.left, context, depth + 1);
+      const fallback = context.step(pattern.right, context);
+      return (run, value) => bind(run, value === undefined ? fallback(run) : value);
+    }
+    case 'RestElement':
+    case 'MemberExpression':
+      return notAllowed('holds a function with "..." among its parameters', pattern);
+  }
+};
+
+const membersBind = ({ properties, start }: ObjectPattern, context: Context, depth: number): Bind => {
+  const members = properties.map((property) => {
+    if (property.type === 'RestElement') return notAllowed('holds a function with "..." among its parameters', property);
+    const { key, computed, value } = property;
+    if (computed || key.type !== 'Identifier')
+      return notAllowed('holds a function that takes an item apart by something else than plain names', property);
+    refuseBarred(key.name, key.start);
+    return { name: key.name, bind: bindOf(value, context, depth + 1) };
+  });
+  return (run, value) => {
+    if (value === undefined || value === null)
+      throw new ExpressionError('WRONG_VALUE', `takes an item apart as an object, and the item is ${kindOf(value)}`, start);
+    charge(run, members.length, start);
+    for (const { name, bind } of members) bind(run, ownMember(value, name));
+  };
+};

@@ -39,285 +39,6 @@ import type { ExpressionLimits } from '../../core/limits.js';
 import { spendOperations, type Budget } from '../budget.js';
 import type { Json, JsonObject } from '../../core/json.js';
 
-/* Compiles literals, templates, arrays and objects. */
-
-const literalStep = (node: Literal): Step => {
-  const value = literalOf(node);
-  return () => value;
-};
-
-const literalOf = (node: Literal): null | undefined | boolean | number | string => {
-  const { value, regex, bigint } = node;
-  if (regex !== undefined || value instanceof RegExp) return notAllowed('holds a regular expression, which expressions do not have', node);
-  if (bigint !== undefined || typeof value === 'bigint')
-    return notAllowed('holds a BigInt, which expressions do not have: leave out the "n"', node);
-  return value;
-};
-
-/** Each value between the texts counts as one operation. */
-const templateStep = ({ quasis, expressions, start }: TemplateLiteral, context: Context): Step => {
-  const texts = quasis.map(({ value }) => value.cooked ?? '');
-  const steps = expressions.map((expression) => context.step(expression, context));
-  return (run) => {
-    charge(run, steps.length, start);
-    let made = texts[0] ?? '';
-    steps.forEach((step, place) => {
-      made = concat(run, made, textOf(run, step(run), start), start);
-      made = concat(run, made, texts[place + 1] ?? '', start);
-    });
-    return made;
-  };
-};
-
-/** Each element counts as one operation, the array itself where it has none. */
-const arrayStep = (node: ArrayExpression, context: Context): Step => {
-  const { elements, start } = node;
-  const list = listStep(
-    elements.map((element) => element ?? notAllowed('leaves a place of an array empty', node)),
-    context,
-  );
-  const cost = Math.max(1, elements.length);
-  return (run) => {
-    charge(run, cost, start);
-    const made = list(run);
-    checkItems(run, made.length, start);
-    return made;
-  };
-};
-
-type Put = (run: Run, target: Map<string, Value>) => void;
-
-/** Each member counts as one operation, the object itself where it has none. */
-const objectStep = ({ properties, start }: ObjectExpression, context: Context): Step => {
-  const puts = properties.map((property): Put => {
-    if (property.type === 'Property') return memberPut(property, context);
-    const spread = context.step(property.argument, context);
-    return (run, target) => putAll(spread(run), target, run, property.start);
-  });
-  const cost = Math.max(1, properties.length);
-  return (run) => {
-    charge(run, cost, start);
-    const members = new Map<string, Value>();
-    for (const put of puts) put(run, members);
-    checkItems(run, members.size, start);
-    // Own members, whatever their names are: nothing is assigned, so no setter of a prototype is met.
-    return Object.fromEntries(members);
-  };
-};
-
-const memberPut = (property: Property, context: Context): Put => {
-  const { key, value, kind, method, computed, start } = property;
-  if (kind !== 'init' || method) return notAllowed('holds an object with a method, a getter or a setter', property);
-  const step = context.step(value, context);
-  if (!computed) {
-    const name = nameOf(property);
-    return (run, target) => void target.set(name, step(run));
-  }
-  const keyStep = context.step(key, context);
-  return (run, target) => {
-    charge(run, 1, start);
-    const name = textOf(run, keyStep(run), start);
-    refuseBarred(name, start);
-    target.set(name, step(run));
-  };
-};
-
-const nameOf = ({ key }: Property): string => {
-  if (key.type !== 'Identifier' && key.type !== 'Literal')
-    throw new Error('a name of a member that is not computed is an identifier or a literal');
-  const name = key.type === 'Identifier' ? key.name : String(literalOf(key));
-  refuseBarred(name, key.start);
-  return name;
-};
-
-/** A missing value adds nothing, an array its places, as in JavaScript. */
-const putAll = (value: Value, target: Map<string, Value>, run: Run, at: number): void => {
-  if (value === undefined || value === null) return;
-  if (!isObject(value) && !isList(value))
-    throw new ExpressionError('WRONG_VALUE', 'spreads into an object something that is not an object', at);
-  const names = memberNames(value);
-  charge(run, names.length, at);
-  checkItems(run, target.size + names.length, at);
-  for (const name of names) target.set(name, isList(value) ? value[Number(name)] : value[name]);
-};
-
-/* The operators of expressions, with JavaScript's meaning. */
-
-type Binary = (run: Run, left: Value, right: Value, at: number) => Value;
-
-/** The step of `left operator right`; `at` is its place in the source. Throws NOT_ALLOWED for instanceof. */
-const binaryStep = (operator: BinaryOperator, left: Step, right: Step, at: number): Step => {
-  const apply = binaryOf(operator, at);
-  return (run) => {
-    const a = left(run);
-    const b = right(run);
-    charge(run, 1, at);
-    return apply(run, a, b, at);
-  };
-};
-
-const binaryOf = (operator: BinaryOperator, at: number): Binary => {
-  if (operator !== 'instanceof') return binaries[operator];
-  throw new ExpressionError('NOT_ALLOWED', 'uses "instanceof", which expressions do not have; "typeof" and Array.isArray(…) are there', at);
-};
-
-const arithmetic =
-  (apply: (a: number, b: number) => number): Binary =>
-  (run, left, right, at) =>
-    typeof left === 'number' && typeof right === 'number' ? apply(left, right) : apply(numberOf(run, left, at), numberOf(run, right, at));
-
-const add: Binary = (run, left, right, at) => {
-  if (typeof left === 'number' && typeof right === 'number') return left + right;
-  const a = primitiveOf(run, left, 'default', at);
-  const b = primitiveOf(run, right, 'default', at);
-  if (typeof a === 'string' || typeof b === 'string') return concat(run, textOf(run, a, at), textOf(run, b, at), at);
-  return numberOf(run, a, at) + numberOf(run, b, at);
-};
-
-const ordered =
-  (texts: (a: string, b: string) => boolean, numbers: (a: number, b: number) => boolean): Binary =>
-  (run, left, right, at) => {
-    if (typeof left === 'number' && typeof right === 'number') return numbers(left, right);
-    const a = primitiveOf(run, left, 'number', at);
-    const b = primitiveOf(run, right, 'number', at);
-    if (typeof a !== 'string' || typeof b !== 'string') return numbers(numberOf(run, a, at), numberOf(run, b, at));
-    charge(run, costOfText(Math.min(a.length, b.length)), at);
-    return texts(a, b);
-  };
-
-/** Texts of one length are compared letter by letter; of two lengths they are known to differ. */
-const strictlyEqual: Binary = (run, left, right, at) => {
-  if (typeof left === 'string' && typeof right === 'string' && left.length === right.length) charge(run, costOfText(left.length), at);
-  return left === right;
-};
-
-/** The abstract equality of ECMA-262. */
-const looselyEqual: Binary = (run, left, right, at) => {
-  if (left === null || left === undefined || right === null || right === undefined) return (left ?? undefined) === (right ?? undefined);
-  if (typeof left === 'object' && typeof right === 'object') return left === right;
-  const a = primitiveOf(run, left, 'default', at);
-  const b = primitiveOf(run, right, 'default', at);
-  return typeof a === typeof b ? strictlyEqual(run, a, b, at) : numberOf(run, a, at) === numberOf(run, b, at);
-};
-
-const binaries: Readonly<Record<Exclude<BinaryOperator, 'instanceof'>, Binary>> = {
-  '+': add,
-  '-': arithmetic((a, b) => a - b),
-  '*': arithmetic((a, b) => a * b),
-  '/': arithmetic((a, b) => a / b),
-  '%': arithmetic((a, b) => a % b),
-  '**': arithmetic((a, b) => a ** b),
-  '&': arithmetic((a, b) => a & b),
-  '|': arithmetic((a, b) => a | b),
-  '^': arithmetic((a, b) => a ^ b),
-  '<<': arithmetic((a, b) => a << b),
-  '>>': arithmetic((a, b) => a >> b),
-  '>>>': arithmetic((a, b) => a >>> b),
-  '===': strictlyEqual,
-  '!==': (run, a, b, place) => !strictlyEqual(run, a, b, place),
-  '==': looselyEqual,
-  '!=': (run, a, b, place) => !looselyEqual(run, a, b, place),
-  '<': ordered(
-    (a, b) => a < b,
-    (a, b) => a < b,
-  ),
-  '<=': ordered(
-    (a, b) => a <= b,
-    (a, b) => a <= b,
-  ),
-  '>': ordered(
-    (a, b) => a > b,
-    (a, b) => a > b,
-  ),
-  '>=': ordered(
-    (a, b) => a >= b,
-    (a, b) => a >= b,
-  ),
-  in: (run, a, b, place) => hasMember(run, textOf(run, a, place), b, place),
-};
-
-/** The step of `operator argument`. Throws NOT_ALLOWED for void and delete. */
-const unaryStep = (operator: UnaryOperator, argument: Step, at: number): Step => {
-  const apply = unaryOf(operator, at);
-  return (run) => {
-    const value = argument(run);
-    charge(run, 1, at);
-    return apply(run, value, at);
-  };
-};
-
-const unaryOf = (operator: UnaryOperator, at: number): ((run: Run, value: Value, at: number) => Value) => {
-  switch (operator) {
-    case '-':
-      return (run, value, place) => -numberOf(run, value, place);
-    case '+':
-      return numberOf;
-    case '~':
-      return (run, value, place) => ~numberOf(run, value, place);
-    case '!':
-      return (_run, value) => !isTruthy(value);
-    case 'typeof':
-      return (_run, value) => typeof value;
-    case 'void':
-      throw new ExpressionError('NOT_ALLOWED', 'uses "void", which expressions do not have; "undefined" is there', at);
-    case 'delete':
-      throw new ExpressionError('NOT_ALLOWED', 'uses "delete": an expression cannot change values', at);
-  }
-};
-
-/* Reads the source of an expression into acorn's tree: one JavaScript expression and nothing after it. */
-
-// Not strict, so that variables may be called "package" or "public". Parentheses stay in the tree, so that its end is known.
-const options: Options = { ecmaVersion: 2023, sourceType: 'script', preserveParens: true, allowHashBang: false };
-
-/** Throws ExpressionError: TOO_LONG, SYNTAX, or TOO_DEEP where the parser itself runs out of stack. */
-export const parseSource = (source: string, { expressionCharsMax }: Pick<ExpressionLimits, 'expressionCharsMax'>): Expression => {
-  if (source.length > expressionCharsMax) {
-    throw new ExpressionError('TOO_LONG', `has ${source.length} characters, the maximum is ${expressionCharsMax}`, expressionCharsMax);
-  }
-  if (source.trim() === '') throw new ExpressionError('SYNTAX', 'is empty', 0);
-  const tree = guarded({ source, from: 0 }, () => parseExpressionAt(source, 0, options));
-  const rest = guarded({ source, from: tree.end }, () => restAfter(source, tree.end));
-  if (rest !== undefined)
-    throw new ExpressionError('SYNTAX', `goes on after its end, at character ${rest + 1}; one expression is expected`, rest);
-  return tree;
-};
-
-/** Where something other than blanks, comments and one semicolon follows; undefined where nothing does. */
-const restAfter = (source: string, end: number): number | undefined => {
-  const tokens = tokenizer(source.slice(end), options);
-  let token = tokens.getToken();
-  if (token.type === tokTypes.semi) token = tokens.getToken();
-  return token.type === tokTypes.eof ? undefined : end + token.start;
-};
-
-const guarded = <T>({ source, from }: Readonly<{ source: string; from: number }>, read: () => T): T => {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof RangeError || isOutOfStack(error)) throw new ExpressionError('TOO_DEEP', 'is nested too deep to be read', from);
-    if (!(error instanceof SyntaxError)) throw error;
-    const at = from + positionOf(error);
-    const what = error.message.replace(/ \(\d+:\d+\)$/, '');
-    throw new ExpressionError(
-      'SYNTAX',
-      `cannot be read as a JavaScript expression: ${what.charAt(0).toLowerCase()}${what.slice(1)} at character ${at + 1}${habitIn(source)}`,
-      at,
-    );
-  }
-};
-
-/** What authors write who know placeholders or workbooks better. */
-const habitIn = (source: string): string => {
-  if (source.includes('{{')) return '; an expression names variables without braces, as in items.length * 2';
-  return source.trimStart().startsWith('=') ? '; an expression begins without "="' : '';
-};
-
-/** acorn notices most of its own overflows and words them so. */
-const isOutOfStack = (error: unknown): boolean => error instanceof SyntaxError && error.message.startsWith('Not enough stack space');
-
-const positionOf = (error: SyntaxError): number => ('pos' in error && typeof error.pos === 'number' ? error.pos : 0);
-
 /** What an evaluation takes from outside, beside the variables. */
 export type Moment = Readonly<{
   /** The pinned instant (ISO time) that `new Date()` and `Date.now()` answer. */
@@ -474,3 +195,279 @@ const conditionalStep =
     charge(run, 1, at);
     return isTruthy(test(run)) ? consequent(run) : alternate(run);
   };
+
+const literalStep = (node: Literal): Step => {
+  const value = literalOf(node);
+  return () => value;
+};
+
+const literalOf = (node: Literal): null | undefined | boolean | number | string => {
+  const { value, regex, bigint } = node;
+  if (regex !== undefined || value instanceof RegExp) return notAllowed('holds a regular expression, which expressions do not have', node);
+  if (bigint !== undefined || typeof value === 'bigint')
+    return notAllowed('holds a BigInt, which expressions do not have: leave out the "n"', node);
+  return value;
+};
+
+/** Each value between the texts counts as one operation. */
+const templateStep = ({ quasis, expressions, start }: TemplateLiteral, context: Context): Step => {
+  const texts = quasis.map(({ value }) => value.cooked ?? '');
+  const steps = expressions.map((expression) => context.step(expression, context));
+  return (run) => {
+    charge(run, steps.length, start);
+    let made = texts[0] ?? '';
+    steps.forEach((step, place) => {
+      made = concat(run, made, textOf(run, step(run), start), start);
+      made = concat(run, made, texts[place + 1] ?? '', start);
+    });
+    return made;
+  };
+};
+
+/** Each element counts as one operation, the array itself where it has none. */
+const arrayStep = (node: ArrayExpression, context: Context): Step => {
+  const { elements, start } = node;
+  const list = listStep(
+    elements.map((element) => element ?? notAllowed('leaves a place of an array empty', node)),
+    context,
+  );
+  const cost = Math.max(1, elements.length);
+  return (run) => {
+    charge(run, cost, start);
+    const made = list(run);
+    checkItems(run, made.length, start);
+    return made;
+  };
+};
+
+type Put = (run: Run, target: Map<string, Value>) => void;
+
+/** Each member counts as one operation, the object itself where it has none. */
+const objectStep = ({ properties, start }: ObjectExpression, context: Context): Step => {
+  const puts = properties.map((property): Put => {
+    if (property.type === 'Property') return memberPut(property, context);
+    const spread = context.step(property.argument, context);
+    return (run, target) => putAll(spread(run), target, run, property.start);
+  });
+  const cost = Math.max(1, properties.length);
+  return (run) => {
+    charge(run, cost, start);
+    const members = new Map<string, Value>();
+    for (const put of puts) put(run, members);
+    checkItems(run, members.size, start);
+    // Own members, whatever their names are: nothing is assigned, so no setter of a prototype is met.
+    return Object.fromEntries(members);
+  };
+};
+
+const memberPut = (property: Property, context: Context): Put => {
+  const { key, value, kind, method, computed, start } = property;
+  if (kind !== 'init' || method) return notAllowed('holds an object with a method, a getter or a setter', property);
+  const step = context.step(value, context);
+  if (!computed) {
+    const name = nameOf(property);
+    return (run, target) => void target.set(name, step(run));
+  }
+  const keyStep = context.step(key, context);
+  return (run, target) => {
+    charge(run, 1, start);
+    const name = textOf(run, keyStep(run), start);
+    refuseBarred(name, start);
+    target.set(name, step(run));
+  };
+};
+
+const nameOf = ({ key }: Property): string => {
+  if (key.type !== 'Identifier' && key.type !== 'Literal')
+    throw new Error('a name of a member that is not computed is an identifier or a literal');
+  const name = key.type === 'Identifier' ? key.name : String(literalOf(key));
+  refuseBarred(name, key.start);
+  return name;
+};
+
+/** A missing value adds nothing, an array its places, as in JavaScript. */
+const putAll = (value: Value, target: Map<string, Value>, run: Run, at: number): void => {
+  if (value === undefined || value === null) return;
+  if (!isObject(value) && !isList(value))
+    throw new ExpressionError('WRONG_VALUE', 'spreads into an object something that is not an object', at);
+  const names = memberNames(value);
+  charge(run, names.length, at);
+  checkItems(run, target.size + names.length, at);
+  for (const name of names) target.set(name, isList(value) ? value[Number(name)] : value[name]);
+};
+
+type Binary = (run: Run, left: Value, right: Value, at: number) => Value;
+
+/** The step of `left operator right` with JavaScript's meaning; `at` is its place in the source. Throws NOT_ALLOWED for instanceof. */
+const binaryStep = (operator: BinaryOperator, left: Step, right: Step, at: number): Step => {
+  const apply = binaryOf(operator, at);
+  return (run) => {
+    const a = left(run);
+    const b = right(run);
+    charge(run, 1, at);
+    return apply(run, a, b, at);
+  };
+};
+
+const binaryOf = (operator: BinaryOperator, at: number): Binary => {
+  if (operator !== 'instanceof') return binaries[operator];
+  throw new ExpressionError('NOT_ALLOWED', 'uses "instanceof", which expressions do not have; "typeof" and Array.isArray(…) are there', at);
+};
+
+const arithmetic =
+  (apply: (a: number, b: number) => number): Binary =>
+  (run, left, right, at) =>
+    typeof left === 'number' && typeof right === 'number' ? apply(left, right) : apply(numberOf(run, left, at), numberOf(run, right, at));
+
+const add: Binary = (run, left, right, at) => {
+  if (typeof left === 'number' && typeof right === 'number') return left + right;
+  const a = primitiveOf(run, left, 'default', at);
+  const b = primitiveOf(run, right, 'default', at);
+  if (typeof a === 'string' || typeof b === 'string') return concat(run, textOf(run, a, at), textOf(run, b, at), at);
+  return numberOf(run, a, at) + numberOf(run, b, at);
+};
+
+const ordered =
+  (texts: (a: string, b: string) => boolean, numbers: (a: number, b: number) => boolean): Binary =>
+  (run, left, right, at) => {
+    if (typeof left === 'number' && typeof right === 'number') return numbers(left, right);
+    const a = primitiveOf(run, left, 'number', at);
+    const b = primitiveOf(run, right, 'number', at);
+    if (typeof a !== 'string' || typeof b !== 'string') return numbers(numberOf(run, a, at), numberOf(run, b, at));
+    charge(run, costOfText(Math.min(a.length, b.length)), at);
+    return texts(a, b);
+  };
+
+/** Texts of one length are compared letter by letter; of two lengths they are known to differ. */
+const strictlyEqual: Binary = (run, left, right, at) => {
+  if (typeof left === 'string' && typeof right === 'string' && left.length === right.length) charge(run, costOfText(left.length), at);
+  return left === right;
+};
+
+/** The abstract equality of ECMA-262. */
+const looselyEqual: Binary = (run, left, right, at) => {
+  if (left === null || left === undefined || right === null || right === undefined) return (left ?? undefined) === (right ?? undefined);
+  if (typeof left === 'object' && typeof right === 'object') return left === right;
+  const a = primitiveOf(run, left, 'default', at);
+  const b = primitiveOf(run, right, 'default', at);
+  return typeof a === typeof b ? strictlyEqual(run, a, b, at) : numberOf(run, a, at) === numberOf(run, b, at);
+};
+
+const binaries: Readonly<Record<Exclude<BinaryOperator, 'instanceof'>, Binary>> = {
+  '+': add,
+  '-': arithmetic((a, b) => a - b),
+  '*': arithmetic((a, b) => a * b),
+  '/': arithmetic((a, b) => a / b),
+  '%': arithmetic((a, b) => a % b),
+  '**': arithmetic((a, b) => a ** b),
+  '&': arithmetic((a, b) => a & b),
+  '|': arithmetic((a, b) => a | b),
+  '^': arithmetic((a, b) => a ^ b),
+  '<<': arithmetic((a, b) => a << b),
+  '>>': arithmetic((a, b) => a >> b),
+  '>>>': arithmetic((a, b) => a >>> b),
+  '===': strictlyEqual,
+  '!==': (run, a, b, place) => !strictlyEqual(run, a, b, place),
+  '==': looselyEqual,
+  '!=': (run, a, b, place) => !looselyEqual(run, a, b, place),
+  '<': ordered(
+    (a, b) => a < b,
+    (a, b) => a < b,
+  ),
+  '<=': ordered(
+    (a, b) => a <= b,
+    (a, b) => a <= b,
+  ),
+  '>': ordered(
+    (a, b) => a > b,
+    (a, b) => a > b,
+  ),
+  '>=': ordered(
+    (a, b) => a >= b,
+    (a, b) => a >= b,
+  ),
+  in: (run, a, b, place) => hasMember(run, textOf(run, a, place), b, place),
+};
+
+/** The step of `operator argument`. Throws NOT_ALLOWED for void and delete. */
+const unaryStep = (operator: UnaryOperator, argument: Step, at: number): Step => {
+  const apply = unaryOf(operator, at);
+  return (run) => {
+    const value = argument(run);
+    charge(run, 1, at);
+    return apply(run, value, at);
+  };
+};
+
+const unaryOf = (operator: UnaryOperator, at: number): ((run: Run, value: Value, at: number) => Value) => {
+  switch (operator) {
+    case '-':
+      return (run, value, place) => -numberOf(run, value, place);
+    case '+':
+      return numberOf;
+    case '~':
+      return (run, value, place) => ~numberOf(run, value, place);
+    case '!':
+      return (_run, value) => !isTruthy(value);
+    case 'typeof':
+      return (_run, value) => typeof value;
+    case 'void':
+      throw new ExpressionError('NOT_ALLOWED', 'uses "void", which expressions do not have; "undefined" is there', at);
+    case 'delete':
+      throw new ExpressionError('NOT_ALLOWED', 'uses "delete": an expression cannot change values', at);
+  }
+};
+
+// Not strict, so that variables may be called "package" or "public". Parentheses stay in the tree, so that its end is known.
+const options: Options = { ecmaVersion: 2023, sourceType: 'script', preserveParens: true, allowHashBang: false };
+
+/**
+ * Reads the source into acorn's tree: one JavaScript expression and nothing after it. Throws ExpressionError: TOO_LONG, SYNTAX, or TOO_DEEP
+ * where the parser itself runs out of stack.
+ */
+export const parseSource = (source: string, { expressionCharsMax }: Pick<ExpressionLimits, 'expressionCharsMax'>): Expression => {
+  if (source.length > expressionCharsMax) {
+    throw new ExpressionError('TOO_LONG', `has ${source.length} characters, the maximum is ${expressionCharsMax}`, expressionCharsMax);
+  }
+  if (source.trim() === '') throw new ExpressionError('SYNTAX', 'is empty', 0);
+  const tree = guarded({ source, from: 0 }, () => parseExpressionAt(source, 0, options));
+  const rest = guarded({ source, from: tree.end }, () => restAfter(source, tree.end));
+  if (rest !== undefined)
+    throw new ExpressionError('SYNTAX', `goes on after its end, at character ${rest + 1}; one expression is expected`, rest);
+  return tree;
+};
+
+/** The place of anything but blanks, comments and one semicolon behind the expression; undefined where nothing follows. */
+const restAfter = (source: string, end: number): number | undefined => {
+  const tokens = tokenizer(source.slice(end), options);
+  let token = tokens.getToken();
+  if (token.type === tokTypes.semi) token = tokens.getToken();
+  return token.type === tokTypes.eof ? undefined : end + token.start;
+};
+
+const guarded = <T>({ source, from }: Readonly<{ source: string; from: number }>, read: () => T): T => {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError || isOutOfStack(error)) throw new ExpressionError('TOO_DEEP', 'is nested too deep to be read', from);
+    if (!(error instanceof SyntaxError)) throw error;
+    const at = from + positionOf(error);
+    const what = error.message.replace(/ \(\d+:\d+\)$/, '');
+    throw new ExpressionError(
+      'SYNTAX',
+      `cannot be read as a JavaScript expression: ${what.charAt(0).toLowerCase()}${what.slice(1)} at character ${at + 1}${habitIn(source)}`,
+      at,
+    );
+  }
+};
+
+/** Says what to write instead, to authors who know placeholders or workbooks better. */
+const habitIn = (source: string): string => {
+  if (source.includes('{{')) return '; an expression names variables without braces, as in items.length * 2';
+  return source.trimStart().startsWith('=') ? '; an expression begins without "="' : '';
+};
+
+/** acorn notices most overflows of its stack and words them so. */
+const isOutOfStack = (error: unknown): boolean => error instanceof SyntaxError && error.message.startsWith('Not enough stack space');
+
+const positionOf = (error: SyntaxError): number => ('pos' in error && typeof error.pos === 'number' ? error.pos : 0);

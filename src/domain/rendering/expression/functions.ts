@@ -196,7 +196,7 @@ export const valueNames: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['Infinity', Infinity],
 ]);
 
-/** True for names that mean something only with what follows them. */
+/** True for names that mean something only when they are called. */
 export const isFunctionName = (name: string): boolean => globalFunctions.has(name) || namespaces.has(name);
 
 /** The functions that may stand where an arrow function is expected, as in `filter(Boolean)`. */

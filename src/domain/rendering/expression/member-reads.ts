@@ -1,4 +1,7 @@
-/** Which members of declared values an expression reads: what is known of a value goes along through names, items and methods of arrays. */
+/**
+ * Finds which members of declared values an expression reads: what is known of a value goes along through names, items and methods of
+ * arrays.
+ */
 import type {
   ArrowFunctionExpression,
   ConditionalExpression,

@@ -1,4 +1,7 @@
-/** The methods of arrays that expressions have. None changes its array: `sort` and `reverse` answer new ones. */
+/**
+ * Methods that expressions may call on texts, numbers, booleans, dates and arrays. None changes its array: `sort` and `reverse` answer new
+ * ones.
+ */
 import {
   concat,
   numberOf,
@@ -17,8 +20,6 @@ import {
   isList,
   type Step,
 } from './values.js';
-
-/* The methods of text that expressions have: none takes a regular expression or a function. Text is UTF-16, as in JavaScript. */
 
 /** `at` is the place of the call in the source. The call itself is charged by the caller, the work by the method. */
 export type Method<Receiver> = (receiver: Receiver, args: readonly Value[], run: Run, at: number) => Value;
@@ -128,6 +129,7 @@ const localeCompare: TextMethod = (text, [other, ...more], run, at) => {
   return collator.compare(text, right);
 };
 
+/** Methods of text: none takes a regular expression or a function. Text is UTF-16, as in JavaScript. */
 export const textMethods: ReadonlyMap<string, TextMethod> = new Map<string, TextMethod>([
   ...Object.entries<TextMethod>({
     at: cut((text, place) => text.at(place ?? 0)),
@@ -159,8 +161,6 @@ export const textMethods: ReadonlyMap<string, TextMethod> = new Map<string, Text
   ['toString', (text) => text],
   ['valueOf', (text) => text],
 ]);
-
-/* The methods of numbers, booleans and instants that expressions have. An instant shows the clock and calendar of UTC. */
 
 const DIGITS_MAX = 100;
 
@@ -218,6 +218,7 @@ const iso: Method<Date> = (date, _args, run, at) => {
   return textOf(run, date, at);
 };
 
+/** Methods of dates, which show the clock and calendar of UTC. */
 export const dateMethods: ReadonlyMap<string, Method<Date>> = new Map<string, Method<Date>>([
   ...getters,
   ['getTime', (date) => date.getTime()],

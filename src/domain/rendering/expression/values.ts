@@ -1,9 +1,11 @@
-/** The values that expressions compute with, the state of one evaluation, and the budget that it works against. */
+/**
+ * Values that expressions compute with: their conversions, members and JSON; and the budget, the state and the errors of one evaluation.
+ * Conversions follow JavaScript's rules, but never call a method of a value.
+ */
 import type { Json, JsonObject } from '../../core/json.js';
 import type { ExpressionLimits } from '../../core/limits.js';
 
-/* What can be wrong with an expression, when it is read and when it is evaluated, as a reason for programs and a sentence for authors. */
-
+/** What can be wrong with an expression, when it is read and when it is evaluated. */
 export type ExpressionReason =
   /** It is no JavaScript. */
   | 'SYNTAX'
@@ -56,7 +58,7 @@ export type Run = {
 /** A compiled part of an expression. */
 export type Step = (run: Run) => Value;
 
-/** Stands for "the chain ended early" between the steps of `a?.b.c`; never leaves the chain. */
+/** Marks "the chain ended early" between the steps of `a?.b.c`; never leaves the chain. */
 export const SKIPPED: ValueObject = Object.freeze({});
 
 const written = new Intl.NumberFormat('en-US');
@@ -86,13 +88,13 @@ export const madeText = (run: Run, text: string, at: number): string => {
   return text;
 };
 
-/** To be asked before a text of a size that the author chooses is made. */
+/** Call before making a text of a size that the author chooses. */
 export const checkTextSize = ({ limits }: Run, chars: number, at: number): void => {
   const max = limits.expressionTextCharsMax;
   if (!(chars <= max)) throw new ExpressionError('TOO_LARGE', `makes a text of ${n(chars)} characters, the maximum is ${n(max)}`, at);
 };
 
-/** To be asked before an array or an object grows to this size. */
+/** Call before an array or an object grows to this size. */
 export const checkItems = ({ limits }: Run, items: number, at: number): void => {
   const max = limits.expressionItemsMax;
   if (!(items <= max))
@@ -117,8 +119,6 @@ export const kindOf = (value: Value): string => {
   if (typeof value === 'object') return 'an object';
   return typeof value === 'string' ? 'text' : typeof value === 'number' ? 'a number' : 'a boolean';
 };
-
-/* How values become texts, numbers and primitives: JavaScript's rules, but no method of a value is ever called for it. */
 
 /** `Boolean(value)`. */
 export const isTruthy = (value: Value): boolean => Boolean(value);
@@ -174,8 +174,7 @@ export const primitiveOf = (run: Run, value: Value, hint: 'number' | 'default', 
   return hint === 'number' && isDate(value) ? value.getTime() : textOf(run, value, at);
 };
 
-/* Members of values: own ones only, and never the names that lead to the machinery behind them. */
-
+/** Names that lead to the machinery behind a value. */
 const barred: ReadonlySet<string> = new Set([
   '__proto__',
   'constructor',
@@ -223,17 +222,15 @@ export const memberNames = (value: ValueObject | readonly Value[]): readonly str
   return names.includes('__proto__') ? names.filter((name) => name !== '__proto__') : names;
 };
 
-/* Turns what an expression came to into JSON of its own, within a size. */
-
 /** What is left of the size of the results of one call; shared by its calculated variables. */
 export type ResultSize = { charsLeft: number };
 
 type Bounds = Readonly<{ size: ResultSize; depthMax: number }>;
 
 /**
- * Instants become ISO texts; undefined is left out of objects and becomes null in arrays, as JSON.stringify has it. Throws
- * NO_JSON for NaN, Infinity and invalid dates, TOO_LARGE beyond the size (an array that stands in two places counts twice) or
- * the depth.
+ * Turns the result of an expression into JSON of its own, within a size. Dates become ISO texts; undefined is left out of objects and
+ * becomes null in arrays, as JSON.stringify has it. Throws NO_JSON for NaN, Infinity and invalid dates, TOO_LARGE beyond the size (an array
+ * that stands in two places counts twice) or the depth.
  */
 export const toJson = (value: Value, bounds: Bounds): Json | undefined => nested(value, bounds, 1);
 

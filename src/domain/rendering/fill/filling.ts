@@ -1,4 +1,7 @@
-/** Templated texts as functions: what an author wrote once, filled for each document, each value escaped for the place where it stands. */
+/**
+ * Fills templated texts: prepares the values of a call, and compiles texts, addresses and props to functions that write them, each value
+ * escaped for the place where it stands.
+ */
 import { type Place, encodeFor, partAt, type AddressKind } from '../addresses.js';
 import { type TemplatedText, hasPlaceholder, parseTemplatedText, isPageMark, type Placeholder } from './templated-text.js';
 import { type Budget, spendChars } from '../budget.js';
@@ -16,165 +19,13 @@ import { inCurrency, showingAt, writerOf, type Showing } from '../scope/showing.
 import { substituterOf } from './shown-value.js';
 import { compileRead, countImages, rootShape, type Read, type Scope, type State } from '../scope/scope.js';
 
-/* Where the placeholders of HTML stand: in text, in the value of an attribute, or loose inside a tag. Values are escaped for their place before anyone reads the HTML. */
+export type Fill = (state: State) => string;
 
 type HtmlPlace =
   | Readonly<{ kind: 'text' }>
   /** A name, or a value without quotes. */
   | Readonly<{ kind: 'loose' }>
   | Readonly<{ kind: 'attribute'; name: string; place: Place }>;
-
-type Reader = { at: 'text' | 'comment' | 'tag' | 'loose' | '"' | "'"; name: string; start: string | undefined; before: string };
-
-/** In: HTML, taken apart. Out: the place of each of its placeholders, in order. */
-const placesOf = (parts: TemplatedText): readonly HtmlPlace[] => {
-  const reader: Reader = { at: 'text', name: '', start: undefined, before: '' };
-  const places: HtmlPlace[] = [];
-  parts.forEach((part, index) => {
-    if (typeof part === 'string') return read(part, reader);
-    const next = parts[index + 1];
-    places.push(placeIn(reader, typeof next === 'string' ? next : ''));
-    if (reader.at === 'tag') reader.at = 'loose';
-  });
-  return places;
-};
-
-const placeIn = (reader: Reader, next: string): HtmlPlace => {
-  const { at, name, before } = reader;
-  if (at === 'text' || at === 'comment') return { kind: 'text' };
-  if (at === 'tag' || at === 'loose') return { kind: 'loose' };
-  reader.start ??= before;
-  return { kind: 'attribute', name, place: { start: reader.start, before, isLast: next.startsWith(at) } };
-};
-
-/** Moves over literal HTML; one pass, each step at least one character forward. */
-const read = (html: string, reader: Reader): void => {
-  let from = 0;
-  while (from < html.length) {
-    switch (reader.at) {
-      case 'text':
-        from = readText(html, from, reader);
-        break;
-      case 'comment': {
-        const end = html.indexOf('-->', from);
-        if (end >= 0) reader.at = 'text';
-        from = end < 0 ? html.length : end + 3;
-        break;
-      }
-      case 'tag':
-      case 'loose':
-        from = readTag(html, from, reader);
-        break;
-      case '"':
-      case "'": {
-        const end = html.indexOf(reader.at, from);
-        reader.before += html.slice(from, end < 0 ? html.length : end);
-        if (end >= 0) Object.assign(reader, { at: 'tag', name: '' });
-        from = end < 0 ? html.length : end + 1;
-      }
-    }
-  }
-};
-
-const readText = (html: string, from: number, reader: Reader): number => {
-  const open = html.indexOf('<', from);
-  if (open < 0) return html.length;
-  if (html.startsWith('<!--', open)) {
-    reader.at = 'comment';
-    return open + 4;
-  }
-  if (!/[A-Za-z/!?]/.test(html.charAt(open + 1))) {
-    // A placeholder right behind "<" could become the name of a tag.
-    if (open + 1 === html.length) reader.at = 'loose';
-    return open + 1;
-  }
-  Object.assign(reader, { at: 'tag', name: '' });
-  return open + 1;
-};
-
-const TOKEN = /([^\s"'<>/=]*)\s*(=?)\s*(["'>]?)/y;
-
-/** One name, with its equals sign and the quote that opens its value. */
-const readTag = (html: string, from: number, reader: Reader): number => {
-  TOKEN.lastIndex = from;
-  const [token = '', name = '', equals = '', end = ''] = TOKEN.exec(html) ?? [];
-  if (end === '>') Object.assign(reader, { at: 'text', name: '' });
-  else if (end !== '')
-    Object.assign(reader, { at: end, name: (equals === '' ? '' : name || reader.name).toLowerCase(), start: undefined, before: '' });
-  else if (name !== '') Object.assign(reader, { at: equals === '' ? 'tag' : 'loose', name: name.toLowerCase() });
-  return from + Math.max(token.length, 1);
-};
-
-/* From the variables of a call to the values that a template is rendered with: checked, completed, calculated. */
-
-export type PreparedValues = Readonly<{
-  /** The call's own values, the defaults of those it left out, and the calculated ones. */
-  values: JsonObject;
-  constants: Readonly<Record<Constant, string | number>>;
-}>;
-
-type Preparation = (variables: JsonObject, environment: RenderEnvironment, budget: Budget) => PreparedValues;
-
-/**
- * In: the definitions of a checked template, its language. Out: a function for its calls. It throws VALIDATION_ERROR with
- * `errors` (`variables.order.total`) where a value is missing or of the wrong type, or a calculation fails. What a call
- * gives under the name of a calculated variable is left out. A template that calculates nothing pays nothing for it.
- */
-export const compilePreparation = (definitions: readonly VariableDefinition[], language: Language, limits: Limits): Preparation => {
-  const constantsAt = constantsOf(language);
-  if (!definitions.some(isCalculated)) {
-    const check = compileVariableCheck(definitions);
-    return (variables, environment) => ({ values: check(variables), constants: constantsAt(environment) });
-  }
-  const check = compileVariableCheck(definitions.filter((definition) => !isCalculated(definition)));
-  const calculate = compileCalculation(definitions, limits);
-  return (variables, environment, budget) => {
-    const constants = constantsAt(environment);
-    return { values: calculate(check(variables), { at: environment.at, constants, budget }), constants };
-  };
-};
-
-/* A single text with `{{…}}`, filled once: a subject or a file name that came with a call. What is used often is compiled instead. */
-
-type Filling = Readonly<{ definitions: readonly VariableDefinition[]; language: Language; limits: Limits; budget: Budget }>;
-
-/** In: the text, the path of its field, the definitions and their values. Throws VALIDATION_ERROR where the text is no templated text, WORK_LIMIT_EXCEEDED before the text is longer than the budget. */
-export const fillText = (
-  text: string,
-  field: string,
-  { definitions, language, limits, budget }: Filling,
-  { values, constants }: PreparedValues,
-): string => {
-  if (!hasPlaceholder(text)) return text;
-  const { parts, faults } = parseTemplatedText(text, limits.pathSegmentsMax);
-  const errors = faults.map((message) => ({ field, message }));
-  if (errors[0] !== undefined) throw new DomainError('VALIDATION_ERROR', `${field} is not valid: ${errors[0].message}`, { errors });
-  const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
-  const all: JsonObject = { ...values, ...constants };
-  return parts
-    .map((part) => {
-      if (typeof part === 'string') return part;
-      const shape = shapes.get(String(part.path[0]));
-      const instead = shapeAt(shape, part.path)?.substitution;
-      const read = readPath(all, part.path);
-      const value = instead === undefined ? read : substituterOf(instead, language.locale)(read);
-      const showing = showingAt(shape, part.path, undefined);
-      const written = showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, limits), language)(value);
-      spendChars(budget, written.length);
-      return written;
-    })
-    .join('');
-};
-
-/** The currency of a format may come from a variable. */
-const resolved = (showing: Showing, values: JsonObject, { pathSegmentsMax }: Limits): Showing => {
-  const currency = showing.format?.currency;
-  if (currency === undefined || !hasPlaceholder(currency)) return showing;
-  const parts = parseTemplatedText(currency, pathSegmentsMax).parts;
-  return inCurrency(showing, parts.map((part) => (typeof part === 'string' ? part : writeValue(readPath(values, part.path)))).join(''));
-};
-
-export type Fill = (state: State) => string;
 
 const SPECIAL = /[&<>"']/;
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
@@ -253,15 +104,15 @@ const addressFill = (path: Path, scope: Scope): Fill => {
   return (state) => writer(state).write(read(state));
 };
 
-/** Text for what knows no markup. */
+/** Compiles text for readers that know no markup. */
 export const compilePlain = (text: string, scope: Scope): Fill =>
   joined(templated(text, scope).map((part) => (typeof part === 'string' ? part : valueFill(part.path, scope))));
 
-/** Text that a program reads, not a person: a colour, the content of a code, what a condition compares with. */
+/** Compiles text that a program reads, not a person: a colour, the content of a code, what a condition compares with. */
 export const compileRaw = (text: string, scope: Scope): Fill =>
   joined(templated(text, scope).map((part) => (typeof part === 'string' ? part : addressFill(part.path, scope))));
 
-/** HTML: the author's markup as it is, values escaped. `column`: how the column that it stands in shows its values. */
+/** Compiles HTML: the author's markup as it is, values escaped. `column`: how the column that it stands in shows its values. */
 export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill => {
   const parts = templated(html, scope);
   const places = placesOf(parts);
@@ -308,7 +159,7 @@ const escapeAt = (place: HtmlPlace): ((text: string) => string) => {
   }
 };
 
-/** An address of which each value is encoded for its part; the whole is to be judged still. */
+/** Compiles an address; each value is encoded for its part. The caller still has to judge the whole address. */
 export const compileAddress = (address: string, kind: AddressKind, scope: Scope): Fill => {
   const parts = templated(address, scope);
   const start = typeof parts[0] === 'string' ? parts[0] : '';
@@ -362,4 +213,158 @@ const joined = (pieces: readonly (string | Fill)[]): Fill => {
     for (const piece of pieces) text += typeof piece === 'string' ? piece : piece(state);
     return text;
   };
+};
+
+export type PreparedValues = Readonly<{
+  /** The call's own values, the defaults of those it left out, and the calculated ones. */
+  values: JsonObject;
+  constants: Readonly<Record<Constant, string | number>>;
+}>;
+
+type Preparation = (variables: JsonObject, environment: RenderEnvironment, budget: Budget) => PreparedValues;
+
+/**
+ * Prepares the values of a call: checked, completed, calculated. In: the definitions of a checked template, its language. Out: a function
+ * for its calls. It throws VALIDATION_ERROR with `errors` (`variables.order.total`) where a value is missing or of the wrong type, or a
+ * calculation fails. What a call gives under the name of a calculated variable is left out. A template that calculates nothing pays nothing
+ * for it.
+ */
+export const compilePreparation = (definitions: readonly VariableDefinition[], language: Language, limits: Limits): Preparation => {
+  const constantsAt = constantsOf(language);
+  if (!definitions.some(isCalculated)) {
+    const check = compileVariableCheck(definitions);
+    return (variables, environment) => ({ values: check(variables), constants: constantsAt(environment) });
+  }
+  const check = compileVariableCheck(definitions.filter((definition) => !isCalculated(definition)));
+  const calculate = compileCalculation(definitions, limits);
+  return (variables, environment, budget) => {
+    const constants = constantsAt(environment);
+    return { values: calculate(check(variables), { at: environment.at, constants, budget }), constants };
+  };
+};
+
+type Filling = Readonly<{ definitions: readonly VariableDefinition[]; language: Language; limits: Limits; budget: Budget }>;
+
+/**
+ * Fills a text that is used once: a subject or a file name that came with a call. Texts that are used often are compiled instead. In: the
+ * text, the path of its field, the definitions and their values. Throws VALIDATION_ERROR where the text is no templated text,
+ * WORK_LIMIT_EXCEEDED before the text is longer than the budget.
+ */
+export const fillText = (
+  text: string,
+  field: string,
+  { definitions, language, limits, budget }: Filling,
+  { values, constants }: PreparedValues,
+): string => {
+  if (!hasPlaceholder(text)) return text;
+  const { parts, faults } = parseTemplatedText(text, limits.pathSegmentsMax);
+  const errors = faults.map((message) => ({ field, message }));
+  if (errors[0] !== undefined) throw new DomainError('VALIDATION_ERROR', `${field} is not valid: ${errors[0].message}`, { errors });
+  const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
+  const all: JsonObject = { ...values, ...constants };
+  return parts
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      const shape = shapes.get(String(part.path[0]));
+      const instead = shapeAt(shape, part.path)?.substitution;
+      const read = readPath(all, part.path);
+      const value = instead === undefined ? read : substituterOf(instead, language.locale)(read);
+      const showing = showingAt(shape, part.path, undefined);
+      const written = showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, limits), language)(value);
+      spendChars(budget, written.length);
+      return written;
+    })
+    .join('');
+};
+
+/** The currency of a format may come from a variable. */
+const resolved = (showing: Showing, values: JsonObject, { pathSegmentsMax }: Limits): Showing => {
+  const currency = showing.format?.currency;
+  if (currency === undefined || !hasPlaceholder(currency)) return showing;
+  const parts = parseTemplatedText(currency, pathSegmentsMax).parts;
+  return inCurrency(showing, parts.map((part) => (typeof part === 'string' ? part : writeValue(readPath(values, part.path)))).join(''));
+};
+
+type Reader = { at: 'text' | 'comment' | 'tag' | 'loose' | '"' | "'"; name: string; start: string | undefined; before: string };
+
+/**
+ * In: HTML, taken apart. Out: the place of each of its placeholders, in order: in text, in the value of an attribute, or loose inside a
+ * tag.
+ */
+const placesOf = (parts: TemplatedText): readonly HtmlPlace[] => {
+  const reader: Reader = { at: 'text', name: '', start: undefined, before: '' };
+  const places: HtmlPlace[] = [];
+  parts.forEach((part, index) => {
+    if (typeof part === 'string') return read(part, reader);
+    const next = parts[index + 1];
+    places.push(placeIn(reader, typeof next === 'string' ? next : ''));
+    if (reader.at === 'tag') reader.at = 'loose';
+  });
+  return places;
+};
+
+const placeIn = (reader: Reader, next: string): HtmlPlace => {
+  const { at, name, before } = reader;
+  if (at === 'text' || at === 'comment') return { kind: 'text' };
+  if (at === 'tag' || at === 'loose') return { kind: 'loose' };
+  reader.start ??= before;
+  return { kind: 'attribute', name, place: { start: reader.start, before, isLast: next.startsWith(at) } };
+};
+
+/** Moves over literal HTML; one pass, each step at least one character forward. */
+const read = (html: string, reader: Reader): void => {
+  let from = 0;
+  while (from < html.length) {
+    switch (reader.at) {
+      case 'text':
+        from = readText(html, from, reader);
+        break;
+      case 'comment': {
+        const end = html.indexOf('-->', from);
+        if (end >= 0) reader.at = 'text';
+        from = end < 0 ? html.length : end + 3;
+        break;
+      }
+      case 'tag':
+      case 'loose':
+        from = readTag(html, from, reader);
+        break;
+      case '"':
+      case "'": {
+        const end = html.indexOf(reader.at, from);
+        reader.before += html.slice(from, end < 0 ? html.length : end);
+        if (end >= 0) Object.assign(reader, { at: 'tag', name: '' });
+        from = end < 0 ? html.length : end + 1;
+      }
+    }
+  }
+};
+
+const readText = (html: string, from: number, reader: Reader): number => {
+  const open = html.indexOf('<', from);
+  if (open < 0) return html.length;
+  if (html.startsWith('<!--', open)) {
+    reader.at = 'comment';
+    return open + 4;
+  }
+  if (!/[A-Za-z/!?]/.test(html.charAt(open + 1))) {
+    // A placeholder right behind "<" could become the name of a tag.
+    if (open + 1 === html.length) reader.at = 'loose';
+    return open + 1;
+  }
+  Object.assign(reader, { at: 'tag', name: '' });
+  return open + 1;
+};
+
+const TOKEN = /([^\s"'<>/=]*)\s*(=?)\s*(["'>]?)/y;
+
+/** One name, with its equals sign and the quote that opens its value. */
+const readTag = (html: string, from: number, reader: Reader): number => {
+  TOKEN.lastIndex = from;
+  const [token = '', name = '', equals = '', end = ''] = TOKEN.exec(html) ?? [];
+  if (end === '>') Object.assign(reader, { at: 'text', name: '' });
+  else if (end !== '')
+    Object.assign(reader, { at: end, name: (equals === '' ? '' : name || reader.name).toLowerCase(), start: undefined, before: '' });
+  else if (name !== '') Object.assign(reader, { at: equals === '' ? 'tag' : 'loose', name: name.toLowerCase() });
+  return from + Math.max(token.length, 1);
 };

@@ -1,4 +1,4 @@
-/** What stands in the place of a value when it is shown: the `filters` and the `fallback` of its definition. Conditions and expressions see the value itself. */
+/** Applies the `filters` and the `fallback` of a definition to a value that is shown. Conditions and expressions see the value itself. */
 import { firstChars } from '../../../shared/text.js';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 

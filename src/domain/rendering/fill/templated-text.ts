@@ -1,25 +1,6 @@
-/** Text that holds `{{paths}}`: how it is taken apart, and how it is filled in. */
+/** Text that holds `{{paths}}`: how it is taken apart, what is wrong with it, and the placeholders of page numbers. */
 import { isConstantName, parsePath, shorten, type Path } from '../scope/path.js';
 import { isConstant } from '../scope/constants.js';
-
-/* The two placeholders that only the header and the footer of a page know: their values exist once the pages are laid out. */
-
-export const pageMarks = ['pageNumber', 'totalPages'] as const;
-export type PageMark = (typeof pageMarks)[number];
-
-/** Other words for them, in small letters and without marks between. */
-const otherWords: Readonly<Record<PageMark, readonly string[]>> = {
-  pageNumber: ['page', 'pageno', 'pagenum', 'currentpage', 'pageindex'],
-  totalPages: ['pages', 'pagecount', 'pagescount', 'numpages', 'numberofpages', 'pagetotal', 'pagestotal', 'lastpage'],
-};
-
-/** The placeholder that a name may stand for. */
-export const pageMarkMeantBy = (name: string): PageMark | undefined => {
-  const word = name.toLowerCase().replaceAll(/[-_]/g, '');
-  return pageMarks.find((mark) => otherWords[mark].includes(word));
-};
-
-export const isPageMark = (name: unknown): name is PageMark => pageMarks.some((mark) => mark === name);
 
 export type Placeholder = Readonly<{ path: Path; /** The inside of the braces, trimmed. */ source: string }>;
 export type TextPart = string | Placeholder;
@@ -112,3 +93,21 @@ const faultOf = (source: string): string | undefined => {
   if (isConstantName(root) && !isConstant(root)) return `{{${shown}}} is not a global constant that exists`;
   return undefined;
 };
+
+/** The two placeholders that only the header and the footer of a page know: their values exist once the pages are laid out. */
+export const pageMarks = ['pageNumber', 'totalPages'] as const;
+export type PageMark = (typeof pageMarks)[number];
+
+/** Other words for them, in small letters and without marks between. */
+const otherWords: Readonly<Record<PageMark, readonly string[]>> = {
+  pageNumber: ['page', 'pageno', 'pagenum', 'currentpage', 'pageindex'],
+  totalPages: ['pages', 'pagecount', 'pagescount', 'numpages', 'numberofpages', 'pagetotal', 'pagestotal', 'lastpage'],
+};
+
+/** The placeholder that a name may stand for. */
+export const pageMarkMeantBy = (name: string): PageMark | undefined => {
+  const word = name.toLowerCase().replaceAll(/[-_]/g, '');
+  return pageMarks.find((mark) => otherWords[mark].includes(word));
+};
+
+export const isPageMark = (name: unknown): name is PageMark => pageMarks.some((mark) => mark === name);

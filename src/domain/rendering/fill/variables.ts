@@ -9,7 +9,7 @@ import { shapeOf, type Shape } from '../scope/shapes.js';
 /** Enough to mend the call; an array of 100,000 wrong items gives no larger answer than this. */
 const ERRORS_MAX = 100;
 
-export type VariableCheck = (values: JsonObject) => JsonObject;
+type VariableCheck = (values: JsonObject) => JsonObject;
 
 /**
  * In: the definitions of a checked template. Out: a function from the values of a call to the values to render with,
@@ -60,7 +60,7 @@ const invalid = (errors: readonly FieldError[]): DomainError => {
 
 type Test = (value: Json) => boolean;
 
-/** The quick answer, made once per template; where it is "no", `describe` finds out why. */
+/** The quick answer, compiled once per template; where it is "no", `describe` finds out why. */
 const testOf = (shape: Shape): Test => {
   switch (shape.type) {
     case undefined:

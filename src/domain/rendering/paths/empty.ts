@@ -1,4 +1,4 @@
-/** Tells which paths of a template stay empty for the values of a call: what a reader would miss, and nobody meant to be left out. */
+/** Finds the paths of a template that stay empty for the values of a call: gaps that a reader would see and nobody meant. */
 import type { Json } from '../../core/json.js';
 import { hasPlaceholder, parseTemplatedText, pageMarks } from '../fill/templated-text.js';
 import { type Path, isArray, readPath, writePath } from '../scope/path.js';
@@ -13,18 +13,7 @@ import { isConstant, UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
 import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';
 import { walkOf, walkTemplate, type PathReader, type WalkedTemplate } from './walk.js';
 
-/* A JSON value of a prop, with its paths read by a function. */
-
-/** A string that is one placeholder is the value behind it, with its type; other texts are filled. */
-const jsonValueOf = (value: Json | undefined, segmentsMax: number, read: (path: Path) => Json | undefined): Json | undefined => {
-  if (typeof value !== 'string' || !hasPlaceholder(value)) return value;
-  const { parts } = parseTemplatedText(value, segmentsMax);
-  const [only] = parts;
-  if (parts.length === 1 && typeof only === 'object') return read(only.path);
-  return parts.map((part) => (typeof part === 'string' ? part : writeValue(read(part.path)))).join('');
-};
-
-/** As many as an answer names. */
+/** Most paths that an answer names. */
 export const EMPTY_PATHS_MAX = 100;
 
 /** What it costs of a budget to look at one path: a workbook of 10,000 rows and 50 columns stays within that of its call. */
@@ -44,30 +33,6 @@ type Lookups = Readonly<{
   written: (path: Path, scope: Scope) => string;
   isMissed: (path: Path, scope: Scope) => boolean;
 }>;
-
-const lookupsOf = ({ values, constants, definitions, budget }: EmptyPathsInput): Lookups => {
-  const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
-
-  const valueOf = (path: Path, scope: Scope): Json | undefined => {
-    spendChars(budget, PATH_CHARS);
-    const name = String(path[0]);
-    const local = scope.get(name);
-    if (local !== undefined) return path.length === 1 ? local.value : readPath(local.value, path.slice(1));
-    return isConstant(name) ? (path.length === 1 ? constants[name] : undefined) : readPath(values, path);
-  };
-  const shapeOfPath = (path: Path, scope: Scope): Shape | undefined => {
-    const name = String(path[0]);
-    const local = scope.get(name);
-    return shapeAt(local === undefined ? shapes.get(name) : local.shape, path);
-  };
-  const written = (path: Path, scope: Scope): string => {
-    const local = scope.get(String(path[0]));
-    return local === undefined ? writePath(path) : local.written() + writeSteps(path.slice(1));
-  };
-  const isMissed = (path: Path, scope: Scope): boolean =>
-    isBlank(valueOf(path, scope)) && shapeOfPath(path, scope)?.substitution?.fallback === undefined;
-  return { valueOf, shapeOfPath, written, isMissed };
-};
 
 /**
  * In: the parts of a checked template, and the prepared values of a call. Out: the paths that are shown and blank, with the places of items
@@ -123,7 +88,10 @@ export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): rea
   return [...found];
 };
 
-/** One scope, in which the next item takes the place of the one before: a copy for each of very many items would cost more than all else. */
+/**
+ * Reuses one scope, in which the next item takes the place of the one before: a copy for each of very many items would cost more than all
+ * else.
+ */
 function* itemScopes(
   items: readonly Json[],
   source: Omit<Local, 'value'>,
@@ -154,4 +122,37 @@ export const refuseEmptyPaths = (parts: WalkedTemplate, input: EmptyPathsInput):
     `The template asks for a value of everything it shows (strictVariables), and ${first} has none${rest}. Give it one, or give its variable a defaultValue or a fallback.`,
     { errors },
   );
+};
+
+const lookupsOf = ({ values, constants, definitions, budget }: EmptyPathsInput): Lookups => {
+  const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
+
+  const valueOf = (path: Path, scope: Scope): Json | undefined => {
+    spendChars(budget, PATH_CHARS);
+    const name = String(path[0]);
+    const local = scope.get(name);
+    if (local !== undefined) return path.length === 1 ? local.value : readPath(local.value, path.slice(1));
+    return isConstant(name) ? (path.length === 1 ? constants[name] : undefined) : readPath(values, path);
+  };
+  const shapeOfPath = (path: Path, scope: Scope): Shape | undefined => {
+    const name = String(path[0]);
+    const local = scope.get(name);
+    return shapeAt(local === undefined ? shapes.get(name) : local.shape, path);
+  };
+  const written = (path: Path, scope: Scope): string => {
+    const local = scope.get(String(path[0]));
+    return local === undefined ? writePath(path) : local.written() + writeSteps(path.slice(1));
+  };
+  const isMissed = (path: Path, scope: Scope): boolean =>
+    isBlank(valueOf(path, scope)) && shapeOfPath(path, scope)?.substitution?.fallback === undefined;
+  return { valueOf, shapeOfPath, written, isMissed };
+};
+
+/** A string that is one placeholder is the value behind it, with its type; other texts are filled. */
+const jsonValueOf = (value: Json | undefined, segmentsMax: number, read: (path: Path) => Json | undefined): Json | undefined => {
+  if (typeof value !== 'string' || !hasPlaceholder(value)) return value;
+  const { parts } = parseTemplatedText(value, segmentsMax);
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === 'object') return read(only.path);
+  return parts.map((part) => (typeof part === 'string' ? part : writeValue(read(part.path)))).join('');
 };

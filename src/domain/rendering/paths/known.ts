@@ -1,4 +1,7 @@
-/** Checks the paths of a template against its variables when it is saved: a name that is nearly a declared one is refused, any other that nothing declares is told. */
+/**
+ * Checks the paths of a template against its variables when it is saved: a name that is nearly a declared one is refused, any other
+ * undeclared name is a warning.
+ */
 import type { FieldError } from '../../core/errors.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { constants, isConstant } from '../scope/constants.js';
@@ -9,19 +12,19 @@ import { pathsInTexts, walkOf, walkTemplate, type PathReader, type PathUse, type
 import { isCalculated } from '../expression/calculated.js';
 import { readMembers, type Known } from '../expression/member-reads.js';
 
-/** What was found: `faults` stop the save, `warnings` go along with it. Each path is told once. */
+/** `faults` stop the save, `warnings` go along with it. Each path is told once. */
 export type PathFindings = Readonly<{ faults: readonly FieldError[]; warnings: readonly FieldError[] }>;
 
 /** Enough to work with; a template of very many texts gives no larger answer. */
 const FINDINGS_MAX = 100;
 
-/** Names that are compared with all declared ones; of more that nothing declares it is only told that nothing does. */
+/** Most undeclared names that are compared with all declared ones; further names are reported without a suggestion. */
 const COMPARED_MAX = 2 * FINDINGS_MAX;
 
 /** Which declared name is meant. */
 export type Nearest = typeof nearestName;
 
-/** What checks of one save share, so that all together compare no more names than that. */
+/** Shared by the checks of one save, so that all together compare no more names than that. */
 export const boundedNearest = (): Nearest => {
   let left = COMPARED_MAX;
   return (name, declared) => {
@@ -55,11 +58,11 @@ export const checkPaths = (
   };
   const reader: PathReader<Scope> = {
     path: (path, field, scope, use) => {
-      const finding = findingOf(path, scope, use, nearest);
+      const finding = pathFinding(path, scope, use, nearest);
       if (finding !== undefined) tell(path, field, finding);
       const currency = use === 'shown' ? shapeIn(path, scope)?.format?.currency : undefined;
       for (const named of currency === undefined ? [] : pathsInTexts(currency, segmentsMax)) {
-        const wrong = findingOf(named, scope, 'compared', nearest);
+        const wrong = pathFinding(named, scope, 'compared', nearest);
         if (wrong !== undefined)
           tell(named, field, { ...wrong, message: `${wrong.message}; it is the currency in the format of {{${writePath(path)}}}` });
       }
@@ -83,7 +86,7 @@ export const checkPaths = (
 
 type Finding = Readonly<{ kind: 'fault' | 'warning'; message: string }>;
 
-const findingOf = (path: Path, scope: Scope, use: PathUse, nearest: Nearest): Finding | undefined => {
+const pathFinding = (path: Path, scope: Scope, use: PathUse, nearest: Nearest): Finding | undefined => {
   const [name] = path;
   if (typeof name !== 'string') return undefined;
   if (isConstant(name) && !scope.has(name))
@@ -104,7 +107,7 @@ const markOf: Readonly<Record<PageMark, string>> = { pageNumber: 'the number of 
 /** What has a member of that name: an item that is in reach goes before a variable. */
 const ownerOf = (member: string, scope: Scope): string | undefined => [...scope].findLast(([, { members }]) => members.has(member))?.[0];
 
-/** In: a path that asks an array for a member. Out: the same of an item of it that is in reach, where that has the member. */
+/** In: a path that asks an array for a member. Out: the path from an item of it that is in reach, where the item has the member. */
 const itemMeantBy = ([name, member, ...rest]: Path, scope: Scope): string | undefined => {
   const item = scope.get(String(name))?.item;
   const inReach =
@@ -143,7 +146,7 @@ const memberFinding = (path: Path, shape: Shape, from: number, nearest: Nearest)
   let at: Shape | undefined = shape;
   for (const [index, segment] of path.entries()) {
     if (index < from) continue;
-    // Where the definitions are silent anything may stand.
+    // An object without declared members may hold any.
     if (at === undefined || (at.type === undefined && at.members.size === 0)) return undefined;
     const before = writePath(path.slice(0, index)) || 'an item';
     if (typeof segment === 'number') {
@@ -197,15 +200,16 @@ const shapeIn = (path: Path, scope: Scope): Shape | undefined => {
   return shape;
 };
 
-/* Checks the members that expressions read against what the variables declare, as paths of texts are. */
-
-/** In: what was found in the texts of a template, its checked definitions, and what several checks share. Out: the same with what expressions read. */
+/**
+ * Adds to `found` what expressions read, checked against what the variables declare, as paths of texts are. `nearest` is shared by the
+ * checks of one save.
+ */
 export const withExpressions = (found: PathFindings, variables: readonly VariableDefinition[], nearest: Nearest): PathFindings => {
   const { faults, warnings } = checkExpressions(variables, nearest);
   return { faults: [...found.faults, ...faults], warnings: [...found.warnings, ...warnings] };
 };
 
-/** Members that no schema declares; one that is nearly a declared one is a fault. */
+/** Warns of members that no schema declares; a member that is nearly a declared one is a fault. */
 const checkExpressions = (variables: readonly VariableDefinition[], nearest: Nearest): PathFindings => {
   const shapes = new Map(variables.map((definition) => [definition.name, shapeOf(definition)]));
   const faults: FieldError[] = [];
@@ -217,34 +221,28 @@ const checkExpressions = (variables: readonly VariableDefinition[], nearest: Nea
       const key = `${owner.name}.${member}`;
       if (told.has(key) || faults.length + warnings.length >= FINDINGS_MAX) return;
       told.add(key);
-      const finding = findingOfExpressions(owner, member, nearest);
+      const finding = expressionFinding(owner, member, nearest);
       if (finding === undefined) return;
-      (finding.isFault ? faults : warnings).push({ field: `variables[${at}].expression`, message: finding.message });
+      (finding.kind === 'fault' ? faults : warnings).push({ field: `variables[${at}].expression`, message: finding.message });
     });
   }
   return { faults, warnings };
 };
 
-type FindingExpressions = Readonly<{ isFault: boolean; message: string }>;
-
-const findingOfExpressions = (
-  { name, shape: { type, members } }: Known,
-  member: string,
-  nearest: Nearest,
-): FindingExpressions | undefined => {
+const expressionFinding = ({ name, shape: { type, members } }: Known, member: string, nearest: Nearest): Finding | undefined => {
   const reads = `reads "${shorten(member)}" of ${shorten(name)}`;
   if (type === 'array') {
     if (member === 'length') return undefined;
-    if (nearest(member, ['length']) !== undefined) return { isFault: true, message: `${reads}, which is an array; did you mean "length"?` };
-    return { isFault: false, message: `${reads}, which is an array: an item of it has an index, or comes by in map, filter and reduce` };
+    if (nearest(member, ['length']) !== undefined) return { kind: 'fault', message: `${reads}, which is an array; did you mean "length"?` };
+    return { kind: 'warning', message: `${reads}, which is an array: an item of it has an index, or comes by in map, filter and reduce` };
   }
   // Where the definitions are silent anything may stand.
   if (members.size === 0 || members.has(member)) return undefined;
   const near = nearest(member, members.keys());
   return near === undefined
-    ? { isFault: false, message: `${reads}, whose schema declares no such member, so its values are not checked; declare it there` }
+    ? { kind: 'warning', message: `${reads}, whose schema declares no such member, so its values are not checked; declare it there` }
     : {
-        isFault: true,
+        kind: 'fault',
         message: `${reads}, whose schema declares no such member; did you mean "${near}"? Write that, or declare "${shorten(member)}" there if it is another one`,
       };
 };

@@ -1,11 +1,12 @@
-/** Goes over every path of a template in the scope where it stands. What a path means there is said by the reader: one knows definitions, another values. */
+/**
+ * Goes over every path of a template in the scope where it stands. A reader says what a path means there: one knows definitions, another
+ * values.
+ */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from '../fill/templated-text.js';
 import { linePathsOf, optionalLinesOf, type OptionalHtml } from '../rich-text.js';
 import type { Path } from '../scope/path.js';
 import { once } from '../../../shared/cache.js';
-
-/* By which paths it is decided whether a component with `hideWhenEmpty` is there: it is hidden where all of them are blank. */
 
 /** A component of a mail or of a document. */
 type WalkedComponent = Readonly<{
@@ -15,46 +16,6 @@ type WalkedComponent = Readonly<{
   children?: readonly WalkedComponent[];
   elseChildren?: readonly WalkedComponent[];
 }>;
-
-/** Every path in the strings of a JSON value. */
-export const pathsInTexts = (value: Json | undefined, segmentsMax: number): readonly Path[] => {
-  if (typeof value === 'string') return hasPlaceholder(value) ? pathsOf(parseTemplatedText(value, segmentsMax).parts) : [];
-  if (Array.isArray(value)) return (value as readonly Json[]).flatMap((item) => pathsInTexts(item, segmentsMax));
-  return isJsonObject(value) ? Object.values(value).flatMap((member) => pathsInTexts(member, segmentsMax)) : [];
-};
-
-/**
- * In: a checked component. Out: what it is there for, in the scope around it: its data source, else the paths of its text, address or
- * children. None for what shows no variable, which is never hidden.
- */
-export const decidingPaths = (component: WalkedComponent, segmentsMax: number): readonly Path[] => {
-  const { type, content, props = {}, children = [], elseChildren = [] } = component;
-  const within = (value: Json | undefined): readonly Path[] => pathsInTexts(value, segmentsMax);
-  if (typeof props['dataSource'] === 'string') {
-    const parsed = parsePathText(props['dataSource'], segmentsMax);
-    return parsed.ok ? [parsed.path] : [];
-  }
-  switch (type) {
-    case 'image':
-      return within(props['src']);
-    case 'qr-code':
-      return [...within(props['value']), ...within(props['iban'])];
-    case 'button': {
-      const address = within(props['href']);
-      return address.length > 0 ? address : within(content);
-    }
-    case 'table':
-      return within(props['rows']);
-    case 'timeline':
-      return within(props['items']);
-    case 'divider':
-    case 'spacer':
-      return [];
-    default:
-      if (props['hideWhenEmpty'] === 'lines') return linePathsOf(content ?? '', segmentsMax);
-      return [...within(content), ...[...children, ...elseChildren].flatMap((child) => decidingPaths(child, segmentsMax))];
-  }
-};
 
 /** `shown`: its value is written, or shapes what is; `compared`: a condition looks at it; `repeated`: a data source. */
 export type PathUse = 'shown' | 'compared' | 'repeated';
@@ -104,6 +65,15 @@ type Walker<Scope> = Walk<Scope> &
     compared: (value: Json | undefined, field: string, scope: Scope) => void;
   }>;
 
+/** The parts of a template that hold paths. */
+export type WalkedTemplate = Readonly<{
+  /** Texts outside the sections, by their fields. */
+  texts: readonly (readonly [field: string, value: Json | undefined])[];
+  /** Texts in the margins of pages, where page numbers are known. */
+  margins: readonly (readonly [field: string, value: Json | undefined])[];
+  sections: readonly Readonly<{ field: string; props: JsonObject | undefined; components: readonly WalkedComponent[] }>[];
+}>;
+
 /** In: a reader, and how many segments a path may have. Out: the walk over a checked template; each text is taken apart once. */
 export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walk<Scope> => {
   const { step = () => undefined } = reader;
@@ -134,6 +104,20 @@ export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): W
   return walker;
 };
 
+/** Walks over all parts; `margin` is the scope in which page numbers are known too. */
+export const walkTemplate = <Scope>(
+  { texts, margins, sections }: WalkedTemplate,
+  walk: Walk<Scope>,
+  { root, margin }: Readonly<{ root: Scope; margin: Scope }>,
+): void => {
+  for (const [field, value] of texts) walk.texts(value, field, root);
+  for (const [field, value] of margins) walk.texts(value, field, margin);
+  for (const { field, props, components } of sections) {
+    walk.texts(props, `${field}.props`, root);
+    walk.components(components, `${field}.components`, root);
+  }
+};
+
 const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
   walker.step();
   const hides = one.props?.['hideWhenEmpty'];
@@ -158,7 +142,7 @@ const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope,
   }
 };
 
-/** Of text whose blank lines are left out: the lines that are there. */
+/** Walks the lines of a text with `hideWhenEmpty: "lines"` that are not left out. */
 const walkLines = <Scope>(parts: readonly OptionalHtml[], field: string, scope: Scope, { reader, texts }: Walker<Scope>): void => {
   const walkPart = (part: OptionalHtml): void => {
     if (typeof part === 'string') texts(part, field, scope);
@@ -247,15 +231,6 @@ const walkRepeated = <Scope>(
 
 const nameOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** The parts of a template that hold paths. */
-export type WalkedTemplate = Readonly<{
-  /** Texts outside the sections, by their fields. */
-  texts: readonly (readonly [field: string, value: Json | undefined])[];
-  /** Texts in the margins of pages, where page numbers are known. */
-  margins: readonly (readonly [field: string, value: Json | undefined])[];
-  sections: readonly Readonly<{ field: string; props: JsonObject | undefined; components: readonly WalkedComponent[] }>[];
-}>;
-
 type Sections = readonly Readonly<{ props?: JsonObject; components: readonly WalkedComponent[] }>[];
 
 const sectionsAt = (sections: Sections, field: string): WalkedTemplate['sections'] =>
@@ -297,16 +272,43 @@ export const partsOfDocument = ({ schema }: Readonly<{ schema: Readonly<{ pages:
   };
 };
 
-/** Walks over all parts; `margin` is the scope in which page numbers are known too. */
-export const walkTemplate = <Scope>(
-  { texts, margins, sections }: WalkedTemplate,
-  walk: Walk<Scope>,
-  { root, margin }: Readonly<{ root: Scope; margin: Scope }>,
-): void => {
-  for (const [field, value] of texts) walk.texts(value, field, root);
-  for (const [field, value] of margins) walk.texts(value, field, margin);
-  for (const { field, props, components } of sections) {
-    walk.texts(props, `${field}.props`, root);
-    walk.components(components, `${field}.components`, root);
+/** Every path in the strings of a JSON value. */
+export const pathsInTexts = (value: Json | undefined, segmentsMax: number): readonly Path[] => {
+  if (typeof value === 'string') return hasPlaceholder(value) ? pathsOf(parseTemplatedText(value, segmentsMax).parts) : [];
+  if (Array.isArray(value)) return (value as readonly Json[]).flatMap((item) => pathsInTexts(item, segmentsMax));
+  return isJsonObject(value) ? Object.values(value).flatMap((member) => pathsInTexts(member, segmentsMax)) : [];
+};
+
+/**
+ * In: a checked component. Out: the paths, in the scope around it, that decide whether a component with `hideWhenEmpty` is shown: its data
+ * source, else the paths of its text, address or children. It is hidden where all of them are blank. None for what shows no variable, which
+ * is never hidden.
+ */
+export const decidingPaths = (component: WalkedComponent, segmentsMax: number): readonly Path[] => {
+  const { type, content, props = {}, children = [], elseChildren = [] } = component;
+  const within = (value: Json | undefined): readonly Path[] => pathsInTexts(value, segmentsMax);
+  if (typeof props['dataSource'] === 'string') {
+    const parsed = parsePathText(props['dataSource'], segmentsMax);
+    return parsed.ok ? [parsed.path] : [];
+  }
+  switch (type) {
+    case 'image':
+      return within(props['src']);
+    case 'qr-code':
+      return [...within(props['value']), ...within(props['iban'])];
+    case 'button': {
+      const address = within(props['href']);
+      return address.length > 0 ? address : within(content);
+    }
+    case 'table':
+      return within(props['rows']);
+    case 'timeline':
+      return within(props['items']);
+    case 'divider':
+    case 'spacer':
+      return [];
+    default:
+      if (props['hideWhenEmpty'] === 'lines') return linePathsOf(content ?? '', segmentsMax);
+      return [...within(content), ...[...children, ...elseChildren].flatMap((child) => decidingPaths(child, segmentsMax))];
   }
 };

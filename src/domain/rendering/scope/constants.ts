@@ -39,7 +39,7 @@ const companyConstants = [
 
 const dateConstants = ['__CURRENT_DATE__', '__CURRENT_YEAR__', '__CURRENT_MONTH__', '__CURRENT_DAY__', '__CURRENT_DAY_NAME__'] as const;
 
-/** Where the recipient of this copy unsubscribes. */
+/** Address where the recipient of this copy unsubscribes. */
 export const UNSUBSCRIBE_CONSTANT = '__UNSUBSCRIBE_URL__';
 
 type DateConstant = (typeof dateConstants)[number];

@@ -1,46 +1,66 @@
-/** Dates as variables carry them: ISO 8601 text, read the same on every machine. */
+/** Dates of templates: read from ISO 8601 text, written by patterns, and moved to the clock of a time zone, the same on every machine. */
 
-/* What the clocks of a time zone show. */
+export type Instant = Readonly<{
+  epochMs: number;
+  /** A calendar day without a time: it has no time zone to be moved by. */ dateOnly: boolean;
+}>;
+
+const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
- * In: a time zone (IANA). Out: from a moment (milliseconds since 1970) to the moment at which a clock in UTC shows the same, to the millisecond.
- * Throws RangeError where there is no such zone.
+ * In: ISO 8601 text (`2026-11-21`, `2026-11-21T09:30:00Z`, `…+02:00`); a time without an offset is taken as UTC.
+ * Out: the instant, or undefined where the text has another form or names a day or time that does not exist.
  */
-export const wallClockOf = (timeZone: string): ((epochMs: number) => number) => {
-  if (timeZone === 'UTC') return (epochMs) => epochMs;
-  const intl = new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  const offsets = new Map<number, number>();
-  return (epochMs) => {
-    const quarter = Math.floor(epochMs / QUARTER_MS);
-    const known = offsets.get(quarter);
-    if (known !== undefined) return epochMs + known;
-    const wallMs = shown(intl, epochMs);
-    if (epochMs >= QUARTERS_FROM_MS && offsets.size < OFFSETS_MAX) offsets.set(quarter, wallMs - epochMs);
-    return wallMs;
-  };
+export const parseDate = (text: string): Instant | undefined => {
+  if (text.length < 10 || text.length > 40) return undefined;
+  if (!ISO.test(text)) return undefined;
+  // Read by position and not by groups: every date of every mail comes by here.
+  const [year, month, day] = [numberAt(text, 0, 4), numberAt(text, 5, 7), numberAt(text, 8, 10)];
+  if (day < 1 || day > daysOf(year, month)) return undefined;
+  const dayMs = epochMsOf(year, month, day);
+  if (text.length === 10) return { epochMs: dayMs, dateOnly: true };
+  const [hour, minute] = [numberAt(text, 11, 13), numberAt(text, 14, 16)];
+  const second = text[16] === ':' ? numberAt(text, 17, 19) : 0;
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  let at = text[16] === ':' ? 19 : 16;
+  const fractionAt = at;
+  if (text[at] === '.')
+    do at += 1;
+    while (isDigit(text, at));
+  const fractionMs = at === fractionAt ? 0 : Math.trunc(Number(`0${text.slice(fractionAt, at)}`) * 1_000);
+  const offsetMs = offsetOf(text.slice(at));
+  if (offsetMs === undefined) return undefined;
+  return { epochMs: dayMs + hour * 3_600_000 + minute * 60_000 + second * 1_000 + fractionMs - offsetMs, dateOnly: false };
 };
 
-const QUARTER_MS = 15 * 60_000;
-/** Since then clocks are put forward and back at full quarters of an hour only. */
-const QUARTERS_FROM_MS = Date.UTC(1973, 0, 1);
-const OFFSETS_MAX = 10_000;
-
-const shown = (intl: Intl.DateTimeFormat, epochMs: number): number => {
-  const found = new Map(intl.formatToParts(epochMs).map(({ type, value }) => [type, Number(value)] as const));
-  const of = (type: Intl.DateTimeFormatPartTypes): number => found.get(type) ?? 0;
-  return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second')) + (((epochMs % 1_000) + 1_000) % 1_000);
+/** The characters from `from` to before `to` are digits. */
+const numberAt = (text: string, from: number, to: number): number => {
+  let number = 0;
+  for (let at = from; at < to; at += 1) number = number * 10 + text.charCodeAt(at) - 0x30;
+  return number;
 };
 
-/* Date patterns such as `yyyy-MM-dd HH:mm` (the letters of Unicode TR 35 that templates need), in the Gregorian calendar, with Intl's words. */
+const isDigit = (text: string, at: number): boolean => text.charCodeAt(at) >= 0x30 && text.charCodeAt(at) <= 0x39;
+
+const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Days of a month; 0 where there is no such month. */
+const daysOf = (year: number, month: number): number =>
+  month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : (MONTH_DAYS[month - 1] ?? 0);
+
+/** Date.UTC takes the years 0 to 99 for those of the twentieth century. */
+const epochMsOf = (year: number, month: number, day: number): number =>
+  year < 100 ? new Date(Date.UTC(2000, month - 1, day)).setUTCFullYear(year) : Date.UTC(year, month - 1, day);
+
+/** In: what stands behind the time: nothing, `Z`, or an offset. */
+const offsetOf = (zone: string): number | undefined => {
+  if (zone === '' || zone === 'Z') return 0;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(-2));
+  if (hours > 23 || minutes > 59) return undefined;
+  const ms = (hours * 60 + minutes) * 60_000;
+  return zone.startsWith('-') ? -ms : ms;
+};
 
 const TOKEN = /'((?:[^']|'')*)'|(y+|M+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
@@ -48,7 +68,10 @@ const TOKEN = /'((?:[^']|'')*)'|(y+|M+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 type Fields = Readonly<{ year: number; month: number; day: number; hour: number; minute: number; second: number; weekday: number }>;
 type Writer = (fields: Fields) => string;
 
-/** In: a pattern, a locale, an IANA time zone. Out: the function that writes a date so. Letters it does not know stand for themselves. */
+/**
+ * In: a pattern such as `yyyy-MM-dd HH:mm` (the letters of Unicode TR 35 that templates need), a locale, an IANA time zone. Out: the
+ * function that writes a date so, in the Gregorian calendar, with Intl's words. Letters it does not know stand for themselves.
+ */
 export const formatWithPattern = (pattern: string, locale: string, timeZone: string): ((date: Date) => string) => {
   const shownAt = wallClockOf(timeZone);
   const writers = [...pattern.matchAll(TOKEN)].map(([whole, quoted, letters]): Writer => {
@@ -130,64 +153,40 @@ const utcFields = (date: Date): Fields => ({
   weekday: date.getUTCDay(),
 });
 
-export type Instant = Readonly<{
-  epochMs: number;
-  /** A calendar day without a time: it has no time zone to be moved by. */ dateOnly: boolean;
-}>;
-
-const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
-
 /**
- * In: ISO 8601 text (`2026-11-21`, `2026-11-21T09:30:00Z`, `…+02:00`); a time without an offset is taken as UTC.
- * Out: the instant, or undefined where the text has another form or names a day or time that does not exist.
+ * In: a time zone (IANA). Out: from a moment (milliseconds since 1970) to the moment at which a clock in UTC shows the same, to the millisecond.
+ * Throws RangeError where there is no such zone.
  */
-export const parseDate = (text: string): Instant | undefined => {
-  if (text.length < 10 || text.length > 40) return undefined;
-  if (!ISO.test(text)) return undefined;
-  // Read by position and not by groups: every date of every mail comes by here.
-  const [year, month, day] = [numberAt(text, 0, 4), numberAt(text, 5, 7), numberAt(text, 8, 10)];
-  if (day < 1 || day > daysOf(year, month)) return undefined;
-  const dayMs = epochMsOf(year, month, day);
-  if (text.length === 10) return { epochMs: dayMs, dateOnly: true };
-  const [hour, minute] = [numberAt(text, 11, 13), numberAt(text, 14, 16)];
-  const second = text[16] === ':' ? numberAt(text, 17, 19) : 0;
-  if (hour > 23 || minute > 59 || second > 60) return undefined;
-  let at = text[16] === ':' ? 19 : 16;
-  const fractionAt = at;
-  if (text[at] === '.')
-    do at += 1;
-    while (isDigit(text, at));
-  const fractionMs = at === fractionAt ? 0 : Math.trunc(Number(`0${text.slice(fractionAt, at)}`) * 1_000);
-  const offsetMs = offsetOf(text.slice(at));
-  if (offsetMs === undefined) return undefined;
-  return { epochMs: dayMs + hour * 3_600_000 + minute * 60_000 + second * 1_000 + fractionMs - offsetMs, dateOnly: false };
+export const wallClockOf = (timeZone: string): ((epochMs: number) => number) => {
+  if (timeZone === 'UTC') return (epochMs) => epochMs;
+  const intl = new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const offsets = new Map<number, number>();
+  return (epochMs) => {
+    const quarter = Math.floor(epochMs / QUARTER_MS);
+    const known = offsets.get(quarter);
+    if (known !== undefined) return epochMs + known;
+    const wallMs = shown(intl, epochMs);
+    if (epochMs >= QUARTERS_FROM_MS && offsets.size < OFFSETS_MAX) offsets.set(quarter, wallMs - epochMs);
+    return wallMs;
+  };
 };
 
-/** The characters from `from` to before `to` are digits. */
-const numberAt = (text: string, from: number, to: number): number => {
-  let number = 0;
-  for (let at = from; at < to; at += 1) number = number * 10 + text.charCodeAt(at) - 0x30;
-  return number;
-};
+const QUARTER_MS = 15 * 60_000;
+/** Since then clocks are put forward and back at full quarters of an hour only. */
+const QUARTERS_FROM_MS = Date.UTC(1973, 0, 1);
+const OFFSETS_MAX = 10_000;
 
-const isDigit = (text: string, at: number): boolean => text.charCodeAt(at) >= 0x30 && text.charCodeAt(at) <= 0x39;
-
-const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
-/** 0 where there is no such month. */
-const daysOf = (year: number, month: number): number =>
-  month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : (MONTH_DAYS[month - 1] ?? 0);
-
-/** Date.UTC takes the years 0 to 99 for those of the twentieth century. */
-const epochMsOf = (year: number, month: number, day: number): number =>
-  year < 100 ? new Date(Date.UTC(2000, month - 1, day)).setUTCFullYear(year) : Date.UTC(year, month - 1, day);
-
-/** In: what stands behind the time: nothing, `Z`, or an offset. */
-const offsetOf = (zone: string): number | undefined => {
-  if (zone === '' || zone === 'Z') return 0;
-  const hours = Number(zone.slice(1, 3));
-  const minutes = Number(zone.slice(-2));
-  if (hours > 23 || minutes > 59) return undefined;
-  const ms = (hours * 60 + minutes) * 60_000;
-  return zone.startsWith('-') ? -ms : ms;
+const shown = (intl: Intl.DateTimeFormat, epochMs: number): number => {
+  const found = new Map(intl.formatToParts(epochMs).map(({ type, value }) => [type, Number(value)] as const));
+  const of = (type: Intl.DateTimeFormatPartTypes): number => found.get(type) ?? 0;
+  return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second')) + (((epochMs % 1_000) + 1_000) % 1_000);
 };

@@ -1,3 +1,4 @@
+/** Definitions of variables as templates hold them: type, format, default and the rest. */
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Filter } from '../fill/shown-value.js';
 

@@ -1,4 +1,7 @@
-/** Values in the reader's language: the `format` of a variable or a column, with the meaning of ECMA-402. */
+/**
+ * Writes values in the reader's language: by the `format` of a variable or a column, with the meaning of ECMA-402, or plainly where no
+ * format is given.
+ */
 import type { Json } from '../../core/json.js';
 import { isArray } from './path.js';
 import type { ValueFormat } from './definitions.js';
@@ -6,37 +9,7 @@ import { boundedCache } from '../../../shared/cache.js';
 import { toNumber } from './conditions.js';
 import { parseDate, type Instant, formatWithPattern } from './dates.js';
 
-/* How a value is written out where no format is asked for. */
-
-/** Control characters, which no mail needs and some readers trip over; tab and line breaks stay. */
-const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
-const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
-
-/** Text without control characters other than tab, LF and CR. */
-export const withoutControls = (text: string): string => (CONTROL.test(text) ? text.replace(CONTROLS, '') : text);
-
-/**
- * Text as it is (without control characters), numbers and booleans in JavaScript's way but without the noise of binary fractions,
- * nothing for null and undefined, an array of simple values joined by commas, anything else as JSON.
- */
-export const writeValue = (value: Json | undefined): string => {
-  if (typeof value === 'string') return withoutControls(value);
-  if (value === undefined || value === null) return '';
-  if (typeof value === 'number') return writeNumber(value);
-  if (typeof value !== 'object') return String(value);
-  if (isArray(value) && value.every((item) => typeof item !== 'object' || item === null)) return value.map(writeValue).join(', ');
-  return JSON.stringify(value);
-};
-
-/** Fractions keep the 15 digits that a double holds for certain: 0.1 + 0.2 is 0.3. */
-export const writeNumber = (value: number): string => {
-  const text = String(value);
-  return text.length <= DIGITS_MAX || Number.isInteger(value) ? text : String(Number(value.toPrecision(DIGITS_MAX)));
-};
-
-const DIGITS_MAX = 15;
-
-/** What a template says once for all its formats. */
+/** The language that a template says once for all its formats. */
 export type Language = Readonly<{ /** BCP 47 */ locale: string; /** IANA name */ timeZone: string }>;
 
 export type Formatter = (value: Json | undefined) => string;
@@ -186,3 +159,31 @@ const grouped = (whole: number, group: string): string => {
   for (let at = head; at < digits.length; at += 3) text += (at === 0 ? '' : group) + digits.slice(at, at + 3);
   return text;
 };
+
+/** Control characters, which no mail needs and some readers trip over; tab and line breaks stay. */
+const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
+const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
+
+/** Text without control characters other than tab, LF and CR. */
+export const withoutControls = (text: string): string => (CONTROL.test(text) ? text.replace(CONTROLS, '') : text);
+
+/**
+ * Writes a value without a format: text as it is (without control characters), numbers and booleans in JavaScript's way but without the
+ * noise of binary fractions, nothing for null and undefined, an array of simple values joined by commas, anything else as JSON.
+ */
+export const writeValue = (value: Json | undefined): string => {
+  if (typeof value === 'string') return withoutControls(value);
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'number') return writeNumber(value);
+  if (typeof value !== 'object') return String(value);
+  if (isArray(value) && value.every((item) => typeof item !== 'object' || item === null)) return value.map(writeValue).join(', ');
+  return JSON.stringify(value);
+};
+
+/** Fractions keep the 15 digits that a double holds for certain: 0.1 + 0.2 is 0.3. */
+export const writeNumber = (value: number): string => {
+  const text = String(value);
+  return text.length <= DIGITS_MAX || Number.isInteger(value) ? text : String(Number(value.toPrecision(DIGITS_MAX)));
+};
+
+const DIGITS_MAX = 15;

@@ -1,4 +1,6 @@
-/** What is in reach while a document is compiled and while it is expanded: variables, constants, and the variables of the loops around. */
+/**
+ * Scope of a document: the variables, the constants and the variables of the loops around, while it is compiled and while it is expanded.
+ */
 import type { OutputFormat } from '../content.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
@@ -44,7 +46,7 @@ export type Scope = Readonly<{
 
 export type Read = (state: State) => Json | undefined;
 
-/** The same meaning as `readPath`, with the root looked up once. */
+/** Compiles `readPath` for one path: its root is looked up once. */
 export const compileRead = (path: Path, { locals }: Scope): Read => {
   const name = String(path[0]);
   const local = locals.get(name);
@@ -88,7 +90,7 @@ export type Source = Readonly<{
   enter: (state: State, item: Json, index: number) => void;
 }>;
 
-/** The name of a data source that means the same wherever it stands; undefined where it begins at a variable of a loop. */
+/** A name for a data source that means the same wherever it stands; undefined where the source begins at a variable of a loop. */
 export const steadySource = (props: JsonObject, scope: Scope): string | undefined => {
   if (props['dataSource'] === undefined) return undefined;
   const path = pathOf(props['dataSource'], scope);

@@ -1,4 +1,4 @@
-/** What a variable's definition says about its value: type, members, items and format, as one tree that checks and renderers share. */
+/** Shape of a variable's value by its definition: type, members, items and format, as one tree that checks and renderers share. */
 import type { JsonObject } from '../../core/json.js';
 import { isJsonObject } from '../../core/json.js';
 import { variableTypes, type ValueFormat, type VariableDefinition, type VariableType } from './definitions.js';
@@ -17,7 +17,7 @@ export type Shape = Readonly<{
   substitution?: Substitution;
 }>;
 
-/** Of the place of an item in its list. */
+/** Shape of an `indexVariable`: the place of an item in its list. */
 export const indexShape: Shape = { type: 'number', required: true, format: undefined, members: new Map(), item: undefined };
 
 export const isVariableType = (value: unknown): value is VariableType => variableTypes.some((type) => type === value);

@@ -1,4 +1,4 @@
-/** What a value is where it is shown: text, a number, a date or a truth value, and the format it is written in. One step, the same for every output. */
+/** Decides how a value is shown: as text, a number, a date or a truth value, and in which format. One step, the same for every output. */
 import type { Json } from '../../core/json.js';
 import type { ValueFormat, VariableType } from './definitions.js';
 import { boundedCache } from '../../../shared/cache.js';
@@ -8,9 +8,9 @@ import { formatterOf, type Formatter, type Language, writeValue } from './format
 import type { Path } from './path.js';
 import { formatAt, indexShape, shapeAt, type Shape } from './shapes.js';
 
-/** What the author says that a column holds. */
+/** Types that an author may give a column. */
 export const columnTypes = ['string', 'number', 'boolean', 'date', 'currency', 'percent'] as const;
-export type ColumnType = (typeof columnTypes)[number];
+type ColumnType = (typeof columnTypes)[number];
 
 export const isColumnType = (type: unknown): type is ColumnType => columnTypes.some((known) => known === type);
 
@@ -22,7 +22,7 @@ export type Showing = Readonly<{
   isWhole?: true;
 }>;
 
-export type Meaning =
+type Meaning =
   | Readonly<{ kind: 'text'; /** For what is text by its type and has a format all the same. */ format: ValueFormat | undefined }>
   | Readonly<{ kind: 'number'; number: number; format: ValueFormat }>
   | Readonly<{ kind: 'date'; instant: Instant; format: ValueFormat }>
@@ -174,7 +174,7 @@ const makeWriter = (showing: Showing, language: Language): Formatter => {
   };
 };
 
-/** The same showing with the currency that a variable brings; without its format where that is no currency. */
+/** Puts the currency that a variable brings into a showing; takes the format out where the variable holds no currency. */
 export const inCurrency = (showing: Showing, currency: string): Showing => {
   if (/^[A-Za-z]{3}$/.test(currency)) return { ...showing, format: { ...showing.format, style: 'currency', currency } };
   const { format: _format, ...rest } = showing;
