@@ -19,7 +19,8 @@ import { sessionDecider, evolveTokenKey, type TokenKeyState } from '../domain/pe
 import { evolveUser, type UserState } from '../domain/people/user.js';
 import { boundedCache } from '../shared/cache.js';
 import { evolveTeam, type TeamState } from '../domain/teams/state.js';
-import { evolveSlug, templateDecider } from '../domain/templates/decider.js';
+import { evolveSlug } from '../domain/templates/decider.js';
+import { templateDecider } from '../domain/templates/email-template.js';
 
 const STATES_MAX = 1_000;
 

@@ -8,7 +8,7 @@ import type { AssetListing, AssetUsage } from '../domain/templates/asset.js';
 import type { ApiKeyListing } from '../domain/keys/decider.js';
 import type { AttachmentTemplateListing } from '../domain/templates/attachment-template.js';
 import type { ActivityListing } from '../domain/teams/activity.js';
-import type { TemplateListing } from '../domain/templates/decider.js';
+import type { TemplateListing } from '../domain/templates/email-template.js';
 import type { OAuthAppListing } from '../domain/apps/app.js';
 import type { OAuthGrantListing } from './apps/apps.js';
 import type { AnalyticsQueries } from './analytics/analytics.js';

@@ -11,7 +11,7 @@ import { emailDecider } from '../../src/domain/email/decider.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { evolveTeam } from '../../src/domain/teams/state.js';
-import { templateDecider } from '../../src/domain/templates/decider.js';
+import { templateDecider } from '../../src/domain/templates/email-template.js';
 import { decodeEvent, encodeEvent } from '../../src/event-log/codec.js';
 
 type Golden = Readonly<{ stored: Readonly<{ type: string; data: unknown; sealed?: unknown }> }>;

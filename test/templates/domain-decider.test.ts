@@ -4,15 +4,8 @@ import t from 'tap';
 import { templateRecord, versionsOfTemplate } from '../../src/commands/templates/answers.js';
 import { assertDefined, parseTemplateId } from '../../src/domain/core/ids.js';
 import type { EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
-import {
-  evolveSlug,
-  evolveTemplate,
-  resolveVersion,
-  templateDecider,
-  templateRules,
-  type TemplateCommand,
-  type TemplateState,
-} from '../../src/domain/templates/decider.js';
+import { evolveSlug } from '../../src/domain/templates/decider.js';
+import { evolveTemplate, resolveVersion, templateDecider, templateRules, type TemplateCommand, type TemplateState } from '../../src/domain/templates/email-template.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { specs } from '../support/given.js';
 import { at, T0, TEMPLATE_ID } from '../support/email-facts.js';

@@ -15,7 +15,7 @@ import type { AttachmentTemplateContent, DocumentComponent } from '../../src/dom
 import { decodeEvent } from '../../src/event-log/codec.js';
 import { attachmentTemplateIdOf, assertDefined, parseAttachmentTemplateId, parseTeamId, type TeamId } from '../../src/domain/core/ids.js';
 import type { AttachmentDraft, EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
-import { templateDecider } from '../../src/domain/templates/decider.js';
+import { templateDecider } from '../../src/domain/templates/email-template.js';
 import { at, T0 } from '../support/email-facts.js';
 import { specs } from '../support/given.js';
 

@@ -46,7 +46,7 @@ import type { Clock } from '../../domain/ports/clock.js';
 import { termsOf, type TeamState } from '../../domain/teams/state.js';
 import type { Caller } from '../core/caller.js';
 import type { CommandDeps } from '../core/deps.js';
-import type { Given } from '../documents/request.js';
+import type { RequestedAttachment } from '../documents/request.js';
 
 export type { Cost } from '../../domain/billing/credits.js';
 export type { Charged } from '../../domain/billing/decider.js';
@@ -451,7 +451,7 @@ export const freedAt = async (eventLog: Pick<EventLog, 'load'>, stream: StreamNa
 export const assertAffordable = async (
   deps: Pick<CommandDeps, 'credits'>,
   { teamId }: Pick<Caller, 'teamId'>,
-  given: readonly Given[],
+  given: readonly RequestedAttachment[],
 ): Promise<void> => {
   let attachments = 0;
   // One that does not say its formats has at least one.

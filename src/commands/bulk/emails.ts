@@ -14,7 +14,7 @@ import {
   type MadeEmail,
   type StoredBytes,
 } from '../email/acceptance.js';
-import type { Given } from '../documents/request.js';
+import type { RequestedAttachment } from '../documents/request.js';
 import type { BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
 import { releaseAtOf, type Batch } from '../../domain/bulk/decider.js';
 import { emailDecider } from '../../domain/email/decider.js';
@@ -112,8 +112,8 @@ export const costAfter = (content: BatchContent, made: number): Cost => {
 };
 
 /** The documents of one recipient: those of the batch, each as the recipient's own overrides say. */
-const documentsFor = ({ accepted }: OpenBatch['batch'], content: BatchContent, recipient: BatchRecipient): readonly Given[] =>
-  accepted.documents.flatMap(({ templateId, templateName, templateRevision, required }, at): readonly Given[] => {
+const documentsFor = ({ accepted }: OpenBatch['batch'], content: BatchContent, recipient: BatchRecipient): readonly RequestedAttachment[] =>
+  accepted.documents.flatMap(({ templateId, templateName, templateRevision, required }, at): readonly RequestedAttachment[] => {
     const { filename, baseVariables, recipientVariableFields, outputFormats } = assertDefined(content.documents[at], 'document');
     const override = recipient.overrides?.find(({ document }) => document === at);
     if (override?.skip === true) return [];

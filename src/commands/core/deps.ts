@@ -42,7 +42,8 @@ import type { WebhookPorts } from '../webhooks/attempt.js';
 import type { SessionState, TokenKeyState } from '../../domain/people/session.js';
 import type { BoundedCache } from '../../shared/cache.js';
 import type { TeamState } from '../../domain/teams/state.js';
-import type { SlugState, TemplateState } from '../../domain/templates/decider.js';
+import type { SlugState } from '../../domain/templates/decider.js';
+import type { TemplateState } from '../../domain/templates/email-template.js';
 
 /* What the commands on people are made of. */
 

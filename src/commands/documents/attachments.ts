@@ -1,5 +1,7 @@
-/** Attachments of a send call: made, fetched or decoded, measured, sealed under the email's key and put into files; and back. */
-import { invalidAttachments, type Given, attachmentTooLarge, type PinnedDocument } from './request.js';
+/**
+ * Attachments of a send call: made, fetched or decoded, named, measured, sealed under the email's key and put into files; and loaded back.
+ */
+import { invalidAttachments, type RequestedAttachment, attachmentTooLarge, type PinnedDocument } from './request.js';
 import { type AttachmentTemplateContent, type OutputFormat, DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../../domain/rendering/content.js';
 import type { Budget } from '../../domain/rendering/budget.js';
 import { safeFilename } from '../../domain/mime/attachment.js';
@@ -26,158 +28,6 @@ import type { SealingKey } from '../../domain/ports/keys.js';
 import { assetContentId } from '../../domain/ports/renderer.js';
 import { documentInLanguage, textInLanguage } from '../../domain/rendering/languages.js';
 import { resolveAttachmentVersion } from '../../domain/templates/attachment-template.js';
-
-/* Names of the files of one call: filled from its variables within its budget, made safe and short enough. */
-
-/** The media types of made documents. */
-const documentTypes: Readonly<Record<OutputFormat, string>> = {
-  pdf: 'application/pdf',
-  excel: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-};
-
-/** What names are filled from. */
-type Filling = Readonly<{
-  variables: JsonObject;
-  /** Of the call. */
-  language?: CallLanguage | undefined;
-  environment: RenderEnvironment;
-  budget: Budget;
-  limits: Limits;
-}>;
-
-const extensions: Readonly<Record<OutputFormat, string>> = { pdf: '.pdf', excel: '.xlsx' };
-
-/** The title of a document, which is its name too: filled with the formats and the calculated variables of its template. */
-export const generatedTitle = (
-  template: string,
-  field: string,
-  content: AttachmentTemplateContent,
-  { variables, environment, budget, limits }: Filling,
-): string => {
-  if (!hasPlaceholder(template)) return template;
-  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
-  const prepared = compilePreparation(content.variables, language, limits)(variables, environment, budget);
-  return fillText(template, field, { definitions: content.variables, language, limits, budget }, prepared);
-};
-
-/** The name without an extension of ours, made safe and short enough, then with the one of its format. A slash, as numbers have it, is no path here. */
-const generatedName = (title: string, format: OutputFormat, charsMax: number): string => {
-  const extension = extensions[format];
-  const safe = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-'));
-  const stem = firstChars(safe, charsMax - extension.length).trimEnd();
-  return `${stem === '' ? 'document' : stem}${extension}`;
-};
-
-/** Names of supplied files are filled from the variables of the call as they came: no template describes them. */
-const suppliedName = (given: string, field: string, { variables, language: spoken, environment, budget, limits }: Filling): string => {
-  const language: Language = { locale: spoken?.locale ?? DEFAULT_LOCALE, timeZone: spoken?.timeZone ?? DEFAULT_TIME_ZONE };
-  const filled = hasPlaceholder(given)
-    ? fillText(
-        given,
-        `${field}.filename`,
-        { definitions: [], language, limits, budget },
-        { values: variables, constants: constantsOf(language)(environment) },
-      )
-    : given;
-  const name = firstChars(safeFilename(filled), limits.filenameCharsMax);
-  if (name === '') throw invalidAttachments([{ field: `${field}.filename`, message: 'has no visible character' }]);
-  return name;
-};
-
-/* Faults inside a nested thing of a request, told with the place where that thing stands. */
-
-/** The faults of a nested thing with their whole paths: `variables.t` of the second attachment is `attachments[1].variables.t`. */
-const detailsIn = (parent: string, details: ErrorDetails): ErrorDetails =>
-  details.errors === undefined
-    ? details
-    : {
-        ...details,
-        errors: details.errors.map(({ field, message }) => ({
-          field: field === '' || field.startsWith(parent) ? field || parent : `${parent}.${field}`,
-          message,
-        })),
-      };
-
-/** Says of a fault which attachment it belongs to. Works for what throws at once and for what rejects. `field`: the path of the attachment. */
-export const inContext = <T>(field: string, what: string, work: () => T): T => {
-  const place = `${field} (${what})`;
-  const placed = (fault: unknown): never => {
-    throw fault instanceof DomainError ? new DomainError(fault.code, `${place}: ${fault.message}`, detailsIn(field, fault.details)) : fault;
-  };
-  try {
-    const result = work();
-    return result instanceof Promise ? (result.catch(placed) as T) : result;
-  } catch (fault) {
-    return placed(fault);
-  }
-};
-
-/* Attachments that a call brings itself: their bytes, from an address, or from the gallery. */
-
-/** What their names are filled from. */
-type Naming = Omit<Parameters<typeof suppliedName>[2], 'limits'>;
-
-type Supplied = Exclude<Given, { kind: 'generated' }>;
-
-/** Rejects with ASSET_NOT_FOUND, ATTACHMENT_NOT_AVAILABLE, ERR_ATTACH_002, and what a name is refused with. */
-const supplied = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, given: Supplied, call: Naming): Promise<ReadyAttachment> => {
-  switch (given.kind) {
-    case 'content':
-      return {
-        filename: suppliedName(given.filename, given.field, { ...call, limits: deps.limits }),
-        contentType: given.contentType,
-        contentId: given.contentId,
-        bytes: given.bytes,
-      };
-    case 'url': {
-      const filename = suppliedName(given.filename, given.field, { ...call, limits: deps.limits });
-      const { bytes, contentType } = await fetchAttachment(deps, caller, given.url, given.field);
-      return { filename, contentType: given.contentType ?? contentType ?? 'application/octet-stream', contentId: given.contentId, bytes };
-    }
-    case 'asset': {
-      const asset = await loadAsset(deps, caller.teamId, given.assetId);
-      if (asset === undefined)
-        throw new DomainError(
-          'ASSET_NOT_FOUND',
-          `${given.field}.assetId: there is no asset ${given.assetId}. GET /api/assets lists yours.`,
-        );
-      return {
-        filename: suppliedName(given.filename ?? asset.filename, given.field, { ...call, limits: deps.limits }),
-        contentType: asset.contentType,
-        contentId: given.contentId,
-        bytes: asset.bytes,
-      };
-    }
-  }
-};
-
-const fetchAttachment = async (
-  deps: CommandDeps,
-  caller: Pick<Caller, 'teamId'>,
-  url: string,
-  field: string,
-): Promise<Readonly<{ bytes: Buffer; contentType: string | undefined }>> => {
-  const { limits } = deps;
-  try {
-    const { bytes, contentType } = await deps.outbound.get(url, {
-      teamId: caller.teamId,
-      sizeBytesMax: Math.min(limits.outboundSizeBytesMax, limits.attachmentSizeBytesMax),
-      timeoutMs: limits.outboundTimeoutMs,
-      redirectsMax: limits.outboundRedirectsMax,
-      signal: new AbortController().signal,
-    });
-    return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), contentType };
-  } catch (fault) {
-    if (!(fault instanceof OutboundFault)) throw fault;
-    if (fault.fault === 'too-large')
-      throw new DomainError('ERR_ATTACH_002', `${field}.url: ${fault.message}`, {
-        relatedInfo: { maxSizeBytes: limits.attachmentSizeBytesMax },
-      });
-    throw new DomainError('ATTACHMENT_NOT_AVAILABLE', `${field}.url: ${fault.message}`, {
-      errors: [{ field: `${field}.url`, message: fault.message }],
-    });
-  }
-};
 
 export type ReadyAttachment = Readonly<{ filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>;
 
@@ -210,14 +60,14 @@ export type PreparedAttachments = Readonly<{
 export const noAttachments: PreparedAttachments = { files: [], generated: undefined, omitted: [] };
 
 /**
- * Makes ready what was given, one after the other, and stops where one fails or all together are too large.
- * Throws VALIDATION_ERROR, ERR_ATTACH_001 (no such template), ERR_ATTACH_002 (too large), ASSET_NOT_FOUND,
- * ATTACHMENT_NOT_AVAILABLE (an address that gives nothing), and what the generator throws.
+ * Makes ready the attachments of a call, one after the other, and stops where one fails or all together are too large. Throws
+ * VALIDATION_ERROR, ERR_ATTACH_001 (no such template), ERR_ATTACH_002 (too large), ASSET_NOT_FOUND, ATTACHMENT_NOT_AVAILABLE (an address
+ * that gives nothing), and what the generator throws.
  */
 export const prepareAttachments = async (
   deps: CommandDeps,
   caller: Pick<Caller, 'teamId'>,
-  given: readonly Given[],
+  given: readonly RequestedAttachment[],
   call: AttachmentCall,
 ): Promise<PreparedAttachments> => {
   const files: Prepared[] = [];
@@ -242,10 +92,10 @@ export const prepareAttachments = async (
         generated[format] += 1;
       }
     } else {
-      add(await supplied(deps, caller, attachment, call));
+      add(await loadSupplied(deps, caller, attachment, call));
     }
   }
-  for (const assetId of call.assetIds) add(await shown(deps, caller, assetId));
+  for (const assetId of call.assetIds) add(await loadShownAsset(deps, caller, assetId));
   return {
     files,
     generated: generated.pdf + generated.excel === 0 ? undefined : generated,
@@ -254,7 +104,10 @@ export const prepareAttachments = async (
   };
 };
 
-/** Nothing of a document that may be left out where it cannot be made, which is noted; what may be made later is no reason to leave it out. */
+/**
+ * Leaves out a document that is optional and cannot be made, and notes why. A document that could be made later is no reason to leave it
+ * out.
+ */
 const unlessOmitted = async <T>(
   { isOptional, pinned, reference }: Generated,
   omitted: { name: string; reason: string }[],
@@ -270,7 +123,7 @@ const unlessOmitted = async <T>(
   }
 };
 
-type Generated = Extract<Given, { kind: 'generated' }>;
+type Generated = Extract<RequestedAttachment, { kind: 'generated' }>;
 
 /** `characters`: those that no font has; `file`: undefined where the document was only checked. */
 type Generation = Readonly<{ file: Prepared | undefined; name: string; format: OutputFormat; characters: readonly string[] }>;
@@ -357,7 +210,8 @@ export const publishedDocument = async (
   return { id: known.id, name, revision };
 };
 
-const shown = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, assetId: string): Promise<Prepared> => {
+/** Loads a picture of the gallery that the template shows. */
+const loadShownAsset = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, assetId: string): Promise<Prepared> => {
   const found = await loadAsset(deps, caller.teamId, assetId);
   if (found === undefined)
     throw new DomainError(
@@ -368,7 +222,7 @@ const shown = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, assetId:
   return { filename, contentType, contentId: assetContentId(assetId), bytes, ofTemplate: true };
 };
 
-/** What the sealed bytes of the attachment at that index are bound to. */
+/** The sealed bytes of the attachment at that index are bound to this context. */
 const attachmentContext = (index: number): string => `attachment:${index}`;
 
 /** Puts the sealed bytes; they are durable when it resolves. `dueAtMs`: when the email leaves, from which the days of generated files count. */
@@ -412,4 +266,155 @@ export const loadAttachments = async (
     }),
   );
   return loaded.every((attachment) => attachment !== undefined) ? loaded : undefined;
+};
+
+/** What names of supplied files are filled from. */
+type Naming = Omit<Parameters<typeof suppliedName>[2], 'limits'>;
+
+type Supplied = Exclude<RequestedAttachment, { kind: 'generated' }>;
+
+/**
+ * Loads an attachment that the call brings itself: its bytes, from an address, or from the gallery. Rejects with ASSET_NOT_FOUND,
+ * ATTACHMENT_NOT_AVAILABLE, ERR_ATTACH_002, and what a name is refused with.
+ */
+const loadSupplied = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, given: Supplied, call: Naming): Promise<ReadyAttachment> => {
+  switch (given.kind) {
+    case 'content':
+      return {
+        filename: suppliedName(given.filename, given.field, { ...call, limits: deps.limits }),
+        contentType: given.contentType,
+        contentId: given.contentId,
+        bytes: given.bytes,
+      };
+    case 'url': {
+      const filename = suppliedName(given.filename, given.field, { ...call, limits: deps.limits });
+      const { bytes, contentType } = await fetchAttachment(deps, caller, given.url, given.field);
+      return { filename, contentType: given.contentType ?? contentType ?? 'application/octet-stream', contentId: given.contentId, bytes };
+    }
+    case 'asset': {
+      const asset = await loadAsset(deps, caller.teamId, given.assetId);
+      if (asset === undefined)
+        throw new DomainError(
+          'ASSET_NOT_FOUND',
+          `${given.field}.assetId: there is no asset ${given.assetId}. GET /api/assets lists yours.`,
+        );
+      return {
+        filename: suppliedName(given.filename ?? asset.filename, given.field, { ...call, limits: deps.limits }),
+        contentType: asset.contentType,
+        contentId: given.contentId,
+        bytes: asset.bytes,
+      };
+    }
+  }
+};
+
+const fetchAttachment = async (
+  deps: CommandDeps,
+  caller: Pick<Caller, 'teamId'>,
+  url: string,
+  field: string,
+): Promise<Readonly<{ bytes: Buffer; contentType: string | undefined }>> => {
+  const { limits } = deps;
+  try {
+    const { bytes, contentType } = await deps.outbound.get(url, {
+      teamId: caller.teamId,
+      sizeBytesMax: Math.min(limits.outboundSizeBytesMax, limits.attachmentSizeBytesMax),
+      timeoutMs: limits.outboundTimeoutMs,
+      redirectsMax: limits.outboundRedirectsMax,
+      signal: new AbortController().signal,
+    });
+    return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), contentType };
+  } catch (fault) {
+    if (!(fault instanceof OutboundFault)) throw fault;
+    if (fault.fault === 'too-large')
+      throw new DomainError('ERR_ATTACH_002', `${field}.url: ${fault.message}`, {
+        relatedInfo: { maxSizeBytes: limits.attachmentSizeBytesMax },
+      });
+    throw new DomainError('ATTACHMENT_NOT_AVAILABLE', `${field}.url: ${fault.message}`, {
+      errors: [{ field: `${field}.url`, message: fault.message }],
+    });
+  }
+};
+
+/** The media types of made documents. */
+const documentTypes: Readonly<Record<OutputFormat, string>> = {
+  pdf: 'application/pdf',
+  excel: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+
+/** What file names are filled from. */
+type Filling = Readonly<{
+  variables: JsonObject;
+  /** Of the call. */
+  language?: CallLanguage | undefined;
+  environment: RenderEnvironment;
+  budget: Budget;
+  limits: Limits;
+}>;
+
+const extensions: Readonly<Record<OutputFormat, string>> = { pdf: '.pdf', excel: '.xlsx' };
+
+/** The title of a document, which is its name too: filled with the formats and the calculated variables of its template. */
+export const generatedTitle = (
+  template: string,
+  field: string,
+  content: AttachmentTemplateContent,
+  { variables, environment, budget, limits }: Filling,
+): string => {
+  if (!hasPlaceholder(template)) return template;
+  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
+  const prepared = compilePreparation(content.variables, language, limits)(variables, environment, budget);
+  return fillText(template, field, { definitions: content.variables, language, limits, budget }, prepared);
+};
+
+/** Makes the title safe and short enough, and ends it with the extension of its format. A slash, as numbers have it, is no path here. */
+const generatedName = (title: string, format: OutputFormat, charsMax: number): string => {
+  const extension = extensions[format];
+  const safe = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-'));
+  const stem = firstChars(safe, charsMax - extension.length).trimEnd();
+  return `${stem === '' ? 'document' : stem}${extension}`;
+};
+
+/** Names of supplied files are filled from the variables of the call as they came: no template describes them. */
+const suppliedName = (given: string, field: string, { variables, language: spoken, environment, budget, limits }: Filling): string => {
+  const language: Language = { locale: spoken?.locale ?? DEFAULT_LOCALE, timeZone: spoken?.timeZone ?? DEFAULT_TIME_ZONE };
+  const filled = hasPlaceholder(given)
+    ? fillText(
+        given,
+        `${field}.filename`,
+        { definitions: [], language, limits, budget },
+        { values: variables, constants: constantsOf(language)(environment) },
+      )
+    : given;
+  const name = firstChars(safeFilename(filled), limits.filenameCharsMax);
+  if (name === '') throw invalidAttachments([{ field: `${field}.filename`, message: 'has no visible character' }]);
+  return name;
+};
+
+/** The faults of a nested thing with their whole paths: `variables.t` of the second attachment is `attachments[1].variables.t`. */
+const detailsIn = (parent: string, details: ErrorDetails): ErrorDetails =>
+  details.errors === undefined
+    ? details
+    : {
+        ...details,
+        errors: details.errors.map(({ field, message }) => ({
+          field: field === '' || field.startsWith(parent) ? field || parent : `${parent}.${field}`,
+          message,
+        })),
+      };
+
+/**
+ * Adds to a fault which attachment it belongs to. Works for what throws at once and for what rejects. `field`: the path of the attachment.
+ */
+export const inContext = <T>(field: string, what: string, work: () => T): T => {
+  const place = `${field} (${what})`;
+  const placed = (fault: unknown): never => {
+    throw fault instanceof DomainError ? new DomainError(fault.code, `${place}: ${fault.message}`, detailsIn(field, fault.details)) : fault;
+  };
+  try {
+    const result = work();
+    return result instanceof Promise ? (result.catch(placed) as T) : result;
+  } catch (fault) {
+    return placed(fault);
+  }
 };

@@ -1,4 +1,4 @@
-/** Makes the document of an attachment template: asks which pictures it shows, brings them in, and has it made. */
+/** Makes the document of an attachment template: asks which pictures it shows, fetches them, and hands them to the generator. */
 import { isUtf8 } from 'node:buffer';
 import { loadAsset } from '../templates/assets.js';
 import type { CommandDeps } from '../core/deps.js';
@@ -26,8 +26,8 @@ export type DocumentOrder = Readonly<{
 }>;
 
 /**
- * Out: the document. Rejects with IMAGE_NOT_AVAILABLE, IMAGES_TOO_LARGE, and with what the generator rejects with.
- * The same order gives the same bytes as long as the pictures stay the same.
+ * Out: the document. Rejects with IMAGE_NOT_AVAILABLE, IMAGES_TOO_LARGE, and with what the generator rejects with. An order gives the same
+ * bytes each time as long as the pictures stay the same.
  */
 export const makeDocument = async (deps: CommandDeps, order: DocumentOrder): Promise<MadeDocument> => {
   const { teamId, content, cacheKey, variables, environment, format, title, signal } = order;
@@ -37,7 +37,7 @@ export const makeDocument = async (deps: CommandDeps, order: DocumentOrder): Pro
   return deps.generator.make(input, format, images, { title, author: environment.company.name, createdAt: environment.at }, signal);
 };
 
-/** By the revision of a template, whether a character that the fonts of the service have not is lacking in those that the template brings too. */
+/** By the revision of a template: whether a character that the service's fonts lack is lacking in the fonts of the template too. */
 export type KnownCharacters = Map<string, Map<string, boolean>>;
 
 /**
@@ -126,7 +126,7 @@ const loadImage = async (deps: CommandDeps, order: Omit<DocumentOrder, 'title'>,
 
 const rasterTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 
-/** From the bytes alone: what a server or a name says of them is only a claim. An SVG that reaches for other files is none of ours. */
+/** Tells the type from the bytes alone: a server or a name only claims one. An SVG that loads other files is refused. */
 const imageType = async (
   { mediaTypes }: CommandDeps,
   bytes: Uint8Array,
@@ -139,7 +139,7 @@ const imageType = async (
   return 'fault' in svg ? { fault: `The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.` } : 'image/svg+xml';
 };
 
-/** That it can be used was seen when it was uploaded. */
+/** The font itself was checked when it was uploaded. */
 const fontType = async ({ mediaTypes }: CommandDeps, bytes: Uint8Array): Promise<FontType | Readonly<{ fault: string }>> => {
   const signature = await mediaTypes.of(bytes);
   return signature === 'font/ttf' || signature === 'font/otf' ? signature : { fault: 'It is no TTF or OTF font.' };

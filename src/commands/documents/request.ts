@@ -1,4 +1,4 @@
-/** What stands in `attachments` of a send call: which of the four shapes each is, and every fault of their form. */
+/** Reads `attachments` of a send call: which of the four shapes each is, and every fault of their form. */
 import { attachmentSources, type AttachmentSource, type GivenAttachment } from '../../api/email.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
@@ -12,8 +12,8 @@ import { hasPlaceholder } from '../../domain/rendering/fill/templated-text.js';
 /** One revision of an attachment template. */
 export type PinnedDocument = Readonly<{ id: AttachmentTemplateId; name: string; revision: number }>;
 
-/** `filename` as it was given; `field` is its path in the request. */
-export type Given = Readonly<{ field: string }> &
+/** One attachment of a call. `filename` as it was given; `field` is its path in the request. */
+export type RequestedAttachment = Readonly<{ field: string }> &
   (
     | Readonly<{
         kind: 'generated';
@@ -34,7 +34,8 @@ export type Given = Readonly<{ field: string }> &
 const NOTHING = Buffer.alloc(0);
 
 type Field = Exclude<keyof GivenAttachment, AttachmentSource>;
-/** Which fields stand beside the one that makes the shape. */
+
+/** Fields that may stand beside the one that makes the shape. */
 const beside: Readonly<Record<AttachmentSource, Readonly<{ required: readonly Field[]; optional: readonly Field[] }>>> = {
   attachmentTemplateId: { required: [], optional: ['filename', 'outputFormats', 'variables'] },
   content: { required: ['filename', 'contentType'], optional: ['contentId'] },
@@ -43,7 +44,7 @@ const beside: Readonly<Record<AttachmentSource, Readonly<{ required: readonly Fi
 };
 
 /** Throws VALIDATION_ERROR with every fault, ERR_ATTACH_002 where base64 content is too large. */
-export const readAttachments = (given: readonly GivenAttachment[], limits: Limits): readonly Given[] => {
+export const readAttachments = (given: readonly GivenAttachment[], limits: Limits): readonly RequestedAttachment[] => {
   if (given.length === 0) return [];
   if (given.length > limits.attachmentsMax) {
     throw invalidAttachments([
@@ -66,7 +67,7 @@ export const invalidAttachments = (errors: readonly FieldError[]): DomainError =
     { errors },
   );
 
-const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[], limits: Limits): Given | undefined => {
+const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[], limits: Limits): RequestedAttachment | undefined => {
   const sources = attachmentSources.filter((source) => attachment[source] !== undefined);
   const [source] = sources;
   if (source === undefined || sources.length > 1) {
@@ -88,7 +89,7 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
   }
   const { filename, contentId } = attachment;
   const contentType = mediaType === undefined ? undefined : mediaTypeText(mediaType);
-  const shape = ((): Given => {
+  const shape = ((): RequestedAttachment => {
     switch (source) {
       case 'attachmentTemplateId':
         return {
@@ -154,7 +155,7 @@ const decode = (content: string, field: string, faults: FieldError[], { attachme
   return bytes;
 };
 
-const checkContentIds = (read: readonly (Given | undefined)[], faults: FieldError[]): void => {
+const checkContentIds = (read: readonly (RequestedAttachment | undefined)[], faults: FieldError[]): void => {
   const seen = new Map<string, string>();
   for (const attachment of read) {
     if (attachment === undefined || attachment.kind === 'generated' || attachment.contentId === undefined) continue;

@@ -1,4 +1,4 @@
-/** What the attachments of emails take, and how much of it a team may have stored. */
+/** Storage that attachments of emails take, and how much of it each team may use. */
 import type { AttachmentBytes } from '../../domain/email/events.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
@@ -8,7 +8,7 @@ type Sized = Readonly<{ bytes: Uint8Array; temporary?: true }>;
 
 export const sizeOf = (files: readonly Sized[]): number => files.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 
-/** When generated files of an email go that is due at that moment. */
+/** When the generated files of an email that is due at that moment are removed. */
 export const temporaryUntil = (dueAtMs: number, { generatedFileDays }: Pick<Limits, 'generatedFileDays'>): string =>
   isoTime(dueAtMs + generatedFileDays * DAY_MS);
 
@@ -19,10 +19,11 @@ export const keptBytes = (files: readonly Sized[], dueAtMs: number, limits: Limi
 });
 
 const written = new Intl.NumberFormat('en-US');
-/** Room comes by itself where generated files grow old or emails are archived. */
+
+/** Room becomes free by itself when generated files grow old or emails are archived. */
 const RETRY_AFTER_S = 3_600;
 
-/** In: what the team has stored, and what comes to it (0: none yet). Throws ATTACHMENT_STORAGE_EXCEEDED. */
+/** In: what the team has stored, and what is added (0: nothing yet). Throws ATTACHMENT_STORAGE_EXCEEDED. */
 const checkStorage = (storedBytes: number, addedBytes: number, { teamAttachmentBytesMax: max }: Limits): void => {
   const bytes = storedBytes + Math.max(addedBytes, 1);
   if (bytes <= max) return;
@@ -32,12 +33,6 @@ const checkStorage = (storedBytes: number, addedBytes: number, { teamAttachmentB
     { relatedInfo: { actualSizeBytes: storedBytes + addedBytes, maxSizeBytes: max }, retryAfterS: RETRY_AFTER_S },
   );
 };
-
-/*
- * What each team's attachments take, exactly within this process: what the read models tell, and what was accepted here since. The read
- * models follow the log, so calls at the same moment would else all count the same room. Of several processes each counts its own: together
- * they pass the bound by no more than the room that was left, once for each process but one.
- */
 
 /** Bytes that a team has stored, and the position of the newest event that is counted in them. */
 export type Stored = Readonly<{ bytes: number; position: number }>;
@@ -50,6 +45,11 @@ export type Claim = Readonly<{
   release: () => void;
 }>;
 
+/**
+ * What each team's attachments take, exactly within this process: what the read models tell, and what was accepted here since. The read
+ * models follow the log, so without claims calls at the same moment would all count the same room. Each of several processes counts for
+ * itself: together they exceed the limit by at most the room that was left, once for each process but one.
+ */
 export type AttachmentClaims = Readonly<{
   /** Throws ATTACHMENT_STORAGE_EXCEEDED where the team has no room for so much; 0: for anything at all. */
   check: (team: string, stored: Stored, addedBytes: number) => void;

@@ -4,7 +4,7 @@ import { type Claim, type Stored, keptBytes, sizeOf } from '../documents/storage
 import type { CommandDeps } from '../core/deps.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import { TYPICAL_DELIVERY_MS } from './answers.js';
-import type { Given } from '../documents/request.js';
+import type { RequestedAttachment } from '../documents/request.js';
 import { compiledTemplate } from '../templates/templates.js';
 import { exampleUnsubscribeUrl, linkBaseOf } from '../recipients/unsubscribe.js';
 import { openBudget } from '../../domain/rendering/budget.js';
@@ -56,7 +56,7 @@ export type EmailOrder = Readonly<{
   metadata: JsonObject;
   priority: Priority;
   tags: readonly string[];
-  given: readonly Given[];
+  given: readonly RequestedAttachment[];
   /** What is recorded of its readers; undefined for nothing. */
   tracking?: PinnedTracking | undefined;
   fingerprint?: string | undefined;

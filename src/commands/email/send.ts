@@ -39,7 +39,7 @@ import {
 } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { pinnedTracking } from '../recipients/tracking.js';
-import { resolveVersion, type ResolvedVersion } from '../../domain/templates/decider.js';
+import { resolveVersion, type ResolvedVersion } from '../../domain/templates/email-template.js';
 
 /* What must hold before an email is accepted to whose recipients nothing leaves. */
 

@@ -14,7 +14,8 @@ import { attachmentTemplateListing, type AttachmentTemplate } from '../../domain
 import type { AttachmentTemplateId, TemplateId } from '../../domain/core/ids.js';
 import type { AttachmentDraft, EmailDraft } from '../../domain/templates/events.js';
 import type { Translations } from '../../domain/rendering/translations.js';
-import { type PublishedVersion, templateListing, type Template } from '../../domain/templates/decider.js';
+import type { PublishedVersion } from '../../domain/templates/decider.js';
+import { templateListing, type Template } from '../../domain/templates/email-template.js';
 
 /* What a caller takes a template to be, before it is changed: its revision, and the fields that only the service writes. */
 

@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.js';
 import { assertLanguagesWritable } from './language.js';
 import { remembered } from '../core/memo.js';
 import type { CommandDeps } from '../core/deps.js';
-import { assetWarnings } from './templates.js';
+import { assetWarnings } from './warnings.js';
 import {
   attachmentTemplateRecord,
   attachmentTemplateVersionRecord,

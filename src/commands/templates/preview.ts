@@ -19,7 +19,8 @@ import type { Caller } from '../core/caller.js';
 import { loadAsset } from './assets.js';
 import { requireLanguage } from './language.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
-import { assetWarnings, compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey, clippingWarnings } from './templates.js';
+import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey } from './templates.js';
+import { assetWarnings, clippingWarnings } from './warnings.js';
 import { withoutSvg } from './drawings.js';
 import { exampleUnsubscribeUrl } from '../recipients/unsubscribe.js';
 import { warningsPart } from './answers.js';
@@ -30,7 +31,7 @@ import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { mailWarnings } from '../../domain/rendering/check/email.js';
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
 import { emptyCompany } from '../../domain/teams/state.js';
-import { resolveVersion } from '../../domain/templates/decider.js';
+import { resolveVersion } from '../../domain/templates/email-template.js';
 
 /* A mail as it is shown outside a mail: the pictures that travel inside stand in its HTML themselves. */
 

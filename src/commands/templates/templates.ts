@@ -1,13 +1,7 @@
 /** Commands on email templates: create, change, publish, delete, read, preview. */
-import { findAssetType } from './assets.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
-import { isFont } from '../../domain/templates/asset.js';
-import { type FieldError, DomainError, invalid } from '../../domain/core/errors.js';
+import { type FieldError, invalid } from '../../domain/core/errors.js';
 import { type TeamId, assertDefined, parseTemplateId, templateSlugStream, templateStream, type TemplateId } from '../../domain/core/ids.js';
-import { assetReferencesOf, type AssetReference, type Texts } from '../../domain/rendering/check/hints.js';
-import { openBudget, type Budget } from '../../domain/rendering/budget.js';
-import type { MaybePromise } from '../../domain/core/decider.js';
-import type { CompiledEmail, EmailInput } from '../../domain/ports/renderer.js';
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
 import { emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
 import { emptyCompany } from '../../domain/teams/state.js';
@@ -62,89 +56,14 @@ import type {
   UpdateTemplateRequest,
 } from '../../api/templates/templates.js';
 import type { Tracking } from '../../domain/recipients/tracking.js';
-import { templateDecider, templateRules, type Template } from '../../domain/templates/decider.js';
+import { templateDecider, templateRules, type Template } from '../../domain/templates/email-template.js';
+import { assetWarnings, measuringBudget, sizeWarnings } from './warnings.js';
 
 /* Warns of what a template names of the gallery and would not find there. */
 
-/** So many are looked up; a template that names more is told of the first ones. */
-const ASSETS_MAX = 100;
-const AT_ONCE = 10;
-/** Enough to work with. */
-const WARNINGS_MAX = 20;
-
-/** In: a checked template. Out: a warning for each asset that it names and that is not in the gallery of its team, or is of another kind than it is used as. */
-export const assetWarnings = async (
-  deps: Pick<CommandDeps, 'eventLog'>,
-  teamId: TeamId,
-  template: Texts,
-): Promise<readonly FieldError[]> => {
-  const references = assetReferencesOf(template).slice(0, ASSETS_MAX);
-  const warnings: FieldError[] = [];
-  for (let from = 0; from < references.length && warnings.length < WARNINGS_MAX; from += AT_ONCE) {
-    const some = references.slice(from, from + AT_ONCE);
-    const types = await Promise.all(some.map(({ assetId }) => findAssetType(deps, teamId, assetId)));
-    for (const [at, reference] of some.entries()) {
-      const message = messageFor(reference, types[at]);
-      if (message !== undefined) warnings.push({ field: reference.field, message });
-    }
-  }
-  return warnings.slice(0, WARNINGS_MAX);
-};
-
-const messageFor = ({ assetId, use }: AssetReference, contentType: string | undefined): string | undefined => {
-  if (contentType === undefined)
-    return `names the asset ${assetId}, which is not in the gallery: what shows it cannot be sent until it names another. GET /api/assets lists yours`;
-  const isUsable = use === 'font' ? isFont(contentType) : contentType.startsWith('image/');
-  return isUsable ? undefined : `names the asset ${assetId} as a ${use}, and it is none (${contentType})`;
-};
-
 /* How much of a mail Gmail shows: what stands beyond that is cut off, behind a link. */
 
-const CLIPPED_FROM_BYTES = 102 * 1024;
-/** Values are longer than samples, and links grow when they are tracked. */
-const WARNED_FROM_BYTES = 92 * 1024;
-
-const written = new Intl.NumberFormat('en-US');
-
-/** In: the size of the HTML. Out: what is to be told of it; nothing where there is room. */
-export const clippingWarnings = (htmlBytes: number): readonly FieldError[] =>
-  htmlBytes < WARNED_FROM_BYTES
-    ? []
-    : [
-        {
-          field: 'schema',
-          message: `makes a mail whose HTML has ${written.format(htmlBytes)} bytes; Gmail shows the first ${written.format(CLIPPED_FROM_BYTES)} of it, and a link to the rest`,
-        },
-      ];
-
 /* Warns of mails that are so large that Gmail cuts them off. */
-
-/** What measuring mails may cost: a share of the budget of a call. */
-export const measuringBudget = ({ limits }: Pick<CommandDeps, 'limits'>): Budget => {
-  const { workCharsMax, workElementsMax, workOperationsMax, workModulesMax, previewInlineShare } = limits;
-  return openBudget({
-    workCharsMax: workCharsMax / previewInlineShare,
-    workElementsMax: workElementsMax / previewInlineShare,
-    workOperationsMax: workOperationsMax / previewInlineShare,
-    workModulesMax: workModulesMax / previewInlineShare,
-  });
-};
-
-/** In: a compiled template and what it is filled with. Out: what is to be told of the size of that mail; nothing where it is not to be had within the budget. */
-export const sizeWarnings = async (
-  compiled: MaybePromise<CompiledEmail>,
-  email: EmailInput,
-  budget: Budget,
-): Promise<readonly FieldError[]> => {
-  try {
-    const render = await compiled;
-    return clippingWarnings(Buffer.byteLength(render({ ...email, budget }).html));
-  } catch (fault) {
-    // What cannot be rendered with these values is told where it is sent.
-    if (fault instanceof DomainError) return [];
-    throw fault;
-  }
-};
 
 /**
  * Compiles a template that is to be saved in each of its languages, the own one first. Out: the same of its mail in each of them, with the

@@ -12,7 +12,7 @@ import {
 } from '../../api/templates/templates.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { expectedRevisions, tagged } from '../server/headers.js';
-import { tellEmptyPaths, tellWarnings } from './attachment-templates.js';
+import { tellEmptyPaths, tellWarnings } from './preview-headers.js';
 import { MAIL_CSP } from '../server/mail-html.js';
 import { queryVariables, pagingOf, deletableFilterOf } from '../server/query.js';
 import { untilClosed } from '../server/hooks.js';

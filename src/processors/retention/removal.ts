@@ -2,7 +2,8 @@
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { attachmentTemplateDecider } from '../../domain/templates/attachment-template.js';
 import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
-import { type RemoveTemplate, templateDecider } from '../../domain/templates/decider.js';
+import type { RemoveTemplate } from '../../domain/templates/decider.js';
+import { templateDecider } from '../../domain/templates/email-template.js';
 import type { Outcome, Processor, StartedBy, TimerUse, ProcessorDeps, TimerDocument } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 import type { Files } from '../../domain/ports/files.js';

@@ -30,15 +30,8 @@ import {
   type AttachmentTemplateListing,
   type AttachmentTemplateState,
 } from '../../domain/templates/attachment-template.js';
-import {
-  type TemplateDecider,
-  type TemplateOf,
-  type TemplateStateOf,
-  templateDecider,
-  templateListing,
-  type TemplateListing,
-  type TemplateState,
-} from '../../domain/templates/decider.js';
+import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../../domain/templates/decider.js';
+import { templateDecider, templateListing, type TemplateListing, type TemplateState } from '../../domain/templates/email-template.js';
 import { isoTime } from '../../domain/core/time.js';
 
 /* The list of assets, and what the gallery of each team holds. */

@@ -1,0 +1,33 @@
+import type { FastifyReply } from 'fastify';
+import type { FieldError } from '../../domain/core/errors.js';
+
+const ITEMS_MAX = 50;
+
+const HEADER_CHARS_MAX = 2_000;
+
+/** They have no encoding. */
+const LONE_SURROGATES = /\p{Cs}/gu;
+
+/** Sets `X-Empty-Paths`: the paths, percent-encoded and separated by commas; absent where there are none. */
+export const tellEmptyPaths = (reply: FastifyReply, paths: readonly string[]): FastifyReply => told(reply, 'x-empty-paths', paths);
+
+/** Sets `X-Replaced-Characters` in the same way. */
+export const tellReplaced = (reply: FastifyReply, characters: readonly string[]): FastifyReply => told(reply, 'x-replaced-characters', characters);
+
+/** Sets `X-Warnings` in the same way: of each its place, a blank and its sentence. */
+export const tellWarnings = (reply: FastifyReply, warnings: readonly FieldError[]): FastifyReply =>
+  told(
+    reply,
+    'x-warnings',
+    warnings.map(({ field, message }) => `${field} ${message}`),
+  );
+
+const told = (reply: FastifyReply, name: string, items: readonly string[]): FastifyReply => {
+  let value = '';
+  for (const item of items.slice(0, ITEMS_MAX)) {
+    const next = `${value}${value === '' ? '' : ','}${encodeURIComponent(item.replace(LONE_SURROGATES, '\ufffd'))}`;
+    if (next.length > HEADER_CHARS_MAX) break;
+    value = next;
+  }
+  return value === '' ? reply : reply.header(name, value);
+};
