@@ -1,4 +1,4 @@
-/** The named schemas of the API description. Whatever equals one of them is written as a reference to it. */
+/** Named schemas of the API description. A schema that equals one of them is written as a reference to it. */
 import type { TSchema } from '@sinclair/typebox';
 import type { TemplateKind } from './templates/json-schema.js';
 import { AnalyticsPeriodSchema, EmailRatesSchema, EmailTimesSchema, EmailTotalsSchema } from './analytics.js';

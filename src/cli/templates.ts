@@ -1,4 +1,4 @@
-/** `sealpost template import FILE`: saves the template of a JSON file, of an email or of an attachment, and publishes it. */
+/** `sealpost template import FILE`: saves and publishes the template of a JSON file, of an email or of an attachment. */
 import { readFileSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
 import type { TObject } from '@sinclair/typebox';

@@ -5,7 +5,13 @@ import { templateRecord, versionsOfTemplate } from '../../src/commands/templates
 import { assertDefined, parseTemplateId } from '../../src/domain/core/ids.js';
 import type { EmailDraft, TemplateEvent } from '../../src/domain/templates/events.js';
 import { evolveSlug } from '../../src/domain/templates/decider.js';
-import { evolveTemplate, resolveVersion, templateDecider, templateRules, type TemplateCommand, type TemplateState } from '../../src/domain/templates/email-template.js';
+import {
+  resolveVersion,
+  templateDecider,
+  templateRules,
+  type TemplateCommand,
+  type TemplateState,
+} from '../../src/domain/templates/email-template.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { specs } from '../support/given.js';
 import { at, T0, TEMPLATE_ID } from '../support/email-facts.js';
@@ -195,7 +201,7 @@ void t.test('a fold is total: events without their first one change nothing', as
     { type: 'TemplateRestored', data: { at: T0 } },
     { type: 'TemplateRemoved', data: { at: T0 } },
   ];
-  for (const event of later) t.strictSame(evolveTemplate(nothing, event), nothing);
+  for (const event of later) t.strictSame(templateDecider.evolve(nothing, event), nothing);
 });
 
 void t.test('a deleted template is restored as it was, under its slug or another; a living one is left alone', async (t) => {
@@ -271,12 +277,12 @@ void t.test('whatever is done to a template, versions count from 1 and each name
   fc.assert(
     fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
       const events: TemplateEvent[] = [created, saved(1, draft)];
-      let state = events.reduce(evolveTemplate, templateDecider.initialState);
+      let state = events.reduce(templateDecider.evolve, templateDecider.initialState);
       for (const next of commands) {
         try {
           const made = templateDecider.decide(next, state);
           events.push(...made);
-          state = made.reduce(evolveTemplate, state);
+          state = made.reduce(templateDecider.evolve, state);
         } catch (fault) {
           if (!(fault instanceof DomainError) || state.template?.deletedAt === null) throw fault;
         }

@@ -1,4 +1,7 @@
-/** What props hold, as JSON schemas: one for each kind of props.ts. What a check takes its schema takes; a schema may take more. */
+/**
+ * Props, variables and column rules as JSON schemas: one definition for each kind of props.ts. A schema takes whatever the check takes; it
+ * may take more.
+ */
 import type { Json, JsonObject } from '../../domain/core/json.js';
 import {
   CURRENCY,
@@ -41,8 +44,6 @@ import {
 } from '../../domain/rendering/props.js';
 import { operators } from '../../domain/rendering/scope/conditions.js';
 import { columnTypes } from '../../domain/rendering/scope/showing.js';
-
-/* The pieces that JSON schemas of templates are put together from. */
 
 /** In: the name of a definition. Out: what stands where it is used. */
 export type Refer = (name: string) => JsonObject;
@@ -87,10 +88,10 @@ const sourceOf = ({ source, ignoreCase }: RegExp): string => {
   return inner.replace(/\\.|[a-z]/gi, (part) => (part.length > 1 ? part : `[${part.toLowerCase()}${part.toUpperCase()}]`));
 };
 
-/** Where a member has this value. */
+/** Matches an object whose member has this value. */
 export const where = (member: string, value: JsonObject): JsonObject => ({ properties: { [member]: value }, required: [member] });
 
-/** Where it has this value, that holds; else the other. */
+/** Where `condition` holds, `then` must hold; else `otherwise`. */
 export const given = (condition: JsonObject, then: JsonObject, otherwise?: JsonObject): JsonObject => ({
   if: condition,
   then,
@@ -101,8 +102,6 @@ export const given = (condition: JsonObject, then: JsonObject, otherwise?: JsonO
 export const without = (names: readonly string[]): JsonObject => ({
   properties: Object.fromEntries(names.map((name): [string, Json] => [name, false])),
 });
-
-/* Variables, formats and rules of columns as JSON schemas. */
 
 const name: JsonObject = { type: 'string', maxLength: NAME_CHARS_MAX, pattern: PATH_NAME.source };
 const digits: JsonObject = { type: 'integer', minimum: 0, maximum: DIGITS_MAX };
@@ -166,7 +165,7 @@ const member = (refer: Refer): Readonly<Record<(typeof memberFields)[number], Js
   itemSchema: refer('VariableSchema'),
 });
 
-/** Members of rules; of which kind each is says `ruleMembers`. */
+/** Members of column rules; `ruleMembers` says which kind has which. */
 const ruleParts = (refer: Refer): Readonly<Record<(typeof ruleMembers)[ColumnRule['kind']][number], JsonObject>> => {
   const end: JsonObject = { type: ['number', 'string'], maxLength: RULE_TEXT_CHARS_MAX };
   return {
@@ -275,7 +274,7 @@ export const propsOf = (specs: PropSpecs, medium: Medium, refer: Refer): JsonObj
     Object.keys(specs).filter((name) => specs[name]?.required === true),
   );
 
-/** Names of colours in lower case are told one by one, so that an editor offers them; all other spellings are taken. */
+/** Lists the names of colours in lower case, so that an editor offers them; takes all other spellings too. */
 const color: JsonObject = {
   anyOf: [
     words(['transparent', ...colorNames.keys()]),

@@ -1,7 +1,7 @@
 /**
- * Templates as JSON schemas, for editors and for the description of the API: derived from the tables that the check goes by. What the check takes the
- * schemas take, but for `null` in the place of what is left out; they never refuse what the service would save. Requests are not checked by them, because
- * the check names faults better.
+ * Templates as JSON schemas, for editors and for the API description: derived from the tables that the check goes by. The schemas take what
+ * the check takes, but for `null` in place of a field that is left out; they never refuse what the service would save. Requests are not
+ * checked by them, because the check names faults better.
  */
 import type { TObject } from '@sinclair/typebox';
 import {
@@ -69,7 +69,81 @@ import { defaultLimits } from '../../domain/core/limits.js';
 import { documentMedia, mailMedia } from '../../domain/rendering/lengths.js';
 import { CreateAttachmentTemplateRequestSchema, CreateTemplateRequestSchema } from './templates.js';
 
-/* What stands under `schema`, as JSON schemas: the sections of an email, the pages of a document. */
+const kindDefinitions = (medium: Medium, kinds: Readonly<Partial<Record<PropKind, JsonObject>>>): JsonObject =>
+  Object.fromEntries(Object.entries(kinds).map(([kind, schema]): [string, Json] => [nameOfKind(kind as PropKind, medium), schema]));
+
+const emailDefinitions = (refer: Refer): JsonObject => ({
+  EmailContent: emailContent(email, refer),
+  ...componentDefinitions(email, refer),
+  EmailColumn: columnOf(email, refer),
+  ...kindDefinitions(email, kindsOfMedium(email, refer)),
+});
+
+const documentDefinitions = (refer: Refer): JsonObject => ({
+  ...documentContent(document, refer),
+  ...componentDefinitions(document, refer),
+  DocumentColumn: columnOf(document, refer),
+  ...kindDefinitions(document, kindsOfMedium(document, refer)),
+});
+
+const sharedDefinitions = (refer: Refer): JsonObject => ({
+  ...valueDefinitions(refer),
+  ComponentId: componentId,
+  ...kindDefinitions(email, sharedKinds(email, refer)),
+});
+
+export const templateKinds = ['email', 'attachment'] as const;
+
+const email: Medium = { name: 'Email', media: mailMedia, columnsMax: mailMedia.columnsMax };
+const document: Medium = { name: 'Document', media: documentMedia(defaultLimits.excelColumnsMax), columnsMax: undefined };
+
+/** All definitions of both kinds of templates. */
+export const templateDefinitions = (refer: Refer): JsonObject => ({
+  ...emailDefinitions(refer),
+  ...documentDefinitions(refer),
+  ...sharedDefinitions(refer),
+});
+
+/** Schemas in place of the parts of a body that the service checks one by one. */
+export const bodyMembers = (kind: TemplateKind, refer: Refer): JsonObject => ({
+  variables: described({ type: 'array', items: refer('Variable') }, 'A plain array of variable definitions'),
+  schema: refer(kind === 'email' ? 'EmailContent' : 'DocumentContent'),
+  translations: refer('Translations'),
+});
+
+export type TemplateKind = (typeof templateKinds)[number];
+
+const bodies: Readonly<Record<TemplateKind, TObject>> = {
+  email: CreateTemplateRequestSchema,
+  attachment: CreateAttachmentTemplateRequestSchema,
+};
+const titles: Readonly<Record<TemplateKind, string>> = {
+  email: 'Template of an email, for sealpost',
+  attachment: 'Attachment template, for sealpost',
+};
+
+/** The body that makes a template, as the JSON schema of a file: for editors. */
+export const templateJsonSchema = (kind: TemplateKind): JsonObject => {
+  const refer: Refer = (name) => ({ $ref: `#/definitions/${name}` });
+  const body = JSON.parse(JSON.stringify(bodies[kind])) as JsonObject;
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: titles[kind],
+    ...body,
+    properties: { ...(body['properties'] as JsonObject), ...bodyMembers(kind, refer) },
+    definitions: used({ ...(kind === 'email' ? emailDefinitions(refer) : documentDefinitions(refer)), ...sharedDefinitions(refer) }),
+  };
+};
+
+const bodyDefinitions = new Set(['EmailContent', 'DocumentContent', 'Variable', 'Translations']);
+
+/** The definitions that another one, or the body, refers to. */
+const used = (definitions: JsonObject): JsonObject => {
+  const whole = JSON.stringify(definitions);
+  return Object.fromEntries(
+    Object.entries(definitions).filter(([name]) => bodyDefinitions.has(name) || whole.includes(`"#/definitions/${name}"`)),
+  );
+};
 
 /** What stands under `schema` of an email template. */
 const emailContent = (medium: Medium, refer: Refer): JsonObject =>
@@ -150,10 +224,6 @@ const documentContent = (medium: Medium, refer: Refer): JsonObject => {
   };
 };
 
-/* Components and sections as JSON schemas, from the table that the check goes by. */
-
-const outputsOf: Readonly<Record<Medium['name'], readonly Output[]>> = { Email: ['email'], Document: ['pdf', 'excel'] };
-
 const descriptions: Readonly<Record<ComponentsOf<Output>, string>> = {
   'rich-text': 'Headings, paragraphs, lists, links, emphasis, as HTML in content',
   button: 'A link that looks like a button; content is its label',
@@ -171,6 +241,8 @@ const descriptions: Readonly<Record<ComponentsOf<Output>, string>> = {
   chart: 'Bars, lines or parts of a whole, one for each item of dataSource',
   timeline: 'Steps with their dates and where one stands',
 };
+
+const outputsOf: Readonly<Record<Medium['name'], readonly Output[]>> = { Email: ['email'], Document: ['pdf', 'excel'] };
 
 /** The components that at least one output of the medium shows. */
 const typesOf = ({ name }: Medium): readonly ComponentsOf<Output>[] =>
@@ -244,7 +316,7 @@ const section = (medium: Medium, refer: Refer): JsonObject => {
   return described(closedObject(members, ['id', 'type', 'components']), 'A part of a page, with components one below the other');
 };
 
-/** Of both media. */
+/** Id of a component or section, in both media. */
 const componentId: JsonObject = described(text(ID_CHARS_MAX), 'A name of one’s own, unique in the template, sections included');
 
 /** The definitions of the components and sections of one medium, and of the union of them all. */
@@ -256,78 +328,3 @@ const componentDefinitions = (medium: Medium, refer: Refer): JsonObject => ({
   ),
   ...Object.fromEntries(typesOf(medium).map((type): [string, Json] => [nameOfComponent(type, medium), component(type, medium, refer)])),
 });
-
-const email: Medium = { name: 'Email', media: mailMedia, columnsMax: mailMedia.columnsMax };
-const document: Medium = { name: 'Document', media: documentMedia(defaultLimits.excelColumnsMax), columnsMax: undefined };
-
-const kindDefinitions = (medium: Medium, kinds: Readonly<Partial<Record<PropKind, JsonObject>>>): JsonObject =>
-  Object.fromEntries(Object.entries(kinds).map(([kind, schema]): [string, Json] => [nameOfKind(kind as PropKind, medium), schema]));
-
-const emailDefinitions = (refer: Refer): JsonObject => ({
-  EmailContent: emailContent(email, refer),
-  ...componentDefinitions(email, refer),
-  EmailColumn: columnOf(email, refer),
-  ...kindDefinitions(email, kindsOfMedium(email, refer)),
-});
-
-const documentDefinitions = (refer: Refer): JsonObject => ({
-  ...documentContent(document, refer),
-  ...componentDefinitions(document, refer),
-  DocumentColumn: columnOf(document, refer),
-  ...kindDefinitions(document, kindsOfMedium(document, refer)),
-});
-
-const sharedDefinitions = (refer: Refer): JsonObject => ({
-  ...valueDefinitions(refer),
-  ComponentId: componentId,
-  ...kindDefinitions(email, sharedKinds(email, refer)),
-});
-
-/** All definitions of both kinds of templates. */
-export const templateDefinitions = (refer: Refer): JsonObject => ({
-  ...emailDefinitions(refer),
-  ...documentDefinitions(refer),
-  ...sharedDefinitions(refer),
-});
-
-/** What stands in the place of the parts of a body that are checked one by one. */
-export const bodyMembers = (kind: TemplateKind, refer: Refer): JsonObject => ({
-  variables: described({ type: 'array', items: refer('Variable') }, 'A plain array of variable definitions'),
-  schema: refer(kind === 'email' ? 'EmailContent' : 'DocumentContent'),
-  translations: refer('Translations'),
-});
-
-export const templateKinds = ['email', 'attachment'] as const;
-export type TemplateKind = (typeof templateKinds)[number];
-
-const bodies: Readonly<Record<TemplateKind, TObject>> = {
-  email: CreateTemplateRequestSchema,
-  attachment: CreateAttachmentTemplateRequestSchema,
-};
-const titles: Readonly<Record<TemplateKind, string>> = {
-  email: 'Template of an email, for sealpost',
-  attachment: 'Attachment template, for sealpost',
-};
-
-/** The body that makes a template, as the JSON schema of a file: for editors. */
-export const templateJsonSchema = (kind: TemplateKind): JsonObject => {
-  const refer: Refer = (name) => ({ $ref: `#/definitions/${name}` });
-  const body = JSON.parse(JSON.stringify(bodies[kind])) as JsonObject;
-  return {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    title: titles[kind],
-    ...body,
-    properties: { ...(body['properties'] as JsonObject), ...bodyMembers(kind, refer) },
-    definitions: used({ ...(kind === 'email' ? emailDefinitions(refer) : documentDefinitions(refer)), ...sharedDefinitions(refer) }),
-  };
-};
-
-const bodyDefinitions = new Set(['EmailContent', 'DocumentContent', 'Variable', 'Translations']);
-
-/** Those that another one, or the body, refers to. */
-const used = (definitions: JsonObject): JsonObject => {
-  const whole = JSON.stringify(definitions);
-  return Object.fromEntries(
-    Object.entries(definitions).filter(([name]) => bodyDefinitions.has(name) || whole.includes(`"#/definitions/${name}"`)),
-  );
-};

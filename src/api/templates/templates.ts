@@ -1,4 +1,4 @@
-/** Email templates as callers see them: what makes and changes one, and what is shown of it. */
+/** Requests and answers of email templates, attachment templates and the gallery's assets. */
 import { Type, type Static } from '@sinclair/typebox';
 import { closed, DeletedAt, enumOf, RecipientSchema, Time, languageFields } from '../core/common.js';
 import { defaultLimits as limits, defaultLimits } from '../../domain/core/limits.js';
@@ -7,39 +7,6 @@ import { NAME, TEXT } from '../../shared/text.js';
 import { TrackingSchema } from '../recipients.js';
 import { outputFormats } from '../../domain/rendering/content.js';
 
-/* Assets as callers see them: what makes one, and what is shown of it. */
-
-export const CreateAssetRequestSchema = Type.Object(
-  {
-    filename: Type.String({
-      minLength: 1,
-      maxLength: 1_024,
-      description: 'Made safe, and given the extension of its type where it has another',
-    }),
-    content: Type.String({ description: 'Base64 of the file' }),
-  },
-  closed,
-);
-export type CreateAssetRequest = Static<typeof CreateAssetRequestSchema>;
-
-const pixels = Type.Optional(Type.Integer({ description: 'In pixels; pictures only' }));
-
-export const AssetRecordSchema = Type.Object(
-  {
-    id: Type.String({ format: 'uuid' }),
-    filename: Type.String(),
-    contentType: Type.String({ description: 'Told from the bytes' }),
-    sizeBytes: Type.Integer(),
-    sha256: Type.String({ description: 'Of the bytes, hexadecimal' }),
-    width: pixels,
-    height: pixels,
-    createdAt: Type.String({ format: 'date-time' }),
-    deletedAt: DeletedAt,
-  },
-  closed,
-);
-export type AssetRecord = Static<typeof AssetRecordSchema>;
-
 const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: limits.templateSlugCharsMax };
 
 const Slug = Type.String({
@@ -47,7 +14,7 @@ const Slug = Type.String({
   description: 'Lower-case letters, digits and single hyphens',
 });
 
-/** The parts that the author of any template writes. Variables are checked part by part, with paths. */
+/** Fields that the author of any template writes. Variables are checked part by part, with paths. */
 const templateFields = {
   slug: Slug,
   name: Type.String({ pattern: NAME, minLength: 1, maxLength: limits.templateNameCharsMax }),
@@ -69,7 +36,7 @@ const translationsField = Type.Record(Type.String(), Type.Record(Type.String(), 
   description: 'By language the text of that language for each text of the template; `{}` for none',
 });
 
-/** What a save is told. */
+/** Warnings in the answer to a save. */
 const warningsField = Type.Optional(
   Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
     description:
@@ -82,7 +49,8 @@ const schemaOfEditor = Type.Optional(
 );
 const readOnly = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' }));
 const ofVersion = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET of a version answers it' }));
-/** What only the service says of a template. A body for a change may carry it as it is. */
+
+/** Fields of a template that only the service writes. A body for a change may carry them as they are. */
 const readOnlyTemplateFields = {
   id: readOnly,
   status: readOnly,
@@ -98,7 +66,8 @@ const readOnlyTemplateFields = {
 };
 
 const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));
-/** The same in a body that makes a template: there it speaks of another. */
+
+/** Read-only fields in a body that makes a template: they speak of another template, and are left aside. */
 const leftAsideTemplateFields = {
   id: leftAside,
   status: leftAside,
@@ -121,8 +90,8 @@ const UnsubscribeList = Type.String({
   description: 'The list that recipients can unsubscribe from by a link of their own; `null` for none',
 });
 
-/** Those of an email. Schema and subject are checked part by part too. */
-const writable = {
+/** Fields that the author of an email template writes. Schema and subject are checked part by part too. */
+const writableEmailFields = {
   ...templateFields,
   subject: Type.String({ minLength: 1, maxLength: limits.subjectCharsMax }),
   from: nullable(RecipientSchema),
@@ -131,36 +100,41 @@ const writable = {
   schema: Type.Unknown({ description: 'An object with `sections`' }),
 };
 
-/** What GET answers comes in as it is. The command line checks it without a validator of JSON Schema. */
-const creation = {
-  slug: Type.Optional(writable.slug),
-  name: writable.name,
-  description: Type.Optional(writable.description),
-  subject: writable.subject,
-  from: Type.Optional(writable.from),
-  unsubscribeList: Type.Optional(writable.unsubscribeList),
-  tracking: Type.Optional(writable.tracking),
-  variables: Type.Optional(writable.variables),
-  schema: writable.schema,
-  locale: Type.Optional(writable.locale),
-  timeZone: Type.Optional(writable.timeZone),
-  strictVariables: Type.Optional(writable.strictVariables),
-  translations: Type.Optional(writable.translations),
+/**
+ * Fields of a body that makes an email template: it may be what GET answers. The command line checks it without a validator of JSON Schema.
+ */
+const emailCreationFields = {
+  slug: Type.Optional(writableEmailFields.slug),
+  name: writableEmailFields.name,
+  description: Type.Optional(writableEmailFields.description),
+  subject: writableEmailFields.subject,
+  from: Type.Optional(writableEmailFields.from),
+  unsubscribeList: Type.Optional(writableEmailFields.unsubscribeList),
+  tracking: Type.Optional(writableEmailFields.tracking),
+  variables: Type.Optional(writableEmailFields.variables),
+  schema: writableEmailFields.schema,
+  locale: Type.Optional(writableEmailFields.locale),
+  timeZone: Type.Optional(writableEmailFields.timeZone),
+  strictVariables: Type.Optional(writableEmailFields.strictVariables),
+  translations: Type.Optional(writableEmailFields.translations),
   type: Type.Optional(Type.Literal('email')),
   ...leftAsideTemplateFields,
 };
 
-export const ImportTemplateRequestSchema = Type.Object(creation, closed);
+export const ImportTemplateRequestSchema = Type.Object(emailCreationFields, closed);
 export type ImportTemplateRequest = Static<typeof ImportTemplateRequestSchema>;
 
 export const CreateTemplateRequestSchema = Type.Object(
-  { ...creation, publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })) },
+  {
+    ...emailCreationFields,
+    publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })),
+  },
   closed,
 );
 export type CreateTemplateRequest = Static<typeof CreateTemplateRequestSchema>;
 
 export const UpdateTemplateRequestSchema = Type.Partial(
-  Type.Object({ ...writable, type: Type.Literal('email'), ...readOnlyTemplateFields }),
+  Type.Object({ ...writableEmailFields, type: Type.Literal('email'), ...readOnlyTemplateFields }),
   {
     ...closed,
     minProperties: 1,
@@ -197,7 +171,7 @@ export const TemplateRecordSchema = Type.Object(
 );
 export type TemplateRecord = Static<typeof TemplateRecordSchema>;
 
-/** Of a template in the list of deleted ones. */
+/** Stands only in the list of deleted templates. */
 const deletedAtField = Type.Optional(Type.String({ format: 'date-time', description: 'Only of a deleted template' }));
 
 export const TemplateListItemSchema = Type.Object(
@@ -208,7 +182,6 @@ export const TemplateListItemSchema = Type.Object(
   },
   closed,
 );
-export type TemplateListItem = Static<typeof TemplateListItemSchema>;
 
 export const TemplateVersionSchema = Type.Object(
   {
@@ -259,7 +232,8 @@ export const PreviewRequestSchema = Type.Object(
   },
   closed,
 );
-/** What the page of a template takes in its query. */
+
+/** Query of the page that shows a template. */
 export const TemplatePageQuerySchema = Type.Object(
   {
     variables: Type.Optional(
@@ -297,17 +271,19 @@ export const PreviewResponseSchema = Type.Object(
 );
 export type PreviewResponse = Static<typeof PreviewResponseSchema>;
 
-/* Attachment templates as callers see them: what makes and changes one, and what is shown of it. */
-
-/** The parts that the author writes. Variables and schema are checked part by part, with paths. */
-const writableAttachmentTemplates = {
+/** Fields that the author of an attachment template writes. Variables and schema are checked part by part, with paths. */
+const writableAttachmentFields = {
   ...templateFields,
   schema: Type.Unknown({ description: 'An object with `outputFormats` and `pages`' }),
 };
 
-const { name, schema, ...others } = writableAttachmentTemplates;
-/** An export is what GET answers, and comes in as it is. The command line checks it without a validator of JSON Schema. */
-const creationAttachmentTemplates = {
+const { name, schema, ...others } = writableAttachmentFields;
+
+/**
+ * Fields of a body that makes an attachment template: it may be an export, which is what GET answers. The command line checks it without a
+ * validator of JSON Schema.
+ */
+const attachmentCreationFields = {
   name,
   schema,
   ...Type.Partial(Type.Object(others)).properties,
@@ -319,7 +295,7 @@ const creationAttachmentTemplates = {
 
 export const CreateAttachmentTemplateRequestSchema = Type.Object(
   {
-    ...creationAttachmentTemplates,
+    ...attachmentCreationFields,
     publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })),
   },
   closed,
@@ -328,7 +304,7 @@ export type CreateAttachmentTemplateRequest = Static<typeof CreateAttachmentTemp
 
 export const UpdateAttachmentTemplateRequestSchema = Type.Partial(
   Type.Object({
-    ...writableAttachmentTemplates,
+    ...writableAttachmentFields,
     type: Type.Literal('attachment'),
     outputFormats: Type.Array(oneOf(outputFormats), { description: 'Those of `schema.outputFormats`' }),
     shortId: readOnlyTemplateFields.id,
@@ -375,9 +351,8 @@ export const AttachmentTemplateListItemSchema = Type.Object(
   },
   closed,
 );
-export type AttachmentTemplateListItem = Static<typeof AttachmentTemplateListItemSchema>;
 
-export const ImportAttachmentTemplateRequestSchema = Type.Object(creationAttachmentTemplates, closed);
+export const ImportAttachmentTemplateRequestSchema = Type.Object(attachmentCreationFields, closed);
 export type ImportAttachmentTemplateRequest = Static<typeof ImportAttachmentTemplateRequestSchema>;
 
 export const AttachmentTemplateVersionSchema = Type.Object(
@@ -407,7 +382,7 @@ export const AttachmentTemplateVersionRecordSchema = Type.Object(
 );
 export type AttachmentTemplateVersionRecord = Static<typeof AttachmentTemplateVersionRecordSchema>;
 
-/** What the preview of a document takes in its query. */
+/** Query of the preview of a document. */
 export const DocumentPreviewQuerySchema = Type.Object(
   {
     variables: Type.Optional(
@@ -425,7 +400,8 @@ export const DocumentPreviewQuerySchema = Type.Object(
   },
   closed,
 );
-/** What it takes in its body. */
+
+/** Body of the preview of a document. */
 export const DocumentPreviewRequestSchema = Type.Object(
   {
     ...PreviewRequestSchema.properties,
@@ -434,4 +410,33 @@ export const DocumentPreviewRequestSchema = Type.Object(
   closed,
 );
 
-export type DocumentPreviewQuery = Static<typeof DocumentPreviewQuerySchema>;
+export const CreateAssetRequestSchema = Type.Object(
+  {
+    filename: Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      description: 'Made safe, and given the extension of its type where it has another',
+    }),
+    content: Type.String({ description: 'Base64 of the file' }),
+  },
+  closed,
+);
+export type CreateAssetRequest = Static<typeof CreateAssetRequestSchema>;
+
+const pixels = Type.Optional(Type.Integer({ description: 'In pixels; pictures only' }));
+
+export const AssetRecordSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    filename: Type.String(),
+    contentType: Type.String({ description: 'Told from the bytes' }),
+    sizeBytes: Type.Integer(),
+    sha256: Type.String({ description: 'Of the bytes, hexadecimal' }),
+    width: pixels,
+    height: pixels,
+    createdAt: Type.String({ format: 'date-time' }),
+    deletedAt: DeletedAt,
+  },
+  closed,
+);
+export type AssetRecord = Static<typeof AssetRecordSchema>;

@@ -1,4 +1,4 @@
-/** Commands on the gallery: upload, read, delete. The bytes are sealed under the asset's own key and go with it. */
+/** Commands on the gallery: upload, read, delete, restore. The bytes of an asset are sealed under its own key, and destroyed with it. */
 import { hash } from 'node:crypto';
 import { type Caller, ownedBy, ownedState } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
@@ -25,7 +25,7 @@ import { NO_NAME_LEFT, safeFilename } from '../../domain/mime/attachment.js';
 import { nameFault } from '../../shared/text.js';
 import { assetStream, assertDefined, parseAssetId, type AssetId, type TeamId } from '../../domain/core/ids.js';
 
-/** What the sealed bytes are bound to. */
+/** The sealed bytes are bound to this context. */
 const CONTEXT = 'asset';
 
 export type LoadedAsset = Readonly<{ bytes: Buffer; contentType: string; filename: string }>;
@@ -126,7 +126,9 @@ const store = async (deps: CommandDeps, caller: Caller, { id, bytes, contentType
   return assetListing(id, events.reduce(assetDecider.evolve, undefined as AssetState)!, description);
 };
 
-/** It can be restored for some days. `permanently`: its bytes are destroyed now, whether it was deleted before or not. */
+/**
+ * Deletes an asset, which can be restored for some days. `permanently`: its bytes are destroyed now, whether it was deleted before or not.
+ */
 export const deleteAsset = async (
   deps: CommandDeps,
   caller: Caller,
@@ -142,7 +144,7 @@ export const deleteAsset = async (
   return { id, deleted: true };
 };
 
-/** Takes a deleted asset back. Of a living one nothing is changed. Rejects with ASSET_NOT_FOUND where the days for it are over. */
+/** Takes a deleted asset back; a living one stays as it is. Rejects with ASSET_NOT_FOUND where the days for it are over. */
 export const restoreAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<AssetRecord> => {
   const cause = causeOf(deps, caller);
   const command = { type: 'RestoreAsset' as const, at: cause.at, deletedSince: restorableSince(deps) };
@@ -151,7 +153,7 @@ export const restoreAsset = async (deps: CommandDeps, caller: Caller, id: AssetI
   return assetListing(id, state, state.description);
 };
 
-/** The guard of what may be done with a deleted asset: what is unknown, gone or another team's is refused alike. */
+/** Guards what may be done with a deleted asset: one that is unknown, gone or another team's is refused alike. */
 const leftOf =
   (teamId: TeamId) =>
   ({ state, teamId: owner }: Readonly<{ state: AssetState; teamId: string | undefined }>): void => {
@@ -166,7 +168,7 @@ export const removeAsset = async (deps: EraseDeps & Pick<CommandDeps, 'clock' | 
   if (state?.isGone === true) await eraseStream(deps, stream);
 };
 
-/** The same of one that lives or not, whenever that was: its team is gone. */
+/** Removes an asset for good, living or deleted, because its team is gone. */
 export const removeAssetNow = async (deps: EraseDeps, id: AssetId, cause: Cause): Promise<void> => {
   await handle(deps.eventLog, assetStream(id), assetDecider, { type: 'DeleteAsset', at: cause.at }, cause);
   await eraseStream(deps, assetStream(id));

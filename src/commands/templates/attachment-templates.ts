@@ -1,4 +1,4 @@
-/** Commands on attachment templates: create, import, change, publish, delete, read, preview. */
+/** Commands on attachment templates: create, import, change, publish, delete, restore, read. */
 import type { Caller } from '../core/caller.js';
 import { assertLanguagesWritable } from './language.js';
 import { remembered } from '../core/memo.js';
@@ -65,7 +65,7 @@ import { languageKey } from '../../domain/rendering/languages.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import type { AttachmentDraft } from '../../domain/templates/events.js';
 
-export type KnownAttachmentTemplate = Known<AttachmentTemplateId, AttachmentTemplate>;
+type KnownAttachmentTemplate = Known<AttachmentTemplateId, AttachmentTemplate>;
 
 const kind: TemplateKindOf<AttachmentTemplateId, AttachmentDraft, Pick<AttachmentDraft, 'name'>> = {
   rules: attachmentTemplateRules,
@@ -87,7 +87,7 @@ export const findAttachmentTemplate = (
   reference: string,
 ): Promise<KnownAttachmentTemplate | undefined> => findTemplateOf(kind, deps, teamId, reference);
 
-/** What a document is made from, as it was at that revision. */
+/** The content of an attachment template at that revision. */
 export const attachmentContentAt = async (
   deps: Pick<CommandDeps, 'eventLog'>,
   id: AttachmentTemplateId,
@@ -98,7 +98,7 @@ export const attachmentContentAt = async (
 export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number, language?: CallLanguage): string =>
   `${id}:${revision}${languageKey(language)}`;
 
-/** `reference`: id, short id or slug, on each of these. */
+/** `reference`: id, short id or slug, here and in the commands below. */
 export const getAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<AttachmentTemplateRecord> =>
   attachmentTemplateRecord(await mustFindOf(kind, deps, caller, reference));
 
@@ -122,7 +122,7 @@ export const updateAttachmentTemplate = async (
   return saved(deps, caller, await changeOf(kind, deps, caller, id, { slug, changed, expects }), warnings());
 };
 
-/** The answer to a save, with what is to be told of it. */
+/** The answer to a save, with its warnings. */
 const saved = async (
   deps: CommandDeps,
   { teamId }: Caller,
@@ -227,7 +227,7 @@ export const createAttachmentTemplate = async (
   return saved(deps, caller, made, warnings);
 };
 
-/** The id is derived from the short id. Of 2^50 short ids one that is taken will hardly ever be drawn; then another is. */
+/** The id is derived from the short id. One of 2^50 short ids is drawn, so it is hardly ever taken; then another is drawn. */
 const freeId = async (deps: CommandDeps, teamId: TeamId): Promise<Readonly<{ id: AttachmentTemplateId; shortId: string }>> => {
   for (;;) {
     const shortId = shortIdOf(deps.ids.bytes(SHORT_ID_SIZE_BYTES));

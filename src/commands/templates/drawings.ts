@@ -1,4 +1,7 @@
-/** Drawings in mails: nearly no client shows an SVG, so each becomes a PNG, in a template when it is saved, of the gallery when a mail is accepted. */
+/**
+ * Draws SVGs as PNGs, because nearly no mail client shows an SVG: those in a template when it is saved, those of the gallery when a mail is
+ * accepted.
+ */
 import type { LoadedAsset } from './assets.js';
 import type { CommandDeps } from '../core/deps.js';
 import { drawingOf } from '../../domain/rendering/pictures.js';

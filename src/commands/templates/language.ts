@@ -1,4 +1,4 @@
-/** The language that a call says in place of the template's own. */
+/** Reads the language that a call says in place of the template's own. */
 import type { CommandDeps } from '../core/deps.js';
 import { remembered } from '../core/memo.js';
 import { DomainError, invalidAt, type FieldError } from '../../domain/core/errors.js';
@@ -6,18 +6,18 @@ import { localeFault, timeZoneFault } from '../../domain/rendering/check/format.
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { LANGUAGES_FROM } from '../../domain/core/write-level.js';
 
-type Given = Readonly<{ locale?: string; timeZone?: string }>;
+type LanguageFields = Readonly<{ locale?: string; timeZone?: string }>;
 
 /** `language`: in its canonical form; undefined where the call says nothing, or something wrong. */
-export type ReadLanguage = Readonly<{ language: CallLanguage | undefined; faults: readonly FieldError[] }>;
+type ReadLanguage = Readonly<{ language: CallLanguage | undefined; faults: readonly FieldError[] }>;
 
 const NOTHING: ReadLanguage = { language: undefined, faults: [] };
 
-/** What a call, or a recipient of one, says; and what is wrong with it, by its field. */
-export const readLanguage = ({ locale, timeZone }: Given): ReadLanguage =>
+/** Reads the language of a call, or of one of its recipients, and names what is wrong with it by its field. */
+export const readLanguage = ({ locale, timeZone }: LanguageFields): ReadLanguage =>
   locale === undefined && timeZone === undefined ? NOTHING : read(locale, timeZone);
 
-// Intl takes longer for a time zone than the rest of a call.
+/** Kept for the next calls: Intl takes longer for a time zone than the rest of a call. */
 const read = remembered(
   1_000,
   (locale: string | undefined, timeZone: string | undefined) => `${locale ?? ''} ${timeZone ?? ''}`,
@@ -38,8 +38,8 @@ const read = remembered(
   },
 );
 
-/** The same; throws VALIDATION_ERROR. */
-export const requireLanguage = (given: Given): CallLanguage | undefined => {
+/** Reads the language as `readLanguage` does; throws VALIDATION_ERROR where something is wrong with it. */
+export const requireLanguage = (given: LanguageFields): CallLanguage | undefined => {
   const {
     language,
     faults: [fault],

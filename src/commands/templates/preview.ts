@@ -1,4 +1,4 @@
-/** A preview of an email template: small ones are rendered here, what is large is rendered in a document process. */
+/** Previews of an email template: small ones are rendered here, large ones in a document process. */
 import { shownSize, type PictureSize } from '../../domain/rendering/pictures.js';
 import type { InlineImage, EmailInput, RenderedEmail } from '../../domain/ports/renderer.js';
 import {
@@ -32,79 +32,6 @@ import { mailWarnings } from '../../domain/rendering/check/email.js';
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
 import { emptyCompany } from '../../domain/teams/state.js';
 import { resolveVersion } from '../../domain/templates/email-template.js';
-
-/* A mail as it is shown outside a mail: the pictures that travel inside stand in its HTML themselves. */
-
-type Picture = Readonly<{ contentType: string; bytes: Uint8Array }>;
-
-type Source = Readonly<{
-  /** Those of the gallery. */ pictures: ReadonlyMap<string, Picture>;
-  totalSizeBytesMax: number;
-}>;
-
-/** In: the pictures of a mail. Out: those of the gallery among them that there are, by their assets' ids. */
-const picturesOf = async (
-  inline: readonly InlineImage[],
-  loadAsset: (assetId: string) => Promise<Picture | undefined>,
-): Promise<ReadonlyMap<string, Picture>> => {
-  const pictures = new Map<string, Picture>();
-  for (const image of inline) {
-    const picture = 'assetId' in image ? await loadAsset(image.assetId) : undefined;
-    if ('assetId' in image && picture !== undefined) pictures.set(image.assetId, picture);
-  }
-  return pictures;
-};
-
-/** In: pictures by their ids. Out: how large each is shown by itself. */
-const sizesOfPictures = (pictures: ReadonlyMap<string, Picture>): ReadonlyMap<string, PictureSize> =>
-  new Map(
-    [...pictures].flatMap(([assetId, { bytes, contentType }]) => {
-      const size = shownSize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), contentType);
-      return size === undefined ? [] : [[assetId, size] as const];
-    }),
-  );
-
-/** In: the HTML and its pictures. Out: the HTML with a data URI for each that there is, as far as they are not too large together. */
-const withInlineImages = (html: string, inline: readonly InlineImage[], { pictures, totalSizeBytesMax }: Source): string => {
-  if (inline.length === 0) return html;
-  const uris = new Map<string, string>();
-  let sizeBytes = 0;
-  for (const image of inline) {
-    const picture = 'bytes' in image ? image : pictures.get(image.assetId);
-    if (picture === undefined || sizeBytes + picture.bytes.length > totalSizeBytesMax) continue;
-    sizeBytes += picture.bytes.length;
-    uris.set(image.contentId, `data:${picture.contentType};base64,${Buffer.from(picture.bytes).toString('base64')}`);
-  }
-  return html.replace(/\bcid:([A-Za-z0-9-]{1,100}@sealpost)/g, (address, contentId: string) => uris.get(contentId) ?? address);
-};
-
-/* The paths of a template that stay empty for some variables: what previews and dry runs tell. */
-
-export type EmptyPaths = (variables: JsonObject, environment: RenderEnvironment) => readonly string[];
-
-/**
- * In: a checked template. Out: a function from the variables of a call to the paths that stay empty, as far as a share of the budget of a
- * call reaches. None where the variables are refused: then there is nothing that a reader would see.
- */
-export const emptyPathsIn = (content: EmailTemplateContent | AttachmentTemplateContent, limits: Limits): EmptyPaths => {
-  const { variables: definitions, locale = DEFAULT_LOCALE, timeZone = DEFAULT_TIME_ZONE } = content;
-  const parts = isDocument(content) ? partsOfDocument(content) : partsOfEmail(content);
-  const prepare = compilePreparation(definitions, { locale, timeZone }, limits);
-  return (variables, environment) => {
-    const budget = openBudget({ ...limits, workCharsMax: limits.workCharsMax / limits.previewInlineShare });
-    const found = new Set<string>();
-    try {
-      const prepared = prepare(variables, environment, budget);
-      return emptyPathsOf(parts, { ...prepared, definitions, segmentsMax: limits.pathSegmentsMax, budget, found });
-    } catch (fault) {
-      if (fault instanceof DomainError) return [...found];
-      throw fault;
-    }
-  };
-};
-
-const isDocument = (content: EmailTemplateContent | AttachmentTemplateContent): content is AttachmentTemplateContent =>
-  !('subject' in content);
 
 /** Rejects with what the renderer rejects with, and where the preview is large with what the generator does when it is busy or late. */
 export const previewTemplate = async (
@@ -202,4 +129,76 @@ const isSizeWithin = (value: Json, charsMax: number): boolean => {
     }
   }
   return left >= 0;
+};
+
+export type EmptyPaths = (variables: JsonObject, environment: RenderEnvironment) => readonly string[];
+
+/**
+ * In: a checked template. Out: a function from the variables of a call to the paths that stay empty, as far as a share of the budget of a
+ * call reaches. None where the variables are refused: then a reader would see nothing.
+ */
+export const emptyPathsIn = (content: EmailTemplateContent | AttachmentTemplateContent, limits: Limits): EmptyPaths => {
+  const { variables: definitions, locale = DEFAULT_LOCALE, timeZone = DEFAULT_TIME_ZONE } = content;
+  const parts = isDocument(content) ? partsOfDocument(content) : partsOfEmail(content);
+  const prepare = compilePreparation(definitions, { locale, timeZone }, limits);
+  return (variables, environment) => {
+    const budget = openBudget({ ...limits, workCharsMax: limits.workCharsMax / limits.previewInlineShare });
+    const found = new Set<string>();
+    try {
+      const prepared = prepare(variables, environment, budget);
+      return emptyPathsOf(parts, { ...prepared, definitions, segmentsMax: limits.pathSegmentsMax, budget, found });
+    } catch (fault) {
+      if (fault instanceof DomainError) return [...found];
+      throw fault;
+    }
+  };
+};
+
+const isDocument = (content: EmailTemplateContent | AttachmentTemplateContent): content is AttachmentTemplateContent =>
+  !('subject' in content);
+
+type Picture = Readonly<{ contentType: string; bytes: Uint8Array }>;
+
+type Source = Readonly<{
+  /** Those of the gallery. */ pictures: ReadonlyMap<string, Picture>;
+  totalSizeBytesMax: number;
+}>;
+
+/** In: the pictures of a mail. Out: those that exist in the gallery, by their assets' ids. */
+const picturesOf = async (
+  inline: readonly InlineImage[],
+  loadAsset: (assetId: string) => Promise<Picture | undefined>,
+): Promise<ReadonlyMap<string, Picture>> => {
+  const pictures = new Map<string, Picture>();
+  for (const image of inline) {
+    const picture = 'assetId' in image ? await loadAsset(image.assetId) : undefined;
+    if ('assetId' in image && picture !== undefined) pictures.set(image.assetId, picture);
+  }
+  return pictures;
+};
+
+/** In: pictures by their ids. Out: how large each is shown by itself. */
+const sizesOfPictures = (pictures: ReadonlyMap<string, Picture>): ReadonlyMap<string, PictureSize> =>
+  new Map(
+    [...pictures].flatMap(([assetId, { bytes, contentType }]) => {
+      const size = shownSize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), contentType);
+      return size === undefined ? [] : [[assetId, size] as const];
+    }),
+  );
+
+/**
+ * Shows pictures that travel inside a mail where there is no mail. In: the HTML and its pictures. Out: the HTML with a data URI for each
+ * picture that exists, as far as they are not too large together.
+ */
+const withInlineImages = (html: string, inline: readonly InlineImage[], { pictures, totalSizeBytesMax }: Source): string => {
+  if (inline.length === 0) return html;
+  const uris = new Map<string, string>();
+  let sizeBytes = 0;
+  for (const image of inline) {
+    const picture = 'bytes' in image ? image : pictures.get(image.assetId);
+    if (picture === undefined || sizeBytes + picture.bytes.length > totalSizeBytesMax) continue;
+    sizeBytes += picture.bytes.length;
+    uris.set(image.contentId, `data:${picture.contentType};base64,${Buffer.from(picture.bytes).toString('base64')}`);
+  }
+  return html.replace(/\bcid:([A-Za-z0-9-]{1,100}@sealpost)/g, (address, contentId: string) => uris.get(contentId) ?? address);
 };

@@ -1,4 +1,4 @@
-/** Commands on email templates: create, change, publish, delete, read, preview. */
+/** Commands on email templates: create, import, change, publish, delete, restore, read; and their compiled content. */
 import { type CommandDeps, causeOf } from '../core/deps.js';
 import { type FieldError, invalid } from '../../domain/core/errors.js';
 import { type TeamId, assertDefined, parseTemplateId, templateSlugStream, templateStream, type TemplateId } from '../../domain/core/ids.js';
@@ -59,34 +59,6 @@ import type { Tracking } from '../../domain/recipients/tracking.js';
 import { templateDecider, templateRules, type Template } from '../../domain/templates/email-template.js';
 import { assetWarnings, measuringBudget, sizeWarnings } from './warnings.js';
 
-/* Warns of what a template names of the gallery and would not find there. */
-
-/* How much of a mail Gmail shows: what stands beyond that is cut off, behind a link. */
-
-/* Warns of mails that are so large that Gmail cuts them off. */
-
-/**
- * Compiles a template that is to be saved in each of its languages, the own one first. Out: the same of its mail in each of them, with the
- * defaults of its variables. Rejects where it cannot be compiled.
- */
-const compileAndMeasure = async (
-  { renderer, limits }: Pick<CommandDeps, 'renderer' | 'limits'>,
-  content: EmailTemplateContent,
-  at: string,
-): Promise<readonly FieldError[]> => {
-  const { variables, translations = {} } = content;
-  const email = { variables: previewVariables(variables, {}), environment: { at, company: emptyCompany } };
-  const budget = measuringBudget({ limits });
-  const warnings: FieldError[] = [];
-  for (const locale of [undefined, ...Object.keys(translations)]) {
-    const compiled = await renderer.compileEmailInTurns(emailInLanguage(content, locale === undefined ? undefined : { locale }));
-    for (const { field, message } of await sizeWarnings(compiled, email, budget))
-      warnings.push({ field: locale === undefined ? field : `translations.${locale}`, message });
-    await nextTurn();
-  }
-  return warnings;
-};
-
 type KnownTemplate = Known<TemplateId, Template>;
 
 const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>> = {
@@ -104,11 +76,11 @@ const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'su
 export const findTemplate = (deps: CommandDeps, teamId: TeamId, reference: string): Promise<KnownTemplate | undefined> =>
   findTemplateOf(kind, deps, teamId, reference);
 
-/** The same; rejects with TEMPLATE_NOT_FOUND. */
+/** Finds a template as `findTemplate` does; rejects with TEMPLATE_NOT_FOUND. */
 export const mustFindTemplate = (deps: CommandDeps, caller: Caller, reference: string): Promise<KnownTemplate> =>
   mustFindOf(kind, deps, caller, reference);
 
-/** What the renderer needs of a draft revision. Drafts are checked before they are saved, so their parts have these types. */
+/** The content that the renderer takes from a draft revision. Drafts are checked before they are saved, so their parts have these types. */
 export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
   subject: draft.subject,
   variables: draft.variables as EmailTemplateContent['variables'],
@@ -123,7 +95,7 @@ export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
 export const draftAt = (deps: Pick<CommandDeps, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
   draftOf(kind, deps, id, revision);
 
-/** Names what a revision holds for ever, in one language. */
+/** Names the content of a revision for ever, in one language. */
 export const templateCacheKey = (id: TemplateId, revision: number, language?: CallLanguage): string =>
   `${id}:${revision}${languageKey(language)}`;
 
@@ -138,7 +110,7 @@ export const compiledTemplate = (
     emailInLanguage(contentOf(await draftAt(deps, id, revision)), language),
   );
 
-/** `reference`: id or slug, on each of these. */
+/** `reference`: id or slug, here and in the commands below. */
 export const getTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateRecord> =>
   templateRecord(await mustFindOf(kind, deps, caller, reference));
 
@@ -163,7 +135,7 @@ export const updateTemplate = async (
   return saved(deps, caller, known, [...warnings(), ...large()]);
 };
 
-/** What refuses a draft that cannot be compiled, and what it has measured meanwhile. */
+/** Compiles a draft, refuses it where that fails, and keeps the warnings about its size. */
 const measuring = (deps: CommandDeps, caller: Caller) => {
   let told: readonly FieldError[] = [];
   const inTurns = async (draft: EmailDraft): Promise<void> => {
@@ -173,10 +145,32 @@ const measuring = (deps: CommandDeps, caller: Caller) => {
   return { compiled: { inTurns, atOnce }, large: () => told };
 };
 
+/**
+ * Compiles a template that is to be saved in each of its languages, its own one first. Out: the warnings about the size of its mail in each
+ * of them, with the defaults of its variables. Rejects where it cannot be compiled.
+ */
+const compileAndMeasure = async (
+  { renderer, limits }: Pick<CommandDeps, 'renderer' | 'limits'>,
+  content: EmailTemplateContent,
+  at: string,
+): Promise<readonly FieldError[]> => {
+  const { variables, translations = {} } = content;
+  const email = { variables: previewVariables(variables, {}), environment: { at, company: emptyCompany } };
+  const budget = measuringBudget({ limits });
+  const warnings: FieldError[] = [];
+  for (const locale of [undefined, ...Object.keys(translations)]) {
+    const compiled = await renderer.compileEmailInTurns(emailInLanguage(content, locale === undefined ? undefined : { locale }));
+    for (const { field, message } of await sizeWarnings(compiled, email, budget))
+      warnings.push({ field: locale === undefined ? field : `translations.${locale}`, message });
+    await nextTurn();
+  }
+  return warnings;
+};
+
 const checkedChange = (deps: CommandDeps, changes: Omit<UpdateTemplateRequest, 'slug'>) =>
   tellingChange((draft: EmailDraft) => checkedDraft(deps, withTracking({ ...draft, ...changes })));
 
-/** The answer to a save, with what is to be told of it. */
+/** The answer to a save, with its warnings. */
 const saved = async (
   deps: CommandDeps,
   { teamId }: Caller,

@@ -1,4 +1,4 @@
-/** What was: the versions of a template with their contents, put back into the draft, and deleted templates taken back. */
+/** Versions of a template: published ones with their contents, put back into the draft; and deleted templates taken back. */
 import type { Caller } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { handle, type Loaded } from '../core/handle.js';
@@ -54,8 +54,8 @@ export const restoreVersionOf = async <Id extends string, Draft extends Template
 };
 
 /**
- * Takes a deleted template back, under its slug or another. In: its id, for its slug may name another template by now. Of a living
- * one nothing is changed. Rejects with the kind's "not found" where the days for it are over, and with TEMPLATE_SLUG_TAKEN.
+ * Takes a deleted template back, under its slug or another; a living one stays as it is. In: its id, for its slug may name another template
+ * by now. Rejects with the kind's "not found" where the days for it are over, and with TEMPLATE_SLUG_TAKEN.
  */
 export const restoreOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,

@@ -1,3 +1,7 @@
+/**
+ * Warnings about an email or attachment template that the service, not the template alone, can give: assets that are not in the gallery,
+ * and mails so large that Gmail cuts them off.
+ */
 import { findAssetType } from './assets.js';
 import type { CommandDeps } from '../core/deps.js';
 import { isFont } from '../../domain/templates/asset.js';
@@ -8,7 +12,7 @@ import { openBudget, type Budget } from '../../domain/rendering/budget.js';
 import type { MaybePromise } from '../../domain/core/decider.js';
 import type { CompiledEmail, EmailInput } from '../../domain/ports/renderer.js';
 
-/** So many are looked up; a template that names more is told of the first ones. */
+/** Most assets that are looked up; a template that names more is warned of the first ones. */
 const ASSETS_MAX = 100;
 
 const AT_ONCE = 10;
@@ -42,6 +46,7 @@ const messageFor = ({ assetId, use }: AssetReference, contentType: string | unde
   return isUsable ? undefined : `names the asset ${assetId} as a ${use}, and it is none (${contentType})`;
 };
 
+/** Gmail cuts off what stands beyond, and shows a link to it. */
 const CLIPPED_FROM_BYTES = 102 * 1024;
 
 /** Values are longer than samples, and links grow when they are tracked. */
@@ -49,7 +54,7 @@ const WARNED_FROM_BYTES = 92 * 1024;
 
 const written = new Intl.NumberFormat('en-US');
 
-/** In: the size of the HTML. Out: what is to be told of it; nothing where there is room. */
+/** In: the size of the HTML. Out: a warning where Gmail would cut the mail off. */
 export const clippingWarnings = (htmlBytes: number): readonly FieldError[] =>
   htmlBytes < WARNED_FROM_BYTES
     ? []
@@ -71,7 +76,10 @@ export const measuringBudget = ({ limits }: Pick<CommandDeps, 'limits'>): Budget
   });
 };
 
-/** In: a compiled template and what it is filled with. Out: what is to be told of the size of that mail; nothing where it is not to be had within the budget. */
+/**
+ * In: a compiled template and what it is filled with. Out: the warnings about the size of that mail; none where it cannot be rendered
+ * within the budget.
+ */
 export const sizeWarnings = async (
   compiled: MaybePromise<CompiledEmail>,
   email: EmailInput,

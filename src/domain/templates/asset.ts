@@ -1,4 +1,6 @@
-/** What the events of one asset add up to, and the decisions about it. */
+/**
+ * Assets of a team's gallery: their state and the decisions about them, which files the gallery takes and as what, and how much it holds.
+ */
 import { isUtf8 } from 'node:buffer';
 import { DomainError } from '../core/errors.js';
 import { pictureSize, type PictureSize } from '../rendering/pictures.js';
@@ -6,100 +8,6 @@ import { readSvg } from './svg.js';
 import type { Decider } from '../core/decider.js';
 import type { AssetDescription, AssetEvent, AssetUploaded } from './events.js';
 import type { Limits } from '../core/limits.js';
-
-/* Which files the gallery takes, and as what: told from the bytes; the name only chooses among harmless texts. */
-
-export type AssetKind = Readonly<{ contentType: string; size: PictureSize | undefined }>;
-
-/** Every type that is taken, with the extensions that fit it, the usual one first. */
-const extensions: Readonly<Record<string, readonly string[]>> = {
-  'image/png': ['png'],
-  'image/jpeg': ['jpg', 'jpeg', 'jpe', 'jfif'],
-  'image/gif': ['gif'],
-  'image/webp': ['webp'],
-  'image/svg+xml': ['svg'],
-  'font/ttf': ['ttf'],
-  'font/otf': ['otf'],
-  'application/pdf': ['pdf'],
-  'text/plain': ['txt', 'text', 'log', 'md', 'json'],
-  'text/csv': ['csv', 'tsv'],
-  'text/calendar': ['ics'],
-  'application/zip': ['zip'],
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': ['docx'],
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': ['xlsx'],
-  'application/vnd.openxmlformats-officedocument.presentationml.presentation': ['pptx'],
-  'application/vnd.oasis.opendocument.text': ['odt'],
-  'application/vnd.oasis.opendocument.spreadsheet': ['ods'],
-  'application/vnd.oasis.opendocument.presentation': ['odp'],
-};
-
-const RASTER: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-/** Formats that are text and yet tell their own kind; any other signature that a text happens to begin with means nothing. */
-const WRITTEN_AS_TEXT: readonly string[] = ['application/pdf', 'application/rtf', 'application/postscript', 'text/calendar'];
-
-/** True for pictures of dots: a browser may show them, for there is nothing in them that acts. */
-export const isRaster = (contentType: string): boolean => RASTER.includes(contentType);
-
-/** True for fonts, which are to be checked before they are kept. */
-export const isFont = (contentType: string): boolean => contentType === 'font/ttf' || contentType === 'font/otf';
-
-const TAKEN =
-  'The gallery takes PNG, JPEG, GIF, WebP and SVG pictures, TTF and OTF fonts, PDF, text and CSV in UTF-8, calendar files, ZIP, and documents of Word, Excel, PowerPoint and OpenDocument without macros.';
-
-const notAllowed = (what: string, contentType?: string): DomainError =>
-  new DomainError('ASSET_TYPE_NOT_ALLOWED', `${what} ${TAKEN}`, contentType === undefined ? {} : { relatedInfo: { contentType } });
-
-/** In: bytes, what their signature shows, and the name they came under. Throws ASSET_TYPE_NOT_ALLOWED. */
-export const kindOf = (bytes: Buffer, signature: string | undefined, filename: string): AssetKind => {
-  const text = WRITTEN_AS_TEXT.includes(signature ?? '') ? undefined : textOf(bytes);
-  if (text !== undefined) return kindOfText(text, filename);
-  if (signature === undefined) throw notAllowed('The file is of no known type, or damaged, or text in another encoding than UTF-8.');
-  if (!Object.hasOwn(extensions, signature)) throw notAllowed(`The file is of the type ${signature}, which is not taken.`, signature);
-  const size = pictureSize(bytes, signature);
-  if (isRaster(signature) && size === undefined) throw notAllowed(`The file begins as ${signature} does, but is damaged.`, signature);
-  return { contentType: signature, size };
-};
-
-const CONTROL = /[\x00-\x08\x0b\x0e-\x1f\x7f]/;
-
-/** The text that the bytes are, or undefined where they are none in UTF-8. */
-const textOf = (bytes: Buffer): string | undefined => {
-  if (!isUtf8(bytes)) return undefined;
-  const text = bytes.toString('utf8');
-  return CONTROL.test(text) ? undefined : text;
-};
-
-const kindOfText = (text: string, filename: string): AssetKind => {
-  // The byte order mark counts as a blank.
-  const start = text.trimStart();
-  if (start.startsWith('#!')) throw notAllowed('The file is a program.');
-  if (start.startsWith('<')) {
-    const svg = readSvg(text);
-    if (svg === undefined) throw notAllowed('The file is HTML or XML, which could act in the name of whoever shows it.');
-    if ('fault' in svg) throw notAllowed(`The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.`, 'image/svg+xml');
-    return { contentType: 'image/svg+xml', size: svg.size };
-  }
-  return { contentType: fits(filename, 'text/csv') ? 'text/csv' : 'text/plain', size: undefined };
-};
-
-const fits = (filename: string, contentType: string): boolean => {
-  const dot = filename.lastIndexOf('.');
-  return dot > 0 && extensions[contentType]!.includes(filename.slice(dot + 1).toLowerCase());
-};
-
-/** The name with an extension of its type at its end, at most `charsMax` long: nobody's program takes the file for another than it is. */
-export const nameFor = (filename: string, contentType: string, charsMax: number): string => {
-  const extension = fits(filename, contentType) ? filename.slice(filename.lastIndexOf('.')) : `.${extensions[contentType]![0]!}`;
-  const stem = fits(filename, contentType) ? filename.slice(0, -extension.length) : filename;
-  return `${shortened(stem, charsMax - extension.length)}${extension}`;
-};
-
-/** Cut without cutting a character in two. */
-const shortened = (text: string, charsMax: number): string =>
-  text
-    .slice(0, charsMax)
-    .replace(/[\ud800-\udbff]$/, '')
-    .trimEnd();
 
 /** `description` is undefined once the key is destroyed: what is left has no name and no bytes. `isGone`: it cannot be taken back. */
 type Asset = Omit<AssetUploaded['data'], 'at'> &
@@ -156,10 +64,6 @@ export const assetDecider: Decider<AssetCommand, AssetEvent, AssetState> = {
   initialState: undefined,
 };
 
-/** What a team's gallery holds. */
-/** `position`: of the newest event that is counted; absent for none. */
-export type AssetUsage = Readonly<{ count: number; sizeBytes: number; position?: number }>;
-
 /** What is shown of an asset. */
 export type AssetListing = {
   id: string;
@@ -188,7 +92,103 @@ export const assetListing = (
   createdAt,
 });
 
-/* The bounds of the gallery, and the errors of who crosses them: each states the actual value and the maximum. */
+export type AssetKind = Readonly<{ contentType: string; size: PictureSize | undefined }>;
+
+/** Every type that the gallery takes, with the extensions that fit it, the usual one first. */
+const extensions: Readonly<Record<string, readonly string[]>> = {
+  'image/png': ['png'],
+  'image/jpeg': ['jpg', 'jpeg', 'jpe', 'jfif'],
+  'image/gif': ['gif'],
+  'image/webp': ['webp'],
+  'image/svg+xml': ['svg'],
+  'font/ttf': ['ttf'],
+  'font/otf': ['otf'],
+  'application/pdf': ['pdf'],
+  'text/plain': ['txt', 'text', 'log', 'md', 'json'],
+  'text/csv': ['csv', 'tsv'],
+  'text/calendar': ['ics'],
+  'application/zip': ['zip'],
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': ['docx'],
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': ['xlsx'],
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': ['pptx'],
+  'application/vnd.oasis.opendocument.text': ['odt'],
+  'application/vnd.oasis.opendocument.spreadsheet': ['ods'],
+  'application/vnd.oasis.opendocument.presentation': ['odp'],
+};
+
+const RASTER: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+/** Formats that are text and yet tell their own kind; any other signature that a text happens to begin with means nothing. */
+const WRITTEN_AS_TEXT: readonly string[] = ['application/pdf', 'application/rtf', 'application/postscript', 'text/calendar'];
+
+/** True for pictures of dots, which browsers may show: nothing in them can act. */
+export const isRaster = (contentType: string): boolean => RASTER.includes(contentType);
+
+/** True for fonts, which are checked before they are kept. */
+export const isFont = (contentType: string): boolean => contentType === 'font/ttf' || contentType === 'font/otf';
+
+const TAKEN =
+  'The gallery takes PNG, JPEG, GIF, WebP and SVG pictures, TTF and OTF fonts, PDF, text and CSV in UTF-8, calendar files, ZIP, and documents of Word, Excel, PowerPoint and OpenDocument without macros.';
+
+const notAllowed = (what: string, contentType?: string): DomainError =>
+  new DomainError('ASSET_TYPE_NOT_ALLOWED', `${what} ${TAKEN}`, contentType === undefined ? {} : { relatedInfo: { contentType } });
+
+/**
+ * Tells the type of a file from its bytes; the name only chooses among harmless texts. In: bytes, what their signature shows, and the name
+ * they came under. Throws ASSET_TYPE_NOT_ALLOWED.
+ */
+export const kindOf = (bytes: Buffer, signature: string | undefined, filename: string): AssetKind => {
+  const text = WRITTEN_AS_TEXT.includes(signature ?? '') ? undefined : textOf(bytes);
+  if (text !== undefined) return kindOfText(text, filename);
+  if (signature === undefined) throw notAllowed('The file is of no known type, or damaged, or text in another encoding than UTF-8.');
+  if (!Object.hasOwn(extensions, signature)) throw notAllowed(`The file is of the type ${signature}, which is not taken.`, signature);
+  const size = pictureSize(bytes, signature);
+  if (isRaster(signature) && size === undefined) throw notAllowed(`The file begins as ${signature} does, but is damaged.`, signature);
+  return { contentType: signature, size };
+};
+
+const CONTROL = /[\x00-\x08\x0b\x0e-\x1f\x7f]/;
+
+/** The text that the bytes are, or undefined where they are not text in UTF-8. */
+const textOf = (bytes: Buffer): string | undefined => {
+  if (!isUtf8(bytes)) return undefined;
+  const text = bytes.toString('utf8');
+  return CONTROL.test(text) ? undefined : text;
+};
+
+const kindOfText = (text: string, filename: string): AssetKind => {
+  // The byte order mark counts as a blank.
+  const start = text.trimStart();
+  if (start.startsWith('#!')) throw notAllowed('The file is a program.');
+  if (start.startsWith('<')) {
+    const svg = readSvg(text);
+    if (svg === undefined) throw notAllowed('The file is HTML or XML, which could act in the name of whoever shows it.');
+    if ('fault' in svg) throw notAllowed(`The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.`, 'image/svg+xml');
+    return { contentType: 'image/svg+xml', size: svg.size };
+  }
+  return { contentType: fits(filename, 'text/csv') ? 'text/csv' : 'text/plain', size: undefined };
+};
+
+const fits = (filename: string, contentType: string): boolean => {
+  const dot = filename.lastIndexOf('.');
+  return dot > 0 && extensions[contentType]!.includes(filename.slice(dot + 1).toLowerCase());
+};
+
+/** Ends the name with an extension of its type, at most `charsMax` long, so that no program takes the file for another than it is. */
+export const nameFor = (filename: string, contentType: string, charsMax: number): string => {
+  const extension = fits(filename, contentType) ? filename.slice(filename.lastIndexOf('.')) : `.${extensions[contentType]![0]!}`;
+  const stem = fits(filename, contentType) ? filename.slice(0, -extension.length) : filename;
+  return `${shortened(stem, charsMax - extension.length)}${extension}`;
+};
+
+/** Cut without cutting a character in two. */
+const shortened = (text: string, charsMax: number): string =>
+  text
+    .slice(0, charsMax)
+    .replace(/[\ud800-\udbff]$/, '')
+    .trimEnd();
+
+/** What a team's gallery holds. `position`: of the newest event that is counted; absent for none. */
+export type AssetUsage = Readonly<{ count: number; sizeBytes: number; position?: number }>;
 
 const written = new Intl.NumberFormat('en-US');
 

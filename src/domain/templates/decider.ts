@@ -1,4 +1,4 @@
-/** What holds for every kind of template: the events of one fold to a state, the decisions about it, and who owns a slug. */
+/** Rules for every kind of template: how its events fold to a state, the decisions about it, its versions, and who owns a slug. */
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { TemplateDraft, TemplateEvent, TemplateKind, TemplateSlugEvent } from './events.js';
@@ -188,8 +188,9 @@ export const evolveSlug = (owner: SlugState, event: TemplateSlugEvent): SlugStat
 type Versions<Shown> = Readonly<{ draft: Shown; revision: number; published: readonly PublishedVersion<Shown>[] }>;
 
 /**
- * What a call means by `version`: a revision, its number (null where it is a draft), and what is shown of it; a draft that is not
- * published changes nothing of it. `unpublished` says what to do where nothing is published. Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND.
+ * Finds what a call means by `version`: a revision, its number (null for a draft), and what is shown of it; a draft that is not published
+ * changes nothing of it. `unpublished` says what to do where nothing is published. Throws TEMPLATE_NOT_PUBLISHED,
+ * TEMPLATE_VERSION_NOT_FOUND.
  */
 export const findVersion = <Shown>(
   { draft, revision, published }: Versions<Shown>,
@@ -221,7 +222,7 @@ export const findPublished = <Shown>(
   );
 };
 
-/** Where a template stands between draft and published. */
+/** What is published of a template, and whether its draft is ahead. */
 export type Publication = {
   status: 'draft' | 'published';
   /** The number that the next publish gives, or gave where nothing changed since. */
@@ -238,5 +239,3 @@ export const publicationOf = ({ revision, published }: Versions<unknown>): Publi
     publishedVersion: latest?.version ?? null,
   };
 };
-
-/* What the events of one email template add up to, the decisions about it, and what lists show of it. */

@@ -1,8 +1,18 @@
+/** Email templates: their state, the decisions about them, and what lists show of them. */
 import { DomainError } from '../core/errors.js';
 import type { EmailDraft } from './events.js';
 import type { TemplateId } from '../core/ids.js';
 import type { Tracking } from '../recipients/tracking.js';
-import { type TemplateOf, type TemplateStateOf, type TemplateCommandOf, type TemplateRules, makeTemplateDecider, findVersion, type Publication, publicationOf } from './decider.js';
+import {
+  type TemplateOf,
+  type TemplateStateOf,
+  type TemplateCommandOf,
+  type TemplateRules,
+  makeTemplateDecider,
+  findVersion,
+  type Publication,
+  publicationOf,
+} from './decider.js';
 
 type Shown = Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>;
 
@@ -29,8 +39,6 @@ export const templateRules: TemplateRules<EmailDraft, Shown> = {
 };
 
 export const templateDecider = makeTemplateDecider(templateRules);
-
-export const evolveTemplate = templateDecider.evolve;
 
 /** What a send call means by `version`: a revision, with its own name and sender. */
 export type ResolvedVersion = Readonly<{

@@ -1,40 +1,7 @@
-/** The facts of one template, of an email or of an attachment, and of the slugs that name templates. */
+/** Events of templates (of emails and of attachments), of the slugs that name templates, and of the assets in a gallery. */
 import { Type, type Static } from '@sinclair/typebox';
 import { text, type EventsOf, StoredRecipient, StoredTracking, retirementEventSchemas } from '../core/stored.js';
 import { oneOf } from '../core/schema.js';
-
-/* The facts of one file of the gallery. Its name and a hash of its content may tell of a person: they are sealed, as its bytes are. */
-
-const Description = Type.Object({
-  filename: text,
-  /** Of the bytes as they were uploaded, hex. */
-  sha256: text,
-});
-export type AssetDescription = Static<typeof Description>;
-
-export const assetEventSchemas = {
-  AssetUploaded: {
-    data: Type.Object({
-      at: text,
-      contentType: text,
-      sizeBytes: Type.Integer(),
-      /** In pixels, of pictures that say so. */
-      width: Type.Optional(Type.Integer()),
-      height: Type.Optional(Type.Integer()),
-      /** SHA-256 of the sealed bytes in the files port; their context is `asset`. */
-      file: text,
-    }),
-    sealed: Description,
-  },
-  /** Nobody sees it any more, and for some days it can be taken back. */
-  AssetTrashed: { data: Type.Object({ at: text }) },
-  AssetRestored: { data: Type.Object({ at: text }) },
-  /** Gone for good: its key and its bytes are destroyed right after. */
-  AssetDeleted: { data: Type.Object({ at: text }) },
-} as const;
-
-export type AssetEvent = EventsOf<typeof assetEventSchemas>;
-export type AssetUploaded = Extract<AssetEvent, { type: 'AssetUploaded' }>;
 
 /** Frozen: what was ever written. */
 const templateKinds = ['email', 'attachment'] as const;
@@ -53,7 +20,7 @@ const common = {
   translations: Type.Optional(Type.Record(text, Type.Record(text, text))),
 };
 
-/** One revision of the draft of an email: everything that its author writes. */
+/** One revision of the draft of an email template: everything that its author writes. */
 const EmailDraftSchema = Type.Object({
   ...common,
   subject: text,
@@ -74,7 +41,7 @@ const StoredFont = Type.Object({
   boldItalic: Type.Optional(text),
 });
 
-/** The same of an attachment. A document has no sender and no subject; `schema` holds its formats. */
+/** One revision of the draft of an attachment template. A document has no sender and no subject; `schema` holds its formats. */
 const AttachmentDraftSchema = Type.Object({
   ...common,
   schema: Type.Object({
@@ -112,3 +79,35 @@ export const templateSlugEventSchemas = {
 
 export type TemplateEvent = EventsOf<typeof templateEventSchemas>;
 export type TemplateSlugEvent = EventsOf<typeof templateSlugEventSchemas>;
+
+const Description = Type.Object({
+  filename: text,
+  /** Of the bytes as they were uploaded, hex. */
+  sha256: text,
+});
+export type AssetDescription = Static<typeof Description>;
+
+/** Events of one asset. Its name and a hash of its content may tell of a person: they are sealed, as its bytes are. */
+export const assetEventSchemas = {
+  AssetUploaded: {
+    data: Type.Object({
+      at: text,
+      contentType: text,
+      sizeBytes: Type.Integer(),
+      /** In pixels, of pictures that say so. */
+      width: Type.Optional(Type.Integer()),
+      height: Type.Optional(Type.Integer()),
+      /** SHA-256 of the sealed bytes in the files port; their context is `asset`. */
+      file: text,
+    }),
+    sealed: Description,
+  },
+  /** Nobody sees it any more, and for some days it can be taken back. */
+  AssetTrashed: { data: Type.Object({ at: text }) },
+  AssetRestored: { data: Type.Object({ at: text }) },
+  /** Gone for good: its key and its bytes are destroyed right after. */
+  AssetDeleted: { data: Type.Object({ at: text }) },
+} as const;
+
+export type AssetEvent = EventsOf<typeof assetEventSchemas>;
+export type AssetUploaded = Extract<AssetEvent, { type: 'AssetUploaded' }>;

@@ -1,11 +1,11 @@
 /**
- * SVG that only draws: whole, without scripts, without what another document would be loaded for. Whatever shows it later
- * need not trust it.
+ * Accepts SVG that only draws: whole, without scripts, without anything that would load another document. What shows it later need not
+ * trust it.
  */
 import type { PictureSize } from '../rendering/pictures.js';
 
 /** `fault`: a sentence part that says what is not allowed. `size`: in pixels, where the root element says so. */
-export type SvgFinding = Readonly<{ fault: string }> | Readonly<{ size: PictureSize | undefined }>;
+type SvgFinding = Readonly<{ fault: string }> | Readonly<{ size: PictureSize | undefined }>;
 
 const DEPTH_MAX = 256;
 const NAME = '[A-Za-z_][\\w.:-]*';

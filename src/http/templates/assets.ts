@@ -1,4 +1,4 @@
-/** The gallery: pictures and files that templates and attachments refer to by id. */
+/** Routes of the gallery: pictures and files that templates and attachments refer to by id. */
 import { assetTooLarge, isRaster, assetNotFound } from '../../domain/templates/asset.js';
 import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } from '../../api/templates/templates.js';
 import { decodeBase64, NO_BASE64 } from '../../domain/core/json.js';

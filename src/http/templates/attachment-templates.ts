@@ -1,4 +1,4 @@
-/** Making, changing, publishing and previewing attachment templates. `:id` is an id, a short id or a slug throughout. */
+/** Routes of attachment templates: making, changing, publishing, previewing. `:id` is an id, a short id or a slug throughout. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   AttachmentTemplateListItemSchema,
@@ -28,15 +28,13 @@ import {
 import { TemplateListQuerySchema } from '../../api/core/queries.js';
 import { tellEmptyPaths, tellReplaced, tellWarnings } from './preview-headers.js';
 
-/* The headers of a preview that is a page or a file: which paths stayed empty, which characters no font has, and what its author should know. */
-
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
 const tags = ['Attachment templates'];
 const params = idParams('Id, short id (`atpl_…`) or slug of the attachment template');
 const unknownId = 'TEMPLATE_NOT_FOUND';
 
-/** What a document is on the wire. */
+/** Content type and extension of a document. */
 const files: Readonly<Record<OutputFormat, Readonly<{ contentType: string; extension: string }>>> = {
   pdf: { contentType: 'application/pdf', extension: '.pdf' },
   excel: { contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', extension: '.xlsx' },
@@ -237,7 +235,7 @@ const previewRoutes = (app: App, deps: Deps): void => {
   );
 };
 
-/** The file, named as its template is, its name filled as that of an attachment is. */
+/** Answers the file, named as its template is; the name is filled as that of an attachment is. */
 const answerDocument = async (
   deps: Deps,
   request: FastifyRequest,

@@ -1,3 +1,6 @@
+/**
+ * Headers of a preview that is a page or a file: which paths stayed empty, which characters no font has, and what its author should know.
+ */
 import type { FastifyReply } from 'fastify';
 import type { FieldError } from '../../domain/core/errors.js';
 
@@ -5,16 +8,17 @@ const ITEMS_MAX = 50;
 
 const HEADER_CHARS_MAX = 2_000;
 
-/** They have no encoding. */
+/** Lone surrogates have no encoding. */
 const LONE_SURROGATES = /\p{Cs}/gu;
 
 /** Sets `X-Empty-Paths`: the paths, percent-encoded and separated by commas; absent where there are none. */
 export const tellEmptyPaths = (reply: FastifyReply, paths: readonly string[]): FastifyReply => told(reply, 'x-empty-paths', paths);
 
 /** Sets `X-Replaced-Characters` in the same way. */
-export const tellReplaced = (reply: FastifyReply, characters: readonly string[]): FastifyReply => told(reply, 'x-replaced-characters', characters);
+export const tellReplaced = (reply: FastifyReply, characters: readonly string[]): FastifyReply =>
+  told(reply, 'x-replaced-characters', characters);
 
-/** Sets `X-Warnings` in the same way: of each its place, a blank and its sentence. */
+/** Sets `X-Warnings` in the same way: for each warning its field, a blank and its sentence. */
 export const tellWarnings = (reply: FastifyReply, warnings: readonly FieldError[]): FastifyReply =>
   told(
     reply,

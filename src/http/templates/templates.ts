@@ -1,4 +1,4 @@
-/** Making, changing, publishing and previewing email templates. `:id` is an id or a slug throughout. */
+/** Routes of email templates: making, changing, publishing, previewing. `:id` is an id or a slug throughout. */
 import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
 import {
   CreateTemplateRequestSchema,

@@ -1,4 +1,7 @@
-/** What a template was: its published versions, put back into the draft, and deleted templates taken back. For both kinds of templates. */
+/**
+ * Routes of a template's past, for both kinds of templates: published versions, versions put back into the draft, and deleted templates
+ * taken back.
+ */
 import {
   AttachmentTemplateRecordSchema,
   AttachmentTemplateVersionRecordSchema,
@@ -172,7 +175,7 @@ const attachmentRestoreRoutes = (app: App, deps: Deps): void => {
   );
 };
 
-/** Registers the routes that speak of what a template was. */
+/** Registers the routes of versions and of deleted templates. */
 export const templateVersionRoutes = (app: App, deps: Deps): void => {
   emailVersionRoutes(app, deps);
   emailRestoreRoutes(app, deps);
