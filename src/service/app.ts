@@ -32,68 +32,24 @@ import { openMetrics } from './observe/metrics.js';
 import { withTraces } from './observe/traces.js';
 import { openLogger } from '../adapters/logger/pino.js';
 import { watchCommits, openServiceHealth } from './observe/health.js';
-import { begin, afterStart } from './startup.js';
+import { prepareStores, afterStart } from './startup.js';
 import { holdRole, openServing } from './stores/instances.js';
-import { openSurroundings, type Surroundings } from './ports.js';
+import { openResources, type Resources } from './resources.js';
 import { openClock, openTrust } from './ops/clock.js';
 import { version } from './version.js';
-
-/* How a running service is brought to rest. */
-
-type Resting = Readonly<{
-  supervisor: Supervisor;
-  /** What delivers. */
-  processing: readonly Worker[];
-  server: FastifyInstance;
-  limits: Pick<Limits, 'shutdownDeadlineMs' | 'stopNoticeMs'>;
-  /** Cuts off the calls that are still under way when the time is over. */
-  cutOff: AbortController;
-  /** Resolves when the read models have all that is in the log, or the signal aborts. */
-  whenProjected: (signal: AbortSignal) => Promise<void>;
-}>;
-
-/** So long a service that still delivers goes on answering, so that a balancer sees that it stops before its socket is closed. */
-const ANSWERS_WHILE_DELIVERING_MS = 1_000;
-
-const PROJECTED_WITHIN_MS = 5_000;
-
-/**
- * Deliveries end while requests are still answered, for a moment; then the server closes. What was written until then is projected before
- * the projections end, so that the next start shows it at once. All of it within the deadline.
- */
-const bringToRest = async ({ supervisor, processing, server, limits, cutOff, whenProjected }: Resting): Promise<void> => {
-  const deadline = AbortSignal.timeout(limits.shutdownDeadlineMs);
-  const names = processing.map(({ name }) => name);
-  const isListening = server.server.listening;
-  if (isListening && limits.stopNoticeMs > 0) await wait(limits.stopNoticeMs, undefined, { signal: deadline }).catch(() => {});
-  const delivered = supervisor.stop(names, deadline);
-  if (isListening) await Promise.race([delivered, wait(ANSWERS_WHILE_DELIVERING_MS, undefined, { ref: false })]);
-  await Promise.all([delivered, closeServer(server, limits.shutdownDeadlineMs / 3)]);
-  cutOff.abort();
-  // A read model that cannot be written is no reason not to stop.
-  await whenProjected(AbortSignal.any([deadline, AbortSignal.timeout(PROJECTED_WITHIN_MS)])).catch(() => {});
-  await supervisor.stop(undefined, deadline);
-};
-
-/** Answers the requests under way. Node checks no time-outs once a server closes, so what a client never ends is cut off here. */
-const closeServer = async (server: FastifyInstance, withinMs: number): Promise<void> => {
-  const cut = setTimeout(() => server.server.closeAllConnections(), withinMs);
-  await server.close();
-  clearTimeout(cut);
-};
 
 export type App = Readonly<{
   server: FastifyInstance;
   engine: Engine;
-  /** Makes and shows the key of the first team, where nobody has seen one yet. To be called when the service listens. */
+  /** Makes and shows the key of the first team if nobody has seen one yet. To be called when the service listens. */
   showFirstKey: (show: (key: string) => void) => Promise<void>;
   /** Shows the token that the first user needs, as long as there is none; it stays in a file of the data directory until then. */
   showFirstUserToken: (show: (token: string) => void) => Promise<void>;
-  /** The token of the link that opens the built-in mailbox, where mail goes there. */
+  /** The token of the link that opens the built-in mailbox; undefined if mail goes to a relay. */
   mailboxToken: string | undefined;
-  /** Where the figures are answered; undefined: nowhere. */
+  /** The port of the metrics; undefined: none. */
   metricsPort: number | undefined;
-  /** Where reports come to the return path by SMTP; undefined: nowhere. */
+  /** The port on which the return path takes reports by SMTP; undefined: none. */
   inboundSmtpPort: number | undefined;
   /** Resolves when the read models have every event that was appended before the call. */
   whenCaughtUp: () => Promise<void>;
@@ -103,11 +59,28 @@ export type App = Readonly<{
 
 export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies' | 'rewrapsKeys'> & Readonly<{ mailer?: Mailer }>;
 
-/** The process that delivers keeps the keys in their newest form: where it runs, no older program does. */
-const openServiceEngine = (config: Config, options: EngineOptions): Promise<Engine> =>
-  openEngine(config, { ...options, rewrapsKeys: config.roles.includes('process') });
+type StopParts = Readonly<{
+  supervisor: Supervisor;
+  /** The workers that deliver. */
+  processing: readonly Worker[];
+  server: FastifyInstance;
+  limits: Pick<Limits, 'shutdownDeadlineMs' | 'stopNoticeMs'>;
+  /** Aborts the outside calls that are still under way when the time is over. */
+  cutOff: AbortController;
+  /** Resolves when the read models have every event of the log, or the signal aborts. */
+  whenProjected: (signal: AbortSignal) => Promise<void>;
+}>;
 
-/** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError where another process has the role. */
+type ServingParts = Engine &
+  Resources &
+  Readonly<{ runners: Runners; writes: OwnWrites; recorder: EngagementRecorder; audit: AuditRecorder; health: HttpDeps['health'] }>;
+
+/** How long a service that still delivers goes on answering, so that a balancer sees that it stops before its socket is closed. */
+const ANSWERS_WHILE_DELIVERING_MS = 1_000;
+
+const PROJECTED_WITHIN_MS = 5_000;
+
+/** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError if another process has the role. */
 export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
   const lock = holdRole(config);
   const isServing = config.roles.includes('http');
@@ -128,20 +101,20 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   await warnOfLog(engine);
   const clockTrust = await openTrust(config, engine, clock);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
-  await begin(config, engine, leasing, isServing ? pendingKey : undefined);
-  const surroundings = await openSurroundings(config, options, { ...engine, leases, metrics });
-  forgetCopies = surroundings.mailbox?.mailbox.forgetCopies ?? forgetCopies;
+  await prepareStores(config, engine, leasing, isServing ? pendingKey : undefined);
+  const resources = await openResources(config, options, { ...engine, leases, metrics });
+  forgetCopies = resources.mailbox?.mailbox.forgetCopies ?? forgetCopies;
   const projecting = await openProjecting(config, engine, leasing);
   const [{ runners }, cutOff] = [projecting, cutOffOfAll()];
 
   const [stuck, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), auditRecorderOf(engine)];
   const [serving, recorder] = [openServing(leasing, (signal) => engine.followStates(signal, 'serving')), openEngagementRecorder(engine)];
   servesAlone = serving.alone;
-  const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
+  const workers = makeWorkers(config, { ...engine, ...resources, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
   const servingWorkers = isServing ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)] : [];
-  const health = openServiceHealth({ ...surroundings, config, engine, supervisor, stuck, runners, commits, clockTrust });
+  const health = openServiceHealth({ ...resources, config, engine, supervisor, stuck, runners, commits, clockTrust });
   let accepting = true;
-  const parts = { ...engine, ...surroundings, runners, health: health.of(() => accepting) };
+  const parts = { ...engine, ...resources, runners, health: health.of(() => accepting) };
   const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });
   supervisor.start([clockTrust.worker, health.worker, ...measuring, ...workers.projecting, ...workers.processing, ...servingWorkers]);
   if (isServing) await serving.whenSeen;
@@ -151,8 +124,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const shutDown = async (): Promise<void> => {
     accepting = false;
     const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
-    await bringToRest({ supervisor, processing: workers.processing, server, limits: engine.limits, cutOff, whenProjected });
-    for (const part of [surroundings, projecting, leases, engine]) await part.close();
+    await stopInOrder({ supervisor, processing: workers.processing, server, limits: engine.limits, cutOff, whenProjected });
+    for (const part of [resources, projecting, leases, engine]) await part.close();
     lock.release();
   };
   let stopping: Promise<void> | undefined;
@@ -161,32 +134,38 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     engine,
     showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
     showFirstUserToken: (show) => showFirstUserToken(engine, openFirstKeyFile(join(config.dataDir, 'first-user-token')), show),
-    mailboxToken: surroundings.mailboxToken,
+    mailboxToken: resources.mailboxToken,
     metricsPort: metrics.port(),
-    inboundSmtpPort: surroundings.inboundSmtpPort,
+    inboundSmtpPort: resources.inboundSmtpPort,
     whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
     stop: () => (stopping ??= shutDown()),
   };
 };
 
+/** The process that delivers rewraps keys in their newest form: no older program runs beside it. */
+const openServiceEngine = (config: Config, options: EngineOptions): Promise<Engine> =>
+  openEngine(config, { ...options, rewrapsKeys: config.roles.includes('process') });
+
+/** Records nothing while an older version may run beside this one, which could not read these events. */
+const auditRecorderOf = (engine: Engine): AuditRecorder => {
+  const recorder = openAuditRecorder(engine);
+  return engine.codec.level < PEOPLE_FROM ? { ...recorder, read: () => {}, denied: () => {} } : recorder;
+};
+
 const backlogsWorker = (engine: Engine, workers: Workers) => watchBacklogsWorker({ ...engine, ...hostOf(workers) });
 
-/** How long the hosts of this process are left alone; nothing where it does not deliver. */
+/** How long the open circuit breakers of this process pause; nothing if it does not deliver. */
 const hostOf = ({ processors }: Workers): Pick<Parameters<typeof watchBacklogsWorker>[0], 'hostPauseMs'> => {
   const gates = processors.flatMap(({ gate }) => gate ?? []);
   return gates.length === 0 ? {} : { hostPauseMs: () => Math.max(...gates.map(({ pauseMs }) => pauseMs())) };
 };
 
-/** Every call under way listens to it. */
+/** The signal that ends every outside call under way. Any number may listen. */
 const cutOffOfAll = (): AbortController => {
   const cutOff = new AbortController();
   setMaxListeners(0, cutOff.signal);
   return cutOff;
 };
-
-type ServingParts = Engine &
-  Surroundings &
-  Readonly<{ runners: Runners; writes: OwnWrites; recorder: EngagementRecorder; audit: AuditRecorder; health: HttpDeps['health'] }>;
 
 const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, recorder, ...parts }: ServingParts): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
@@ -225,8 +204,27 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, reco
   };
 };
 
-/** An older program beside this one could not read what it records: then it is told of nothing. */
-const auditRecorderOf = (engine: Engine): AuditRecorder => {
-  const recorder = openAuditRecorder(engine);
-  return engine.codec.level < PEOPLE_FROM ? { ...recorder, read: () => {}, denied: () => {} } : recorder;
+/**
+ * Ends the deliveries while requests are still answered, for a moment, and closes the server. Then the projections catch up before they end,
+ * so that the next start shows everything at once. All of it within the deadline.
+ */
+const stopInOrder = async ({ supervisor, processing, server, limits, cutOff, whenProjected }: StopParts): Promise<void> => {
+  const deadline = AbortSignal.timeout(limits.shutdownDeadlineMs);
+  const names = processing.map(({ name }) => name);
+  const isListening = server.server.listening;
+  if (isListening && limits.stopNoticeMs > 0) await wait(limits.stopNoticeMs, undefined, { signal: deadline }).catch(() => {});
+  const delivered = supervisor.stop(names, deadline);
+  if (isListening) await Promise.race([delivered, wait(ANSWERS_WHILE_DELIVERING_MS, undefined, { ref: false })]);
+  await Promise.all([delivered, closeServer(server, limits.shutdownDeadlineMs / 3)]);
+  cutOff.abort();
+  // The stop goes on if a read model cannot be written.
+  await whenProjected(AbortSignal.any([deadline, AbortSignal.timeout(PROJECTED_WITHIN_MS)])).catch(() => {});
+  await supervisor.stop(undefined, deadline);
+};
+
+/** Answers the requests under way. Node checks no timeouts once a server closes, so a request that a client never ends is cut off here. */
+const closeServer = async (server: FastifyInstance, withinMs: number): Promise<void> => {
+  const cut = setTimeout(() => server.server.closeAllConnections(), withinMs);
+  await server.close();
+  clearTimeout(cut);
 };

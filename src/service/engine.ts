@@ -1,4 +1,4 @@
-/** Opens the stores that the settings name, and what every way of running the program needs of them: serving, and each command line. */
+/** Opens the stores that the settings name and the ports around them, for the service and for each command of the command line. */
 import { UnknownEvent, eventVersions, makeCodec, type Codec } from '../event-log/codec.js';
 import { type EventLogPorts, openEventLog } from '../event-log/event-log.js';
 import { unknownTypeIn, type LogFaults, eventOutsideLog, openLogFaults } from '../event-log/verification.js';
@@ -32,53 +32,13 @@ import type { Generator } from '../domain/ports/generator.js';
 import type { Renderer } from '../domain/ports/renderer.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
 
-/* What a start and the health endpoints say of the log. */
-
-export const logHealth = ({ logFaults }: Pick<Engine, 'logFaults'>): LogHealth => {
-  const unknown = logFaults.unknown();
-  return {
-    unreadableEvents: logFaults.unreadable(),
-    unknownEvent: unknown === undefined ? null : { position: unknown.position, type: unknown.storedType },
-  };
-};
-
-/** What a newer program wrote stops its readers alone, and what stands outside the log is obeyed by nobody: so the start goes on. */
-export const warnOfLog = async ({ store, codec, logFaults, logger }: Engine): Promise<void> => {
-  const unknown = await unknownTypeIn(store, codec);
-  if (unknown !== undefined) {
-    logFaults.note({ ...unknown.place, unreadable: new UnknownEvent(unknown.place.storedType) });
-    logger.error({ ...unknown.place }, unknown.message);
-  }
-  const event = await eventOutsideLog(store);
-  if (event === undefined) return;
-  const { position, stream, revision, type } = event;
-  logger.error(
-    { position, stream, revision, type },
-    'an event stands below position 1, where the program writes none: somebody changed the log; nothing reads it, `sealpost verify` tells more',
-  );
-};
-
-/** Counts and logs what a reader cannot read. */
-const tellingUnreadable =
-  (logFaults: LogFaults, logger: Logger): NonNullable<EventLogPorts['onUnreadable']> =>
-  (event) => {
-    logFaults.note(event);
-    const { stream, position, storedType, unreadable } = event;
-    logger.error(
-      { stream, position, storedType, err: unreadable },
-      unreadable instanceof UnknownEvent
-        ? 'an event was written by a newer version of sealpost; readers of the log stop before it'
-        : 'an event cannot be read; readers of the whole log go on without it',
-    );
-  };
-
 export type Engine = CommandDeps &
   Stores &
   Readonly<{
     logger: Logger;
-    /** What of the log could not be read so far. */
+    /** The events that could not be read so far. */
     logFaults: LogFaults;
-    /** What is read and written of the stored form of events. */
+    /** Reads and writes the stored form of events. */
     codec: Codec;
     /** Closes what was opened, in the reverse order. */
     close: () => Promise<void>;
@@ -87,56 +47,25 @@ export type Engine = CommandDeps &
 export type EngineOptions = Readonly<{
   clock?: Clock;
   logger?: Logger;
-  /** Stands between the program and its log: how tests let the disk refuse. */
+  /** Wraps the event store: tests let the disk refuse. */
   wrapStore?: (store: EventStore) => EventStore;
-  /** Stands between the program and its keys: how it is known whether new ones can be kept. */
+  /** Wraps the keys: the health watch learns whether new keys can be kept. */
   wrapKeys?: (keys: Keys) => Keys;
   onAppended?: EventLogPorts['onAppended'];
-  /** Stand between the program and its rendering: how that is measured. */
+  /** Wrap the rendering: metrics and traces measure it. */
   wrapRenderer?: (renderer: Renderer) => Renderer;
   wrapGenerator?: (generator: Generator) => Generator;
   /** Where copies of mails are kept; absent: nowhere. */
   mailCopies?: MailCopies;
-  /** What is read and written: how tests run a newer program beside this one. Default: all versions, at the level of the settings. */
+  /** The events that are read and written: tests run a newer program beside this one. Default: all versions, at the level of the settings. */
   codec?: Codec;
-  /** Whether no other process serves requests from these stores; where absent that is not known. */
+  /** Whether no other process serves requests from these stores; if absent, that is not known. */
   servesAlone?: () => Promise<boolean>;
-  /** Whether keys of an older form get the newest: for the process that delivers, and for no command beside it. Default: false. */
+  /** Whether keys of an older form are rewrapped in the newest: only the process that delivers does, no command beside it. Default: false. */
   rewrapsKeys?: boolean;
 }>;
 
-const same = <Port>(port: Port): Port => port;
-
-const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clock; logger: Logger }>): Generator =>
-  openGenerator({ limits, keepsReady: limits.generatorReadyMs > 0, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
-
-const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandDeps, 'feedback'> => {
-  if (settings === undefined) return {};
-  const { domain, name } = settings;
-  return { feedback: { returnPath: openReturnPath(domain, keys), at: { domain, host: name }, reader: reportReaderWhenNeeded() } };
-};
-
-const linksOf = (
-  { linkBase }: Config,
-  codec: Codec,
-): Pick<CommandPorts, 'linkBase' | 'withoutCopies' | 'withoutLanguages' | 'withoutOrigins'> => ({
-  ...(linkBase === undefined ? {} : { linkBase }),
-  ...(codec.level < COPIES_FROM ? { withoutCopies: true } : {}),
-  ...(codec.level < LANGUAGES_FROM ? { withoutLanguages: true } : {}),
-  ...(codec.level < PEOPLE_FROM ? { withoutOrigins: true } : {}),
-});
-
-const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandPorts['people'] => ({
-  passwords: argon2Passwords(),
-  accessTokens: joseAccessTokens(),
-  secondFactors: otpauthSecondFactors(),
-  drawCode: qrCodePng,
-  publicUrl,
-  registration,
-  isOnLoopback,
-});
-
-/** In: the settings; a clock and a log of the caller's where given. Rejects where a store cannot be opened. */
+/** In: the settings, and options that replace parts. Rejects if a store cannot be opened. */
 export const openEngine = async (config: Config, options: EngineOptions = {}): Promise<Engine> => {
   const clock = options.clock ?? systemClock();
   const logger = options.logger ?? openLogger({ level: config.logLevel });
@@ -195,5 +124,78 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     close: async () => {
       for (const port of [generator, outbound, webhooks.outbound, renderer, stores]) await port.close();
     },
+  };
+};
+
+const same = <Port>(port: Port): Port => port;
+
+const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clock; logger: Logger }>): Generator =>
+  openGenerator({ limits, keepsReady: limits.generatorReadyMs > 0, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
+
+const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandDeps, 'feedback'> => {
+  if (settings === undefined) return {};
+  const { domain, name } = settings;
+  return { feedback: { returnPath: openReturnPath(domain, keys), at: { domain, host: name }, reader: reportReaderWhenNeeded() } };
+};
+
+const linksOf = (
+  { linkBase }: Config,
+  codec: Codec,
+): Pick<CommandPorts, 'linkBase' | 'withoutCopies' | 'withoutLanguages' | 'withoutOrigins'> => ({
+  ...(linkBase === undefined ? {} : { linkBase }),
+  ...(codec.level < COPIES_FROM ? { withoutCopies: true } : {}),
+  ...(codec.level < LANGUAGES_FROM ? { withoutLanguages: true } : {}),
+  ...(codec.level < PEOPLE_FROM ? { withoutOrigins: true } : {}),
+});
+
+const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandPorts['people'] => ({
+  passwords: argon2Passwords(),
+  accessTokens: joseAccessTokens(),
+  secondFactors: otpauthSecondFactors(),
+  drawCode: qrCodePng,
+  publicUrl,
+  registration,
+  isOnLoopback,
+});
+
+/** Notes and logs the events that a reader cannot read. */
+const tellingUnreadable =
+  (logFaults: LogFaults, logger: Logger): NonNullable<EventLogPorts['onUnreadable']> =>
+  (event) => {
+    logFaults.note(event);
+    const { stream, position, storedType, unreadable } = event;
+    logger.error(
+      { stream, position, storedType, err: unreadable },
+      unreadable instanceof UnknownEvent
+        ? 'an event was written by a newer version of sealpost; readers of the log stop before it'
+        : 'an event cannot be read; readers of the whole log go on without it',
+    );
+  };
+
+/**
+ * Logs what the start finds wrong in the log and goes on: an event of a newer version stops only the readers that meet it, and nothing reads
+ * an event below position 1.
+ */
+export const warnOfLog = async ({ store, codec, logFaults, logger }: Engine): Promise<void> => {
+  const unknown = await unknownTypeIn(store, codec);
+  if (unknown !== undefined) {
+    logFaults.note({ ...unknown.place, unreadable: new UnknownEvent(unknown.place.storedType) });
+    logger.error({ ...unknown.place }, unknown.message);
+  }
+  const event = await eventOutsideLog(store);
+  if (event === undefined) return;
+  const { position, stream, revision, type } = event;
+  logger.error(
+    { position, stream, revision, type },
+    'an event stands below position 1, where the program writes none: somebody changed the log; nothing reads it, `sealpost verify` tells more',
+  );
+};
+
+/** What the health endpoint shows of the log. */
+export const logHealth = ({ logFaults }: Pick<Engine, 'logFaults'>): LogHealth => {
+  const unknown = logFaults.unknown();
+  return {
+    unreadableEvents: logFaults.unreadable(),
+    unknownEvent: unknown === undefined ? null : { position: unknown.position, type: unknown.storedType },
   };
 };

@@ -1,12 +1,10 @@
-/** The link that opens the built-in mailbox: what `serve` prints, and `sealpost mailbox` prints again. */
+/** The built-in mailbox for commands beside the service: its copies of mails, its token, and the link that opens it. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openCopies } from '../adapters/mailbox/mailbox.js';
 import type { Config } from './settings/config.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
 import { openMailboxToken } from '../adapters/mailbox/token-file.js';
-
-/* What the built-in mailbox keeps of mails, for a command beside the service or without it. */
 
 /** Opens the mailbox when the first copy is to be forgotten; where there is none there are no copies. */
 export const mailboxCopies = ({ dataDir }: Pick<Config, 'dataDir'>): MailCopies & Readonly<{ close: () => void }> => {

@@ -1,4 +1,7 @@
-/** What a start does before anything is served or sent: the stores are checked, a first start is finished, the notes are written. */
+/**
+ * What a start does with the stores: before anything is served or sent it checks them, finishes a first start and writes the notes; once
+ * the workers run it logs what it finds.
+ */
 import { isoTime } from '../domain/core/time.js';
 import type { Engine } from './engine.js';
 import { apiKeysProjection, keysWithImpliedDelete } from '../projections/keys/api-keys.js';
@@ -17,64 +20,18 @@ import { makeProjections } from '../projections/index.js';
 import { checkpointsOf } from '../projections/core/rebuild.js';
 import { accountSamples, samples } from '../samples/index.js';
 
-/* What a start finds and says in the log, without stopping for it. */
-
 const KEYS_NAMED_MAX = 100;
 
-/** Names, once a start, the keys that may delete emails although nobody gave them that. */
-const sayImpliedDeletes = async (
-  { readModels, eventLog, clock, logger }: Engine,
-  runners: ReadonlyMap<string, Runner>,
-  signal: AbortSignal,
-): Promise<void> => {
-  try {
-    await runners.get(apiKeysProjection.name)?.caughtUp(await eventLog.head(), signal);
-    if (signal.aborted) return;
-    const keyIds = await keysWithImpliedDelete(readModels, isoTime(clock.now()), KEYS_NAMED_MAX);
-    if (keyIds.length > 0) logger.warn({ keys: keyIds.length, keyIds: keyIds.join(' ') }, 'keys of before that may delete emails');
-  } catch (fault) {
-    if (!signal.aborted) logger.error({ fault: fault instanceof Error ? fault : undefined }, 'keys of before were not looked for');
-  }
-};
-
-/* Documents are expected of a service that has templates of them. */
-
-/** Once a start. Resolves when a process has been asked to stand ready, or there is no need of one. */
-const expectDocuments = async ({ readModels, generator, logger }: Engine): Promise<void> => {
-  try {
-    if ((await readModels.count(ATTACHMENT_TEMPLATES, { where: {} }, 1)) > 0) generator.prepare();
-  } catch (fault) {
-    logger.warn(
-      { fault: fault instanceof Error ? fault : undefined },
-      'no document process stands ready: the templates could not be counted',
-    );
-  }
-};
-
-/* What a service does once its workers have started, without anybody waiting for it. */
-
-/** Answers at once; what fails is in the log. */
-export const afterStart = ({ roles }: Config, engine: Engine, runners: ReadonlyMap<string, Runner>, signal: AbortSignal): void => {
-  if (roles.includes('http') || roles.includes('process')) void expectDocuments(engine);
-  if (roles.includes('project')) void sayImpliedDeletes(engine, runners, signal);
-};
-
-/** The stores of an engine, as the check of them wants them. */
-export const checkable = (engine: Engine): CheckDeps => ({
-  ...engine,
-  checkpoints: () => checkpointsOf(makeProjections(engine.limits), engine.readModels),
-});
-
-/** Throws StoreFault, with nothing written, where the stores do not belong together. What is no reason for that is logged. */
-export const assertWholeEngine = async (engine: Engine): Promise<void> => {
-  for (const { code, message } of await assertStoresAgree(checkable(engine))) engine.logger.warn({ code }, message);
-};
-
 /**
- * The same, then finishes a first start; closes engine and leases where it throws. `pendingKey` is where the first key waits, absent in a
- * process that serves no requests.
+ * Checks the stores, finishes a first start and writes the notes, before anything is served or sent. Closes engine and leases if it throws.
+ * `pendingKey`: where the first key waits; undefined in a process that serves no requests.
  */
-export const begin = async (config: Config, engine: Engine, leasing: LeaseDeps, pendingKey: PendingFirstKey | undefined): Promise<void> => {
+export const prepareStores = async (
+  config: Config,
+  engine: Engine,
+  leasing: LeaseDeps,
+  pendingKey: PendingFirstKey | undefined,
+): Promise<void> => {
   try {
     await assertMayServe(config, leasing.leases);
     await assertWholeEngine(engine);
@@ -88,24 +45,69 @@ export const begin = async (config: Config, engine: Engine, leasing: LeaseDeps, 
   }
 };
 
-/** Of processes that start at once on an empty log, one makes what a first start makes, and the others wait until it has. */
+/** Throws StoreFault, with nothing written, if the stores do not belong together. Lesser findings are logged. */
+export const assertWholeEngine = async (engine: Engine): Promise<void> => {
+  for (const { code, message } of await assertStoresAgree(checkable(engine))) engine.logger.warn({ code }, message);
+};
+
+/** What the check of the stores needs of an engine. */
+export const checkable = (engine: Engine): CheckDeps => ({
+  ...engine,
+  checkpoints: () => checkpointsOf(makeProjections(engine.limits), engine.readModels),
+});
+
+/** If several processes start at once on an empty log, one does the first start, and the others wait until it is done. */
 const firstStartOnce = async (engine: Engine, leasing: LeaseDeps, pendingKey: PendingFirstKey | undefined): Promise<void> => {
   if ((await firstTeam(engine)) !== undefined) return;
   await underLease(leasing, 'first-start', new AbortController().signal, () => firstStart(engine, samples, pendingKey));
 };
 
-/** An instance of before, or one whose owner deleted them, has none. */
+/** Makes the templates of account mails if they are missing: an older version did not make them, and the owner may have deleted them. */
 const accountTemplatesOnce = async (engine: Engine, leasing: LeaseDeps): Promise<void> => {
   if (!(await lacksAccountTemplates(engine, accountSamples))) return;
   const make = () => makeAccountTemplates(engine, accountSamples);
   await underLease(leasing, 'account-templates', new AbortController().signal, make);
 };
 
-/** A disk that is full refuses sends and no start: the note-log worker tries again. */
+/** A full disk must not refuse the start: the note-log worker tries again. */
 const noteOrWarn = async ({ store, noted, logger }: Engine): Promise<void> => {
   try {
     await noteLog(store, noted);
   } catch (fault) {
     logger.warn({ err: fault instanceof Error ? fault : undefined }, 'the stores could not note where the log ends');
+  }
+};
+
+/** Called when the workers run. Returns at once; the work goes on in the background, and its faults are logged. */
+export const afterStart = ({ roles }: Config, engine: Engine, runners: ReadonlyMap<string, Runner>, signal: AbortSignal): void => {
+  if (roles.includes('http') || roles.includes('process')) void expectDocuments(engine);
+  if (roles.includes('project')) void sayImpliedDeletes(engine, runners, signal);
+};
+
+/** Asks, once a start, for a document process to stand ready if there are templates of documents. */
+const expectDocuments = async ({ readModels, generator, logger }: Engine): Promise<void> => {
+  try {
+    if ((await readModels.count(ATTACHMENT_TEMPLATES, { where: {} }, 1)) > 0) generator.prepare();
+  } catch (fault) {
+    logger.warn(
+      { fault: fault instanceof Error ? fault : undefined },
+      'no document process stands ready: the templates could not be counted',
+    );
+  }
+};
+
+/** Logs, once a start, the keys that may delete emails although nobody gave them that permission. */
+const sayImpliedDeletes = async (
+  { readModels, eventLog, clock, logger }: Engine,
+  runners: ReadonlyMap<string, Runner>,
+  signal: AbortSignal,
+): Promise<void> => {
+  try {
+    await runners.get(apiKeysProjection.name)?.caughtUp(await eventLog.head(), signal);
+    if (signal.aborted) return;
+    const keyIds = await keysWithImpliedDelete(readModels, isoTime(clock.now()), KEYS_NAMED_MAX);
+    if (keyIds.length > 0) logger.warn({ keys: keyIds.length, keyIds: keyIds.join(' ') }, 'keys of before that may delete emails');
+  } catch (fault) {
+    if (!signal.aborted) logger.error({ fault: fault instanceof Error ? fault : undefined }, 'keys of before were not looked for');
   }
 };

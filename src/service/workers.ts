@@ -1,4 +1,6 @@
-/** What runs beside the requests: the projections, the processors, and the workers that look after the stores. */
+/**
+ * What runs beside the requests: projections, processors and the workers that look after the stores; and the supervisor that runs them.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import { setMaxListeners } from 'node:events';
 import type { Config } from './settings/config.js';
@@ -42,56 +44,12 @@ import { teamsToLapse, teamsToRemove } from '../projections/teams/teams.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../domain/core/time.js';
 import { PEOPLE_FROM, RECORD_REMOVALS_FROM } from '../domain/core/write-level.js';
 import { oldAuditStreams, oldTeamStreams } from '../event-log/retirement.js';
-import type { Surroundings } from './ports.js';
+import type { Resources } from './resources.js';
 
-/* The runners that keep the read models, each led by one process, and who waits for them. */
-
-/** By the name of the projection. */
+/** The runners that keep the read models, by the name of the projection. */
 export type Runners = ReadonlyMap<string, Runner>;
 
-/** Between two batches of a projection: under load more events share a write. Who asks for a list that lags ends the pause. */
-const PROJECTION_PAUSE_MS = 200;
-/** How often a request that waits for the read models of another process looks how far they are. */
-const LOOK_EVERY_MS = 25;
-
 type Projecting = Readonly<{ runners: Runners; close: () => Promise<void> }>;
-
-export const openProjecting = async (config: Config, engine: Engine, leasing: LeaseDeps): Promise<Projecting> => {
-  const own = await openProjectionLeases(config, engine);
-  const deps: LeaseDeps = { ...leasing, leases: own ?? leasing.leases };
-  const runners = new Map<string, Runner>();
-  for (const projection of makeProjections(engine.limits)) {
-    const store = await engine.readModels.projection(projection.name, projection.collections);
-    const after = (ms: number) => (signal: AbortSignal) => wait(ms, undefined, { signal }).catch(() => {});
-    const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
-      underLease(deps, projectionLease(projection.name), signal, (held) => work(held.signal));
-    const { eventLog, clock } = engine;
-    const pauses = { pause: after(PROJECTION_PAUSE_MS), look: after(LOOK_EVERY_MS) };
-    runners.set(projection.name, makeRunner(projection, { eventLog, clock, store, ...pauses, lead }));
-  }
-  return { runners, close: async () => own?.close() };
-};
-
-/** Resolves when they have everything that stands in the log now, or the signal aborts. */
-export const caughtUp = async ({ eventLog }: Pick<Engine, 'eventLog'>, runners: Runners, signal: AbortSignal): Promise<void> => {
-  const head = await eventLog.head();
-  await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, signal)));
-};
-
-/** The runner of the projection that feeds a collection. */
-const feederOf = (runners: Runners, limits: Engine['limits'], collection: string): Runner => {
-  const feeder = makeProjections(limits).find(({ collections }) => collections.some(({ name }) => name === collection));
-  const runner = feeder && runners.get(feeder.name);
-  if (runner === undefined) throw new Error(`no projection feeds ${collection}`);
-  return runner;
-};
-
-/* Runs the workers of the program, starts a failed one again after a growing pause, and stops them within a deadline. */
-
-const PAUSE_FIRST_MS = 250;
-const PAUSE_MAX_MS = 30_000;
-/** A worker that ran this long starts again with the first pause. */
-const STEADY_MS = 60_000;
 
 export type Supervisor = Readonly<{
   start: (workers: readonly Worker[]) => void;
@@ -102,70 +60,22 @@ export type Supervisor = Readonly<{
 
 type Running = { health: WorkerHealth; readonly stop: AbortController; readonly ended: Promise<void> };
 
-export const makeSupervisor = (deps: Readonly<{ clock: Clock; logger: Logger }>): Supervisor => {
-  const running = new Map<string, Running>();
-
-  const launch = (worker: Worker): void => {
-    const stop = new AbortController();
-    // Every lane and timer of a worker may listen at once; that is not a leak.
-    setMaxListeners(0, stop.signal);
-    const note = (change: Partial<WorkerHealth>): void => {
-      const entry = running.get(worker.name);
-      if (entry !== undefined) entry.health = { ...entry.health, ...change };
-    };
-    const ended = keepRunning(deps, worker, stop.signal, note);
-    running.set(worker.name, { health: { name: worker.name, state: 'running', restarts: 0, lastFault: null }, stop, ended });
-  };
-
-  return {
-    start: (workers) => workers.forEach(launch),
-    health: () => [...running.values()].map(({ health }) => health),
-    stop: async (names, deadline) => {
-      const chosen = [...running].flatMap(([name, entry]) => (names === undefined || names.includes(name) ? [entry] : []));
-      for (const { stop } of chosen) stop.abort();
-      await Promise.race([Promise.all(chosen.map(({ ended }) => ended)), aborted(deadline)]);
-    },
-  };
-};
-
-const keepRunning = async (
-  { clock, logger }: Readonly<{ clock: Clock; logger: Logger }>,
-  worker: Worker,
-  signal: AbortSignal,
-  note: (change: Partial<WorkerHealth>) => void,
-): Promise<void> => {
-  let pauseMs = PAUSE_FIRST_MS;
-  // The entry that `note` changes is made in the same turn as this call.
-  await Promise.resolve();
-  for (let restarts = 0; !signal.aborted; restarts += 1) {
-    const startedMs = clock.monotonic();
-    note({ state: 'running', restarts });
-    try {
-      await worker.run(signal);
-    } catch (fault) {
-      const err = fault instanceof Error ? fault : new Error('not an Error');
-      if (!signal.aborted) logger.error({ worker: worker.name, restarts, err }, 'worker fault, will be started again');
-      note({ state: 'restarting', lastFault: 'code' in err ? String(err.code) : err.name });
-    }
-    if (signal.aborted) break;
-    pauseMs = clock.monotonic() - startedMs > STEADY_MS ? PAUSE_FIRST_MS : Math.min(pauseMs * 2, PAUSE_MAX_MS);
-    await clock.sleep(pauseMs, signal);
-  }
-  note({ state: 'stopped' });
-};
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-
 type WorkerParts = Engine &
-  Surroundings &
+  Resources &
   LeaseDeps &
   Readonly<{ runners: Runners; stuck: StuckWork; clockTrust: ClockTrust; cutOff: AbortSignal }>;
 
 export type Workers = Readonly<{ projecting: readonly Worker[]; processing: readonly Worker[]; processors: readonly Processor[] }>;
+
+/** The pause between two batches of a projection, so that under load more events share a write. A request for a list that lags ends it. */
+const PROJECTION_PAUSE_MS = 200;
+/** How often a request that waits for the read models of another process looks how far they are. */
+const LOOK_EVERY_MS = 25;
+
+const PAUSE_FIRST_MS = 250;
+const PAUSE_MAX_MS = 30_000;
+/** A worker that ran this long starts again with the first pause. */
+const STEADY_MS = 60_000;
 
 export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
   const { runners, limits, clockTrust } = parts;
@@ -243,7 +153,7 @@ const teamReading = ({ readModels }: WorkerParts) => ({
   toLapse: (upTo: string, limit: number) => teamsToLapse(readModels, upTo, limit),
 });
 
-/** What the workers of webhooks read of the read models, as they are when these have come as far as is asked. */
+/** What the webhook workers read of the read models once these have reached the position that the worker asks for. */
 const webhookReading = ({ runners, limits, readModels }: WorkerParts) => {
   const upTo = (position: number, signal: AbortSignal): Promise<void> => feederOf(runners, limits, WEBHOOKS).caughtUp(position, signal);
   const kept: Parameters<typeof routeWebhooksWorker>[0]['keptUpTo'] = async (position, signal) => {
@@ -257,4 +167,94 @@ const webhookReading = ({ runners, limits, readModels }: WorkerParts) => {
   return { kept, due };
 };
 
-const composedOf = ({ metrics: { composed } }: Surroundings) => (composed === undefined ? {} : { composed });
+const composedOf = ({ metrics: { composed } }: Resources) => (composed === undefined ? {} : { composed });
+
+/** The runner of the projection that feeds a collection. */
+const feederOf = (runners: Runners, limits: Engine['limits'], collection: string): Runner => {
+  const feeder = makeProjections(limits).find(({ collections }) => collections.some(({ name }) => name === collection));
+  const runner = feeder && runners.get(feeder.name);
+  if (runner === undefined) throw new Error(`no projection feeds ${collection}`);
+  return runner;
+};
+
+/** Opens the runner of each projection. A lease makes one process lead it. */
+export const openProjecting = async (config: Config, engine: Engine, leasing: LeaseDeps): Promise<Projecting> => {
+  const own = await openProjectionLeases(config, engine);
+  const deps: LeaseDeps = { ...leasing, leases: own ?? leasing.leases };
+  const runners = new Map<string, Runner>();
+  for (const projection of makeProjections(engine.limits)) {
+    const store = await engine.readModels.projection(projection.name, projection.collections);
+    const after = (ms: number) => (signal: AbortSignal) => wait(ms, undefined, { signal }).catch(() => {});
+    const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
+      underLease(deps, projectionLease(projection.name), signal, (held) => work(held.signal));
+    const { eventLog, clock } = engine;
+    const pauses = { pause: after(PROJECTION_PAUSE_MS), look: after(LOOK_EVERY_MS) };
+    runners.set(projection.name, makeRunner(projection, { eventLog, clock, store, ...pauses, lead }));
+  }
+  return { runners, close: async () => own?.close() };
+};
+
+/** Resolves when the runners have every event that is in the log now, or the signal aborts. */
+export const caughtUp = async ({ eventLog }: Pick<Engine, 'eventLog'>, runners: Runners, signal: AbortSignal): Promise<void> => {
+  const head = await eventLog.head();
+  await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, signal)));
+};
+
+/** Runs workers, restarts a failed one after a growing pause, and stops them within a deadline. */
+export const makeSupervisor = (deps: Readonly<{ clock: Clock; logger: Logger }>): Supervisor => {
+  const running = new Map<string, Running>();
+
+  const launch = (worker: Worker): void => {
+    const stop = new AbortController();
+    // Every lane and timer of a worker may listen at once; that is not a leak.
+    setMaxListeners(0, stop.signal);
+    const note = (change: Partial<WorkerHealth>): void => {
+      const entry = running.get(worker.name);
+      if (entry !== undefined) entry.health = { ...entry.health, ...change };
+    };
+    const ended = keepRunning(deps, worker, stop.signal, note);
+    running.set(worker.name, { health: { name: worker.name, state: 'running', restarts: 0, lastFault: null }, stop, ended });
+  };
+
+  return {
+    start: (workers) => workers.forEach(launch),
+    health: () => [...running.values()].map(({ health }) => health),
+    stop: async (names, deadline) => {
+      const chosen = [...running].flatMap(([name, entry]) => (names === undefined || names.includes(name) ? [entry] : []));
+      for (const { stop } of chosen) stop.abort();
+      await Promise.race([Promise.all(chosen.map(({ ended }) => ended)), aborted(deadline)]);
+    },
+  };
+};
+
+const keepRunning = async (
+  { clock, logger }: Readonly<{ clock: Clock; logger: Logger }>,
+  worker: Worker,
+  signal: AbortSignal,
+  note: (change: Partial<WorkerHealth>) => void,
+): Promise<void> => {
+  let pauseMs = PAUSE_FIRST_MS;
+  // The entry that `note` changes is made in the same turn as this call.
+  await Promise.resolve();
+  for (let restarts = 0; !signal.aborted; restarts += 1) {
+    const startedMs = clock.monotonic();
+    note({ state: 'running', restarts });
+    try {
+      await worker.run(signal);
+    } catch (fault) {
+      const err = fault instanceof Error ? fault : new Error('not an Error');
+      if (!signal.aborted) logger.error({ worker: worker.name, restarts, err }, 'worker fault, will be started again');
+      note({ state: 'restarting', lastFault: 'code' in err ? String(err.code) : err.name });
+    }
+    if (signal.aborted) break;
+    pauseMs = clock.monotonic() - startedMs > STEADY_MS ? PAUSE_FIRST_MS : Math.min(pauseMs * 2, PAUSE_MAX_MS);
+    await clock.sleep(pauseMs, signal);
+  }
+  note({ state: 'stopped' });
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });

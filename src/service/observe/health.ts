@@ -1,6 +1,6 @@
 /**
- * Looks now and then after what no worker fails of: commits that are refused, queues that grow old, read models that lag, servers that are
- * away, the disk, the clock.
+ * The health of a running service: its workers, and what a watch finds every ten seconds although no worker fails: refused commits, old
+ * queues, read models that lag, servers that are away, the disk, the clock.
  */
 import { StoreAway } from '../../domain/core/errors.js';
 import type { HealthCode, HealthReason, WorkerHealth } from '../../domain/core/readiness.js';
@@ -21,193 +21,30 @@ import { DISPATCH_LEASE } from '../../processors/core/lease.js';
 import type { StuckWork } from '../../processors/core/declaration.js';
 import type { Supervisor } from '../workers.js';
 
-const LOOK_EVERY_MS = 10_000;
-/** After a refused commit the service is given requests again this long after, to find out whether the next is taken. */
-const REFUSED_FOR_MS = 10_000;
-const QUEUE_OLD_MS = 5 * 60_000;
-export const DEFERRED_MAX = 1_000;
-const DISK_LOW_BYTES = 512 * 1024 * 1024;
-const MEBIBYTE = 1024 * 1024;
-
 type CommitWatch = Readonly<{
   watched: (store: EventStore) => EventStore;
-  /** The same for the keys: no mail is accepted without one. */
+  /** Watches the keys, because no mail is accepted without a new one. */
   watchedKeys: (keys: Keys) => Keys;
   noted: () => readonly HealthReason[];
 }>;
-
-/** Notes whether the log takes what is appended to it, and whether new keys can be kept. */
-export const watchCommits = (clock: Clock): CommitWatch => {
-  let refusedMs: number | undefined;
-  let keyRefusedMs: number | undefined;
-  const keyMade = <Made>(made: Made): Made => {
-    keyRefusedMs = undefined;
-    return made;
-  };
-  const keyRefused = (fault: unknown): never => {
-    keyRefusedMs = clock.monotonic();
-    throw fault;
-  };
-  return {
-    watched: (store) => ({
-      ...store,
-      append: async (...given) => {
-        try {
-          const outcome = await store.append(...given);
-          refusedMs = outcome.kind === 'unknown' ? clock.monotonic() : undefined;
-          return outcome;
-        } catch (fault) {
-          refusedMs = clock.monotonic();
-          throw fault;
-        }
-      },
-    }),
-    watchedKeys: (keys) => ({
-      ...keys,
-      // A key that is at hand is given at once, without a promise.
-      create: () => {
-        try {
-          const made = keys.create();
-          return made instanceof Promise ? made.then(keyMade, keyRefused) : keyMade(made);
-        } catch (fault) {
-          return keyRefused(fault);
-        }
-      },
-    }),
-    noted: () => {
-      const lastMs = Math.max(refusedMs ?? Number.NEGATIVE_INFINITY, keyRefusedMs ?? Number.NEGATIVE_INFINITY);
-      if (lastMs === Number.NEGATIVE_INFINITY) return [];
-      const code = clock.monotonic() - lastMs < REFUSED_FOR_MS ? 'COMMITS_FAIL' : 'COMMITS_FAILED';
-      const what = refusedMs === undefined ? 'no new key could be kept' : 'the log did not take the last events that were appended';
-      return [{ code, message: `${what}; the disk is full or refuses, or the server is away` }];
-    },
-  };
-};
 
 export type HealthWatchDeps = Readonly<{
   clock: Clock;
   logger: Logger;
   disk: Disk;
   eventLog: Readonly<{ head: () => Promise<number> }>;
-  /** Those of this process. */
+  /** The runners of this process. */
   runners: readonly Pick<Runner, 'isBehind'>[];
   queue: () => Promise<QueueHealth>;
   leapMs: () => number;
-  /** Whether any process has the lease under which mail is delivered; absent where this one delivers. */
+  /** Whether any process has the lease under which mail is delivered; absent if this one delivers. */
   isDelivered?: () => Promise<boolean>;
   commits: Pick<CommitWatch, 'noted'>;
-  /** Whether rates are counted for all processes at this moment; absent where each counts by itself anyway. */
+  /** Whether rates are counted for all processes at this moment; absent if each process always counts by itself. */
   limiterMode?: () => 'shared' | 'per-process';
 }>;
 
 type HealthWatch = Readonly<{ worker: Worker; noted: () => readonly HealthReason[] }>;
-
-export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
-  const { clock, logger } = deps;
-  let found: readonly HealthReason[] = [];
-  const told = new Set<HealthCode>();
-  let lastHead = 0;
-  let isDelivered = true;
-
-  const current = (): readonly HealthReason[] => [...deps.commits.noted(), ...clockReasons(deps), ...limiterReasons(deps), ...found];
-
-  /** Each reason has one line when it begins and one when it ends. */
-  const tell = (): void => {
-    const reasons = current();
-    for (const { code, message } of reasons) if (!told.has(code)) logger.warn({ code }, message);
-    for (const code of told) if (!reasons.some((reason) => reason.code === code)) logger.info({ code }, 'that is over');
-    told.clear();
-    for (const { code } of reasons) told.add(code);
-  };
-
-  const lookAtLog = async (): Promise<readonly HealthReason[]> => {
-    const behind = deps.runners.filter((runner) => runner.isBehind(lastHead)).length;
-    lastHead = await deps.eventLog.head();
-    return lagReasons(behind);
-  };
-
-  const lookAtWork = async (): Promise<readonly HealthReason[]> => {
-    const wasDelivered = isDelivered;
-    isDelivered = (await deps.isDelivered?.()) ?? true;
-    // Processes that start together, or take over from each other, are without one for a moment.
-    const undelivered = wasDelivered || isDelivered ? [] : [nobodyDelivers];
-    return [...undelivered, ...(await queueReasons(deps))];
-  };
-
-  return {
-    noted: current,
-    worker: {
-      name: 'watch-health',
-      run: async (signal) => {
-        while (!signal.aborted) {
-          found = [
-            ...(await unlessAway(logAway, lookAtLog)),
-            ...(await unlessAway(readModelsAway, lookAtWork)),
-            ...(await diskReasons(deps)),
-          ];
-          tell();
-          await clock.sleep(LOOK_EVERY_MS, signal);
-        }
-      },
-    },
-  };
-};
-
-/** Where the server that is asked is away, that is what is found. */
-const unlessAway = async (away: HealthReason, look: () => Promise<readonly HealthReason[]>): Promise<readonly HealthReason[]> => {
-  try {
-    return await look();
-  } catch (fault) {
-    if (fault instanceof StoreAway) return [away];
-    throw fault;
-  }
-};
-
-const logAway: HealthReason = {
-  code: 'LOG_AWAY',
-  message: 'the server of the log does not answer: nothing is accepted and nothing delivered',
-};
-const readModelsAway: HealthReason = {
-  code: 'READ_MODELS_AWAY',
-  message: 'the server of the read models or of the leases does not answer: there are no lists, and what is due later waits',
-};
-
-const clockReasons = ({ leapMs }: HealthWatchDeps): readonly HealthReason[] => {
-  const ms = Math.round(leapMs());
-  const message = `the time of day was set by ${ms} ms; the service goes on by its own clock until that of the machine is confirmed`;
-  return ms === 0 ? [] : [{ code: 'CLOCK_SET', message }];
-};
-
-const nobodyDelivers: HealthReason = {
-  code: 'NOBODY_DELIVERS',
-  message: 'no process with the role `process` runs beside this one: mail is accepted and waits',
-};
-
-const limiterReasons = ({ limiterMode }: HealthWatchDeps): readonly HealthReason[] =>
-  limiterMode?.() === 'per-process'
-    ? [{ code: 'LIMITER_AWAY', message: 'the server of the limiter does not answer: each process counts requests by itself' }]
-    : [];
-
-const lagReasons = (behind: number): readonly HealthReason[] =>
-  behind === 0 ? [] : [{ code: 'READ_MODELS_BEHIND', message: `${behind} read models are more than 10 seconds behind the log` }];
-
-const queueReasons = async ({ queue, clock }: HealthWatchDeps): Promise<readonly HealthReason[]> => {
-  const { oldestDueAt, deferred } = await queue();
-  const reasons: HealthReason[] = [];
-  const ageMs = oldestDueAt === undefined ? 0 : clock.now() - Date.parse(oldestDueAt);
-  if (ageMs >= QUEUE_OLD_MS)
-    reasons.push({ code: 'QUEUE_OLD', message: `an email has been due for ${Math.floor(ageMs / 60_000)} minutes` });
-  if (deferred >= DEFERRED_MAX) reasons.push({ code: 'MAIL_DEFERRED', message: `${DEFERRED_MAX} emails or more wait for another attempt` });
-  return reasons;
-};
-
-const diskReasons = async ({ disk }: HealthWatchDeps): Promise<readonly HealthReason[]> => {
-  const freeBytes = await disk.freeBytes();
-  const message = `the disk of the data directory has ${Math.floor(freeBytes / MEBIBYTE)} MiB left`;
-  return freeBytes >= DISK_LOW_BYTES ? [] : [{ code: 'DISK_LOW', message }];
-};
-
-/* What a running service knows of its health, put together for the endpoint. */
 
 type ServiceHealthDeps = Readonly<{
   config: Config;
@@ -222,10 +59,32 @@ type ServiceHealthDeps = Readonly<{
 }>;
 
 type ServiceHealth = Readonly<{
-  /** Looks after queues, read models and the disk. */
+  /** Watches queues, read models and the disk. */
   worker: Worker;
   of: (accepting: () => boolean) => Health;
 }>;
+
+const LOOK_EVERY_MS = 10_000;
+/** How long after a refused commit the service gets requests again, to find out whether the next commit succeeds. */
+const REFUSED_FOR_MS = 10_000;
+const QUEUE_OLD_MS = 5 * 60_000;
+export const DEFERRED_MAX = 1_000;
+const DISK_LOW_BYTES = 512 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+
+const logAway: HealthReason = {
+  code: 'LOG_AWAY',
+  message: 'the server of the log does not answer: nothing is accepted and nothing delivered',
+};
+const readModelsAway: HealthReason = {
+  code: 'READ_MODELS_AWAY',
+  message: 'the server of the read models or of the leases does not answer: there are no lists, and what is due later waits',
+};
+
+const nobodyDelivers: HealthReason = {
+  code: 'NOBODY_DELIVERS',
+  message: 'no process with the role `process` runs beside this one: mail is accepted and waits',
+};
 
 export const openServiceHealth = ({
   config,
@@ -262,4 +121,143 @@ export const openServiceHealth = ({
 const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {
   const waiting = stuck.of(worker.name);
   return waiting === undefined ? worker : { ...worker, stuckWork: waiting.count, lastFault: waiting.fault };
+};
+
+export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
+  const { clock, logger } = deps;
+  let found: readonly HealthReason[] = [];
+  const told = new Set<HealthCode>();
+  let lastHead = 0;
+  let isDelivered = true;
+
+  const current = (): readonly HealthReason[] => [...deps.commits.noted(), ...clockReasons(deps), ...limiterReasons(deps), ...found];
+
+  /** Logs one line when a reason begins and one when it ends. */
+  const logChanges = (): void => {
+    const reasons = current();
+    for (const { code, message } of reasons) if (!told.has(code)) logger.warn({ code }, message);
+    for (const code of told) if (!reasons.some((reason) => reason.code === code)) logger.info({ code }, 'that is over');
+    told.clear();
+    for (const { code } of reasons) told.add(code);
+  };
+
+  const lookAtLog = async (): Promise<readonly HealthReason[]> => {
+    const behind = deps.runners.filter((runner) => runner.isBehind(lastHead)).length;
+    lastHead = await deps.eventLog.head();
+    return lagReasons(behind);
+  };
+
+  const lookAtWork = async (): Promise<readonly HealthReason[]> => {
+    const wasDelivered = isDelivered;
+    isDelivered = (await deps.isDelivered?.()) ?? true;
+    // Processes that start together, or take over from each other, have no lease for a moment.
+    const undelivered = wasDelivered || isDelivered ? [] : [nobodyDelivers];
+    return [...undelivered, ...(await queueReasons(deps))];
+  };
+
+  return {
+    noted: current,
+    worker: {
+      name: 'watch-health',
+      run: async (signal) => {
+        while (!signal.aborted) {
+          found = [
+            ...(await unlessAway(logAway, lookAtLog)),
+            ...(await unlessAway(readModelsAway, lookAtWork)),
+            ...(await diskReasons(deps)),
+          ];
+          logChanges();
+          await clock.sleep(LOOK_EVERY_MS, signal);
+        }
+      },
+    },
+  };
+};
+
+/** Out: what `look` finds, or `away` if the server that it asks does not answer. */
+const unlessAway = async (away: HealthReason, look: () => Promise<readonly HealthReason[]>): Promise<readonly HealthReason[]> => {
+  try {
+    return await look();
+  } catch (fault) {
+    if (fault instanceof StoreAway) return [away];
+    throw fault;
+  }
+};
+
+const clockReasons = ({ leapMs }: HealthWatchDeps): readonly HealthReason[] => {
+  const ms = Math.round(leapMs());
+  const message = `the time of day was set by ${ms} ms; the service goes on by its own clock until that of the machine is confirmed`;
+  return ms === 0 ? [] : [{ code: 'CLOCK_SET', message }];
+};
+
+const limiterReasons = ({ limiterMode }: HealthWatchDeps): readonly HealthReason[] =>
+  limiterMode?.() === 'per-process'
+    ? [{ code: 'LIMITER_AWAY', message: 'the server of the limiter does not answer: each process counts requests by itself' }]
+    : [];
+
+const lagReasons = (behind: number): readonly HealthReason[] =>
+  behind === 0 ? [] : [{ code: 'READ_MODELS_BEHIND', message: `${behind} read models are more than 10 seconds behind the log` }];
+
+const queueReasons = async ({ queue, clock }: HealthWatchDeps): Promise<readonly HealthReason[]> => {
+  const { oldestDueAt, deferred } = await queue();
+  const reasons: HealthReason[] = [];
+  const ageMs = oldestDueAt === undefined ? 0 : clock.now() - Date.parse(oldestDueAt);
+  if (ageMs >= QUEUE_OLD_MS)
+    reasons.push({ code: 'QUEUE_OLD', message: `an email has been due for ${Math.floor(ageMs / 60_000)} minutes` });
+  if (deferred >= DEFERRED_MAX) reasons.push({ code: 'MAIL_DEFERRED', message: `${DEFERRED_MAX} emails or more wait for another attempt` });
+  return reasons;
+};
+
+const diskReasons = async ({ disk }: HealthWatchDeps): Promise<readonly HealthReason[]> => {
+  const freeBytes = await disk.freeBytes();
+  const message = `the disk of the data directory has ${Math.floor(freeBytes / MEBIBYTE)} MiB left`;
+  return freeBytes >= DISK_LOW_BYTES ? [] : [{ code: 'DISK_LOW', message }];
+};
+
+/** Notes whether appends to the log succeed, and whether new keys can be kept. */
+export const watchCommits = (clock: Clock): CommitWatch => {
+  let refusedMs: number | undefined;
+  let keyRefusedMs: number | undefined;
+  const keyMade = <Made>(made: Made): Made => {
+    keyRefusedMs = undefined;
+    return made;
+  };
+  const keyRefused = (fault: unknown): never => {
+    keyRefusedMs = clock.monotonic();
+    throw fault;
+  };
+  return {
+    watched: (store) => ({
+      ...store,
+      append: async (...given) => {
+        try {
+          const outcome = await store.append(...given);
+          refusedMs = outcome.kind === 'unknown' ? clock.monotonic() : undefined;
+          return outcome;
+        } catch (fault) {
+          refusedMs = clock.monotonic();
+          throw fault;
+        }
+      },
+    }),
+    watchedKeys: (keys) => ({
+      ...keys,
+      // A key that is ready is returned at once, without a promise.
+      create: () => {
+        try {
+          const made = keys.create();
+          return made instanceof Promise ? made.then(keyMade, keyRefused) : keyMade(made);
+        } catch (fault) {
+          return keyRefused(fault);
+        }
+      },
+    }),
+    noted: () => {
+      const lastMs = Math.max(refusedMs ?? Number.NEGATIVE_INFINITY, keyRefusedMs ?? Number.NEGATIVE_INFINITY);
+      if (lastMs === Number.NEGATIVE_INFINITY) return [];
+      const code = clock.monotonic() - lastMs < REFUSED_FOR_MS ? 'COMMITS_FAIL' : 'COMMITS_FAILED';
+      const what = refusedMs === undefined ? 'no new key could be kept' : 'the log did not take the last events that were appended';
+      return [{ code, message: `${what}; the disk is full or refuses, or the server is away` }];
+    },
+  };
 };

@@ -1,4 +1,4 @@
-/** Ports that count and time what goes through them. Only where figures are asked for: without them nothing stands between. */
+/** Wraps ports so that they count and time what goes through them, if metrics are wanted. */
 import type { Bus, Work } from '../../domain/ports/bus.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
@@ -10,7 +10,7 @@ import type { CompiledEmail, Renderer } from '../../domain/ports/renderer.js';
 
 type MeasuringDeps = Readonly<{ meter: Meter; clock: Pick<Clock, 'monotonic' | 'now'> }>;
 
-/** Upper bounds in seconds: of what takes microseconds to what waits for a network. */
+/** Upper bounds in seconds, from work of microseconds to waits for a network. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const EVENTS = [1, 2, 5, 10, 25, 50, 100, 250, 500];
 
@@ -19,7 +19,7 @@ const stopwatch = ({ clock }: MeasuringDeps): (() => number) => {
   return () => (clock.monotonic() - beganMs) / 1_000;
 };
 
-/** The counters of what becomes of emails, by the type of the event that tells it. */
+/** The counters of emails, by the type of the event that is counted. */
 const emailCounters = {
   EmailQueued: ['sealpost_emails_accepted_total', 'Emails accepted with a 201.'],
   DeliveryAttempted: ['sealpost_delivery_attempts_total', 'Attempts at delivery that were begun.'],
@@ -38,7 +38,7 @@ const emailCounters = {
 
 export type MeasuredStore = Readonly<{
   wrap: (store: EventStore) => EventStore;
-  /** When this process appended the last seal of the ledger; undefined where it has not. */
+  /** When this process appended the last seal of the ledger; undefined if it has not. */
   lastSealMs: () => number | undefined;
 }>;
 
@@ -83,7 +83,7 @@ export const measuredStore = (deps: MeasuringDeps): MeasuredStore => {
   };
 };
 
-/** Also how long a template takes that was compiled already: what each mail pays. */
+/** Times each rendering, of templates from the cache too. */
 export const measuredRenderer = (deps: MeasuringDeps): ((renderer: Renderer) => Renderer) => {
   const seconds = deps.meter.histogram({ name: 'sealpost_render_seconds', help: 'Rendering of one mail.', buckets: SECONDS });
   const known = new WeakMap<CompiledEmail, CompiledEmail>();

@@ -1,4 +1,4 @@
-/** Figures of this process at `/metrics`, where a port is set for them: what is measured, and who is asked. */
+/** The metrics of this process at `/metrics`, if a port is set for them: ports that are measured, and figures that are read on request. */
 import type { Bus } from '../../domain/ports/bus.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Disk } from '../../domain/ports/disk.js';
@@ -20,7 +20,27 @@ import type { Renderer } from '../../domain/ports/renderer.js';
 import type { CallTraces, HttpDeps } from '../../http/server/context.js';
 import { measuredBus, measuredGenerator, measuredLeases, measuredMailer, measuredRenderer, measuredStore } from './measured.js';
 
-/* The figures that are read when somebody asks for them: queues, read models, workers, health. */
+export type Metrics = Readonly<{
+  store: Wrap<EventStore>;
+  renderer: Wrap<Renderer>;
+  generator: Wrap<Generator>;
+  mailer: Wrap<Mailer>;
+  bus: Wrap<Bus>;
+  leases: Wrap<Leases>;
+  /** Called with the time that composing a message took; absent if it is not measured. */
+  composed?: (seconds: number) => void;
+  /** Called for each answer; absent if nothing is measured. */
+  answered?: NonNullable<HttpDeps['answered']>;
+  /** Called with the number of spans that do not reach the collector; absent if nothing is measured. */
+  spansDropped?: (spans: number) => void;
+  /** Makes spans of the calls that are answered; absent if no traces are wanted. */
+  calls?: CallTraces;
+  /** Declares the figures that are read on request. Out: the workers that the supervisor runs for them. */
+  watch: (parts: WatchedParts) => readonly Worker[];
+  /** The port of `/metrics`. */
+  port: () => number | undefined;
+  close: () => Promise<void>;
+}>;
 
 type FigureDeps = Readonly<{
   meter: Meter;
@@ -36,13 +56,99 @@ type FigureDeps = Readonly<{
   inFlight: (processor: string) => number;
   processors: readonly Readonly<{ name: string; gate?: Readonly<{ isOpen: () => boolean }> | undefined }>[];
   inFlightMax: number;
-  /** Absent where limits are always counted in this process. */
+  /** Absent if limits are always counted in this process. */
   limiterMode: (() => 'shared' | 'per-process') | undefined;
   lastSealMs: () => number | undefined;
   leapMs: () => number;
 }>;
 
-/** Out: a worker that follows the head of the log, by which the lag of read models is told. */
+/** The parts of a running service that figures are read from. */
+type WatchedParts = Omit<FigureDeps, 'meter' | 'clock' | 'lastSealMs' | 'inFlight' | 'inFlightMax' | 'limiterMode'> &
+  Readonly<{ limits: Limits; limiter: Readonly<{ mode?: () => 'shared' | 'per-process' }> }>;
+
+type Sample = Readonly<{ head: number; atMs: number }>;
+
+type Wrap<Port> = (port: Port) => Port;
+
+const COMPOSE_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1];
+const HTTP_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const SAMPLE_EVERY_MS = 1_000;
+/** A lag of more than an hour is shown as an hour. */
+const SAMPLES_MAX = 3_600;
+
+const same = <Port>(port: Port): Port => port;
+
+/** Without metrics the ports stay unwrapped, and no driver is loaded. */
+const unmeasured: Metrics = {
+  store: same,
+  renderer: same,
+  generator: same,
+  mailer: same,
+  bus: same,
+  leases: same,
+  watch: () => [],
+  port: () => undefined,
+  close: async () => {},
+};
+
+/** Measures, and listens on the port, if one is set. Rejects with ConfigError if it is taken. */
+export const openMetrics = async (
+  { metrics }: Pick<Config, 'metrics'>,
+  { clock, logger }: Readonly<{ clock: Clock; logger: Logger }>,
+): Promise<Metrics> => {
+  if (metrics === undefined) return unmeasured;
+  const { openPrometheus } = await import('../../adapters/metrics/prometheus.js');
+  const meter = openPrometheus({ onFault: (figure, fault) => logger.warn({ figure, err: asError(fault) }, 'a figure could not be read') });
+  const deps = { meter, clock };
+  const [store, bus] = [measuredStore(deps), measuredBus(deps)];
+  const compose = meter.histogram({ name: 'sealpost_compose_seconds', help: 'Composing of one message (MIME).', buckets: COMPOSE_SECONDS });
+  const http = meter.histogram({
+    name: 'sealpost_http_request_seconds',
+    help: 'Time until a request was answered, by the pattern of its route.',
+    labels: ['method', 'route', 'status'],
+    buckets: HTTP_SECONDS,
+  });
+  const dropped = meter.counter({ name: 'sealpost_spans_dropped_total', help: 'Spans that did not come to the collector.' });
+  const port = await meter.listen(metrics.host, metrics.port).catch((fault: unknown) => {
+    throw notListening(metrics, fault);
+  });
+  return {
+    store: store.wrap,
+    renderer: measuredRenderer(deps),
+    generator: measuredGenerator(deps),
+    mailer: measuredMailer(deps),
+    bus: bus.wrap,
+    leases: measuredLeases(deps),
+    composed: (seconds) => compose(seconds),
+    answered: (method, route, status, seconds) => http(seconds, { method, route, status: String(status) }),
+    spansDropped: (spans) => dropped(undefined, spans),
+    watch: ({ limits, limiter, ...parts }) => [
+      declareFigures({
+        ...parts,
+        meter,
+        clock,
+        inFlight: bus.inFlight,
+        inFlightMax: limits.lanes,
+        limiterMode: limiter.mode,
+        lastSealMs: store.lastSealMs,
+      }),
+    ],
+    port: () => port,
+    close: meter.close,
+  };
+};
+
+const asError = (fault: unknown): Error => (fault instanceof Error ? fault : new Error('not an Error'));
+
+const notListening = ({ host, port }: Readonly<{ host: string; port: number }>, fault: unknown): ConfigError =>
+  new ConfigError(
+    `SEALPOST_METRICS_PORT=${port} on ${host} cannot be listened on (${codeOf(fault)}); stop what uses it, or set another port.`,
+  );
+
+const codeOf = (fault: unknown): string => (fault instanceof Error && 'code' in fault ? String(fault.code) : asError(fault).name);
+
+/** Declares the figures that are read on request: queues, read models, workers, health. Out: the worker that follows the head of the log, for the lag. */
 const declareFigures = (deps: FigureDeps): Worker => {
   declareQueues(deps);
   declareWork(deps);
@@ -51,7 +157,7 @@ const declareFigures = (deps: FigureDeps): Worker => {
 };
 
 const declareQueues = ({ meter, readModels, clock }: FigureDeps): void => {
-  /** One reading serves all figures of an answer, which are asked for at once. */
+  /** All figures of one answer are asked for at once and share one reading. */
   let reading: ReturnType<typeof queueFigures> | undefined;
   const figuresNow = () => (reading ??= queueFigures(readModels).finally(() => (reading = undefined)));
   const every = async (valueOf: (figures: Awaited<ReturnType<typeof queueFigures>>[number], nowMs: number) => number | undefined) => {
@@ -133,13 +239,7 @@ const declareHealth = (deps: FigureDeps): void => {
   meter.gauge({ name: 'sealpost_info', help: 'The version that runs.', labels: ['version'] }, () => [{ value: 1, labels: { version } }]);
 };
 
-const SAMPLE_EVERY_MS = 1_000;
-/** A lag of more than an hour is told as an hour. */
-const SAMPLES_MAX = 3_600;
-
-type Sample = Readonly<{ head: number; atMs: number }>;
-
-/** Positions are opaque, so how far a read model is behind is told in time: since when the log has more than it has. */
+/** Positions are opaque, so the lag of a read model is measured in time: since when the log has had more events than the read model. */
 const declareLag = ({ meter, runners, eventLog, clock }: FigureDeps): Worker => {
   const samples: Sample[] = [];
   const lagS = ({ position, isBehind }: Pick<Runner, 'position' | 'isBehind'>): number => {
@@ -172,105 +272,3 @@ const declareLag = ({ meter, runners, eventLog, clock }: FigureDeps): Worker => 
     },
   };
 };
-
-/** The parts of a running service that figures are read from. */
-type WatchedParts = Omit<FigureDeps, 'meter' | 'clock' | 'lastSealMs' | 'inFlight' | 'inFlightMax' | 'limiterMode'> &
-  Readonly<{ limits: Limits; limiter: Readonly<{ mode?: () => 'shared' | 'per-process' }> }>;
-
-type Wrap<Port> = (port: Port) => Port;
-
-export type Metrics = Readonly<{
-  store: Wrap<EventStore>;
-  renderer: Wrap<Renderer>;
-  generator: Wrap<Generator>;
-  mailer: Wrap<Mailer>;
-  bus: Wrap<Bus>;
-  leases: Wrap<Leases>;
-  /** Told how long the composing of a message took; absent where nobody wants to know. */
-  composed?: (seconds: number) => void;
-  /** Told of each answer; the same. */
-  answered?: NonNullable<HttpDeps['answered']>;
-  /** Told of spans that will not come to the collector; the same. */
-  spansDropped?: (spans: number) => void;
-  /** Makes spans of the calls that are answered; absent where no traces are wanted. */
-  calls?: CallTraces;
-  /** Declares the figures that are read when somebody asks for them. Out: what the supervisor is to run for them. */
-  watch: (parts: WatchedParts) => readonly Worker[];
-  /** Where the figures are answered. */
-  port: () => number | undefined;
-  close: () => Promise<void>;
-}>;
-
-const same = <Port>(port: Port): Port => port;
-
-/** Nothing stands between, and no driver is loaded. */
-const unmeasured: Metrics = {
-  store: same,
-  renderer: same,
-  generator: same,
-  mailer: same,
-  bus: same,
-  leases: same,
-  watch: () => [],
-  port: () => undefined,
-  close: async () => {},
-};
-
-const COMPOSE_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1];
-const HTTP_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-/** Measures where a port is set for the figures, and listens on it. Rejects with ConfigError where it is taken. */
-export const openMetrics = async (
-  { metrics }: Pick<Config, 'metrics'>,
-  { clock, logger }: Readonly<{ clock: Clock; logger: Logger }>,
-): Promise<Metrics> => {
-  if (metrics === undefined) return unmeasured;
-  const { openPrometheus } = await import('../../adapters/metrics/prometheus.js');
-  const meter = openPrometheus({ onFault: (figure, fault) => logger.warn({ figure, err: asError(fault) }, 'a figure could not be read') });
-  const deps = { meter, clock };
-  const [store, bus] = [measuredStore(deps), measuredBus(deps)];
-  const compose = meter.histogram({ name: 'sealpost_compose_seconds', help: 'Composing of one message (MIME).', buckets: COMPOSE_SECONDS });
-  const http = meter.histogram({
-    name: 'sealpost_http_request_seconds',
-    help: 'Time until a request was answered, by the pattern of its route.',
-    labels: ['method', 'route', 'status'],
-    buckets: HTTP_SECONDS,
-  });
-  const dropped = meter.counter({ name: 'sealpost_spans_dropped_total', help: 'Spans that did not come to the collector.' });
-  const port = await meter.listen(metrics.host, metrics.port).catch((fault: unknown) => {
-    throw notListening(metrics, fault);
-  });
-  return {
-    store: store.wrap,
-    renderer: measuredRenderer(deps),
-    generator: measuredGenerator(deps),
-    mailer: measuredMailer(deps),
-    bus: bus.wrap,
-    leases: measuredLeases(deps),
-    composed: (seconds) => compose(seconds),
-    answered: (method, route, status, seconds) => http(seconds, { method, route, status: String(status) }),
-    spansDropped: (spans) => dropped(undefined, spans),
-    watch: ({ limits, limiter, ...parts }) => [
-      declareFigures({
-        ...parts,
-        meter,
-        clock,
-        inFlight: bus.inFlight,
-        inFlightMax: limits.lanes,
-        limiterMode: limiter.mode,
-        lastSealMs: store.lastSealMs,
-      }),
-    ],
-    port: () => port,
-    close: meter.close,
-  };
-};
-
-const asError = (fault: unknown): Error => (fault instanceof Error ? fault : new Error('not an Error'));
-
-const notListening = ({ host, port }: Readonly<{ host: string; port: number }>, fault: unknown): ConfigError =>
-  new ConfigError(
-    `SEALPOST_METRICS_PORT=${port} on ${host} cannot be listened on (${codeOf(fault)}); stop what uses it, or set another port.`,
-  );
-
-const codeOf = (fault: unknown): string => (fault instanceof Error && 'code' in fault ? String(fault.code) : asError(fault).name);

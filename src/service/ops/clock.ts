@@ -1,6 +1,7 @@
 /**
- * Whether the time of day may be believed. What destroys by age does so only then: after somebody has set the clock, and after a time
- * for which nobody can tell whether it was set, it waits until the clock has been steady for a day or an operator confirms it.
+ * The clock that a running service goes by, and whether the time of day can be trusted. Nothing is destroyed by its age while it is not:
+ * after somebody has set the clock, or while the service was away and nobody can tell, until the clock has been steady for a day or an
+ * operator confirms it.
  */
 import { join } from 'node:path';
 import type { ClockMark, ClockRecord } from '../../domain/ports/clock-record.js';
@@ -13,33 +14,51 @@ import { systemClock } from '../../adapters/clock/system.js';
 import type { Config } from '../settings/config.js';
 import type { Engine } from '../engine.js';
 
-/** How far two counts of the same time may differ. */
-const DIFFERENCE_MAX_MS = 10_000;
-/** No clock is set by so little that it mattered for what is kept for days. */
-const SHORT_AWAY_MS = 10 * 60_000;
-const LOOK_EVERY_MS = 5_000;
-const RECORD_EVERY_MS = 60_000;
-
 export type ClockTrust = Readonly<{
   /** False while nothing may be destroyed because of its age. */
   mayDestroy: () => boolean;
-  /** How far the machine's time of day is ahead of what this process goes by; 0 while it is believed. */
+  /** How far the machine's time of day is ahead of the clock of this process; 0 while it is trusted. */
   leapMs: () => number;
-  /** How long nobody had seen this instance when it started, by the time of day; undefined where it never ran before. */
+  /** How long the instance had not run when it started, by the time of day; undefined if it never ran before. */
   awayMs: number | undefined;
-  /** Looks after the clock, and records the time for the next start. */
+  /** Watches the clock, and records the time for the next start. */
   worker: Worker;
 }>;
 
 type ClockTrustDeps = Readonly<{
   clock: ContinuedClock;
   logger: Logger;
-  /** `isKept`: this process writes the mark for the next start; one alone does. */
+  /** `isKept`: this process, and no other, writes the mark for the next start. */
   record: ClockRecord;
   isKept: boolean;
   /** The log was empty when the program started. */
   isNew: boolean;
 }>;
+
+/** How far two counts of the same time may differ. */
+const DIFFERENCE_MAX_MS = 10_000;
+/** After so short an absence a set clock would not matter for what is kept for days. */
+const SHORT_AWAY_MS = 10 * 60_000;
+const LOOK_EVERY_MS = 5_000;
+const RECORD_EVERY_MS = 60_000;
+
+const WAITS_AFTER_START =
+  'nobody can tell whether the clock was set while the service was away: nothing is destroyed by its age for 24 hours; `sealpost clock confirm` ends that';
+const WAITS_AFTER_LEAP =
+  'the time of day was set: nothing is sent early, and nothing is destroyed by its age, until it has been steady for 24 hours; `sealpost clock confirm` ends that';
+
+/** In: the clock of the machine; tests give another. */
+export const openClock = (machine: Clock = systemClock()): ContinuedClock => continuedClock(machine);
+
+/** Must be called before a first start writes anything: an empty log means a new instance. */
+export const openTrust = async (config: Config, { eventLog, logger }: Engine, clock: ContinuedClock): Promise<ClockTrust> =>
+  openClockTrust({
+    clock,
+    logger,
+    record: recordOf(config.dataDir),
+    isKept: config.roles.includes('process'),
+    isNew: (await eventLog.head()) === 0,
+  });
 
 export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
   const { clock, logger, record } = deps;
@@ -101,12 +120,7 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
   };
 };
 
-const WAITS_AFTER_START =
-  'nobody can tell whether the clock was set while the service was away: nothing is destroyed by its age for 24 hours; `sealpost clock confirm` ends that';
-const WAITS_AFTER_LEAP =
-  'the time of day was set: nothing is sent early, and nothing is destroyed by its age, until it has been steady for 24 hours; `sealpost clock confirm` ends that';
-
-/** A machine that ran on has counted the time itself; then what was left to wait goes on. */
+/** How long to wait before ages are trusted. A machine that kept running has counted the time itself: then only the rest of an earlier wait is left. */
 const waitAtStart = (mark: ClockMark | undefined, { clock, isNew }: ClockTrustDeps): number => {
   if (mark === undefined) return isNew ? 0 : DAY_MS;
   const passedMs = clock.machineNow() - mark.nowMs;
@@ -115,25 +129,10 @@ const waitAtStart = (mark: ClockMark | undefined, { clock, isNew }: ClockTrustDe
   return Math.abs(passedMs) <= SHORT_AWAY_MS ? mark.waitMs : DAY_MS;
 };
 
-/* Opens the clock that a running service goes by, and what tells whether the machine's may be believed. */
-
-/** In: the machine's clock, where it is not the system's. */
-export const openClock = (machine: Clock = systemClock()): ContinuedClock => continuedClock(machine);
-
-const recordOf = (dataDir: string): ClockRecord => openClockRecord(join(dataDir, 'clock.json'));
-
-/** To be called before a first start writes anything. */
-export const openTrust = async (config: Config, { eventLog, logger }: Engine, clock: ContinuedClock): Promise<ClockTrust> =>
-  openClockTrust({
-    clock,
-    logger,
-    record: recordOf(config.dataDir),
-    isKept: config.roles.includes('process'),
-    isNew: (await eventLog.head()) === 0,
-  });
-
 /** Tells the service that runs or starts next that the time of day is right; `id` differs from all before. Out: that time. */
 export const confirmTimeOfDay = ({ dataDir }: Pick<Config, 'dataDir'>, id: string): string => {
   recordOf(dataDir).confirm(id);
   return isoTime(systemClock().now());
 };
+
+const recordOf = (dataDir: string): ClockRecord => openClockRecord(join(dataDir, 'clock.json'));

@@ -38,31 +38,6 @@ import { roles, type Role, assertMailboxSeen, assertTogether, readUrls, type Url
 
 export { ConfigError } from './settings.js';
 
-/* Which lines of a file `.env` say nothing: those that are no setting, no comment and not part of a value in quotes. */
-
-const SETTING = /^\s*(?:export\s+)?[^\s=#][^=]*=/;
-const QUOTED = /^[^=]*=[ \t]*(["'`])/;
-
-/** In: the text of the file. Out: the numbers of such lines, from 1. */
-export const linesWithoutSetting = (text: string): readonly number[] => {
-  const lines = text.split(/\r\n|\n|\r/);
-  const found: number[] = [];
-  for (let at = 0; at < lines.length; at += 1) {
-    const line = lines[at]!;
-    if (/^\s*(?:#|$)/.test(line)) continue;
-    if (!SETTING.test(line)) {
-      found.push(at + 1);
-      continue;
-    }
-    const [opening, quote] = QUOTED.exec(line) ?? [];
-    if (opening === undefined || quote === undefined || line.includes(quote, opening.length)) continue;
-    const end = lines.findIndex((later, index) => index > at && later.includes(quote));
-    // Quotes that are never closed are part of the value, which ends with its line.
-    if (end >= 0) at = end;
-  }
-  return found;
-};
-
 export type Config = Readonly<{
   port: number;
   host: string;
@@ -71,7 +46,7 @@ export type Config = Readonly<{
   linkBase: string | undefined;
   /** Who may become a user. */
   registration: Registration;
-  /** Nobody but this machine is to reach the service: no address for others is set, and no proxy. */
+  /** Only this machine can reach the service: no address for others is set, and no proxy. */
   isOnLoopback: boolean;
   dataDir: string;
   roles: readonly Role[];
@@ -90,9 +65,9 @@ export type Config = Readonly<{
   feedback: FeedbackSettings | undefined;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
-  /** Of the DNS, with ports; empty: those of the system. */
+  /** DNS servers, with ports; empty: those of the system. */
   dnsServers: readonly string[];
-  /** What of SPF lets the relay send. */
+  /** The SPF mechanisms by which the relay may send. */
   spfMechanisms: string;
   /** Names of headers, and beginnings with `*`, by which callers may instruct the relay, in lower case. */
   allowedRelayHeaders: readonly string[];
@@ -107,6 +82,24 @@ export type Config = Readonly<{
 }>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = 'SEALPOST_';
+
+const SETTING = /^\s*(?:export\s+)?[^\s=#][^=]*=/;
+const QUOTED = /^[^=]*=[ \t]*(["'`])/;
+
+/** The least values of limits whose least is not 1: with one document process, one team would hold the last. */
+const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = {
+  generatorProcessesMax: 2,
+  generatorReadyMs: 0,
+  stopNoticeMs: 0,
+};
+
+/** Former names of settings. */
+const renamedSettings: Readonly<Record<string, SettingName>> = {
+  SEALPOST_DOCUMENTS_URL: 'SEALPOST_READ_MODELS_URL',
+  SEALPOST_LIMIT_TEMPLATE_RESTORE_DAYS: 'SEALPOST_RETENTION_DELETED_DAYS',
+};
 
 /** Reads the settings from the environment of the process. Throws ConfigError. */
 export const readConfig = (environment: Environment = process.env): Config => {
@@ -196,16 +189,16 @@ export const loadEnvFile = (): void => {
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
 };
 
-/** Those of the environment that say which master key it is, for settings that are read from elsewhere. */
+/** The settings of the environment that name the master key, for use with settings that are read from elsewhere. */
 export const masterKeySettings = ({ SEALPOST_MASTER_KEY, SEALPOST_MASTER_KEY_FILE }: Environment = process.env): Environment => ({
   ...(SEALPOST_MASTER_KEY === undefined ? {} : { SEALPOST_MASTER_KEY }),
   ...(SEALPOST_MASTER_KEY_FILE === undefined ? {} : { SEALPOST_MASTER_KEY_FILE }),
 });
 
-/** The settings that are set, as a file `.env` has them, without secrets. */
+/** The settings that are set, in the form of a file `.env`, without secrets. */
 export const settingsToKeep = (environment: Environment = process.env): string => withoutSecrets(environment);
 
-/** The same for a process that delivers: it does not take the built-in mailbox for a relay that was forgotten. */
+/** As `readConfig`, for a process that delivers: it refuses to use the built-in mailbox because somebody forgot to name the relay. */
 export const readServeConfig = (environment: Environment = process.env): Config => {
   const config = readConfig(environment);
   const publicUrl = environment['SEALPOST_PUBLIC_URL']?.trim() ?? '';
@@ -221,13 +214,6 @@ export const readServeConfig = (environment: Environment = process.env): Config 
 const readMetrics = (port: string | undefined, host: string): Config['metrics'] =>
   port === undefined ? undefined : { host, port: integer('SEALPOST_METRICS_PORT', port, 0, 65_535) };
 
-/** Of the limits that 1 would make useless: with one document process, a team would hold the last. */
-const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = {
-  generatorProcessesMax: 2,
-  generatorReadyMs: 0,
-  stopNoticeMs: 0,
-};
-
 const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
   ...defaultLimits,
   ...Object.fromEntries(
@@ -238,14 +224,6 @@ const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
   ),
   ...readRetention(withDefault),
 });
-
-const PREFIX = 'SEALPOST_';
-
-/** Former names of settings. */
-const renamedSettings: Readonly<Record<string, SettingName>> = {
-  SEALPOST_DOCUMENTS_URL: 'SEALPOST_READ_MODELS_URL',
-  SEALPOST_LIMIT_TEMPLATE_RESTORE_DAYS: 'SEALPOST_RETENTION_DELETED_DAYS',
-};
 
 const refuseUnknown = (environment: Environment): void => {
   for (const name of Object.keys(environment)) {
@@ -331,4 +309,24 @@ const readDelays = (value: string): readonly number[] => {
   const seconds = value.split(',').map((part) => part.trim());
   if (seconds.length > 20) throw new ConfigError(`SEALPOST_RETRY_DELAYS holds ${seconds.length} pauses; at most 20 are allowed.`);
   return seconds.map((part) => integer('SEALPOST_RETRY_DELAYS', part, 1, 7 * 86_400) * 1_000);
+};
+
+/** In: the text of a file `.env`. Out: the numbers, from 1, of the lines that are no setting, no comment and not part of a value in quotes. */
+export const linesWithoutSetting = (text: string): readonly number[] => {
+  const lines = text.split(/\r\n|\n|\r/);
+  const found: number[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at]!;
+    if (/^\s*(?:#|$)/.test(line)) continue;
+    if (!SETTING.test(line)) {
+      found.push(at + 1);
+      continue;
+    }
+    const [opening, quote] = QUOTED.exec(line) ?? [];
+    if (opening === undefined || quote === undefined || line.includes(quote, opening.length)) continue;
+    const end = lines.findIndex((later, index) => index > at && later.includes(quote));
+    // Quotes that are never closed are part of the value, which ends with its line.
+    if (end >= 0) at = end;
+  }
+  return found;
 };

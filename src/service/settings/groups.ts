@@ -1,16 +1,11 @@
-/** Settings of mail: the address of links, headers for the relay, servers of the DNS, and what SPF records of sender domains are to say. */
+/**
+ * Reads the groups of settings that have a form of their own or must not contradict each other: return path and inbound SMTP, retention,
+ * traces, webhooks, mail headers, DNS and links.
+ */
 import { isIP } from 'node:net';
 import { ConfigError, integer, readFile, type SettingName, settings } from './settings.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { parseAllowedHeaders } from '../../domain/mime/header.js';
-
-/* The settings of what comes back: the return path of mails, and the SMTP server that takes the reports that are sent there. */
-
-type InboundSmtpSettings = Readonly<{
-  host: string;
-  port: number;
-  tls?: Readonly<{ cert: string; key: string }>;
-}>;
 
 export type FeedbackSettings = Readonly<{
   /** The domain of envelope senders, in lower case. */
@@ -21,7 +16,50 @@ export type FeedbackSettings = Readonly<{
   smtp?: InboundSmtpSettings;
 }>;
 
+type InboundSmtpSettings = Readonly<{
+  host: string;
+  port: number;
+  tls?: Readonly<{ cert: string; key: string }>;
+}>;
+
+export type TraceSettings = Readonly<{
+  /** Where batches of spans are posted. */
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  resource: Readonly<Record<string, string>>;
+  /** The share of traces that is sent. */
+  ratio: number;
+}>;
+
+type Periods = Pick<
+  Limits,
+  'retentionDays' | 'archiveDays' | 'restoreDays' | 'webhookRecordDays' | 'generatedFileDays' | 'temporaryFileHours' | 'auditDays'
+>;
+
 type Text = (name: SettingName) => string | undefined;
+
+const DOMAIN = /^(?=.{1,190}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/i;
+
+const DAYS_MAX = 3_650;
+/** No file is being written for this long. */
+const HOURS_MIN = 1;
+
+const samplers = {
+  always_on: 1,
+  always_off: 0,
+  traceidratio: undefined,
+  parentbased_always_on: 1,
+  parentbased_always_off: 0,
+  parentbased_traceidratio: undefined,
+} as const;
+
+const PROTOCOL = 'http/protobuf';
+const SERVICE_NAME = 'sealpost';
+
+const PAIR = /^\s*([^\s=,]+)\s*=\s*(.*?)\s*$/;
+
+/** The default for a service that only this machine reaches, and whose mail does not leave it. */
+const LOCAL_HOSTS: readonly string[] = ['127.0.0.1'];
 
 /** undefined where no domain is set. `https`: the certificate of the API, taken where there is none for SMTP. Throws ConfigError. */
 export const readFeedback = (text: Text, defaultHost: string, https: InboundSmtpSettings['tls']): FeedbackSettings | undefined => {
@@ -56,26 +94,13 @@ const readTls = (cert: string | undefined, key: string | undefined): InboundSmtp
   return { cert: readFile('SEALPOST_INBOUND_SMTP_TLS_CERT', cert), key: readFile('SEALPOST_INBOUND_SMTP_TLS_KEY', key) };
 };
 
-const DOMAIN = /^(?=.{1,190}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/i;
-
-/** In lower case. With `bounce+`, a token and `@` before it an address stays within its 254 octets. */
+/** A domain in lower case. Its bound keeps an address with `bounce+`, a token and `@` before it within 254 octets. */
 const readDomain = (name: SettingName, value: string | undefined): string | undefined => {
   if (value === undefined || DOMAIN.test(value)) return value?.toLowerCase();
   throw new ConfigError(`${name}=${value} is no domain, such as bounces.example.com, of at most 190 characters.`);
 };
 
-/* How long what is kept: the settings of each line of the table, and what they may not say together. */
-
-type Periods = Pick<
-  Limits,
-  'retentionDays' | 'archiveDays' | 'restoreDays' | 'webhookRecordDays' | 'generatedFileDays' | 'temporaryFileHours' | 'auditDays'
->;
-
-const DAYS_MAX = 3_650;
-/** What is being written is never as old. */
-const HOURS_MIN = 1;
-
-/** Throws ConfigError. */
+/** The retention periods. Throws ConfigError if they contradict each other. */
 export const readRetention = (valueOf: (name: SettingName) => string): Periods => {
   const days = (name: SettingName): number => integer(name, valueOf(name), 1, DAYS_MAX);
   const retentionDays = days('SEALPOST_RETENTION_DAYS');
@@ -103,29 +128,6 @@ export const readRetention = (valueOf: (name: SettingName) => string): Periods =
     ),
   };
 };
-
-/* The settings of traces, by the names that OpenTelemetry gives them. */
-
-export type TraceSettings = Readonly<{
-  /** Where batches of spans are posted. */
-  url: string;
-  headers: Readonly<Record<string, string>>;
-  resource: Readonly<Record<string, string>>;
-  /** The share of traces that is sent. */
-  ratio: number;
-}>;
-
-const samplers = {
-  always_on: 1,
-  always_off: 0,
-  traceidratio: undefined,
-  parentbased_always_on: 1,
-  parentbased_always_off: 0,
-  parentbased_traceidratio: undefined,
-} as const;
-
-const PROTOCOL = 'http/protobuf';
-const SERVICE_NAME = 'sealpost';
 
 /** undefined where no collector is named. Throws ConfigError. */
 export const readTraces = (text: (name: SettingName) => string | undefined): TraceSettings | undefined => {
@@ -157,8 +159,6 @@ const urlOf = (endpoint: string): string => {
   }
   return `${url.href.replace(/\/+$/, '')}/v1/traces`;
 };
-
-const PAIR = /^\s*([^\s=,]+)\s*=\s*(.*?)\s*$/;
 
 /** `name=value` pairs with commas between them, values as in a URL. A fault names the place and no value, which may be a secret. */
 const readPairs = (name: SettingName, value: string | undefined): Readonly<Record<string, string>> => {
@@ -198,12 +198,10 @@ const readRatio = (sampler = 'parentbased_always_on', argument: string | undefin
   return ratio;
 };
 
-/* Which endpoints of webhooks are allowed without TLS, for development. */
-
-/** Of a service that nobody beyond this machine reaches, and whose mail does not leave it. */
-const LOCAL_HOSTS: readonly string[] = ['127.0.0.1'];
-
-/** `beyond`: the address beyond loopback that the service listens on; undefined where it does not. `hasRelay`: whether mail leaves the machine. */
+/**
+ * The hosts to which webhooks may be posted without TLS, for development. `beyond`: the address beyond loopback that the service listens on;
+ * undefined if there is none. `hasRelay`: whether mail leaves the machine.
+ */
 export const insecureHosts = (
   text: (name: SettingName) => string | undefined,
   beyond: string | undefined,
@@ -226,7 +224,7 @@ export const readRelayHeaders = (value: string | undefined): readonly string[] =
   return read.names;
 };
 
-/** An IP address with or without a port: that of IPv6 stands in brackets then. */
+/** IP addresses, with or without a port; an IPv6 address with a port stands in brackets. */
 export const readDnsServers = (value: string | undefined): readonly string[] => {
   if (value === undefined) return [];
   const servers = value.split(',').map((server) => server.trim());
@@ -238,7 +236,7 @@ export const readDnsServers = (value: string | undefined): readonly string[] => 
   return servers;
 };
 
-/** Terms as they stand between `v=spf1` and the last term of a record. */
+/** The terms between `v=spf1` and the last term of an SPF record. */
 export const readSpf = (value: string): string => {
   const terms = value.split(/\s+/);
   const wrong = terms.find((term) => !/^(?:a|mx|include|ip4|ip6|exists)(?:[:/][A-Za-z0-9._:/%{}-]+)?$/i.test(term));
@@ -246,7 +244,7 @@ export const readSpf = (value: string): string => {
   throw new ConfigError(`SEALPOST_SPF_MECHANISMS: ${wrong} is no mechanism of SPF, such as mx, ip4:192.0.2.1 or include:_spf.example.net.`);
 };
 
-/** Without a slash at its end; without a setting it is where the server listens. */
+/** The address of the service without a slash at its end; without the setting, where the server listens. */
 export const readPublicUrl = (
   value: string | undefined,
   { host, port, isHttps }: Readonly<{ host: string; port: number; isHttps: boolean }>,
@@ -256,8 +254,8 @@ export const readPublicUrl = (
 };
 
 /**
- * In: the address of the service, and whether recipients can be sent there: it is set, or no mail leaves this machine. Out: what links in
- * mails begin with, which is https, or on loopback.
+ * In: the address of the service, and whether recipients can reach it: it is set, or no mail leaves this machine. Out: the beginning of links
+ * in mails, which is https or on loopback; undefined if there is none.
  */
 export const readLinkBase = (publicUrl: string, isKnown: boolean): string | undefined => {
   const url = URL.parse(publicUrl);

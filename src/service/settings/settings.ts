@@ -1,4 +1,4 @@
-/** Every setting by name, with its default and what it does: what config.ts reads and .env.example is made of. */
+/** Every setting by name with its default and its description, from which .env.example is made; and how single settings are read. */
 import { readFileSync } from 'node:fs';
 import { WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
 import { withoutCredentials } from '../../shared/addresses.js';
@@ -291,7 +291,7 @@ export const envExample = (): string => {
 
 const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET)$|^OTEL_EXPORTER_OTLP_HEADERS$/;
 
-/** Those that are set, one a line, without those that hold secrets, and without user and password in addresses. */
+/** The settings that are set, one a line, without secrets and without user and password in addresses. */
 export const withoutSecrets = (environment: Readonly<Record<string, string | undefined>>): string =>
   Object.keys(settings)
     .flatMap((name) => {
@@ -302,8 +302,7 @@ export const withoutSecrets = (environment: Readonly<Record<string, string | und
     .map((line) => `${line}\n`)
     .join('');
 
-/* How single settings are read, whatever they are for. Each throws ConfigError with the name of the setting. */
-
+/** Throws ConfigError unless the value is a whole number within the bounds. */
 export const integer = (name: SettingName, value: string, min: number, max: number): number => {
   const parsed = Number(value);
   if (!/^\d+$/.test(value) || parsed < min || parsed > max) {
@@ -312,6 +311,7 @@ export const integer = (name: SettingName, value: string, min: number, max: numb
   return parsed;
 };
 
+/** Throws ConfigError unless the value is one of those allowed. */
 export const oneOf = <T extends string>(name: SettingName, value: string, allowed: readonly T[]): T => {
   const found = allowed.find((candidate) => candidate === value);
   if (found === undefined) throw new ConfigError(`${name}=${value} is none of ${allowed.join(', ')}.`);
@@ -321,6 +321,7 @@ export const oneOf = <T extends string>(name: SettingName, value: string, allowe
 export const readBoolean = (name: SettingName, value: string | undefined): boolean | undefined =>
   value === undefined ? undefined : oneOf(name, value, ['true', 'false']) === 'true';
 
+/** The text of a file that a setting names. Throws ConfigError. */
 export const readFile = (name: string, file: string): string => {
   try {
     return readFileSync(file, 'utf8');
@@ -335,6 +336,7 @@ export const unreadable = (name: string, path: string, fault: unknown): ConfigEr
 
 export const codeOf = (fault: unknown): string => (fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable');
 
+/** A secret that is given by a setting, or by another that names its file. Throws ConfigError. */
 export const secret = (value: string | undefined, name: string, file: string | undefined, fileName: string): string | undefined => {
   if (value !== undefined && file !== undefined) throw new ConfigError(`${name} and ${fileName} are both set; keep one of them.`);
   return file === undefined ? value : readFile(fileName, file).trim();

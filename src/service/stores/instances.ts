@@ -1,4 +1,7 @@
-/** Whether a service runs on the stores that the settings name, and what keeps a second one, or one beside a repair, from running. */
+/**
+ * Which services run on the stores that the settings name, told by leases and file locks, and what keeps a second one, or one beside a
+ * repair, from running.
+ */
 import { join } from 'node:path';
 import type { Worker } from '../../domain/ports/worker.js';
 import { underAnyLease, type LeaseDeps, DISPATCH_LEASE, LEASE_TTL_MS, projectionLease } from '../../processors/core/lease.js';
@@ -12,25 +15,30 @@ import type { Lease, Leases } from '../../domain/ports/lease.js';
 import { makeProjections } from '../../projections/index.js';
 import { isLocal, placeOf } from '../settings/urls.js';
 
-/* Which processes answer requests: each holds a lease `http-1`, `http-2`, … so that every one can tell whether it serves alone. */
-
-/** As many processes may serve one set of stores. */
-const SERVERS_MAX = 64;
-/** Each serving process holds one of these leases. */
-const servingLeases: readonly string[] = Array.from({ length: SERVERS_MAX }, (_, index) => `http-${index + 1}`);
-
 type Serving = Readonly<{
   /** Holds the lease until it is stopped. */
   worker: Worker;
-  /** Resolves when this process can be seen by the others: it answers no request before. */
+  /** Resolves when the other processes can see this one by its lease. It answers no request before. */
   whenSeen: Promise<void>;
-  /** True where no other process answers requests. Where nobody can tell, it does not count as alone. */
+  /** True if no other process answers requests; false if the leases cannot be read. */
   alone: () => Promise<boolean>;
 }>;
 
+type Held = Readonly<{ release: () => Promise<void> }>;
+
+type DataLock = Readonly<{ release: () => void }>;
+
+/** The most processes that may serve one set of stores. */
+const SERVERS_MAX = 64;
+/** The leases `http-1`, `http-2`, …: each serving process holds one, so that every process can tell whether it serves alone. */
+const servingLeases: readonly string[] = Array.from({ length: SERVERS_MAX }, (_, index) => `http-${index + 1}`);
+
+/** The lease of a command that no service may run beside. */
+const STOPPED_LEASE = 'stopped';
+
 /**
- * `follow` is what lets this process serve states from memory; it runs under the lease, so that a process which the others cannot see
- * reads the log for each state.
+ * `follow` lets this process serve states from memory. It runs under the lease: a process that the others cannot see reads the log for
+ * each state.
  */
 export const openServing = (deps: LeaseDeps, follow: (signal: AbortSignal) => Promise<void>): Serving => {
   let seen = (): void => {};
@@ -56,17 +64,18 @@ export const openServing = (deps: LeaseDeps, follow: (signal: AbortSignal) => Pr
   };
 };
 
-type Held = Readonly<{ release: () => Promise<void> }>;
+/** Throws ConfigError while a command is at work that no service may run beside. */
+export const assertMayServe = async (config: Config, leases: Leases): Promise<void> => {
+  if (!isAlone(config) && (await leases.read(STOPPED_LEASE)) !== undefined)
+    throw new ConfigError(
+      `A command that needs the service stopped is at work on ${placeOf(config.urls.eventStore)}; start again when it has ended.`,
+    );
+};
 
-type DataLock = Readonly<{ release: () => void }>;
-
-const lockFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'process.lock');
-const serviceLockOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'service.lock');
-
-/** Whether locks of this machine tell of every service; else leases do. */
-const isAlone = ({ urls }: Pick<Config, 'urls'>): boolean => isLocal(urls.eventStore) && isLocal(urls.leases);
-
-/** What a service holds while it runs, whatever its roles. Where the bus is in this process, only one may deliver from a data directory. */
+/**
+ * Takes the file locks that a service holds while it runs, whatever its roles. With a bus in the process, only one process may deliver from a
+ * data directory. Throws ConfigError if a lock is taken.
+ */
 export const holdRole = (config: Config): DataLock => {
   const service = holdLock({ file: serviceLockOf(config), shared: true });
   if (service === undefined) throw new ConfigError(`A sealpost repair or restore works on ${config.dataDir}; start when it is done.`);
@@ -79,25 +88,10 @@ export const holdRole = (config: Config): DataLock => {
   );
 };
 
-const both = (one: DataLock, other: DataLock): DataLock => ({
-  release: () => {
-    one.release();
-    other.release();
-  },
-});
-
-/** Held by a command that no service may run beside. */
-const STOPPED_LEASE = 'stopped';
-
-/** Throws ConfigError while a command is at work that no service may run beside. */
-export const assertMayServe = async (config: Config, leases: Leases): Promise<void> => {
-  if (!isAlone(config) && (await leases.read(STOPPED_LEASE)) !== undefined)
-    throw new ConfigError(
-      `A command that needs the service stopped is at work on ${placeOf(config.urls.eventStore)}; start again when it has ended.`,
-    );
-};
-
-/** For work that no service may run beside; one of an older version is known by its delivering alone. Throws ConfigError where one runs. */
+/**
+ * Keeps services from running until it is released. A service of an older version is noticed only if it delivers. Throws ConfigError if a
+ * service runs.
+ */
 export const holdStopped = async (config: Config): Promise<Held> => {
   const local = holdData(config);
   if (isAlone(config)) return { release: async () => local.release() };
@@ -105,7 +99,7 @@ export const holdStopped = async (config: Config): Promise<Held> => {
     const leases = await leasesOf(config);
     try {
       const lease = await leases.acquire(STOPPED_LEASE, systemIds().uuid(), LEASE_TTL_MS);
-      if (lease === undefined || (await isAnyHeld(leases, everyLease(config)))) throw runs(placeOf(config.urls.eventStore));
+      if (lease === undefined || (await isAnyHeld(leases, everyLease(config)))) throw stillRuns(placeOf(config.urls.eventStore));
       return keptAlive(leases, lease, local.release);
     } catch (fault) {
       await leases.close();
@@ -115,14 +109,6 @@ export const holdStopped = async (config: Config): Promise<Held> => {
     local.release();
     throw fault;
   }
-};
-
-const holdData = (config: Config): DataLock => {
-  const service = holdLock({ file: serviceLockOf(config) });
-  const delivering = service && holdLock({ file: lockFileOf(config) });
-  if (service !== undefined && delivering !== undefined) return both(delivering, service);
-  service?.release();
-  throw runs(config.dataDir);
 };
 
 /** Whether a service delivers from these stores now. */
@@ -136,13 +122,34 @@ export const isRunning = async (config: Config): Promise<boolean> => {
   }
 };
 
-const runs = (place: string): ConfigError =>
+const stillRuns = (place: string): ConfigError =>
   new ConfigError(`A sealpost runs on ${place} (of whatever role, or another repair or restore); stop it, then repeat this.`);
+
+const holdData = (config: Config): DataLock => {
+  const service = holdLock({ file: serviceLockOf(config) });
+  const delivering = service && holdLock({ file: lockFileOf(config) });
+  if (service !== undefined && delivering !== undefined) return both(delivering, service);
+  service?.release();
+  throw stillRuns(config.dataDir);
+};
+
+const lockFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'process.lock');
+const serviceLockOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'service.lock');
+
+/** Whether file locks of this machine tell of every service; otherwise leases do. */
+const isAlone = ({ urls }: Pick<Config, 'urls'>): boolean => isLocal(urls.eventStore) && isLocal(urls.leases);
+
+const both = (one: DataLock, other: DataLock): DataLock => ({
+  release: () => {
+    one.release();
+    other.release();
+  },
+});
 
 const leasesOf = (config: Config): Promise<Leases> =>
   openLeases(config, { clock: systemClock(), ids: systemIds(), logger: openLogger({ level: 'silent' }) });
 
-/** Of which each running service holds one at least. */
+/** Each running service holds at least one of these. */
 const everyLease = ({ limits }: Config): readonly string[] => [
   DISPATCH_LEASE,
   ...servingLeases,
@@ -158,7 +165,7 @@ const keptAlive = (leases: Leases, lease: Lease, released: () => void): Held => 
     for (;;) {
       await systemClock().sleep(LEASE_TTL_MS / 3, ended.signal);
       if (ended.signal.aborted) return;
-      // One that is not answered is followed by the next.
+      // A failed renewal is followed by the next.
       await leases.renew(lease, LEASE_TTL_MS).catch(() => {});
     }
   })();

@@ -1,4 +1,7 @@
-/** Opens the stores that the settings name, and says where they are. One that is damaged ends this with a sentence that says which, and what helps. */
+/**
+ * Opens each store, and the leases, bus and limiter by which processes share their work, by the scheme of its URL, and says where each
+ * is. The driver of a server is loaded only if a URL names one.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteEventStore } from '../../adapters/event-store/sqlite.js';
@@ -30,25 +33,74 @@ import { removeSqliteReadModels, sqliteReadModelFiles } from '../../adapters/rea
 import type { Disk } from '../../domain/ports/disk.js';
 import { makeDirectory } from '../../shared/files.js';
 
-/* Opens each store by the scheme of its URL. The driver of a server is loaded only where a URL names one. */
+export type Stores = Readonly<{
+  store: EventStore;
+  keys: Keys;
+  readModels: ReadModels;
+  files: Files;
+  /** The notes that the stores keep of the log. */
+  noted: NotedStores;
+  /** The log, as messages name it. */
+  logPlace: string;
+  close: () => Promise<void>;
+}>;
 
 type StoreDeps = Readonly<{ clock: Clock; logger: Logger }>;
 
-/** What the driver of a server is told of the part that it opens. */
-const serverOf = (urls: Urls, part: keyof Urls, logger: Logger): Readonly<{ url: string; setting: string; logger: Logger }> => ({
-  url: urls[part],
-  setting: settingOf(part),
-  logger,
-});
+type SharedDeps = Readonly<{ clock: Clock; ids: Ids; limits: Limits; logger: Logger }>;
+
+/** `mode`: whether the counters are shared at this moment; absent if they never are. */
+export type OpenLimiter = Limiter & Readonly<{ mode?: () => 'shared' | 'per-process' }>;
+
+type StoreName = 'log' | 'keys' | 'readModels' | 'files';
+
+type DatabaseFile = Readonly<{ file: string; store: 'log' | 'keys' | 'readModels' }>;
+
+const LOG_HELP = 'it holds every email, template and API key; restore its newest backup (sealpost restore)';
+const KEYS_HELP = 'it holds the keys of all that is sealed; restore its newest backup (sealpost restore)';
+
+const DAMAGED_ROW = 'a row of keys was changed or exchanged; its keys are taken for missing';
+
+/**
+ * Opens all stores, and creates those that are missing. `rewrapsKeys`: keys of an older form are rewrapped in the newest. Rejects if a store
+ * cannot be opened.
+ */
+export const openStores = async (config: Config, deps: StoreDeps, rewrapsKeys = false): Promise<Stores> => {
+  makeDirectory(config.dataDir);
+  const closing: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closeOne of closing.splice(0).reverse()) await closeOne();
+  };
+  const kept = <Part extends Readonly<{ close: () => Promise<void> }>>(part: Part): Part => {
+    closing.push(part.close);
+    return part;
+  };
+  try {
+    const log = kept(await openLog(config, deps));
+    const { keys, noted: notedKeys } = await openKeys(config, deps, { log, rewraps: rewrapsKeys });
+    kept(keys);
+    kept(notedKeys);
+    const { readModels, noted: notedReadModels } = await openReadModels(config, deps);
+    kept(readModels);
+    kept(notedReadModels);
+    const files = kept(await openFiles(config, deps));
+    kept(files.noted);
+    const noted = { keys: notedKeys, files: files.noted, readModels: notedReadModels };
+    return { store: log, keys, readModels, files: files.files, noted, logPlace: placesOf(config).log, close };
+  } catch (fault) {
+    await close();
+    throw fault;
+  }
+};
 
 const openLog = async ({ urls }: Config, { clock, logger }: StoreDeps): Promise<EventStore> => {
   const url = urls.eventStore;
-  if (isLocal(url)) return sound(pathOf(url), LOG_HELP, () => openSqliteEventStore({ file: pathOf(url) }));
+  if (isLocal(url)) return openSound(pathOf(url), LOG_HELP, () => openSqliteEventStore({ file: pathOf(url) }));
   const { openEventStoreDb } = await import('../../adapters/event-store/eventstoredb.js');
   return openEventStoreDb({ url, clock, logger });
 };
 
-/** In: the log too, for beside one no master key is made. `rewraps`: keys of an older form get the newest. */
+/** `log`: beside a log that has events no master key is made. `rewraps`: keys of an older form are rewrapped in the newest. */
 const openKeys = async (
   config: Config,
   { logger }: StoreDeps,
@@ -67,11 +119,9 @@ const openKeys = async (
     return { keys: await openMongoKeys({ ...server, masterKey, onFault }), noted: await openMongoNotedKeys(server) };
   }
   const onFault = (row: number): void => logger.error({ file, row }, DAMAGED_ROW);
-  const keys = sound(file, KEYS_HELP, () => openSqliteKeys({ file, masterKey, writeLevel: config.writeEvents, rewraps, onFault }));
+  const keys = openSound(file, KEYS_HELP, () => openSqliteKeys({ file, masterKey, writeLevel: config.writeEvents, rewraps, onFault }));
   return { keys, noted: openNotedKeys({ file }) };
 };
-
-const DAMAGED_ROW = 'a row of keys was changed or exchanged; its keys are taken for missing';
 
 const openReadModels = async (
   { urls }: Config,
@@ -109,10 +159,15 @@ const openFiles = async (
   return { files: openDirectoryFiles({ directory }), noted: openFilesNote({ directory }), close: async () => {} };
 };
 
-const LOG_HELP = 'it holds every email, template and API key; restore its newest backup (sealpost restore)';
-const KEYS_HELP = 'it holds the keys of all that is sealed; restore its newest backup (sealpost restore)';
+/** The options of the driver of a server. */
+const serverOf = (urls: Urls, part: keyof Urls, logger: Logger): Readonly<{ url: string; setting: string; logger: Logger }> => ({
+  url: urls[part],
+  setting: settingOf(part),
+  logger,
+});
 
-const sound = <Store>(file: string, help: string, open: () => Store): Store => {
+/** Opens a SQLite store. Throws StoreFault, with what helps, if the file is damaged. */
+const openSound = <Store>(file: string, help: string, open: () => Store): Store => {
   try {
     return open();
   } catch (fault) {
@@ -121,12 +176,10 @@ const sound = <Store>(file: string, help: string, open: () => Store): Store => {
   }
 };
 
-/* Opens what processes share their work by: leases, bus and limiter, each by the scheme of its URL. */
-
-type Given = Pick<Config, 'urls'>;
-type Parts = Readonly<{ clock: Clock; ids: Ids; limits: Limits; logger: Logger }>;
-
-export const openLeases = async ({ urls }: Given, { clock, ids, logger }: Pick<Parts, 'clock' | 'ids' | 'logger'>): Promise<Leases> => {
+export const openLeases = async (
+  { urls }: Pick<Config, 'urls'>,
+  { clock, ids, logger }: Pick<SharedDeps, 'clock' | 'ids' | 'logger'>,
+): Promise<Leases> => {
   const url = urls.leases;
   if (isLocal(url)) return openSqliteLeases({ file: pathOf(url), clock, freshName: ids.uuid });
   const { openMongoLeases } = await import('../../adapters/lease/mongodb.js');
@@ -134,27 +187,27 @@ export const openLeases = async ({ urls }: Given, { clock, ids, logger }: Pick<P
 };
 
 /**
- * Those under which the read models are kept, where they are not the leases of all: read models in files of this machine are kept by a
- * process of this machine, while one elsewhere keeps others.
+ * The leases of the projections, if they differ from the shared ones: read models in files of this machine are kept by a process of this
+ * machine, while processes elsewhere keep their own.
  */
-export const openProjectionLeases = async (config: Config, parts: Pick<Parts, 'clock' | 'ids'>): Promise<Leases | undefined> =>
+export const openProjectionLeases = async (config: Config, parts: Pick<SharedDeps, 'clock' | 'ids'>): Promise<Leases | undefined> =>
   isLocal(config.urls.readModels) && !isLocal(config.urls.leases)
     ? openSqliteLeases({ file: join(config.dataDir, 'leases.db'), clock: parts.clock, freshName: parts.ids.uuid })
     : undefined;
 
-/** Only who delivers takes part in a bus that several share. */
-export const openBus = async ({ urls, roles }: Config, { clock, limits, logger }: Omit<Parts, 'ids'>): Promise<Bus> => {
+/** Only a process that delivers takes part in a shared bus. */
+export const openBus = async ({ urls, roles }: Config, { clock, limits, logger }: Omit<SharedDeps, 'ids'>): Promise<Bus> => {
   const pointersMax = limits.busPointersMax;
   if (isLocal(urls.bus) || !roles.includes('process')) return openMemoryBus({ clock, pointersMax, logger });
   const { openNatsBus } = await import('../../adapters/bus/nats.js');
   return openNatsBus({ url: urls.bus, clock, pointersMax, logger });
 };
 
-/** `mode`: whether its counters are shared at this moment; absent where they never are. */
-export type OpenLimiter = Limiter & Readonly<{ mode?: () => 'shared' | 'per-process' }>;
-
-/** Only who serves requests counts them. */
-export const openLimiter = async ({ urls, roles }: Config, { clock, logger }: Pick<Parts, 'clock' | 'logger'>): Promise<OpenLimiter> => {
+/** Only a process that serves requests counts them. */
+export const openLimiter = async (
+  { urls, roles }: Config,
+  { clock, logger }: Pick<SharedDeps, 'clock' | 'logger'>,
+): Promise<OpenLimiter> => {
   if (isLocal(urls.limiter) || !roles.includes('http')) {
     const { hit, acquire, close } = openMemoryLimiter({ clock });
     return { hit, acquire, close };
@@ -162,23 +215,6 @@ export const openLimiter = async ({ urls, roles }: Config, { clock, logger }: Pi
   const { openRedisLimiter } = await import('../../adapters/limiter/redis.js');
   return openRedisLimiter({ url: urls.limiter, clock, logger });
 };
-
-export type Stores = Readonly<{
-  store: EventStore;
-  keys: Keys;
-  readModels: ReadModels;
-  files: Files;
-  /** The notes that the stores keep of the log. */
-  noted: NotedStores;
-  /** The log, as messages name it. */
-  logPlace: string;
-  close: () => Promise<void>;
-}>;
-
-/** The disk that holds the data directory. */
-export const diskOf = ({ dataDir }: Pick<Config, 'dataDir'>): Disk => openDisk(dataDir);
-
-type StoreName = 'log' | 'keys' | 'readModels' | 'files';
 
 /** Where each store is: its file or directory, or its server without credentials. */
 export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<StoreName, string>> => ({
@@ -188,7 +224,7 @@ export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<StoreN
   files: placeOf(urls.files),
 });
 
-/** Which of them are files or directories of this machine. */
+/** Which stores are files or directories of this machine. */
 export const localStores = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<StoreName, boolean>> => ({
   log: isLocal(urls.eventStore),
   keys: isLocal(urls.keys),
@@ -196,38 +232,7 @@ export const localStores = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<Sto
   files: isLocal(urls.files),
 });
 
-/** Makes what is not there yet. `rewrapsKeys`: keys of an older form get the newest. Rejects where a store cannot be opened. */
-export const openStores = async (config: Config, deps: StoreDeps, rewrapsKeys = false): Promise<Stores> => {
-  makeDirectory(config.dataDir);
-  const closing: (() => Promise<void>)[] = [];
-  const close = async (): Promise<void> => {
-    for (const closeOne of closing.splice(0).reverse()) await closeOne();
-  };
-  const kept = <Part extends Readonly<{ close: () => Promise<void> }>>(part: Part): Part => {
-    closing.push(part.close);
-    return part;
-  };
-  try {
-    const log = kept(await openLog(config, deps));
-    const { keys, noted: notedKeys } = await openKeys(config, deps, { log, rewraps: rewrapsKeys });
-    kept(keys);
-    kept(notedKeys);
-    const { readModels, noted: notedReadModels } = await openReadModels(config, deps);
-    kept(readModels);
-    kept(notedReadModels);
-    const files = kept(await openFiles(config, deps));
-    kept(files.noted);
-    const noted = { keys: notedKeys, files: files.noted, readModels: notedReadModels };
-    return { store: log, keys, readModels, files: files.files, noted, logPlace: placesOf(config).log, close };
-  } catch (fault) {
-    await close();
-    throw fault;
-  }
-};
-
-type DatabaseFile = Readonly<{ file: string; store: 'log' | 'keys' | 'readModels' }>;
-
-/** The database files that are there, those of the log and the keys first. */
+/** The database files that exist, those of the log and the keys first. */
 export const databaseFiles = (config: Config): readonly DatabaseFile[] => {
   const { log, keys, readModels } = placesOf(config);
   const local = localStores(config);
@@ -239,10 +244,13 @@ export const databaseFiles = (config: Config): readonly DatabaseFile[] => {
   return all.filter(({ file, store }) => local[store] && existsSync(file));
 };
 
-/** What is wrong with a database file, undefined where it is whole. */
+/** What is wrong with a database file; undefined if it is whole. */
 export const damageOfFile = ({ file }: DatabaseFile): string | undefined => damageOf({ file });
 
 /** Deletes the files of read models; the next start makes them anew from the log. No process may have them open. Those on a server are replaced by a rebuild. */
 export const removeReadModels = (config: Config): void => {
   if (isLocal(config.urls.readModels)) removeSqliteReadModels({ file: placesOf(config).readModels });
 };
+
+/** The disk that holds the data directory. */
+export const diskOf = ({ dataDir }: Pick<Config, 'dataDir'>): Disk => openDisk(dataDir);

@@ -1,4 +1,7 @@
-/** Opens what a running service needs beside its stores: bus, limits, mail, and the mailbox where no relay is set. */
+/**
+ * What a running service opens beside its stores, and closes when it stops: bus, limiter, mailer, the built-in mailbox, the SMTP server
+ * of the return path, body checks and metrics.
+ */
 import { join } from 'node:path';
 import type { SmtpListener, Taken } from '../adapters/feedback/smtp-listener.js';
 import type { CommandDeps } from '../commands/core/deps.js';
@@ -19,59 +22,7 @@ import type { Engine } from './engine.js';
 import { mailboxTokenOf } from './mailbox.js';
 import type { Metrics } from './observe/metrics.js';
 
-/* Opens the SMTP server of the return path where the settings ask for it. */
-
-/** undefined where it is not asked for, or this process serves no requests. The library is loaded only then. */
-const openInboundSmtp = async (
-  { feedback: settings, roles, limits }: Config,
-  deps: CommandDeps & Readonly<{ logger: Logger }>,
-): Promise<SmtpListener | undefined> => {
-  const { feedback, logger } = deps;
-  if (feedback === undefined || settings?.smtp === undefined || !roles.includes('http')) return undefined;
-  const { smtp } = settings;
-  const { openSmtpListener } = await import('../adapters/feedback/smtp-listener.js');
-  return openSmtpListener({
-    ...smtp,
-    name: settings.name,
-    bounds: {
-      connectionsMax: limits.inboundSmtpNetworkConnectionsMax,
-      connectionsPerMinute: limits.inboundSmtpNetworkConnectionsPerMinuteMax,
-      commandsPerMinute: limits.inboundSmtpNetworkCommandsPerMinuteMax,
-      messagesPerMinute: limits.inboundSmtpNetworkMessagesPerMinuteMax,
-      allConnectionsMax: limits.inboundSmtpConnectionsMax,
-      sizeBytesMax: limits.inboundSmtpSizeBytesMax,
-      silenceMs: limits.inboundSmtpSilenceMs,
-      sessionMs: limits.inboundSmtpSessionMs,
-      closeMs: limits.inboundSmtpCloseMs,
-    },
-    clock: deps.clock,
-    logger,
-    emailOf: feedback.returnPath.emailOf,
-    receive: (id, raw) => receive(deps, id, raw),
-  }).catch((fault: unknown) => {
-    if (fault instanceof Error && 'code' in fault && fault.code === 'EADDRINUSE')
-      throw new Error(`port ${smtp.port} on ${smtp.host} is in use; stop what uses it, or set SEALPOST_INBOUND_SMTP_PORT to another`, {
-        cause: fault,
-      });
-    throw fault;
-  });
-};
-
-const receive = async (deps: CommandDeps & Readonly<{ logger: Logger }>, id: EmailId, raw: Buffer): Promise<Taken> => {
-  try {
-    const { emailId, kind, outcome } = await receiveReport(deps, id, raw);
-    deps.logger.info({ emailId, kind, outcome }, 'a report came by the return path');
-    return 'taken';
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    if (error.code === 'EMAIL_NOT_FOUND') return 'unknown';
-    deps.logger.info({ emailId: id, code: error.code }, 'a report is to come again');
-    return 'later';
-  }
-};
-
-/** What a running service needs beside its stores. */
-export type Surroundings = Readonly<{
+export type Resources = Readonly<{
   leases: Leases;
   mailbox: OpenMailbox | undefined;
   mailboxToken: string | undefined;
@@ -80,16 +31,16 @@ export type Surroundings = Readonly<{
   limiter: OpenLimiter;
   bodyChecks: BodyChecks;
   metrics: Metrics;
-  /** Where reports come to the return path; undefined: nowhere. */
+  /** The port on which the return path takes reports; undefined: none. */
   inboundSmtpPort: number | undefined;
   close: () => Promise<void>;
 }>;
 
-export const openSurroundings = async (
+export const openResources = async (
   config: Config,
   options: Readonly<{ mailer?: Mailer }>,
   engine: Engine & Readonly<{ leases: Leases; metrics: Metrics }>,
-): Promise<Surroundings> => {
+): Promise<Resources> => {
   const { clock, ids, leases, limits, logger, metrics } = engine;
   const mailbox =
     config.smtp.url === undefined
@@ -136,4 +87,56 @@ const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }
     ...(dkim === undefined ? {} : { dkim }),
     logger,
   });
+};
+
+/**
+ * Opens the SMTP server of the return path; undefined if the settings do not ask for it, or if this process serves no requests. The library
+ * is loaded only if the server is opened.
+ */
+const openInboundSmtp = async (
+  { feedback: settings, roles, limits }: Config,
+  deps: CommandDeps & Readonly<{ logger: Logger }>,
+): Promise<SmtpListener | undefined> => {
+  const { feedback, logger } = deps;
+  if (feedback === undefined || settings?.smtp === undefined || !roles.includes('http')) return undefined;
+  const { smtp } = settings;
+  const { openSmtpListener } = await import('../adapters/feedback/smtp-listener.js');
+  return openSmtpListener({
+    ...smtp,
+    name: settings.name,
+    bounds: {
+      connectionsMax: limits.inboundSmtpNetworkConnectionsMax,
+      connectionsPerMinute: limits.inboundSmtpNetworkConnectionsPerMinuteMax,
+      commandsPerMinute: limits.inboundSmtpNetworkCommandsPerMinuteMax,
+      messagesPerMinute: limits.inboundSmtpNetworkMessagesPerMinuteMax,
+      allConnectionsMax: limits.inboundSmtpConnectionsMax,
+      sizeBytesMax: limits.inboundSmtpSizeBytesMax,
+      silenceMs: limits.inboundSmtpSilenceMs,
+      sessionMs: limits.inboundSmtpSessionMs,
+      closeMs: limits.inboundSmtpCloseMs,
+    },
+    clock: deps.clock,
+    logger,
+    emailOf: feedback.returnPath.emailOf,
+    receive: (id, raw) => receive(deps, id, raw),
+  }).catch((fault: unknown) => {
+    if (fault instanceof Error && 'code' in fault && fault.code === 'EADDRINUSE')
+      throw new Error(`port ${smtp.port} on ${smtp.host} is in use; stop what uses it, or set SEALPOST_INBOUND_SMTP_PORT to another`, {
+        cause: fault,
+      });
+    throw fault;
+  });
+};
+
+const receive = async (deps: CommandDeps & Readonly<{ logger: Logger }>, id: EmailId, raw: Buffer): Promise<Taken> => {
+  try {
+    const { emailId, kind, outcome } = await receiveReport(deps, id, raw);
+    deps.logger.info({ emailId, kind, outcome }, 'a report came by the return path');
+    return 'taken';
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    if (error.code === 'EMAIL_NOT_FOUND') return 'unknown';
+    deps.logger.info({ emailId: id, code: error.code }, 'a report is to come again');
+    return 'later';
+  }
 };
