@@ -1,17 +1,124 @@
-/** Signing in, and people as they are shown. */
+/** Requests and answers of signing in, of users, and of what they do with their own account. */
 import { Type, type Static } from '@sinclair/typebox';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { closed, Time, enumOf } from './core/common.js';
 import { nullable } from '../domain/core/schema.js';
 import { NAME } from '../shared/text.js';
 
-/* The second factor of a person, and what it is changed with. */
+const Email = Type.String({ minLength: 1, maxLength: 512, description: 'Email address; letter case makes no difference' });
 
-/** What is given as the password of now. */
-const PasswordSecondFactor = Type.String({ minLength: 1, maxLength: limits.passwordCharsMax });
-const CodeSecondFactor = Type.String({ minLength: 6, maxLength: 32, description: 'Six digits of the app, or a recovery code' });
+const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.userNameCharsMax });
 
-export const PrepareSecondFactorRequestSchema = Type.Object({ password: PasswordSecondFactor }, closed);
+/** A password as somebody gives it. Whether a new one is good enough is decided by the command. */
+const Password = Type.String({ minLength: 1, maxLength: limits.passwordCharsMax });
+
+const NewPassword = Type.String({
+  minLength: 1,
+  maxLength: limits.passwordCharsMax,
+  description: `At least ${limits.passwordCharsMin} characters, and none of the passwords that are tried first`,
+});
+
+const Code = Type.String({ minLength: 6, maxLength: 32, description: 'Six digits of the app, or a recovery code' });
+
+const LinkToken = Type.String({ minLength: 1, maxLength: 256 });
+
+export const RegisterRequestSchema = Type.Object(
+  {
+    email: Email,
+    password: NewPassword,
+    name: Name,
+    token: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'Of an invitation: what its link carries. For the first user: what the terminal showed at the start',
+      }),
+    ),
+  },
+  closed,
+);
+
+export type RegisterRequest = Static<typeof RegisterRequestSchema>;
+
+export const RegisteredSchema = Type.Object(
+  {
+    email: Type.String(),
+    emailVerified: Type.Boolean({ description: 'False: a mail with a link went to the address, and who follows it can sign in' }),
+    message: Type.String(),
+    teamId: Type.Optional(Type.String({ format: 'uuid', description: 'The team that the user is in by the invitation' })),
+  },
+  closed,
+);
+
+export type Registered = Static<typeof RegisteredSchema>;
+
+export const LoginRequestSchema = Type.Object(
+  {
+    email: Email,
+    password: Password,
+    code: Type.Optional(Code),
+    session: Type.Optional(
+      enumOf(['tokens', 'cookie'], '`cookie`: for a page in a browser, which gets no tokens to keep but cookies; default: tokens'),
+    ),
+  },
+  closed,
+);
+
+type LoginRequest = Static<typeof LoginRequestSchema>;
+
+export const RefreshRequestSchema = Type.Object(
+  { refreshToken: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Default: that of the cookie' })) },
+  closed,
+);
+
+type RefreshRequest = Static<typeof RefreshRequestSchema>;
+
+export const UserRecordSchema = Type.Object(
+  {
+    id: Type.String(),
+    email: nullable(Type.String()),
+    name: nullable(Type.String()),
+    emailVerified: Type.Boolean(),
+    secondFactor: Type.Boolean({ description: 'Whether a code is asked for at each sign-in' }),
+    createdAt: Time,
+  },
+  closed,
+);
+
+export type UserRecord = Static<typeof UserRecordSchema>;
+
+const tokens = {
+  accessToken: Type.String({ description: 'A JWT; send it as `Authorization: Bearer …`' }),
+  refreshToken: Type.String({ description: 'Good once: the answer of POST /api/auth/refresh holds the next one' }),
+  expiresIn: Type.Integer({ description: 'Seconds until the access token expires' }),
+  tokenType: Type.Literal('Bearer'),
+  sessionId: Type.String(),
+};
+
+/** Given by a sign-in and by each refresh. */
+export type Tokens = { accessToken: string; refreshToken: string; expiresIn: number; tokenType: 'Bearer' };
+
+export type SignedIn = Tokens & { sessionId: string; user: UserRecord };
+
+/** With `session: "cookie"` the tokens are absent: they are in cookies that no script can read. */
+const given = {
+  expiresIn: tokens.expiresIn,
+  sessionId: tokens.sessionId,
+  accessToken: Type.Optional(tokens.accessToken),
+  refreshToken: Type.Optional(tokens.refreshToken),
+  tokenType: Type.Optional(tokens.tokenType),
+  csrfToken: Type.Optional(
+    Type.String({
+      description: 'In place of the tokens where they are in cookies: goes in the header `X-CSRF-Token` of what changes something',
+    }),
+  ),
+};
+
+export const GivenTokensSchema = Type.Object(given, closed);
+
+export const GivenSessionSchema = Type.Object({ ...given, user: UserRecordSchema }, closed);
+
+export const PrepareSecondFactorRequestSchema = Type.Object({ password: Password }, closed);
 export type PrepareSecondFactorRequest = Static<typeof PrepareSecondFactorRequestSchema>;
 
 export const PreparedSecondFactorSchema = Type.Object(
@@ -38,20 +145,14 @@ export const RecoveryCodesSchema = Type.Object(
 );
 export type RecoveryCodes = Static<typeof RecoveryCodesSchema>;
 
-/** To change what protects the account one shows the password and a code. */
-export const WithCodeRequestSchema = Type.Object({ password: PasswordSecondFactor, code: CodeSecondFactor }, closed);
+/** Changing the second factor takes the password and a code. */
+export const WithCodeRequestSchema = Type.Object({ password: Password, code: Code }, closed);
 export type WithCodeRequest = Static<typeof WithCodeRequestSchema>;
-
-/* What people do with their own account: their password, their sessions, and going. */
 
 export const ChangePasswordRequestSchema = Type.Object(
   {
-    currentPassword: PasswordSecondFactor,
-    newPassword: Type.String({
-      minLength: 1,
-      maxLength: limits.passwordCharsMax,
-      description: `At least ${limits.passwordCharsMin} characters, and none of the passwords that are tried first`,
-    }),
+    currentPassword: Password,
+    newPassword: NewPassword,
   },
   closed,
 );
@@ -72,129 +173,13 @@ export const SessionRecordSchema = Type.Object(
 );
 export type SessionRecord = Static<typeof SessionRecordSchema>;
 
-export const EraseOwnUserRequestSchema = Type.Object({ password: PasswordSecondFactor, code: Type.Optional(CodeSecondFactor) }, closed);
+export const EraseOwnUserRequestSchema = Type.Object({ password: Password, code: Type.Optional(Code) }, closed);
 export type EraseOwnUserRequest = Static<typeof EraseOwnUserRequestSchema>;
-
-/* Example bodies of what people do with their own account, for the API description. */
-
-const password = 'a pelican in the rain';
-
-export const ownAccountExamples = {
-  prepare: { password: { summary: 'With the password', value: { password } satisfies PrepareSecondFactorRequest } },
-  confirm: { code: { summary: 'A code of the app', value: { code: '482913' } satisfies ConfirmSecondFactorRequest } },
-  withCode: { both: { summary: 'With the password and a code', value: { password, code: '482913' } satisfies WithCodeRequest } },
-  erase: { password: { summary: 'With the password', value: { password } satisfies EraseOwnUserRequest } },
-  changePassword: {
-    another: {
-      summary: 'Another password',
-      value: { currentPassword: password, newPassword: 'two herons on a roof' } satisfies ChangePasswordRequest,
-    },
-  },
-};
-
-const Email = Type.String({ minLength: 1, maxLength: 512, description: 'Email address; letter case makes no difference' });
-const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.userNameCharsMax });
-/** What is given as a password; whether it may be chosen is checked apart. */
-const Password = Type.String({ minLength: 1, maxLength: limits.passwordCharsMax });
-const NewPassword = Type.String({
-  minLength: 1,
-  maxLength: limits.passwordCharsMax,
-  description: `At least ${limits.passwordCharsMin} characters, and none of the passwords that are tried first`,
-});
-const Code = Type.String({ minLength: 6, maxLength: 32, description: 'Six digits of the app, or a recovery code' });
-
-export const RegisterRequestSchema = Type.Object(
-  {
-    email: Email,
-    password: NewPassword,
-    name: Name,
-    token: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 256,
-        description: 'Of an invitation: what its link carries. For the first user: what the terminal showed at the start',
-      }),
-    ),
-  },
-  closed,
-);
-export type RegisterRequest = Static<typeof RegisterRequestSchema>;
-
-export const RegisteredSchema = Type.Object(
-  {
-    email: Type.String(),
-    emailVerified: Type.Boolean({ description: 'False: a mail with a link went to the address, and who follows it can sign in' }),
-    message: Type.String(),
-    teamId: Type.Optional(Type.String({ format: 'uuid', description: 'The team that the user is in by the invitation' })),
-  },
-  closed,
-);
-export type Registered = Static<typeof RegisteredSchema>;
-
-export const LoginRequestSchema = Type.Object(
-  {
-    email: Email,
-    password: Password,
-    code: Type.Optional(Code),
-    session: Type.Optional(
-      enumOf(['tokens', 'cookie'], '`cookie`: for a page in a browser, which gets no tokens to keep but cookies; default: tokens'),
-    ),
-  },
-  closed,
-);
-type LoginRequest = Static<typeof LoginRequestSchema>;
-
-export const RefreshRequestSchema = Type.Object(
-  { refreshToken: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Default: that of the cookie' })) },
-  closed,
-);
-type RefreshRequest = Static<typeof RefreshRequestSchema>;
-
-export const UserRecordSchema = Type.Object(
-  {
-    id: Type.String(),
-    email: nullable(Type.String()),
-    name: nullable(Type.String()),
-    emailVerified: Type.Boolean(),
-    secondFactor: Type.Boolean({ description: 'Whether a code is asked for at each sign-in' }),
-    createdAt: Time,
-  },
-  closed,
-);
-export type UserRecord = Static<typeof UserRecordSchema>;
-
-const tokens = {
-  accessToken: Type.String({ description: 'A JWT; send it as `Authorization: Bearer …`' }),
-  refreshToken: Type.String({ description: 'Good once: the answer of POST /api/auth/refresh holds the next one' }),
-  expiresIn: Type.Integer({ description: 'Seconds until the access token expires' }),
-  tokenType: Type.Literal('Bearer'),
-  sessionId: Type.String(),
-};
-
-/** Given by a sign-in and by each refresh. */
-export type Tokens = { accessToken: string; refreshToken: string; expiresIn: number; tokenType: 'Bearer' };
-export type SignedIn = Tokens & { sessionId: string; user: UserRecord };
-
-/** A page in a browser gets no tokens in the answer: they are in cookies that it cannot read. */
-const given = {
-  expiresIn: tokens.expiresIn,
-  sessionId: tokens.sessionId,
-  accessToken: Type.Optional(tokens.accessToken),
-  refreshToken: Type.Optional(tokens.refreshToken),
-  tokenType: Type.Optional(tokens.tokenType),
-  csrfToken: Type.Optional(
-    Type.String({
-      description: 'In place of the tokens where they are in cookies: goes in the header `X-CSRF-Token` of what changes something',
-    }),
-  ),
-};
-export const GivenTokensSchema = Type.Object(given, closed);
-export const GivenSessionSchema = Type.Object({ ...given, user: UserRecordSchema }, closed);
 
 export const UpdateUserRequestSchema = Type.Object({ name: Type.Optional(Name) }, closed);
 export type UpdateUserRequest = Static<typeof UpdateUserRequestSchema>;
 
-/** What people of the same team see of each other. */
+/** A user as the members of the same team see them. */
 export const ColleagueSchema = Type.Object({ id: Type.String(), email: nullable(Type.String()), name: nullable(Type.String()) }, closed);
 export type Colleague = Static<typeof ColleagueSchema>;
 
@@ -221,18 +206,28 @@ export type JsonWebKeys = Static<typeof JsonWebKeysSchema>;
 
 export const ChangeAddressRequestSchema = Type.Object({ email: Email, password: Password, code: Type.Optional(Code) }, closed);
 export type ChangeAddressRequest = Static<typeof ChangeAddressRequestSchema>;
-
-const LinkToken = Type.String({ minLength: 1, maxLength: 256 });
 export const ConfirmRequestSchema = Type.Object({ token: LinkToken, password: Password }, closed);
 export const AddressRequestSchema = Type.Object({ email: Email }, closed);
 export const ResetRequestSchema = Type.Object({ token: LinkToken, password: NewPassword }, closed);
 
 export const DoneSchema = Type.Object({ message: Type.String() }, closed);
-export type Done = Static<typeof DoneSchema>;
 
-/* Example bodies of what people do, for the API description. */
+const password = 'a pelican in the rain';
 
 const email = 'ada@example.com';
+
+export const ownAccountExamples = {
+  prepare: { password: { summary: 'With the password', value: { password } satisfies PrepareSecondFactorRequest } },
+  confirm: { code: { summary: 'A code of the app', value: { code: '482913' } satisfies ConfirmSecondFactorRequest } },
+  withCode: { both: { summary: 'With the password and a code', value: { password, code: '482913' } satisfies WithCodeRequest } },
+  erase: { password: { summary: 'With the password', value: { password } satisfies EraseOwnUserRequest } },
+  changePassword: {
+    another: {
+      summary: 'Another password',
+      value: { currentPassword: password, newPassword: 'two herons on a roof' } satisfies ChangePasswordRequest,
+    },
+  },
+};
 
 export const authExamples = {
   register: {

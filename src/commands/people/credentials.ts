@@ -1,4 +1,4 @@
-/** Who is signed in shows again who they are, before what protects their account changes. */
+/** Passwords and second factors: what a person must give before their account changes, and commands that set up, remove and renew a second factor. */
 import { timingSafeEqual } from 'node:crypto';
 import { handle } from '../core/handle.js';
 import { refusing, type Caller } from '../core/caller.js';
@@ -19,26 +19,20 @@ import type {
   WithCodeRequest,
 } from '../../api/people.js';
 
-/* Codes of a second factor: what is asked for beside a password. */
+const APP_CODE = /^\d{6}$/;
 
-const invalidCode = (): DomainError =>
-  new DomainError('INVALID_CODE', 'The code is wrong, or was used before. Take the one that the app shows now, or a recovery code.');
+/** 80 bits each: nobody guesses one. */
+const RECOVERY_CODE_BYTES = 10;
+
+/** Base32 without letters that look like others (Crockford). */
+const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';
 
 export const codeRequired = (): DomainError =>
   new DomainError('CODE_REQUIRED', 'This user has a second factor: send `code`, the six digits of the app or a recovery code.');
 
-const APP_CODE = /^\d{6}$/;
-
-/** As people type it: apps show a blank in the middle. */
-const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '');
-
-/** What is kept of a recovery code. */
-const recoveryHashOf = ({ keys }: Pick<CommandDeps, 'keys'>, userId: UserId, code: string): string =>
-  keys.fingerprint('recovery code', JSON.stringify([userId, code.toLowerCase().replace(/[^a-z0-9]/g, '')]));
-
 /**
- * Takes a code, which is good for nothing afterwards. Out: whether one was taken; false where the person has no second factor any more.
- * Rejects with CODE_REQUIRED and INVALID_CODE.
+ * Checks a code and uses it up. Out: false if the person has no second factor any more, so that no code was used. Rejects with CODE_REQUIRED
+ * and INVALID_CODE.
  */
 export const assertSecondFactor = async (deps: CommandDeps, userId: UserId, code: string | undefined, cause: Cause): Promise<boolean> => {
   if (code === undefined) throw codeRequired();
@@ -48,28 +42,11 @@ export const assertSecondFactor = async (deps: CommandDeps, userId: UserId, code
   return events.length > 0;
 };
 
-/** The step of a code of the app, of about this moment; undefined where it is none of that secret. */
-const stepOfCode = (deps: CommandDeps, secret: string | undefined, code: string, at: string): number | undefined => {
-  const digits = withoutBlanks(code);
-  return secret === undefined || !APP_CODE.test(digits) ? undefined : deps.people.secondFactors.stepOf(secret, digits, Date.parse(at));
-};
-
-/** The event by which the code is used up. Throws INVALID_CODE where it is none that is good. */
-const useCode = (deps: CommandDeps, userId: UserId, factor: SecondFactor, code: string, at: string): UserEvent => {
-  if (APP_CODE.test(withoutBlanks(code))) {
-    const step = stepOfCode(deps, factor.secret, code, at);
-    if (step === undefined || step <= factor.step) throw refusing(userId, invalidCode());
-    return { type: 'SecondFactorUsed', data: { at, step } };
-  }
-  const hash = Buffer.from(recoveryHashOf(deps, userId, code));
-  const index = factor.recoveryHashes.findIndex((kept) => timingSafeEqual(Buffer.from(kept), hash));
-  if (index < 0 || factor.usedRecovery.has(index)) throw refusing(userId, invalidCode());
-  return { type: 'RecoveryCodeUsed', data: { at, index } };
-};
-
-/** Throws USER_NOT_FOUND. */
-const livingUser = (user: UserState): User => {
-  if (user === undefined || user.isErased) throw userNotFound();
+/** Checks the password of the person. Rejects with INVALID_CREDENTIALS and USER_NOT_FOUND. */
+export const assertOwnPassword = async (deps: CommandDeps, id: UserId, password: string): Promise<User> => {
+  const user = await loadUser(deps, id);
+  if (!(await deps.people.passwords.verify(user.passwordHash, normalPassword(password))))
+    throw new DomainError('INVALID_CREDENTIALS', 'The password is wrong.');
   return user;
 };
 
@@ -79,34 +56,9 @@ export const ownSession = ({ user }: Caller): SessionId => {
   return user.sessionId;
 };
 
-/** In: the person, and what they gave as their password. Rejects with INVALID_CREDENTIALS and USER_NOT_FOUND. */
-export const assertOwnPassword = async (deps: CommandDeps, id: UserId, password: string): Promise<User> => {
-  const user = await loadUser(deps, id);
-  if (!(await deps.people.passwords.verify(user.passwordHash, normalPassword(password))))
-    throw new DomainError('INVALID_CREDENTIALS', 'The password is wrong.');
-  return user;
-};
-
-/** Whose attempts are counted where a person shows again who they are: together with those to sign in as them. */
-export const ownLoginBucket = async (deps: CommandDeps, caller: Caller): Promise<string> => {
-  const { state } = await deps.user(userStream(personOf(caller)));
-  return livingUser(state).addressId;
-};
-
-/** What a page shows to act in that session of a browser: it is known to nobody who only knows the session. */
-export const csrfTokenOf = async ({ keys }: Pick<CommandDeps, 'keys'>, sessionId: SessionId): Promise<string> =>
-  keys.fingerprint('csrf', sessionId).slice(0, 43);
-
-/** Of which session a refresh token once was. Rejects with INVALID_TOKEN. */
-export const sessionOfRefreshToken = async ({ keys }: Pick<CommandDeps, 'keys'>, token: string): Promise<SessionId> => {
-  const read = readRefreshToken(keys, token);
-  if (read === undefined) throw invalidToken();
-  return read.sessionId;
-};
-
 /**
- * Decides about a person as one of their sessions asks for it, which may have been ended at this very moment. Throws SESSION_ENDED:
- * of two sessions that end each other one stays.
+ * A decision on a person that a session of theirs asks for. It throws SESSION_ENDED if that session was ended at the same moment: of two
+ * sessions that end each other, one goes on.
  */
 export const bySession = async (
   deps: CommandDeps,
@@ -122,21 +74,24 @@ export const bySession = async (
   };
 };
 
-/* A person sets up a second factor, gives it up, and takes recovery codes anew. */
-
-const factorSet = (): DomainError =>
-  new DomainError('SECOND_FACTOR_SET', 'There is a second factor already. POST /api/auth/totp/remove takes it away.');
-
-const factorNotSet = (): DomainError =>
-  new DomainError('SECOND_FACTOR_NOT_SET', 'There is no second factor. POST /api/auth/totp/prepare begins to set one up.');
-
-const factorOf = (user: UserState): SecondFactor => {
-  const { secondFactor } = livingUser(user);
-  if (secondFactor === undefined) throw factorNotSet();
-  return secondFactor;
+/** The key under which attempts with the password or a code are counted: together with sign-ins as that person. */
+export const ownLoginBucket = async (deps: CommandDeps, caller: Caller): Promise<string> => {
+  const { state } = await deps.user(userStream(personOf(caller)));
+  return livingUser(state).addressId;
 };
 
-/** Nothing is asked for yet. Rejects with INVALID_CREDENTIALS and SECOND_FACTOR_SET. */
+/** The token that a page must send to act in that session. Knowing the id of the session is not enough to compute it. */
+export const csrfTokenOf = async ({ keys }: Pick<CommandDeps, 'keys'>, sessionId: SessionId): Promise<string> =>
+  keys.fingerprint('csrf', sessionId).slice(0, 43);
+
+/** The session that a refresh token was issued for, whether or not it is still good. Rejects with INVALID_TOKEN. */
+export const sessionOfRefreshToken = async ({ keys }: Pick<CommandDeps, 'keys'>, token: string): Promise<SessionId> => {
+  const read = readRefreshToken(keys, token);
+  if (read === undefined) throw invalidToken();
+  return read.sessionId;
+};
+
+/** Makes a secret. Sign-ins need no code until it is confirmed. Rejects with INVALID_CREDENTIALS and SECOND_FACTOR_SET. */
 export const prepareSecondFactor = async (
   deps: CommandDeps,
   caller: Caller,
@@ -157,8 +112,8 @@ export const prepareSecondFactor = async (
 };
 
 /**
- * From here on a code is asked for at each sign-in; the session that confirms it has given one. Rejects with INVALID_CODE,
- * SECOND_FACTOR_SET, and SECOND_FACTOR_NOT_SET where none was prepared, or too long ago.
+ * From now on each sign-in needs a code; the session that confirms it has given one. Rejects with INVALID_CODE, SECOND_FACTOR_SET, and
+ * SECOND_FACTOR_NOT_SET if none was prepared, or too long ago.
  */
 export const confirmSecondFactor = async (
   deps: CommandDeps,
@@ -185,11 +140,6 @@ export const confirmSecondFactor = async (
   return { recoveryCodes: codes };
 };
 
-const preparedSecret = ({ limits }: CommandDeps, { prepared }: User, at: string): string => {
-  if (prepared?.secret === undefined || Date.parse(prepared.at) + limits.secondFactorPreparedMs <= Date.parse(at)) throw factorNotSet();
-  return prepared.secret;
-};
-
 /** Rejects with INVALID_CREDENTIALS, INVALID_CODE and SECOND_FACTOR_NOT_SET. */
 export const removeSecondFactor = async (deps: CommandDeps, caller: Caller, { password, code }: WithCodeRequest): Promise<void> => {
   const id = personOf(caller);
@@ -204,7 +154,7 @@ export const removeSecondFactor = async (deps: CommandDeps, caller: Caller, { pa
   await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
 };
 
-/** Those of before are good for nothing any more. Rejects as `removeSecondFactor`. */
+/** Replaces all recovery codes. Rejects as `removeSecondFactor` does. */
 export const renewRecoveryCodes = async (
   deps: CommandDeps,
   caller: Caller,
@@ -222,10 +172,57 @@ export const renewRecoveryCodes = async (
   return { recoveryCodes: codes };
 };
 
-/** 80 bits each: nobody guesses one, however it is kept. */
-const RECOVERY_CODE_BYTES = 10;
-/** Base32 without what is taken for something else (Crockford). */
-const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';
+const invalidCode = (): DomainError =>
+  new DomainError('INVALID_CODE', 'The code is wrong, or was used before. Take the one that the app shows now, or a recovery code.');
+
+/** Apps show a blank in the middle of a code, and people type it. */
+const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '');
+
+/** What is stored of a recovery code. */
+const recoveryHashOf = ({ keys }: Pick<CommandDeps, 'keys'>, userId: UserId, code: string): string =>
+  keys.fingerprint('recovery code', JSON.stringify([userId, code.toLowerCase().replace(/[^a-z0-9]/g, '')]));
+
+/** The time step of a code of the app; undefined if it is not a code of that secret for about this moment. */
+const stepOfCode = (deps: CommandDeps, secret: string | undefined, code: string, at: string): number | undefined => {
+  const digits = withoutBlanks(code);
+  return secret === undefined || !APP_CODE.test(digits) ? undefined : deps.people.secondFactors.stepOf(secret, digits, Date.parse(at));
+};
+
+/** The event that uses the code up. Throws INVALID_CODE. */
+const useCode = (deps: CommandDeps, userId: UserId, factor: SecondFactor, code: string, at: string): UserEvent => {
+  if (APP_CODE.test(withoutBlanks(code))) {
+    const step = stepOfCode(deps, factor.secret, code, at);
+    if (step === undefined || step <= factor.step) throw refusing(userId, invalidCode());
+    return { type: 'SecondFactorUsed', data: { at, step } };
+  }
+  const hash = Buffer.from(recoveryHashOf(deps, userId, code));
+  const index = factor.recoveryHashes.findIndex((kept) => timingSafeEqual(Buffer.from(kept), hash));
+  if (index < 0 || factor.usedRecovery.has(index)) throw refusing(userId, invalidCode());
+  return { type: 'RecoveryCodeUsed', data: { at, index } };
+};
+
+/** Throws USER_NOT_FOUND. */
+const livingUser = (user: UserState): User => {
+  if (user === undefined || user.isErased) throw userNotFound();
+  return user;
+};
+
+const factorSet = (): DomainError =>
+  new DomainError('SECOND_FACTOR_SET', 'There is a second factor already. POST /api/auth/totp/remove takes it away.');
+
+const factorNotSet = (): DomainError =>
+  new DomainError('SECOND_FACTOR_NOT_SET', 'There is no second factor. POST /api/auth/totp/prepare begins to set one up.');
+
+const factorOf = (user: UserState): SecondFactor => {
+  const { secondFactor } = livingUser(user);
+  if (secondFactor === undefined) throw factorNotSet();
+  return secondFactor;
+};
+
+const preparedSecret = ({ limits }: CommandDeps, { prepared }: User, at: string): string => {
+  if (prepared?.secret === undefined || Date.parse(prepared.at) + limits.secondFactorPreparedMs <= Date.parse(at)) throw factorNotSet();
+  return prepared.secret;
+};
 
 const makeRecoveryCodes = (deps: CommandDeps, id: UserId): Readonly<{ codes: string[]; hashes: string[] }> => {
   const codes = Array.from({ length: deps.limits.recoveryCodes }, () => recoveryCodeOf(deps.ids.bytes(RECOVERY_CODE_BYTES)));

@@ -1,6 +1,6 @@
 /**
- * A person goes: out of all teams, with all sessions and all that they granted, and what is personal of them is destroyed. As long as it is
- * not recorded that they are erased they can sign in and go on where it was broken off; once it is, nothing of it needs to be known for the rest.
+ * Erases a person: they leave all teams, their sessions and grants end, and their personal data is destroyed. Until UserErased is recorded,
+ * the person can sign in and repeat a call that was broken off; from then on `eraseUser` finishes it without their help.
  */
 import type { Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
@@ -29,7 +29,7 @@ import type { UserEvent } from '../../domain/people/events.js';
 import { userNotFound, type UserState } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-/** Where a person is known: hints, each is asked itself. `teams`: deleted ones too. */
+/** Where a person is known, from read models: each team, session and grant is asked itself. `teams` includes deleted ones. */
 export type PersonTraces = Readonly<{
   teams: readonly TeamId[];
   sessions: readonly SessionId[];
@@ -38,7 +38,7 @@ export type PersonTraces = Readonly<{
   mails: readonly EmailId[];
 }>;
 
-/** Resolves with what stood in the log when it was asked. */
+/** Resolves with everything that the log held at the time of the call. */
 export type TracesOf = (userId: UserId, mailed: MailedTo) => Promise<PersonTraces>;
 
 const NO_MAILS: MailedTo = { teamId: undefined, addresses: [] };
@@ -60,7 +60,7 @@ export const eraseOwnUser = async (
   await eraseUser(deps, id, tracesOf, cause);
 };
 
-/** Safe to repeat, also of somebody who is erased: what was broken off is done. Rejects with USER_NOT_FOUND and LAST_OWNER. */
+/** Safe to repeat, also for a person who is erased already: it finishes what was broken off. Rejects with USER_NOT_FOUND and LAST_OWNER. */
 export const eraseUser = async (deps: CommandDeps, id: UserId, tracesOf: TracesOf, cause: Cause): Promise<void> => {
   const stream = userStream(id);
   const { state: user } = await loadState(deps.eventLog, stream, userFold);
@@ -74,10 +74,10 @@ export const eraseUser = async (deps: CommandDeps, id: UserId, tracesOf: TracesO
   const decide = (_: null, state: UserState): readonly UserEvent[] =>
     state === undefined || state.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
   const { state: erased } = await handle(deps.eventLog, stream, { decide, ...userFold }, null, cause);
-  // What began meanwhile: nothing begins any more.
+  // Ends what began meanwhile; an erased person begins nothing more.
   const traces = await tracesOf(id, mailed);
   await endAll(deps, id, traces, cause);
-  // While the key is there the addresses are known, and what was broken off is found again.
+  // The key is destroyed last: until then the addresses can be read, so that a repeated call finds the mails again.
   await eraseAccountMails(deps, mailed, traces.mails, cause);
   await forgetAllOrigins(deps.eventLog, id, deps.limits.auditDays, cause);
   await deps.eventLog.destroyKey(stream);
@@ -110,7 +110,7 @@ const assertOwnersLeft = async ({ eventLog }: CommandDeps, id: UserId, teams: re
   );
 };
 
-/** Each of them asks its own stream whether there is something to end. */
+/** Each stream is asked whether there is something to end. */
 const endAll = async (deps: CommandDeps, id: UserId, { teams, sessions, grants }: PersonTraces, cause: Cause): Promise<void> => {
   await Promise.all(teams.map((teamId) => removeErased(deps, teamId, id, cause)));
   await Promise.all(sessions.map((sessionId) => endSessionOf(deps, id, sessionId, cause)));

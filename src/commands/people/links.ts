@@ -1,4 +1,4 @@
-/** What the links in mails to people do: the address is verified, or another password is chosen. */
+/** Links in mails to people: sending them, and what they do (verify an address, reset a password, change an address). */
 import { accountLink, sendAccountMail, tellPerson } from './mails.js';
 import type { Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
@@ -25,11 +25,11 @@ import {
 import { makeVerifyLink, sendVerifyMail } from './registration.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-/* A person takes another address: asked for by whoever knows the password, done by whoever reads the mails of the new one. */
+type KnownPerson = Readonly<{ userId: UserId; user: User; cause: Cause }>;
 
 /**
- * A link goes to the new address, a warning to the one of now; the link of an earlier change ends. An address that is another user's is
- * answered as one that is not, and its owner is told. Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, ERR_EMAIL_001,
+ * Sends a link to the new address and a warning to the current one; the link of an earlier change ends. An address of another user is
+ * answered as one that is free, and its owner is told. Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, ERR_EMAIL_001,
  * VALIDATION_ERROR, USER_NOT_FOUND, PUBLIC_URL_REQUIRED.
  */
 export const askAddressChange = async (deps: CommandDeps, caller: Caller, request: ChangeAddressRequest): Promise<void> => {
@@ -46,7 +46,7 @@ export const askAddressChange = async (deps: CommandDeps, caller: Caller, reques
   const asked: UserEvent = { type: 'UserAddressChangeAsked', data: { at: cause.at, hash, expiresAt, addressId }, sealed: { email } };
   const decide = (_: null, now: UserState): readonly UserEvent[] => {
     if (now === undefined || now.isErased) throw userNotFound();
-    // What was shown is the password of then.
+    // The caller proved the old password only.
     if (now.passwordHash !== user.passwordHash) throw new DomainError('INVALID_CREDENTIALS', 'The password was changed at this moment.');
     return [asked];
   };
@@ -61,24 +61,14 @@ export const askAddressChange = async (deps: CommandDeps, caller: Caller, reques
     await sendAccountMail(deps, { kind: 'change-address', to: { email }, variables: { name, url: `${page}${token}`, hoursValid } }, cause);
 };
 
-/** Whose link it is. Rejects with LINK_INVALID. */
-const ofGoodLinkAddressChange = async (deps: CommandDeps, token: string) => {
-  const read = readLink(token);
-  if (read === undefined) throw linkInvalid();
-  const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userFold);
-  assertLink(user?.nextAddress, read.hash, isoMoment(deps.clock.now()));
-  return { ...read, user: user! };
-};
-
-/** Whose attempts are counted where a link is followed: together with those to sign in as them. Rejects with LINK_INVALID. */
+/** The key under which attempts with a link are counted: together with sign-ins as its person. Rejects with LINK_INVALID. */
 export const addressLinkBucket = async (deps: CommandDeps, token: string): Promise<string> =>
-  (await ofGoodLinkAddressChange(deps, token)).user.addressId;
+  (await openLink(deps, token, 'address')).user.addressId;
 
 /**
- * Who follows the link gives the password of the account: the address that was asked for may be anybody's, who shall not be given an
- * account that somebody else signs in to, nor be given theirs by a mistyped address. The address is claimed first: as long as the link is good nobody
- * else takes it over. Where the program dies in between, the link does it again, or the claim is worth nothing once it has expired. Rejects
- * with LINK_INVALID, INVALID_CREDENTIALS, ADDRESS_TAKEN.
+ * Makes the new address the person's. The link needs the password of the account too: with a mistyped address it reached a stranger. The
+ * address is claimed first, and nobody takes the claim over while the link is good. If the program dies in between, the link can be followed
+ * again; once it has expired, so has the claim. Rejects with LINK_INVALID, INVALID_CREDENTIALS, ADDRESS_TAKEN.
  */
 export const changeAddress = async (
   deps: CommandDeps,
@@ -86,13 +76,13 @@ export const changeAddress = async (
   password: string,
   from: RequestFrom,
 ): Promise<Readonly<{ email: string }>> => {
-  const { userId, hash, user: before } = await ofGoodLinkAddressChange(deps, token);
+  const { userId, hash, user: before } = await openLink(deps, token, 'address');
   const { addressId, email } = before.nextAddress!;
   if (email === undefined) throw linkInvalid();
   await assertOwnPassword(deps, userId, password);
   const cause = personalCause(deps, userId, from);
   await claimAddress(deps, addressId, userId, cause);
-  // To the address of before.
+  // This mail goes to the old address.
   await tellPerson(deps, userId, before, { kind: 'address-changed', about: [hash] }, cause);
   const decide = (_: null, now: UserState): readonly UserEvent[] => {
     assertLink(now?.nextAddress, hash, cause.at);
@@ -103,40 +93,13 @@ export const changeAddress = async (
   return { email };
 };
 
-/** Decides on the person of a link. Rejects with LINK_INVALID where it is not that which was sent last, was used, or has expired. */
-const follow = async (
-  deps: CommandDeps,
-  token: string,
-  from: RequestFrom,
-  use: 'verify' | 'reset',
-  events: (at: string, user: User) => readonly UserEvent[],
-): Promise<void> => {
-  const read = readLink(token);
-  if (read === undefined) throw linkInvalid();
-  const cause = personalCause(deps, read.userId, from);
-  const decide = (_: null, user: UserState): readonly UserEvent[] => {
-    assertLink(user?.links[use], read.hash, cause.at);
-    return events(cause.at, user!);
-  };
-  await handle(deps.eventLog, userStream(read.userId), { decide, ...userFold }, null, cause);
-};
-
-/** Whose link it is. Whether it is good is asked before the work of a password, and again when that is kept. Rejects with LINK_INVALID. */
-const ofGoodLink = async (deps: CommandDeps, token: string, use: 'verify' | 'reset') => {
-  const read = readLink(token);
-  if (read === undefined) throw linkInvalid();
-  const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userFold);
-  assertLink(user?.links[use], read.hash, isoMoment(deps.clock.now()));
-  return { ...read, user: user! };
-};
-
 /**
- * The password is from now on the one that is given: who registered the address may be anybody, who has the link reads its mails. Rejects
- * with VALIDATION_ERROR and LINK_INVALID.
+ * Verifies the address and sets the password to the one given: anybody may have registered the address, but the link proves who reads its
+ * mails. Rejects with VALIDATION_ERROR and LINK_INVALID.
  */
 export const verifyAddress = async (deps: CommandDeps, token: string, password: string, from: RequestFrom): Promise<void> => {
   assertPassword('password', password, deps.people.passwords.isCommon);
-  const { user } = await ofGoodLink(deps, token, 'verify');
+  const { user } = await openLink(deps, token, 'verify');
   const given = normalPassword(password);
   const isRegistered = await deps.people.passwords.verify(user.passwordHash, given);
   const passwordHash = isRegistered && user.passwordHash !== undefined ? user.passwordHash : await deps.people.passwords.hash(given);
@@ -157,11 +120,11 @@ export const resetPassword = async (
   sessionsOf?: SessionsOf,
 ): Promise<void> => {
   assertPassword('password', password, deps.people.passwords.isCommon);
-  const { userId, hash, user } = await ofGoodLink(deps, token, 'reset');
+  const { userId, hash, user } = await openLink(deps, token, 'reset');
   const passwordHash = await deps.people.passwords.hash(normalPassword(password));
   await tellPerson(deps, userId, user, { kind: 'password-changed', about: [hash] }, personalCause(deps, userId, from));
   await follow(deps, token, from, 'reset', (at) => [
-    // Who follows the link reads the mails of the address.
+    // The link proves that the person reads the mails of the address.
     { type: 'UserAddressVerified', data: { at } },
     { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
   ]);
@@ -169,27 +132,16 @@ export const resetPassword = async (
   if (sessionsOf !== undefined) await recordEnds(deps, userId, await sessionsOf(userId), personalCause(deps, userId, from));
 };
 
-type Found = Readonly<{ userId: UserId; user: User; cause: Cause }>;
-
-const found = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<Found | undefined> => {
-  const { addressId } = signInAddress(deps, email);
-  const userId = await ownerOf(deps, addressId);
-  if (userId === undefined) return undefined;
-  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
-  if (user === undefined || user.isErased || user.addressId !== addressId || user.email === undefined) return undefined;
-  return { userId, user, cause: personalCause(deps, userId, from) };
-};
-
-/** To be called when the answer is out: it takes longer where somebody has the address. Nobody is told whether somebody has. */
+/** Call it after the answer is sent: it takes longer if somebody has the address, which the answer must not reveal. */
 export const sendResetLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
-  const known = await found(deps, email, from);
+  const known = await findPerson(deps, email, from);
   if (known === undefined) return;
   const { userId, user, cause } = known;
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
   const { resetLinkMs } = deps.limits;
   const expiresAt = isoMoment(Date.parse(cause.at) + resetLinkMs);
   const made: UserEvent = { type: 'UserLinkMade', data: { at: cause.at, use: 'reset', hash, expiresAt } };
-  // Who has taken another address meanwhile is not opened to whoever reads the mails of this one.
+  // If the person has changed their address meanwhile, whoever reads the mails of the old one gets no link.
   const decide = (_: null, now: UserState) => (now === undefined || now.isErased || now.addressId !== user.addressId ? [] : [made]);
   const url = accountLink(deps, 'reset', token);
   const { events } = await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
@@ -198,12 +150,48 @@ export const sendResetLink = async (deps: CommandDeps, email: string, from: Requ
   await sendAccountMail(deps, { kind: 'reset-password', to: { email: user.email! }, variables }, cause);
 };
 
-/** The same where the address is not verified yet. */
+/** Sends another link if the address is not verified yet. Call it after the answer is sent, as `sendResetLink`. */
 export const sendVerifyLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
-  const known = await found(deps, email, from);
+  const known = await findPerson(deps, email, from);
   if (known === undefined || known.user.isVerified) return;
   const { userId, user, cause } = known;
   const page = accountLink(deps, 'verify', '');
   const url = `${page}${await makeVerifyLink(deps, userId, cause)}`;
   await sendVerifyMail(deps, { email: user.email!, name: user.name ?? '', url }, cause);
+};
+
+/** Appends events to the person of a link. Rejects with LINK_INVALID if it is not the last that was sent, was used, or has expired. */
+const follow = async (
+  deps: CommandDeps,
+  token: string,
+  from: RequestFrom,
+  use: 'verify' | 'reset',
+  events: (at: string, user: User) => readonly UserEvent[],
+): Promise<void> => {
+  const read = readLink(token);
+  if (read === undefined) throw linkInvalid();
+  const cause = personalCause(deps, read.userId, from);
+  const decide = (_: null, user: UserState): readonly UserEvent[] => {
+    assertLink(user?.links[use], read.hash, cause.at);
+    return events(cause.at, user!);
+  };
+  await handle(deps.eventLog, userStream(read.userId), { decide, ...userFold }, null, cause);
+};
+
+/** The person of a link. The link is checked here, before a password is hashed, and again by `follow`. Rejects with LINK_INVALID. */
+const openLink = async (deps: CommandDeps, token: string, use: 'verify' | 'reset' | 'address') => {
+  const read = readLink(token);
+  if (read === undefined) throw linkInvalid();
+  const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userFold);
+  assertLink(use === 'address' ? user?.nextAddress : user?.links[use], read.hash, isoMoment(deps.clock.now()));
+  return { ...read, user: user! };
+};
+
+const findPerson = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<KnownPerson | undefined> => {
+  const { addressId } = signInAddress(deps, email);
+  const userId = await ownerOf(deps, addressId);
+  if (userId === undefined) return undefined;
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  if (user === undefined || user.isErased || user.addressId !== addressId || user.email === undefined) return undefined;
+  return { userId, user, cause: personalCause(deps, userId, from) };
 };

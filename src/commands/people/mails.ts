@@ -1,4 +1,4 @@
-/** Mails of the service to people about their account, from templates that the first team may edit. */
+/** Mails to people about their account: sent from templates that the first team may edit, and erased with the person. */
 import type { CommandDeps } from '../core/deps.js';
 import { firstTeam, systemCaller, ownedBy } from '../core/caller.js';
 import { createTemplate, findTemplate } from '../templates/templates.js';
@@ -22,14 +22,92 @@ import type { JsonObject } from '../../domain/core/json.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import type { User } from '../../domain/people/user.js';
 
-/* The templates of mails about accounts: made where the first team has none. */
+/** Each has a template with the slug `account-<kind>`. */
+export const accountMailKinds = [
+  'verify-address',
+  'address-in-use',
+  'reset-password',
+  'change-address',
+  'address-change-asked',
+  'address-changed',
+  'password-changed',
+  'second-factor-on',
+  'second-factor-off',
+  'new-sign-in',
+  'invitation',
+  'webhook-disabled',
+] as const;
+
+type AccountMailKind = (typeof accountMailKinds)[number];
+
+/** `id`: the id of the email; a mail with the same id is sent only once. */
+export type AccountMail = Readonly<{ kind: AccountMailKind; to: Recipient; variables: JsonObject; id?: EmailId }>;
+
+type AccountNotice = Readonly<{
+  kind: Extract<AccountMailKind, 'password-changed' | 'address-changed' | 'second-factor-on' | 'second-factor-off' | 'new-sign-in'>;
+  /** What tells this notice from others of its kind: two calls with equal values send one mail. */
+  about: readonly (string | number | JsonObject | undefined)[];
+  variables?: JsonObject;
+}>;
 
 type Samples = readonly CreateTemplateRequest[];
 
-const missingOf = async (deps: CommandDeps, teamId: TeamId, samples: Samples): Promise<Samples> => {
-  const missing: CreateTemplateRequest[] = [];
-  for (const sample of samples) if ((await findTemplate(deps, teamId, sample.slug ?? '')) === undefined) missing.push(sample);
-  return missing;
+/** The team that sends account mails, and the addresses they went to. `teamId` is undefined before there is a first team. */
+export type MailedTo = Readonly<{ teamId: TeamId | undefined; addresses: readonly string[] }>;
+
+const OWN_MESSAGE_ID = /^<([0-9a-f-]{36})@/;
+
+/** A mail whose SMTP dialogue is under way cannot be erased: so often, and at this interval, it is tried again. */
+const LOOKS_MAX = 20;
+
+const LOOK_EVERY_MS = 500;
+
+/** Sends a mail in the name of the first team, which neither pays for it nor sees its content. Rejects as a send call does. */
+export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables, id }: AccountMail, cause: Cause): Promise<void> => {
+  const teamId = await firstTeam(deps);
+  if (teamId === undefined) throw new Error('there is no first team, which sends the mails of accounts');
+  const caller = systemCaller(teamId, 'system', cause.correlationId);
+  await sendConfidential(
+    deps,
+    caller,
+    {
+      templateId: `account-${kind}`,
+      to: [to],
+      variables,
+      tracking: { opens: false, clicks: false },
+      priority: 'high',
+    },
+    id,
+  );
+};
+
+/**
+ * Tells a person by mail what changes in their account, in case somebody else does it. Call it before the event is appended, when nothing else
+ * can refuse it: if the program dies in between, the repeated call sends no second mail. The mail goes to the current address. If it
+ * cannot be sent, because the template is gone or too many mails wait, the change goes on; a fault of a store rejects.
+ */
+export const tellPerson = async (
+  deps: CommandDeps,
+  userId: UserId,
+  { email, name = '' }: Pick<User, 'email' | 'name'>,
+  { kind, about, variables = {} }: AccountNotice,
+  cause: Cause,
+): Promise<void> => {
+  if (email === undefined || (await firstTeam(deps)) === undefined) return;
+  const id = emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify([kind, userId, ...about])));
+  const when = `${cause.at.slice(0, 10)} ${cause.at.slice(11, 16)} UTC`;
+  try {
+    await sendAccountMail(deps, { kind, to: { email }, variables: { name, when, ...variables }, id }, cause);
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+  }
+};
+
+/** The link to a page of the account. Throws PUBLIC_URL_REQUIRED. */
+export const accountLink = ({ linkBase }: Pick<CommandDeps, 'linkBase'>, page: string, token: string): string => {
+  if (linkBase === undefined)
+    throw new DomainError('PUBLIC_URL_REQUIRED', 'Mails to people need the address of this service: set SEALPOST_PUBLIC_URL.');
+  return `${linkBase}/account/${page}?token=${token}`;
 };
 
 export const lacksAccountTemplates = async (deps: CommandDeps, samples: Samples): Promise<boolean> => {
@@ -37,7 +115,7 @@ export const lacksAccountTemplates = async (deps: CommandDeps, samples: Samples)
   return teamId !== undefined && (await missingOf(deps, teamId, samples)).length > 0;
 };
 
-/** Safe to repeat. A slug that is being taken by another process at this moment is left to it. */
+/** Creates the templates that the first team lacks. Safe to repeat, also by several processes at once. */
 export const makeAccountTemplates = async (deps: CommandDeps, samples: Samples): Promise<void> => {
   const teamId = await firstTeam(deps);
   if (teamId === undefined) return;
@@ -50,12 +128,13 @@ export const makeAccountTemplates = async (deps: CommandDeps, samples: Samples):
   }
 };
 
-/* The mails that the service sent to a person who goes: what they say, and to whom they went, is destroyed with the person. */
+const missingOf = async (deps: CommandDeps, teamId: TeamId, samples: Samples): Promise<Samples> => {
+  const missing: CreateTemplateRequest[] = [];
+  for (const sample of samples) if ((await findTemplate(deps, teamId, sample.slug ?? '')) === undefined) missing.push(sample);
+  return missing;
+};
 
-/** Under which team and to which addresses such mails went; no team where there is no first one. */
-export type MailedTo = Readonly<{ teamId: TeamId | undefined; addresses: readonly string[] }>;
-
-/** All addresses that a person ever had, or asked for; none once their key is destroyed. */
+/** All addresses that a person ever had, or asked for. None are known once their key is destroyed. */
 export const mailedTo = async (deps: CommandDeps, id: UserId): Promise<MailedTo> => {
   const addresses = new Set<string>();
   for (const { event } of await deps.eventLog.load(userStream(id))) {
@@ -65,11 +144,10 @@ export const mailedTo = async (deps: CommandDeps, id: UserId): Promise<MailedTo>
   return { teamId: await firstTeam(deps), addresses: [...addresses] };
 };
 
-/** A dialogue with a host ends within that time, or is waited for no longer. */
-const LOOKS_MAX = 20;
-const LOOK_EVERY_MS = 500;
-
-/** In: hints; what is no such mail stays. Safe to repeat. A mail whose dialogue does not end meanwhile goes after its 30 days. */
+/**
+ * Erases mails that the service sent to a person; others that `mails` names stay. Safe to repeat. A mail whose dialogue does not end in time
+ * is erased after its 30 days.
+ */
 export const eraseAccountMails = async (
   deps: CommandDeps,
   { teamId }: MailedTo,
@@ -100,91 +178,10 @@ export const eraseAccountMails = async (
   }
 };
 
-/* Which mails say what lets somebody in, and are shown to nobody but their recipients. */
-
-const OWN_MESSAGE_ID = /^<([0-9a-f-]{36})@/;
-
-/** In: the Message-ID of a mail that has left. Out: false of a mail that is none of this service's, too. */
+/** Whether the mail with that Message-ID lets somebody in, so that nobody but its recipient may see it. */
 export const isConfidentialMail = async (deps: CommandDeps, messageId: string): Promise<boolean> => {
   const id = parseEmailId(OWN_MESSAGE_ID.exec(messageId.trim())?.[1] ?? '');
   if (id === undefined) return false;
   const { state } = await loadState(deps.eventLog, emailStream(id), emailDecider);
   return state?.accepted.confidential === true;
-};
-
-/** Each has a template with the slug `account-<kind>`. */
-export const accountMailKinds = [
-  'verify-address',
-  'address-in-use',
-  'reset-password',
-  'change-address',
-  'address-change-asked',
-  'address-changed',
-  'password-changed',
-  'second-factor-on',
-  'second-factor-off',
-  'new-sign-in',
-  'invitation',
-  'webhook-disabled',
-] as const;
-type AccountMailKind = (typeof accountMailKinds)[number];
-
-/** `id`: of the email, for a mail that is sent once however often it is begun. */
-export type AccountMail = Readonly<{ kind: AccountMailKind; to: Recipient; variables: JsonObject; id?: EmailId }>;
-
-/** Sent in the name of the first team, which neither pays for it nor sees what it says. Rejects as a send call does. */
-export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables, id }: AccountMail, cause: Cause): Promise<void> => {
-  const teamId = await firstTeam(deps);
-  if (teamId === undefined) throw new Error('there is no first team, which sends the mails of accounts');
-  const caller = systemCaller(teamId, 'system', cause.correlationId);
-  await sendConfidential(
-    deps,
-    caller,
-    {
-      templateId: `account-${kind}`,
-      to: [to],
-      variables,
-      tracking: { opens: false, clicks: false },
-      priority: 'high',
-    },
-    id,
-  );
-};
-
-/** What links of such mails begin with. Throws PUBLIC_URL_REQUIRED. */
-export const accountLink = ({ linkBase }: Pick<CommandDeps, 'linkBase'>, page: string, token: string): string => {
-  if (linkBase === undefined)
-    throw new DomainError('PUBLIC_URL_REQUIRED', 'Mails to people need the address of this service: set SEALPOST_PUBLIC_URL.');
-  return `${linkBase}/account/${page}?token=${token}`;
-};
-
-/* Mails that tell a person what is done to their account, so that they hear of it where somebody else does it. */
-
-type Told = Readonly<{
-  kind: Extract<AccountMailKind, 'password-changed' | 'address-changed' | 'second-factor-on' | 'second-factor-off' | 'new-sign-in'>;
-  /** What makes it this one, and not another of the kind. */
-  about: readonly (string | number | JsonObject | undefined)[];
-  variables?: JsonObject;
-}>;
-
-/**
- * To be called before the fact is appended, by whoever is sure of all else: where the program dies in between, the call that does it again
- * sends no second mail. Goes to the address of before. Where no mail can be sent, because the template is gone or too many wait, it is done
- * all the same; a fault of a store rejects.
- */
-export const tellPerson = async (
-  deps: CommandDeps,
-  userId: UserId,
-  { email, name = '' }: Pick<User, 'email' | 'name'>,
-  { kind, about, variables = {} }: Told,
-  cause: Cause,
-): Promise<void> => {
-  if (email === undefined || (await firstTeam(deps)) === undefined) return;
-  const id = emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify([kind, userId, ...about])));
-  const when = `${cause.at.slice(0, 10)} ${cause.at.slice(11, 16)} UTC`;
-  try {
-    await sendAccountMail(deps, { kind, to: { email }, variables: { name, when, ...variables }, id }, cause);
-  } catch (fault) {
-    if (!(fault instanceof DomainError)) throw fault;
-  }
 };

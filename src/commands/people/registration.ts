@@ -1,4 +1,4 @@
-/** Becoming a user: the first of an instance, one who was invited, or anybody where that is wanted. */
+/** Registration: the first user of an instance, one who was invited, or anybody if the instance is open to all. */
 import { timingSafeEqual } from 'node:crypto';
 import { accountLink, sendAccountMail } from './mails.js';
 import { forgetAllOrigins } from '../access/origins.js';
@@ -21,26 +21,12 @@ import { isoMoment } from '../core/memo.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 
-/** Every process of the instance knows it, and nobody without the master key. It is good until the first team has had a member. */
-export const firstUserToken = (keys: Pick<Keys, 'fingerprint'>): string =>
-  `sealpost_first_${keys.fingerprint('first user', '').slice(0, 48)}`;
-
-const isSame = (given: string, expected: string): boolean =>
-  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
-
-/** The first team as long as nobody was ever in it; whoever comes then owns it. */
-export const teamWithoutOwner = async (deps: CommandDeps): Promise<TeamId | undefined> => {
-  const teamId = await firstTeam(deps);
-  if (teamId === undefined) return undefined;
-  const { state } = await deps.team(teamStream(teamId));
-  return state !== undefined && state.members === undefined ? teamId : undefined;
-};
-
-const closed = (why: string): DomainError => new DomainError('REGISTRATION_CLOSED', why);
+type Making = Readonly<{ isVerified: boolean; from: RequestFrom; passwordHash?: string; invitation?: InvitationId }>;
 
 /**
  * Rejects with VALIDATION_ERROR, ERR_EMAIL_001, REGISTRATION_CLOSED, ADDRESS_TAKEN (only to who proved to be meant), PUBLIC_URL_REQUIRED, and
- * with INVITATION_NOT_FOUND, INVITATION_EXPIRED or INVITATION_NOT_YOURS. Where everybody may register, an address that is taken is answered as one that is not: its owner is told by mail.
+ * with INVITATION_NOT_FOUND, INVITATION_EXPIRED or INVITATION_NOT_YOURS. If everybody may register, an address that is taken is answered as one
+ * that is free, and its owner is told by mail.
  */
 export const register = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
   assertPassword('password', request.password, deps.people.passwords.isCommon);
@@ -52,6 +38,70 @@ export const register = async (deps: CommandDeps, request: RegisterRequest, from
   if (deps.people.registration !== 'open')
     throw closed('Nobody registers here without an invitation. Ask an owner or admin of a team for one.');
   return registerUnverified(deps, { ...request, email }, from);
+};
+
+/** The token of the first user. It is derived from the master key, so that every process knows it; it is good until the first team has had a member. */
+export const firstUserToken = (keys: Pick<Keys, 'fingerprint'>): string =>
+  `sealpost_first_${keys.fingerprint('first user', '').slice(0, 48)}`;
+
+/** The first team, as long as nobody was ever in it: the next user to register owns it. */
+export const teamWithoutOwner = async (deps: CommandDeps): Promise<TeamId | undefined> => {
+  const teamId = await firstTeam(deps);
+  if (teamId === undefined) return undefined;
+  const { state } = await deps.team(teamStream(teamId));
+  return state !== undefined && state.members === undefined ? teamId : undefined;
+};
+
+/** Shows the token of the first user, and keeps it in a file, until somebody owns the first team. On loopback no token is needed. */
+export const showFirstUserToken = async (deps: CommandDeps, file: PendingFirstKey, show: (token: string) => void): Promise<void> => {
+  if (deps.people.isOnLoopback || (await teamWithoutOwner(deps)) === undefined) {
+    file.remove();
+    return;
+  }
+  const token = firstUserToken(deps.keys);
+  if (file.read() !== token) file.keep(token);
+  show(token);
+};
+
+export const sendVerifyMail = (
+  deps: CommandDeps,
+  { email, ...said }: Readonly<{ email: string; name: string; url: string }>,
+  cause: Cause,
+): Promise<void> => {
+  const variables = { ...said, hoursValid: deps.limits.verifyLinkMs / 3_600_000 };
+  return sendAccountMail(deps, { kind: 'verify-address', to: { email }, variables }, cause);
+};
+
+/** Makes the link that verifies the address and sets the password; the earlier one ends. For a verified address the link is void. */
+export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: Cause): Promise<string> => {
+  const { token, made } = newVerifyLink(deps, userId, cause.at);
+  const decide = (_: null, user: UserState) => (user === undefined || user.isErased || user.isVerified ? [] : [made]);
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  return token;
+};
+
+/** Rejects with ADDRESS_TAKEN, and then no user is left behind. */
+export const makeUser = async (
+  deps: CommandDeps,
+  { email: given, password, name }: Pick<RegisterRequest, 'email' | 'password' | 'name'>,
+  { isVerified, from, ...known }: Making,
+): Promise<UserId> => {
+  const { email, addressId } = signInAddress(deps, given);
+  const passwordHash = known.passwordHash ?? (await deps.people.passwords.hash(normalPassword(password)));
+  const userId = assertDefined(parseUserId(deps.ids.uuid()), 'user id');
+  const cause = personalCause(deps, userId, from);
+  await claimAddress(deps, addressId, userId, cause);
+  const stream = userStream(userId);
+  const by = known.invitation === undefined ? {} : { invitation: known.invitation };
+  await deps.eventLog.append(
+    stream,
+    startOf(stream),
+    [{ type: 'UserRegistered', data: { at: cause.at, addressId, isVerified, ...by }, sealed: { email, name, passwordHash } }],
+    cause,
+  );
+  if (await confirmAddress(deps, addressId, userId, cause)) return userId;
+  await removeUser(deps, userId, email, cause);
+  throw addressTaken();
 };
 
 const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId: TeamId, from: RequestFrom): Promise<Registered> => {
@@ -72,7 +122,7 @@ const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId
   try {
     await handle(deps.eventLog, teamStream(teamId), { decide, evolve: evolveTeam, initialState: undefined }, null, { ...cause, teamId });
   } catch (fault) {
-    // Where it is not certain that the team has another owner, they stay: they may be its owner.
+    // After any other fault the user stays: the append may have succeeded, and made them the owner.
     if (fault instanceof DomainError) await removeUser(deps, userId, request.email, cause);
     throw fault;
   }
@@ -80,8 +130,8 @@ const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId
 };
 
 /**
- * Becomes a user whose address is verified, for the token went there by mail, and a member of the team. Whoever repeats it with the same
- * password goes on where it was broken off; so does their first sign-in.
+ * Makes a user, whose address is verified because the token went there by mail, and a member of the team. A call that was broken off is
+ * finished by repeating it with the same password, or by the first sign-in.
  */
 const registerInvited = async (deps: CommandDeps, request: RegisterRequest, token: string, from: RequestFrom): Promise<Registered> => {
   if (deps.people.registration === 'closed')
@@ -95,7 +145,7 @@ const registerInvited = async (deps: CommandDeps, request: RegisterRequest, toke
   try {
     await joinBy(deps, invited, userId, cause);
   } catch (fault) {
-    // Where it is not certain that they did not join, they stay: the next attempt goes on.
+    // After any other fault the user stays: they may have joined, and the next attempt goes on.
     if (known === undefined && fault instanceof DomainError) await removeUser(deps, userId, email, cause);
     throw fault;
   }
@@ -103,8 +153,8 @@ const registerInvited = async (deps: CommandDeps, request: RegisterRequest, toke
 };
 
 /**
- * Who has the address and gives their password; undefined where nobody has it. Rejects with ADDRESS_TAKEN where the password is another. Of
- * somebody who never proved that the address is theirs the password is replaced: they may be anybody.
+ * The user who has the address, with the address verified; undefined if nobody has it. The password must be theirs, or it rejects with
+ * ADDRESS_TAKEN; only if they never verified the address, the password is replaced, for anybody may have registered it.
  */
 const verifiedBefore = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<UserId | undefined> => {
   const { addressId } = signInAddress(deps, request.email);
@@ -128,15 +178,15 @@ const verifiedBefore = async (deps: CommandDeps, request: RegisterRequest, from:
   return userId;
 };
 
-/** What somebody else may have said who registered the address before: it ends, with every session. */
+/** Replaces the name and password of an unverified user, whom somebody else may have registered. Every session ends. */
 const replaced = (name: string, passwordHash: string, at: string): readonly UserEvent[] => [
   { type: 'UserProfileChanged', data: { at }, sealed: { name } },
   { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
 ];
 
 /**
- * Registers an address anew that somebody registered and nobody verified: password and name are those of now, and the link of before ends.
- * Out: what the link carries. Rejects with ADDRESS_TAKEN where it was verified.
+ * Registers an address again that was registered but not verified: the new name and password replace the old ones, and the earlier link ends.
+ * Out: the token of the new link. Rejects with ADDRESS_TAKEN if the address was verified.
  */
 const registerAnew = async (
   deps: CommandDeps,
@@ -180,56 +230,13 @@ const registerFresh = async (deps: CommandDeps, request: RegisterRequest, making
   return makeVerifyLink(deps, userId, personalCause(deps, userId, making.from));
 };
 
-export const sendVerifyMail = (
-  deps: CommandDeps,
-  { email, ...said }: Readonly<{ email: string; name: string; url: string }>,
-  cause: Cause,
-): Promise<void> => {
-  const variables = { ...said, hoursValid: deps.limits.verifyLinkMs / 3_600_000 };
-  return sendAccountMail(deps, { kind: 'verify-address', to: { email }, variables }, cause);
-};
-
 const newVerifyLink = (deps: CommandDeps, userId: UserId, at: string): Readonly<{ token: string; made: UserEvent }> => {
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
   const expiresAt = isoMoment(Date.parse(at) + deps.limits.verifyLinkMs);
   return { token, made: { type: 'UserLinkMade', data: { at, use: 'verify', hash, expiresAt } } };
 };
 
-/** A link by which the address is verified and the password chosen; the one before it ends. Where the address is verified it is good for nothing. */
-export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: Cause): Promise<string> => {
-  const { token, made } = newVerifyLink(deps, userId, cause.at);
-  const decide = (_: null, user: UserState) => (user === undefined || user.isErased || user.isVerified ? [] : [made]);
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
-  return token;
-};
-
-type Making = Readonly<{ isVerified: boolean; from: RequestFrom; passwordHash?: string; invitation?: InvitationId }>;
-
-/** Rejects with ADDRESS_TAKEN, having made nobody. */
-export const makeUser = async (
-  deps: CommandDeps,
-  { email: given, password, name }: Pick<RegisterRequest, 'email' | 'password' | 'name'>,
-  { isVerified, from, ...known }: Making,
-): Promise<UserId> => {
-  const { email, addressId } = signInAddress(deps, given);
-  const passwordHash = known.passwordHash ?? (await deps.people.passwords.hash(normalPassword(password)));
-  const userId = assertDefined(parseUserId(deps.ids.uuid()), 'user id');
-  const cause = personalCause(deps, userId, from);
-  await claimAddress(deps, addressId, userId, cause);
-  const stream = userStream(userId);
-  const by = known.invitation === undefined ? {} : { invitation: known.invitation };
-  await deps.eventLog.append(
-    stream,
-    startOf(stream),
-    [{ type: 'UserRegistered', data: { at: cause.at, addressId, isVerified, ...by }, sealed: { email, name, passwordHash } }],
-    cause,
-  );
-  if (await confirmAddress(deps, addressId, userId, cause)) return userId;
-  await removeUser(deps, userId, email, cause);
-  throw addressTaken();
-};
-
-/** Somebody who came to be and was not to. */
+/** Erases a user who was just created, because their address or their place in the team turned out to be taken. */
 const removeUser = async (deps: CommandDeps, userId: UserId, email: string, cause: Cause): Promise<void> => {
   const decide = (_: null, user: UserState): readonly UserEvent[] =>
     user === undefined || user.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
@@ -239,15 +246,7 @@ const removeUser = async (deps: CommandDeps, userId: UserId, email: string, caus
   await releaseAddress(deps, signInAddress(deps, email).addressId, userId, cause);
 };
 
-/* The token of the first user: shown, and kept where the operator finds it, until somebody owns the first team. */
+const isSame = (given: string, expected: string): boolean =>
+  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
 
-/** On loopback none is needed, and none shown. */
-export const showFirstUserToken = async (deps: CommandDeps, file: PendingFirstKey, show: (token: string) => void): Promise<void> => {
-  if (deps.people.isOnLoopback || (await teamWithoutOwner(deps)) === undefined) {
-    file.remove();
-    return;
-  }
-  const token = firstUserToken(deps.keys);
-  if (file.read() !== token) file.keep(token);
-  show(token);
-};
+const closed = (why: string): DomainError => new DomainError('REGISTRATION_CLOSED', why);

@@ -1,4 +1,4 @@
-/** Sessions of people: begun by a sign-in, kept alive by refresh tokens of which each is good once, and ended. */
+/** Commands on sessions: sign in, refresh, list and end them; and change the password, which ends all others. */
 import { type CommandDeps, causeOf } from '../core/deps.js';
 import { signInAddress, userFold, ownerOf, userRecordOf, loadUser, ownCause, personOf } from './users.js';
 import { handle, loadState } from '../core/handle.js';
@@ -49,61 +49,30 @@ import {
 } from '../../domain/people/session.js';
 import type { Deleted } from '../../api/core/common.js';
 
-/* Whose sign-ins are counted together. */
-
-/** In: an address as it was typed. Out: a name for it that tells nothing of it. Rejects with ERR_EMAIL_001. */
-export const loginBucketOf = async (deps: CommandDeps, email: string): Promise<string> => signInAddress(deps, email).addressId;
-
-/* From where people sign in: a place that they never signed in from is told to them by mail. */
-
-/** Of one day: whoever knows a password and signs in by ever other devices does not fill the mailbox, nor the person's stream. */
-const TOLD_MAX = 10;
-const KEPT_MAX = 50;
-
-/**
- * To be called before the session begins, of somebody who has shown who they are. They get one mail for each place, however often this is
- * broken off, and no more than some a day; the first place is told to nobody.
- */
-export const noteSignInPlace = async (deps: CommandDeps, userId: UserId, user: User, from: CalledFrom, cause: Cause): Promise<void> => {
-  const { ipAddress, userAgent } = callOrigin(from.ipAddress, from.userAgent);
-  const fingerprint = (what: string, text: string) => deps.keys.fingerprint('sign-in place', JSON.stringify([userId, what, text]));
-  const place = { network: fingerprint('network', networkOf(ipAddress)), device: fingerprint('device', deviceOf(userAgent)) };
-  const newToday = newPlacesOn(user, cause.at);
-  if (knowsPlace(user, place) || newToday >= KEPT_MAX) return;
-  if (user.places.size > 0 && newToday < TOLD_MAX) {
-    const variables = { network: ipAddress, device: userAgent };
-    await tellPerson(deps, userId, user, { kind: 'new-sign-in', about: [place, monthOf(cause.at)], variables }, cause);
-  }
-  const seen: UserEvent = { type: 'UserSignInPlaceSeen', data: { at: cause.at }, sealed: place };
-  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || knowsPlace(now, place) ? [] : [seen]);
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
-};
-
 /** From where a person calls. */
 export type CalledFrom = Readonly<{ requestId: string; ipAddress: string; userAgent: string }>;
 
-/** The id of a request, or of what a program begins by itself; and from where it came where a person calls. */
+/** The id of a request, with the address and program of the caller if a person calls. */
 export type RequestFrom = string | CalledFrom;
 
 export type Credentials = Readonly<{ email: string; password: string; code?: string | undefined }>;
 
-/** In: who causes it and by which request, and from where it came where that is known. What people do to their own account belongs to no team. */
-export const personalCause = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, request: RequestFrom): Cause =>
-  typeof request === 'string'
-    ? ownCauseOf(deps, userId, request)
-    : { ...ownCauseOf(deps, userId, request.requestId), calledFrom: () => callOrigin(request.ipAddress, request.userAgent) };
+type SessionStart = Readonly<{ userId: UserId; user: User; secondFactor: boolean }>;
 
-const ownCauseOf = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, requestId: string): Cause => ({
-  teamId: NO_TEAM,
-  actor: `user:${userId}`,
-  correlationId: requestId,
-  causationId: requestId,
-  at: isoMoment(deps.clock.now()),
-});
+type OpenSession = Readonly<{ userId: UserId; sessionId: SessionId; session: NonNullable<SessionState> }>;
+
+/** The open sessions of a person, from a read model. A session that it misses ends when it is used, or expires. */
+export type SessionsOf = (userId: UserId) => Promise<readonly SessionId[]>;
+
+/** Mails about new places in one day: somebody who knows the password and keeps changing devices does not fill the mailbox. */
+const MAILS_PER_DAY_MAX = 10;
+
+/** New places recorded in one day, so that the stream of the person does not grow without bound. */
+const NEW_PLACES_PER_DAY_MAX = 50;
 
 /**
- * An address that nobody has is answered as a wrong password, and takes as long. Rejects with INVALID_CREDENTIALS; where the password is
- * right, with ADDRESS_NOT_VERIFIED, CODE_REQUIRED or INVALID_CODE. `teamsOf`: the teams of a person, as far as they are known.
+ * An address that nobody has is answered as a wrong password, and takes as long. Rejects with INVALID_CREDENTIALS; if the password is
+ * right, with ADDRESS_NOT_VERIFIED, CODE_REQUIRED or INVALID_CODE. `teamsOf`: the teams of a person, from a read model.
  */
 export const login = async (
   deps: CommandDeps,
@@ -112,7 +81,7 @@ export const login = async (
   teamsOf?: (userId: UserId) => Promise<readonly TeamId[]>,
 ): Promise<SignedIn> => {
   const { addressId } = signInAddress(deps, email);
-  // Of an address that nobody has a stream is read too.
+  // Without an owner another stream is read, so that the answer takes as long.
   const userId = (await ownerOf(deps, addressId)) ?? assertDefined(parseUserId(uuidV5('nobody', addressId)), 'user id');
   const { state } = await loadState(deps.eventLog, userStream(userId), userFold);
   const user = state?.addressId === addressId && !state.isErased ? state : undefined;
@@ -135,32 +104,12 @@ export const login = async (
   return session;
 };
 
-/** Parameters grow with the years; a password can be hashed anew only while it is known. */
-const rehash = async (deps: CommandDeps, userId: UserId, { passwordHash }: User, password: string, cause: Cause): Promise<void> => {
-  if (passwordHash === undefined || !deps.people.passwords.isOutdated(passwordHash)) return;
-  const renewed = await deps.people.passwords.hash(normalPassword(password));
-  const event = {
-    type: 'UserPasswordChanged' as const,
-    data: { at: cause.at, reason: 'rehashed' as const },
-    sealed: { passwordHash: renewed },
-  };
-  const decide = (_: null, user: User | undefined) => (user?.passwordHash === passwordHash ? [event] : []);
-  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
-};
-
-const tokensOf = async (deps: CommandDeps, of: TokenOf, refreshToken: string): Promise<Tokens> => ({
-  accessToken: await makeAccessToken(deps, of),
-  refreshToken,
-  expiresIn: deps.limits.accessTokenMs / 1_000,
-  tokenType: 'Bearer',
-});
-
-const expiryOf = (deps: CommandDeps, at: string): string => isoMoment(Date.parse(at) + deps.limits.sessionUnusedMs);
-
-type Starting = Readonly<{ userId: UserId; user: User; secondFactor: boolean }>;
-
-/** A session of its own for each sign-in: what the caller had before is none of it. */
-export const startSession = async (deps: CommandDeps, { userId, user, secondFactor }: Starting, from: CalledFrom): Promise<SignedIn> => {
+/** Begins a new session for each sign-in, whatever session the caller had before. */
+export const startSession = async (
+  deps: CommandDeps,
+  { userId, user, secondFactor }: SessionStart,
+  from: CalledFrom,
+): Promise<SignedIn> => {
   const sessionId = sessionIdOf(deps.ids.bytes(16));
   const { token, hash } = makeRefreshToken(deps.keys, sessionId, deps.ids.bytes(32));
   const cause = personalCause(deps, userId, from);
@@ -168,7 +117,7 @@ export const startSession = async (deps: CommandDeps, { userId, user, secondFact
   const started = { at: cause.at, userId, epoch: user.epoch, hash, expiresAt: expiryOf(deps, cause.at), secondFactor };
   const command = { type: 'StartSession' as const, started, from: { ipAddress, userAgent } };
   await handle(deps.eventLog, sessionStream(sessionId), sessionDecider, command, cause);
-  // Who signs in calls next: what that call asks for is read now.
+  // The next call needs both states: load them into the cache.
   await Promise.all([deps.session(sessionStream(sessionId)), deps.user(userStream(userId))]);
   return { ...(await tokensOf(deps, { userId, sessionId, at: cause.at }, token)), sessionId, user: userRecordOf(userId, user) };
 };
@@ -187,7 +136,7 @@ export const refresh = async (
   if (known === undefined) throw invalidToken();
   const userId = assertDefined(parseUserId(known.userId), 'user id');
   const cause = personalCause(deps, userId, from);
-  await assertHeld(deps, { userId, sessionId, session: known }, cause);
+  await assertNotEnded(deps, { userId, sessionId, session: known }, cause);
   const { token, hash } = makeRefreshToken(deps.keys, sessionId, deps.ids.bytes(32));
   const command = { type: 'Refresh' as const, at: cause.at, used: read.hash, hash, expiresAt: expiryOf(deps, cause.at) };
   const { state } = await handle(deps.eventLog, stream, sessionDecider, command, cause);
@@ -198,18 +147,7 @@ export const refresh = async (
   return { ...(await tokensOf(deps, { userId, sessionId, at: cause.at }, token)), sessionId };
 };
 
-type Held = Readonly<{ userId: UserId; sessionId: SessionId; session: NonNullable<SessionState> }>;
-
-/** Ends a session that the person has ended with all others, and rejects with SESSION_ENDED. */
-const assertHeld = async (deps: CommandDeps, { userId, sessionId, session }: Held, cause: Cause): Promise<void> => {
-  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
-  if (user !== undefined && holdsSession(user, sessionId, session.epoch)) return;
-  const reason = user?.endedBy ?? 'revoked';
-  await endSession(deps, sessionId, reason, cause);
-  throw sessionEnded(session.ended ?? reason);
-};
-
-/** From its end on the tokens of the session are refused here; in other processes within the bound of the state cache. Safe to repeat. */
+/** This process refuses the tokens of the session at once, others within the bound of the state cache. Safe to repeat. */
 export const endSession = async (
   { eventLog }: Pick<CommandDeps, 'eventLog'>,
   sessionId: SessionId,
@@ -229,22 +167,10 @@ export const logout = async (deps: CommandDeps, caller: Caller): Promise<void> =
   await deps.whenHeldEverywhere();
 };
 
-/* The sessions of a person: shown to them, and ended by them from elsewhere. */
-
-/** The open sessions of a person as far as they are known: those that are not named end when they are used, or expire. */
-export type SessionsOf = (userId: UserId) => Promise<readonly SessionId[]>;
-
 export const sessionNotFound = (): DomainError =>
   new DomainError('SESSION_NOT_FOUND', 'You have no open session with this id. GET /api/users/me/sessions lists yours.');
 
-/** Whether a session is one of that person in which calls are let in. */
-const isOpen = (deps: CommandDeps, userId: UserId, user: User, id: SessionId, session: Session | undefined): session is Session =>
-  session?.userId === userId &&
-  session.ended === undefined &&
-  Date.parse(session.expiresAt) > deps.clock.now() &&
-  holdsSession(user, id, session.epoch);
-
-/** In: sessions that are said to be of who calls. Those that are none, or have ended, are left out. */
+/** In: ids from a read model. Sessions that are not the caller's, or have ended, are left out. */
 export const readSessions = async (deps: CommandDeps, caller: Caller, ids: readonly SessionId[]): Promise<SessionRecord[]> => {
   const userId = personOf(caller);
   const user = await loadUser(deps, userId);
@@ -258,7 +184,7 @@ export const readSessions = async (deps: CommandDeps, caller: Caller, ids: reado
   });
 };
 
-/** Rejects with SESSION_NOT_FOUND, for the session of another too. */
+/** Rejects with SESSION_NOT_FOUND, also for the session of another person. */
 export const revokeSession = async (deps: CommandDeps, caller: Caller, id: SessionId): Promise<Deleted> => {
   const userId = personOf(caller);
   const user = await loadUser(deps, userId);
@@ -280,18 +206,6 @@ export const revokeOtherSessions = async (deps: CommandDeps, caller: Caller, ses
   await recordEnds(deps, id, await sessionsOf(id), cause);
 };
 
-/** Of the sessions that the person has ended with others it is recorded in each, and from where they were used is destroyed. */
-export const recordEnds = async (deps: CommandDeps, userId: UserId, ids: readonly SessionId[], cause: Cause): Promise<void> => {
-  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
-  for (const id of ids) {
-    const { state: session } = await deps.session(sessionStream(id));
-    if (user === undefined || session === undefined || session.userId !== userId || session.ended !== undefined) continue;
-    if (!holdsSession(user, id, session.epoch)) await endSession(deps, id, user.endedBy ?? 'revoked', cause);
-  }
-};
-
-/* A person chooses another password. */
-
 /** All other sessions end. Rejects with INVALID_CREDENTIALS, VALIDATION_ERROR, and CONFLICT where the password was changed meanwhile. */
 export const changePassword = async (
   deps: CommandDeps,
@@ -307,7 +221,7 @@ export const changePassword = async (
   const passwordHash = await deps.people.passwords.hash(normalPassword(newPassword));
   const keptSession = ownSession(caller);
   const decide = await bySession(deps, caller, (user) => {
-    // What was shown is the password of then.
+    // The caller proved the old password only.
     if (user.passwordHash !== before) throw new DomainError('CONFLICT', 'The password was changed at the same moment. Sign in again.');
     return [{ type: 'UserPasswordChanged', data: { at: cause.at, reason: 'changed', keptSession }, sealed: { passwordHash } }];
   });
@@ -316,3 +230,87 @@ export const changePassword = async (
   await deps.whenHeldEverywhere();
   if (sessionsOf !== undefined) await recordEnds(deps, id, await sessionsOf(id), cause);
 };
+
+/** Records in each session that its person ended all of them, and destroys the address and program it was used from. */
+export const recordEnds = async (deps: CommandDeps, userId: UserId, ids: readonly SessionId[], cause: Cause): Promise<void> => {
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  for (const id of ids) {
+    const { state: session } = await deps.session(sessionStream(id));
+    if (user === undefined || session === undefined || session.userId !== userId || session.ended !== undefined) continue;
+    if (!holdsSession(user, id, session.epoch)) await endSession(deps, id, user.endedBy ?? 'revoked', cause);
+  }
+};
+
+/** The key under which sign-ins by that address are counted; it does not reveal the address. Rejects with ERR_EMAIL_001. */
+export const loginBucketOf = async (deps: CommandDeps, email: string): Promise<string> => signInAddress(deps, email).addressId;
+
+/**
+ * Records from which network and device a person signs in, and tells them by mail if one is new. Call it once the person has authenticated and
+ * before the session begins. They get one mail for each place, even if the call is repeated; the very first place gets none.
+ */
+export const noteSignInPlace = async (deps: CommandDeps, userId: UserId, user: User, from: CalledFrom, cause: Cause): Promise<void> => {
+  const { ipAddress, userAgent } = callOrigin(from.ipAddress, from.userAgent);
+  const fingerprint = (what: string, text: string) => deps.keys.fingerprint('sign-in place', JSON.stringify([userId, what, text]));
+  const place = { network: fingerprint('network', networkOf(ipAddress)), device: fingerprint('device', deviceOf(userAgent)) };
+  const newToday = newPlacesOn(user, cause.at);
+  if (knowsPlace(user, place) || newToday >= NEW_PLACES_PER_DAY_MAX) return;
+  if (user.places.size > 0 && newToday < MAILS_PER_DAY_MAX) {
+    const variables = { network: ipAddress, device: userAgent };
+    await tellPerson(deps, userId, user, { kind: 'new-sign-in', about: [place, monthOf(cause.at)], variables }, cause);
+  }
+  const seen: UserEvent = { type: 'UserSignInPlaceSeen', data: { at: cause.at }, sealed: place };
+  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || knowsPlace(now, place) ? [] : [seen]);
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+};
+
+/** The cause of what a person does to their own account, which belongs to no team. */
+export const personalCause = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, request: RequestFrom): Cause =>
+  typeof request === 'string'
+    ? ownCauseOf(deps, userId, request)
+    : { ...ownCauseOf(deps, userId, request.requestId), calledFrom: () => callOrigin(request.ipAddress, request.userAgent) };
+
+const ownCauseOf = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, requestId: string): Cause => ({
+  teamId: NO_TEAM,
+  actor: `user:${userId}`,
+  correlationId: requestId,
+  causationId: requestId,
+  at: isoMoment(deps.clock.now()),
+});
+
+/** Hashes the password again if its hash has outdated parameters: only a sign-in knows the password. */
+const rehash = async (deps: CommandDeps, userId: UserId, { passwordHash }: User, password: string, cause: Cause): Promise<void> => {
+  if (passwordHash === undefined || !deps.people.passwords.isOutdated(passwordHash)) return;
+  const renewed = await deps.people.passwords.hash(normalPassword(password));
+  const event = {
+    type: 'UserPasswordChanged' as const,
+    data: { at: cause.at, reason: 'rehashed' as const },
+    sealed: { passwordHash: renewed },
+  };
+  const decide = (_: null, user: User | undefined) => (user?.passwordHash === passwordHash ? [event] : []);
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+};
+
+const tokensOf = async (deps: CommandDeps, of: TokenOf, refreshToken: string): Promise<Tokens> => ({
+  accessToken: await makeAccessToken(deps, of),
+  refreshToken,
+  expiresIn: deps.limits.accessTokenMs / 1_000,
+  tokenType: 'Bearer',
+});
+
+const expiryOf = (deps: CommandDeps, at: string): string => isoMoment(Date.parse(at) + deps.limits.sessionUnusedMs);
+
+/** Rejects with SESSION_ENDED if the person has ended all sessions, and ends this one. */
+const assertNotEnded = async (deps: CommandDeps, { userId, sessionId, session }: OpenSession, cause: Cause): Promise<void> => {
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  if (user !== undefined && holdsSession(user, sessionId, session.epoch)) return;
+  const reason = user?.endedBy ?? 'revoked';
+  await endSession(deps, sessionId, reason, cause);
+  throw sessionEnded(session.ended ?? reason);
+};
+
+/** Whether it is a session of that person and still accepts calls. */
+const isOpen = (deps: CommandDeps, userId: UserId, user: User, id: SessionId, session: Session | undefined): session is Session =>
+  session?.userId === userId &&
+  session.ended === undefined &&
+  Date.parse(session.expiresAt) > deps.clock.now() &&
+  holdsSession(user, id, session.epoch);

@@ -1,4 +1,4 @@
-/** People as they see themselves, and as those of their teams see them. */
+/** Users: who has which sign-in address, and the profile that users see and change. */
 import { requireAddress } from '../../domain/mime/address.js';
 import { handle, loadState } from '../core/handle.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
@@ -20,12 +20,10 @@ import type { UserRecord, Colleague, UpdateUserRequest } from '../../api/people.
 import type { Caller } from '../core/caller.js';
 import type { UserEvent } from '../../domain/people/events.js';
 
-/* Whose an address is: claimed before a person takes it, confirmed afterwards, released when it is given up. */
-
-/** An address in the form in which people sign in by it, and the id of the stream that holds whose it is. */
+/** An address in the form in which people sign in by it, and the id of the stream that says who has it. */
 type SignInAddress = Readonly<{ email: string; addressId: string }>;
 
-/** Letter case tells no two people apart. Throws ERR_EMAIL_001. */
+/** Letter case makes no difference. Throws ERR_EMAIL_001. */
 export const signInAddress = (deps: Pick<CommandDeps, 'keys'>, text: string): SignInAddress => {
   const email = requireAddress(text.trim(), 'email').toLowerCase();
   return { email, addressId: userAddressIdOfFingerprint(deps.keys.fingerprint('user address', email)) };
@@ -45,7 +43,7 @@ export const addressTaken = (): DomainError =>
     errors: [{ field: 'email', message: 'is taken' }],
   });
 
-/** Whether who claimed the address has it, or is about to: they have followed the link to it, which is good for a while. */
+/** Whether the person who claimed the address has it, or is taking it right now: they followed the link that changes their address. */
 const isKeptBy = ({ addressId, nextAddress, isErased }: User, claimed: string, at: string): boolean => {
   if (isErased) return false;
   // The link may have been followed in its last moment.
@@ -54,8 +52,8 @@ const isKeptBy = ({ addressId, nextAddress, isErased }: User, claimed: string, a
 };
 
 /**
- * A claim whose person never came to be, or no longer uses it (the program died in between), is taken over; the confirmation notices that.
- * Throws ADDRESS_TAKEN.
+ * Claims the address before the person gets it; `confirmAddress` follows afterwards. A claim that was broken off, so that its person does not
+ * exist or does not use the address, is taken over; its own confirmation notices that. Throws ADDRESS_TAKEN.
  */
 export const claimAddress = async (deps: CommandDeps, addressId: string, userId: UserId, cause: Cause): Promise<void> => {
   const stream = userAddressStream(addressId);
@@ -72,7 +70,7 @@ export const claimAddress = async (deps: CommandDeps, addressId: string, userId:
   }
 };
 
-/** The person has the address now: who found them without, and takes the claim over, comes too late from here on. Out: false where it was taken over before. */
+/** Renews the claim once the person has the address, so that a call that wants to take it over fails. Out: false if it was taken over before. */
 export const confirmAddress = async (deps: CommandDeps, addressId: string, userId: UserId, cause: Cause): Promise<boolean> => {
   const event = { type: 'UserAddressClaimed' as const, data: { at: cause.at, userId } };
   const decide = (_: null, owner: UserAddressState) => (owner === userId ? [event] : []);
@@ -87,9 +85,7 @@ export const releaseAddress = async (deps: CommandDeps, addressId: string, userI
   await handle(deps.eventLog, userAddressStream(addressId), { decide, ...fold }, null, cause);
 };
 
-/* What is shown of people. */
-
-/** As the person sees themselves. */
+/** A user as they see themselves. */
 export const userRecordOf = (id: UserId, user: User): UserRecord => ({
   id,
   email: user.email ?? null,
@@ -105,7 +101,7 @@ export const personOf = ({ user }: Caller): UserId => {
   return user.id;
 };
 
-/** What people do to their own account belongs to no team, whichever they call for. */
+/** Events of a person's own account belong to no team, whichever team the call names. */
 export const ownCause = (deps: CommandDeps, caller: Caller): Cause => causeOf(deps, { ...caller, teamId: NO_TEAM });
 
 /** Rejects with USER_NOT_FOUND. */
@@ -131,7 +127,7 @@ export const updateOwnUser = async (deps: CommandDeps, caller: Caller, { name }:
   return userRecordOf(id, state!);
 };
 
-/** `teamsOf`: the teams of a person, as far as they are known; each is asked itself whether both are in it. Rejects with USER_NOT_FOUND. */
+/** `teamsOf`: the teams of a person, from a read model; each team is asked whether both are in it. Rejects with USER_NOT_FOUND. */
 export const getUser = async (
   deps: CommandDeps,
   caller: Caller,

@@ -1,10 +1,9 @@
-/** The facts of a person who signs in, and of who has which address. */
+/** The events of a person, of who has which address, of a session, and of the keys that sign access tokens. */
 import { Type } from '@sinclair/typebox';
 import { oneOf } from '../core/schema.js';
 import { text, type EventsOf } from '../core/stored.js';
 
-/* The facts of one session of a person: the family of refresh tokens that came from one sign-in. */
-
+/** One session: the family of refresh tokens that came from one sign-in. */
 export const sessionEventSchemas = {
   /** `epoch`: how often all sessions of the person had been ended before. `hash`: SHA-256 (hex) of the refresh token. */
   SessionStarted: {
@@ -22,8 +21,7 @@ export const sessionEventSchemas = {
 
 export type SessionEvent = EventsOf<typeof sessionEventSchemas>;
 
-/* The facts of one key that signs access tokens. A key serves one period, whose number names its stream. */
-
+/** One key that signs access tokens. It serves one period, whose number names its stream. */
 export const tokenKeyEventSchemas = {
   /** The public and the private part of an Ed25519 key, as JWK has them (`x` and `d`, RFC 8037). */
   TokenKeyMade: { data: Type.Object({ at: text, kid: text, publicKey: text }), sealed: Type.Object({ privateKey: text }) },
@@ -33,7 +31,7 @@ export const tokenKeyEventSchemas = {
 
 export type TokenKeyEvent = EventsOf<typeof tokenKeyEventSchemas>;
 
-/** What a link in a mail to the person carries is kept as its SHA-256 (hex), with its end. */
+/** The token of a link in a mail is stored as its SHA-256 (hex), with its end. */
 const Link = Type.Object({ at: text, hash: text, expiresAt: text });
 
 export const userEventSchemas = {
@@ -68,7 +66,7 @@ export const userEventSchemas = {
   RecoveryCodeUsed: { data: Type.Object({ at: text, index: Type.Integer() }) },
   /** Fingerprints of the network and of the device of a sign-in, of which one was not known. */
   UserSignInPlaceSeen: { data: Type.Object({ at: text }), sealed: Type.Object({ network: text, device: text }) },
-  /** In place of those of before, used or not. */
+  /** They replace all earlier recovery codes, used or not. */
   RecoveryCodesRenewed: { data: Type.Object({ at: text }), sealed: Type.Object({ recoveryHashes: Type.Array(text) }) },
   SecondFactorRemoved: { data: Type.Object({ at: text }) },
   /** Nothing personal is left; nobody signs in as this person again. */

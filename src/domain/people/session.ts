@@ -1,69 +1,10 @@
-/** What the events of one session add up to, and the decisions about it. */
+/** A session of a person: its state, the decisions about it, and its refresh tokens, of which each is good once. */
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import { parseSessionId, type SessionId } from '../core/ids.js';
 import type { Keys } from '../ports/keys.js';
-import { DAY_MS } from '../core/time.js';
-import type { TokenKeyEvent, SessionEvent } from './events.js';
+import type { SessionEvent } from './events.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
-
-/* Refresh tokens: the session that they belong to, what cannot be guessed, and a mark by which it is known that they were once given. */
-
-const PREFIX = 'sealpost_rt_';
-const FORMAT = /^sealpost_rt_([A-Za-z0-9_-]{22})([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{22})$/;
-
-type Fingerprint = Pick<Keys, 'fingerprint'>;
-
-const markOf = ({ fingerprint }: Fingerprint, sessionId: SessionId, random: string): string =>
-  Buffer.from(fingerprint('refresh token', JSON.stringify([sessionId, random])).slice(0, 32), 'hex').toString('base64url');
-
-const hashOf = (token: string): string => digestOf('sha256', token, 'hex');
-
-/** In: 32 random bytes. Out: the token, and what is kept of it. */
-export const makeRefreshToken = (keys: Fingerprint, sessionId: SessionId, bytes: Buffer): Readonly<{ token: string; hash: string }> => {
-  const random = bytes.toString('base64url');
-  const token = `${PREFIX}${sessionId.slice('ses_'.length)}${random}${markOf(keys, sessionId, random)}`;
-  return { token, hash: hashOf(token) };
-};
-
-/** Out: undefined for a text that was never given as one: who only knows the id of a session can end none by it. */
-export const readRefreshToken = (keys: Fingerprint, token: string): Readonly<{ sessionId: SessionId; hash: string }> | undefined => {
-  const [, id = '', random = '', mark = ''] = FORMAT.exec(token) ?? [];
-  const sessionId = parseSessionId(`ses_${id}`);
-  if (sessionId === undefined) return undefined;
-  return timingSafeEqual(Buffer.from(mark), Buffer.from(markOf(keys, sessionId, random))) ? { sessionId, hash: hashOf(token) } : undefined;
-};
-
-/* The keys that sign access tokens: one for each period, made when it is first needed. */
-
-export const TOKEN_KEY_PERIOD_MS = 30 * DAY_MS;
-
-/** The number of the period that a moment is in. */
-export const tokenKeyPeriod = (atMs: number): number => Math.floor(atMs / TOKEN_KEY_PERIOD_MS);
-
-export type TokenKey = Readonly<{ kid: string; publicKey: string; privateKey: string | undefined; isRetired: boolean }>;
-/** undefined: the period has none yet. */
-export type TokenKeyState = TokenKey | undefined;
-
-const KID = /^(\d{1,9})\.[A-Za-z0-9_-]{22}$/;
-
-/** In: the number of the period and 16 random bytes. */
-export const kidOf = (period: number, random: Buffer): string => `${period}.${random.toString('base64url')}`;
-
-/** In: the `kid` of a token. Out: the period that it names, undefined where it is none of ours by form. */
-export const periodOfKid = (kid: string): number | undefined => {
-  const [, period] = KID.exec(kid) ?? [];
-  return period === undefined ? undefined : Number(period);
-};
-
-export const evolveTokenKey = (key: TokenKeyState, event: TokenKeyEvent): TokenKeyState => {
-  switch (event.type) {
-    case 'TokenKeyMade':
-      return { kid: event.data.kid, publicKey: event.data.publicKey, privateKey: event.sealed?.privateKey, isRetired: false };
-    case 'TokenKeyRetired':
-      return key && { ...key, privateKey: undefined, isRetired: true };
-  }
-};
 
 export type Session = Readonly<{
   userId: string;
@@ -73,7 +14,7 @@ export type Session = Readonly<{
   /** SHA-256 (hex) of the refresh token that is good now. */
   hash: string;
   expiresAt: string;
-  /** Whether the second factor was given in it. */
+  /** Whether a code of the second factor was given in this session. */
   secondFactor: boolean;
   ended: EndReason | undefined;
   ipAddress: string | undefined;
@@ -89,10 +30,16 @@ type Started = Extract<SessionEvent, { type: 'SessionStarted' }>;
 
 type SessionCommand =
   | Readonly<{ type: 'StartSession'; started: Started['data']; from: Readonly<{ ipAddress: string; userAgent: string }> }>
-  /** `used`: the hash of the token that was given, which is one that was once made for this session. */
+  /** `used`: the hash of the token that was given. Its mark proves that it was made for this session, now or earlier. */
   | Readonly<{ type: 'Refresh'; at: string; used: string; hash: string; expiresAt: string }>
   | Readonly<{ type: 'GiveSecondFactor'; at: string }>
   | Readonly<{ type: 'EndSession'; at: string; reason: EndReason }>;
+
+type Fingerprint = Pick<Keys, 'fingerprint'>;
+
+const PREFIX = 'sealpost_rt_';
+
+const FORMAT = /^sealpost_rt_([A-Za-z0-9_-]{22})([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{22})$/;
 
 const why: Readonly<Record<EndReason, string>> = {
   logout: 'its user signed out',
@@ -120,14 +67,14 @@ const decide = (command: SessionCommand, session: SessionState): readonly Sessio
     case 'Refresh': {
       if (session.ended !== undefined) throw sessionEnded(session.ended);
       if (session.expiresAt <= at) return [{ type: 'SessionEnded', data: { at, reason: 'expired' } }];
-      // Of two who hold the same token one is a thief, and nobody can tell which.
+      // Two parties hold the same token: one of them stole it, and nobody can tell which.
       if (session.hash !== command.used) return [{ type: 'SessionEnded', data: { at, reason: 'reuse' } }];
       return [{ type: 'SessionRefreshed', data: { at, hash: command.hash, expiresAt: command.expiresAt } }];
     }
     case 'GiveSecondFactor':
       return session.ended !== undefined || session.secondFactor ? none : [{ type: 'SessionSecondFactorGiven', data: { at } }];
     case 'EndSession':
-      // One that was refreshed meanwhile goes on.
+      // The session was refreshed meanwhile: it goes on.
       if (command.reason === 'expired' && session.expiresAt > at) return none;
       return session.ended === undefined ? [{ type: 'SessionEnded', data: { at, reason: command.reason } }] : none;
   }
@@ -162,3 +109,23 @@ const evolve = (session: SessionState, event: SessionEvent): SessionState => {
 };
 
 export const sessionDecider: Decider<SessionCommand, SessionEvent, SessionState> = { decide, evolve, initialState: undefined };
+
+/** In: 32 random bytes. Out: the token, and what is kept of it. */
+export const makeRefreshToken = (keys: Fingerprint, sessionId: SessionId, bytes: Buffer): Readonly<{ token: string; hash: string }> => {
+  const random = bytes.toString('base64url');
+  const token = `${PREFIX}${sessionId.slice('ses_'.length)}${random}${markOf(keys, sessionId, random)}`;
+  return { token, hash: hashOf(token) };
+};
+
+/** Out: undefined for a text that was never issued as a token. The mark in it is checked, so that knowing the id of a session is not enough to end it. */
+export const readRefreshToken = (keys: Fingerprint, token: string): Readonly<{ sessionId: SessionId; hash: string }> | undefined => {
+  const [, id = '', random = '', mark = ''] = FORMAT.exec(token) ?? [];
+  const sessionId = parseSessionId(`ses_${id}`);
+  if (sessionId === undefined) return undefined;
+  return timingSafeEqual(Buffer.from(mark), Buffer.from(markOf(keys, sessionId, random))) ? { sessionId, hash: hashOf(token) } : undefined;
+};
+
+const markOf = ({ fingerprint }: Fingerprint, sessionId: SessionId, random: string): string =>
+  Buffer.from(fingerprint('refresh token', JSON.stringify([sessionId, random])).slice(0, 32), 'hex').toString('base64url');
+
+const hashOf = (token: string): string => digestOf('sha256', token, 'hex');

@@ -1,63 +1,17 @@
-/** What the events of a person add up to, and who has an address. */
+/** A person: what their events add up to, who has an address, and the rules for passwords, for places of sign-in and for links in mails. */
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import { invalid, DomainError } from '../core/errors.js';
 import { defaultLimits } from '../core/limits.js';
-import type { Role } from '../access/permissions.js';
-import { type TeamId, parseUserId, type UserId } from '../core/ids.js';
+import { parseUserId, type UserId } from '../core/ids.js';
 import type { EndReason } from './session.js';
 import type { UserAddressEvent, UserEvent } from './events.js';
 
-/* What a password has to be, whoever chooses it. */
-
-const { passwordCharsMin, passwordCharsMax } = defaultLimits;
-
-/** The form in which passwords are compared: the same text typed on another keyboard or system is the same password (RFC 8265, section 4.2). */
-export const normalPassword = (password: string): string => password.normalize('NFC');
-
-/** Throws VALIDATION_ERROR where the password may not be chosen. */
-export const assertPassword = (field: string, password: string, isCommon: (password: string) => boolean): void => {
-  const characters = [...password].length;
-  if (characters < passwordCharsMin) throw invalid('request body', field, `must have at least ${passwordCharsMin} characters`);
-  if (characters > passwordCharsMax) throw invalid('request body', field, `must have at most ${passwordCharsMax} characters`);
-  if (isCommon(password))
-    throw invalid(
-      'request body',
-      field,
-      'is one of the passwords that are tried first, or made of one; choose another, such as a few words',
-    );
-};
-
 /** Who may become a user: everybody, those who were invited, or nobody but the first. */
 export const registrations = ['open', 'invited', 'closed'] as const;
+
 export type Registration = (typeof registrations)[number];
 
-/* From where a person signs in, so coarse that the same device at the same place is taken for the same again. */
-
-const IPV6_GROUPS = 8;
-/** Of an IPv6 address what a provider gives to one customer, at the least. */
-const IPV6_GROUPS_OF_NETWORK = 3;
-const IPV4_PARTS_OF_NETWORK = 3;
-
-/** The network of an address as it comes from a socket: 24 bits of IPv4, 48 of IPv6. Of anything else the text itself. */
-export const networkOf = (address: string): string => {
-  const plain = (/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address.split('%')[0]!).toLowerCase();
-  if (!plain.includes(':')) return plain.split('.').slice(0, IPV4_PARTS_OF_NETWORK).join('.');
-  const [front = '', back] = plain.split('::');
-  const [before, after] = [groupsIn(front), groupsIn(back ?? '')];
-  const zeros = back === undefined ? 0 : Math.max(0, IPV6_GROUPS - before.length - after.length);
-  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after];
-  return groups
-    .slice(0, IPV6_GROUPS_OF_NETWORK)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':');
-};
-
-const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
-
-/** What a program says of itself, without its versions: an update makes no other device of it. */
-export const deviceOf = (userAgent: string): string => userAgent.toLowerCase().replaceAll(/[\d._]+/g, '');
-
-/** What a link in a mail carries, as it is kept. */
+/** What is stored of a link in a mail. */
 type Link = Readonly<{ hash: string; expiresAt: string }>;
 
 export type SecondFactor = Readonly<{
@@ -78,18 +32,18 @@ export type User = Readonly<{
   registeredAt: string;
   /** The invitation by which the person came; undefined where there was none. */
   invitation: string | undefined;
-  /** How often all sessions were ended. A session of an earlier epoch has ended, but the one that was kept. */
+  /** How often all sessions were ended. Every session of an earlier epoch has ended, except `keptSession`. */
   epoch: number;
-  /** It had not ended when all others were. */
+  /** The session that went on when all others were ended. */
   keptSession: string | undefined;
-  /** Why they were ended last. */
+  /** Why all sessions were last ended. */
   endedBy: Extract<EndReason, 'password' | 'revoked' | 'erased'> | undefined;
   links: Readonly<Partial<Record<'verify' | 'reset', Link>>>;
   nextAddress: (Link & Readonly<{ addressId: string; email: string | undefined }>) | undefined;
   /** A second factor that is not asked for yet. */
   prepared: Readonly<{ secret: string | undefined; at: string }> | undefined;
   secondFactor: SecondFactor | undefined;
-  /** Fingerprints of networks and devices from which the person signed in, those last that are known for the shortest time. */
+  /** Fingerprints of networks and devices from which the person signed in, the newest last. */
   places: ReadonlySet<string>;
   /** How many of them were new on the day on which the last one was. */
   newPlaces: Readonly<{ day: string; count: number }>;
@@ -98,20 +52,35 @@ export type User = Readonly<{
 
 export type UserState = User | undefined;
 
+/** The id of the person who has an address; undefined where nobody has. */
+export type UserAddressState = string | undefined;
+
+const { passwordCharsMin, passwordCharsMax } = defaultLimits;
+
+const IPV6_GROUPS = 8;
+
+/** A provider gives one customer at least a network of 48 bits. */
+const IPV6_GROUPS_OF_NETWORK = 3;
+
+const IPV4_PARTS_OF_NETWORK = 3;
+
+/** Places that are remembered; a person gets another mail about one that was forgotten. */
+const PLACES_MAX = 200;
+
+const NO_PLACES: User['newPlaces'] = { day: '', count: 0 };
+
+const nothingPersonal = {
+  email: undefined,
+  name: undefined,
+  passwordHash: undefined,
+  prepared: undefined,
+  places: new Set<string>(),
+} as const;
+
+const FORMAT = /^([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}$/;
+
 export const userNotFound = (): DomainError =>
   new DomainError('USER_NOT_FOUND', 'There is no user with this id in a team of yours. GET /api/teams lists your teams.');
-
-const ended = (user: User, endedBy: NonNullable<User['endedBy']>, keptSession?: string): User => ({
-  ...user,
-  epoch: user.epoch + 1,
-  keptSession,
-  endedBy,
-});
-
-const without = (links: User['links'], use: 'verify' | 'reset'): User['links'] => {
-  const { [use]: _, ...others } = links;
-  return others;
-};
 
 export const evolveUser = (user: UserState, event: UserEvent): UserState => {
   if (event.type === 'UserRegistered') {
@@ -145,13 +114,13 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
       return { ...user, links: { ...user.links, [use]: { hash, expiresAt } } };
     }
     case 'UserAddressVerified':
-      return { ...user, isVerified: true, links: without(user.links, 'verify') };
+      return { ...user, isVerified: true, links: withoutLink(user.links, 'verify') };
     case 'UserAddressChangeAsked': {
       const { hash, expiresAt, addressId } = event.data;
       return { ...user, nextAddress: { hash, expiresAt, addressId, email: event.sealed?.email } };
     }
     case 'UserAddressChanged':
-      // A link that went to the address of before opens nothing any more.
+      // Links that went to the old address are void.
       return {
         ...user,
         addressId: event.data.addressId,
@@ -165,11 +134,15 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
     case 'UserPasswordChanged': {
       const changed = { ...user, passwordHash: event.sealed?.passwordHash };
       if (event.data.reason === 'rehashed') return changed;
-      // Whoever asked for another address knew the password of before.
-      return ended({ ...changed, links: without(user.links, 'reset'), nextAddress: undefined }, 'password', event.data.keptSession);
+      // Somebody who knew the old password may have asked for another address: that request is void.
+      return withSessionsEnded(
+        { ...changed, links: withoutLink(user.links, 'reset'), nextAddress: undefined },
+        'password',
+        event.data.keptSession,
+      );
     }
     case 'UserSessionsEnded':
-      return ended(user, 'revoked', event.data.keptSession);
+      return withSessionsEnded(user, 'revoked', event.data.keptSession);
     case 'SecondFactorPrepared':
       return { ...user, prepared: { secret: event.sealed?.secret, at: event.data.at } };
     case 'SecondFactorConfirmed': {
@@ -195,41 +168,16 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
     case 'SecondFactorRemoved':
       return { ...user, prepared: undefined, secondFactor: undefined };
     case 'UserErased':
-      return { ...ended(user, 'erased'), ...nothingPersonal, links: {}, nextAddress: undefined, secondFactor: undefined, isErased: true };
+      return {
+        ...withSessionsEnded(user, 'erased'),
+        ...nothingPersonal,
+        links: {},
+        nextAddress: undefined,
+        secondFactor: undefined,
+        isErased: true,
+      };
   }
 };
-
-/** More than a person signs in from; of older ones they are told anew. */
-const PLACES_MAX = 200;
-
-/** Whether the person signed in from that network and by that device before. */
-export const knowsPlace = ({ places }: User, { network, device }: Readonly<{ network: string; device: string }>): boolean =>
-  places.has(network) && places.has(device);
-
-const NO_PLACES: User['newPlaces'] = { day: '', count: 0 };
-
-const dayOf = (at: string): string => at.slice(0, 10);
-
-/** From how many new places the person has signed in on the day of `at`. */
-export const newPlacesOn = ({ newPlaces }: User, at: string): number => (newPlaces.day === dayOf(at) ? newPlaces.count : 0);
-
-const nothingPersonal = {
-  email: undefined,
-  name: undefined,
-  passwordHash: undefined,
-  prepared: undefined,
-  places: new Set<string>(),
-} as const;
-
-const withFactor = (user: User, change: (factor: SecondFactor) => SecondFactor): User =>
-  user.secondFactor === undefined ? user : { ...user, secondFactor: change(user.secondFactor) };
-
-/** Whether a session that began under that epoch is still one. One that was kept may have begun under any before. */
-export const holdsSession = (user: User, sessionId: string, epoch: number): boolean =>
-  !user.isErased && (epoch === user.epoch || user.keptSession === sessionId);
-
-/** The id of the person who has an address; undefined where nobody has. */
-export type UserAddressState = string | undefined;
 
 export const evolveUserAddress = (owner: UserAddressState, event: UserAddressEvent): UserAddressState => {
   switch (event.type) {
@@ -240,12 +188,68 @@ export const evolveUserAddress = (owner: UserAddressState, event: UserAddressEve
   }
 };
 
-/** A team that a person is in. */
-export type Membership = Readonly<{ teamId: TeamId; role: Role }>;
+const withSessionsEnded = (user: User, endedBy: NonNullable<User['endedBy']>, keptSession?: string): User => ({
+  ...user,
+  epoch: user.epoch + 1,
+  keptSession,
+  endedBy,
+});
 
-/* What a link in a mail to a person carries: who they are, and what cannot be guessed. */
+const withoutLink = (links: User['links'], use: 'verify' | 'reset'): User['links'] => {
+  const { [use]: _, ...others } = links;
+  return others;
+};
 
-const FORMAT = /^([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}$/;
+const withFactor = (user: User, change: (factor: SecondFactor) => SecondFactor): User =>
+  user.secondFactor === undefined ? user : { ...user, secondFactor: change(user.secondFactor) };
+
+/** Whether the person signed in from that network and by that device before. */
+export const knowsPlace = ({ places }: User, { network, device }: Readonly<{ network: string; device: string }>): boolean =>
+  places.has(network) && places.has(device);
+
+/** From how many new places the person has signed in on the day of `at`. */
+export const newPlacesOn = ({ newPlaces }: User, at: string): number => (newPlaces.day === dayOf(at) ? newPlaces.count : 0);
+
+const dayOf = (at: string): string => at.slice(0, 10);
+
+/** Whether a session that began under that epoch goes on. */
+export const holdsSession = (user: User, sessionId: string, epoch: number): boolean =>
+  !user.isErased && (epoch === user.epoch || user.keptSession === sessionId);
+
+/** The form in which passwords are compared: the same text typed on another keyboard or system is the same password (RFC 8265, section 4.2). */
+export const normalPassword = (password: string): string => password.normalize('NFC');
+
+/** Throws VALIDATION_ERROR where the password may not be chosen. */
+export const assertPassword = (field: string, password: string, isCommon: (password: string) => boolean): void => {
+  const characters = [...password].length;
+  if (characters < passwordCharsMin) throw invalid('request body', field, `must have at least ${passwordCharsMin} characters`);
+  if (characters > passwordCharsMax) throw invalid('request body', field, `must have at most ${passwordCharsMax} characters`);
+  if (isCommon(password))
+    throw invalid(
+      'request body',
+      field,
+      'is one of the passwords that are tried first, or made of one; choose another, such as a few words',
+    );
+};
+
+/** The network of an address as it comes from a socket: 24 bits of IPv4, 48 of IPv6, so that the same place is recognized. Any other text is returned as it is. */
+export const networkOf = (address: string): string => {
+  const plain = (/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address.split('%')[0]!).toLowerCase();
+  if (!plain.includes(':')) return plain.split('.').slice(0, IPV4_PARTS_OF_NETWORK).join('.');
+  const [front = '', back] = plain.split('::');
+  const [before, after] = [groupsIn(front), groupsIn(back ?? '')];
+  const zeros = back === undefined ? 0 : Math.max(0, IPV6_GROUPS - before.length - after.length);
+  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after];
+  return groups
+    .slice(0, IPV6_GROUPS_OF_NETWORK)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':');
+};
+
+const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
+
+/** The `User-Agent` without version numbers: an updated program counts as the same device. */
+export const deviceOf = (userAgent: string): string => userAgent.toLowerCase().replaceAll(/[\d._]+/g, '');
 
 const hashOf = (token: string): string => digestOf('sha256', token, 'hex');
 

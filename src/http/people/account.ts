@@ -1,4 +1,4 @@
-/** What people do with what protects their account: the second factor and the password. */
+/** The routes by which users see and change their own account (profile, sessions, second factor, password, erasure), and read a colleague. */
 import {
   DoneSchema,
   SessionRecordSchema,
@@ -26,97 +26,29 @@ import { userNotFound } from '../../domain/people/user.js';
 import { countOwnAttempt } from '../server/rates.js';
 import { accessCookie, clearSessionCookies } from '../server/cookies.js';
 
-/* The sessions of the person who calls. */
+type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'positions' | 'queries'>;
 
-const tagsSessions = ['Users'];
-/** From where a person calls is shown to no app: reading it takes the permission to change, too. */
-const configSessions = { access: 'profile:write', withoutTeam: true } as const;
+const userTags = ['Users'];
 
-/** A malformed id is answered as an unknown one. */
-const sessionIdOf = (text: string): SessionId => {
-  const id = parseSessionId(text);
-  if (id === undefined) throw sessionNotFound();
-  return id;
-};
-
-/** Registers the routes under /api/users/me/sessions. */
-export const sessionRoutes = (app: App, { commands, queries }: Pick<HttpDeps, 'commands' | 'queries'>): void => {
-  app.get(
-    '/api/users/me/sessions',
-    {
-      config: { ...configSessions, command: 'readSessions', codes: ['INVALID_CURSOR'] },
-      preValidation: coerceQuery(PagingQuerySchema),
-      schema: {
-        summary: 'List where you are signed in',
-        description: 'The session that began last comes first.',
-        operationId: 'listSessions',
-        tags: tagsSessions,
-        querystring: PagingQuerySchema,
-        response: { 200: pageOf(SessionRecordSchema) },
-      },
-    },
-    async (request) => {
-      const caller = callerOf(request);
-      const { data, meta } = await queries.listSessions(caller.user?.id, pagingOf(request.query));
-      return { data: await commands.readSessions(caller, data), meta };
-    },
-  );
-
-  app.delete(
-    '/api/users/me/sessions/:id',
-    {
-      config: { ...configSessions, command: 'revokeSession', unknownId: 'SESSION_NOT_FOUND' },
-      schema: {
-        summary: 'End one of your sessions',
-        description: 'Its tokens stop working at once.',
-        operationId: 'revokeSession',
-        tags: tagsSessions,
-        params: idParams('Id of the session (`ses_…`)'),
-        response: { 200: DeletedSchema },
-      },
-    },
-    (request) => commands.revokeSession(callerOf(request), sessionIdOf(request.params.id)),
-  );
-
-  app.delete(
-    '/api/users/me/sessions',
-    {
-      config: { ...configSessions, command: 'revokeOtherSessions' },
-      schema: {
-        summary: 'End all your other sessions',
-        description: 'The session that calls goes on.',
-        operationId: 'revokeOtherSessions',
-        tags: tagsSessions,
-        response: { 200: DoneSchema },
-      },
-    },
-    async (request) => {
-      await commands.revokeOtherSessions(callerOf(request), queries.sessionsOfUser);
-      return { message: 'All other sessions have ended.' };
-    },
-  );
-};
-
-/* People: oneself, and those of one's teams. */
-
-type DepsUsers = Pick<HttpDeps, 'commands' | 'limiter' | 'positions' | 'queries'>;
+const signInTags = ['Signing in'];
 
 const withoutTeam = true;
 
-/** A malformed id is answered as an unknown one. */
-const userIdOf = (text: string): UserId => {
-  const id = parseUserId(text);
-  if (id === undefined) throw userNotFound();
-  return id;
-};
+/** Sessions show where a person calls from. No app may see that, so that reading them takes the permission to change as well. */
+const sessionConfig = { access: 'profile:write', withoutTeam: true } as const;
+
+const passwordConfig = { access: 'profile:write', withoutTeam: true, codes: ['LOGIN_PAUSED', 'USER_NOT_FOUND'] } as const;
+
+/** How long to wait for the read models before the erasure: what they do not know yet is not ended by it. */
+const CAUGHT_UP_WITHIN_MS = 10_000;
 
 /** Registers the routes under /api/users. */
-export const userRoutes = (app: App, deps: DepsUsers): void => {
+export const userRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/users/me',
     {
       config: { access: 'profile:read', withoutTeam, command: 'getOwnUser' },
-      schema: { summary: 'Read your own profile', operationId: 'getOwnUser', tags: tagsSessions, response: { 200: UserRecordSchema } },
+      schema: { summary: 'Read your own profile', operationId: 'getOwnUser', tags: userTags, response: { 200: UserRecordSchema } },
     },
     (request) => deps.commands.getOwnUser(callerOf(request)),
   );
@@ -128,7 +60,7 @@ export const userRoutes = (app: App, deps: DepsUsers): void => {
       schema: {
         summary: 'Change your own profile',
         operationId: 'updateOwnUser',
-        tags: tagsSessions,
+        tags: userTags,
         body: UpdateUserRequestSchema,
         response: { 200: UserRecordSchema },
       },
@@ -144,7 +76,7 @@ export const userRoutes = (app: App, deps: DepsUsers): void => {
       schema: {
         summary: 'Read a user of your teams',
         operationId: 'getUser',
-        tags: tagsSessions,
+        tags: userTags,
         params: idParams('Id of the user'),
         response: { 200: ColleagueSchema },
       },
@@ -153,10 +85,7 @@ export const userRoutes = (app: App, deps: DepsUsers): void => {
   );
 };
 
-/** So long the read models are waited for: what they do not know is not ended by it. */
-const CAUGHT_UP_WITHIN_MS = 10_000;
-
-const eraseRoute = (app: App, deps: DepsUsers): void => {
+const eraseRoute = (app: App, deps: Deps): void => {
   const { commands, positions, queries } = deps;
   app.delete(
     '/api/users/me',
@@ -173,7 +102,7 @@ const eraseRoute = (app: App, deps: DepsUsers): void => {
         description:
           'You leave all teams, your sessions and what you granted to apps end, and your address, name and password are destroyed. API keys that you made go on. Refused while you are the only owner of a team.',
         operationId: 'eraseOwnUser',
-        tags: tagsSessions,
+        tags: userTags,
         body: EraseOwnUserRequestSchema,
         response: { 200: DoneSchema },
       },
@@ -190,10 +119,63 @@ const eraseRoute = (app: App, deps: DepsUsers): void => {
   );
 };
 
-type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'queries'>;
+/** Registers the routes under /api/users/me/sessions. */
+export const sessionRoutes = (app: App, { commands, queries }: Deps): void => {
+  app.get(
+    '/api/users/me/sessions',
+    {
+      config: { ...sessionConfig, command: 'readSessions', codes: ['INVALID_CURSOR'] },
+      preValidation: coerceQuery(PagingQuerySchema),
+      schema: {
+        summary: 'List where you are signed in',
+        description: 'The session that began last comes first.',
+        operationId: 'listSessions',
+        tags: userTags,
+        querystring: PagingQuerySchema,
+        response: { 200: pageOf(SessionRecordSchema) },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const { data, meta } = await queries.listSessions(caller.user?.id, pagingOf(request.query));
+      return { data: await commands.readSessions(caller, data), meta };
+    },
+  );
 
-const tags = ['Signing in'];
-const config = { access: 'profile:write', withoutTeam: true, codes: ['LOGIN_PAUSED', 'USER_NOT_FOUND'] } as const;
+  app.delete(
+    '/api/users/me/sessions/:id',
+    {
+      config: { ...sessionConfig, command: 'revokeSession', unknownId: 'SESSION_NOT_FOUND' },
+      schema: {
+        summary: 'End one of your sessions',
+        description: 'Its tokens stop working at once.',
+        operationId: 'revokeSession',
+        tags: userTags,
+        params: idParams('Id of the session (`ses_…`)'),
+        response: { 200: DeletedSchema },
+      },
+    },
+    (request) => commands.revokeSession(callerOf(request), sessionIdOf(request.params.id)),
+  );
+
+  app.delete(
+    '/api/users/me/sessions',
+    {
+      config: { ...sessionConfig, command: 'revokeOtherSessions' },
+      schema: {
+        summary: 'End all your other sessions',
+        description: 'The session that calls goes on.',
+        operationId: 'revokeOtherSessions',
+        tags: userTags,
+        response: { 200: DoneSchema },
+      },
+    },
+    async (request) => {
+      await commands.revokeOtherSessions(callerOf(request), queries.sessionsOfUser);
+      return { message: 'All other sessions have ended.' };
+    },
+  );
+};
 
 /** Registers the routes under /api/auth/totp, and the change of a password. */
 export const ownAccountRoutes = (app: App, deps: Deps): void => {
@@ -202,12 +184,12 @@ export const ownAccountRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/auth/password/change',
     {
-      config: { ...config, command: 'changePassword', examples: ownAccountExamples.changePassword },
+      config: { ...passwordConfig, command: 'changePassword', examples: ownAccountExamples.changePassword },
       schema: {
         summary: 'Choose another password',
         description: 'All other sessions end. Attempts are counted with those to sign in.',
         operationId: 'changePassword',
-        tags,
+        tags: signInTags,
         body: ChangePasswordRequestSchema,
         response: { 200: DoneSchema },
       },
@@ -224,12 +206,12 @@ const settingUpRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/auth/totp/prepare',
     {
-      config: { ...config, command: 'prepareSecondFactor', examples: ownAccountExamples.prepare },
+      config: { ...passwordConfig, command: 'prepareSecondFactor', examples: ownAccountExamples.prepare },
       schema: {
         summary: 'Begin to set up a second factor',
         description: 'Makes a secret for an authenticator app. Nothing is asked for until a code of it is confirmed, within an hour.',
         operationId: 'prepareSecondFactor',
-        tags,
+        tags: signInTags,
         body: PrepareSecondFactorRequestSchema,
         response: { 200: PreparedSecondFactorSchema },
       },
@@ -243,12 +225,12 @@ const settingUpRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/auth/totp/confirm',
     {
-      config: { ...config, command: 'confirmSecondFactor', examples: ownAccountExamples.confirm },
+      config: { ...passwordConfig, command: 'confirmSecondFactor', examples: ownAccountExamples.confirm },
       schema: {
         summary: 'Confirm the second factor by a code of it',
         description: 'From here on a code is asked for at each sign-in. The answer has the recovery codes, this once.',
         operationId: 'confirmSecondFactor',
-        tags,
+        tags: signInTags,
         body: ConfirmSecondFactorRequestSchema,
         response: { 200: RecoveryCodesSchema },
       },
@@ -264,12 +246,12 @@ const changingRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/auth/totp/remove',
     {
-      config: { ...config, command: 'removeSecondFactor', examples: ownAccountExamples.withCode },
+      config: { ...passwordConfig, command: 'removeSecondFactor', examples: ownAccountExamples.withCode },
       schema: {
         summary: 'Take the second factor away',
         description: 'A team that asks for one lets you in no more until you set up another.',
         operationId: 'removeSecondFactor',
-        tags,
+        tags: signInTags,
         body: WithCodeRequestSchema,
         response: { 200: DoneSchema },
       },
@@ -284,12 +266,12 @@ const changingRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/auth/totp/recovery-codes',
     {
-      config: { ...config, command: 'renewRecoveryCodes', examples: ownAccountExamples.withCode },
+      config: { ...passwordConfig, command: 'renewRecoveryCodes', examples: ownAccountExamples.withCode },
       schema: {
         summary: 'Take new recovery codes',
         description: 'Those of before are good for nothing any more. The answer has the new ones, this once.',
         operationId: 'renewRecoveryCodes',
-        tags,
+        tags: signInTags,
         body: WithCodeRequestSchema,
         response: { 200: RecoveryCodesSchema },
       },
@@ -299,4 +281,18 @@ const changingRoutes = (app: App, deps: Deps): void => {
       return deps.commands.renewRecoveryCodes(callerOf(request), request.body);
     },
   );
+};
+
+/** A malformed id is answered as an unknown one. */
+const sessionIdOf = (text: string): SessionId => {
+  const id = parseSessionId(text);
+  if (id === undefined) throw sessionNotFound();
+  return id;
+};
+
+/** A malformed id is answered as an unknown one. */
+const userIdOf = (text: string): UserId => {
+  const id = parseUserId(text);
+  if (id === undefined) throw userNotFound();
+  return id;
 };

@@ -1,4 +1,4 @@
-/** Becoming a user, signing in and out. */
+/** The routes under /api/auth that register a user, sign in, refresh and sign out; and the public keys of access tokens. */
 import {
   DoneSchema,
   GivenSessionSchema,
@@ -22,7 +22,8 @@ type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'limits' | 'queries' | 'sett
 
 const tags = ['Signing in'];
 const access = 'public';
-/** Registers the routes under /api/auth by which people come in and go. */
+
+/** Registers these routes. */
 export const authRoutes = (app: App, deps: Deps): void => {
   registerRoute(app, deps);
   sessionRoutes(app, deps);
@@ -110,7 +111,7 @@ const loginRoute = (app: App, deps: Deps): void => {
       const { session = 'tokens', ...credentials } = request.body;
       if (session === 'cookie') assertOwnPage(request, deps);
       await countLogin(deps, request, credentials.email);
-      // A session of its own each time: what cookies the caller brings makes no difference.
+      // Each sign-in begins a new session, whatever cookies the caller sends.
       const signedIn = await deps.commands.login(credentials, calledFrom(request), deps.queries.teamsOfUser);
       return session === 'cookie' ? inCookies(deps, reply, signedIn) : signedIn;
     },
@@ -155,7 +156,7 @@ const refreshRoute = (app: App, deps: Deps): void => {
   );
 };
 
-/** Where the session has ended the cookies are cleared: the next page asks to sign in. */
+/** If the session has ended, the cookies are cleared, and the next page asks to sign in. */
 const refreshByCookie = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<InCookies<GivenTokens>> => {
   const token = refreshCookie(request);
   if (token === undefined) throw new DomainError('UNAUTHORIZED', 'The call brings no refresh token, neither in its body nor as a cookie.');

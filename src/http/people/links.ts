@@ -1,4 +1,4 @@
-/** What the links in mails to people call, and how another one is asked for. */
+/** The routes under /api/auth that the links in mails call, and those that ask for another link. */
 import {
   authExamples,
   AddressRequestSchema,
@@ -48,7 +48,7 @@ export const accountLinkRoutes = (app: App, deps: Deps): void => {
   }
 };
 
-/** Whatever takes longer for an address that somebody has is done when the answer is out. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
+/** Sends the link after the answer, which must not take longer if somebody has the address. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
 export const askForLink = async (
   deps: Deps,
   request: Pick<FastifyRequest, 'id' | 'ip' | 'headers'>,

@@ -1,6 +1,6 @@
 /**
- * The pages to which the links of mails about accounts lead. To open one does nothing, for programs open links too; its form does. No cookie
- * is needed: whoever sends the form shows what the link carried.
+ * The pages that the links in mails about accounts open. Opening one changes nothing, because programs open links too; sending its form does.
+ * The form carries the token of the link, so that no cookie is needed.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { personPage, sendPersonPage, fieldsOf, readForms } from '../server/forms.js';
@@ -16,7 +16,7 @@ import { calledFrom } from '../server/headers.js';
 import { statusOf } from '../server/errors.js';
 import { askForLink } from './links.js';
 
-/* The pages to which the links of mails about accounts lead. Each has a form; nothing happens before it is sent. */
+type AccountDeps = Pick<HttpDeps, 'commands' | 'queries' | 'limiter' | 'logger'>;
 
 /** `type` and `autocomplete`: as of HTML's input. A field with a value that cannot be edited is `readonly`. */
 type Field = Readonly<{
@@ -52,200 +52,7 @@ type AccountPage = Readonly<{
   leadsOn?: boolean;
 }>;
 
-const fill = personPage<Required<AccountPage>>(`<h1><%= it.title %></h1>
-<% for (const text of it.texts) { %><p><%= text %></p>
-<% } %>\
-<% if (it.fault !== '') { %><p class="fault" role="alert"><%= it.fault %></p>
-<% } %>\
-<% for (const form of it.forms) { %>\
-<% if (form.heading !== undefined) { %><h2><%= form.heading %></h2>
-<% } %>\
-<form method="post" action="<%= form.action %>">
-<% for (const [name, value] of Object.entries(form.hidden)) { %><input type="hidden" name="<%= name %>" value="<%= value %>">
-<% } %>\
-<% for (const field of form.fields) { %>\
-<label><%= field.label %><input type="<%= field.type %>" name="<%= field.name %>" autocomplete="<%= field.autocomplete %>"<%
-if (field.value !== undefined) { %> value="<%= field.value %>"<% }
-if (field.minLength !== undefined) { %> minlength="<%= field.minLength %>"<% }
-if (field.maxLength !== undefined) { %> maxlength="<%= field.maxLength %>"<% }
-if (field.isReadonly) { %> readonly<% }
-if (!field.isOptional) { %> required<% } %>></label>
-<% } %>\
-<div class="buttons"><button type="submit" class="main"><%= form.button %></button></div>
-</form>
-<% } %>\
-<% if (it.note !== '') { %><p class="soft"><%= it.note %></p>
-<% } %>\
-<% if (it.leadsOn) { %><p><a href="/account">Ask for another link</a></p>
-<% } %>\
-`);
-
-/** Sends the page; what it does not say is not there. */
-const sendAccountPage = (reply: FastifyReply, status: number, page: AccountPage): FastifyReply =>
-  sendPersonPage(reply, status, fill({ texts: [], fault: '', forms: [], note: '', leadsOn: false, ...page }));
-
-/** A link that is not whole. */
-const notWhole: AccountPage = {
-  title: 'This link is not whole',
-  texts: ['It may have been cut short. Open it from the mail once more, or copy the whole address.'],
-  leadsOn: true,
-};
-
-/* What the pages about accounts ask for, and what their links carry. */
-
-const { passwordCharsMin, passwordCharsMax, userNameCharsMax } = defaultLimits;
-
-/** Two passwords and a name whose every character is written as %XX of four bytes. */
-const ACCOUNT_FORM_BYTES_MAX = 32_768;
-const TOKEN_CHARS_MAX = 256;
-
-/** What the link carries; undefined where it carries nothing that could be good. Mail programs may have added more to the query. */
-const tokenInLink = ({ query }: Pick<FastifyRequest, 'query'>): string | undefined =>
-  wellFormed((query as Readonly<Record<string, unknown>>)['token']);
-
-/** Out: the fields of the form, and what its link carried; undefined where the form is not one of these pages. */
-const sentForm = ({ body }: Pick<FastifyRequest, 'body'>): Readonly<{ token: string; fields: Fields }> | undefined => {
-  const fields = fieldsOf(body);
-  const token = wellFormed(fields?.['token']);
-  return fields === undefined || token === undefined ? undefined : { token, fields };
-};
-
 type Fields = Readonly<Record<string, string>>;
-
-const wellFormed = (token: unknown): string | undefined =>
-  typeof token === 'string' && token.length <= TOKEN_CHARS_MAX && /^[A-Za-z0-9_-]+$/.test(token) ? token : undefined;
-
-const emailField = (value: string, isReadonly = false): Field => ({
-  label: 'Email address',
-  name: 'email',
-  type: 'email',
-  autocomplete: 'username',
-  value,
-  isReadonly,
-  maxLength: 512,
-});
-
-const nameField = (value: string): Field => ({
-  label: 'Your name',
-  name: 'name',
-  type: 'text',
-  autocomplete: 'name',
-  value,
-  maxLength: userNameCharsMax,
-});
-
-const passwordBounds = { type: 'password', minLength: passwordCharsMin, maxLength: passwordCharsMax } as const;
-
-/** Asked for twice: with a password that was mistyped nobody could sign in. */
-const passwordFieldsNamed = (name: string): readonly Field[] => [
-  { label: `${name}, at least ${passwordCharsMin} characters`, name: 'password', autocomplete: 'new-password', ...passwordBounds },
-  { label: 'The same once more', name: 'again', autocomplete: 'new-password', ...passwordBounds },
-];
-
-const newPasswordFields = passwordFieldsNamed('New password');
-
-const passwordField: Field = {
-  label: 'Password',
-  name: 'password',
-  type: 'password',
-  autocomplete: 'current-password',
-  maxLength: passwordCharsMax,
-};
-
-const codeField: Field = {
-  label: 'Code of your second factor',
-  name: 'code',
-  type: 'text',
-  autocomplete: 'one-time-code',
-  maxLength: 32,
-};
-
-/** Throws VALIDATION_ERROR where the two differ. */
-const chosenPassword = ({ password = '', again = '' }: Fields): string => {
-  if (password !== again) throw new DomainError('VALIDATION_ERROR', 'The two passwords are not the same.');
-  return password;
-};
-
-/** What a person is told of a fault. */
-const inWords = ({ message, details }: DomainError): string => {
-  const [first] = details.errors ?? [];
-  return first === undefined ? message : `The ${first.field} ${first.message}.`;
-};
-
-/* The page of an invitation: whoever has no account with its address makes one, whoever has one signs in; either joins the team. */
-
-const PATH = '/account/invitation';
-
-/** In: what the pages call. Out: the page, and what its form does. */
-const invitationPage = (deps: AccountDeps): LinkPage => ({
-  path: PATH,
-  asks: async (token, again) => {
-    const opened = await deps.commands.openInvitation(token);
-    return pageOf(opened, formOf(token, opened, again?.fields['name'] ?? ''), again?.fault);
-  },
-  does: async (sent) => {
-    const opened = await deps.commands.openInvitation(sent.token);
-    await countLogin(deps, sent.request, opened.email);
-    const teamId = opened.account === 'none' ? await register(deps, sent, opened) : await accept(deps, sent, opened);
-    await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-    return {
-      title: `You are a member of ${opened.team}`,
-      texts: [`Your role is ${opened.role}. Sign in with ${opened.email}.`],
-      note: CLOSE,
-    };
-  },
-});
-
-const CLOSE = 'You can close this page.';
-
-const pageOf = ({ team, inviter, role, account }: OpenedInvitation, form: Form, fault: DomainError | undefined): AccountPage => ({
-  title: `You are invited to ${team}`,
-  texts: [
-    `${inviter} invites you to join the team, with the role ${role}.`,
-    account === 'none' ? 'Choose a name and a password, and you are in.' : 'You have an account with this address: sign in to join.',
-  ],
-  fault: fault === undefined ? '' : inWords(fault),
-  forms: [form],
-  note: 'If you do not know what this is about, close this page: nothing has happened.',
-});
-
-const formOf = (token: string, { email, account }: OpenedInvitation, name: string): Form => ({
-  action: PATH,
-  hidden: { token },
-  ...(account === 'none'
-    ? { fields: [emailField(email, true), nameField(name), ...newPasswordFields], button: 'Join the team' }
-    : {
-        fields: [emailField(email, true), passwordField, ...(account === 'secondFactor' ? [codeField] : [])],
-        button: 'Sign in and join',
-      }),
-});
-
-/** Out: the team. */
-const register = async ({ commands }: AccountDeps, { token, fields, request }: Sent, { email, teamId }: OpenedInvitation) => {
-  const name = (fields['name'] ?? '').trim();
-  const fault =
-    nameFault(name) ??
-    ([...name].length > defaultLimits.userNameCharsMax ? `has more than ${defaultLimits.userNameCharsMax} characters` : undefined);
-  if (name === '' || fault !== undefined) throw new DomainError('VALIDATION_ERROR', `The name ${fault ?? 'is missing'}.`);
-  await commands.register({ email, password: chosenPassword(fields), name, token }, calledFrom(request));
-  return teamId;
-};
-
-/** The session of the sign-in ends with the acceptance. */
-const accept = async ({ commands, queries }: AccountDeps, { token, fields, request }: Sent, { email }: OpenedInvitation) => {
-  const { password = '', code = '' } = fields;
-  const credentials = { email, password, ...(code === '' ? {} : { code }) };
-  const { accessToken } = await commands.login(credentials, calledFrom(request), queries.teamsOfUser);
-  const admitted = (await commands.authenticate(accessToken, { asked: undefined, isNeeded: false })) as UserAuthenticated;
-  const caller = callerWith(admitted, request);
-  try {
-    return await commands.acceptInvitation(caller, token);
-  } finally {
-    await commands.logout(caller);
-  }
-};
-
-type AccountDeps = Pick<HttpDeps, 'commands' | 'queries' | 'limiter' | 'logger'>;
 
 /** What was sent with the form of a page. */
 type Sent = Readonly<{ token: string; fields: Fields; request: FastifyRequest }>;
@@ -258,12 +65,36 @@ type LinkPage = Readonly<{
   does: (sent: Sent) => Promise<AccountPage>;
 }>;
 
+const { passwordCharsMin, passwordCharsMax, userNameCharsMax } = defaultLimits;
+
+/** Two passwords and a name whose every character is written as %XX of four bytes. */
+const ACCOUNT_FORM_BYTES_MAX = 32_768;
+
+const TOKEN_CHARS_MAX = 256;
+
+const INVITATION_PATH = '/account/invitation';
+
+const CLOSE_NOTE = 'You can close this page.';
+
 const config = { access: 'public' } as const;
+
 const schema = { hide: true };
+
+/** After these faults the form is shown again. */
+const correctable: ReadonlySet<ErrorCode> = new Set([
+  'VALIDATION_ERROR',
+  'INVALID_CREDENTIALS',
+  'CODE_REQUIRED',
+  'INVALID_CODE',
+  'ADDRESS_TAKEN',
+  'ADDRESS_NOT_VERIFIED',
+  'LOGIN_PAUSED',
+  'RATE_LIMIT_EXCEEDED',
+]);
 
 /** Registers /account and what is under it. */
 export const accountPages = (app: App, deps: AccountDeps): void => {
-  // In a scope of its own: of these calls no other takes forms.
+  // In a scope of its own, for only these routes accept forms.
   app.register(async (scope: App) => {
     readForms(scope, ACCOUNT_FORM_BYTES_MAX);
     scope.get('/account', { config, schema }, (_request, reply) => sendAccountPage(reply, 200, accountPage));
@@ -289,19 +120,26 @@ const linkPage = (scope: App, { path, asks, does }: LinkPage): void => {
   });
 };
 
-/** After these the form is worth another try. */
-const correctable: ReadonlySet<ErrorCode> = new Set([
-  'VALIDATION_ERROR',
-  'INVALID_CREDENTIALS',
-  'CODE_REQUIRED',
-  'INVALID_CODE',
-  'ADDRESS_TAKEN',
-  'ADDRESS_NOT_VERIFIED',
-  'LOGIN_PAUSED',
-  'RATE_LIMIT_EXCEEDED',
-]);
+/** Answers the same, and as fast, whether or not somebody has the address. */
+const answerAsked = async (deps: AccountDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const { ask, email = '' } = fieldsOf(request.body) ?? {};
+  const command = ask === 'verification' ? 'sendVerifyLink' : 'sendResetLink';
+  return shown(
+    reply,
+    async () => {
+      await askForLink(deps, request, email, command);
+      return {
+        title: 'Look into your mails',
+        texts: ['Where a user has this address, a mail with a link is on its way to it.'],
+        note: 'Only the newest link is good. If no mail comes, look at the address once more, and into the folder for spam.',
+        leadsOn: true,
+      };
+    },
+    (fault) => ({ ...accountPage, fault: inWords(fault) }),
+  );
+};
 
-/** What a person can do something about is told on a page. */
+/** Sends a page, or the page that says what is wrong; a fault that is not the caller's rejects. */
 const shown = async (
   reply: FastifyReply,
   page: () => Promise<AccountPage>,
@@ -330,7 +168,7 @@ const verifyPage = ({ commands }: AccountDeps): LinkPage => ({
   }),
   does: async ({ token, fields, request }) => {
     await commands.verifyAddress(token, chosenPassword(fields), calledFrom(request));
-    return { title: 'Your address is verified', texts: ['You can sign in now, with your address and your password.'], note: CLOSE };
+    return { title: 'Your address is verified', texts: ['You can sign in now, with your address and your password.'], note: CLOSE_NOTE };
   },
 });
 
@@ -344,7 +182,7 @@ const resetPage = ({ commands, queries }: AccountDeps): LinkPage => ({
   }),
   does: async ({ token, fields, request }) => {
     await commands.resetPassword(token, chosenPassword(fields), calledFrom(request), queries.sessionsOfUser);
-    return { title: 'Your password is changed', texts: ['Every session has ended. Sign in with the new password.'], note: CLOSE };
+    return { title: 'Your password is changed', texts: ['Every session has ended. Sign in with the new password.'], note: CLOSE_NOTE };
   },
 });
 
@@ -360,9 +198,186 @@ const addressPage = (deps: AccountDeps): LinkPage => ({
   does: async ({ token, fields, request }) => {
     await countLinkAttempt(deps, request, token);
     const { email } = await deps.commands.changeAddress(token, fields['password'] ?? '', calledFrom(request));
-    return { title: 'Your address is changed', texts: [`From now on you sign in by ${email}.`], note: CLOSE };
+    return { title: 'Your address is changed', texts: [`From now on you sign in by ${email}.`], note: CLOSE_NOTE };
   },
 });
+
+/** The page of an invitation: a person without an account registers, one with an account signs in; either joins the team. */
+const invitationPage = (deps: AccountDeps): LinkPage => ({
+  path: INVITATION_PATH,
+  asks: async (token, again) => {
+    const opened = await deps.commands.openInvitation(token);
+    return pageOf(opened, formOf(token, opened, again?.fields['name'] ?? ''), again?.fault);
+  },
+  does: async (sent) => {
+    const opened = await deps.commands.openInvitation(sent.token);
+    await countLogin(deps, sent.request, opened.email);
+    const teamId = opened.account === 'none' ? await register(deps, sent, opened) : await accept(deps, sent, opened);
+    await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+    return {
+      title: `You are a member of ${opened.team}`,
+      texts: [`Your role is ${opened.role}. Sign in with ${opened.email}.`],
+      note: CLOSE_NOTE,
+    };
+  },
+});
+
+const pageOf = ({ team, inviter, role, account }: OpenedInvitation, form: Form, fault: DomainError | undefined): AccountPage => ({
+  title: `You are invited to ${team}`,
+  texts: [
+    `${inviter} invites you to join the team, with the role ${role}.`,
+    account === 'none' ? 'Choose a name and a password, and you are in.' : 'You have an account with this address: sign in to join.',
+  ],
+  fault: fault === undefined ? '' : inWords(fault),
+  forms: [form],
+  note: 'If you do not know what this is about, close this page: nothing has happened.',
+});
+
+const formOf = (token: string, { email, account }: OpenedInvitation, name: string): Form => ({
+  action: INVITATION_PATH,
+  hidden: { token },
+  ...(account === 'none'
+    ? { fields: [emailField(email, true), nameField(name), ...newPasswordFields], button: 'Join the team' }
+    : {
+        fields: [emailField(email, true), passwordField, ...(account === 'secondFactor' ? [codeField] : [])],
+        button: 'Sign in and join',
+      }),
+});
+
+/** Out: the team. */
+const register = async ({ commands }: AccountDeps, { token, fields, request }: Sent, { email, teamId }: OpenedInvitation) => {
+  const name = (fields['name'] ?? '').trim();
+  const fault =
+    nameFault(name) ??
+    ([...name].length > defaultLimits.userNameCharsMax ? `has more than ${defaultLimits.userNameCharsMax} characters` : undefined);
+  if (name === '' || fault !== undefined) throw new DomainError('VALIDATION_ERROR', `The name ${fault ?? 'is missing'}.`);
+  await commands.register({ email, password: chosenPassword(fields), name, token }, calledFrom(request));
+  return teamId;
+};
+
+/** Signs in, accepts the invitation, and ends the session again. Out: the team. */
+const accept = async ({ commands, queries }: AccountDeps, { token, fields, request }: Sent, { email }: OpenedInvitation) => {
+  const { password = '', code = '' } = fields;
+  const credentials = { email, password, ...(code === '' ? {} : { code }) };
+  const { accessToken } = await commands.login(credentials, calledFrom(request), queries.teamsOfUser);
+  const admitted = (await commands.authenticate(accessToken, { asked: undefined, isNeeded: false })) as UserAuthenticated;
+  const caller = callerWith(admitted, request);
+  try {
+    return await commands.acceptInvitation(caller, token);
+  } finally {
+    await commands.logout(caller);
+  }
+};
+
+const fill = personPage<Required<AccountPage>>(`<h1><%= it.title %></h1>
+<% for (const text of it.texts) { %><p><%= text %></p>
+<% } %>\
+<% if (it.fault !== '') { %><p class="fault" role="alert"><%= it.fault %></p>
+<% } %>\
+<% for (const form of it.forms) { %>\
+<% if (form.heading !== undefined) { %><h2><%= form.heading %></h2>
+<% } %>\
+<form method="post" action="<%= form.action %>">
+<% for (const [name, value] of Object.entries(form.hidden)) { %><input type="hidden" name="<%= name %>" value="<%= value %>">
+<% } %>\
+<% for (const field of form.fields) { %>\
+<label><%= field.label %><input type="<%= field.type %>" name="<%= field.name %>" autocomplete="<%= field.autocomplete %>"<%
+if (field.value !== undefined) { %> value="<%= field.value %>"<% }
+if (field.minLength !== undefined) { %> minlength="<%= field.minLength %>"<% }
+if (field.maxLength !== undefined) { %> maxlength="<%= field.maxLength %>"<% }
+if (field.isReadonly) { %> readonly<% }
+if (!field.isOptional) { %> required<% } %>></label>
+<% } %>\
+<div class="buttons"><button type="submit" class="main"><%= form.button %></button></div>
+</form>
+<% } %>\
+<% if (it.note !== '') { %><p class="soft"><%= it.note %></p>
+<% } %>\
+<% if (it.leadsOn) { %><p><a href="/account">Ask for another link</a></p>
+<% } %>\
+`);
+
+/** Sends the page. Parts that are not given are left out. */
+const sendAccountPage = (reply: FastifyReply, status: number, page: AccountPage): FastifyReply =>
+  sendPersonPage(reply, status, fill({ texts: [], fault: '', forms: [], note: '', leadsOn: false, ...page }));
+
+/** The page for a link without a well-formed token. */
+const notWhole: AccountPage = {
+  title: 'This link is not whole',
+  texts: ['It may have been cut short. Open it from the mail once more, or copy the whole address.'],
+  leadsOn: true,
+};
+
+/** The token in the link; undefined if it is not well-formed. Mail programs may have added other parameters. */
+const tokenInLink = ({ query }: Pick<FastifyRequest, 'query'>): string | undefined =>
+  wellFormed((query as Readonly<Record<string, unknown>>)['token']);
+
+/** The fields of a form and the token of its link; undefined if the form is not from one of these pages. */
+const sentForm = ({ body }: Pick<FastifyRequest, 'body'>): Readonly<{ token: string; fields: Fields }> | undefined => {
+  const fields = fieldsOf(body);
+  const token = wellFormed(fields?.['token']);
+  return fields === undefined || token === undefined ? undefined : { token, fields };
+};
+
+const wellFormed = (token: unknown): string | undefined =>
+  typeof token === 'string' && token.length <= TOKEN_CHARS_MAX && /^[A-Za-z0-9_-]+$/.test(token) ? token : undefined;
+
+const emailField = (value: string, isReadonly = false): Field => ({
+  label: 'Email address',
+  name: 'email',
+  type: 'email',
+  autocomplete: 'username',
+  value,
+  isReadonly,
+  maxLength: 512,
+});
+
+const nameField = (value: string): Field => ({
+  label: 'Your name',
+  name: 'name',
+  type: 'text',
+  autocomplete: 'name',
+  value,
+  maxLength: userNameCharsMax,
+});
+
+const passwordBounds = { type: 'password', minLength: passwordCharsMin, maxLength: passwordCharsMax } as const;
+
+/** A new password is typed twice, for with a mistyped one nobody could sign in. */
+const passwordFieldsNamed = (name: string): readonly Field[] => [
+  { label: `${name}, at least ${passwordCharsMin} characters`, name: 'password', autocomplete: 'new-password', ...passwordBounds },
+  { label: 'The same once more', name: 'again', autocomplete: 'new-password', ...passwordBounds },
+];
+
+const newPasswordFields = passwordFieldsNamed('New password');
+
+const passwordField: Field = {
+  label: 'Password',
+  name: 'password',
+  type: 'password',
+  autocomplete: 'current-password',
+  maxLength: passwordCharsMax,
+};
+
+const codeField: Field = {
+  label: 'Code of your second factor',
+  name: 'code',
+  type: 'text',
+  autocomplete: 'one-time-code',
+  maxLength: 32,
+};
+
+/** Throws VALIDATION_ERROR if the two differ. */
+const chosenPassword = ({ password = '', again = '' }: Fields): string => {
+  if (password !== again) throw new DomainError('VALIDATION_ERROR', 'The two passwords are not the same.');
+  return password;
+};
+
+/** The text of a fault that the page shows. */
+const inWords = ({ message, details }: DomainError): string => {
+  const [first] = details.errors ?? [];
+  return first === undefined ? message : `The ${first.field} ${first.message}.`;
+};
 
 const askForm = (heading: string, ask: string, button: string): Form => ({
   heading,
@@ -379,23 +394,4 @@ const accountPage: AccountPage = {
     askForm('Have you forgotten your password?', 'password', 'Send a link'),
     askForm('Is your address not verified yet?', 'verification', 'Send a link once more'),
   ],
-};
-
-/** The same for everybody, as fast for everybody. */
-const answerAsked = async (deps: AccountDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-  const { ask, email = '' } = fieldsOf(request.body) ?? {};
-  const command = ask === 'verification' ? 'sendVerifyLink' : 'sendResetLink';
-  return shown(
-    reply,
-    async () => {
-      await askForLink(deps, request, email, command);
-      return {
-        title: 'Look into your mails',
-        texts: ['Where a user has this address, a mail with a link is on its way to it.'],
-        note: 'Only the newest link is good. If no mail comes, look at the address once more, and into the folder for spam.',
-        leadsOn: true,
-      };
-    },
-    (fault) => ({ ...accountPage, fault: inWords(fault) }),
-  );
 };

@@ -1,4 +1,4 @@
-/** Ends sessions that nobody has refreshed for a month, and destroys from where they were used. */
+/** Ends sessions that nobody has refreshed for a month, and destroys the address and program they were used from. */
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { endSession } from '../../commands/people/sessions.js';
 import { NO_TEAM, type SessionId } from '../../domain/core/ids.js';
@@ -15,14 +15,14 @@ export type EndSessionsDeps = LeaseDeps &
   Pick<CommandDeps, 'eventLog'> &
   Pick<ProcessorDeps, 'mayDestroy'> &
   Readonly<{
-    /** Sessions that were to be refreshed by that moment, those first that wait for longest. */
+    /** Sessions that expired by that moment, the longest expired first. */
     unused: (upTo: string, limit: number) => Promise<readonly SessionId[]>;
   }>;
 
 export const endSessionsWorker = (deps: EndSessionsDeps): Worker =>
   recurringWorker(deps, NAME, LOOK_EVERY_MS, (held) => endUnused(deps, held));
 
-/** What cannot be read stays, and is told of; it keeps no other. The stream decides: one that was refreshed meanwhile goes on. */
+/** A session that cannot be read is logged and skipped. The stream decides: a session that was refreshed meanwhile goes on. */
 const endUnused = async (deps: EndSessionsDeps, held: Held): Promise<void> => {
   const { clock, logger } = deps;
   for (const id of await deps.unused(isoTime(clock.now() - CLOCKS_APART_MS), SESSIONS_PER_LOOK)) {

@@ -1,4 +1,4 @@
-/** The open sessions of each person, by their ids and times; from where they are used stays sealed in their streams. */
+/** The open sessions of each person, by id and time. The address and program they are used from stay sealed in their streams. */
 import { assertDefined, parseSessionId, splitStream, type SessionId, type UserId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
@@ -39,14 +39,14 @@ const sessionIdOf = ({ id }: Document): SessionId => assertDefined(parseSessionI
 
 type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
 
-/** The ids of one page of the sessions of a person, the newest first; nobody has none. */
+/** The ids of one page of the sessions of a person, the newest first; empty for `undefined`. */
 export const listSessions = (deps: Deps, userId: UserId | undefined, paging: Paging): Promise<Page<SessionId>> => {
   const where = { user: { eq: userId ?? '' } };
   const list = { collection: SESSIONS, where, searchTotalMax: deps.limits.listTotalMax, total: () => counted(deps, SESSIONS, where) };
   return readPage(deps.readModels, list, paging, sessionIdOf);
 };
 
-/** Some sessions of a person, the oldest first; those that are ended meanwhile make room for the next. */
+/** At most `limit` sessions of a person, the oldest first. */
 export const sessionsOfUser = async (
   { readModels }: Readonly<{ readModels: Pick<ReadModels, 'find'> }>,
   userId: UserId,
@@ -54,7 +54,7 @@ export const sessionsOfUser = async (
 ): Promise<readonly SessionId[]> =>
   (await readModels.find(SESSIONS, { where: { user: { eq: userId } }, sort: { field: 'seq', direction: 'asc' }, limit })).map(sessionIdOf);
 
-/** Sessions that were to be refreshed by that moment, those first that wait for longest. */
+/** Sessions that expired by that moment, the longest expired first. */
 export const unusedSessions = async (readModels: Pick<ReadModels, 'find'>, upTo: string, limit: number): Promise<readonly SessionId[]> => {
   const where = { expiresAt: { lte: upTo } };
   return (await readModels.find(SESSIONS, { where, sort: { field: 'expiresAt', direction: 'asc' }, limit })).map(sessionIdOf);
