@@ -68,7 +68,7 @@ build_ferretdb() {
 # PostgreSQL with DocumentDB: a root of its own, for its libraries are newer than this machine's.
 make_root() {
   [ ! -e "$dir/sid/.complete" ] || return 0
-  command -v mmdebstrap >/dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends mmdebstrap >/dev/null; }
+  command -v mmdebstrap >/dev/null || { apt-get -qq update && apt-get -qq install -y -o DPkg::Lock::Timeout=900 --no-install-recommends mmdebstrap >/dev/null; }
   rm -rf "$dir/sid"
   mmdebstrap --quiet --mode=root --variant=apt --include=postgresql-18-documentdb --aptopt='Acquire::Check-Valid-Until "false"' \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
