@@ -1,5 +1,6 @@
 /** The command line. Each command is loaded when it is called, so that a small one does not pay for the server. */
 import { setFlagsFromString } from 'node:v8';
+import { isMainThread } from 'node:worker_threads';
 import { Command } from 'commander';
 import { loadEnvFile } from './service/settings/config.js';
 import { explain, printFault } from './cli/core/output.js';
@@ -271,12 +272,19 @@ program
 /** What was printed is out by then. */
 const ENDS_WITHIN_MS = 2_000;
 
-try {
-  loadEnvFile();
-  await program.parseAsync();
-} catch (fault) {
-  printFault(`sealpost: ${explain(fault)}`);
-  process.exitCode ??= 1;
-  // A connection that was left open must not keep a process that has failed: whatever supervises it waits for its end.
-  setTimeout(() => process.exit(), ENDS_WITHIN_MS).unref();
-}
+/** Runs one command. In: the words after the name of the program. Out: false where it threw; `process.exitCode` is set then. */
+export const run = async (words: readonly string[]): Promise<boolean> => {
+  try {
+    loadEnvFile();
+    await program.parseAsync(words, { from: 'user' });
+    return true;
+  } catch (fault) {
+    printFault(`sealpost: ${explain(fault)}`);
+    process.exitCode ??= 1;
+    return false;
+  }
+};
+
+// A program that runs several commands in a thread calls `run` itself.
+// A connection that was left open must not keep a process that has failed: whatever supervises it waits for its end.
+if (isMainThread && !(await run(process.argv.slice(2)))) setTimeout(() => process.exit(), ENDS_WITHIN_MS).unref();

@@ -1,15 +1,15 @@
-/** Commands that change something, each as a process of its own beside a running server on the same data directory. */
+/** Commands that change something, beside a running server on the same data directory; one of them as a process of its own. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { sendBody } from '../support/app.js';
-import { runCommand } from '../support/server-process.js';
+import { runCommand, runProcess } from '../support/server-process.js';
 import { eventually } from '../support/wait.js';
 import { openCliWorld, type KeyRecord } from './world.js';
 
 t.setTimeout(900_000);
 
-const { dataDir, firstKey, run, call, createKey } = await openCliWorld(t);
+const { dataDir, settings, firstKey, run, call, createKey } = await openCliWorld(t);
 
 const LEAD_MS_MAX = 60_000;
 
@@ -67,7 +67,7 @@ await t.test('key create: every option holds in the server at once', async (t) =
     { status: 401, body: { code: 'API_KEY_EXPIRED' } },
   );
 
-  const shown = await run('key', 'create', '--name', 'in words');
+  const shown = await runProcess(['key', 'create', '--name', 'in words'], settings);
   t.equal((await run('key', 'create', '--name', '🔑'.repeat(255))).code, 0, 'characters are code points');
   t.equal(shown.code, 0);
   t.match(shown.stdout, /^Key key_\S+ \(in words\), shown this once:\n\n {2}\S+\n/);

@@ -1,11 +1,11 @@
-/** Commands that tell and push, each as a process of its own beside a running server on the same data directory; and what each refuses. */
+/** Commands that tell and push, beside a running server on the same data directory; and what each refuses. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { sendBody } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
-import { environmentOf, finished, mainFile, runCommand } from '../support/server-process.js';
+import { environmentOf, finished, mainFile, runCommand, runProcess } from '../support/server-process.js';
 import { eventually } from '../support/wait.js';
 import { openCliWorld } from './world.js';
 
@@ -181,8 +181,8 @@ await t.test('--help on each, and --version', async (t) => {
     t.equal(code, 0, command.join(' '));
     t.match(stdout, `Usage: sealpost${command.length === 0 ? '' : ' '}${command.join(' ')}`);
   }
-  t.match(await run('--version'), { code: 0, stdout: /^\d+\.\d+\.\d+/ });
-  t.match(await run('fly'), { code: 1, stderr: /unknown command 'fly'/ });
+  t.match(await runProcess(['--version'], settings), { code: 0, stdout: /^\d+\.\d+\.\d+/ });
+  t.match(await runProcess(['fly'], settings), { code: 1, stderr: /unknown command 'fly'/ });
 });
 
 await t.test('commands without a first start say what to do', async (t) => {
@@ -198,7 +198,7 @@ await t.test('a wrong setting stops each command with the sentence', async (t) =
     t.match(stderr, /^sealpost: SEALPOST_DATADIR is not a setting of sealpost\. Did you mean SEALPOST_DATA_DIR\?/);
     t.equal(stdout, '');
   }
-  t.match(await runCommand(['verify'], { ...settings, SEALPOST_MASTER_KEY: Buffer.alloc(32).toString('base64') }), {
+  t.match(await runProcess(['verify'], { ...settings, SEALPOST_MASTER_KEY: Buffer.alloc(32).toString('base64') }), {
     code: 1,
     stderr: /master key/i,
   });

@@ -1,4 +1,4 @@
-/** A running server, and every command of the program as a process of its own beside it on the same data directory. */
+/** A running server, and every command of the program beside it on the same data directory. */
 import type { Test } from 'tap';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { runCommand, startServer, type Finished, type ServerProcess, type Settings } from '../support/server-process.js';

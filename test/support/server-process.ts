@@ -1,6 +1,7 @@
-/** sealpost as a process of its own: `serve` beside the test, and every other command to its end. */
+/** sealpost as a process of its own: `serve` beside the test, and every other command to its end, in a thread of the test or as a process. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { runInThread } from './command-runner.js';
 import { eventually } from './wait.js';
 
 /** On a machine that does much else beside, a process takes long to start. */
@@ -38,8 +39,15 @@ const spawnProgram = (args: readonly string[], env: NodeJS.ProcessEnv, preload?:
 
 export type Finished = Readonly<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>;
 
-/** Runs one command of the program to its end; it is killed where it takes longer than `withinMs`. */
-export const runCommand = (args: readonly string[], settings: Settings, withinMs = 60_000): Promise<Finished> =>
+/** Runs one command of the program to its end, in a thread of this process; `serve`, which ends by signals, as a process of its own. */
+export const runCommand = async (args: readonly string[], settings: Settings, withinMs = 60_000): Promise<Finished> => {
+  if (args[0] === 'serve') return runProcess(args, settings, withinMs);
+  const { NODE_OPTIONS: _loader, ...env } = environmentOf(settings);
+  return { signal: null, ...(await runInThread({ args, env }, withinMs)) };
+};
+
+/** Runs one command as a process of its own; it is killed where it takes longer than `withinMs`. */
+export const runProcess = (args: readonly string[], settings: Settings, withinMs = 60_000): Promise<Finished> =>
   finished(spawnProgram(args, environmentOf(settings)), withinMs);
 
 /** Collects what a process says until it ends. */
