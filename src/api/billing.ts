@@ -1,4 +1,4 @@
-/** Credits and usage as callers see them. */
+/** Requests and answers about usage and credits. */
 import { Type, type Static } from '@sinclair/typebox';
 import { planNames, BLOCKS_MAX, CREDITS_PER_BLOCK } from '../domain/billing/plans.js';
 import { nullable } from '../domain/core/schema.js';
@@ -69,7 +69,7 @@ export const UsageByMonthSchema = Type.Object(
   closed,
 );
 
-/** The most that is granted by one call. */
+/** Most credits of one grant. */
 export const GRANT_MAX = BLOCKS_MAX * CREDITS_PER_BLOCK;
 
 export const AddCreditsRequestSchema = Type.Object(

@@ -1,4 +1,4 @@
-/** Commands on the account of a team: what it may still send, and what is added to its credits. */
+/** Commands on the account of a team: whether it is in use, what it may still send, and adding credits. */
 import { handle } from '../core/handle.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
 import { activityDecider, isUseWorthNoting } from '../../domain/billing/inactivity.js';
@@ -11,8 +11,6 @@ import { CURRENCY, priceOf, type PlanName } from '../../domain/billing/plans.js'
 import { invalid } from '../../domain/core/errors.js';
 import type { Billing } from '../../domain/teams/state.js';
 
-/* Commands on whether the account of a team is in use: noted by logins, calls and integrations; a team that is not metered has no such account. */
-
 type Deps = Pick<CommandDeps, 'eventLog' | 'team' | 'activity'>;
 
 const isMetered = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<boolean> => {
@@ -20,21 +18,21 @@ const isMetered = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<
   return state !== undefined && state.billing !== 'unmetered';
 };
 
-/** Notes that somebody uses the account, once a day at most. Does nothing for an account that is disabled. */
+/** Records a use of the account, at most once a day. Does nothing if the account is disabled or the team not metered. */
 export const noteActivity = async (deps: Deps, teamId: TeamId, cause: Cause): Promise<void> => {
   const { state } = await deps.activity(activityStream(teamId));
   if (!isUseWorthNoting(state, cause.at) || !(await isMetered(deps, teamId))) return;
   await handle(deps.eventLog, activityStream(teamId), activityDecider, { type: 'NoteUse', at: cause.at }, cause);
 };
 
-/** Lets the keys of a team work again that nobody had used for a year. Out: whether they were disabled, once they work in every process. */
+/** Enables a team's API keys again after a year without use. Out: whether they were disabled; resolves when they work in every process. */
 export const reactivate = async (deps: Deps & Pick<CommandDeps, 'whenHeldEverywhere'>, teamId: TeamId, cause: Cause): Promise<boolean> => {
   const { events } = await handle(deps.eventLog, activityStream(teamId), activityDecider, { type: 'Reactivate', at: cause.at }, cause);
   if (events.length > 0) await deps.whenHeldEverywhere();
   return events.length > 0;
 };
 
-/** Somebody has logged in at the dashboard, who is a member of the team: an owner lets its keys work again. */
+/** Records the login of a member. The login of an owner reactivates the account. */
 export const noteLogin = async (
   deps: Deps & Pick<CommandDeps, 'whenHeldEverywhere'>,
   { teamId, isOwner }: Readonly<{ teamId: TeamId; isOwner: boolean }>,
@@ -44,7 +42,7 @@ export const noteLogin = async (
   await noteActivity(deps, teamId, cause);
 };
 
-/** A person has logged in: of the teams that are named, in those of which they are a member. */
+/** Records the login of a person for those of the teams of which they are a member. */
 export const noteLogins = async (
   deps: Deps & Pick<CommandDeps, 'whenHeldEverywhere'>,
   userId: UserId,
@@ -58,7 +56,7 @@ export const noteLogins = async (
   }
 };
 
-/** The team is metered from now on, or is not any more. */
+/** Records that the team is metered from now on, or no longer. */
 export const noteBilling = async (deps: Deps, teamId: TeamId, metered: boolean, cause: Cause): Promise<void> => {
   const type = metered ? 'NoteUse' : 'Uncount';
   await handle(deps.eventLog, activityStream(teamId), activityDecider, { type, at: cause.at }, cause);

@@ -1,49 +1,46 @@
 /**
- * Places within the limits of a team's plan. Whoever makes a thing first takes a place for it in a stream of the team, under its expected
- * revision, so that calls at the same time do not pass the limit together. A place whose thing is gone is given up by whoever would be refused
- * for it: what deletes things needs to know nothing of places.
+ * Enforces the limits of a team's plan. A command that creates a thing first takes a place for it in a stream of the team, appended at an
+ * expected revision, so that concurrent calls cannot exceed the limit together. When the places are used up, the next call drops those
+ * whose thing is gone; commands that delete things do nothing about places.
  */
 import type { Caller } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { planLimitExceeded, planLimitOf, type PlanLimit, type PlanResource } from '../../domain/billing/plans.js';
-import { AppendUnknown, DomainError, WrongExpectedRevision, type ErrorCode } from '../../domain/core/errors.js';
+import { AppendUnknown, DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import type { EventType, StreamKind } from '../../domain/events.js';
 import { planUseStream, splitStream, teamStream, type StreamName, type TeamId } from '../../domain/core/ids.js';
 import type { Held, PlanUseEvent } from '../../domain/billing/events.js';
 import type { Team } from '../../domain/teams/state.js';
 import { startOf, versionOf, type Cause, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
 
-/** `living`: it counts. `absent`: it has not come to be, or not yet. */
+/** `living`: the thing exists and counts. `absent`: it was not created, or not yet. */
 export type Standing = 'living' | 'gone' | 'absent';
 
 export type Place = Readonly<{
   resource: Exclude<PlanResource, 'storageBytes'>;
-  /** The id of the thing that is to be made. */
+  /** The id of the thing to be created. */
   key: string;
-  /** How it stands with the thing of that id now, asked of the log. */
+  /** The current standing of the thing with that id, read from the log. */
   standingOf: (key: string) => Promise<Standing>;
-  /** The ids of all things of the team that may count; asked where nobody has taken places since the team is billed so. */
+  /** The ids of all things of the team that may count; read if no place was taken since the team's current billing began. */
   all: () => Promise<readonly string[]>;
-  /** What no team has more of, on whichever plan. */
+  /** A limit for every team, whatever its plan. */
   cap?: Bound;
 }>;
 
-/** `refused`: in: what it would come to. */
+/** `refused` gets the number that it would be. */
 export type Bound = Readonly<{ maximum: number; refused: (actual: number) => DomainError }>;
 
-/** What a refusal may be answered with beside those of the thing itself. */
-export const placeCodes: readonly ErrorCode[] = ['PLAN_LIMIT_EXCEEDED', 'CONFLICT'];
-
-/** By then a call that took a place has made its thing, or never will. */
+/** A place whose thing does not exist after this time is free again. */
 const MADE_WITHIN_MS = 5 * 60_000;
-/** As many may take a place at the same time. */
+/** Concurrent calls that may take a place before one is refused with CONFLICT. */
 const CONFLICTS_MAX = 64;
-/** Ids that are looked at side by side. */
+/** Ids whose standing is read at a time. */
 const AT_ONCE = 32;
 
 type Deps = Pick<CommandDeps, 'eventLog' | 'team' | 'clock'>;
 
-/** The ids of the streams of a kind that the team has begun, the oldest first. */
+/** The ids of the team's streams of a kind, oldest first; `begunBy`: the type of their first event. */
 export const idsOfKind =
   ({ eventLog }: Pick<CommandDeps, 'eventLog'>, teamId: TeamId, kind: StreamKind, begunBy: EventType) =>
   async (): Promise<readonly string[]> => {
@@ -53,7 +50,7 @@ export const idsOfKind =
     return ids;
   };
 
-/** Makes a thing where the plan of the team has a place for it. Rejects with PLAN_LIMIT_EXCEEDED, and as `make` does. */
+/** Calls `make` if the team's plan has a place for the thing. Rejects with PLAN_LIMIT_EXCEEDED and CONFLICT, and as `make` does. */
 export const withPlace = async <Made>(deps: Deps, caller: Caller, place: Place, make: () => Promise<Made>): Promise<Made> => {
   const team = await teamOf(deps, caller.teamId);
   const bound = boundOf(planLimitOf(team, place.resource), place.cap);
@@ -61,43 +58,43 @@ export const withPlace = async <Made>(deps: Deps, caller: Caller, place: Place, 
   return inPlace(openPlaces(deps, caller, place.resource, sinceOf(team)), place, bound, make);
 };
 
-/** The lower one; where both are the same, that of the plan. */
+/** The lower of the two; if they are equal, that of the plan. */
 export const boundOf = (limit: PlanLimit | undefined, cap: Bound | undefined): Bound | undefined =>
   limit === undefined || (cap !== undefined && cap.maximum < limit.maximum)
     ? cap
     : { maximum: limit.maximum, refused: (actual) => planLimitExceeded(limit, actual) };
 
-/** Makes a thing in a place of that stream. */
+/** Takes a place, then calls `make`. */
 export const inPlace = async <Made>(ledger: Places, place: Taking, bound: Bound, make: () => Promise<Made>): Promise<Made> => {
   await takePlace(ledger, place, bound);
   try {
     return await make();
   } catch (fault) {
-    // Where it is not known whether the thing came to be, its place stays until somebody else looks.
+    // If the append is uncertain, the thing may exist: its place stays until a later call checks it.
     if (!(fault instanceof AppendUnknown) && (await place.standingOf(place.key)) === 'absent') await giveUp(ledger, place.key);
     throw fault;
   }
 };
 
-/** `isAllAsked`: what counts is asked each time, for others than those who took places may count too. */
+/** `isAllAsked`: reads `all` each time, because things without a place may count too. */
 export type Taking = Omit<Place, 'resource' | 'cap'> & Readonly<{ isAllAsked?: true }>;
 
-export const teamOf = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<Team> => {
+const teamOf = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<Team> => {
   const { state } = await team(teamStream(teamId));
   if (state === undefined) throw new Error(`team ${teamId} does not exist`);
   return state;
 };
 
-export const sinceOf = ({ billedSince, createdAt }: Team): string => billedSince ?? createdAt;
+const sinceOf = ({ billedSince, createdAt }: Team): string => billedSince ?? createdAt;
 
-type Kept = Readonly<{ held: readonly Held[] | undefined; version: StreamVersion }>;
+type StoredPlaces = Readonly<{ held: readonly Held[] | undefined; version: StreamVersion }>;
 
 export type Places = Readonly<{
   nowMs: number;
   cause: Cause;
-  /** `held`: undefined where nobody has taken a place since the team is billed so. */
-  read: () => Promise<Kept>;
-  /** Out: false where another was faster. */
+  /** `held`: undefined if no place was taken since the team's current billing began. */
+  read: () => Promise<StoredPlaces>;
+  /** Out: false if another call has appended meanwhile. */
   keep: (version: StreamVersion, held: readonly Held[]) => Promise<boolean>;
 }>;
 
@@ -120,7 +117,7 @@ export const openPlaces = (deps: Deps, caller: Caller, resource: string, since: 
   };
 };
 
-const readPlaces = async (eventLog: EventLog, stream: StreamName, since: string): Promise<Kept> => {
+const readPlaces = async (eventLog: EventLog, stream: StreamName, since: string): Promise<StoredPlaces> => {
   const last = await eventLog.last(stream);
   const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision);
   if (recorded === undefined) return { held: undefined, version: startOf(stream) };
@@ -128,8 +125,8 @@ const readPlaces = async (eventLog: EventLog, stream: StreamName, since: string)
   return { held: data.since === since ? data.held : undefined, version: versionOf(recorded) };
 };
 
-/** Decides again where another was faster. */
-export const decidePlaces = async (decide: () => Promise<boolean>): Promise<void> => {
+/** Repeats `decide` until its append succeeds. */
+const decidePlaces = async (decide: () => Promise<boolean>): Promise<void> => {
   for (let conflicts = 0; conflicts <= CONFLICTS_MAX; conflicts += 1) if (await decide()) return;
   throw new DomainError('CONFLICT', 'Others make the same kind of thing at the same time, and each time they were faster. Try again.');
 };
@@ -153,7 +150,7 @@ const withAll = async ({ cause }: Places, held: readonly Held[], place: Taking):
   return [...held, ...(await place.all()).filter((key) => !known.has(key)).map((key) => ({ key, amount: 1, at: cause.at }))];
 };
 
-/** Those whose thing is there, or may still come to be. */
+/** The places whose thing exists or may still be created. */
 const livingOf = async ({ nowMs }: Places, held: readonly Held[], standingOf: Place['standingOf']): Promise<readonly Held[]> => {
   const living: Held[] = [];
   for (let from = 0; from < held.length; from += AT_ONCE) {
@@ -167,7 +164,7 @@ const livingOf = async ({ nowMs }: Places, held: readonly Held[], standingOf: Pl
 const counts = (standing: Standing, at: string, nowMs: number): boolean =>
   standing === 'living' || (standing === 'absent' && Date.parse(at) > nowMs - MADE_WITHIN_MS);
 
-/** A place that was taken for nothing. */
+/** Frees a place whose thing was not created. */
 const giveUp = (places: Places, key: string): Promise<void> =>
   decidePlaces(async () => {
     const { held = [], version } = await places.read();
@@ -182,13 +179,13 @@ const giveUp = (places: Places, key: string): Promise<void> =>
 export type Upload = Readonly<{
   id: string;
   sizeBytes: number;
-  /** Bytes that the team has stored as far as that position of the log. */
+  /** Bytes that the team has stored up to that position of the log. */
   stored: Readonly<{ sizeBytes: number; position: number }>;
-  /** Where a file of that id stands in the log; undefined where it does not. */
+  /** The position of the file with that id in the log; undefined: it is not there. */
   positionOf: (id: string) => Promise<number | undefined>;
 }>;
 
-/** The same of a file: what is stored is counted by the read model, and in the stream of places stand those that it may not have counted yet. */
+/** Calls `make` if the plan has room for the file. The read model counts stored bytes; the stream of places holds files it may not have counted yet. */
 export const withStorage = async <Made>(deps: Deps, caller: Caller, upload: Upload, make: () => Promise<Made>): Promise<Made> => {
   const team = await teamOf(deps, caller.teamId);
   const file = planLimitOf(team, 'fileSizeBytes');

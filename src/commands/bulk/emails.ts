@@ -1,5 +1,5 @@
 /** The emails of a bulk send: what each is made of, and the making of a part of them. */
-import type { Cost } from '../billing/credits.js';
+import type { Cost } from '../../domain/billing/credits.js';
 import type { CommandDeps } from '../core/deps.js';
 import { loadState } from '../core/handle.js';
 import { eraseStream } from '../core/erase.js';

@@ -200,9 +200,13 @@ const prepare = async (
   // One that nobody is sent costs nothing.
   const isFree = isTest(caller) || confidential === true;
   const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
-  if (isMetered && given.length > 0) await assertAffordable(deps, caller, given);
+  if (isMetered) await assertAffordable(deps, caller, documentsOf(given));
   return { ...(await makeEmail(deps, order, storedBytes)), isMetered, suppressed };
 };
+
+/** The least number of documents that the attachments make: without `outputFormats` it is one. */
+const documentsOf = (given: EmailOrder['given']): number =>
+  given.reduce((sum, one) => (one.kind === 'generated' ? sum + (one.outputFormats?.length ?? 1) : sum), 0);
 
 /** The revision that a call names, and the sender that it has. Rejects with ERR_TMPL_002 and the codes of its version. */
 export const templateOf = async (

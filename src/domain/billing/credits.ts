@@ -1,10 +1,10 @@
-/** What the events of a team's credits add up to. */
+/** The state of a team's credits, folded from its events: the sums, and the open reservations. */
 import type { CreditsEvent } from './events.js';
 
-/** What something takes: emails, and documents that are made for them. Each is one credit. */
+/** A number of emails, and of documents that are made for them. Each costs one credit. */
 export type Cost = Readonly<{ emails: number; attachments: number }>;
 
-/** A reservation that is not known to have come to be what it was made for; `left` is what was not returned of it. */
+/** A reservation whose stream is not yet known to exist. `left`: the part that was not returned. */
 export type Reservation = Readonly<{
   revision: number;
   at: string;
@@ -15,9 +15,9 @@ export type Reservation = Readonly<{
   parts: readonly string[];
 }>;
 
-/** Everything that is a number or a mark; a copy is cheap. */
+/** Scalars only, so that a copy is cheap. */
 export type CreditsSums = {
-  /** How many events the stream has. */
+  /** The number of events in the stream. */
   events: number;
   granted: number;
   bought: number;
@@ -25,7 +25,7 @@ export type CreditsSums = {
   used: number;
   reset: number;
   hadSignup: boolean;
-  /** The month that is counted, empty before the first. */
+  /** The month that `emails` and `attachments` count; empty before the first. */
   month: string;
   emails: number;
   attachments: number;
@@ -33,7 +33,7 @@ export type CreditsSums = {
   toppedUp: number;
   reachedOfCredits: number;
   reachedOfQuota: number;
-  /** The stream whose cancellation was returned last. */
+  /** The stream of the cancelled email whose credits were returned last. */
   lastFact: string | null;
 };
 
@@ -63,7 +63,7 @@ export const balanceOf = ({ granted, bought, used, reset }: CreditsSums): number
 
 export const creditsOf = ({ emails, attachments }: Cost): number => emails + attachments;
 
-/** ISO 8601 in UTC to its month. */
+/** In: ISO 8601 in UTC. Out: its month, as `2026-11`. */
 export const monthOf = (at: string): string => at.slice(0, 7);
 
 export const isEmailReference = (reference: string): boolean => reference.startsWith('email-');
@@ -114,7 +114,7 @@ const topUp = (sums: CreditsSums): void => {
   sums.reachedOfCredits = 0;
 };
 
-/** Only the month that is counted now has counts. */
+/** Adds to the counts of the current month; a change of an earlier month does not count. */
 const countInMonth = (sums: CreditsSums, { month, emails, attachments }: Cost & Readonly<{ month: string }>, sign: 1 | -1): void => {
   if (month !== sums.month) return;
   sums.emails += sign * emails;
@@ -161,7 +161,7 @@ export const reservationOf = ({ at, month, emails, attachments, credits }: Reser
   parts: [],
 });
 
-/** What is left of a reservation; undefined where nothing is. That of a batch is kept, for the same part of it may be given back again. */
+/** The reservation after a return; undefined if an email's has nothing left. A batch's is kept, so that a part returned twice is recognised. */
 export const withReturned = (
   reference: string,
   reservation: Reservation,

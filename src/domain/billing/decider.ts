@@ -1,4 +1,4 @@
-/** What may happen to the credits of a team: reserved, returned, granted, bought, reset, settled. */
+/** The decider of a team's credits: reserve, return, grant, buy, reset, settle. It decides several commands in one round. */
 import type { CreditsEvent } from './events.js';
 import { type Plan, CURRENCY, priceOf, SIGNUP_CREDITS } from './plans.js';
 import { isoTime } from '../core/time.js';
@@ -16,46 +16,46 @@ import {
   type Reservation,
 } from './credits.js';
 
-/** How the team is billed. `quota`: emails a month, null for any number. */
+/** How the team is billed. `quota`: emails a month; null: no limit. */
 export type Terms = Readonly<{ isByCredits: boolean; quota: number | null; overage: Plan['overage'] }>;
 
 export type CreditsCommand =
   | Readonly<{ type: 'Reserve'; at: string; reference: string; cost: Cost; terms: Terms }>
-  /** `reservation`: what the stream says of it, where that is not open any more. */
+  /** `reservation`: found in the whole stream, if it is no longer open. */
   | Readonly<{ type: 'GiveBack'; at: string; reference: string; part: string; cost: Cost; reservation?: Reservation | undefined }>
-  /** What an email says that was charged for it; its cancellation stands after that of `lastFact` in the log. */
+  /** `charged`: from the email's own events. `isNews`: its cancellation comes after that of `lastFact` in the log. */
   | Readonly<{ type: 'ReturnCancelled'; at: string; charged: Charged; part: string; fact: string; isNews: boolean }>
   | Readonly<{ type: 'Grant'; at: string; credits: number; note?: string }>
   | Readonly<{ type: 'Buy'; at: string; blocks: number; note?: string }>
   | Readonly<{ type: 'Reset'; at: string }>
   | Readonly<{ type: 'OpenAccount'; at: string }>
-  /** `missing`: open reservations whose stream does not exist and cannot come to be any more. */
+  /** `missing`: open reservations whose stream does not exist and can no longer be created. */
   | Readonly<{ type: 'Settle'; at: string; upTo: number; othersUpTo: number; missing: readonly string[] }>;
 
-/** What was reserved for an email, as the email itself says it. */
+/** The reservation of an email, as the email's own events store it. */
 export type Charged = Cost & Readonly<{ reference: string; month: string; isByCredits: boolean }>;
 
-/** Why there is no room: credits, or emails of the month. */
+/** Why a reservation was refused: too few credits, or too few emails left in the month. */
 export type Refusal = Readonly<{ of: 'credits' | 'quota'; needed: number; remaining: number; limit: number | null; month: string }>;
 
 export type Decision = Readonly<{ events: readonly CreditsEvent[]; refusal?: Refusal; reserved?: Reservation }>;
 
-/** The most events between two that carry the sums. */
+/** Every event at a multiple of this revision is CreditsCarried. */
 export const CARRY_EVERY = 1_000;
 const THRESHOLDS = [80, 100] as const;
 
-/** By then a send call has ended in nearly every case; what came of it is looked at then. */
+/** An email's reservation is checked after this time, when nearly every send call has ended. */
 export const SETTLED_AFTER_MS = 60_000;
-/** The same of anything else, parts of which may be given back for some time. */
+/** Other reservations are checked after this time: parts of a batch may be returned for a while. */
 export const OTHERS_SETTLED_AFTER_MS = 60 * 60_000;
-/** Anything else whose stream does not exist by then never came to be. */
+/** Other reservations whose stream does not exist after this time are returned. */
 export const OTHERS_MISSING_AFTER_MS = 24 * 60 * 60_000;
 
 const nothing: Decision = { events: [] };
 
 /**
- * Decides commands in their order, each on what those before it have led to. Out: a decision for each, and all events in order, with the
- * carried sums where these are due. Nothing is changed.
+ * Decides commands in order, each on the state after the ones before it. Out: one decision for each, and all events in order, with
+ * CreditsCarried wherever it is due; `causes`: for each event the index of its command. `state` is not changed.
  */
 export const decideCredits = (
   commands: readonly CreditsCommand[],
@@ -69,17 +69,17 @@ export const decideCredits = (
   return { decisions, events: round.events, causes: round.causes };
 };
 
-/** The numbers as they go on while commands are decided, and the reservations of this round beside those of the state. */
+/** The sums while commands are decided, and the reservations that this round has changed. */
 type Round = Readonly<{
   sums: CreditsSums;
   events: CreditsEvent[];
-  /** For each event the command that led to it. */
+  /** For each event the index of its command. */
   causes: number[];
   begin: (command: number) => void;
   find: (reference: string) => Reservation | undefined;
   note: (reference: string, reservation: Reservation | undefined) => void;
   add: (event: CreditsEvent) => void;
-  /** What is open now. */
+  /** The reservations that are open now. */
   open: () => Iterable<readonly [string, Reservation]>;
 }>;
 
@@ -164,16 +164,16 @@ const decideOne = (command: CreditsCommand, round: Round): Decision => {
   }
 };
 
-type Of<Type extends CreditsCommand['type']> = Extract<CreditsCommand, { type: Type }>;
+type CommandOf<Type extends CreditsCommand['type']> = Extract<CreditsCommand, { type: Type }>;
 
 const noted = ({ at, note }: Readonly<{ at: string; note?: string }>) => (note === undefined ? { at } : { at, note });
 
-/** The credits that every team begins with, once. */
+/** Grants the credits that every team begins with, once. */
 const signUp = (round: Round, at: string): void => {
   if (!round.sums.hadSignup) round.add({ type: 'CreditsGranted', data: { at, credits: SIGNUP_CREDITS, reason: 'signup' } });
 };
 
-const reserve = ({ at, reference, cost, terms }: Of<'Reserve'>, round: Round): Decision => {
+const reserve = ({ at, reference, cost, terms }: CommandOf<'Reserve'>, round: Round): Decision => {
   const known = round.find(reference);
   if (known !== undefined) return { events: [], reserved: known };
   const { sums } = round;
@@ -191,7 +191,7 @@ const reserve = ({ at, reference, cost, terms }: Of<'Reserve'>, round: Round): D
   return { events: round.events.slice(from), reserved };
 };
 
-/** A month that has begun by the clock is counted from its first reservation on; the clock may be set back, months do not. */
+/** Begins the month of the clock at its first reservation. If the clock is set back, the later month goes on. */
 const beginMonth = (round: Round, at: string, { quota, overage }: Terms): void => {
   const { month, emails, attachments } = round.sums;
   if (monthOf(at) <= month) return;
@@ -200,7 +200,7 @@ const beginMonth = (round: Round, at: string, { quota, overage }: Terms): void =
   round.add({ type: 'QuotaMonthBegan', data: { at, month: monthOf(at), closed } });
 };
 
-/** What a team may use at a moment: emails of the month, and its balance, the credits of the signup among it. */
+/** The usage of the month at that moment, and the balance; the signup credits count even before they are granted. */
 export const usableAt = (
   sums: CreditsSums,
   at: string,
@@ -214,7 +214,7 @@ export const usableAt = (
   };
 };
 
-/** Why that cost has no room; undefined where it has. */
+/** Why that cost would be refused; undefined: it would not. */
 export const refusalOf = (
   sums: CreditsSums,
   { at, cost, terms }: Readonly<{ at: string; cost: Cost; terms: Terms }>,
@@ -241,8 +241,8 @@ const tellThresholds = (round: Round, at: string, { isByCredits, quota }: Terms)
   if (quota !== null) tell('quota', sums.emails, quota);
 };
 
-/** Never more than is left of the reservation. */
-const giveBack = ({ at, reference, part, cost, reservation }: Of<'GiveBack'>, round: Round): Decision => {
+/** Returns at most what is left of the reservation. */
+const giveBack = ({ at, reference, part, cost, reservation }: CommandOf<'GiveBack'>, round: Round): Decision => {
   const known = round.find(reference) ?? reservation;
   if (known === undefined || known.parts.includes(part)) return nothing;
   const emails = Math.min(cost.emails, known.left.emails);
@@ -256,8 +256,8 @@ const giveBack = ({ at, reference, part, cost, reservation }: Of<'GiveBack'>, ro
   return { events: round.events.slice(from) };
 };
 
-/** An open reservation knows of its parts too, so that nothing is returned both ways. */
-const returnCancelled = ({ at, charged, part, fact, isNews }: Of<'ReturnCancelled'>, round: Round): Decision => {
+/** Notes the part in the open reservation too, so that GiveBack does not return it again. */
+const returnCancelled = ({ at, charged, part, fact, isNews }: CommandOf<'ReturnCancelled'>, round: Round): Decision => {
   const { reference, month, emails, attachments, isByCredits } = charged;
   const known = round.find(reference);
   if (!isNews || known?.parts.includes(part) === true) return nothing;
@@ -268,10 +268,10 @@ const returnCancelled = ({ at, charged, part, fact, isNews }: Of<'ReturnCancelle
   return { events: round.events.slice(from) };
 };
 
-/** The part of a reservation whose stream never came to be. */
+/** The name of the part when a whole reservation is returned. */
 export const WHOLE = 'whole';
 
-const settle = ({ at, upTo, othersUpTo, missing }: Of<'Settle'>, round: Round): Decision => {
+const settle = ({ at, upTo, othersUpTo, missing }: CommandOf<'Settle'>, round: Round): Decision => {
   const from = round.events.length;
   for (const reference of missing) {
     const known = round.find(reference);
@@ -289,6 +289,6 @@ const settle = ({ at, upTo, othersUpTo, missing }: Of<'Settle'>, round: Round): 
   return { events: round.events.slice(from) };
 };
 
-/** When a reservation that was made at that moment is looked at. */
+/** When a reservation of that moment is checked. */
 export const lookAtMs = (reference: string, at: string): number =>
   Date.parse(at) + (isEmailReference(reference) ? SETTLED_AFTER_MS : OTHERS_SETTLED_AFTER_MS);

@@ -1,33 +1,31 @@
-/** The facts of the credits of one team. All amounts are whole numbers; money is cents, and a month is `2026-11`, in UTC. */
+/** Events of a team's credits, of the use of its account, and of the places its plan limits. Money is whole cents; a month is `2026-11`, in UTC. */
 import { Type, type Static } from '@sinclair/typebox';
 import { text, type EventsOf } from '../core/stored.js';
 import { nullable, oneOf } from '../core/schema.js';
 
-/* The facts of whether the account of a metered team is in use. */
-
+/** Whether the account of a metered team is in use. */
 export const activityEventSchemas = {
-  /** A login, a call or an integration; noted once a day at most. From the first on it counts how long there was none. */
+  /** A login, a call or an integration; recorded at most once a day. Inactivity is counted from the first on. */
   AccountUsed: { data: Type.Object({ at: text }) },
-  /** Nobody has used it for a year, since `usedAt`: its keys let nobody in, and its credits go. */
+  /** Nobody has used it for a year, since `usedAt`: its API keys are refused, and its credits are removed. */
   AccountDisabled: { data: Type.Object({ at: text, usedAt: text }) },
   /** The credits are gone. */
   AccountSettled: { data: Type.Object({ at: text }) },
-  /** An owner came back, or the operator let it in. */
+  /** An owner logged in, or the operator reactivated the team. */
   AccountReactivated: { data: Type.Object({ at: text }) },
-  /** The team is not metered any more, and nothing counts. */
+  /** The team is no longer metered, so inactivity is not counted. */
   AccountUncounted: { data: Type.Object({ at: text }) },
 } as const;
 
 export type ActivityEvent = EventsOf<typeof activityEventSchemas>;
 
-/* The facts of what a team holds of one thing that its plan limits. */
-
 /** `key`: the id of the thing. `amount`: 1, or bytes. `at`: when its place was taken. */
 const Held = Type.Object({ key: text, amount: Type.Integer(), at: text });
 export type Held = Static<typeof Held>;
 
+/** The places that a team has taken of one resource that its plan limits. */
 export const planUseEventSchemas = {
-  /** All that is held from here on, so that only the last fact is read. `since`: from when on the team is billed so, for before that nobody took places. */
+  /** Replaces the whole list, so only the last event is read. `since`: the start of the team's current billing; before it no places were taken. */
   PlacesTaken: { data: Type.Object({ at: text, since: text, held: Type.Array(Held) }) },
 } as const;
 
@@ -51,13 +49,13 @@ export const creditsEventSchemas = {
       note: Type.Optional(text),
     }),
   },
-  /** Before the stream `reference` comes to be. `credits` is 0 where the team is billed by its plan. */
+  /** Written before the stream `reference` is created. `credits` is 0 if the team is billed by its plan. */
   CreditsReserved: {
     data: Type.Object({ at: text, month: text, reference: text, emails: count, attachments: count, credits: count }),
   },
   /**
-   * `part` of what was reserved for `reference` in `month` is given back, once. `fact`: the stream whose `EmailCancelled` led to it; these
-   * are returned in the order of the log.
+   * `part` of the reservation for `reference` is returned, once; it was reserved in `month`. `fact`: the stream of the cancelled email;
+   * cancelled emails are returned in the order of the log.
    */
   CreditsReturned: {
     data: Type.Object({
@@ -73,7 +71,7 @@ export const creditsEventSchemas = {
   },
   /** The balance is set to nothing: the account was not used for a year. */
   CreditsReset: { data: Type.Object({ at: text, credits: count }) },
-  /** The counts of the month begin anew. `closed`: what the month before it came to; null where there was none. */
+  /** The counts start again at 0. `closed`: the totals of the month before; null: there was none. */
   QuotaMonthBegan: {
     data: Type.Object({
       at: text,
@@ -87,15 +85,15 @@ export const creditsEventSchemas = {
     data: Type.Object({ at: text, month: text, of: oneOf(['credits', 'quota'] as const), percent: count, used: count, limit: count }),
   },
   /**
-   * Of the reservations up to revision `upTo` those for emails, and up to `othersUpTo` those for anything else, have come to be what they
-   * were made for, or were returned before this. `nextAt`: when to look again; null where nothing is open.
+   * Reservations for emails up to revision `upTo`, and others up to `othersUpTo`, are closed: their stream exists, or they were returned
+   * before this. `nextAt`: the next check; null: nothing is open.
    */
   ReservationsSettled: {
     data: Type.Object({ at: text, upTo: count, othersUpTo: count, nextAt: nullable(text) }),
   },
   /**
-   * What all events before add up to, so that nobody needs to read them. It stands at each revision that is a multiple of 1,000.
-   * `openFrom`: the revision of the oldest reservation that is not settled, from which on these are read.
+   * The sums of all earlier events, so that these need not be read. It stands at each revision that is a multiple of 1,000. `openFrom`:
+   * the revision of the oldest open reservation; reading starts there.
    */
   CreditsCarried: {
     data: Type.Object({

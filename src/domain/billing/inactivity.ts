@@ -1,19 +1,19 @@
-/** Whether the account of a team is in use, and when it is disabled where nobody uses it. */
+/** Whether the account of a metered team is in use, and when it is disabled because nobody has used it. */
 import type { ActivityEvent } from './events.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import { isoTime, DAY_MS } from '../core/time.js';
 
 export type Activity = Readonly<{
-  /** The last use that was noted. */
+  /** The last recorded use. */
   usedAt: string;
   /** False while the team is not metered. */
   isCounted: boolean;
   disabledSince: string | null;
-  /** False from when it was disabled until its credits are gone. */
+  /** False from when it was disabled until its credits are removed. */
   isSettled: boolean;
 }>;
-/** undefined: it was never metered. */
+/** undefined: the team was never metered. */
 export type ActivityState = Activity | undefined;
 
 export type ActivityCommand =
@@ -23,17 +23,17 @@ export type ActivityCommand =
   | Readonly<{ type: 'Reactivate'; at: string }>
   | Readonly<{ type: 'Uncount'; at: string }>;
 
-/** A use is noted once a day at most. */
+/** A use is recorded at most once in this time. */
 const NOTED_EVERY_MS = DAY_MS;
 
-/** Twelve months after the last use that was noted, and the day within which a later one need not be. */
+/** Twelve months after the last recorded use, plus the day in which a later use may not have been recorded. */
 export const inactiveAt = ({ usedAt }: Pick<Activity, 'usedAt'>): string => {
   const used = new Date(usedAt);
   const monthsLater = Date.UTC(used.getUTCFullYear() + 1, used.getUTCMonth(), used.getUTCDate());
   return isoTime(monthsLater + (used.getTime() % DAY_MS) + NOTED_EVERY_MS);
 };
 
-/** When there is something to do about it; undefined where there is nothing. */
+/** When the account is checked next; undefined: never. */
 export const lookAt = (activity: Activity): string | undefined => {
   if (!activity.isSettled) return activity.disabledSince ?? activity.usedAt;
   return activity.isCounted && activity.disabledSince === null ? inactiveAt(activity) : undefined;
@@ -44,7 +44,7 @@ export const isUseWorthNoting = (activity: ActivityState, at: string): boolean =
   return activity.disabledSince === null && Date.parse(at) >= Date.parse(activity.usedAt) + NOTED_EVERY_MS && !isOver(activity, at);
 };
 
-/** Nobody has used it for a year: a use that comes later is none that keeps it. */
+/** Nobody has used the account for a year, so a later use does not keep it. */
 const isOver = (activity: Activity, at: string): boolean =>
   activity.isCounted && activity.disabledSince === null && at >= inactiveAt(activity);
 

@@ -1,47 +1,12 @@
-/** What each plan gives, as data. A limit of null is none; of Enterprise each is agreed with the customer. */
+/** Plans with their limits, the price of credits, and the refusal beyond a limit. A limit of null is none; Enterprise limits are agreed one by one. */
 import { DomainError } from '../core/errors.js';
-
-/* What blocks of credits cost. Money is whole cents of US dollars. */
-
-export const CREDITS_PER_BLOCK = 10_000;
-export const SIGNUP_CREDITS = 1_000;
-/** The most that one purchase or one grant may add. */
-export const BLOCKS_MAX = 100_000;
-export const CURRENCY = 'USD';
-
-/** A price for the blocks of one purchase up to and including the number `upTo`; the last has no end. */
-type PriceTier = Readonly<{ name: string; upTo: number; unitCents: number }>;
-
-const priceTiers: readonly PriceTier[] = [
-  { name: 'Starter', upTo: 5, unitCents: 3_000 },
-  { name: 'Growth', upTo: 10, unitCents: 2_400 },
-  { name: 'Business', upTo: 50, unitCents: 2_100 },
-  { name: 'Scale', upTo: 100, unitCents: 1_800 },
-  { name: 'Enterprise', upTo: Infinity, unitCents: 1_500 },
-];
-
-type Price = Readonly<{ credits: number; priceCents: number; tiers: readonly Readonly<{ blocks: number; unitCents: number }>[] }>;
-
-/** Graduated per purchase: each block at the price of its own place, so 7 blocks are five of the first tier and two of the second. */
-export const priceOf = (blocks: number): Price => {
-  const tiers: { blocks: number; unitCents: number }[] = [];
-  let before = 0;
-  for (const { upTo, unitCents } of priceTiers) {
-    const within = Math.min(blocks, upTo) - before;
-    if (within <= 0) break;
-    tiers.push({ blocks: within, unitCents });
-    before += within;
-  }
-  const priceCents = tiers.reduce((sum, tier) => sum + tier.blocks * tier.unitCents, 0);
-  return { credits: blocks * CREDITS_PER_BLOCK, priceCents, tiers };
-};
 
 export const planNames = ['free', 'starter', 'pro', 'enterprise'] as const;
 export type PlanName = (typeof planNames)[number];
 
 export const isPlanName = (text: string): text is PlanName => (planNames as readonly string[]).includes(text);
 
-/** Emails beyond the monthly quota. `microsPerEmail`: millionths of a dollar; null where it is agreed. */
+/** Emails beyond the monthly quota. `microsPerEmail`: millionths of a dollar; null: none, or agreed with the customer. */
 type Overage = Readonly<{ isAllowed: boolean; microsPerEmail: number | null }>;
 
 export type Plan = Readonly<{
@@ -116,9 +81,43 @@ export const plans: Readonly<Record<PlanName, Plan>> = {
   },
 };
 
-/* The limits that the plan of a team sets to what it may have. A team that is unmetered, or on no plan, has none of them. */
+export const CREDITS_PER_BLOCK = 10_000;
 
-/** What is counted; a field of the plans each. */
+export const SIGNUP_CREDITS = 1_000;
+
+/** The most blocks of one purchase or grant. */
+export const BLOCKS_MAX = 100_000;
+
+export const CURRENCY = 'USD';
+
+/** The price of a purchase's blocks up to and including number `upTo`. Money is whole cents of US dollars. */
+type PriceTier = Readonly<{ name: string; upTo: number; unitCents: number }>;
+
+const priceTiers: readonly PriceTier[] = [
+  { name: 'Starter', upTo: 5, unitCents: 3_000 },
+  { name: 'Growth', upTo: 10, unitCents: 2_400 },
+  { name: 'Business', upTo: 50, unitCents: 2_100 },
+  { name: 'Scale', upTo: 100, unitCents: 1_800 },
+  { name: 'Enterprise', upTo: Infinity, unitCents: 1_500 },
+];
+
+type Price = Readonly<{ credits: number; priceCents: number; tiers: readonly Readonly<{ blocks: number; unitCents: number }>[] }>;
+
+/** Graduated within one purchase: 7 blocks are five at the price of the first tier and two at that of the second. */
+export const priceOf = (blocks: number): Price => {
+  const tiers: { blocks: number; unitCents: number }[] = [];
+  let before = 0;
+  for (const { upTo, unitCents } of priceTiers) {
+    const within = Math.min(blocks, upTo) - before;
+    if (within <= 0) break;
+    tiers.push({ blocks: within, unitCents });
+    before += within;
+  }
+  const priceCents = tiers.reduce((sum, tier) => sum + tier.blocks * tier.unitCents, 0);
+  return { credits: blocks * CREDITS_PER_BLOCK, priceCents, tiers };
+};
+
+/** The resources that a plan limits; each is a field of `Plan`. */
 export const planResources = [
   'emailTemplates',
   'attachmentTemplates',
@@ -135,17 +134,17 @@ type LimitName = PlanResource | 'fileSizeBytes';
 
 export type PlanLimit = Readonly<{ plan: PlanName; limit: LimitName; maximum: number }>;
 
-type Terms = Readonly<{ billing: 'credits' | 'plan' | 'unmetered'; plan?: PlanName }>;
+type TeamBilling = Readonly<{ billing: 'credits' | 'plan' | 'unmetered'; plan?: PlanName }>;
 
-/** undefined: the team may have any number. */
-export const planLimitOf = ({ billing, plan }: Terms, limit: LimitName): PlanLimit | undefined => {
+/** undefined: no limit. A team that is unmetered, or on no plan, has none. */
+export const planLimitOf = ({ billing, plan }: TeamBilling, limit: LimitName): PlanLimit | undefined => {
   const maximum = billing === 'unmetered' || plan === undefined ? null : plans[plan][limit];
   return maximum === null || plan === undefined ? undefined : { plan, limit, maximum };
 };
 
-const written = new Intl.NumberFormat('en-US');
+const numberFormat = new Intl.NumberFormat('en-US');
 
-const names: Readonly<Record<LimitName, string>> = {
+const limitNames: Readonly<Record<LimitName, string>> = {
   emailTemplates: 'email templates',
   attachmentTemplates: 'attachment templates',
   members: 'members',
@@ -157,10 +156,10 @@ const names: Readonly<Record<LimitName, string>> = {
   fileSizeBytes: 'bytes in one file',
 };
 
-/** `actual`: what it would come to. */
+/** `actual`: the number that it would be. */
 export const planLimitExceeded = ({ plan, limit, maximum }: PlanLimit, actual: number): DomainError =>
   new DomainError(
     'PLAN_LIMIT_EXCEEDED',
-    `The plan ${plan} allows ${written.format(maximum)} ${names[limit]}, and with this it would be ${written.format(actual)}. Nothing was made; delete what is not used any more, or change the plan.`,
+    `The plan ${plan} allows ${numberFormat.format(maximum)} ${limitNames[limit]}, and with this it would be ${numberFormat.format(actual)}. Nothing was made; delete what is not used any more, or change the plan.`,
     { relatedInfo: { limit, actual, maximum, plan } },
   );

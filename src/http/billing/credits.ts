@@ -1,4 +1,4 @@
-/** Usage of the month, by day and by month, and what is added to the credits of a team. */
+/** Routes of usage (this month, by day, by month), and of adding credits. */
 import {
   AddCreditsRequestSchema,
   AddedCreditsSchema,
@@ -10,8 +10,7 @@ import {
 } from '../../api/billing.js';
 import { addCreditsExamples } from '../../api/examples.js';
 import type { Caller } from '../../commands/core/caller.js';
-import type { Quota } from '../../commands/billing/credits.js';
-import { monthAfter } from '../../commands/billing/credits.js';
+import { monthAfter, type Quota } from '../../commands/billing/credits.js';
 import { invalid } from '../../domain/core/errors.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { UsedOfDay } from '../../projections/query-types.js';
@@ -25,13 +24,13 @@ const tags = ['Usage and credits'];
 /** Two leap years and a day. */
 const DAYS_MAX = 733;
 
-/** To a tenth. */
+/** In percent, rounded down to a tenth. */
 const percentOf = (used: number, limit: number | null): number =>
   limit === null || limit === 0 ? 0 : Math.floor((used * 1_000) / limit) / 10;
 
 const usageOf = ({ used, limit, remaining }: Quota) => ({ used, limit, remaining, percentUsed: percentOf(used, limit) });
 
-/** Of a team that is not metered the read models tell what it has used. */
+/** The usage of a team that is not metered comes from the read models. */
 const statsOf = async (deps: Deps, caller: Caller): Promise<UsageStats> => {
   const { billing, plan, quota } = await deps.commands.getAccount(caller);
   const { month, overage } = quota;
@@ -80,7 +79,7 @@ const itemOf = ({ emails, documents }: Used, quota: number | null) => ({
 
 type Range = Readonly<{ startDate?: string | undefined; endDate?: string | undefined }>;
 
-/** The first and the last day; by default those that `defaultFirst` gives. */
+/** The first and the last day; `defaultFirst` gives the first if the query has none. */
 const daysOf = ({ clock }: Deps, { startDate, endDate }: Range, defaultFirst: (last: string) => string) => {
   const last = (endDate === undefined ? isoTime(clock.now()) : momentOf('endDate', endDate, 'end')).slice(0, 10);
   const first = startDate === undefined ? defaultFirst(last) : momentOf('startDate', startDate, 'start').slice(0, 10);
@@ -97,7 +96,7 @@ const elevenMonthsBefore = (day: string): string => {
   return isoTime(Date.UTC(year!, month! - 12, 1)).slice(0, 10);
 };
 
-/** The same for every day or month of the range, with nothing where nothing was used. */
+/** Every day of the range; days without usage have 0. */
 const byDay = (used: readonly UsedOfDay[], first: string, last: string): readonly UsedOfDay[] => {
   const known = new Map(used.map((day) => [day.day, day]));
   const days: UsedOfDay[] = [];

@@ -1,7 +1,4 @@
-/**
- * Gives the credits of emails back that nobody was sent: cancelled ones, and those to suppressed addresses alone. It follows what ended
- * them in the order of the log, one after the other, so that the last one returned says how far it has come, on whatever engine.
- */
+/** Background work on billing: checks reservations of credits, disables unused accounts, returns the credits of emails that were not sent. */
 import { type CreditsAccounts, freedAt, whatIsFreed } from '../../commands/billing/credits.js';
 import type { Decider } from '../../domain/core/decider.js';
 import type { CreditsEvent } from '../../domain/billing/events.js';
@@ -18,9 +15,7 @@ import type { Worker } from '../../domain/ports/worker.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { underLease, type LeaseDeps } from '../core/lease.js';
 
-/* Looks, some time after a reservation of credits, whether what it was made for came to be. */
-
-/** The command loads what it needs of the state. */
+/** No state is folded: `credits.settle` reads what it needs. */
 const decider: Decider<never, CreditsEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
 
 const byTimeOnly: StartedBy<'credits'> = {
@@ -35,6 +30,7 @@ const byTimeOnly: StartedBy<'credits'> = {
   CreditsCarried: null,
 };
 
+/** Some time after a reservation of credits, checks whether the email or batch was created. */
 export const settleCredits = ({ credits }: Readonly<{ credits: CreditsAccounts }>): Processor =>
   makeProcessor({
     name: 'settle-credits',
@@ -43,7 +39,7 @@ export const settleCredits = ({ credits }: Readonly<{ credits: CreditsAccounts }
     startedBy: byTimeOnly,
     timers: [{ kind: 'settle', read: 'due' }],
     deadlineMs: 60_000,
-    // A stream of millions is not read for this.
+    // Reads the last event only: the stream may have millions.
     foldsFrom: async ({ eventLog }, stream) => (await eventLog.last(stream))?.revision ?? 0,
     act: async ({ stream, cause: { fence: _fence, ...cause } }) => {
       await credits.settle(assertDefined(parseTeamId(splitStream(stream).id), 'team id'), cause);
@@ -51,10 +47,9 @@ export const settleCredits = ({ credits }: Readonly<{ credits: CreditsAccounts }
     },
   });
 
-/* Disables the account of a metered team that nobody has used for a year, and then takes its credits: the fact first, so that a crash in between leaves the rest to do. */
-
 type EndInactiveDeps = Pick<CommandDeps, 'clock' | 'team' | 'credits'> & Pick<ProcessorDeps, 'mayDestroy'>;
 
+/** Disables the account of a metered team after a year without use, then removes its credits. Disabled first: after a crash the rest is still due. */
 export const endInactive = (deps: EndInactiveDeps): Processor =>
   makeProcessor<'activity', ActivityState, ActivityCommand>({
     name: 'end-inactive',
@@ -82,9 +77,9 @@ const act = async (
   const isMetered = ((await team(teamStream(teamId))).state?.billing ?? 'unmetered') !== 'unmetered';
   if (!isMetered) return { command: { type: 'Uncount', at } };
   if (activity.isSettled) return { command: { type: 'Disable', at } };
-  const { fence: _fence, ...of } = cause;
-  // Done again after a crash it finds nothing to take.
-  await credits.change(teamId, { type: 'Reset', at }, of);
+  const { fence: _fence, ...resetCause } = cause;
+  // If it is repeated after a crash, the balance is 0 and nothing is appended.
+  await credits.change(teamId, { type: 'Reset', at }, resetCause);
   return { command: { type: 'Settle', at } };
 };
 
@@ -96,10 +91,14 @@ type ReturnCreditsDeps = LeaseDeps &
     eventLog: EventLog;
     readModels: Pick<ReadModels, 'find'>;
     credits: CreditsAccounts;
-    /** Where the read models know that cancelled emails are returned up to. */
+    /** The last cancelled email whose credits were returned, from the read models. */
     returnedUpTo: (readModels: Pick<ReadModels, 'find'>) => Promise<Readonly<{ lastFact: string | null; first: number }> | undefined>;
   }>;
 
+/**
+ * Returns the credits of emails that were sent to nobody: cancelled, or all recipients suppressed. It follows the log in order, one email
+ * after the other, so the last returned email tells on every engine how far it has come.
+ */
 export const returnCreditsWorker = (deps: ReturnCreditsDeps): Worker => ({
   name: NAME,
   run: (stop) =>
@@ -113,14 +112,14 @@ export const returnCreditsWorker = (deps: ReturnCreditsDeps): Worker => ({
     }),
 });
 
-/** What was returned already is told again and does nothing. undefined: no team is metered. */
+/** The position to start after. Emails that were returned already are skipped by `returnCancelled`. undefined: no team is metered. */
 const beginning = async ({ eventLog, readModels, returnedUpTo }: ReturnCreditsDeps): Promise<number | undefined> => {
   const known = await returnedUpTo(readModels);
   if (known === undefined) return undefined;
   return known.lastFact === null ? known.first : freedAt(eventLog, known.lastFact as StreamName);
 };
 
-/** Out: up to where the log has been looked at. */
+/** Out: the position up to which the log was read. */
 const returnAfter = async (deps: ReturnCreditsDeps, after: number, signal: AbortSignal): Promise<number> => {
   let reached = after;
   const options = { kinds: ['email'], types: ['EmailCancelled' as const, 'RecipientsSuppressed' as const], decrypt: [], signal };
@@ -145,7 +144,7 @@ const returnOne = async (deps: ReturnCreditsDeps, recorded: Recorded): Promise<v
   await deps.credits.returnCancelled(assertDefined(parseTeamId(metadata.teamId), 'team id'), charged, cancellation, cause);
 };
 
-/** Where the email is damaged nobody knows what it was charged; all others go on. */
+/** An email whose events cannot be read is logged and skipped, so that the others go on. */
 const chargedOf = async ({ eventLog, logger }: ReturnCreditsDeps, { stream, position }: Recorded) => {
   try {
     const freed = whatIsFreed(await eventLog.load(stream as StreamName));

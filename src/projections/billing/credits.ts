@@ -1,4 +1,4 @@
-/** Of each metered team: when its open reservations are to be looked at, and how far its cancelled emails are returned. */
+/** Read models of metered teams: timers of open reservations and of unused accounts, and the last cancelled email whose credits were returned. */
 import type { ActivityEvent, CreditsEvent } from '../../domain/billing/events.js';
 import { evolveActivity, lookAt, type Activity } from '../../domain/billing/inactivity.js';
 import { splitStream } from '../../domain/core/ids.js';
@@ -9,15 +9,13 @@ import { lookAtMs } from '../../domain/billing/decider.js';
 import type { Recorded } from '../../domain/events.js';
 import { isoTime } from '../../domain/core/time.js';
 
-/* Of each team that was ever metered, when there is something to do about its account. */
-
 const ACTIVITY = 'activity';
 const ACTIVITY_TIMERS = timersOf('activity');
 
-/** Its id is that of the team. */
+/** The id is that of the team. */
 type ActivityDocument = Document & Readonly<{ activity: Activity }>;
 
-const step: Handler<ActivityEvent> = ({ event, stream, position, metadata }, document) => {
+const activityStep: Handler<ActivityEvent> = ({ event, stream, position, metadata }, document) => {
   const { id } = splitStream(stream);
   const before = document as ActivityDocument | undefined;
   const activity = evolveActivity(before?.activity, event);
@@ -40,18 +38,22 @@ export const activityProjection = declareProjection({
   main: ACTIVITY,
   kinds: ['activity'],
   decrypts: [],
-  on: { AccountUsed: step, AccountDisabled: step, AccountSettled: step, AccountReactivated: step, AccountUncounted: step },
+  on: {
+    AccountUsed: activityStep,
+    AccountDisabled: activityStep,
+    AccountSettled: activityStep,
+    AccountReactivated: activityStep,
+    AccountUncounted: activityStep,
+  },
 });
 
 const CREDITS = 'credits';
 const CREDITS_TIMERS = timersOf('credits');
 
-/** `returned`: the position of the event that returned the cancelled email `lastFact`, the last one; 0 where none was. */
+/** `returned`: the position of the last CreditsReturned for a cancelled email, `lastFact`: that email's stream; 0 and null before the first. */
 type CreditsDocument = Document & Readonly<{ returned: number; lastFact: string | null }>;
 
-type Any = Recorded<CreditsEvent>;
-
-const accountStep = ({ stream, position, event }: Any): Step => {
+const accountStep = ({ stream, position, event }: Recorded<CreditsEvent>): Step => {
   const { id } = splitStream(stream);
   const fact = event.type === 'CreditsReturned' ? event.data.fact : undefined;
   const next = (document: Document | undefined): CreditsDocument => {
@@ -63,7 +65,7 @@ const accountStep = ({ stream, position, event }: Any): Step => {
 
 const noted: Handler<CreditsEvent> = (recorded) => [accountStep(recorded)];
 
-/** The one timer of a team stands at the earliest moment at which a reservation of it is to be looked at. */
+/** A team has one timer, due when the first of its open reservations is checked. */
 const reserved: Handler<Extract<CreditsEvent, { type: 'CreditsReserved' }>> = (recorded) => {
   const { reference, at } = recorded.event.data;
   const dueAt = isoTime(lookAtMs(reference, at));
@@ -80,7 +82,7 @@ const settled: Handler<Extract<CreditsEvent, { type: 'ReservationsSettled' }>> =
   return [{ collection: CREDITS_TIMERS, id: splitStream(recorded.stream).id, document }, accountStep(recorded)];
 };
 
-const timerOf = ({ stream, position, metadata }: Any, dueAt: string): TimerDocument => ({
+const timerOf = ({ stream, position, metadata }: Recorded<CreditsEvent>, dueAt: string): TimerDocument => ({
   id: splitStream(stream).id,
   seq: position,
   position,
@@ -112,8 +114,8 @@ export const creditsProjection = declareProjection({
 });
 
 /**
- * Up to where cancelled emails are returned, of all teams: the last one that was, or, where none was, the position of the first event of
- * credits; undefined where no team is metered. It may lag.
+ * The last cancelled email of all teams whose credits were returned (`lastFact`, null: none yet), and the position of the first event of
+ * credits; undefined: no team is metered. It may lag.
  */
 export const returnedUpTo = async (
   readModels: Pick<ReadModels, 'find'>,
