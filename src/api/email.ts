@@ -1,4 +1,4 @@
-/** What a send call carries, and what it answers: one schema each for check, type and API description. */
+/** Requests and answers about emails: send, retry, reschedule, cancel, delete; the record, the list, the timeline, the queue. */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, Time, RecipientSchema, languageFields } from './core/common.js';
@@ -8,182 +8,12 @@ import { defaultLimits as limits } from '../domain/core/limits.js';
 import { outputFormats } from '../domain/rendering/content.js';
 import { priorities } from '../domain/ports/bus.js';
 
-/* The attempts to deliver an email, as its log record shows them. */
-
-const AttemptRecordSchema = Type.Object(
-  {
-    attempt: Type.Integer(),
-    startedAt: Time,
-    endedAt: nullable(Time),
-    host: Type.String(),
-    durationMs: nullable(Type.Number()),
-    outcome: nullable(enumOf(['sent', 'deferred', 'bounced', 'failed', 'interrupted'] as const)),
-    replyCode: nullable(Type.Integer()),
-    reply: nullable(Type.String({ description: 'null once archived' })),
-    nextAttemptAt: nullable(Time),
-  },
-  closed,
-);
-
-/* What an email's record tells of each recipient. */
-
-const RecipientStateSchema = Type.Object(
-  {
-    email: nullable(Type.String({ description: 'null once the email is archived, or the recipient is erased' })),
-    name: nullable(Type.String()),
-    role: enumOf(recipientRoles),
-    status: enumOf(recipientStatuses),
-    erased: Type.Optional(
-      Type.Literal(true, {
-        description: 'There where what was held about this recipient is destroyed, and the email goes on for the others',
-      }),
-    ),
-    replyCode: nullable(Type.Integer({ description: 'SMTP reply code of the last attempt' })),
-    enhancedCode: nullable(Type.String({ description: 'Enhanced status code (RFC 3463)' })),
-    rule: nullable(Type.String({ description: 'The rule that classified the reply' })),
-    reply: nullable(Type.String({ description: 'The reply in words; null once archived' })),
-    bounceType: Type.Optional(enumOf(bounceTypes)),
-    bounceSubType: Type.Optional(Type.String({ description: 'These are there where a report has told of it later' })),
-    reportedAt: Type.Optional(Time),
-    simulated: Type.Optional(
-      Type.Literal(true, { description: 'No host was asked: it was sent with a test key, or the address is one of the simulator' }),
-    ),
-    openedAt,
-    clickedAt,
-  },
-  closed,
-);
-
-/* What is asked and answered where an email is given another time, or cancelled. */
-
-export const RescheduleEmailRequestSchema = Type.Object(
-  {
-    scheduledAt: Type.String({
-      format: 'date-time',
-      description: 'ISO 8601 with a zone, in the future',
-      examples: ['2030-01-31T09:30:00+01:00'],
-    }),
-  },
-  closed,
-);
-export type RescheduleEmailRequest = Static<typeof RescheduleEmailRequestSchema>;
-
-export const RescheduleEmailResponseSchema = Type.Object(
-  {
-    id: Type.String({ format: 'uuid' }),
-    status: enumOf(emailStatuses),
-    message: Type.String(),
-    scheduledAt: Time,
-    estimatedDeliveryAt: Time,
-  },
-  closed,
-);
-export type RescheduleEmailResponse = Static<typeof RescheduleEmailResponseSchema>;
-
-export const CancelEmailResponseSchema = Type.Object(
-  { id: Type.String({ format: 'uuid' }), status: enumOf(emailStatuses), message: Type.String(), cancelledAt: Time },
-  closed,
-);
-export type CancelEmailResponse = Static<typeof CancelEmailResponseSchema>;
-
-/* What happened to one email, as callers see it. */
-
-export const TimelineQuerySchema = Type.Object(
-  {
-    limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault, description: 'Entries per page' }),
-    ),
-    cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 1_024, description: '`meta.nextCursor` of the page before: continues behind its last entry' }),
-    ),
-  },
-  closed,
-);
-
-const RecipientSchemaTimeline = Type.Object(
-  {
-    place: Type.Integer({ description: 'Among to, cc and bcc, from 0' }),
-    role: enumOf(recipientRoles),
-    email: nullable(Type.String({ description: 'null once it is destroyed' })),
-    result: Type.Optional(Type.String()),
-    replyCode: Type.Optional(nullable(Type.Integer())),
-    enhancedCode: Type.Optional(nullable(Type.String())),
-    reply: Type.Optional(Type.String({ description: 'Absent once archived' })),
-  },
-  closed,
-);
-
-const EntrySchema = Type.Object(
-  {
-    id: Type.String({ description: 'Id of the event; of an attempt of a webhook, that of the delivery and the number of the attempt' }),
-    kind: Type.String({ description: 'Kind of the event, e.g. `EmailQueued`, `DeliveryAttempted`, `WebhookAttempted`' }),
-    stream: Type.String({ description: 'Where it is recorded' }),
-    at: Time,
-    actor: Type.String({ description: '`apiKey:<id>`, `processor:<name>`, `cli`, `system`, …' }),
-    cause: Type.Object(
-      {
-        kind: enumOf(['request', 'event'] as const),
-        id: Type.String({ description: 'The request id, or the id of the event that led to it' }),
-      },
-      closed,
-    ),
-    requestId: Type.String({ description: 'Of the call at the root of it' }),
-    durationMs: nullable(Type.Number({ description: 'How long it took: the SMTP dialogue, or the answer of an endpoint' })),
-    sinceMs: nullable(Type.Integer({ description: 'Since the entry before; null of the first' })),
-    recipients: Type.Array(RecipientSchemaTimeline, { description: 'Whom it is about; empty where it is about the email' }),
-    details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]), {
-      description: 'What else the event says; of an attempt of a webhook `deliveryId`, `event`, `attempt`, `status`, `statusCode` and more',
-    }),
-  },
-  closed,
-);
-
-export const TimelineSchema = Type.Object(
-  {
-    data: Type.Array(EntrySchema),
-    meta: Type.Object(
-      {
-        limit: Type.Integer(),
-        total: Type.Integer(),
-        nextCursor: nullable(Type.String()),
-        webhooksComplete: Type.Boolean({
-          description: 'False where so much was sent to an endpoint since that some attempts may be missing here: its deliveries list them',
-        }),
-      },
-      closed,
-    ),
-  },
-  closed,
-);
-export type Timeline = Static<typeof TimelineSchema>;
-
-/* How much a team has waiting. */
-
-const numbers = {
-  depth: Type.Integer({ description: 'Emails that are due: they wait for nothing but their turn, or are in their SMTP dialogue' }),
-  oldestQueuedAt: nullable(
-    Type.String({ format: 'date-time', description: 'Since when the one that has waited longest for its turn is due' }),
-  ),
-  oldestAgeSeconds: nullable(Type.Integer()),
-  ratePerMinute: Type.Number({ description: 'How many a minute came to an end, or to their next pause, in the last five minutes' }),
-  estimatedSeconds: nullable(Type.Integer({ description: 'Until all that is due has left at that rate; null where the rate is 0' })),
-  deferred: Type.Integer({ description: 'Emails that wait for another attempt' }),
-  held: Type.Integer({ description: 'Emails that wait for the relay to take sessions' }),
-  scheduled: Type.Integer({ description: 'Emails that wait for their `scheduledAt`' }),
-};
-const Numbers = Type.Object(numbers, closed);
-
-export const QueueStatsSchema = Type.Object(
-  { asOf: Time, ...numbers, priorities: Type.Object({ high: Numbers, normal: Numbers, low: Numbers }, closed) },
-  closed,
-);
-export type QueueStats = Static<typeof QueueStatsSchema>;
-
-/** The four kinds of attachment, by the field that makes each: exactly one of them is given. */
+/** The field that makes each of the four kinds of attachment: exactly one of them is given. */
 export const attachmentSources = ['attachmentTemplateId', 'content', 'url', 'assetId'] as const;
+
 export type AttachmentSource = (typeof attachmentSources)[number];
 
-/** One schema for the four shapes, so that a fault names its field; which fields go together is checked with it. */
+/** One schema for the four kinds, so that an error names its field; `readAttachments` checks which fields go together. */
 export const AttachmentSchema = Type.Object(
   {
     attachmentTemplateId: Type.Optional(
@@ -239,6 +69,7 @@ export const AttachmentSchema = Type.Object(
   },
   { ...closed, description: 'Exactly one of `attachmentTemplateId`, `content`, `url` and `assetId`' },
 );
+
 export type GivenAttachment = Static<typeof AttachmentSchema>;
 
 export const SendEmailRequestSchema = Type.Object(
@@ -271,6 +102,7 @@ export const SendEmailRequestSchema = Type.Object(
   },
   closed,
 );
+
 export type SendEmailRequest = Static<typeof SendEmailRequestSchema>;
 
 export const SendEmailResponseSchema = Type.Object(
@@ -288,7 +120,170 @@ export const SendEmailResponseSchema = Type.Object(
   },
   closed,
 );
+
 export type SendEmailResponse = Static<typeof SendEmailResponseSchema>;
+
+const AttemptRecordSchema = Type.Object(
+  {
+    attempt: Type.Integer(),
+    startedAt: Time,
+    endedAt: nullable(Time),
+    host: Type.String(),
+    durationMs: nullable(Type.Number()),
+    outcome: nullable(enumOf(['sent', 'deferred', 'bounced', 'failed', 'interrupted'] as const)),
+    replyCode: nullable(Type.Integer()),
+    reply: nullable(Type.String({ description: 'null once archived' })),
+    nextAttemptAt: nullable(Time),
+  },
+  closed,
+);
+
+const RecipientStateSchema = Type.Object(
+  {
+    email: nullable(Type.String({ description: 'null once the email is archived, or the recipient is erased' })),
+    name: nullable(Type.String()),
+    role: enumOf(recipientRoles),
+    status: enumOf(recipientStatuses),
+    erased: Type.Optional(
+      Type.Literal(true, {
+        description: 'There where what was held about this recipient is destroyed, and the email goes on for the others',
+      }),
+    ),
+    replyCode: nullable(Type.Integer({ description: 'SMTP reply code of the last attempt' })),
+    enhancedCode: nullable(Type.String({ description: 'Enhanced status code (RFC 3463)' })),
+    rule: nullable(Type.String({ description: 'The rule that classified the reply' })),
+    reply: nullable(Type.String({ description: 'The reply in words; null once archived' })),
+    bounceType: Type.Optional(enumOf(bounceTypes)),
+    bounceSubType: Type.Optional(Type.String({ description: 'These are there where a report has told of it later' })),
+    reportedAt: Type.Optional(Time),
+    simulated: Type.Optional(
+      Type.Literal(true, { description: 'No host was asked: it was sent with a test key, or the address is one of the simulator' }),
+    ),
+    openedAt,
+    clickedAt,
+  },
+  closed,
+);
+
+export const RescheduleEmailRequestSchema = Type.Object(
+  {
+    scheduledAt: Type.String({
+      format: 'date-time',
+      description: 'ISO 8601 with a zone, in the future',
+      examples: ['2030-01-31T09:30:00+01:00'],
+    }),
+  },
+  closed,
+);
+export type RescheduleEmailRequest = Static<typeof RescheduleEmailRequestSchema>;
+
+export const RescheduleEmailResponseSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    status: enumOf(emailStatuses),
+    message: Type.String(),
+    scheduledAt: Time,
+    estimatedDeliveryAt: Time,
+  },
+  closed,
+);
+export type RescheduleEmailResponse = Static<typeof RescheduleEmailResponseSchema>;
+
+export const CancelEmailResponseSchema = Type.Object(
+  { id: Type.String({ format: 'uuid' }), status: enumOf(emailStatuses), message: Type.String(), cancelledAt: Time },
+  closed,
+);
+export type CancelEmailResponse = Static<typeof CancelEmailResponseSchema>;
+
+export const TimelineQuerySchema = Type.Object(
+  {
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault, description: 'Entries per page' }),
+    ),
+    cursor: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1_024, description: '`meta.nextCursor` of the page before: continues behind its last entry' }),
+    ),
+  },
+  closed,
+);
+
+const TimelineRecipientSchema = Type.Object(
+  {
+    place: Type.Integer({ description: 'Among to, cc and bcc, from 0' }),
+    role: enumOf(recipientRoles),
+    email: nullable(Type.String({ description: 'null once it is destroyed' })),
+    result: Type.Optional(Type.String()),
+    replyCode: Type.Optional(nullable(Type.Integer())),
+    enhancedCode: Type.Optional(nullable(Type.String())),
+    reply: Type.Optional(Type.String({ description: 'Absent once archived' })),
+  },
+  closed,
+);
+
+const EntrySchema = Type.Object(
+  {
+    id: Type.String({ description: 'Id of the event; of an attempt of a webhook, that of the delivery and the number of the attempt' }),
+    kind: Type.String({ description: 'Kind of the event, e.g. `EmailQueued`, `DeliveryAttempted`, `WebhookAttempted`' }),
+    stream: Type.String({ description: 'Where it is recorded' }),
+    at: Time,
+    actor: Type.String({ description: '`apiKey:<id>`, `processor:<name>`, `cli`, `system`, …' }),
+    cause: Type.Object(
+      {
+        kind: enumOf(['request', 'event'] as const),
+        id: Type.String({ description: 'The request id, or the id of the event that led to it' }),
+      },
+      closed,
+    ),
+    requestId: Type.String({ description: 'Of the call at the root of it' }),
+    durationMs: nullable(Type.Number({ description: 'How long it took: the SMTP dialogue, or the answer of an endpoint' })),
+    sinceMs: nullable(Type.Integer({ description: 'Since the entry before; null of the first' })),
+    recipients: Type.Array(TimelineRecipientSchema, { description: 'Whom it is about; empty where it is about the email' }),
+    details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]), {
+      description: 'What else the event says; of an attempt of a webhook `deliveryId`, `event`, `attempt`, `status`, `statusCode` and more',
+    }),
+  },
+  closed,
+);
+
+export const TimelineSchema = Type.Object(
+  {
+    data: Type.Array(EntrySchema),
+    meta: Type.Object(
+      {
+        limit: Type.Integer(),
+        total: Type.Integer(),
+        nextCursor: nullable(Type.String()),
+        webhooksComplete: Type.Boolean({
+          description: 'False where so much was sent to an endpoint since that some attempts may be missing here: its deliveries list them',
+        }),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+const queueFields = {
+  depth: Type.Integer({ description: 'Emails that are due: they wait for nothing but their turn, or are in their SMTP dialogue' }),
+  oldestQueuedAt: nullable(
+    Type.String({ format: 'date-time', description: 'Since when the one that has waited longest for its turn is due' }),
+  ),
+  oldestAgeSeconds: nullable(Type.Integer()),
+  ratePerMinute: Type.Number({ description: 'How many a minute came to an end, or to their next pause, in the last five minutes' }),
+  estimatedSeconds: nullable(Type.Integer({ description: 'Until all that is due has left at that rate; null where the rate is 0' })),
+  deferred: Type.Integer({ description: 'Emails that wait for another attempt' }),
+  held: Type.Integer({ description: 'Emails that wait for the relay to take sessions' }),
+  scheduled: Type.Integer({ description: 'Emails that wait for their `scheduledAt`' }),
+};
+const QueueFieldsSchema = Type.Object(queueFields, closed);
+
+export const QueueStatsSchema = Type.Object(
+  {
+    asOf: Time,
+    ...queueFields,
+    priorities: Type.Object({ high: QueueFieldsSchema, normal: QueueFieldsSchema, low: QueueFieldsSchema }, closed),
+  },
+  closed,
+);
 
 export const RetryEmailResponseSchema = Type.Object(
   {

@@ -345,7 +345,10 @@ const openCreditsLedger = (eventLog: Log): CreditsLedger => {
   };
 };
 
-type States = Readonly<{ get: (stream: StreamName) => LoadedCredits | undefined; set: (stream: StreamName, loaded: LoadedCredits) => void }>;
+type States = Readonly<{
+  get: (stream: StreamName) => LoadedCredits | undefined;
+  set: (stream: StreamName, loaded: LoadedCredits) => void;
+}>;
 
 const decideTogether = async (
   eventLog: Log,

@@ -1,4 +1,4 @@
-/** Makes the first event of an email: rendered once to check, with all that the mail depends on pinned, its attachments made and stored. */
+/** Makes the first event of an email: renders once to check, pins all that the mail depends on, makes and stores the attachments. */
 import { noAttachments, prepareAttachments, storeAttachments, type PreparedAttachments } from '../documents/attachments.js';
 import { type Claim, type Stored, keptBytes, sizeOf } from '../documents/storage.js';
 import type { CommandDeps } from '../core/deps.js';
@@ -23,10 +23,10 @@ import type { CallLanguage } from '../../domain/rendering/translations.js';
 import type { PinnedTracking } from '../../domain/recipients/tracking.js';
 import type { Recipient } from '../../domain/mime/address.js';
 
-/** What of attachments the team has stored; asked only where the email has attachments. */
+/** Bytes of attachments that the team stores. Read only for emails with attachments. */
 export type StoredBytes = () => Promise<Stored>;
 
-/** The revision of an email template that is sent. `version`: null where it is a draft. */
+/** The revision of the email template that is sent. `version`: null for a draft. */
 export type PinnedTemplate = Readonly<{
   id: TemplateId;
   name: string;
@@ -35,7 +35,7 @@ export type PinnedTemplate = Readonly<{
   unsubscribeList: string | undefined;
 }>;
 
-/** An email that is checked as far as its request tells. Times are ISO 8601. */
+/** An email whose request is checked, but which is not rendered yet. Times are ISO 8601. */
 export type EmailOrder = Readonly<{
   id: EmailId;
   teamId: TeamId;
@@ -48,34 +48,34 @@ export type EmailOrder = Readonly<{
   recipients: readonly Recipient[];
   replyTo: string | undefined;
   headers: Readonly<Record<string, string>>;
-  /** In place of that of the template. */
+  /** Replaces the subject of the template. */
   subject: string | undefined;
   variables: JsonObject;
-  /** In place of the template's own, of the mail and of its documents. */
+  /** Replaces the template's language, in the mail and in its documents. */
   language: CallLanguage | undefined;
   metadata: JsonObject;
   priority: Priority;
   tags: readonly string[];
   given: readonly RequestedAttachment[];
-  /** What is recorded of its readers; undefined for nothing. */
+  /** undefined: nothing is recorded of readers. */
   tracking?: PinnedTracking | undefined;
   fingerprint?: string | undefined;
-  /** The bulk send that it belongs to, and its place there. */
+  /** The bulk send, and the place of the email in it. */
   batch?: NonNullable<EmailAccepted['data']['batch']>;
-  /** What was reserved for it before; of an email by itself that is known when it is made. */
+  /** The credits that its bulk send reserved; for an email sent by itself they are reserved after it is made. */
   charged?: Charged | undefined;
   /** Sent with a test key. */
   test?: true | undefined;
-  /** What it says is shown to nobody but its recipients. */
+  /** Its content is shown to nobody but its recipients. */
   confidential?: true | undefined;
-  /** How long it is likely to wait for its turn. */
+  /** The expected wait for its turn. */
   waitMs: number;
 }>;
 
-/** `keyId`: the key that sealed its attachments, and is to seal the event too. `claim`: the room that these take. */
+/** `keyId`: the key that encrypted its attachments; the event must use it too. `claim`: the storage that the attachments take. */
 export type MadeEmail = Readonly<{ event: EmailAccepted; keyId: string | undefined; claim: Claim | undefined }>;
 
-/** Rejects with the codes of rendering, SUBJECT_EMPTY, BODY_EMPTY and those of attachments, having stored nothing. */
+/** Rejects with the codes of rendering, SUBJECT_EMPTY, BODY_EMPTY and those of attachments; nothing is stored then. */
 export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedBytes?: StoredBytes): Promise<MadeEmail> => {
   const { at, scheduledAt, company, variables, language, given } = order;
   const environment = { at: scheduledAt ?? at, company };
@@ -85,7 +85,7 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
   const { subject, assetIds } = renderOnce(compiled instanceof Promise ? await compiled : compiled, order, budget);
   const hasAttachments = given.length > 0 || assetIds.length > 0;
   const stored = hasAttachments ? await storedBytes?.() : undefined;
-  // A team that is at its bound has no document made.
+  // Checked before documents are generated: a team without storage left gets none.
   if (stored !== undefined) deps.attachmentClaims.check(order.teamId, stored, 0);
   const { files, generated, omitted, replaced } = hasAttachments
     ? await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget })
@@ -101,10 +101,10 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
   return { event: acceptedEvent(order, accepted, ready), keyId, claim };
 };
 
-/** What of the documents of an email no font has. */
+/** Characters that no font has, by document. */
 export type ReplacedCharacters = NonNullable<PreparedAttachments['replaced']>;
 
-/** Does all that making does and keeps nothing of it; with `onlyChecked` documents are checked without being drawn. Rejects with the same codes. */
+/** Checks an order as `makeEmail` does and rejects with the same codes, but stores nothing; with `onlyChecked`, documents are not drawn. */
 export const checkEmail = async (deps: CommandDeps, order: EmailOrder, onlyChecked?: KnownCharacters): Promise<ReplacedCharacters> => {
   const { at, scheduledAt, company, variables, language, given } = order;
   assertLinksPossible(deps, order);
@@ -124,7 +124,7 @@ export const checkEmail = async (deps: CommandDeps, order: EmailOrder, onlyCheck
   return replaced;
 };
 
-/** Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR where the call brings a header that each copy has of its own. */
+/** Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR for a header that the service sets in each copy. */
 const assertLinksPossible = (deps: CommandDeps, { template: { unsubscribeList }, headers }: EmailOrder): void => {
   if (unsubscribeList === undefined) return;
   linkBaseOf(deps);
@@ -133,7 +133,7 @@ const assertLinksPossible = (deps: CommandDeps, { template: { unsubscribeList },
     throw invalid('request body', `headers.${own}`, 'is set by the service, for the template names an `unsubscribeList`');
 };
 
-/** Throws what rendering throws, and SUBJECT_EMPTY or BODY_EMPTY. */
+/** Throws the codes of rendering, SUBJECT_EMPTY and BODY_EMPTY. */
 const renderOnce = (render: CompiledEmail, order: EmailOrder, budget: ReturnType<typeof openBudget>): CheckedEmail => {
   const { variables, at, scheduledAt, company, subject, given, template } = order;
   const override = subject === undefined ? {} : { subject };
@@ -143,11 +143,11 @@ const renderOnce = (render: CompiledEmail, order: EmailOrder, budget: ReturnType
   return rendered;
 };
 
-/** What is checked has a link as every copy has one of its own. */
+/** Checks with an example link, because every copy has an unsubscribe link. */
 const withLinks = (environment: RenderEnvironment, { unsubscribeList }: PinnedTemplate): RenderEnvironment =>
   unsubscribeList === undefined ? environment : { ...environment, unsubscribeUrl: exampleUnsubscribeUrl(undefined) };
 
-/** The event of an email that is accepted though it cannot be rendered: it has nothing attached, and fails at once. */
+/** The event of an email that is accepted although it cannot be rendered: it has no attachments, and fails at once. */
 export const unrenderedEmail = (order: EmailOrder): EmailAccepted =>
   acceptedEvent(order, acceptedOf(order, [], nothingKept), { subject: order.subject ?? '', attachments: [] });
 
@@ -156,7 +156,7 @@ type Kept = Readonly<Record<'attachmentBytes', EmailAccepted['data']['attachment
 
 const nothingKept: Kept = { attachmentBytes: undefined, generated: undefined };
 
-/** What is absent is not there at all. Nearly every email lacks it, and to spread nothing costs as much as the rest. */
+/** Optional fields are assigned one by one: nearly every email lacks them, and spreading empty objects would double the time. */
 const acceptedOf = (
   order: EmailOrder,
   attachments: EmailContent['attachments'],
@@ -203,7 +203,7 @@ type StoredAttachments = Readonly<{ attachments: EmailContent['attachments']; ke
 
 const nothingStored: StoredAttachments = { attachments: [], keyId: undefined };
 
-/** Puts the files under a new key; the room is free again where that fails. */
+/** Stores the files, encrypted with a new key. Releases the claim if that fails. */
 const storeClaimed = async (
   deps: CommandDeps,
   files: Parameters<typeof storeAttachments>[2],
@@ -219,7 +219,7 @@ const storeClaimed = async (
   }
 };
 
-/** Throws SUBJECT_EMPTY, or BODY_EMPTY where nothing is attached either. */
+/** Throws SUBJECT_EMPTY, or BODY_EMPTY if there are no attachments either. */
 export const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: number): void => {
   if (subject === '') {
     throw new DomainError(
@@ -239,7 +239,7 @@ export const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: num
   }
 };
 
-/** The sealed part of the event: what was asked for, and what was made ready for it. */
+/** The sealed part of the event. */
 const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted' | 'replaced'>): EmailContent => {
   const content: EmailContent = {
     from: order.from,
@@ -259,13 +259,13 @@ const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'att
   return content;
 };
 
-/** What a made email costs: itself, and each document that was made for it. */
+/** The cost of an email: one, and one for each document generated for it. */
 export const costOf = ({ data: { generated } }: EmailAccepted): Cost => ({
   emails: 1,
   attachments: generated === undefined ? 0 : generated.pdf + generated.excel,
 });
 
-/** The same event, which says what was reserved for it. */
+/** The event with the credits that were reserved for it. */
 export const withCharged = (event: EmailAccepted, charged: Charged): EmailAccepted => {
   switch (event.type) {
     case 'EmailQueued':
@@ -275,7 +275,7 @@ export const withCharged = (event: EmailAccepted, charged: Charged): EmailAccept
   }
 };
 
-/** The events with which an email begins to whose recipients at those places the team does not write. */
+/** The first events of an email, of which the recipients at the places `suppressed` are on the suppression list. */
 export const acceptedEvents = (event: EmailAccepted, suppressed: readonly number[]): readonly EmailEvent[] => {
   if (suppressed.length === 0) return [event];
   const state = emailDecider.evolve(emailDecider.initialState, event);

@@ -1,4 +1,4 @@
-/** What the calls on emails answer. */
+/** The answers to calls on emails, made from their events and state. */
 import { isoMoment } from '../core/memo.js';
 import type { CancelEmailResponse, RescheduleEmailResponse, EmailRecord, RetryEmailResponse, SendEmailResponse } from '../../api/email.js';
 import type { EmailAccepted } from '../../domain/email/events.js';
@@ -6,7 +6,7 @@ import type { Engagement, Email } from '../../domain/email/state.js';
 import { type RecipientRole, failedRecipientsOf, isErased } from '../../domain/email/status.js';
 import { assertDefined, type EmailId } from '../../domain/core/ids.js';
 
-/** From the queue to the host at normal load. */
+/** Time from the queue to the host at normal load. */
 export const TYPICAL_DELIVERY_MS = 5_000;
 
 const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'scheduled', dueAt: string): SendEmailResponse => ({
@@ -19,7 +19,7 @@ const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'schedul
   estimatedDeliveryAt: isoMoment(Date.parse(dueAt) + (event.data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
 });
 
-/** The answer to the send call, made of its event alone: a replay gives the same bytes for ever. */
+/** The answer to the send call, made from its event alone, so that a replay always gives the same bytes. */
 export const sendResponse = (id: EmailId, event: EmailAccepted): SendEmailResponse => {
   switch (event.type) {
     case 'EmailQueued':
@@ -29,7 +29,7 @@ export const sendResponse = (id: EmailId, event: EmailAccepted): SendEmailRespon
   }
 };
 
-/** The answer to a retry call, made of that retry alone. */
+/** The answer to a retry call, made from that retry alone. */
 export const retryResponse = (id: EmailId, retry: Readonly<{ retryCount: number; at: string }>): RetryEmailResponse => ({
   id,
   status: 'queued',
@@ -38,7 +38,7 @@ export const retryResponse = (id: EmailId, retry: Readonly<{ retryCount: number;
   queuedAt: retry.at,
 });
 
-/** The answer to a call that gave the email another time, made of where it stands after that. */
+/** The answer to a reschedule call, made from the state after it. */
 export const rescheduleResponse = (id: EmailId, email: Pick<Email, 'scheduledAt'>): RescheduleEmailResponse => {
   const scheduledAt = assertDefined(email.scheduledAt ?? undefined, 'time of a scheduled email');
   return {
@@ -50,7 +50,7 @@ export const rescheduleResponse = (id: EmailId, email: Pick<Email, 'scheduledAt'
   };
 };
 
-/** The answer to a call that cancelled an email, made of that call alone. */
+/** The answer to a cancel call, made from that call alone. */
 export const cancelResponse = (id: EmailId, { at }: Readonly<{ at: string }>): CancelEmailResponse => ({
   id,
   status: 'cancelled',
@@ -104,13 +104,13 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     tracking: trackingOf(email),
     metadata: {
       recipients: { to: byRole('to'), cc: byRole('cc'), bcc: byRole('bcc') },
-      ...saidBy(email),
+      ...contentOf(email),
     },
   };
 };
 
-/** What was given to be sent; nothing of it where that lets somebody in. */
-const saidBy = ({ accepted, content }: Email): Omit<EmailRecord['metadata'], 'recipients'> => {
+/** Variables, attachments and metadata of the call; empty for a confidential email. */
+const contentOf = ({ accepted, content }: Email): Omit<EmailRecord['metadata'], 'recipients'> => {
   const shown = accepted.confidential === true ? undefined : content;
   return {
     variables: shown?.variables ?? {},
@@ -154,7 +154,7 @@ const attemptsOf = ({ attempts }: Email): EmailRecord['attempts'] =>
     nextAttemptAt: ended?.nextAttemptAt ?? null,
   }));
 
-/** When a person first did it, of those whose place that is. */
+/** When that recipient first opened the email, or followed a link, as a person. */
 const firstOf = ({ engagements = [] }: Email, wanted: Engagement['type'], place: number): string | null =>
   engagements.find(({ type, recipient, machine }) => type === wanted && recipient === place && machine === null)?.at ?? null;
 

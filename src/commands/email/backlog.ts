@@ -1,36 +1,35 @@
 /**
- * How much each team has waiting, in memory: what the read models told last, and what this process has accepted since. Nothing is read
- * for a request.
+ * The backlog of each team, in memory: the counts last read from the read models, plus the emails that this process has accepted since. A
+ * request reads nothing.
  */
 import { DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
 
 /**
- * Of one team: `waiting` emails are under way, `ready` of these wait for nothing but their turn, `held` of these for the host alone (absent
- * from what an earlier version keeps), and `done` counts how often one that was ready has come to an end or waits for something else than
- * the host.
+ * One team: `waiting` emails have not ended and are not scheduled for later; `ready` of these wait only for their turn, `held` of these only for the host (absent from
+ * documents of an earlier version). `done` counts how often a ready email has ended or begun to wait for something other than the host.
  */
 export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; held?: number; done: number }>;
 
 export type Backlog = Readonly<{
   /**
-   * What the read models tell now of the teams that have something open, at that moment of the monotonic clock. `hostPauseMs`: how long the
-   * host is left alone before it is asked again, 0 while it takes sessions; undefined where this process does not deliver.
+   * Takes the counts of all teams with open emails; `atMs`: by the monotonic clock. `hostPauseMs`: the pause before the host is asked again,
+   * 0 while it takes sessions; undefined if this process does not deliver.
    */
   update: (teams: readonly TeamBacklog[], atMs: number, hostPauseMs?: number) => void;
-  /** Throws QUEUE_FULL where the team has as much waiting as it may, or would with so many more (default: one). */
+  /** Throws QUEUE_FULL if the team would have too many emails waiting with so many more (default: one). */
   assertRoom: (team: string, emails?: number) => void;
-  /** So many more of the team are accepted (default: one). */
+  /** Counts emails that this process has accepted (default: one). */
   accepted: (team: string, emails?: number) => void;
-  /** How long the last of so many emails (default: one) that are accepted now is likely to wait for its turn. */
+  /** The expected wait of the last of so many emails (default: one) that are accepted now. */
   waitMs: (team: string, emails?: number) => number;
 }>;
 
-/** How fast a rate that has become less is believed. */
+/** The weight of the newest measurement when the rate falls. */
 const NEWEST_COUNTS = 0.2;
-/** The least rate that a wait is reckoned with, in emails a second: a rate of nothing says nothing of how long it lasts. */
+/** The lowest rate used for an expected wait, in emails a second: a rate of 0 would give none. */
 const RATE_MIN = 0.1;
-/** Of a host that another process asks: its longest pause. */
+/** The pause assumed if another process asks the host: its longest. */
 const HOST_PAUSE_MS = 30_000;
 const RETRY_AFTER_MIN_S = 1;
 const RETRY_AFTER_MAX_S = 600;
@@ -47,17 +46,17 @@ export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHo
   const waitingOf = (team: string): number => (teams.get(team)?.waiting ?? 0) + (acceptedSince.get(team) ?? 0);
 
   return {
-    update: (told, atMs, hostPauseMs) => {
-      const now = new Map(told.map((of) => [of.team, of]));
-      const queued = told.reduce((sum, of) => sum + queuedOf(of), 0);
+    update: (backlogs, atMs, hostPauseMs) => {
+      const now = new Map(backlogs.map((one) => [one.team, one]));
+      const queued = backlogs.reduce((sum, one) => sum + queuedOf(one), 0);
       const done = updatedMs === undefined ? 0 : doneSince(teams, now);
       const wasAway = awayMs > 0;
-      // Mail that is held while none is done shows a host that takes no sessions.
-      awayMs = hostPauseMs ?? (done === 0 && told.some(({ held = 0 }) => held > 0) ? HOST_PAUSE_MS : 0);
-      // Neither does the time in which the host was away say how much it takes when it is there.
+      // If mail is held and none is done, the host takes no sessions.
+      awayMs = hostPauseMs ?? (done === 0 && backlogs.some(({ held = 0 }) => held > 0) ? HOST_PAUSE_MS : 0);
+      // Time in which the host was unavailable tells nothing about its rate.
       if (updatedMs !== undefined && atMs > updatedMs && !wasAway && awayMs === 0) {
         const rate = (done * 1_000) / (atMs - updatedMs);
-        // What is done where little is queued says nothing of what could be, unless it is more than was known.
+        // With a short queue the rate is only a lower bound, so it can raise the known rate but not lower it.
         const isBusy = Math.min(queuedOfAll, queued) > done;
         if (perSecond === undefined ? isBusy : rate > perSecond) perSecond = rate;
         else if (perSecond !== undefined && isBusy) perSecond += (rate - perSecond) * NEWEST_COUNTS;
@@ -75,22 +74,22 @@ export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHo
     accepted: (team, emails = 1) => void acceptedSince.set(team, (acceptedSince.get(team) ?? 0) + emails),
     waitMs: (team, emails = 1) => {
       if (perSecond === undefined || (queuedOfAll === 0 && emails === 1)) return awayMs;
-      // Teams take turns: nobody waits for more than all, nor for more than as much of each other team as its own.
-      const of = teams.get(team);
-      const own = (of === undefined ? 0 : queuedOf(of)) + (acceptedSince.get(team) ?? 0);
+      // Teams take turns: ahead of an email are at most all queued emails, and at most its team's own number from each team.
+      const known = teams.get(team);
+      const own = (known === undefined ? 0 : queuedOf(known)) + (acceptedSince.get(team) ?? 0);
       const ahead = Math.min(queuedOfAll, own * teams.size) + emails - 1;
       return Math.min(awayMs + (ahead / Math.max(perSecond, RATE_MIN)) * 1_000, limits.hostAwayHoursMax * 3_600_000);
     },
   };
 };
 
-/** What is held goes as soon as the host takes sessions: it is ahead of what comes now. */
+/** Held mail leaves as soon as the host takes sessions, so it is ahead of new mail. */
 const queuedOf = ({ ready, held = 0 }: TeamBacklog): number => ready + held;
 
-/** A team that is told of no more has nothing open: all that it had ready is done. */
+/** A team that is missing in `now` has nothing open: all its ready emails are done. */
 const doneSince = (before: ReadonlyMap<string, TeamBacklog>, now: ReadonlyMap<string, TeamBacklog>): number => {
   let done = 0;
-  for (const [team, of] of before) done += Math.max(0, (now.get(team)?.done ?? of.done + of.ready) - of.done);
+  for (const [team, one] of before) done += Math.max(0, (now.get(team)?.done ?? one.done + one.ready) - one.done);
   return done;
 };
 
@@ -99,7 +98,7 @@ type Pace = Readonly<{ perSecond: number | undefined; awayMs: number }>;
 type Room = Readonly<{ waiting: number; emails: number; max: number }>;
 
 const queueFull = ({ waiting, emails, max }: Room, { perSecond, awayMs }: Pace): DomainError => {
-  // By then a hundredth of the room is free, or as much as was asked for.
+  // The time until a hundredth of the limit is free, or enough for these emails.
   const surplus = waiting - Math.min(max * 0.99, max - emails);
   const known = perSecond === undefined || perSecond === 0 ? undefined : surplus / perSecond;
   const seconds = known === undefined ? RETRY_AFTER_UNKNOWN_S : Math.ceil(known + awayMs / 1_000);

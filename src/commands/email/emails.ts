@@ -1,4 +1,4 @@
-/** Commands on emails that are there: read, retry, delete, archive, remove. */
+/** Commands on accepted emails: read, reschedule, cancel, retry, delete, archive, remove; and the events for an email's timeline. */
 import { domainToASCII } from 'node:url';
 import type {
   CancelEmailResponse,
@@ -50,246 +50,7 @@ import type { Deleted } from '../../api/core/common.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { DAY_MS } from '../../domain/core/time.js';
 
-/* What a caller may do about an email that has not left: give it another time, or cancel it. */
-
-/** Resolves when the new time is durable. Of several calls at once the last that is recorded counts. */
-export const rescheduleEmail = async (
-  deps: CommandDeps,
-  caller: Caller,
-  id: EmailId,
-  request: RescheduleEmailRequest,
-): Promise<RescheduleEmailResponse> => {
-  const cause = causeOf(deps, caller);
-  const scheduledAt = checkSchedule(request.scheduledAt, Date.parse(cause.at), deps.limits);
-  const stream = emailStream(id);
-  const guard = changeableBy(caller, emailNotFound);
-  const loaded = await loadState(deps.eventLog, stream, emailDecider);
-  guard(loaded);
-  const until = temporaryUntil(Date.parse(scheduledAt), deps.limits);
-  const command = { type: 'RescheduleEmail' as const, at: cause.at, scheduledAt, temporaryUntil: until };
-  const email = loaded.state!;
-  // Refused before anything is done for it; another may still be faster.
-  if (emailDecider.decide({ ...command, subject: '' }, email).length === 0) return rescheduleResponse(id, email);
-  const { subject, content } = await asOf(deps, stream, email, scheduledAt);
-  await prolong(deps, email, content, until);
-  const { state } = await handle(deps.eventLog, stream, emailDecider, { ...command, subject }, cause, guard);
-  return rescheduleResponse(id, state!);
-};
-
-/** What the email says at that time. Rejects as the send call does where its template cannot be filled in then. */
-const asOf = async (
-  deps: CommandDeps,
-  stream: StreamName,
-  { accepted, content }: Email,
-  scheduledAt: string,
-): Promise<Readonly<{ subject: string; content: EmailContent }>> => {
-  if (content === undefined) throw new KeyMissing(stream);
-  const templateId = assertDefined(parseTemplateId(accepted.templateId), 'template id');
-  const render = await compiledTemplate(deps, templateId, accepted.templateRevision, content);
-  const rendered = render.check({
-    variables: content.variables as JsonObject,
-    environment: { at: scheduledAt, company: accepted.company as Company },
-    budget: openBudget(deps.limits),
-    ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
-  });
-  refuseEmpty(rendered, content.attachments.length);
-  return { subject: rendered.subject, content };
-};
-
-/** Generated files are kept from the sending on. Of a file that is kept as long as the email putting it again changes nothing. */
-const prolong = async (
-  { files }: Pick<CommandDeps, 'files'>,
-  email: Email,
-  { attachments }: EmailContent,
-  until: string,
-): Promise<void> => {
-  const kept = keptUntil(email);
-  if (kept === undefined || kept >= until) return;
-  for (const { file } of attachments) {
-    // One that is gone or damaged is a matter of the delivery.
-    const bytes = await files.get(file).catch((fault: unknown) => {
-      if (fault instanceof FileDamaged) return undefined;
-      throw fault;
-    });
-    if (bytes !== undefined) await files.put(bytes, { expiresAt: until });
-  }
-};
-
-/** Resolves when it is certain that the email does not leave. */
-export const cancelEmail = async (
-  deps: CommandDeps,
-  caller: Caller,
-  id: EmailId,
-  idempotency?: Idempotency,
-): Promise<Answer<CancelEmailResponse>> => {
-  const cause = causeOf(deps, caller);
-  const { state, replayed } = await handleKeyed(deps, emailStream(id), emailDecider, {
-    command: (key) => ({ type: 'CancelEmail' as const, at: cause.at, ...key }),
-    earlier: ({ cancellation }, key) => (cancellation?.idempotencyKey === key ? cancellation : undefined),
-    idempotency,
-    cause,
-    guard: changeableBy(caller, emailNotFound),
-  });
-  const cancellation = assertDefined(state.cancellation, 'cancellation');
-  return { body: cancelResponse(id, cancellation), replayed };
-};
-
-/* Pushes many emails on by hand: those that wait are due now, those that have failed are tried anew. */
-
-type EmailsToRetry = Readonly<{
-  /** What they were when they were found; of those that are something else by now, nothing is done. */
-  status: 'queued' | 'failed';
-  /** Those that wait for a time, or have failed. */
-  ids: readonly EmailId[];
-  /** Those that wait for the relay. */
-  held: readonly EmailId[];
-  /** Of a recipient who has not got it. */
-  domain?: string;
-}>;
-
-/** So many are loaded in one turn of the event loop, and appended side by side: they share commits. */
-const AT_ONCE = 16;
-
-/** Every email is looked at again: what has moved on since it was found is left alone. */
-export const retryEmails = async (
-  deps: CommandDeps,
-  caller: Caller,
-  { status, ids, held, domain }: EmailsToRetry,
-): Promise<Omit<RetryEmailsResponse, 'nextCursor'>> => {
-  const goesTo = domain === undefined ? () => true : waitsFor(domain);
-  const retry = (id: EmailId): Promise<boolean> =>
-    tryRetry(deps, caller, id, (email) => email.status === status && goesTo(email) && (!isTest(caller) || email.accepted.test === true));
-  const retried = await countOf(ids, retry);
-  const waiting: EmailId[] = [];
-  await countOf(held, async (id) => {
-    const { state, teamId } = await loadState(deps.eventLog, emailStream(id), emailDecider);
-    const waits = teamId === caller.teamId && state?.heldUntil !== undefined && goesTo(state) && !isTest(caller);
-    if (waits) waiting.push(id);
-    return waits;
-  });
-  // All of them leave when the host answers: one that comes again makes the breaker ask it.
-  const first = waiting[0];
-  if (first !== undefined) await retry(first);
-  return { retried, held: waiting.length };
-};
-
-const countOf = async (ids: readonly EmailId[], act: (id: EmailId) => Promise<boolean>): Promise<number> => {
-  let count = 0;
-  for (let from = 0; from < ids.length; from += AT_ONCE) {
-    const done = await Promise.all(ids.slice(from, from + AT_ONCE).map(act));
-    count += done.filter((isDone) => isDone).length;
-    await nextTurn();
-  }
-  return count;
-};
-
-/** Out: whether it is due now and was not before. */
-const tryRetry = async (deps: CommandDeps, caller: Caller, id: EmailId, isMeant: (email: Email) => boolean): Promise<boolean> => {
-  const cause = causeOf(deps, caller);
-  const decider = {
-    ...emailDecider,
-    decide: (command: EmailCommand, email: EmailState) => {
-      if (email === undefined || !isMeant(email)) return [];
-      return emailDecider.decide(email.status === 'failed' ? retryOf(cause.at) : command, email);
-    },
-  };
-  try {
-    const push = { type: 'PushEmail' as const, at: cause.at };
-    const { events } = await handle(deps.eventLog, emailStream(id), decider, push, cause, ownedBy(caller.teamId, emailNotFound));
-    return events.length > 0;
-  } catch (fault) {
-    if (fault instanceof DomainError && ['EMAIL_NOT_RETRYABLE', 'EMAIL_NOT_FOUND', 'EMAIL_ARCHIVED'].includes(fault.code)) return false;
-    // A damaged email waits as it is; the others that are meant are not kept from it.
-    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return false;
-    throw fault;
-  }
-};
-
-const retryOf = (at: string): EmailCommand => ({ type: 'RetryEmail', at, idempotencyKey: undefined, fingerprint: undefined });
-
-const waitsFor = (domain: string): ((email: Email) => boolean) => {
-  const wanted = asciiOf(domain);
-  return ({ content, recipientStatuses }) =>
-    content !== undefined &&
-    content.recipients.some(
-      (recipient, index) =>
-        recipient !== null &&
-        (recipientStatuses[index] === 'queued' || recipientStatuses[index] === 'failed') &&
-        asciiOf(recipient.email.slice(recipient.email.lastIndexOf('@') + 1)) === wanted,
-    );
-};
-
-/** Domains are compared as the DNS does: without regard to case, and IDNs in their ASCII form. */
-const asciiOf = (domain: string): string => domainToASCII(domain) || domain.toLowerCase();
-
-/* What the log tells of one email: its own events, those of its bulk send, and of addresses that were suppressed because of it. */
-
-/** `told`: what subscriptions may have heard of it, in the order of the log. */
-type EmailTrace = Readonly<{ placed: readonly Placed[]; told: readonly WebhookCause[] }>;
-
-/** Rejects with EMAIL_NOT_FOUND. Of one that is archived nothing personal is told. */
-export const emailTrace = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<EmailTrace> => {
-  const recorded = withoutErased(await deps.eventLog.load(emailStream(id)));
-  const email = recorded.reduce<EmailState>((state, { event }) => evolveEmail(state, event as EmailEvent), undefined);
-  ownedBy(caller.teamId, emailNotFound)({ state: email, teamId: recorded[0]?.metadata.teamId });
-  const readers = { roles: email!.accepted.roles, content: email!.content };
-  const [ofBatch, suppressed] = await Promise.all([batchEvents(deps, email!), suppressions(deps, caller.teamId, id, email!)]);
-  const placed = [
-    ...[...ofBatch, ...recorded].map((one) => entryOf(one, readers)),
-    ...suppressed.map(({ event, place }) => entryOf(event, readers, [place])),
-  ];
-  const own = [...recorded, ...suppressed.map(({ event }) => event)].toSorted((one, other) => one.position - other.position);
-  return { placed, told: own.flatMap((one) => toldOf(one, readers)) };
-};
-
-const notifying: ReadonlySet<string> = new Set(notifyingTypes);
-
-const toldOf = ({ event, metadata }: Recorded, { roles, content }: Parameters<typeof entryOf>[1]): readonly WebhookCause[] =>
-  notifying.has(event.type)
-    ? noticesOfEvent(event as NotifyingEvent).map(({ recipient }) => ({
-        eventId: metadata.eventId,
-        requestId: metadata.correlationId,
-        at: metadata.occurredAt,
-        recipients:
-          recipient === undefined || roles[recipient] === undefined
-            ? []
-            : [{ place: recipient, role: roles[recipient], email: content?.recipients[recipient]?.email ?? null }],
-      }))
-    : [];
-
-/** What befell the bulk send as a whole before all its emails were made, or kept them from leaving; its parts are no matter of one email. */
-const TOLD_OF_BATCH: readonly BatchEvent['type'][] = ['BatchQueued', 'BatchScheduled', 'BatchStarted', 'BatchCancelled', 'BatchStopped'];
-
-const batchEvents = async ({ eventLog }: CommandDeps, { accepted }: Email): Promise<readonly Recorded[]> => {
-  const id = accepted.batch && parseBatchId(accepted.batch.id);
-  if (id === undefined) return [];
-  const recorded = await eventLog.load(batchStream(id), 0, []);
-  return recorded.filter(({ event }) => (TOLD_OF_BATCH as readonly string[]).includes(event.type));
-};
-
-type OfRecipient = Readonly<{ event: Recorded; place: number }>;
-
-/** A suppression is found by the address: of an archived email none is. */
-const suppressions = async (deps: CommandDeps, teamId: TeamId, id: EmailId, email: Email): Promise<readonly OfRecipient[]> => {
-  const { state: team } = await deps.team(teamStream(teamId));
-  const recipients = email.content?.recipients ?? [];
-  if (team?.hasSuppressions !== true) return [];
-  const list = email.accepted.unsubscribeList;
-  const found = await Promise.all(
-    recipients.map(async (_, place) => {
-      const address = recipients[place]?.email;
-      if (address === undefined) return [];
-      const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
-      const streams = await Promise.all(ids.map((one) => deps.eventLog.load(suppressionStream(one))));
-      return streams.flat().flatMap((event) => (isOfEmail(event, id) ? [{ event, place }] : []));
-    }),
-  );
-  return found.flat();
-};
-
-const isOfEmail = ({ event }: Recorded, id: EmailId): boolean => event.type === 'AddressSuppressed' && event.data.emailId === id;
-
-/** Folds the stream: what was just written is there. `asOf`: as it was then; what was destroyed since stays so. */
+/** Folds the stream, so that the answer includes the latest write. `asOf`: the record at that time; data destroyed since stays destroyed. */
 export const getEmail = async (deps: CommandDeps, caller: Caller, id: EmailId, asOf?: AsOf): Promise<EmailRecord> => {
   const recorded = await deps.eventLog.load(emailStream(id));
   const loaded = foldOnto(emailDecider, emptyLoaded(emailStream(id), emailDecider.initialState), recorded);
@@ -305,7 +66,7 @@ const emailAsOf = (recorded: readonly Recorded[], asOf: AsOf): Email => {
   return email;
 };
 
-/** Exactly the ids given; the route resolves a filter to ids through the read model first. */
+/** Deletes exactly these ids; the route resolves a filter to ids through the read model first. */
 export const deleteEmails = async (
   deps: CommandDeps,
   caller: Caller,
@@ -315,7 +76,7 @@ export const deleteEmails = async (
   let damaged: EventUnreadable | EventUnknown | undefined;
   const distinct = [...new Set(ids)];
   if (isTest(caller)) await assertAllOfTests(deps, caller, distinct);
-  // Side by side they share commits, and the one that clears destroyed keys out of the file.
+  // Concurrent deletions share commits, and the rewrite that removes destroyed keys from the file.
   for (let from = 0; from < distinct.length; from += DELETED_AT_ONCE) {
     const ends = await Promise.all(distinct.slice(from, from + DELETED_AT_ONCE).map((id) => tryDelete(deps, caller, id)));
     for (const end of ends) {
@@ -323,12 +84,12 @@ export const deleteEmails = async (
       else counts[end] += 1;
     }
   }
-  // All others are deleted by then, and a request that is sent again finds them so.
+  // All others are deleted by then; a repeated request counts them as not found.
   if (damaged !== undefined) throw damaged;
   return counts;
 };
 
-/** Before any is deleted. What is not there is no email of anybody. */
+/** A test key deletes test emails only; checked for all ids before any is deleted. Unknown ids are ignored. */
 const assertAllOfTests = async (deps: CommandDeps, caller: Caller, ids: readonly EmailId[]): Promise<void> => {
   for (const id of ids) {
     const loaded = await loadState(deps.eventLog, emailStream(id), emailDecider);
@@ -371,6 +132,174 @@ export const retryEmail = async (
   return { body: retryResponse(id, retry), replayed };
 };
 
+/** Resolves when the new time is durable. If several calls run at once, the last one recorded counts. */
+export const rescheduleEmail = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  request: RescheduleEmailRequest,
+): Promise<RescheduleEmailResponse> => {
+  const cause = causeOf(deps, caller);
+  const scheduledAt = checkSchedule(request.scheduledAt, Date.parse(cause.at), deps.limits);
+  const stream = emailStream(id);
+  const guard = changeableBy(caller, emailNotFound);
+  const loaded = await loadState(deps.eventLog, stream, emailDecider);
+  guard(loaded);
+  const until = temporaryUntil(Date.parse(scheduledAt), deps.limits);
+  const command = { type: 'RescheduleEmail' as const, at: cause.at, scheduledAt, temporaryUntil: until };
+  const email = loaded.state!;
+  // Refuse before rendering; `handle` decides again, because another call may come first.
+  if (emailDecider.decide({ ...command, subject: '' }, email).length === 0) return rescheduleResponse(id, email);
+  const { subject, content } = await renderedAt(deps, stream, email, scheduledAt);
+  await prolong(deps, email, content, until);
+  const { state } = await handle(deps.eventLog, stream, emailDecider, { ...command, subject }, cause, guard);
+  return rescheduleResponse(id, state!);
+};
+
+/** Renders the email for that time. Rejects as the send call does if the template cannot be rendered. */
+const renderedAt = async (
+  deps: CommandDeps,
+  stream: StreamName,
+  { accepted, content }: Email,
+  scheduledAt: string,
+): Promise<Readonly<{ subject: string; content: EmailContent }>> => {
+  if (content === undefined) throw new KeyMissing(stream);
+  const templateId = assertDefined(parseTemplateId(accepted.templateId), 'template id');
+  const render = await compiledTemplate(deps, templateId, accepted.templateRevision, content);
+  const rendered = render.check({
+    variables: content.variables as JsonObject,
+    environment: { at: scheduledAt, company: accepted.company as Company },
+    budget: openBudget(deps.limits),
+    ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
+  });
+  refuseEmpty(rendered, content.attachments.length);
+  return { subject: rendered.subject, content };
+};
+
+/** Keeps generated files until the new time; putting a file that is kept as long as the email changes nothing. */
+const prolong = async (
+  { files }: Pick<CommandDeps, 'files'>,
+  email: Email,
+  { attachments }: EmailContent,
+  until: string,
+): Promise<void> => {
+  const kept = keptUntil(email);
+  if (kept === undefined || kept >= until) return;
+  for (const { file } of attachments) {
+    // The delivery reports a missing or damaged file.
+    const bytes = await files.get(file).catch((fault: unknown) => {
+      if (fault instanceof FileDamaged) return undefined;
+      throw fault;
+    });
+    if (bytes !== undefined) await files.put(bytes, { expiresAt: until });
+  }
+};
+
+/** Resolves when it is certain that the email will not be sent. */
+export const cancelEmail = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  idempotency?: Idempotency,
+): Promise<Answer<CancelEmailResponse>> => {
+  const cause = causeOf(deps, caller);
+  const { state, replayed } = await handleKeyed(deps, emailStream(id), emailDecider, {
+    command: (key) => ({ type: 'CancelEmail' as const, at: cause.at, ...key }),
+    earlier: ({ cancellation }, key) => (cancellation?.idempotencyKey === key ? cancellation : undefined),
+    idempotency,
+    cause,
+    guard: changeableBy(caller, emailNotFound),
+  });
+  const cancellation = assertDefined(state.cancellation, 'cancellation');
+  return { body: cancelResponse(id, cancellation), replayed };
+};
+
+type EmailsToRetry = Readonly<{
+  /** The status by which they were found; an email with another status by now is left alone. */
+  status: 'queued' | 'failed';
+  /** Emails that wait for a time, or have failed. */
+  ids: readonly EmailId[];
+  /** Emails that wait for the relay. */
+  held: readonly EmailId[];
+  /** The domain of a recipient who has not got the email. */
+  domain?: string;
+}>;
+
+/** Emails that are loaded in one turn of the event loop and appended concurrently: they share commits. */
+const AT_ONCE = 16;
+
+/** Pushes many emails by hand: waiting ones are due now, failed ones are retried. Each is loaded again and checked first. */
+export const retryEmails = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { status, ids, held, domain }: EmailsToRetry,
+): Promise<Omit<RetryEmailsResponse, 'nextCursor'>> => {
+  const goesTo = domain === undefined ? () => true : waitsFor(domain);
+  const retry = (id: EmailId): Promise<boolean> =>
+    tryRetry(deps, caller, id, (email) => email.status === status && goesTo(email) && (!isTest(caller) || email.accepted.test === true));
+  const retried = await countOf(ids, retry);
+  const waiting: EmailId[] = [];
+  await countOf(held, async (id) => {
+    const { state, teamId } = await loadState(deps.eventLog, emailStream(id), emailDecider);
+    const waits = teamId === caller.teamId && state?.heldUntil !== undefined && goesTo(state) && !isTest(caller);
+    if (waits) waiting.push(id);
+    return waits;
+  });
+  // All held emails leave when the host answers, so pushing one of them is enough: it makes the breaker ask the host.
+  const first = waiting[0];
+  if (first !== undefined) await retry(first);
+  return { retried, held: waiting.length };
+};
+
+const countOf = async (ids: readonly EmailId[], act: (id: EmailId) => Promise<boolean>): Promise<number> => {
+  let count = 0;
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    const done = await Promise.all(ids.slice(from, from + AT_ONCE).map(act));
+    count += done.filter((isDone) => isDone).length;
+    await nextTurn();
+  }
+  return count;
+};
+
+/** Out: whether the email is due now and was not before. */
+const tryRetry = async (deps: CommandDeps, caller: Caller, id: EmailId, isIncluded: (email: Email) => boolean): Promise<boolean> => {
+  const cause = causeOf(deps, caller);
+  const decider = {
+    ...emailDecider,
+    decide: (command: EmailCommand, email: EmailState) => {
+      if (email === undefined || !isIncluded(email)) return [];
+      return emailDecider.decide(email.status === 'failed' ? retryOf(cause.at) : command, email);
+    },
+  };
+  try {
+    const push = { type: 'PushEmail' as const, at: cause.at };
+    const { events } = await handle(deps.eventLog, emailStream(id), decider, push, cause, ownedBy(caller.teamId, emailNotFound));
+    return events.length > 0;
+  } catch (fault) {
+    if (fault instanceof DomainError && ['EMAIL_NOT_RETRYABLE', 'EMAIL_NOT_FOUND', 'EMAIL_ARCHIVED'].includes(fault.code)) return false;
+    // A damaged email stays as it is, and the others go on.
+    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return false;
+    throw fault;
+  }
+};
+
+const retryOf = (at: string): EmailCommand => ({ type: 'RetryEmail', at, idempotencyKey: undefined, fingerprint: undefined });
+
+const waitsFor = (domain: string): ((email: Email) => boolean) => {
+  const wanted = asciiOf(domain);
+  return ({ content, recipientStatuses }) =>
+    content !== undefined &&
+    content.recipients.some(
+      (recipient, index) =>
+        recipient !== null &&
+        (recipientStatuses[index] === 'queued' || recipientStatuses[index] === 'failed') &&
+        asciiOf(recipient.email.slice(recipient.email.lastIndexOf('@') + 1)) === wanted,
+    );
+};
+
+/** Domains are compared as in DNS: case-insensitively, internationalised ones in ASCII. */
+const asciiOf = (domain: string): string => domainToASCII(domain) || domain.toLowerCase();
+
 export const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<Deleted> => {
   const cause = causeOf(deps, caller);
   await handle(
@@ -386,8 +315,8 @@ export const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId
 };
 
 /**
- * Records that a deleted email, or one whose time has come, is archived, then destroys what is personal of it: its files, the copies of its mail and its key.
- * Where the program dies in between, the erase worker does the rest. Out: false where it is not time, or was done before.
+ * Archives a deleted email, or one whose retention is over: records it, then destroys its files, the copies of its mail and its key. If the
+ * program dies in between, the erase worker does the rest. Out: false if it is not due, or was done before.
  */
 export const archiveEmail = async (deps: EraseDeps & Pick<CommandDeps, 'limits'>, id: EmailId, cause: Cause): Promise<boolean> => {
   const stream = emailStream(id);
@@ -398,7 +327,7 @@ export const archiveEmail = async (deps: EraseDeps & Pick<CommandDeps, 'limits'>
   return true;
 };
 
-/** Records that what is left of an archived email is kept no longer: nothing shows it any more. Out: false where it is not time, or was done before. */
+/** Removes the record of an archived email: nothing shows it any more. Out: false if it is not due, or was done before. */
 export const removeEmailRecord = async (
   { eventLog, limits }: Pick<CommandDeps, 'eventLog' | 'limits'>,
   id: EmailId,
@@ -408,3 +337,77 @@ export const removeEmailRecord = async (
   const { events } = await handle(eventLog, emailStream(id), emailDecider, command, cause);
   return events.length > 0;
 };
+
+/** `told`: events that webhooks may have been sent for, in the order of the log. */
+type EmailTrace = Readonly<{ placed: readonly Placed[]; told: readonly WebhookCause[] }>;
+
+/**
+ * The entries of an email's timeline: its own events, those of its bulk send, and the suppressions that it caused. An archived email has
+ * no personal data in it. Rejects with EMAIL_NOT_FOUND.
+ */
+export const emailTrace = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<EmailTrace> => {
+  const recorded = withoutErased(await deps.eventLog.load(emailStream(id)));
+  const email = recorded.reduce<EmailState>((state, { event }) => evolveEmail(state, event as EmailEvent), undefined);
+  ownedBy(caller.teamId, emailNotFound)({ state: email, teamId: recorded[0]?.metadata.teamId });
+  const readers = { roles: email!.accepted.roles, content: email!.content };
+  const [ofBatch, suppressed] = await Promise.all([batchEvents(deps, email!), suppressions(deps, caller.teamId, id, email!)]);
+  const placed = [
+    ...[...ofBatch, ...recorded].map((one) => entryOf(one, readers)),
+    ...suppressed.map(({ event, place }) => entryOf(event, readers, [place])),
+  ];
+  const own = [...recorded, ...suppressed.map(({ event }) => event)].toSorted((one, other) => one.position - other.position);
+  return { placed, told: own.flatMap((one) => toldOf(one, readers)) };
+};
+
+const notifying: ReadonlySet<string> = new Set(notifyingTypes);
+
+const toldOf = ({ event, metadata }: Recorded, { roles, content }: Parameters<typeof entryOf>[1]): readonly WebhookCause[] =>
+  notifying.has(event.type)
+    ? noticesOfEvent(event as NotifyingEvent).map(({ recipient }) => ({
+        eventId: metadata.eventId,
+        requestId: metadata.correlationId,
+        at: metadata.occurredAt,
+        recipients:
+          recipient === undefined || roles[recipient] === undefined
+            ? []
+            : [{ place: recipient, role: roles[recipient], email: content?.recipients[recipient]?.email ?? null }],
+      }))
+    : [];
+
+/** Events of the bulk send as a whole that the timeline of each of its emails shows. */
+const BATCH_EVENTS_SHOWN: readonly BatchEvent['type'][] = [
+  'BatchQueued',
+  'BatchScheduled',
+  'BatchStarted',
+  'BatchCancelled',
+  'BatchStopped',
+];
+
+const batchEvents = async ({ eventLog }: CommandDeps, { accepted }: Email): Promise<readonly Recorded[]> => {
+  const id = accepted.batch && parseBatchId(accepted.batch.id);
+  if (id === undefined) return [];
+  const recorded = await eventLog.load(batchStream(id), 0, []);
+  return recorded.filter(({ event }) => (BATCH_EVENTS_SHOWN as readonly string[]).includes(event.type));
+};
+
+type SuppressionOfRecipient = Readonly<{ event: Recorded; place: number }>;
+
+/** Suppressions are found by the address, so an archived email has none. */
+const suppressions = async (deps: CommandDeps, teamId: TeamId, id: EmailId, email: Email): Promise<readonly SuppressionOfRecipient[]> => {
+  const { state: team } = await deps.team(teamStream(teamId));
+  const recipients = email.content?.recipients ?? [];
+  if (team?.hasSuppressions !== true) return [];
+  const list = email.accepted.unsubscribeList;
+  const found = await Promise.all(
+    recipients.map(async (_, place) => {
+      const address = recipients[place]?.email;
+      if (address === undefined) return [];
+      const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
+      const streams = await Promise.all(ids.map((one) => deps.eventLog.load(suppressionStream(one))));
+      return streams.flat().flatMap((event) => (isOfEmail(event, id) ? [{ event, place }] : []));
+    }),
+  );
+  return found.flat();
+};
+
+const isOfEmail = ({ event }: Recorded, id: EmailId): boolean => event.type === 'AddressSuppressed' && event.data.emailId === id;

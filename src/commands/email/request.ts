@@ -1,4 +1,4 @@
-/** The checks of a send call that a schema cannot hold: addresses, header fields, times, sizes. Every fault is named at once. */
+/** The checks of a send request that a schema cannot express: addresses, header fields, times, sizes. One error names every fault. */
 import { readLanguage } from '../templates/language.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
@@ -10,10 +10,10 @@ import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { RecipientRole } from '../../domain/email/status.js';
 import { holdsControls, nameFault } from '../../shared/text.js';
 
-/** `allowsHeader`: which instructions to relays callers may give; none where it is absent. */
+/** `allowsHeader`: the relay instructions that callers may give; absent: none. */
 type CheckPorts = Readonly<{ limits: Limits; allowsHeader?: HeaderMatcher }>;
 
-/** The recipients of a request in the order to, cc, bcc, with addresses as they will be used. */
+/** A checked request: recipients in the order to, cc, bcc, with normalised addresses. */
 export type CheckedRequest = Readonly<{
   roles: readonly RecipientRole[];
   recipients: readonly Recipient[];
@@ -27,10 +27,10 @@ export type CheckedRequest = Readonly<{
 export const invalidFields = (errors: readonly FieldError[]): DomainError =>
   new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', { errors });
 
-/** Throws VALIDATION_ERROR or ERR_EMAIL_001 with every fault of its kind. */
+/** Throws VALIDATION_ERROR, or ERR_EMAIL_001 for addresses, with every fault of that kind. */
 export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits, allowsHeader }: CheckPorts): CheckedRequest => {
   const { to, cc = [], bcc = [] } = request;
-  // Before anything is done for each of them.
+  // Checked first, because the checks below run for each recipient.
   const count = to.length + cc.length + bcc.length;
   if (count > limits.recipientsMax) {
     throw invalidFields([
@@ -59,8 +59,8 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   shape.push(...headerFaults(request.headers ?? {}, limits, allowsHeader));
   shape.push(...scheduleFaults(request.scheduledAt, nowMs, limits));
   shape.push(...metadataFaults(request.metadata, limits));
-  const { language, faults: ofLanguage } = readLanguage(request);
-  shape.push(...ofLanguage);
+  const { language, faults: languageFaults } = readLanguage(request);
+  shape.push(...languageFaults);
 
   if (shape.length > 0) throw invalidFields(shape);
   if (addresses.length > 0) throw invalidAddresses(addresses);
@@ -103,13 +103,13 @@ export const headerFaults = (
   return faults;
 };
 
-/** A leap second (RFC 3339) is the first of the next minute, as clocks of computers count it. */
+/** A leap second (RFC 3339) is read as the first second of the next minute. */
 const LEAP_SECOND = /(:59):60(?=\.|[Zz+-])/;
 
 const momentOf = (time: string): number =>
   LEAP_SECOND.test(time) ? Date.parse(time.replace(LEAP_SECOND, '$1:59')) + 1_000 : Date.parse(time);
 
-/** In: a time as it was given. Out: the same as events write it. Throws VALIDATION_ERROR where nothing can be sent then. */
+/** In: a time of a request. Out: that time in UTC, as events have it. Throws VALIDATION_ERROR if it is past or too far ahead. */
 export const checkSchedule = (scheduledAt: string, nowMs: number, limits: Limits): string => {
   const faults = scheduleFaults(scheduledAt, nowMs, limits);
   if (faults.length > 0) throw invalidFields(faults);

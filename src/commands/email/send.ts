@@ -1,4 +1,4 @@
-/** Accepts one email: checks all, renders once to check, pins what the mail depends on, and appends it. */
+/** Accepts one email: checks the request, renders once to check, reserves credits, and appends the email. */
 import { type CommandDeps, causeOf } from '../core/deps.js';
 import { isSimulatorAddress } from '../../domain/email/simulator.js';
 import { DomainError, AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
@@ -41,25 +41,11 @@ import type { JsonObject } from '../../domain/core/json.js';
 import { pinnedTracking } from '../recipients/tracking.js';
 import { resolveVersion, type ResolvedVersion } from '../../domain/templates/email-template.js';
 
-/* What must hold before an email is accepted to whose recipients nothing leaves. */
-
-/** Throws NOT_DURING_UPDATE: an older program that runs beside this one would give the mail to a host. */
-export const assertSimulatable = (
-  { withoutCopies }: Pick<CommandDeps, 'withoutCopies'>,
-  recipients: readonly Readonly<{ email: string }>[],
-): void => {
-  if (withoutCopies !== true || !recipients.some(({ email }) => isSimulatorAddress(email))) return;
-  throw new DomainError(
-    'NOT_DURING_UPDATE',
-    `Nothing is sent to addresses of the simulator while an older version of the service runs beside this one: that needs level ${COPIES_FROM} of SEALPOST_WRITE_EVENTS.`,
-  );
-};
-
 const ENDPOINT = 'POST /api/emails/send';
 
 const NOBODY: readonly number[] = [];
 
-type Asked = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined; confidential?: true }>;
+type SendOrder = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined; confidential?: true }>;
 
 /** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
 export const sendEmail = async (
@@ -69,20 +55,20 @@ export const sendEmail = async (
   idempotency?: Idempotency,
   storedBytes?: StoredBytes,
 ): Promise<Answer<SendEmailResponse>> => {
-  const asked = { request, storedBytes };
+  const order = { request, storedBytes };
   if (idempotency === undefined) {
     const id = assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
-    return { body: await accept(deps, caller, id, asked), replayed: false };
+    return { body: await accept(deps, caller, id, order), replayed: false };
   }
   const fingerprint = fingerprintOf(deps.keys, idempotency);
-  // Joined before any work, so that many identical calls make no document twice.
+  // Concurrent calls with one key share one acceptance, so that documents are generated once.
   const { answer, joined } = await deps.joinSends(derivedId(deps, caller, idempotency, 0), fingerprint, async () => {
     const { id, stored } = await emailOf(deps, caller, idempotency);
     if (stored !== undefined) return stored;
     try {
-      return { body: await accept(deps, caller, id, asked, fingerprint), replayed: false };
+      return { body: await accept(deps, caller, id, order, fingerprint), replayed: false };
     } catch (fault) {
-      // Another process was faster with the same key: its answer is the answer.
+      // Another process has accepted the email under this key meanwhile: answer as it did.
       const other = fault instanceof WrongExpectedRevision ? (await emailOf(deps, caller, idempotency)).stored : undefined;
       if (other === undefined) throw fault;
       return other;
@@ -92,8 +78,8 @@ export const sendEmail = async (
 };
 
 /**
- * The same of a mail of the service itself: what it says is shown to nobody but its recipients, and it costs nothing. With an id it is
- * accepted once.
+ * Sends a mail of the service itself: its content is shown to nobody but its recipients, and it costs nothing. With an id, a repeated call
+ * sends nothing.
  */
 export const sendConfidential = async (deps: CommandDeps, caller: Caller, request: SendEmailRequest, id?: EmailId): Promise<void> => {
   const emailId = id ?? assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
@@ -104,9 +90,15 @@ export const sendConfidential = async (deps: CommandDeps, caller: Caller, reques
   }
 };
 
-const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Asked, fingerprint?: string): Promise<SendEmailResponse> => {
+const accept = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  order: SendOrder,
+  fingerprint?: string,
+): Promise<SendEmailResponse> => {
   deps.backlog.assertRoom(caller.teamId);
-  const { event: made, keyId, claim, isMetered, suppressed } = await prepare(deps, caller, id, asked, fingerprint);
+  const { event: made, keyId, claim, isMetered, suppressed } = await prepare(deps, caller, id, order, fingerprint);
   const stream = emailStream(id);
   const cause = causeOf(deps, caller, made.data.at);
   let event = made;
@@ -119,10 +111,10 @@ const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Ask
     claim?.accepted(position);
   } catch (fault) {
     claim?.release();
-    // What was put for an email that certainly did not come to be belongs to nobody; where that is not known, it may be the email's.
+    // The email certainly was not accepted, so its files are deleted. After AppendUnknown it may have been, and needs them.
     if (!(fault instanceof AppendUnknown)) {
       for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
-      // Under an Idempotency-Key another call may make the same email at this moment: the due work finds out.
+      // Under an Idempotency-Key another call may accept the same email right now, so `settle-credits` checks the reservation later.
       if (charged !== undefined && fingerprint === undefined) await giveBackQuietly(deps, caller, charged, cause);
     }
     throw fault;
@@ -131,15 +123,15 @@ const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Ask
   return sendResponse(id, event);
 };
 
-/** `attempt`: 0, and one more for each email of that key that was given up before it came to be. */
+/** The email id of an Idempotency-Key. `attempt`: the number of earlier emails with that key that were given up before they were accepted. */
 const derivedId = (deps: CommandDeps, caller: Caller, { key }: Idempotency, attempt: number): EmailId => {
-  // A live call is never answered with an email that does not leave.
+  // Test keys have ids of their own, so that a live call is not answered with a test email.
   const endpoint = isTest(caller) ? `${ENDPOINT} (test)` : ENDPOINT;
   const parts = attempt === 0 ? [caller.teamId, endpoint, key] : [caller.teamId, endpoint, key, attempt];
   return emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify(parts)));
 };
 
-/** The email of an Idempotency-Key: the id that it has or is to have, and the answer to its call where it is there. */
+/** The email of an Idempotency-Key: its id, and the stored answer if it was accepted already. */
 const emailOf = async (
   deps: CommandDeps,
   caller: Caller,
@@ -160,7 +152,7 @@ const prepare = async (
   deps: CommandDeps,
   caller: Caller,
   id: EmailId,
-  { request, storedBytes, confidential }: Asked,
+  { request, storedBytes, confidential }: SendOrder,
   fingerprint: string | undefined,
 ): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
   const nowMs = deps.clock.now();
@@ -169,8 +161,8 @@ const prepare = async (
   assertLanguagesWritable(deps, checked.language !== undefined);
   const given = readAttachments(request.attachments ?? [], deps.limits);
   const template = await templateOf(deps, caller, request);
-  const ofTeam = deps.team(teamStream(caller.teamId));
-  const { state: team } = ofTeam instanceof Promise ? await ofTeam : ofTeam;
+  const loaded = deps.team(teamStream(caller.teamId));
+  const { state: team } = loaded instanceof Promise ? await loaded : loaded;
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
   const from = checked.from ?? template.from ?? team.settings.defaultFrom;
   const senders = deps.senderDomains(senderDomainsStream(caller.teamId));
@@ -197,7 +189,7 @@ const prepare = async (
   };
   const suppressed =
     team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList) : NOBODY;
-  // One that nobody is sent costs nothing.
+  // An email whose recipients are all suppressed costs nothing.
   const isFree = isTest(caller) || confidential === true;
   const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
   if (isMetered) await assertAffordable(deps, caller, documentsOf(given));
@@ -208,7 +200,19 @@ const prepare = async (
 const documentsOf = (given: EmailOrder['given']): number =>
   given.reduce((sum, one) => (one.kind === 'generated' ? sum + (one.outputFormats?.length ?? 1) : sum), 0);
 
-/** The revision that a call names, and the sender that it has. Rejects with ERR_TMPL_002 and the codes of its version. */
+/** Throws NOT_DURING_UPDATE: an older version that runs beside this one would send a simulated mail to a host. */
+export const assertSimulatable = (
+  { withoutCopies }: Pick<CommandDeps, 'withoutCopies'>,
+  recipients: readonly Readonly<{ email: string }>[],
+): void => {
+  if (withoutCopies !== true || !recipients.some(({ email }) => isSimulatorAddress(email))) return;
+  throw new DomainError(
+    'NOT_DURING_UPDATE',
+    `Nothing is sent to addresses of the simulator while an older version of the service runs beside this one: that needs level ${COPIES_FROM} of SEALPOST_WRITE_EVENTS.`,
+  );
+};
+
+/** The template revision that a request names, with its sender. Rejects with ERR_TMPL_002 and the codes of versions. */
 export const templateOf = async (
   deps: CommandDeps,
   { teamId }: Pick<Caller, 'teamId'>,

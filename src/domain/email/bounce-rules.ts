@@ -1,8 +1,6 @@
-/** Judges why a mail came back, by rules that are data: first by what reports say in words, then as a reply of SMTP is judged. */
+/** Classifies SMTP replies (RFC 5321, section 4.2; RFC 3463; RFC 7505) and bounce reports, by rules that are data. */
 import type { RecipientResult } from '../ports/mailer.js';
 import type { BounceType } from './status.js';
-
-/* Judges what an SMTP server answered (RFC 5321, section 4.2; RFC 3463; RFC 7505), by rules that are data. */
 
 /**
  * What the reply answered: the session (greeting, EHLO, STARTTLS, AUTH, a server that closes), MAIL, RCPT,
@@ -25,9 +23,9 @@ type ReplyRule = Readonly<{
 const permanent = [500, 599] as const;
 const transient = [400, 499] as const;
 
-/** The first that fits decides. */
+/** The first rule that matches decides. */
 export const replyRules: readonly ReplyRule[] = [
-  // The server or the session, not this message: worth another try, whatever the code. A wrong password is mended by the operator while mail waits.
+  // About the server or the session, not this message: try again, whatever the code. The operator corrects a wrong password while mail waits.
   {
     rule: 'authentication-failed',
     result: 'deferred',
@@ -41,7 +39,7 @@ export const replyRules: readonly ReplyRule[] = [
   // 503 says that the session was in another state than we thought; the message itself was not judged.
   { rule: 'out-of-sequence', result: 'deferred', codes: [503, 503] },
 
-  // 4xx: all are tried again; the names tell why.
+  // 4xx: all are tried again; the rules only name the reason.
   { rule: 'greylisted', result: 'deferred', codes: transient, text: /gr[ea]y-?list/i },
   { rule: 'mailbox-full', result: 'deferred', codes: transient, enhanced: ['4.2.2'] },
   { rule: 'rate-limited', result: 'deferred', codes: transient, enhanced: ['4.7.28', '4.5.3'] },
@@ -114,7 +112,7 @@ export const replyRules: readonly ReplyRule[] = [
   { rule: 'command-refused', result: 'refused', codes: [500, 504] },
   { rule: 'refused', result: 'refused', codes: permanent },
 
-  // A code that answers nothing we asked, e.g. 2xx where 354 was due.
+  // A code that is no answer to the command, e.g. 2xx instead of 354.
   { rule: 'protocol-error', result: 'deferred', codes: [0, 999] },
 ];
 
@@ -122,7 +120,7 @@ type ReplyVerdict = Readonly<{ result: RecipientResult; rule: string; enhancedCo
 
 /**
  * In: a reply that was no success, its code and whole text (with or without the code in front).
- * Out: what it means for the recipients it is about, the name of the rule, and the enhanced code in it.
+ * Out: the result for the recipients it is about, the name of the rule, and the enhanced code in it.
  */
 export const classifyReply = ({
   stage,
@@ -146,7 +144,7 @@ export const classifyReply = ({
 /** Enough for any reply that people read; it bounds the work of the patterns. */
 const textCharsJudged = 2_000;
 
-/** RFC 2034: it stands right behind the reply code, on each line of a reply. */
+/** RFC 2034: the enhanced code follows the reply code on each line of a reply. */
 const ENHANCED = /^(?:\d{3}[ -])?([245]\.\d{1,3}\.\d{1,3})(?:\s|$)/m;
 
 export const enhancedCodeOf = (text: string): string | null => ENHANCED.exec(text)?.[1] ?? null;
@@ -156,19 +154,19 @@ const enhancedFits = (pattern: string, code: string | null): boolean =>
 
 type BounceClass = Readonly<{ bounceType: BounceType; bounceSubType: string }>;
 
-/** What has happened to one recipient in the words of a report; `status` is the enhanced status code that it gives beside them. */
+/** A report about one recipient: its text, and the enhanced status code that it gives. */
 type BounceWords = Readonly<{ status: string | null; text: string }>;
 
 const hard = (bounceSubType: string): BounceClass => ({ bounceType: 'hard', bounceSubType });
 const soft = (bounceSubType: string): BounceClass => ({ bounceType: 'soft', bounceSubType });
 const ours = (bounceSubType: string): BounceClass => ({ bounceType: 'infrastructure', bounceSubType });
 
-/** Where nothing tells why: it does not count against the address. */
+/** Without any known reason a bounce does not count against the address. */
 const UNDETERMINED = soft('undetermined');
 
 type WordRule = Readonly<{ class: BounceClass; text: RegExp }>;
 
-/** The first that fits decides. They are about what servers say in reports, with no code of SMTP or with a vague one. */
+/** Texts of reports without an SMTP code, or with a vague one. The first rule that matches decides. */
 const wordRules: readonly WordRule[] = [
   { class: ours('relay-denied'), text: /unable to relay|relay(ing)? (access )?(denied|not (allowed|permitted))/i },
   { class: soft('loop'), text: /too many hops|loop(s|ing)? (detected|received|\()|message looping|mail loops/i },
@@ -200,8 +198,8 @@ const wordRules: readonly WordRule[] = [
   { class: ours('policy'), text: /not accepting mail from|not allowed to send|sender (is )?blocked/i },
 ];
 
-/** What each rule for replies of SMTP means of a mail that came back. */
-const ofReplyRule: Readonly<Record<string, BounceClass>> = {
+/** The bounce class of each rule for SMTP replies. */
+const classOfReplyRule: Readonly<Record<string, BounceClass>> = {
   'mailbox-unknown': hard('no-such-mailbox'),
   'domain-unknown': hard('no-such-domain'),
   'domain-takes-no-mail': hard('no-such-domain'),
@@ -225,8 +223,8 @@ const ofReplyRule: Readonly<Record<string, BounceClass>> = {
   'protocol-refused': ours('protocol'),
 };
 
-/** The status of a mail that waited in vain, or found no way (RFC 3463, sections 3.4 and 3.5). */
-const ofStatus: Readonly<Record<string, BounceClass>> = {
+/** The bounce class of network statuses (RFC 3463, section 3.5), without their first digit. */
+const classOfStatus: Readonly<Record<string, BounceClass>> = {
   '4.1': soft('host-unreachable'),
   '4.2': soft('host-unreachable'),
   '4.3': soft('host-unreachable'),
@@ -239,17 +237,17 @@ const WORDS_CHARS_MAX = 4_000;
 
 const REPLY_CODE = /(?:^|[\s:;"(])([45]\d\d)(?=[\s:-])/;
 
-/** In: what a report says of a recipient to whom the mail could not be delivered. Out: why, as far as that tells. */
+/** In: a report about a recipient to whom the mail could not be delivered. Out: the reason, as far as the report tells. */
 export const classifyBounce = ({ status, text }: BounceWords): BounceClass => {
   const words = text.slice(0, WORDS_CHARS_MAX).replace(/\s+/g, ' ');
   const blamed = replyClass(status, words);
-  // What is said against our reputation often quotes an address or a quota, too.
+  // A reply about our reputation often mentions an address or a quota too, so it wins over the word rules.
   if (blamed?.bounceType === 'infrastructure' && blamed.bounceSubType === 'reputation') return blamed;
   const said = wordRules.find((rule) => rule.text.test(words))?.class;
-  return said ?? blamed ?? ofStatus[status?.slice(2) ?? ''] ?? UNDETERMINED;
+  return said ?? blamed ?? classOfStatus[status?.slice(2) ?? ''] ?? UNDETERMINED;
 };
 
-/** undefined where there is neither a code nor a status that tells something. */
+/** undefined if there is no reply code and no specific status. */
 const replyClass = (status: string | null, words: string): BounceClass | undefined => {
   const found = REPLY_CODE.exec(words);
   if (found === null && (status === null || status.endsWith('.0.0'))) return undefined;
@@ -258,5 +256,5 @@ const replyClass = (status: string | null, words: string): BounceClass | undefin
   const hasOwn = /^\d{3}[ -]#?[245]\.\d+\.\d+/.test(said);
   const reply = hasOwn || status === null || status.endsWith('.0.0') ? said : `${replyCode} ${status} ${said}`;
   const stage = /RCPT/.test(words) ? 'rcpt' : 'message';
-  return ofReplyRule[classifyReply({ stage, replyCode, text: reply }).rule];
+  return classOfReplyRule[classifyReply({ stage, replyCode, text: reply }).rule];
 };

@@ -1,4 +1,4 @@
-/** What may happen to an email: the state table of the service as decisions. */
+/** The decider of an email: acceptance, attempts and outcomes, reports, and what callers ask (reschedule, cancel, retry, delete, erase). */
 import { DomainError } from '../core/errors.js';
 import type { EmailEvent, EmailAccepted, EmailContent } from './events.js';
 import {
@@ -19,197 +19,22 @@ import type { RecipientOutcome } from '../ports/mailer.js';
 import { isoTime } from '../core/time.js';
 import { recordEngagement, type EngagementCommand } from './engagement.js';
 import { recordComplaint, recordReport, type ReportCommand, noteBounces, suppressRecipients } from './feedback.js';
-import { heardOfSimulated } from './simulator.js';
+import { simulatedReports } from './simulator.js';
 import { mayBeArchived, mayBeRemoved } from './timers.js';
 
-/* What callers may ask of an email that is there: another time, its end, another try. */
-
-export const emailNotFound = (): DomainError =>
-  new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id. Ids are answered by POST /api/emails/send.');
-
-/** The same time once more changes nothing. Files are only ever kept longer: of several calls at once each has prolonged them before. */
-const reschedule = ({ at, scheduledAt, subject, temporaryUntil: wanted }: Of<'RescheduleEmail'>, email: Email): readonly EmailEvent[] => {
-  if (email.deletedAt !== null) throw emailNotFound();
-  if (email.status !== 'scheduled') {
-    throw new DomainError(
-      'EMAIL_NOT_SCHEDULED',
-      `Only an email that is scheduled can be given another time; this one is ${email.status}.`,
-      {
-        relatedInfo: { status: email.status },
-      },
-    );
-  }
-  if (email.scheduledAt === scheduledAt) return [];
-  const kept = keptUntil(email);
-  const until = kept === undefined ? {} : { temporaryUntil: kept > wanted ? kept : wanted };
-  return [{ type: 'EmailRescheduled', data: { at, scheduledAt, ...until }, sealed: { subject } }];
-};
-
-/** Until when the generated files of an email are kept; undefined where it has none. */
-export const keptUntil = ({ accepted: { attachmentBytes }, temporaryUntil }: Email): string | undefined =>
-  attachmentBytes === undefined || attachmentBytes.temporary === 0 ? undefined : (temporaryUntil ?? attachmentBytes.temporaryUntil);
-
-/** What has reached somebody, or may be reaching them now, can no longer be called back. */
-const cancel = ({ at, idempotencyKey, fingerprint }: Of<'CancelEmail'>, email: Email): readonly EmailEvent[] => {
-  if (email.deletedAt !== null) throw emailNotFound();
-  const reason = whyNotCancellable(email);
-  if (reason !== undefined) throw new DomainError('EMAIL_NOT_CANCELLABLE', reason, { relatedInfo: { status: email.status } });
-  return [
-    {
-      type: 'EmailCancelled',
-      data: {
-        at,
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-        ...(fingerprint === undefined ? {} : { fingerprint }),
-      },
-    },
-  ];
-};
-
-const whyNotCancellable = ({ status, recipientStatuses }: Email): string | undefined => {
-  switch (status) {
-    case 'scheduled':
-    case 'queued': {
-      const reached = recipientStatuses.filter(hasIt).length;
-      if (reached === 0) return undefined;
-      return `${reached} of the ${recipientStatuses.length} recipients of this email have it already, so it cannot be cancelled.`;
-    }
-    case 'processing':
-      return 'This email is being delivered right now, so it cannot be cancelled; where this attempt is deferred it can be, before the next.';
-    case 'cancelled':
-      return 'This email is cancelled already.';
-    case 'sent':
-    case 'delivered':
-    case 'failed':
-    case 'bounced':
-    case 'complained':
-      return `Only an email that is scheduled or queued can be cancelled; this one is ${status}.`;
-  }
-};
-
-const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Email): readonly EmailEvent[] => {
-  if (email.deletedAt !== null) throw emailNotFound();
-  if (email.archivedAt !== null) {
-    throw new DomainError(
-      'EMAIL_ARCHIVED',
-      'This email is archived: its recipients and content are destroyed, so it cannot be sent again.',
-    );
-  }
-  if (email.failureReason === 'content-lost' && email.content === undefined) {
-    throw new DomainError('EMAIL_NOT_RETRYABLE', 'The content of this email is lost, so it cannot be sent again; send it anew.', {
-      relatedInfo: { status: email.status },
-    });
-  }
-  if (!isRetryable(email)) {
-    throw new DomainError(
-      'EMAIL_NOT_RETRYABLE',
-      `Only an email that has failed for a recipient can be retried, when its delivery has ended; this one is ${email.status}.`,
-      { relatedInfo: { status: email.status } },
-    );
-  }
-  return [
-    {
-      type: 'EmailRetried',
-      data: {
-        at,
-        retryCount: email.retries.length + 1,
-        priority: email.accepted.priority,
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-        ...(fingerprint === undefined ? {} : { fingerprint }),
-      },
-    },
-  ];
-};
-
-/** It goes to the recipients with status `failed` alone: those who have it do not get it twice, and a bounced or suppressed address stays so. */
-const isRetryable = (email: Email): boolean => {
-  const { status, recipientStatuses } = email;
-  const hasFailed = recipientStatuses.some((recipient, place) => recipient === 'failed' && !isErased(email, place));
-  return hasFailed && (status === 'failed' || status === 'sent' || status === 'delivered');
-};
-
-const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] => {
-  if (email.deletedAt !== null) throw emailNotFound();
-  switch (email.status) {
-    case 'processing':
-      throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; delete it when the delivery has ended.');
-    case 'queued':
-    case 'scheduled':
-      return [
-        { type: 'EmailCancelled', data: { at } },
-        { type: 'EmailDeleted', data: { at } },
-      ];
-    case 'sent':
-    case 'delivered':
-    case 'failed':
-    case 'bounced':
-    case 'complained':
-    case 'cancelled':
-      return [{ type: 'EmailDeleted', data: { at } }];
-  }
-};
-
-/** Before its time, and for all its recipients: what has not left is cancelled first. */
-const erase = ({ at }: Of<'EraseEmail'>, { status, archivedAt }: Email): readonly EmailEvent[] => {
-  if (archivedAt !== null) return [];
-  switch (status) {
-    case 'processing':
-      return [];
-    case 'queued':
-    case 'scheduled':
-      return [
-        { type: 'EmailCancelled', data: { at } },
-        { type: 'EmailArchived', data: { at } },
-      ];
-    case 'sent':
-    case 'delivered':
-    case 'failed':
-    case 'bounced':
-    case 'complained':
-    case 'cancelled':
-      return [{ type: 'EmailArchived', data: { at } }];
-  }
-};
-
-/* What is personal of some recipients of an email goes, and the email goes on for the others. */
-
-/**
- * Nothing happens while a dialogue is under way. Where nobody else is left the email goes whole; where nobody is left who was or will be
- * attempted it is cancelled.
- */
-const eraseRecipients = (
-  { at, recipients }: Readonly<{ at: string; recipients: readonly number[] }>,
-  email: Email,
-): readonly EmailEvent[] => {
-  const { accepted, status, archivedAt, deletedAt } = email;
-  if (archivedAt !== null || status === 'processing') return [];
-  const places = accepted.roles.map((_, place) => place);
-  const known = places.filter((place) => !isErased(email, place));
-  const news = known.filter((place) => recipients.includes(place));
-  if (deletedAt !== null || news.length === known.length) return erase({ type: 'EraseEmail', at }, email);
-  if (news.length === 0) return [];
-  const erased: EmailEvent = { type: 'RecipientsErased', data: { at, recipients: news, priority: accepted.priority } };
-  const after = evolveEmail(email, erased);
-  const waitsForNobody = after !== undefined && isWaiting(after) && !after.recipientStatuses.includes('queued');
-  return waitsForNobody ? [erased, { type: 'EmailCancelled', data: { at } }] : [erased];
-};
-
-/** When to try again: the pause after the first, second, … deferred attempt; none left means the attempts are spent. */
+/** The pause after the first, second, … deferred attempt; after the last one the email fails. */
 export type RetrySchedule = Readonly<{ delaysMs: readonly number[] }>;
-
-/** A dialogue that the program did not survive is repeated this often; then the mail itself is taken for the cause. */
-const INTERRUPTIONS_MAX = 10;
 
 export type EmailCommand =
   | Readonly<{ type: 'AcceptEmail'; accepted: EmailAccepted['data']; scheduledAt: string | undefined; content: EmailContent }>
-  /** `subject`: as rendered for that time. `temporaryUntil`: how long that time wants the temporary attachments to be kept. */
+  /** `subject`: rendered for that time. `temporaryUntil`: until when that time needs the temporary attachments. */
   | Readonly<{ type: 'RescheduleEmail'; at: string; scheduledAt: string; subject: string; temporaryUntil: string }>
   | Readonly<{ type: 'ReleaseEmail'; at: string }>
-  /** It cannot be rendered, and no attempt was made. */
+  /** The email cannot be rendered; no attempt was made. */
   | Readonly<{ type: 'RefuseEmail'; at: string; text: string }>
   /**
-   * The bulk send that it belongs to was cancelled at that moment, or its team deleted: where it has not left it does not leave.
-   * `endsBrokenOff`: nor is an attempt made again of which nobody knows how it ended.
+   * The bulk send was cancelled at `cancelledAt`, or the team deleted: an email that was not sent yet is cancelled. `endsBrokenOff`: an
+   * attempt with unknown outcome is not repeated either.
    */
   | Readonly<{ type: 'WithdrawEmail'; at: string; cancelledAt: string; endsBrokenOff?: true }>
   | Readonly<{
@@ -218,7 +43,7 @@ export type EmailCommand =
       host: string;
       worker: string;
       deadlineAt: string;
-      /** True where the worker of the attempt under way has ended without an outcome. */
+      /** The worker of the attempt under way has ended without an outcome. */
       workerGone: boolean;
     }>
   | Readonly<{
@@ -227,17 +52,17 @@ export type EmailCommand =
       at: string;
       host: string;
       durationMs: number;
-      /** The recipients that were attempted, by their place in the email, with what became of each. */
+      /** The attempted recipients, by their place in the email, with their results. */
       outcomes: readonly PlacedOutcome[];
       /** The host is the final one: accepted is delivered. */
       final: boolean;
       schedule: RetrySchedule;
-      /** Present where the host took no session: how long the mail may wait for it. */
+      /** Present if the host took no session: how long the mail may wait for it. */
       waitForHostMs?: number;
     }>
   /** Some copies of an attempt have their answer, and others are still to be sent. */
   | Readonly<{ type: 'RecordCopy'; attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>
-  /** In place of an attempt, while the host takes no sessions; `fault` says why, where this mail has found it out. */
+  /** Instead of an attempt, while the host takes no sessions; `fault`: the reason, if this mail has found it out. */
   | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number; fault?: RecipientOutcome }>
   | Readonly<{
       type: 'GiveUp';
@@ -247,29 +72,37 @@ export type EmailCommand =
       rule?: typeof ATTACHMENT_DAMAGED;
       text: string;
     }>
-  /** What is to be sent cannot be read any more, and an operator goes on without it. */
+  /** The content cannot be read any more, and an operator gives it up. */
   | Readonly<{ type: 'LoseContent'; at: string; text: string }>
   | ReportCommand
   | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
-  /** The team does not write to these recipients, by their place in the email. `final`: as of `RecordOutcome`, in place of an attempt. */
+  /** These recipients, by their place in the email, are suppressed. `final`: as in `RecordOutcome`. */
   | Readonly<{ type: 'SuppressRecipients'; at: string; recipients: readonly number[]; final?: boolean }>
-  /** The suppression list knows that these were refused for good. */
+  /** These recipients are now on the suppression list. */
   | Readonly<{ type: 'NoteBounces'; at: string; recipients: readonly number[] }>
-  /** A recipient has asked for the picture, or for a link. */
+  /** A recipient opened the email, or followed a link. */
   | EngagementCommand
-  /** By hand: what waits for its next attempt, or for the host, is due now. */
+  /** By hand: an email that waits for its next attempt, or for the host, is due now. */
   | Readonly<{ type: 'PushEmail'; at: string }>
   | Readonly<{ type: 'CancelEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
   | Readonly<{ type: 'DeleteEmail'; at: string }>
-  /** What is personal of it is to be destroyed before its time; where it has not left it does not leave. Nothing happens while a dialogue is under way. */
+  /** Personal data is destroyed before its time; an email that was not sent yet is cancelled. Does nothing while a dialogue is under way. */
   | Readonly<{ type: 'EraseEmail'; at: string }>
-  /** The same of these recipients alone, by their place in the email. */
+  /** Erases these recipients only, by their place in the email. */
   | Readonly<{ type: 'EraseRecipients'; at: string; recipients: readonly number[] }>
   | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>
-  /** What is left of an archived email is kept no longer. */
+  /** The rest of an archived email is no longer kept. */
   | Readonly<{ type: 'RemoveEmail'; at: string; archiveMs: number }>;
 
+/** An attempt during which the program died is repeated this often; then the mail itself is taken for the cause. */
+const INTERRUPTIONS_MAX = 10;
+
 const none: readonly EmailEvent[] = [];
+
+export const emailNotFound = (): DomainError =>
+  new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id. Ids are answered by POST /api/emails/send.');
+
+type CommandOf<Type extends EmailCommand['type']> = Extract<EmailCommand, { type: Type }>;
 
 const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[] => {
   if (command.type === 'AcceptEmail') return email === undefined ? accept(command) : none;
@@ -328,14 +161,18 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
   }
 };
 
-type Of<Type extends EmailCommand['type']> = Extract<EmailCommand, { type: Type }>;
+export const emailDecider: Decider<EmailCommand, EmailEvent, EmailState> = {
+  decide,
+  evolve: evolveEmail,
+  initialState: undefined,
+};
 
-const accept = ({ accepted, scheduledAt, content }: Of<'AcceptEmail'>): readonly EmailEvent[] =>
+const accept = ({ accepted, scheduledAt, content }: CommandOf<'AcceptEmail'>): readonly EmailEvent[] =>
   scheduledAt === undefined
     ? [{ type: 'EmailQueued', data: accepted, sealed: content }]
     : [{ type: 'EmailScheduled', data: { ...accepted, scheduledAt }, sealed: content }];
 
-const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEvent[] => {
+const attempt = (command: CommandOf<'AttemptDelivery'>, email: Email): readonly EmailEvent[] => {
   const open = openAttempt(email);
   const due = email.status === 'queued' && (email.nextAttemptAt === null || email.nextAttemptAt <= command.at);
   const cutOff = email.status === 'processing' && open !== undefined && (open.deadlineAt <= command.at || command.workerGone);
@@ -349,27 +186,27 @@ const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEv
   return [{ type: 'DeliveryAttempted', data: { attempt: email.attempts.length + 1, at, host, worker, deadlineAt } }];
 };
 
-/** One that was retried since by hand is on its way again by the will of its sender. */
-const withdraw = ({ at, cancelledAt, endsBrokenOff }: Of<'WithdrawEmail'>, email: Email): readonly EmailEvent[] => {
+/** An email that was retried by hand after `cancelledAt` goes on. */
+const withdraw = ({ at, cancelledAt, endsBrokenOff }: CommandOf<'WithdrawEmail'>, email: Email): readonly EmailEvent[] => {
   const isRetried = email.retries.some((retry) => retry.at > cancelledAt);
   if (isRetried || email.deletedAt !== null || someGotThrough(email)) return none;
   if (email.status === 'queued' || email.status === 'scheduled') return [{ type: 'EmailCancelled', data: { at } }];
   const open = attemptUnderWay(email);
-  // Its dialogue cannot be under way any more.
+  // Past the deadline the dialogue has certainly ended.
   const isBrokenOff = open !== undefined && open.deadlineAt <= at;
   if (endsBrokenOff !== true || !isBrokenOff) return none;
   return giveUp({ attempt: open.attempt, at, reason: 'attempts-spent', text: 'the delivery was cut off, and is not tried again' }, email);
 };
 
-const push = ({ at }: Of<'PushEmail'>, email: Email): readonly EmailEvent[] => {
+const push = ({ at }: CommandOf<'PushEmail'>, email: Email): readonly EmailEvent[] => {
   const { status, nextAttemptAt, heldUntil, accepted } = email;
   if (status !== 'queued' || (nextAttemptAt === null && heldUntil === undefined)) return none;
-  // What is held, or due already, makes the attempt that its schedule has for it.
+  // An email that is held, or due already, gets its regular attempt.
   const isEarly = heldUntil === undefined && nextAttemptAt !== null && nextAttemptAt > at;
   return [{ type: 'EmailReleased', data: { at, priority: accepted.priority, ...(isEarly ? { pushedFrom: nextAttemptAt } : {}) } }];
 };
 
-/** When an attempt that is deferred at that moment is made again; undefined where the attempts are spent. One that was pushed by hand spends none. */
+/** When an attempt that is deferred at that moment is repeated; undefined: no attempt is left. An attempt pushed by hand uses none. */
 export const nextAttemptAfter = ({ pushedFrom, deferrals }: Email, at: string, { delaysMs }: RetrySchedule): string | undefined => {
   if (pushedFrom !== undefined && pushedFrom > at) return pushedFrom;
   const delayMs = delaysMs[deferrals];
@@ -378,8 +215,8 @@ export const nextAttemptAfter = ({ pushedFrom, deferrals }: Email, at: string, {
 
 const someGotThrough = (email: Email): boolean => email.recipientStatuses.some(hasIt);
 
-/** The first time is recorded and, when the wait is over, the last. */
-const hold = ({ at, host, waitForHostMs, fault = hostAway }: Of<'HoldEmail'>, email: Email): readonly EmailEvent[] => {
+/** Records the first hold and, when the wait is over, the failure; the holds in between are not recorded. */
+const hold = ({ at, host, waitForHostMs, fault = hostAway }: CommandOf<'HoldEmail'>, email: Email): readonly EmailEvent[] => {
   const isOver = email.heldUntil !== undefined && email.heldUntil <= at;
   const open = email.status === 'processing' ? openAttempt(email) : undefined;
   if (email.status !== 'queued' && open === undefined) return none;
@@ -400,8 +237,8 @@ const hostAway = {
   text: 'the relay takes no sessions now; the mail waits for it',
 } as const;
 
-/** Where that leaves nobody to be sent to, the answers of the copies that were sent end the attempt that was cut off among them. */
-const suppress = (command: Of<'SuppressRecipients'>, email: Email): readonly EmailEvent[] => {
+/** If no recipient is left to be sent to, the recorded answers to copies end the interrupted attempt. */
+const suppress = (command: CommandOf<'SuppressRecipients'>, email: Email): readonly EmailEvent[] => {
   const suppressed = suppressRecipients(command, email);
   const after = suppressed.reduce<EmailState>(evolveEmail, email);
   if (after === undefined || after.copies === undefined || pendingRecipients(after).length > 0) return suppressed;
@@ -411,10 +248,10 @@ const suppress = (command: Of<'SuppressRecipients'>, email: Email): readonly Ema
   return [...suppressed, ...record({ type: 'RecordOutcome', ...ending }, after)];
 };
 
-const heldUntilOf = ({ at, waitForHostMs }: Of<'RecordOutcome'>, email: Email): string | undefined =>
+const heldUntilOf = ({ at, waitForHostMs }: CommandOf<'RecordOutcome'>, email: Email): string | undefined =>
   waitForHostMs === undefined ? undefined : (email.heldUntil ?? isoTime(Date.parse(at) + waitForHostMs));
 
-const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent[] => {
+const record = (command: CommandOf<'RecordOutcome'>, email: Email): readonly EmailEvent[] => {
   const { at, final, schedule } = command;
   const outcomes = withCopies(email, command.outcomes);
   const { data, sealed } = toldOutcomes({ ...command, outcomes }, email);
@@ -423,7 +260,7 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
     ...(final && taken.length > 0
       ? [{ type: 'EmailDelivered' as const, data: { at, recipients: taken.map(({ recipient }) => recipient) } }]
       : []),
-    ...heardOfSimulated(email, outcomes, at),
+    ...simulatedReports(email, outcomes, at),
   ];
 
   const heldUntil = heldUntilOf(command, email);
@@ -435,7 +272,7 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
   }
   if (outcomes.some(({ result }) => result === 'accepted') || someGotThrough(email))
     return [{ type: 'EmailSent', data, sealed }, ...arrived];
-  // One that failed for our reasons may be retried, so it outweighs those that bounced.
+  // A recipient that failed for our reasons can be retried, so `failed` outweighs `bounced`.
   const failedBefore = email.recipientStatuses.includes('failed');
   if (!failedBefore && outcomes.every(({ result }) => result === 'bounced')) {
     return [{ type: 'EmailBounced', data: { ...data, bounceType: 'hard' }, sealed }];
@@ -460,16 +297,178 @@ const giveUp = (
     pendingRecipients(email).map((recipient) => ({ ...refused, recipient })),
   );
   const { data, sealed } = toldOutcomes({ attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes }, email);
-  // An email has failed only when nobody got it.
+  // An email has failed only if no recipient got it.
   return someGotThrough(email) || outcomes.some(({ result }) => result === 'accepted')
-    ? [{ type: 'EmailSent', data, sealed }, ...heardOfSimulated(email, outcomes, at)]
+    ? [{ type: 'EmailSent', data, sealed }, ...simulatedReports(email, outcomes, at)]
     : [{ type: 'EmailFailed', data: { ...data, reason }, sealed }];
 };
 
 const isOpen = ({ status }: Email): boolean => status === 'queued' || status === 'scheduled' || status === 'processing';
 
-export const emailDecider: Decider<EmailCommand, EmailEvent, EmailState> = {
-  decide,
-  evolve: evolveEmail,
-  initialState: undefined,
+/** Repeating the same time changes nothing. Files are only ever kept longer, because concurrent calls have each prolonged them before. */
+const reschedule = (
+  { at, scheduledAt, subject, temporaryUntil: wanted }: CommandOf<'RescheduleEmail'>,
+  email: Email,
+): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw emailNotFound();
+  if (email.status !== 'scheduled') {
+    throw new DomainError(
+      'EMAIL_NOT_SCHEDULED',
+      `Only an email that is scheduled can be given another time; this one is ${email.status}.`,
+      {
+        relatedInfo: { status: email.status },
+      },
+    );
+  }
+  if (email.scheduledAt === scheduledAt) return [];
+  const kept = keptUntil(email);
+  const until = kept === undefined ? {} : { temporaryUntil: kept > wanted ? kept : wanted };
+  return [{ type: 'EmailRescheduled', data: { at, scheduledAt, ...until }, sealed: { subject } }];
+};
+
+/** Until when the generated files of an email are kept; undefined: it has none. */
+export const keptUntil = ({ accepted: { attachmentBytes }, temporaryUntil }: Email): string | undefined =>
+  attachmentBytes === undefined || attachmentBytes.temporary === 0 ? undefined : (temporaryUntil ?? attachmentBytes.temporaryUntil);
+
+/** An email cannot be cancelled once a recipient has it, or while it is being delivered. */
+const cancel = ({ at, idempotencyKey, fingerprint }: CommandOf<'CancelEmail'>, email: Email): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw emailNotFound();
+  const reason = whyNotCancellable(email);
+  if (reason !== undefined) throw new DomainError('EMAIL_NOT_CANCELLABLE', reason, { relatedInfo: { status: email.status } });
+  return [
+    {
+      type: 'EmailCancelled',
+      data: {
+        at,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        ...(fingerprint === undefined ? {} : { fingerprint }),
+      },
+    },
+  ];
+};
+
+const whyNotCancellable = ({ status, recipientStatuses }: Email): string | undefined => {
+  switch (status) {
+    case 'scheduled':
+    case 'queued': {
+      const reached = recipientStatuses.filter(hasIt).length;
+      if (reached === 0) return undefined;
+      return `${reached} of the ${recipientStatuses.length} recipients of this email have it already, so it cannot be cancelled.`;
+    }
+    case 'processing':
+      return 'This email is being delivered right now, so it cannot be cancelled; where this attempt is deferred it can be, before the next.';
+    case 'cancelled':
+      return 'This email is cancelled already.';
+    case 'sent':
+    case 'delivered':
+    case 'failed':
+    case 'bounced':
+    case 'complained':
+      return `Only an email that is scheduled or queued can be cancelled; this one is ${status}.`;
+  }
+};
+
+const retry = ({ at, idempotencyKey, fingerprint }: CommandOf<'RetryEmail'>, email: Email): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw emailNotFound();
+  if (email.archivedAt !== null) {
+    throw new DomainError(
+      'EMAIL_ARCHIVED',
+      'This email is archived: its recipients and content are destroyed, so it cannot be sent again.',
+    );
+  }
+  if (email.failureReason === 'content-lost' && email.content === undefined) {
+    throw new DomainError('EMAIL_NOT_RETRYABLE', 'The content of this email is lost, so it cannot be sent again; send it anew.', {
+      relatedInfo: { status: email.status },
+    });
+  }
+  if (!isRetryable(email)) {
+    throw new DomainError(
+      'EMAIL_NOT_RETRYABLE',
+      `Only an email that has failed for a recipient can be retried, when its delivery has ended; this one is ${email.status}.`,
+      { relatedInfo: { status: email.status } },
+    );
+  }
+  return [
+    {
+      type: 'EmailRetried',
+      data: {
+        at,
+        retryCount: email.retries.length + 1,
+        priority: email.accepted.priority,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        ...(fingerprint === undefined ? {} : { fingerprint }),
+      },
+    },
+  ];
+};
+
+/** A retry goes only to recipients with status `failed`: nobody gets the email twice, and bounced or suppressed addresses stay so. */
+const isRetryable = (email: Email): boolean => {
+  const { status, recipientStatuses } = email;
+  const hasFailed = recipientStatuses.some((recipient, place) => recipient === 'failed' && !isErased(email, place));
+  return hasFailed && (status === 'failed' || status === 'sent' || status === 'delivered');
+};
+
+const remove = ({ at }: CommandOf<'DeleteEmail'>, email: Email): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw emailNotFound();
+  switch (email.status) {
+    case 'processing':
+      throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; delete it when the delivery has ended.');
+    case 'queued':
+    case 'scheduled':
+      return [
+        { type: 'EmailCancelled', data: { at } },
+        { type: 'EmailDeleted', data: { at } },
+      ];
+    case 'sent':
+    case 'delivered':
+    case 'failed':
+    case 'bounced':
+    case 'complained':
+    case 'cancelled':
+      return [{ type: 'EmailDeleted', data: { at } }];
+  }
+};
+
+/** Archives the email before its time; if it was not sent yet, cancels it first. */
+const erase = ({ at }: CommandOf<'EraseEmail'>, { status, archivedAt }: Email): readonly EmailEvent[] => {
+  if (archivedAt !== null) return [];
+  switch (status) {
+    case 'processing':
+      return [];
+    case 'queued':
+    case 'scheduled':
+      return [
+        { type: 'EmailCancelled', data: { at } },
+        { type: 'EmailArchived', data: { at } },
+      ];
+    case 'sent':
+    case 'delivered':
+    case 'failed':
+    case 'bounced':
+    case 'complained':
+    case 'cancelled':
+      return [{ type: 'EmailArchived', data: { at } }];
+  }
+};
+
+/**
+ * Erases some recipients; the email goes on for the others. Does nothing while an SMTP dialogue is under way. If no other recipient is
+ * left, the whole email is erased; if none of the others was or will be attempted, it is cancelled.
+ */
+const eraseRecipients = (
+  { at, recipients }: Readonly<{ at: string; recipients: readonly number[] }>,
+  email: Email,
+): readonly EmailEvent[] => {
+  const { accepted, status, archivedAt, deletedAt } = email;
+  if (archivedAt !== null || status === 'processing') return [];
+  const places = accepted.roles.map((_, place) => place);
+  const known = places.filter((place) => !isErased(email, place));
+  const news = known.filter((place) => recipients.includes(place));
+  if (deletedAt !== null || news.length === known.length) return erase({ type: 'EraseEmail', at }, email);
+  if (news.length === 0) return [];
+  const erased: EmailEvent = { type: 'RecipientsErased', data: { at, recipients: news, priority: accepted.priority } };
+  const after = evolveEmail(email, erased);
+  const waitsForNobody = after !== undefined && isWaiting(after) && !after.recipientStatuses.includes('queued');
+  return waitsForNobody ? [erased, { type: 'EmailCancelled', data: { at } }] : [erased];
 };

@@ -1,9 +1,9 @@
-/** What is recorded of the readers of an email: opens and clicks, in bounds that no reader can cross. */
+/** Decides which opens and clicks are recorded, within limits that no reader can exceed, and which of them a machine made. */
 import type { EmailEvent } from './events.js';
 import type { Engagement, Email } from './state.js';
 import { isErased } from './status.js';
 
-/** `link` and `url` are there for a click alone. */
+/** `link` and `url` are undefined for an open. */
 export type EngagementCommand = Readonly<{
   type: 'RecordEngagement';
   at: string;
@@ -11,56 +11,31 @@ export type EngagementCommand = Readonly<{
   recipient: number;
   link: number | undefined;
   url: string | undefined;
-  /** How often since it was recorded last. */
+  /** Requests since the last recorded event. */
   times: number;
-  /** By which rule no person did it, as far as the request tells. */
+  /** The rule by which the request came from a machine; undefined: none matched. */
   machine: string | undefined;
   userAgent: string | null;
   ipAddress: string | null;
 }>;
 
-/** So often an open, or a click on one link, is recorded each time; each event after that stands for ten times as many as the one before. */
+/** The first opens, or clicks on one link, are recorded one by one; each later event covers ten times as many as the one before. */
 const EACH_UP_TO = 10;
 const EVENTS_MAX = EACH_UP_TO + 6;
-/** Of one email: what a mail of many links can come to at most. */
+/** Most events of one email, whatever the number of its links. */
 const EVENTS_OF_EMAIL_MAX = 1_000;
 
-/** Sooner after a host has taken the mail no person has it before them, or has found the link. */
+/** An open or a click sooner after the host took the mail is a machine's. */
 const OPEN_AFTER_MS = 2_000;
 const CLICK_AFTER_MS = 5_000;
-/** So many different links in so short a time are followed by a scanner. */
+/** So many different links within this time are followed by a scanner. */
 const BURST_LINKS = 3;
 const BURST_MS = 2_000;
 
 export const TOO_SOON = 'too-soon';
 export const BURST = 'burst';
 
-type Asked = Pick<EngagementCommand, 'recipient' | 'link'>;
-
-/** How many events there are of that for that recipient: the picture, or one link; of machines, or of others. */
-const eventsOf = ({ engagements = [] }: Email, { recipient, link }: Asked, isMachine: boolean): number =>
-  engagements.reduce(
-    (count, known) => (known.recipient === recipient && known.link === link && (known.machine !== null) === isMachine ? count + 1 : count),
-    0,
-  );
-
-/**
- * How often it must have happened since it was recorded last to be recorded again; undefined: it is not any more. What machines do is
- * counted by itself, so that none of them uses up what is kept for a person.
- */
-export const timesToRecord = (email: Email, asked: Asked, isMachine: boolean): number | undefined => {
-  if (!isRecorded(email, asked) || (email.engagements?.length ?? 0) >= EVENTS_OF_EMAIL_MAX) return undefined;
-  const events = eventsOf(email, asked, isMachine);
-  if (events >= EVENTS_MAX) return undefined;
-  return events < EACH_UP_TO ? 1 : 10 ** (events - EACH_UP_TO + 1);
-};
-
-/** Of an email that is archived or deleted, and of a recipient who is erased, nothing is recorded: what is personal of it is gone. */
-const isRecorded = (email: Email, { recipient, link }: Asked): boolean => {
-  const { accepted, archivedAt, deletedAt } = email;
-  if (archivedAt !== null || deletedAt !== null || accepted.roles[recipient] === undefined || isErased(email, recipient)) return false;
-  return link === undefined ? accepted.tracking?.opens === true : accepted.tracking?.clicks === true;
-};
+type Target = Pick<EngagementCommand, 'recipient' | 'link'>;
 
 export const recordEngagement = (command: EngagementCommand, email: Email): readonly EmailEvent[] => {
   const { at, recipient, link, url, times, userAgent, ipAddress } = command;
@@ -78,7 +53,7 @@ export const recordEngagement = (command: EngagementCommand, email: Email): read
   return [{ type: 'EmailClicked', data: { ...data, link }, sealed: { userAgent, ipAddress, url } }];
 };
 
-/** What only the moment tells: nobody reads a mail that is still on its way, and nobody follows every link at once. */
+/** Machines that only the time tells: they open a mail that is still on its way, or follow every link at once. */
 const machineByTime = ({ at, recipient, link }: EngagementCommand, email: Email): string | undefined => {
   const atMs = Date.parse(at);
   const { sentAt, engagements = [] } = email;
@@ -87,4 +62,29 @@ const machineByTime = ({ at, recipient, link }: EngagementCommand, email: Email)
   const isLately = (known: Engagement): boolean =>
     known.recipient === recipient && known.link !== undefined && known.link !== link && atMs - Date.parse(known.at) < BURST_MS;
   return new Set(engagements.filter(isLately).map((known) => known.link)).size >= BURST_LINKS - 1 ? BURST : undefined;
+};
+
+/** The number of events of that recipient for the pixel, or for one link, by machines or by people. */
+const eventsOf = ({ engagements = [] }: Email, { recipient, link }: Target, isMachine: boolean): number =>
+  engagements.reduce(
+    (count, known) => (known.recipient === recipient && known.link === link && (known.machine !== null) === isMachine ? count + 1 : count),
+    0,
+  );
+
+/**
+ * Requests that the next event takes; undefined: none is recorded any more. Machines are counted apart, so that they do not use up the
+ * events of a person.
+ */
+export const timesToRecord = (email: Email, target: Target, isMachine: boolean): number | undefined => {
+  if (!isRecorded(email, target) || (email.engagements?.length ?? 0) >= EVENTS_OF_EMAIL_MAX) return undefined;
+  const events = eventsOf(email, target, isMachine);
+  if (events >= EVENTS_MAX) return undefined;
+  return events < EACH_UP_TO ? 1 : 10 ** (events - EACH_UP_TO + 1);
+};
+
+/** False for an archived or deleted email and for an erased recipient: their personal data is gone. */
+const isRecorded = (email: Email, { recipient, link }: Target): boolean => {
+  const { accepted, archivedAt, deletedAt } = email;
+  if (archivedAt !== null || deletedAt !== null || accepted.roles[recipient] === undefined || isErased(email, recipient)) return false;
+  return link === undefined ? accepted.tracking?.opens === true : accepted.tracking?.clicks === true;
 };

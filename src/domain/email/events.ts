@@ -1,9 +1,9 @@
-/** The facts of one email. `data` is what statistics may know; `sealed` is personal and goes with the key of the stream. */
+/** Events of one email. Statistics may use `data`; `sealed` is personal, encrypted, and unreadable once the key of the stream is destroyed. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { RetirementMark, StoredRecipient, StoredTracking, text, type EventsOf } from '../core/stored.js';
 
-/** Frozen: what was ever written. */
+/** Frozen: values that stored events may have. */
 const storedPriority = oneOf(['high', 'normal', 'low']);
 const storedRole = oneOf(['to', 'cc', 'bcc']);
 
@@ -12,14 +12,14 @@ const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
 /** HMAC of the request body under one Idempotency-Key. */
 const Fingerprint = Type.String();
 
-/** All that the finished mail depends on, beside the sealed part: the same event gives the same bytes. */
+/** All that the rendered mail depends on, together with the sealed part: one event always gives the same bytes. */
 const accepted = {
   messageId: text,
   templateId: text,
   templateName: text,
   /** The template's draft revision, which never changes its content. */
   templateRevision: Type.Integer(),
-  /** The published number of that revision; null where a draft was sent. */
+  /** The published number of that revision; null: a draft was sent. */
   templateVersion: nullable(Type.Integer()),
   priority: storedPriority,
   tags: Type.Array(text),
@@ -27,14 +27,13 @@ const accepted = {
   roles: Type.Array(storedRole),
   attachmentCount: Type.Integer(),
   /**
-   * Bytes of its attachments that are kept: `lasting` as long as the email, `temporary` until that moment at most. Absent where it has none.
+   * Bytes of its stored attachments: `lasting` as long as the email, `temporary` until `temporaryUntil` at most. Absent if it has none.
    */
   attachmentBytes: optional(Type.Object({ lasting: Type.Integer(), temporary: Type.Integer(), temporaryUntil: text })),
-  /** How many documents of each format were made for it; absent where none was. */
+  /** The number of documents generated for it, by format; absent: none. */
   generated: optional(Type.Object({ pdf: Type.Integer(), excel: Type.Integer() })),
   /**
-   * What was reserved for it of its team's credits, under `reference`, the stream of this email or of the batch that it belongs to; absent
-   * where its team was not metered.
+   * The credits reserved for it; `reference`: the stream of this email or of its batch. Absent if the team was not metered.
    */
   charged: optional(
     Type.Object({
@@ -45,20 +44,20 @@ const accepted = {
       attachments: Type.Integer(),
     }),
   ),
-  /** The constants of the team's company, as they were. */
+  /** The constants of the team's company at acceptance. */
   company: Type.Record(text, text),
   fingerprint: optional(Fingerprint),
-  /** The bulk send that it belongs to, and its place among the recipients of that; absent where it was sent by itself. */
+  /** The bulk send, and the place of the email in it; absent: the email was sent by itself. */
   batch: optional(Type.Object({ id: text, index: Type.Integer() })),
-  /** The list that its recipients can unsubscribe from, as the template named it; each of them gets a copy of its own. */
+  /** The list that recipients can unsubscribe from, as the template named it; each recipient then gets a separate copy. */
   unsubscribeList: optional(text),
-  /** How long it was likely to wait for its turn, where that was longer than usual: a repeated call is answered the same. */
+  /** The expected wait at acceptance, if longer than usual; stored so that a repeated call gets the same answer. */
   expectedWaitMs: optional(Type.Integer()),
-  /** What is recorded of its readers, and the address of the service that its links lead to; absent where nothing is. */
+  /** The tracking setting, and the public URL that its links lead to; absent: nothing is recorded of readers. */
   tracking: optional(Type.Object({ ...StoredTracking.properties, url: text })),
-  /** Sent with a test key: nothing of it leaves, and it costs and counts nothing. Absent from all others. */
+  /** Sent with a test key: it is not delivered, costs nothing and is not counted. Absent from all others. */
   test: optional(Type.Literal(true)),
-  /** What it says lets somebody in: it is shown to nobody but its recipients. It is the service's own, so it costs and counts nothing. Absent from all others. */
+  /** A mail of the service with a secret such as a login link: its content is shown to nobody but its recipients; it costs nothing and is not counted. Absent from all others. */
   confidential: optional(Type.Literal(true)),
 };
 
@@ -69,16 +68,16 @@ const envelope = {
   replyTo: optional(text),
   /** As rendered at acceptance. */
   subject: text,
-  /** Absent from the envelope of events of before, which have it with the rest of the sealed part. */
+  /** Absent from the envelope of older events, which have it in the rest of the sealed part. */
   metadata: optional(Type.Record(text, Type.Unknown())),
 };
-/** What lists and searches need of the sealed part. It stands first and by itself, so that they need not read the rest. */
+/** The fields that lists and searches need. They are stored first and encrypted apart, so that the rest need not be read. */
 const Envelope = Type.Object(envelope);
 export type EmailEnvelope = Static<typeof Envelope>;
 
 const Content = Type.Object({
   ...envelope,
-  /** The subject of the call, with its `{{…}}`; absent where the template's own is rendered. */
+  /** The subject of the call, with its `{{…}}`; absent: the template's own is rendered. */
   subjectOverride: optional(text),
   variables: Type.Record(text, Type.Unknown()),
   headers: Type.Record(text, text),
@@ -90,18 +89,18 @@ const Content = Type.Object({
       sizeBytes: Type.Integer(),
       /** Without angle brackets; the HTML shows it as `cid:…`. */
       contentId: optional(text),
-      /** A picture of the gallery that the template shows, not one that the call gave. */
+      /** An image of the asset gallery that the template shows, not an attachment of the call. */
       ofTemplate: optional(Type.Literal(true)),
       /** SHA-256 of the sealed bytes in the files port; their context is `attachment:<index>`. */
       file: text,
     }),
   ),
-  /** The language of the call, where it says one; absent where it is that of the template. */
+  /** The language of the call; absent: that of the template. */
   locale: optional(text),
   timeZone: optional(text),
-  /** Documents that it goes without, for they could not be made; absent where there is none. */
+  /** Optional documents that could not be generated; absent: none. */
   omitted: optional(Type.Array(Type.Object({ name: text, reason: text }))),
-  /** Characters in whose place the documents show numbers, for no font has them; absent where there is none. */
+  /** Characters that no font has, by document; the document shows their numbers instead. Absent: none. */
   replaced: optional(Type.Array(Type.Object({ name: text, characters: Type.Array(text) }))),
 });
 export type EmailContent = Static<typeof Content>;
@@ -112,7 +111,7 @@ const outcome = {
   at: text,
   host: text,
   durationMs: Type.Number(),
-  /** For each recipient that was attempted: its place in `roles` and what became of it. */
+  /** For each attempted recipient its place in `roles` and the result. */
   outcomes: Type.Array(
     Type.Object({
       recipient: Type.Integer(),
@@ -120,7 +119,7 @@ const outcome = {
       replyCode: nullable(Type.Integer()),
       enhancedCode: nullable(text),
       rule: text,
-      /** Made up here: no host was asked. Absent where one was. */
+      /** Made up by the simulator: no host was asked. Absent otherwise. */
       simulated: optional(Type.Literal(true)),
     }),
   ),
@@ -129,8 +128,8 @@ const outcome = {
 const Replies = Type.Object({ replies: Type.Array(nullable(text)) });
 
 /**
- * One recipient, by the place in `roles`, has asked for the picture or a link. `times`: how often since the event before for the same thing,
- * where more than once. `rule`: by which rule no person did it; absent where none says so.
+ * A recipient, by the place in `roles`, opened the mail or followed a link. `times`: requests since the event before for the same pixel or
+ * link, if more than one. `rule`: the rule by which a machine did it; absent: a person.
  */
 const engagement = {
   at: text,
@@ -139,23 +138,23 @@ const engagement = {
   machine: Type.Boolean(),
   rule: optional(text),
 };
-/** Who asked. */
+/** The client of the request. */
 const visitor = { userAgent: nullable(text), ipAddress: nullable(text) };
 
 export const emailEventSchemas = {
   EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content, envelope: Envelope },
   EmailScheduled: { data: Type.Object({ ...accepted, at: text, scheduledAt: text }), sealed: Content, envelope: Envelope },
-  /** `subject`: as rendered for the new time, for it may show dates. `temporaryUntil`: as of `attachmentBytes`, where there are temporary ones. */
+  /** `subject`: rendered for the new time, because it may show dates. `temporaryUntil`: the new one of `attachmentBytes`, if it has temporary bytes. */
   EmailRescheduled: {
     data: Type.Object({ at: text, scheduledAt: text, temporaryUntil: optional(text) }),
     sealed: Type.Object({ subject: text }),
   },
-  /** A release or a retry says the priority again, so that it can be queued without looking back. */
+  /** A release or a retry repeats the priority, so that queueing it needs no earlier event. */
   EmailReleased: {
     data: Type.Object({
       at: text,
       priority: storedPriority,
-      /** Pushed by hand before its time, which was this: the schedule goes on from there where the attempt is deferred again. */
+      /** Present if the email was pushed by hand: its original time, from which the schedule goes on if the attempt is deferred again. */
       pushedFrom: optional(text),
     }),
   },
@@ -166,16 +165,16 @@ export const emailEventSchemas = {
       host: text,
       /** The run of the program that holds the dialogue. */
       worker: text,
-      /** After this moment the dialogue cannot be under way any more. */
+      /** After this moment the dialogue has certainly ended. */
       deadlineAt: text,
     }),
   },
-  /** Of an attempt that sends one copy to each recipient: an answer that stands, while others are to be sent. What ends the attempt says it again. */
+  /** In an attempt that sends one copy to each recipient: a final answer, while other copies are still to be sent. The event that ends the attempt repeats it. */
   CopyAnswered: { data: Type.Object(outcome), sealed: Replies },
   EmailSent: { data: Type.Object(outcome), sealed: Replies },
   /**
-   * `heldUntil`: the host took no session, so the mail waits for it and spends no attempt; at that moment it fails. `attempt` is then the
-   * attempt that found the host away, or 0 where none was begun.
+   * `heldUntil`: the host took no session, so the mail waits without using an attempt, and fails at that moment. `attempt` is then the one
+   * that found the host unavailable, or 0 if none was begun.
    */
   EmailDeferred: { data: Type.Object({ ...outcome, nextAttemptAt: text, heldUntil: optional(text) }), sealed: Replies },
   EmailBounced: { data: Type.Object({ ...outcome, bounceType: oneOf(['hard', 'soft'] as const) }), sealed: Replies },
@@ -184,7 +183,7 @@ export const emailEventSchemas = {
     sealed: Replies,
   },
   EmailDelivered: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
-  /** A host that has the mail after ours could not deliver it, and has said so later. In words: in the order of `bounces`. */
+  /** A host that took the mail reported later that it could not deliver it. `replies` are in the order of `bounces`. */
   EmailBounceReported: {
     data: Type.Object({
       at: text,
@@ -199,7 +198,7 @@ export const emailEventSchemas = {
     }),
     sealed: Replies,
   },
-  /** `recipients` is empty where the complaint does not tell which of several has complained. `simulated`: as of outcomes, of all of them. */
+  /** `recipients` is empty if the complaint does not tell which of several recipients complained. `simulated`: as in outcomes. */
   EmailComplained: {
     data: Type.Object({ at: text, feedbackType: text, recipients: Type.Array(Type.Integer()), simulated: optional(Type.Literal(true)) }),
   },
@@ -213,22 +212,21 @@ export const emailEventSchemas = {
     }),
   },
   EmailCancelled: { data: Type.Object({ at: text, idempotencyKey: optional(text), fingerprint: optional(Fingerprint) }) },
-  /** To these recipients, by their place in `roles`, the team does not write: none of them was or will be attempted. The priority is said again. */
+  /** These recipients, by their place in `roles`, are on the suppression list: none was or will be attempted. The priority is repeated. */
   RecipientsSuppressed: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }) },
-  /** The addresses of these recipients, whose hosts have refused them for good, were given to the suppression list. */
+  /** The addresses of these recipients, who hard-bounced or complained, were put on the suppression list. */
   EmailBouncesNoted: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
-  /** What is personal of these recipients, by their place in `roles`, is to be destroyed; the email goes on for the others. The priority is said again. */
+  /** The personal data of these recipients, by their place in `roles`, is destroyed; the email goes on for the others. The priority is repeated. */
   RecipientsErased: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }) },
   EmailOpened: { data: Type.Object(engagement), sealed: Type.Object(visitor) },
   /** `link`: its place among the tracked links of the mail. */
   EmailClicked: { data: Type.Object({ ...engagement, link: Type.Integer() }), sealed: Type.Object({ ...visitor, url: text }) },
   EmailDeleted: { data: Type.Object({ at: text }) },
   EmailArchived: { data: Type.Object({ at: text }) },
-  /** Its record is kept no longer: nothing shows it any more, as if it were deleted. */
+  /** The record is no longer kept: nothing shows the email any more, as if it were deleted. */
   EmailRemoved: { data: Type.Object({ at: text }) },
   /**
-   * What the email counted for on one day (UTC), said again before the events that said it leave the log: by revision, what it came to and
-   * the sums of its durations.
+   * The counts of the email on one day (UTC), repeated before its events leave the log: milestones and durations by revision.
    */
   EmailSummarised: {
     data: Type.Object({
@@ -249,9 +247,9 @@ export const emailEventSchemas = {
     }),
   },
   /**
-   * All before the first `EmailSummarised`, or before this, leaves the log: `hashes`, in their order, stood as the `ordinals`-th events in it.
-   * `position`: of the first of them. `used`: by how many the emails of its day became more or fewer. `ended`: how often it was done, or
-   * deferred, and in which minute, of the newest.
+   * All events before the first EmailSummarised (or before this, if there is none) leave the log: `hashes` are theirs, `ordinals` their
+   * places in the log, `position` that of the first. `used`: changes of the day's number of emails. `ended`: when the email was done or
+   * deferred, by minute.
    */
   EmailRetired: {
     data: Type.Object({

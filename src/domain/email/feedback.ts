@@ -1,4 +1,4 @@
-/** What is heard of an email after the host has taken it: delivery reports and complaints. */
+/** Feedback on an email after a host has taken it: the return path, reports and complaints, and which bounces go to the suppression list. */
 import { timingSafeEqual } from 'node:crypto';
 import { pendingRecipients, type Email, type RecipientReply, withoutOthers } from './state.js';
 import type { EmailEvent } from './events.js';
@@ -10,9 +10,61 @@ import { DomainError } from '../core/errors.js';
 import { simulationOf } from './simulator.js';
 import type { ReportedRecipient } from '../ports/report-reader.js';
 
-/* What the suppression list is to an email: recipients that are not attempted, and bounces and complaints that put addresses on it. */
+export type ReportCommand =
+  | Readonly<{ type: 'RecordReport'; at: string; recipients: readonly ReportedRecipient[] }>
+  | Readonly<{ type: 'RecordComplaint'; at: string; feedbackType: string; addresses: readonly string[] }>;
 
-/** Told of recipients to whom the team does not write; those who have it, or will not get it anyway, are left as they are. */
+/** The envelope sender of a mail. It contains the email id and an HMAC of it, so that nobody without the master key can forge one. */
+export type ReturnPath = Readonly<{
+  senderOf: (id: EmailId) => string;
+  /** undefined: the address is not ours (another domain or instance, cut off or forged). */
+  emailOf: (address: string) => EmailId | undefined;
+}>;
+
+/** A repeated report changes nothing. */
+export const recordReport = ({ at, recipients }: CommandOf<'RecordReport'>, email: Email): readonly EmailEvent[] => {
+  if (isGone(email)) return none;
+  const addressed = addressesOf(email);
+  const failed = new Map<number, ReportedRecipient>();
+  const delivered = new Set<number>();
+  for (const reported of recipients) {
+    const index = placeOf(addressed, reported.addresses);
+    if (index === undefined || (reported.action !== 'failed' && reported.action !== 'delivered')) continue;
+    if (simulationOf(email, index) !== undefined) continue;
+    assertOutcomeRecorded(email, index);
+    const status = email.recipientStatuses[index];
+    if (reported.action === 'failed' && (status === 'sent' || status === 'delivered')) failed.set(index, reported);
+    if (reported.action === 'delivered' && status === 'sent') delivered.add(index);
+  }
+  // An alias may expand to several mailboxes, one of which has failed.
+  const arrived = [...delivered].filter((index) => !failed.has(index));
+  const events: EmailEvent[] = [];
+  if (arrived.length > 0) events.push({ type: 'EmailDelivered', data: { at, recipients: arrived } });
+  if (failed.size > 0) events.push(bounceReported(at, failed, email));
+  return events;
+};
+
+export const recordComplaint = ({ at, feedbackType, addresses }: CommandOf<'RecordComplaint'>, email: Email): readonly EmailEvent[] => {
+  if (isGone(email)) return none;
+  const addressed = addressesOf(email);
+  const named = new Set(
+    addresses.flatMap((address) => {
+      const index = addressed.indexOf(folded(address));
+      return index < 0 ? [] : [index];
+    }),
+  );
+  if (named.size === 0 && addressed.length === 1) named.add(0);
+  for (const index of named) assertOutcomeRecorded(email, index);
+  const recipients = [...named].filter((index) => {
+    if (simulationOf(email, index) !== undefined) return false;
+    const status = email.recipientStatuses[index];
+    return status === 'sent' || status === 'delivered';
+  });
+  const isNew = named.size > 0 ? recipients.length > 0 : email.complainedAt === undefined && email.recipientStatuses.some(hasIt);
+  return isNew ? [{ type: 'EmailComplained', data: { at, feedbackType, recipients } }] : none;
+};
+
+/** Marks suppressed recipients who still wait for an attempt; all others stay as they are. */
 export const suppressRecipients = (
   { at, recipients }: Readonly<{ at: string; recipients: readonly number[] }>,
   email: Email,
@@ -23,53 +75,45 @@ export const suppressRecipients = (
   return [{ type: 'RecipientsSuppressed', data: { at, recipients: pending, priority: email.accepted.priority } }];
 };
 
-/** A full mailbox takes mail again once it is emptied, however its host says so. */
-const NOT_FOR_GOOD = 'mailbox-full';
+/** A full mailbox takes mail again once it is emptied, even if its host answers with a permanent code. */
+const TEMPORARY_RULE = 'mailbox-full';
 
-/** A report says whether the address itself is of no use; a reply has bounced only where it blames the recipient for good. */
-const isForGood = ({ rule, bounceType }: RecipientReply): boolean =>
-  bounceType === undefined ? rule !== NOT_FOR_GOOD : bounceType === 'hard';
+/** Whether the bounce is the address's own: by the type in a report, else by the rule of the reply. */
+const isHardBounce = ({ rule, bounceType }: RecipientReply): boolean =>
+  bounceType === undefined ? rule !== TEMPORARY_RULE : bounceType === 'hard';
 
-/** The recipients who bounced for good or have complained, and whose addresses the suppression list has not been told of. What was simulated says nothing of an address. */
+/** Recipients who hard-bounced or complained and whose addresses are not yet on the suppression list. Simulated results do not count. */
 export const bouncesToNote = ({ recipientStatuses, replies, bouncesNoted = [], archivedAt, deletedAt }: Email): readonly number[] => {
   if (archivedAt !== null || deletedAt !== null) return [];
   return recipientStatuses.flatMap((status, index) => {
     const reply = replies[index];
     if (reply?.simulated === true) return [];
-    const counts = status === 'complained' || (status === 'bounced' && reply !== undefined && isForGood(reply));
+    const counts = status === 'complained' || (status === 'bounced' && reply !== undefined && isHardBounce(reply));
     return counts && !bouncesNoted.includes(index) ? [index] : [];
   });
 };
 
 /** Whether an outcome may put an address on the list. */
 export const hasHardBounce = (outcomes: readonly Readonly<{ result: string; rule: string; simulated?: true }>[]): boolean =>
-  outcomes.some(({ result, rule, simulated }) => result === 'bounced' && rule !== NOT_FOR_GOOD && simulated === undefined);
+  outcomes.some(({ result, rule, simulated }) => result === 'bounced' && rule !== TEMPORARY_RULE && simulated === undefined);
 
 /** Whether a report may put an address on the list. */
 export const hasHardReport = (bounces: readonly Readonly<{ bounceType: BounceType }>[]): boolean =>
   bounces.some(({ bounceType }) => bounceType === 'hard');
 
-/** Nothing where one has come to it meanwhile: the event ends the timer, so that it says of all that are due. */
+/** The event ends the timer, so it must cover all recipients that are due: if another one came up meanwhile, nothing is recorded. */
 export const noteBounces = (
   { at, recipients }: Readonly<{ at: string; recipients: readonly number[] }>,
   email: Email,
 ): readonly EmailEvent[] => {
   const due = bouncesToNote(email);
-  const areAllTold = due.length > 0 && due.every((index) => recipients.includes(index));
-  return areAllTold ? [{ type: 'EmailBouncesNoted', data: { at, recipients: [...due] } }] : [];
+  const areAllNoted = due.length > 0 && due.every((index) => recipients.includes(index));
+  return areAllNoted ? [{ type: 'EmailBouncesNoted', data: { at, recipients: [...due] } }] : [];
 };
-
-/* The envelope sender of a mail: it names the email to whoever has the master key, and can be made up by nobody else. */
-
-export type ReturnPath = Readonly<{
-  senderOf: (id: EmailId) => string;
-  /** undefined where the address is none of ours: another domain, another instance, cut short or made up. */
-  emailOf: (address: string) => EmailId | undefined;
-}>;
 
 const PURPOSE = 'return path';
 const PREFIX = 'bounce+';
-/** 128 bits each: of the id, and of the HMAC of it. In letters that survive a host that changes their case, the local part has 59 octets. */
+/** 128 bits of the id and 128 of the HMAC. Base32 survives hosts that change the case; the local part has 59 octets. */
 const MAC_HEX_CHARS = 32;
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const TOKEN = /^[a-z2-7]{52}$/;
@@ -116,40 +160,13 @@ const fromBase32 = (text: string): Buffer => {
   return Buffer.from(bytes);
 };
 
-export type ReportCommand =
-  | Readonly<{ type: 'RecordReport'; at: string; recipients: readonly ReportedRecipient[] }>
-  | Readonly<{ type: 'RecordComplaint'; at: string; feedbackType: string; addresses: readonly string[] }>;
-
-type Of<Type extends ReportCommand['type']> = Extract<ReportCommand, { type: Type }>;
+type CommandOf<Type extends ReportCommand['type']> = Extract<ReportCommand, { type: Type }>;
 
 const none: readonly EmailEvent[] = [];
 
-/** What is personal of it is gone or going, so that nothing more is recorded of it. */
+/** Whether the personal data of the email is destroyed or about to be, so that no report is recorded. */
 export const isGone = ({ archivedAt, deletedAt, content }: Email): boolean =>
   archivedAt !== null || deletedAt !== null || content === undefined;
-
-/** A report told twice finds everything as it says, and changes nothing. */
-export const recordReport = ({ at, recipients }: Of<'RecordReport'>, email: Email): readonly EmailEvent[] => {
-  if (isGone(email)) return none;
-  const addressed = addressesOf(email);
-  const failed = new Map<number, ReportedRecipient>();
-  const delivered = new Set<number>();
-  for (const reported of recipients) {
-    const index = placeOf(addressed, reported.addresses);
-    if (index === undefined || (reported.action !== 'failed' && reported.action !== 'delivered')) continue;
-    if (simulationOf(email, index) !== undefined) continue;
-    assertTold(email, index);
-    const status = email.recipientStatuses[index];
-    if (reported.action === 'failed' && (status === 'sent' || status === 'delivered')) failed.set(index, reported);
-    if (reported.action === 'delivered' && status === 'sent') delivered.add(index);
-  }
-  // An alias may be expanded to several, of which one has failed.
-  const arrived = [...delivered].filter((index) => !failed.has(index));
-  const events: EmailEvent[] = [];
-  if (arrived.length > 0) events.push({ type: 'EmailDelivered', data: { at, recipients: arrived } });
-  if (failed.size > 0) events.push(bounceReported(at, failed, email));
-  return events;
-};
 
 const bounceReported = (at: string, failed: ReadonlyMap<number, ReportedRecipient>, email: Email): EmailEvent => ({
   type: 'EmailBounceReported',
@@ -165,34 +182,14 @@ const bounceReported = (at: string, failed: ReadonlyMap<number, ReportedRecipien
   sealed: { replies: [...failed].map(([recipient, { text }]) => withoutOthers(email, recipient, text)) },
 });
 
-export const recordComplaint = ({ at, feedbackType, addresses }: Of<'RecordComplaint'>, email: Email): readonly EmailEvent[] => {
-  if (isGone(email)) return none;
-  const addressed = addressesOf(email);
-  const named = new Set(
-    addresses.flatMap((address) => {
-      const index = addressed.indexOf(folded(address));
-      return index < 0 ? [] : [index];
-    }),
-  );
-  if (named.size === 0 && addressed.length === 1) named.add(0);
-  for (const index of named) assertTold(email, index);
-  const recipients = [...named].filter((index) => {
-    if (simulationOf(email, index) !== undefined) return false;
-    const status = email.recipientStatuses[index];
-    return status === 'sent' || status === 'delivered';
-  });
-  const isNew = named.size > 0 ? recipients.length > 0 : email.complainedAt === undefined && email.recipientStatuses.some(hasIt);
-  return isNew ? [{ type: 'EmailComplained', data: { at, feedbackType, recipients } }] : none;
-};
-
-/** The whole address in lower case: hosts that tell them apart by their case are not known to exist. */
+/** The whole address in lower case: no host is known that treats the case as significant. */
 const folded = (address: string): string => address.trim().toLowerCase();
 
-/** null for those who are erased. */
+/** null for erased recipients. */
 const addressesOf = ({ content }: Email): readonly (string | null)[] =>
   (content?.recipients ?? []).map((recipient) => recipient && folded(recipient.email));
 
-/** A mail to one recipient that was forwarded fails under an address that we have never seen. */
+/** If the email has one recipient, a report about an unknown address is about it: a forwarded mail fails under another address. */
 const placeOf = (addressed: readonly (string | null)[], addresses: readonly string[]): number | undefined => {
   for (const address of addresses) {
     const index = addressed.indexOf(folded(address));
@@ -201,8 +198,8 @@ const placeOf = (addressed: readonly (string | null)[], addresses: readonly stri
   return addressed.length === 1 ? 0 : undefined;
 };
 
-/** A report may be faster than the record of the dialogue that it is about. */
-const assertTold = ({ status, recipientStatuses }: Email, index: number): void => {
+/** A report may come before the outcome of the attempt is recorded. */
+const assertOutcomeRecorded = ({ status, recipientStatuses }: Email, index: number): void => {
   if (status === 'processing' && recipientStatuses[index] === 'queued') {
     throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; send the report again in a minute.', {
       retryAfterS: 60,

@@ -1,4 +1,4 @@
-/** What an email reaches in its life and statistics count: each of these once at most, on the day on which it comes to it for the first time. */
+/** Milestones of an email, which statistics count: each at most once, on the day on which the email first reaches it. */
 import { isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './status.js';
 
 export const emailMilestones = [
@@ -16,26 +16,26 @@ export const emailMilestones = [
 export type EmailMilestone = (typeof emailMilestones)[number];
 
 /**
- * What is counted beside them, for rates: `returned` is an email that is counted as bounced or failed and, before that, as sent; the others
- * are emails that were sent with a record of opens, or of clicks.
+ * Counts beside the milestones, for rates: `returned` is an email that was counted as sent and later as bounced or failed; the others are
+ * emails sent with tracking of opens, or of clicks.
  */
 export const besideMilestones = ['returned', 'sentWithOpens', 'sentWithClicks'] as const;
 export type CountedMilestone = EmailMilestone | (typeof besideMilestones)[number];
 
-/** How often an email fails or bounces that is retried in between, statistics count once: those that it had reached before a retry. */
+/** The ends that an email had reached before a retry: statistics count each only once. */
 export type EndedBefore = readonly ('bounced' | 'failed')[];
 
-/** Sums over the emails of a day, in milliseconds, and over how many emails those of the first attempt are. */
+/** Sums over the emails of a day, in milliseconds; `attempted`: the number of emails in `waitMs`. */
 export type DurationSums = { attempted?: number; waitMs?: number; sendMs?: number; deliverMs?: number };
 
 export type Reached = Readonly<{ milestones: readonly CountedMilestone[]; durations: Readonly<DurationSums> }>;
 
-/** Where an email stood before an event, as far as it matters here. */
+/** The summary before an event, as far as `reachedBy` needs it. */
 export type StoodAt = Draft<
   Pick<EmailSummary, 'status' | 'complainedAt' | 'processingAt' | 'sentAt' | 'deliveredAt' | 'openedAt' | 'clickedAt'>
 >;
 
-/** What of a summary is needed when the event has changed it. */
+/** Copies these fields, because the event changes the summary in place. */
 export const stoodAt = ({ status, processingAt, sentAt, deliveredAt, complainedAt, openedAt, clickedAt }: EmailSummary): StoodAt => {
   const before: StoodAt = { status, processingAt, sentAt, deliveredAt };
   if (complainedAt !== undefined) before.complainedAt = complainedAt;
@@ -53,10 +53,10 @@ const OPENED: Reached = { milestones: ['opened'], durations: {} };
 const CLICKED: Reached = { milestones: ['clicked'], durations: {} };
 const SUPPRESSED: Reached = { milestones: ['suppressed'], durations: {} };
 
-/** Of a clock that was set back in between: 0. */
+/** 0 if the clock was set back in between. */
 const passedSince = (from: string | null, to: string): number => (from === null ? 0 : Math.max(0, Date.parse(to) - Date.parse(from)));
 
-/** In: an event, where the email stood before it, and where it stands after. Out: what it has reached by it; the times count from when it last entered the queue. */
+/** In: an event, and the summary before and after it. Out: the milestones that it reaches; durations count from when the email last entered the queue. */
 export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSummary, ended: EndedBefore = []): Reached => {
   const { at } = event.data;
   switch (event.type) {
@@ -114,7 +114,7 @@ const arrivedBy = (at: string, before: StoodAt, now: EmailSummary): Reached => {
   return { milestones, durations };
 };
 
-/** An email that goes on for others has reached nothing by it. One that ends counts as suppressed only where nobody was attempted. */
+/** An email that goes on for other recipients reaches nothing. One that ends counts as suppressed only if no recipient was attempted. */
 const suppressedBy = (at: string, before: StoodAt, now: EmailSummary, ended: EndedBefore): Reached => {
   const { status, recipientStatuses } = now;
   if (status === 'sent' || status === 'delivered' || status === 'complained') return arrivedBy(at, before, now);
@@ -127,7 +127,7 @@ const suppressedBy = (at: string, before: StoodAt, now: EmailSummary, ended: End
 const complainedBy = ({ milestones, durations }: Reached, { complainedAt }: StoodAt): Reached =>
   complainedAt === undefined ? { milestones: [...milestones, 'complained'], durations } : { milestones, durations };
 
-/** The email has left and comes to its end by what is heard of it. */
+/** A report ends an email that was sent. */
 const returnedBy = ({ milestones, durations }: Reached, before: StoodAt, { status }: EmailSummary, ended: EndedBefore): Reached =>
   (status !== 'bounced' && status !== 'failed') || before.status === status || ended.includes(status)
     ? { milestones, durations }

@@ -1,16 +1,16 @@
 /**
- * Which of the sealed parts of an email's events belong to one recipient alone. Where an email has several, each of these is sealed under
- * a key of its recipient, and what belongs to all of them under the key of the email.
+ * Splits the encrypted part of an email's events by recipient. If an email has several recipients, each one's part is encrypted with a
+ * key of that recipient, and the shared rest with the key of the email.
  */
 import type { ByEventType, DomainEvent, EventType } from '../events.js';
 import type { EmailEvent } from './events.js';
 
 type Sealed = Readonly<Record<string, unknown>>;
 
-/** `field`: the list of the sealed part whose elements belong to one recipient each; absent where all of the sealed part does. */
+/** `field`: the list in the encrypted part with one element for each recipient; absent: the whole part belongs to one recipient. */
 export type RecipientParts = Readonly<{
   field?: string;
-  /** To whom each element belongs, by the place in the email. */
+  /** The recipient of each element, by the place in the email. */
   placesOf: (data: never) => readonly number[];
 }>;
 
@@ -30,7 +30,7 @@ const reported: RecipientParts = {
 };
 const engaged: RecipientParts = { placesOf: ({ recipient }: DataOf<'EmailOpened'>) => [recipient] };
 
-/** A new type of event does not compile until it says here what of it belongs to one recipient. */
+/** Complete by type: a new event does not compile until it stands here. */
 const partsByType: ByEventType<'email', RecipientParts | 'none'> = {
   EmailQueued: accepted,
   EmailScheduled: accepted,
@@ -59,20 +59,20 @@ const partsByType: ByEventType<'email', RecipientParts | 'none'> = {
   EmailRetired: 'none',
 };
 
-/** undefined for an event of which nothing belongs to one recipient alone. */
+/** undefined: no part of the event belongs to one recipient. */
 export const recipientPartsOf = (type: EventType): RecipientParts | undefined => {
   const parts = (partsByType as Readonly<Partial<Record<EventType, RecipientParts | 'none'>>>)[type];
   return parts === 'none' ? undefined : parts;
 };
 
-/** How many recipients the stream has that begins with that event; 0 for a stream without any. */
+/** In: the first event of a stream. Out: the number of recipients; 0 for a stream that is no email. */
 export const recipientCountOf = (first: DomainEvent | undefined): number =>
   first?.type === 'EmailQueued' || first?.type === 'EmailScheduled' ? first.data.roles.length : 0;
 
-/** `shared`: what belongs to all, undefined for nothing. `own`: what belongs to a recipient, by its place. */
+/** `shared`: the rest, undefined if it is empty. `own`: the part of each recipient, by its place. */
 export type Apart = Readonly<{ shared: Sealed | undefined; own: ReadonlyMap<number, unknown> }>;
 
-/** Takes a sealed part apart. */
+/** Splits an encrypted part by recipient. */
 export const takenApart = ({ field, placesOf }: RecipientParts, data: unknown, sealed: Sealed): Apart => {
   const places = placesOf(data as never);
   if (field === undefined) return { shared: undefined, own: new Map(places.map((place) => [place, sealed])) };
@@ -87,7 +87,7 @@ export const takenApart = ({ field, placesOf }: RecipientParts, data: unknown, s
   return { shared: Object.keys(shared).length === 0 ? undefined : shared, own };
 };
 
-/** Puts it together again: null stands for what belongs to a recipient of whom there is nothing. undefined: nothing is left of it. */
+/** The reverse: elements of a recipient without a part become null. undefined: nothing is left. */
 export const putTogether = ({ field, placesOf }: RecipientParts, data: unknown, { shared, own }: Apart): Sealed | undefined => {
   const places = placesOf(data as never);
   if (field === undefined) return places[0] === undefined ? undefined : (own.get(places[0]) as Sealed | undefined);

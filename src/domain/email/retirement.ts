@@ -1,4 +1,4 @@
-/** What is kept of an email when its events leave the log: all that daily counts and sums have of it, said again by its last events. */
+/** The last events of an email, written before its other events leave the log: they repeat all that daily counts and sums have of it. */
 import { dayOf } from '../core/time.js';
 import type { EmailAccepted, EmailEvent } from './events.js';
 import { ACCEPTED, reachedBy, stoodAt, type EndedBefore, type Reached } from './milestones.js';
@@ -9,10 +9,10 @@ export type EmailSummarised = Extract<EmailEvent, { type: 'EmailSummarised' }>;
 export type EmailRetired = Extract<EmailEvent, { type: 'EmailRetired' }>;
 type ReachedThen = EmailSummarised['data']['reached'][number];
 
-/** Where the events stood: the place of each in the total order of the log, counted from 1 with those that have left it, its hash, and the mark of these. */
+/** `ordinals`: the place of each event in the log, counted from 1 with those that have left it. `hashes`: of the events; `mark`: over all of these. */
 export type LogPlaces = Readonly<{ position: number; ordinals: readonly number[]; hashes: readonly string[]; mark: string }>;
 
-/** The last events of an email, from all that it had before. undefined where it was given up before it came to be. */
+/** In: all events of the email. undefined: it was given up before it was accepted. */
 export const retirementOf = (
   events: readonly EmailEvent[],
   places: LogPlaces,
@@ -53,7 +53,7 @@ type Retold = Readonly<{
   ended: EmailRetired['data']['ended'];
 }>;
 
-/** Folds the events as the list of emails does, and notes what each of them adds where. */
+/** Folds the events as the projection of emails does, and notes what each adds to which day. */
 const retold = (first: EmailAccepted, events: readonly EmailEvent[]): Retold => {
   const isCounted = first.data.test !== true && first.data.confidential !== true;
   const days = new Map<string, ReachedThen[]>();
@@ -86,11 +86,11 @@ const retold = (first: EmailAccepted, events: readonly EmailEvent[]): Retold => 
 const isProgress = (event: EmailEvent): event is EmailProgress =>
   event.type !== 'EmailQueued' && event.type !== 'EmailScheduled' && event.type !== 'EmailSummarised' && event.type !== 'EmailRetired';
 
-/** What it is retried after counts once, however it ends. */
+/** The ends before a retry: bounced and failed count once each, however often the email is retried. */
 export const endingsAfter = (status: EmailSummary['status'], before: EndedBefore | undefined): EndedBefore | undefined =>
   (status === 'failed' || status === 'bounced') && before?.includes(status) !== true ? [...(before ?? []), status] : before;
 
-/** What an email that is open waits for; undefined is one that has ended. */
+/** What an open email waits for; undefined: it has ended. */
 export const waitOf = (summary: EmailSummary): 'scheduled' | 'deferred' | 'held' | 'ready' | undefined => {
   const kind = emailTimerKind(summary);
   switch (kind) {
@@ -114,5 +114,5 @@ const isDone = (summary: EmailSummary): boolean => {
 };
 
 const MINUTE_CHARS = '2030-01-31T09:30'.length;
-/** In: ISO time. Out: its minute, as backlogs count by. */
+/** In: ISO 8601. Out: its minute, the unit of backlog counts. */
 export const minuteOf = (at: string): string => at.slice(0, MINUTE_CHARS);

@@ -1,22 +1,22 @@
-/** Recipients to whom nothing ever leaves: what a host would answer for them is made up here, and their email goes its way as if one had. */
+/** Simulated recipients: no host is asked for them; their outcomes and reports are made up here. */
 import type { RecipientOutcome } from '../ports/mailer.js';
 import { pendingRecipients, type PlacedOutcome, type Email } from './state.js';
 import type { EmailEvent } from './events.js';
 
-/** No host takes mail for it: `.sealpost` is no domain of the Internet. */
+/** `.sealpost` is no top-level domain, so no host takes mail for it. */
 export const SIMULATOR_DOMAIN = 'simulator.sealpost';
 
-/** What is before the @, or before a `+`, of an address of the simulator says what becomes of a mail to it. */
+/** The local part of a simulator address, up to a `+`, names what is simulated. */
 export const simulations = ['success', 'bounce', 'softbounce', 'complaint', 'delay'] as const;
 export type Simulation = (typeof simulations)[number];
 
-/** In: a domain in lower case. Out: whether it is that of the simulator, or lies in it. */
+/** In: a domain in lower case. Out: whether it is that of the simulator, or a subdomain. */
 export const isOfSimulator = (domain: string): boolean => domain === SIMULATOR_DOMAIN || domain.endsWith(`.${SIMULATOR_DOMAIN}`);
 
 /** In: an address as emails have it. */
 export const isSimulatorAddress = (address: string): boolean => address.endsWith(`@${SIMULATOR_DOMAIN}`);
 
-/** A mailbox that the simulator does not have bounces as anywhere else. */
+/** An unknown mailbox of the simulator bounces. */
 const simulationOfAddress = (address: string): Simulation => {
   const [name] = address.slice(0, address.lastIndexOf('@')).toLowerCase().split('+', 1);
   return simulations.find((simulation) => simulation === name) ?? 'bounce';
@@ -24,14 +24,14 @@ const simulationOfAddress = (address: string): Simulation => {
 
 type Addressed = Pick<Email, 'accepted' | 'content'>;
 
-/** `recipient`: its place in the email. undefined where it is written to, or its address is destroyed. Of a test key all are simulated. */
+/** undefined: the recipient is real, or its address is destroyed. With a test key every recipient is simulated. */
 export const simulationOf = ({ accepted, content }: Addressed, recipient: number): Simulation | undefined => {
   const address = content?.recipients[recipient]?.email;
   if (address !== undefined && isSimulatorAddress(address)) return simulationOfAddress(address);
   return accepted.test === true ? 'success' : undefined;
 };
 
-/** The recipients that wait for an attempt: those that are written to, and those that are not. */
+/** The recipients that wait for an attempt, real and simulated. */
 export const pendingParts = (
   email: Addressed & Pick<Email, 'recipientStatuses' | 'copies'>,
 ): Readonly<{ real: readonly number[]; simulated: readonly number[] }> => {
@@ -58,7 +58,7 @@ const BOUNCED = simulated(
   'Simulated: there is no such mailbox',
 );
 
-/** What becomes of it in the attempt that is made now. */
+/** The outcome of the current attempt for that recipient. */
 export const simulatedOutcome = (email: Addressed & Pick<Email, 'replies'>, recipient: number): SimulatedOutcome => {
   switch (simulationOf(email, recipient)) {
     case 'bounce':
@@ -75,8 +75,8 @@ export const simulatedOutcome = (email: Addressed & Pick<Email, 'replies'>, reci
   }
 };
 
-/** What is heard of those that were taken, right after: that the mail was delivered, came back, or was complained of. */
-export const heardOfSimulated = (email: Addressed, outcomes: readonly PlacedOutcome[], at: string): readonly EmailEvent[] => {
+/** The reports about simulated recipients that were accepted: delivered, bounced or complained. */
+export const simulatedReports = (email: Addressed, outcomes: readonly PlacedOutcome[], at: string): readonly EmailEvent[] => {
   const taken = outcomes.filter((outcome) => outcome.simulated === true && outcome.result === 'accepted').map(({ recipient }) => recipient);
   if (taken.length === 0) return [];
   const are = (wanted: Simulation): number[] => taken.filter((recipient) => simulationOf(email, recipient) === wanted);

@@ -1,4 +1,4 @@
-/** What the events of one email add up to: where it stands, what was accepted, and what was tried. */
+/** The state of one email, folded from its events: its summary, the accepted content, attempts, replies, copies, opens and clicks. */
 import type { EmailEngaged, EmailEvent, DeliveryOutcomeEvent, EmailAccepted, EmailContent } from './events.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
 import {
@@ -12,154 +12,22 @@ import {
   type EmailSummary,
 } from './status.js';
 
-/* What a reader of an email did, as its events tell it. */
-
-/** A recipient has asked for the picture, or for a link. */
+/** A recipient opened the email, or followed a link. */
 export type Engagement = Readonly<{
   type: 'opened' | 'clicked';
   at: string;
   recipient: number;
-  /** How often since the one before for the same thing. */
+  /** Requests since the event before for the same pixel or link. */
   times: number;
-  /** By which rule no person did it; null where none says so. */
+  /** The rule by which a machine did it; null: a person. */
   machine: string | null;
-  /** Its place among the tracked links of the mail; undefined for the picture. */
+  /** The place among the tracked links of the mail; undefined for an open. */
   link: number | undefined;
-  /** null once the key is destroyed, as the two that follow. */
+  /** `url`, `userAgent` and `ipAddress` are null once the key is destroyed. */
   url: string | null;
   userAgent: string | null;
   ipAddress: string | null;
 }>;
-
-const engagementOf = (event: EmailEngaged): Engagement => {
-  const { at, recipient, times = 1, machine, rule } = event.data;
-  const isClick = event.type === 'EmailClicked';
-  return {
-    type: isClick ? 'clicked' : 'opened',
-    at,
-    recipient,
-    times,
-    machine: machine ? (rule ?? '') : null,
-    link: isClick ? event.data.link : undefined,
-    url: isClick ? (event.sealed?.url ?? null) : null,
-    userAgent: event.sealed?.userAgent ?? null,
-    ipAddress: event.sealed?.ipAddress ?? null,
-  };
-};
-
-/* What a host says to one recipient is kept without the addresses of the others, which would outlive their erasure, and without links that let somebody in. */
-
-const OMITTED = '…';
-
-/** A link, what it carries, or anything as long as that. */
-const SECRETS = /(?:https?:\/\/|token=)\S+|[\w-]{43,}/gi;
-
-/** `recipient`: to whom the text belongs, by the place in the email. */
-export const withoutOthers = ({ accepted, content }: Pick<Email, 'accepted' | 'content'>, recipient: number, said: string): string => {
-  // Filters of hosts name the link for which they refuse a mail.
-  const text = accepted.confidential === true ? said.replaceAll(SECRETS, OMITTED) : said;
-  if (content === undefined || content.recipients.length < 2 || !text.includes('@')) return text;
-  const own = content.recipients[recipient]?.email.toLowerCase();
-  let left = text;
-  for (const other of content.recipients) {
-    const address = other?.email.toLowerCase();
-    if (address !== undefined && address !== own) left = left.replaceAll(quoted(address), OMITTED);
-  }
-  return left;
-};
-
-/** The address as it stands by itself, not as a part of a longer one. */
-const quoted = (address: string): RegExp =>
-  new RegExp(`(?<![\\w.+-])${address.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}(?![\\w-]|\\.\\w)`, 'gi');
-
-/* Emails that leave as one copy for each recipient: what is known of copies while the attempt that sends them is under way. */
-
-/** What became of one recipient, by its place in the email. */
-export type PlacedOutcome = RecipientOutcome & Readonly<{ recipient: number; /** No host was asked. */ simulated?: true }>;
-
-/** Whether what one recipient gets differs from what another gets. */
-export const leavesAsCopies = ({ accepted }: Pick<Email, 'accepted'>): boolean =>
-  accepted.unsubscribeList !== undefined || accepted.tracking !== undefined;
-
-/** The recipients that still wait for a host to take the mail, by their place in the email. */
-export const pendingRecipients = ({ recipientStatuses, copies }: Pick<Email, 'recipientStatuses' | 'copies'>): readonly number[] =>
-  recipientStatuses.flatMap((status, index) =>
-    status === 'queued' && copies?.some(({ recipient }) => recipient === index) !== true ? [index] : [],
-  );
-
-/** With the answers to copies that no event has said yet which ends an attempt, in the order of the recipients; these answers stand. */
-export const withCopies = ({ copies }: Pick<Email, 'copies'>, outcomes: readonly PlacedOutcome[]): readonly PlacedOutcome[] => {
-  if (copies === undefined) return outcomes;
-  const others = outcomes.filter(({ recipient }) => !copies.some((copy) => copy.recipient === recipient));
-  return [...copies, ...others].sort((one, other) => one.recipient - other.recipient);
-};
-
-type Answer = Readonly<{ attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>;
-
-/** The data and the sealed part of an event that tells of outcomes. */
-export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer, email: Pick<Email, 'accepted' | 'content'>) => ({
-  data: {
-    attempt,
-    at,
-    host,
-    durationMs,
-    outcomes: outcomes.map(({ recipient, result, replyCode, enhancedCode, rule, simulated }) => {
-      const outcome = { recipient, result, replyCode, enhancedCode, rule };
-      return simulated === undefined ? outcome : { ...outcome, simulated };
-    }),
-  },
-  sealed: { replies: outcomes.map(({ recipient, text }) => withoutOthers(email, recipient, text)) },
-});
-
-/** A copy that is deferred is tried again in any case, so nothing is said of it before the attempt ends. */
-export const answerCopy = (answer: Answer, email: Email): readonly EmailEvent[] => {
-  const pending = pendingRecipients(email);
-  const outcomes = answer.outcomes.filter(({ recipient, result }) => result !== 'deferred' && pending.includes(recipient));
-  return outcomes.length === 0 ? [] : [{ type: 'CopyAnswered', ...toldOutcomes({ ...answer, outcomes }, email) }];
-};
-
-/** The copies that have an answer, after that event. */
-const copiesAfter = (
-  { copies = [] }: Pick<Email, 'copies'>,
-  { data, sealed }: Extract<EmailEvent, { type: 'CopyAnswered' }>,
-): readonly PlacedOutcome[] => [...copies, ...data.outcomes.map((outcome, index) => ({ ...outcome, text: sealed?.replies[index] ?? '' }))];
-
-/* What is left of an email whose events have left the log: nothing can happen to it, and nobody is shown anything of it. */
-
-const retiredEmail = (at: string): Email => ({
-  status: 'cancelled',
-  recipientStatuses: [],
-  scheduledAt: null,
-  nextAttemptAt: null,
-  dialogueDeadlineAt: null,
-  createdAt: at,
-  updatedAt: at,
-  queuedAt: null,
-  processingAt: null,
-  sentAt: null,
-  deliveredAt: null,
-  archivedAt: at,
-  deletedAt: at,
-  accepted: {
-    at,
-    messageId: '',
-    templateId: '',
-    templateName: '',
-    templateRevision: 0,
-    templateVersion: null,
-    priority: 'normal',
-    tags: [],
-    roles: [],
-    attachmentCount: 0,
-    company: {},
-  },
-  content: undefined,
-  replies: [],
-  attempts: [],
-  deferrals: 0,
-  retries: [],
-  failureReason: null,
-});
 
 /** The last reply for a recipient. */
 export type RecipientReply = Readonly<{
@@ -167,10 +35,10 @@ export type RecipientReply = Readonly<{
   enhancedCode: string | null;
   rule: string | null;
   reply: string | null;
-  /** What a report has told of it later; absent where there was none. */
+  /** From a later report; absent if there was none. */
   bounceType?: BounceType;
   bounceSubType?: string;
-  /** When the last report of it came, a bounce or a complaint. */
+  /** The time of the last report, a bounce or a complaint. */
   reportedAt?: string;
   /** No host was asked. */
   simulated?: true;
@@ -185,12 +53,12 @@ type AttemptState = Readonly<{
   /** null while the dialogue may be under way. */
   ended: Readonly<{
     at: string;
-    /** null where the program did not live to see the end. */
+    /** null if the program died during the attempt. */
     durationMs: number | null;
     outcome: 'sent' | 'deferred' | 'bounced' | 'failed' | 'interrupted';
     replyCode: number | null;
     reply: string | null;
-    /** The recipient whose reply that is; absent where there is none. */
+    /** The recipient of that reply; absent: there is none. */
     replyOf?: number;
     nextAttemptAt: string | null;
   }> | null;
@@ -199,6 +67,9 @@ type AttemptState = Readonly<{
 type RetryState = Readonly<{ retryCount: number; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
 
 type CancellationState = Readonly<{ at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
+
+/** The result for one recipient, by its place in the email. */
+export type PlacedOutcome = RecipientOutcome & Readonly<{ recipient: number; /** No host was asked. */ simulated?: true }>;
 
 export type Email = EmailSummary &
   Readonly<{
@@ -209,38 +80,29 @@ export type Email = EmailSummary &
     /** One for each recipient, in the order of the accepted roles. */
     replies: readonly RecipientReply[];
     attempts: readonly AttemptState[];
-    /** Deferred attempts since acceptance or the last retry, without those that found the host away and those that were pushed by hand. */
+    /** Deferred attempts since acceptance or the last retry, not counting those that found the host unavailable or were pushed by hand. */
     deferrals: number;
     retries: readonly RetryState[];
     failureReason: string | null;
     cancellation?: CancellationState;
-    /** Until when its temporary attachments are kept, where it was given another time. */
+    /** Until when its temporary attachments are kept, if it was rescheduled. */
     temporaryUntil?: string;
-    /** When its next attempt was due before it was pushed by hand; there until that attempt has ended. */
+    /** When its next attempt was due before it was pushed by hand; removed when that attempt ends. */
     pushedFrom?: string;
-    /** Answers to copies that no event has said yet which ends an attempt; absent for none. */
+    /** Answers to copies, recorded by CopyAnswered while the attempt is under way; absent for none. */
     copies?: readonly PlacedOutcome[];
-    /** The recipients whose addresses were given to the suppression list; absent for none. */
+    /** The recipients whose addresses were put on the suppression list; absent for none. */
     bouncesNoted?: readonly number[];
-    /** What the first who complained called it. */
+    /** The feedback type of the first complaint. */
     feedbackType?: string;
-    /** What its readers did, the oldest first; absent for nothing. */
+    /** Opens and clicks, oldest first; absent for none. */
     engagements?: readonly Engagement[];
   }>;
 
 /** undefined: no event yet. */
 export type EmailState = Email | undefined;
 
-/** The attempt whose dialogue may be under way. */
-export const openAttempt = (email: Email): AttemptState | undefined => {
-  const last = email.attempts.at(-1);
-  return last !== undefined && last.ended === null ? last : undefined;
-};
-
-/** The same, of an email that says so itself: another status means that the attempt has ended in whatever way. */
-export const attemptUnderWay = (email: Email): AttemptState | undefined => (email.status === 'processing' ? openAttempt(email) : undefined);
-
-/** Pure and total: events that need a first one are ignored where there is none. */
+/** Pure and total: events without a first one are ignored. */
 export const evolveEmail = (state: EmailState, event: EmailEvent): EmailState => {
   if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') return begin(event);
   if (event.type === 'EmailSummarised' || event.type === 'EmailRetired') return state ?? retiredEmail(event.data.at);
@@ -260,7 +122,7 @@ const begin = (event: EmailAccepted): Email =>
     failureReason: null,
   });
 
-/** The fields beside the summary that an event changes, in a copy that the caller owns. */
+/** Applies an event to the fields beside the summary, in a copy that the caller owns. */
 const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
   switch (event.type) {
     case 'DeliveryAttempted':
@@ -321,7 +183,7 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
   }
 };
 
-/** The report says more than the reply of the host that had taken the mail. */
+/** A report replaces the reply of the host that took the mail. */
 const reportBounces = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent, { type: 'EmailBounceReported' }>): Email => {
   const replies = [...email.replies];
   data.bounces.forEach(({ recipient, bounceType, bounceSubType, enhancedCode }, index) => {
@@ -349,7 +211,7 @@ const reschedule = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent, {
   return email;
 };
 
-/** Where it has ended by that, a dialogue of before that did not is not gone on with. */
+/** If the email ends with the suppression, an attempt without outcome counts as interrupted. */
 const suppress = (email: Draft<Email>, at: string): Email => {
   const { status, recipientStatuses } = email;
   if (recipientStatuses.includes('queued')) return email;
@@ -377,7 +239,7 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
     const reply = { replyCode, enhancedCode, rule, reply: event.sealed?.replies[index] ?? null };
     replies[recipient] = simulated === undefined ? reply : { ...reply, simulated };
   });
-  // Of several replies the attempt shows the first that was not good.
+  // The attempt shows the first reply that was not `accepted`, or else the first.
   const shown = Math.max(
     0,
     outcomes.findIndex(({ result }) => result !== 'accepted'),
@@ -398,13 +260,13 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
   return email;
 };
 
-/** What an archived email keeps is the same whether its key was there during the fold or not. */
+/** Drops personal data, so that an archived email folds to the same state with its key and without. */
 const dropPersonal = (email: Draft<Email>): Email => {
   email.content = undefined;
   return dropOf(email, () => true);
 };
 
-/** The same of these recipients alone. Where nobody waits any more for that, the email has ended. */
+/** Drops the personal data of these recipients. If no recipient waits any more, the email has ended. */
 const eraseRecipients = (email: Draft<Email>, recipients: readonly number[]): Email => {
   const isOne = (recipient: number): boolean => recipients.includes(recipient);
   if (email.content !== undefined) {
@@ -415,7 +277,7 @@ const eraseRecipients = (email: Draft<Email>, recipients: readonly number[]): Em
   return dropOf(email, isOne);
 };
 
-/** Why it has failed that has ended because those who still waited are erased. */
+/** The failure reason of an email that ended because the waiting recipients were erased. */
 const reasonOf = ({ status }: Email): string | null => (status === 'failed' ? 'refused' : status === 'bounced' ? 'bounced' : null);
 
 const dropOf = (email: Draft<Email>, isOne: (recipient: number) => boolean): Email => {
@@ -431,3 +293,134 @@ const dropOf = (email: Draft<Email>, isOne: (recipient: number) => boolean): Ema
   });
   return email;
 };
+
+/** The state of an email whose events have left the log: nothing can happen to it, and it is not shown. */
+const retiredEmail = (at: string): Email => ({
+  status: 'cancelled',
+  recipientStatuses: [],
+  scheduledAt: null,
+  nextAttemptAt: null,
+  dialogueDeadlineAt: null,
+  createdAt: at,
+  updatedAt: at,
+  queuedAt: null,
+  processingAt: null,
+  sentAt: null,
+  deliveredAt: null,
+  archivedAt: at,
+  deletedAt: at,
+  accepted: {
+    at,
+    messageId: '',
+    templateId: '',
+    templateName: '',
+    templateRevision: 0,
+    templateVersion: null,
+    priority: 'normal',
+    tags: [],
+    roles: [],
+    attachmentCount: 0,
+    company: {},
+  },
+  content: undefined,
+  replies: [],
+  attempts: [],
+  deferrals: 0,
+  retries: [],
+  failureReason: null,
+});
+
+/** The attempt whose dialogue may be under way. */
+export const openAttempt = (email: Email): AttemptState | undefined => {
+  const last = email.attempts.at(-1);
+  return last !== undefined && last.ended === null ? last : undefined;
+};
+
+/** The open attempt of an email with status `processing`; with any other status the attempt has ended in some way. */
+export const attemptUnderWay = (email: Email): AttemptState | undefined => (email.status === 'processing' ? openAttempt(email) : undefined);
+
+const engagementOf = (event: EmailEngaged): Engagement => {
+  const { at, recipient, times = 1, machine, rule } = event.data;
+  const isClick = event.type === 'EmailClicked';
+  return {
+    type: isClick ? 'clicked' : 'opened',
+    at,
+    recipient,
+    times,
+    machine: machine ? (rule ?? '') : null,
+    link: isClick ? event.data.link : undefined,
+    url: isClick ? (event.sealed?.url ?? null) : null,
+    userAgent: event.sealed?.userAgent ?? null,
+    ipAddress: event.sealed?.ipAddress ?? null,
+  };
+};
+
+const OMITTED = '…';
+
+/** Links, tokens, and words as long as a token. */
+const SECRETS = /(?:https?:\/\/|token=)\S+|[\w-]{43,}/gi;
+
+/** A host's reply about one recipient, without the addresses of the others (they would outlive their erasure) and without secret links. */
+export const withoutOthers = ({ accepted, content }: Pick<Email, 'accepted' | 'content'>, recipient: number, said: string): string => {
+  // Spam filters quote the link for which they refuse a mail.
+  const text = accepted.confidential === true ? said.replaceAll(SECRETS, OMITTED) : said;
+  if (content === undefined || content.recipients.length < 2 || !text.includes('@')) return text;
+  const own = content.recipients[recipient]?.email.toLowerCase();
+  let left = text;
+  for (const other of content.recipients) {
+    const address = other?.email.toLowerCase();
+    if (address !== undefined && address !== own) left = left.replaceAll(quoted(address), OMITTED);
+  }
+  return left;
+};
+
+/** Matches the address as a whole, not as a part of a longer one. */
+const quoted = (address: string): RegExp =>
+  new RegExp(`(?<![\\w.+-])${address.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}(?![\\w-]|\\.\\w)`, 'gi');
+
+/** Whether each recipient gets a separate copy, because its links differ. */
+export const leavesAsCopies = ({ accepted }: Pick<Email, 'accepted'>): boolean =>
+  accepted.unsubscribeList !== undefined || accepted.tracking !== undefined;
+
+/** The recipients who wait for an attempt, by their place in the email; a copy with a recorded answer no longer waits. */
+export const pendingRecipients = ({ recipientStatuses, copies }: Pick<Email, 'recipientStatuses' | 'copies'>): readonly number[] =>
+  recipientStatuses.flatMap((status, index) =>
+    status === 'queued' && copies?.some(({ recipient }) => recipient === index) !== true ? [index] : [],
+  );
+
+/** Adds the recorded answers to copies, which win over `outcomes`; in the order of the recipients. */
+export const withCopies = ({ copies }: Pick<Email, 'copies'>, outcomes: readonly PlacedOutcome[]): readonly PlacedOutcome[] => {
+  if (copies === undefined) return outcomes;
+  const others = outcomes.filter(({ recipient }) => !copies.some((copy) => copy.recipient === recipient));
+  return [...copies, ...others].sort((one, other) => one.recipient - other.recipient);
+};
+
+type Answer = Readonly<{ attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>;
+
+/** The data and the sealed part of an event with outcomes. */
+export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer, email: Pick<Email, 'accepted' | 'content'>) => ({
+  data: {
+    attempt,
+    at,
+    host,
+    durationMs,
+    outcomes: outcomes.map(({ recipient, result, replyCode, enhancedCode, rule, simulated }) => {
+      const outcome = { recipient, result, replyCode, enhancedCode, rule };
+      return simulated === undefined ? outcome : { ...outcome, simulated };
+    }),
+  },
+  sealed: { replies: outcomes.map(({ recipient, text }) => withoutOthers(email, recipient, text)) },
+});
+
+/** Deferred copies are not recorded before the attempt ends: they are tried again in any case. */
+export const answerCopy = (answer: Answer, email: Email): readonly EmailEvent[] => {
+  const pending = pendingRecipients(email);
+  const outcomes = answer.outcomes.filter(({ recipient, result }) => result !== 'deferred' && pending.includes(recipient));
+  return outcomes.length === 0 ? [] : [{ type: 'CopyAnswered', ...toldOutcomes({ ...answer, outcomes }, email) }];
+};
+
+/** The recorded answers to copies after that event. */
+const copiesAfter = (
+  { copies = [] }: Pick<Email, 'copies'>,
+  { data, sealed }: Extract<EmailEvent, { type: 'CopyAnswered' }>,
+): readonly PlacedOutcome[] => [...copies, ...data.outcomes.map((outcome, index) => ({ ...outcome, text: sealed?.replies[index] ?? '' }))];

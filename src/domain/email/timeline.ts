@@ -1,4 +1,4 @@
-/** What happened to one email, told event by event: from the call that made it to the answers of webhook endpoints. */
+/** The timeline of one email: an entry for each event about it, and the paging of entries. */
 import type { EmailContent } from './events.js';
 import type { RecipientRole } from './status.js';
 import { DomainError } from '../core/errors.js';
@@ -6,7 +6,7 @@ import type { Recorded } from '../events.js';
 
 type Plain = string | number | boolean | null;
 
-/** `email`: null once it is destroyed. The rest is there where the event says it of this recipient. */
+/** `email`: null once it is destroyed. The optional fields are present if the event has them for this recipient. */
 export type TimelineRecipient = {
   place: number;
   role: RecipientRole;
@@ -18,7 +18,7 @@ export type TimelineRecipient = {
 };
 
 export type TimelineEntry = {
-  /** Of the event of the log; of an attempt of a webhook that of the delivery and the number of the attempt. */
+  /** The event id; for an attempt of a webhook the delivery id and the number of the attempt. */
   id: string;
   kind: string;
   stream: string;
@@ -31,10 +31,10 @@ export type TimelineEntry = {
   details: Record<string, Plain>;
 };
 
-/** Where an entry stands in the log: what is recorded later stands behind, so that a page stays in its place. */
+/** An entry with its place in the log. Later events come after it, so pages do not shift. */
 export type Placed = Readonly<{ position: number; index: number; entry: TimelineEntry }>;
 
-/** What of an email its recipients are known by; the addresses are absent once its key is destroyed. */
+/** The recipients of an email; `content` is undefined once its key is destroyed. */
 export type Readers = Readonly<{ roles: readonly RecipientRole[]; content: Pick<EmailContent, 'recipients'> | undefined }>;
 
 export const readersOf = ({ roles, content }: Readers, places: readonly number[]): TimelineRecipient[] =>
@@ -43,7 +43,7 @@ export const readersOf = ({ roles, content }: Readers, places: readonly number[]
     return role === undefined ? [] : [{ place, role, email: content?.recipients[place]?.email ?? null }];
   });
 
-/** Said elsewhere in the entry, or for no eyes: HMACs, and the keys of callers. */
+/** Fields that the entry has elsewhere, or that are not shown: HMACs, and idempotency keys of callers. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['at', 'recipient', 'durationMs', 'fingerprint', 'idempotencyKey', 'address']);
 
 const plainParts = (data: object): Record<string, Plain> =>
@@ -54,13 +54,13 @@ const plainParts = (data: object): Record<string, Plain> =>
     }),
   );
 
-/** In: an event of the email, or of another stream that tells of it (`of`: the recipients that it is about). */
-export const entryOf = ({ event, stream, position, metadata }: Recorded, email: Readers, of: readonly number[] = []): Placed => {
+/** In: an event of the email, or of another stream about some of its recipients (`about`). */
+export const entryOf = ({ event, stream, position, metadata }: Recorded, email: Readers, about: readonly number[] = []): Placed => {
   const { eventId, occurredAt, actor, correlationId, causationId } = metadata;
   const sealed = 'sealed' in event ? event.sealed : undefined;
-  // What an email says is in its record; here stands what was told of it later.
+  // The content of the email is shown by its record, not here; later events show their encrypted part.
   const isContent = event.type === 'EmailQueued' || event.type === 'EmailScheduled' || stream.startsWith('batch-');
-  const told = sealed === undefined || isContent ? {} : plainParts(sealed);
+  const personal = sealed === undefined || isContent ? {} : plainParts(sealed);
   const entry: TimelineEntry = {
     id: eventId,
     kind: event.type,
@@ -70,13 +70,13 @@ export const entryOf = ({ event, stream, position, metadata }: Recorded, email: 
     cause: { kind: causationId === correlationId ? 'request' : 'event', id: causationId },
     requestId: correlationId,
     durationMs: 'durationMs' in event.data ? event.data.durationMs : null,
-    recipients: of.length > 0 ? readersOf(email, of) : recipientsIn(event.data, sealed, email),
-    details: { ...plainParts(event.data), ...chargedIn(event.data), ...told },
+    recipients: about.length > 0 ? readersOf(email, about) : recipientsIn(event.data, sealed, email),
+    details: { ...plainParts(event.data), ...chargedIn(event.data), ...personal },
   };
   return { position, index: 0, entry };
 };
 
-/** What was reserved for the email stands in its first event. */
+/** The reserved credits, which the first event of an email has. */
 const chargedIn = (data: object): Record<string, Plain> => {
   const charged = 'charged' in data && typeof data.charged === 'object' && data.charged !== null ? data.charged : undefined;
   if (charged === undefined) return {};
@@ -87,18 +87,24 @@ const chargedIn = (data: object): Record<string, Plain> => {
 /** The events of an email name its recipients in four ways. */
 const recipientsIn = (data: object, sealed: object | undefined, email: Readers): TimelineRecipient[] => {
   const replies = sealed !== undefined && 'replies' in sealed ? (sealed.replies as readonly Reply[]) : [];
-  if ('outcomes' in data) return toldOf(data.outcomes as readonly Told[], replies, email);
-  if ('bounces' in data) return toldOf(data.bounces as readonly Told[], replies, email);
+  if ('outcomes' in data) return recipientsOf(data.outcomes as readonly Outcome[], replies, email);
+  if ('bounces' in data) return recipientsOf(data.bounces as readonly Outcome[], replies, email);
   if ('recipients' in data && Array.isArray(data.recipients)) return readersOf(email, data.recipients as readonly number[]);
   return 'recipient' in data && typeof data.recipient === 'number' ? readersOf(email, [data.recipient]) : [];
 };
 
-type Told = Readonly<{ recipient: number; result?: string; bounceType?: string; replyCode?: number | null; enhancedCode: string | null }>;
+type Outcome = Readonly<{
+  recipient: number;
+  result?: string;
+  bounceType?: string;
+  replyCode?: number | null;
+  enhancedCode: string | null;
+}>;
 
 type Reply = string | null | undefined;
 
-const toldOf = (told: readonly Told[], replies: readonly Reply[], email: Readers): TimelineRecipient[] =>
-  told.flatMap(({ recipient, result, bounceType, replyCode, enhancedCode }, index) => {
+const recipientsOf = (outcomes: readonly Outcome[], replies: readonly Reply[], email: Readers): TimelineRecipient[] =>
+  outcomes.flatMap(({ recipient, result, bounceType, replyCode, enhancedCode }, index) => {
     const [reader] = readersOf(email, [recipient]);
     const reply = replies[index];
     return reader === undefined
@@ -114,13 +120,13 @@ const toldOf = (told: readonly Told[], replies: readonly Reply[], email: Readers
         ];
   });
 
-/** `sinceMs`: since the entry before; null of the first. */
+/** `sinceMs`: milliseconds since the entry before; null for the first. */
 export type TimelinePage = {
   data: (TimelineEntry & { sinceMs: number | null })[];
   meta: { limit: number; total: number; nextCursor: string | null };
 };
 
-/** In: the entries in any order. Throws INVALID_CURSOR where the cursor is not one of these pages. */
+/** In: the entries in any order. Throws INVALID_CURSOR if the cursor is not one of these pages. */
 export const timelinePage = (
   placed: readonly Placed[],
   { limit, cursor }: Readonly<{ limit: number; cursor: string | undefined }>,

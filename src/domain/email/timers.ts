@@ -1,31 +1,30 @@
-/** What is still to be done for an email, and when: the content of its timer. */
+/** The timer of an email: what is to be done next, and when. */
 import { isoTime } from '../core/time.js';
 import type { EmailSummary } from './status.js';
 
 /**
- * `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off), `archive`, `removal` (of an archived one) and `retirement`
- * (of the events of one whose record is gone): at a moment; `held`: as soon as
- * the host takes sessions again, at the latest at its moment, when the mail fails.
+ * `deliver`: at once. `held`: as soon as the host takes sessions again, at the latest when the mail fails. All others at a moment:
+ * `processing` in case the attempt is interrupted, `removal` of an archived email's record, `retirement` of its events after that.
  */
 export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive', 'removal', 'retirement'] as const;
 export type EmailTimerKind = (typeof emailTimerKinds)[number];
 
-/** The events of emails and bulk sends leave the log together: so many days after the first of them may. */
+/** Events of emails and bulk sends leave the log in groups: the first of a group waits at most this long for the others. */
 export const RETIRED_WITHIN_DAYS = 30;
 
-/** A timer beside that: addresses of the email are to be given to the suppression list. */
+/** A second timer of an email: addresses are to be put on the suppression list. */
 export const BOUNCED_TIMER = 'bounced';
 
 export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
 
-/** Retention counts from the day an email left, should have left, or was cancelled: a schedule weeks ahead does not shorten it. */
+/** Retention counts from acceptance, the scheduled time or the cancellation: a schedule weeks ahead does not shorten it. */
 export const archiveDueAt = (email: EmailSummary, retentionMs: number): string =>
   isoTime(Date.parse(email.cancelledAt ?? email.scheduledAt ?? email.createdAt) + retentionMs);
 
-/** What is left of an archived email is kept for that long. */
+/** The record of an archived email is kept for `archiveMs`. */
 export const removalDueAt = (archivedAt: string, archiveMs: number): string => isoTime(Date.parse(archivedAt) + archiveMs);
 
-/** How long an email is kept, and how long what is left of it once it is archived. */
+/** How long an email is kept, and its record after it is archived. */
 export type Periods = Readonly<{ retentionMs: number; archiveMs: number }>;
 
 export const emailTimerKind = (email: EmailSummary): EmailTimerKind => {
@@ -49,15 +48,15 @@ export const emailTimerKind = (email: EmailSummary): EmailTimerKind => {
   }
 };
 
-/** One that is deleted is not kept for its time. */
+/** A deleted email is archived at once. */
 export const mayBeArchived = (email: EmailSummary, at: string, retentionMs: number): boolean =>
   emailTimerKind(email) === 'archive' && (email.deletedAt !== null || archiveDueAt(email, retentionMs) <= at);
 
-/** One that is deleted is gone already. */
+/** A deleted email has no record to remove. */
 export const mayBeRemoved = (email: EmailSummary, at: string, archiveMs: number): boolean =>
   emailTimerKind(email) === 'removal' && email.archivedAt !== null && removalDueAt(email.archivedAt, archiveMs) <= at;
 
-/** Whether the events of an email may leave the log, which nothing shows any more. */
+/** Whether the events of an email that is no longer shown may leave the log. */
 export const mayBeRetired = (email: EmailSummary, at: string, archiveMs: number): boolean =>
   emailTimerKind(email) === 'retirement' && email.archivedAt !== null && removalDueAt(email.archivedAt, archiveMs) <= at;
 

@@ -1,4 +1,4 @@
-/** Sending, reading, retrying and deleting emails. */
+/** Routes of emails: send, list, read, retry, reschedule, cancel, delete, the timeline, and statistics of the queue. */
 import type { HookHandlerDoneFunction } from 'fastify';
 import {
   QueueStatsSchema,
@@ -39,34 +39,9 @@ import { asOfOf, emailFilterOf, momentOf, pagingOf } from '../server/query.js';
 import { timelinePage } from '../../domain/email/timeline.js';
 import { placedAttempt } from '../../domain/webhooks/delivery.js';
 
-/* What waits. */
-
-/** Registers GET /api/emails/queue/stats. */
-export const queueRoutes = (app: App, { queries }: Pick<HttpDeps, 'queries'>): void => {
-  app.get(
-    '/api/emails/queue/stats',
-    {
-      config: { access: 'analytics:read', codes: ['VALIDATION_ERROR'] },
-      schema: {
-        summary: 'See what waits',
-        description:
-          'How many emails of the team are due, since when, and how fast they leave, of all and by priority; and what waits for a time.',
-        operationId: 'queueStats',
-        tags: ['Emails'],
-        response: { 200: QueueStatsSchema },
-      },
-    },
-    async (request) => {
-      const { teamId } = callerOf(request);
-      await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-      return queries.queueStats(teamId);
-    },
-  );
-};
-
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
-/** A malformed id is answered as an unknown one. */
+/** Throws EMAIL_NOT_FOUND for a malformed id. */
 const emailIdOf = (text: string): EmailId => {
   const id = parseEmailId(text);
   if (id === undefined) throw new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id.');
@@ -82,11 +57,11 @@ const filterOf = (body: BulkDeleteRequest): EmailFilter => ({
   ...(body.before === undefined ? {} : { endDate: isoTime(Date.parse(momentOf('before', body.before, 'start')) - 1) }),
 });
 
-/** Deletes what the body names: exactly its ids, or the newest emails that match its filter, up to the bound of one call. */
+/** Deletes exactly the ids of the body, or the newest emails that match its filter, up to the limit of one call. */
 const bulkDelete = async (deps: Deps, caller: Caller, body: BulkDeleteRequest): Promise<BulkDeleteResponse> => {
-  const asked = filterOf(body);
-  const filtered = Object.keys(asked).length > 0;
-  const filter = isTest(caller) ? { ...asked, test: true } : asked;
+  const given = filterOf(body);
+  const filtered = Object.keys(given).length > 0;
+  const filter = isTest(caller) ? { ...given, test: true } : given;
   if (body.ids !== undefined && filtered) throw invalid('request body', '', 'must have either `ids` or a filter, not both');
   if (body.ids !== undefined) {
     const ids = [...new Set(body.ids.map(emailIdOf))];
@@ -99,7 +74,7 @@ const bulkDelete = async (deps: Deps, caller: Caller, body: BulkDeleteRequest): 
   return { ...(await deps.commands.deleteEmails(caller, found.slice(0, max))), remaining: found.length > max };
 };
 
-/** Pushes on what matches among the emails of one page of the read model. */
+/** Retries the emails that match, of one page of the read model. */
 const retryMany = async (deps: Deps, caller: Caller, body: RetryEmailsRequest): Promise<RetryEmailsResponse> => {
   const { status = 'queued', templateId, domain, startDate, endDate, cursor } = body;
   const filter = {
@@ -168,7 +143,7 @@ const readRoutes = (app: App, deps: Deps): void => {
 
 type Hook = (request: never, reply: never, done: HookHandlerDoneFunction) => void;
 
-/** What the team has stored, as far as it is projected: a send does not wait for the read models. */
+/** The bytes that the team stores, as far as projected: a send does not wait for the read models. */
 const storedBytesOf =
   ({ queries }: Pick<Deps, 'queries'>, { teamId }: Caller): StoredBytes =>
   () =>
@@ -219,7 +194,7 @@ const writeRoutes = (app: App, deps: Deps): void => {
   );
 };
 
-const callingBackRoutes = (app: App, deps: Deps): void => {
+const rescheduleAndCancelRoutes = (app: App, deps: Deps): void => {
   app.patch(
     '/api/emails/:id',
     {
@@ -318,14 +293,13 @@ const deleteRoutes = (app: App, deps: Deps): void => {
 /** Registers the routes under /api/emails. */
 export const emailRoutes = (app: App, deps: Deps): void => {
   writeRoutes(app, deps);
-  callingBackRoutes(app, deps);
+  rescheduleAndCancelRoutes(app, deps);
   retryManyRoute(app, deps);
   readRoutes(app, deps);
   deleteRoutes(app, deps);
 };
 
-/* What happened to one email, from the call to the answers of webhook endpoints. */
-
+/** Registers GET /api/emails/:id/timeline. */
 export const emailTimelineRoute = (app: App, { commands, queries, limits }: Deps): void => {
   app.get(
     '/api/emails/:id/timeline',
@@ -357,6 +331,29 @@ export const emailTimelineRoute = (app: App, { commands, queries, limits }: Deps
       const { attempts, isComplete } = await queries.webhookTrail(caller.teamId, told);
       const { data, meta } = timelinePage([...placed, ...attempts.map(placedAttempt)], { limit, cursor });
       return { data, meta: { ...meta, webhooksComplete: isComplete } };
+    },
+  );
+};
+
+/** Registers GET /api/emails/queue/stats. */
+export const queueRoutes = (app: App, { queries }: Pick<HttpDeps, 'queries'>): void => {
+  app.get(
+    '/api/emails/queue/stats',
+    {
+      config: { access: 'analytics:read', codes: ['VALIDATION_ERROR'] },
+      schema: {
+        summary: 'See what waits',
+        description:
+          'How many emails of the team are due, since when, and how fast they leave, of all and by priority; and what waits for a time.',
+        operationId: 'queueStats',
+        tags: ['Emails'],
+        response: { 200: QueueStatsSchema },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+      return queries.queueStats(teamId);
     },
   );
 };

@@ -1,4 +1,4 @@
-/** Whom of an email's recipients the team does not write to by now: asked when a connection is there, before the attempt begins. */
+/** Conditions checked before an attempt: the team is not deleted, recipients are not suppressed, and the host takes sessions. */
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { deletedAtOf } from '../../commands/core/caller.js';
 import type { EmailCommand } from '../../domain/email/decider.js';
@@ -13,26 +13,6 @@ import { suppressedPlaces } from '../../commands/recipients/suppression-check.js
 import { assertDefined, parseTeamId } from '../../domain/core/ids.js';
 import type { Mailer } from '../../domain/ports/mailer.js';
 
-/* Whether the team of an email is deleted by now: asked when a connection is there, before the attempt begins. */
-
-type Withdraw = Extract<EmailCommand, { type: 'WithdrawEmail' }>;
-
-/** In place of an attempt. An email that some of its recipients have goes on to the others. It is no promise where the team is at hand. */
-export const withdrawalOf = (
-  deps: Pick<CommandDeps, 'team' | 'clock'>,
-  teamId: string,
-  email: Email,
-): MaybePromise<Withdraw | undefined> => {
-  const deleted = deletedAtOf(deps, teamId);
-  const decide = (deletedAt: string | undefined): Withdraw | undefined =>
-    deletedAt === undefined || email.recipientStatuses.some(hasIt)
-      ? undefined
-      : { type: 'WithdrawEmail', at: isoTime(deps.clock.now()), cancelledAt: deletedAt, endsBrokenOff: true };
-  return deleted instanceof Promise ? deleted.then(decide) : decide(deleted);
-};
-
-/* Whether a host takes sessions: while it does not, no mail is attempted, and one session in growing pauses asks again. */
-
 const PAUSE_FIRST_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
 
@@ -46,94 +26,48 @@ type HostBreakerOptions = Readonly<{
 
 export type HostBreaker = Gate &
   Readonly<{
-    /** A session was open, whatever became of the message. */
+    /** A session was open, whatever the result of the message. */
     answered: () => void;
     /**
-     * No session could be opened by an attempt that began at that moment (by the monotonic clock). Out: false where another has had a session
-     * since then, so that this one says nothing of the host: a host may bound how many sessions it has at once.
+     * An attempt that began at that moment (monotonic clock) could open no session. Out: false if another attempt has had a session since:
+     * the host may only limit concurrent sessions.
      */
     away: (begunMs: number) => boolean;
   }>;
 
-export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptions): HostBreaker => {
-  let awaySinceMs: number | undefined;
-  let answeredAtMs = Number.NEGATIVE_INFINITY;
-  let change = new AbortController();
-  let pausedMs = PAUSE_FIRST_MS;
-  let urge = new AbortController();
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-
-  const tell = (): void => {
-    const before = change;
-    change = new AbortController();
-    before.abort();
-  };
-
-  const answered = (): void => {
-    answeredAtMs = clock.monotonic();
-    if (awaySinceMs === undefined) return;
-    logger.info({ host, awayMs: Math.round(answeredAtMs - awaySinceMs) }, 'the host takes sessions again; held mail is sent');
-    awaySinceMs = undefined;
-    tell();
-  };
-
-  /** Asks until the host answers. */
-  const ask = async (signal: AbortSignal): Promise<void> => {
-    for (let pauseMs = PAUSE_FIRST_MS; awaySinceMs !== undefined; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
-      pausedMs = pauseMs;
-      urge = new AbortController();
-      await clock.sleep(pauseMs, AbortSignal.any([signal, change.signal, urge.signal]));
-      if (signal.aborted) return;
-      askedAtMs = clock.monotonic();
-      if (awaySinceMs !== undefined && (await probe(signal).catch(() => false))) answered();
-    }
-  };
-
-  return {
-    isOpen: () => awaySinceMs === undefined,
-    pauseMs: () => (awaySinceMs === undefined ? 0 : pausedMs),
-    changed: () => change.signal,
-    // However many mails are pushed by hand, the host is asked no more often than at first.
-    ask: () => {
-      if (clock.monotonic() - askedAtMs >= PAUSE_FIRST_MS) urge.abort();
-    },
-    watch: async (signal) => {
-      while (!signal.aborted) {
-        if (awaySinceMs === undefined) await aborted(AbortSignal.any([signal, change.signal]));
-        else await ask(signal);
-      }
-    },
-    answered,
-    away: (begunMs) => {
-      if (answeredAtMs >= begunMs) return false;
-      if (awaySinceMs !== undefined) return true;
-      awaySinceMs = clock.monotonic();
-      pausedMs = PAUSE_FIRST_MS;
-      logger.warn({ host }, 'the host takes no sessions; mail is held and spends no attempts until it does');
-      tell();
-      return true;
-    },
-  };
-};
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+type Withdraw = Extract<EmailCommand, { type: 'WithdrawEmail' }>;
 
 type Deps = Pick<CommandDeps, 'eventLog' | 'keys' | 'hasSuppressions' | 'clock'> & Readonly<{ mailer: Pick<Mailer, 'final'> }>;
+
 type Suppress = Extract<EmailCommand, { type: 'SuppressRecipients' }>;
 
-/** In place of an attempt; undefined where every recipient that is left may be written to. It is no promise where the team has none. */
+/** The command instead of an attempt if the team is deleted; an email that some recipients have goes on to the others. Synchronous if the team is cached. */
+export const withdrawalOf = (
+  deps: Pick<CommandDeps, 'team' | 'clock'>,
+  teamId: string,
+  email: Email,
+): MaybePromise<Withdraw | undefined> => {
+  const deleted = deletedAtOf(deps, teamId);
+  const decide = (deletedAt: string | undefined): Withdraw | undefined =>
+    deletedAt === undefined || email.recipientStatuses.some(hasIt)
+      ? undefined
+      : { type: 'WithdrawEmail', at: isoTime(deps.clock.now()), cancelledAt: deletedAt, endsBrokenOff: true };
+  return deleted instanceof Promise ? deleted.then(decide) : decide(deleted);
+};
+
+/** The command instead of an attempt if waiting recipients are suppressed; undefined: none is. Synchronous if the team has no suppressions. */
 export const suppressionOf = (deps: Deps, teamId: string, email: Email): MaybePromise<Suppress | undefined> => {
   const team = assertDefined(parseTeamId(teamId), 'team id');
   const has = deps.hasSuppressions(team);
   if (has === false) return undefined;
-  return has === true ? ask(deps, team, email) : has.then((does) => (does ? ask(deps, team, email) : undefined));
+  return has === true ? suppressionAmong(deps, team, email) : has.then((does) => (does ? suppressionAmong(deps, team, email) : undefined));
 };
 
-const ask = async (deps: Deps, teamId: Parameters<Deps['hasSuppressions']>[0], email: Email): Promise<Suppress | undefined> => {
+const suppressionAmong = async (
+  deps: Deps,
+  teamId: Parameters<Deps['hasSuppressions']>[0],
+  email: Email,
+): Promise<Suppress | undefined> => {
   const { content } = email;
   if (content === undefined) return undefined;
   const pending = pendingRecipients(email);
@@ -151,3 +85,71 @@ const ask = async (deps: Deps, teamId: Parameters<Deps['hasSuppressions']>[0], e
     final: deps.mailer.final,
   };
 };
+
+/** A circuit breaker: while the host takes no session, no mail is attempted, and a probe asks again with growing pauses. */
+export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptions): HostBreaker => {
+  let awaySinceMs: number | undefined;
+  let answeredAtMs = Number.NEGATIVE_INFINITY;
+  let change = new AbortController();
+  let pausedMs = PAUSE_FIRST_MS;
+  let urge = new AbortController();
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+
+  const signalChange = (): void => {
+    const before = change;
+    change = new AbortController();
+    before.abort();
+  };
+
+  const answered = (): void => {
+    answeredAtMs = clock.monotonic();
+    if (awaySinceMs === undefined) return;
+    logger.info({ host, awayMs: Math.round(answeredAtMs - awaySinceMs) }, 'the host takes sessions again; held mail is sent');
+    awaySinceMs = undefined;
+    signalChange();
+  };
+
+  /** Probes until the host answers. */
+  const ask = async (signal: AbortSignal): Promise<void> => {
+    for (let pauseMs = PAUSE_FIRST_MS; awaySinceMs !== undefined; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
+      pausedMs = pauseMs;
+      urge = new AbortController();
+      await clock.sleep(pauseMs, AbortSignal.any([signal, change.signal, urge.signal]));
+      if (signal.aborted) return;
+      askedAtMs = clock.monotonic();
+      if (awaySinceMs !== undefined && (await probe(signal).catch(() => false))) answered();
+    }
+  };
+
+  return {
+    isOpen: () => awaySinceMs === undefined,
+    pauseMs: () => (awaySinceMs === undefined ? 0 : pausedMs),
+    changed: () => change.signal,
+    // However many mails are pushed by hand, the host is probed at most once per first pause.
+    ask: () => {
+      if (clock.monotonic() - askedAtMs >= PAUSE_FIRST_MS) urge.abort();
+    },
+    watch: async (signal) => {
+      while (!signal.aborted) {
+        if (awaySinceMs === undefined) await aborted(AbortSignal.any([signal, change.signal]));
+        else await ask(signal);
+      }
+    },
+    answered,
+    away: (begunMs) => {
+      if (answeredAtMs >= begunMs) return false;
+      if (awaySinceMs !== undefined) return true;
+      awaySinceMs = clock.monotonic();
+      pausedMs = PAUSE_FIRST_MS;
+      logger.warn({ host }, 'the host takes no sessions; mail is held and spends no attempts until it does');
+      signalChange();
+      return true;
+    },
+  };
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,4 +1,4 @@
-/** Delivers an email by SMTP; its state says what is to be sent and to whom. */
+/** The processor that delivers emails by SMTP: one dialogue for all recipients of an email, or one for each copy. */
 import {
   leavesAsCopies,
   type Email,
@@ -27,269 +27,46 @@ import { type HostBreaker, withdrawalOf, openHostBreaker, suppressionOf } from '
 import { linkBaseOf } from '../../commands/recipients/unsubscribe.js';
 import { makeProcessor } from '../core/processor.js';
 
-/* What an attempt sends apart: to whom a host is given the mail, to whom none is, and where each gets a copy of its own, each by itself. */
-
-/** `recipients`: by their place in the email; of a part that is not simulated, no address of the simulator is among them. */
-type Part = Readonly<{ recipients: readonly number[]; isSimulated: boolean }>;
-
-/** In the order in which they are sent: what needs a host comes first, so that an email waits for its host before it has begun. */
-const partsOf = (email: Email): readonly Part[] => {
-  const { real, simulated } = pendingParts(email);
-  const apart = (recipients: readonly number[], isSimulated: boolean): readonly Part[] => {
-    if (recipients.length === 0) return [];
-    return leavesAsCopies(email) ? recipients.map((one) => ({ recipients: [one], isSimulated })) : [{ recipients, isSimulated }];
-  };
-  return [...apart(real, false), ...apart(simulated, true)];
-};
-
-/** Whether what is left to be sent is simulated, all of it. */
-const needsNoHost = (email: Email): boolean => {
-  const { real, simulated } = pendingParts(email);
-  return real.length === 0 && simulated.length > 0;
-};
-
-/** The host of the record of an attempt. */
-const hostFor = (mailer: Pick<Mailer, 'host'>, email: Email): string => (needsNoHost(email) ? SIMULATOR_DOMAIN : mailer.host);
-
-type Sender = Pick<Mailer, 'send' | 'host'>;
-
-/** How a part is sent. `email`: as it is before that. */
-const senderOf = (mailer: Sender, email: Email, { recipients, isSimulated }: Part): Sender =>
-  isSimulated
-    ? { host: SIMULATOR_DOMAIN, send: (delivery) => simulate(delivery, () => recipients.map((one) => simulatedOutcome(email, one))) }
-    : mailer;
-
-/** The message is made as for a host, and thrown away. */
-const simulate = async ({ begin, end, signal }: Delivery, outcomes: () => readonly RecipientOutcome[]): Promise<Delivered> => {
-  if (signal.aborted) return { kind: 'given-up' };
-  if ((await begin()) === undefined) return { kind: 'not-wanted' };
-  await end({ host: SIMULATOR_DOMAIN, durationMs: 0, recipients: outcomes() });
-  return { kind: 'ended' };
-};
-
-/* What the ends of dialogues mean for an email: the commands that record them, and the lines in the log. */
-
-type Deps = Readonly<{ clock: Pick<Clock, 'now'>; mailer: Pick<Mailer, 'host' | 'final'>; schedule: RetrySchedule }>;
-
-type BegunDeliveryOutcomes = Readonly<{ attempt: number; email: Email; pending: readonly number[] }>;
-
-type Unsendable = Readonly<{ command: EmailCommand; line: LogLine }>;
-
-const outcomeOfUnsendable = (deps: Deps, begun: BegunDeliveryOutcomes, prepared: Impossible | Damaged): Unsendable => {
-  const { attempt, email } = begun;
-  if ('damaged' in prepared) return damagedOutcome(deps, attempt, email, prepared.damaged);
-  return {
-    command: { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), ...prepared },
-    line: { level: 'warn', fields: { attempt, reason: prepared.reason }, message: 'email failed' },
-  };
-};
-
-const outcomeLine = (attempt: number, pending: readonly number[], { recipients, durationMs }: DeliveryOutcome) => ({
-  level: 'info' as const,
-  fields: {
-    attempt,
-    recipients: pending.length,
-    accepted: recipients.filter(({ result }) => result === 'accepted').length,
-    rule: recipients.find(({ result }) => result !== 'accepted')?.rule,
-    durationMs: Math.round(durationMs),
-  },
-  message: 'delivery attempt',
-});
-
-const outcomeCommand = (deps: Deps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome) => ({
-  type: 'RecordOutcome' as const,
-  attempt,
-  at: isoTime(deps.clock.now()),
-  host: outcome.host,
-  durationMs: outcome.durationMs,
-  outcomes: outcome.recipients.map((result, index) => ({ ...result, recipient: pending[index]! })),
-  final: deps.mailer.final,
-  schedule: deps.schedule,
-});
-
-/** Undefined where there is nothing to be noted before the attempt ends. */
-const copyCommand = (
-  deps: Deps,
-  { attempt }: Pick<BegunDeliveryOutcomes, 'attempt'>,
-  { host, durationMs, recipients }: DeliveryOutcome,
-  part: Pick<Part, 'recipients'>,
-): EmailCommand | undefined => {
-  const outcomes: PlacedOutcome[] = recipients.map((result, index) => ({ ...result, recipient: part.recipients[index]! }));
-  if (outcomes.every(({ result }) => result === 'deferred')) return undefined;
-  return { type: 'RecordCopy', attempt, at: isoTime(deps.clock.now()), host, durationMs, outcomes };
-};
-
-/** Of all parts of an attempt, in their order. */
-const joinedOutcomes = (host: string, outcomes: readonly DeliveryOutcome[]): DeliveryOutcome => {
-  const last = outcomes.at(-1);
-  return {
-    host: last?.host ?? host,
-    durationMs: outcomes.reduce((sum, { durationMs }) => sum + durationMs, 0),
-    recipients: outcomes.flatMap(({ recipients }) => recipients),
-    ...(last?.hostAway === true ? { hostAway: true } : {}),
-  };
-};
-
-const aborted = {
-  result: 'deferred',
-  replyCode: null,
-  enhancedCode: null,
-  rule: 'aborted',
-  text: 'the attempt was ended before this copy was sent',
-} as const;
-
-/** Of a part that no dialogue began for. */
-const leftOutcome = (
-  host: string,
-  delivered: Extract<Delivered, { kind: 'host-away' | 'given-up' }>,
-  { recipients }: Pick<Part, 'recipients'>,
-): DeliveryOutcome =>
-  delivered.kind === 'given-up'
-    ? { host, durationMs: 0, recipients: recipients.map(() => aborted) }
-    : { host, durationMs: 0, recipients: recipients.map(() => delivered.fault), hostAway: true };
-
-/** The file may be put back from a backup: the mail is tried again as after a temporary refusal, and fails when these tries are spent. */
-const damagedOutcome = (deps: Deps, attempt: number, email: Email, damaged: FileDamaged): Unsendable => {
-  const text = 'the file of an attachment is damaged';
-  const isLast = nextAttemptAfter(email, isoTime(deps.clock.now()), deps.schedule) === undefined;
-  const deferred = { result: 'deferred' as const, replyCode: null, enhancedCode: null, rule: ATTACHMENT_DAMAGED, text };
-  const recipients = pendingRecipients(email).map(() => deferred);
-  const command: EmailCommand = isLast
-    ? { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), reason: 'content-lost', rule: ATTACHMENT_DAMAGED, text }
-    : outcomeCommand(deps, attempt, pendingRecipients(email), { host: deps.mailer.host, durationMs: 0, recipients });
-  return { command, line: { level: 'warn', fields: { attempt, isLast, err: damaged }, message: 'the file of an attachment is damaged' } };
-};
-
-/* The dialogues of one attempt: one for all its recipients, or one for each part of them, and what is recorded between them and at the end. */
-
 export type DeliveryDeps = CommandDeps &
   Readonly<{
     logger: Logger;
     mailer: Mailer;
     schedule: RetrySchedule;
-    /** Awaited before a message is made: many are ready at once, and each takes a millisecond or more of the event loop. */
+    /** Awaited before a message is composed, so that composing (a millisecond or more each) does not block the event loop. */
     turnFor: (priority: Priority) => Promise<void>;
-    /** Told how long the composing of a message took. */
+    /** Called with the time that composing a message took. */
     composed?: (seconds: number) => void;
   }>;
 
 type Delivering = DeliveryDeps &
   Readonly<{ breaker: HostBreaker; waitForHostMs: number; domainKeys: DomainKeys; trackingTokens: TrackingTokens }>;
+
 type Context = AttemptContext<Email, EmailCommand>;
 
-/** What is known while it is made. */
-type Attempt = { begun: Begun | undefined; line: LogLine | undefined; suppressing: EmailCommand | undefined };
+/** The changing state of one attempt. */
+type Attempt = { begun: BegunAttempt | undefined; line: LogLine | undefined; suppressing: EmailCommand | undefined };
+
+/** One dialogue of an attempt. `recipients`: by their place in the email, either all simulated or all real. */
+type Part = Readonly<{ recipients: readonly number[]; isSimulated: boolean }>;
 
 /**
- * `atMs`: when it has begun, by the monotonic clock. `pending`: the recipients of all parts, in their order. `apart`: there while other parts
- * are to be sent after the first.
+ * `atMs`: when it began, by the monotonic clock. `pending`: the recipients of all parts, in their order. `progress`: present if there are
+ * several parts.
  */
-type Begun = Readonly<{
+type BegunAttempt = Readonly<{
   attempt: number;
   email: Email;
   parts: readonly Part[];
   pending: readonly number[];
   atMs: number;
   signal: AbortSignal;
-  apart: Apart | undefined;
+  progress: PartsProgress | undefined;
 }>;
 
-/** `ended`: of the parts that were sent, in their order. */
-type Apart = Readonly<{ prepared: Prepared; ended: DeliveryOutcome[] }>;
+/** `ended`: the outcomes of the parts that were sent, in their order. */
+type PartsProgress = Readonly<{ prepared: Prepared; ended: DeliveryOutcome[] }>;
 
-type BegunApart = Begun & Readonly<{ apart: Apart }>;
-
-const begunOf = (clock: Clock, email: Email, signal: AbortSignal, parts: readonly Part[]): Begun => ({
-  attempt: assertDefined(openAttempt(email), 'attempt').attempt,
-  email,
-  parts,
-  pending: parts.flatMap(({ recipients }) => recipients),
-  atMs: clock.monotonic(),
-  signal,
-  apart: undefined,
-});
-
-/** Of the mail for all it is the end of the attempt; of the first of several parts it is noted before the next leaves. */
-const endOrGoOn = async (deps: Delivering, context: Context, attempt: Attempt, outcome: DeliveryOutcome): Promise<void> => {
-  const begun = assertDefined(attempt.begun, 'attempt');
-  const part = begun.parts[begun.apart?.ended.length ?? 0];
-  if (outcome.hostAway === undefined && part?.isSimulated !== true) deps.breaker.answered();
-  if (begun.apart === undefined) return endAttempt(deps, context, attempt, begun, outcome);
-  begun.apart.ended.push(outcome);
-  const command = copyCommand(deps, begun, outcome, assertDefined(part, 'part'));
-  if (command !== undefined) await context.note(command);
-};
-
-const endAttempt = async (deps: Delivering, context: Context, attempt: Attempt, begun: Begun, outcome: DeliveryOutcome): Promise<void> => {
-  attempt.line = outcomeLine(begun.attempt, begun.pending, outcome);
-  const command = outcomeCommand(deps, begun.attempt, begun.pending, outcome);
-  const isHeld = outcome.hostAway === true && deps.breaker.away(begun.atMs);
-  await context.end(isHeld ? { ...command, waitForHostMs: deps.waitForHostMs } : command);
-};
-
-/** One after the other, each when the answer to the one before it is recorded; where the host is away the others wait with it for the next attempt. */
-const sendOtherParts = async (deps: Delivering, context: Context, attempt: Attempt, begun: BegunApart): Promise<void> => {
-  const { parts, apart } = begun;
-  const finish = (outcomes: readonly DeliveryOutcome[]): Promise<void> =>
-    endAttempt(deps, context, attempt, begun, joinedOutcomes(deps.mailer.host, outcomes));
-  while (apart.ended.length < parts.length && apart.ended.at(-1)!.hostAway === undefined) {
-    const part = parts[apart.ended.length]!;
-    const isLast = apart.ended.length === parts.length - 1;
-    const delivered = await sendPart(deps, context, attempt, begun, (outcome) =>
-      isLast ? finish([...apart.ended, outcome]) : endOrGoOn(deps, context, attempt, outcome),
-    );
-    if (delivered.kind === 'not-wanted' || (delivered.kind === 'ended' && isLast)) return;
-    if (delivered.kind !== 'ended') apart.ended.push(leftOutcome(deps.mailer.host, delivered, part));
-  }
-  const last = apart.ended.at(-1)!;
-  const rest = parts.slice(apart.ended.length).map(({ recipients }) => recipients.map(() => last.recipients[0]!));
-  await finish([...apart.ended, ...rest.map((recipients) => ({ ...last, durationMs: 0, recipients }))]);
-};
-
-/** Waits for a connection as long as the attempt may last. `not-wanted`: the part could not be made, and the attempt has ended with that. */
-const sendPart = (
-  deps: Delivering,
-  context: Context,
-  attempt: Attempt,
-  begun: BegunApart,
-  end: (outcome: DeliveryOutcome) => Promise<void>,
-): Promise<Delivered> => {
-  const { email, parts, apart, signal } = begun;
-  const { priority } = email.accepted;
-  const part = parts[apart.ended.length]!;
-  return senderOf(deps.mailer, email, part).send({
-    priority,
-    signal,
-    begin: async () => {
-      await deps.turnFor(priority);
-      const made = apart.prepared.message(leavesAsCopies(email) ? part.recipients[0] : undefined);
-      if ('raw' in made) return { message: outgoing(deps, context.stream, email, part.recipients, made), signal };
-      const { command, line } = outcomeOfUnsendable(deps, begun, made);
-      attempt.line = line;
-      await context.end(command);
-      return undefined;
-    },
-    end,
-  });
-};
-
-const outgoing = (
-  deps: Delivering,
-  stream: StreamName,
-  email: Email,
-  recipients: readonly number[],
-  { from, raw, signWith }: Message,
-): OutgoingMessage => ({
-  envelope: envelopeOf(
-    deps,
-    stream,
-    from,
-    recipients.map((index) => email.content!.recipients[index]!.email),
-  ),
-  messageId: email.accepted.messageId,
-  raw,
-  ...(signWith === undefined ? {} : { signWith }),
-});
+type AttemptInParts = BegunAttempt & Readonly<{ progress: PartsProgress }>;
 
 export const DELIVER_EMAIL = 'deliver-email';
 
@@ -309,9 +86,9 @@ const startedBy: StartedBy<'email'> = {
   EmailBounceReported: null,
   EmailComplained: null,
   EmailCancelled: null,
-  // It goes on for the others.
+  // The email goes on for the other recipients.
   RecipientsSuppressed: ({ data }) => data.priority,
-  // One that was being made is made anew without them.
+  // An attempt that was being prepared is prepared again without them.
   RecipientsErased: ({ data }) => data.priority,
   EmailBouncesNoted: null,
   EmailOpened: null,
@@ -322,6 +99,9 @@ const startedBy: StartedBy<'email'> = {
   EmailSummarised: null,
   EmailRetired: null,
 };
+
+const PUT_BACK_MS = 1_000;
+const PUT_BACK_MAX_MS = 30_000;
 
 export const deliverEmail = (deps: DeliveryDeps): Processor => {
   const { clock, logger, mailer, limits } = deps;
@@ -358,9 +138,6 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
   });
 };
 
-const PUT_BACK_MS = 1_000;
-const PUT_BACK_MAX_MS = 30_000;
-
 /** The attempt is recorded once the mailer has a connection for it. */
 const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCommand>> => {
   const { clock, breaker, mailer, waitForHostMs } = deps;
@@ -369,7 +146,7 @@ const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCo
   const attempt: Attempt = { begun: undefined, line: undefined, suppressing: undefined };
   const parts = partsOf(email);
   const [first] = parts;
-  // Whoever was left is suppressed, or has an answer that no event has said yet which ends an attempt.
+  // Recipients not in `parts` are suppressed, or their answer is already recorded by CopyAnswered.
   const sender = first === undefined ? mailer : senderOf(mailer, email, first);
   const delivered = await sender.send({
     priority: email.accepted.priority,
@@ -382,22 +159,22 @@ const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCo
     case 'not-wanted': {
       const { suppressing, begun } = attempt;
       if (suppressing !== undefined) return { kind: 'hold', command: suppressing };
-      if (begun?.apart !== undefined) await sendOtherParts(deps, context, attempt, { ...begun, apart: begun.apart });
+      if (begun?.progress !== undefined) await sendOtherParts(deps, context, attempt, { ...begun, progress: begun.progress });
       return { kind: 'done', ...(attempt.line === undefined ? {} : { line: attempt.line }) };
     }
     case 'given-up':
       return { kind: 'put-back', atMs: clock.now() };
     case 'host-away': {
       const { fault } = delivered;
-      const said = { level: 'info' as const, fields: { rule: fault.rule }, message: 'no session could be opened' };
-      if (!breaker.away(askedMs)) return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(deliveries), line: said };
+      const line = { level: 'info' as const, fields: { rule: fault.rule }, message: 'no session could be opened' };
+      if (!breaker.away(askedMs)) return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(deliveries), line };
       const command = { type: 'HoldEmail' as const, at: isoTime(clock.now()), host: mailer.host, waitForHostMs, fault };
-      return { kind: 'hold', command, line: said };
+      return { kind: 'hold', command, line };
     }
   }
 };
 
-/** A host that has others of our sessions may take one more soon. */
+/** The host refused this session but serves others of ours: retry soon. */
 const pauseBeforeNext = (deliveries: number): number => Math.min(PUT_BACK_MS * 2 ** Math.min(deliveries - 1, 20), PUT_BACK_MAX_MS);
 
 const begin = async (deps: Delivering, context: Context, attempt: Attempt, parts: readonly Part[]) => {
@@ -420,7 +197,7 @@ const begin = async (deps: Delivering, context: Context, attempt: Attempt, parts
     return undefined;
   }
   const others = parts.length > 1;
-  if (others) attempt.begun = { ...begun, apart: { prepared: made.prepared, ended: [] } };
+  if (others) attempt.begun = { ...begun, progress: { prepared: made.prepared, ended: [] } };
   return {
     message: outgoing(deps, context.stream, begun.email, parts[0]?.recipients ?? [], made),
     signal: begun.signal,
@@ -439,7 +216,7 @@ const firstMessage = async (
   return 'raw' in made ? { ...made, prepared } : made;
 };
 
-/** Where one rejects the other is awaited all the same: nothing is under way when this has ended. */
+/** If one rejects, the other is still awaited, so that nothing is left running. */
 const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Second>): Promise<readonly [First, Second]> => {
   try {
     return await Promise.all([first, second]);
@@ -447,4 +224,230 @@ const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Se
     await Promise.allSettled([first, second]);
     throw fault;
   }
+};
+
+const begunOf = (clock: Clock, email: Email, signal: AbortSignal, parts: readonly Part[]): BegunAttempt => ({
+  attempt: assertDefined(openAttempt(email), 'attempt').attempt,
+  email,
+  parts,
+  pending: parts.flatMap(({ recipients }) => recipients),
+  atMs: clock.monotonic(),
+  signal,
+  progress: undefined,
+});
+
+/** With one part this ends the attempt; with several, the outcome is recorded before the next part is sent. */
+const endOrGoOn = async (deps: Delivering, context: Context, attempt: Attempt, outcome: DeliveryOutcome): Promise<void> => {
+  const begun = assertDefined(attempt.begun, 'attempt');
+  const part = begun.parts[begun.progress?.ended.length ?? 0];
+  if (outcome.hostAway === undefined && part?.isSimulated !== true) deps.breaker.answered();
+  if (begun.progress === undefined) return endAttempt(deps, context, attempt, begun, outcome);
+  begun.progress.ended.push(outcome);
+  const command = copyCommand(deps, begun, outcome, assertDefined(part, 'part'));
+  if (command !== undefined) await context.note(command);
+};
+
+const endAttempt = async (
+  deps: Delivering,
+  context: Context,
+  attempt: Attempt,
+  begun: BegunAttempt,
+  outcome: DeliveryOutcome,
+): Promise<void> => {
+  attempt.line = outcomeLine(begun.attempt, begun.pending, outcome);
+  const command = outcomeCommand(deps, begun.attempt, begun.pending, outcome);
+  const isHeld = outcome.hostAway === true && deps.breaker.away(begun.atMs);
+  await context.end(isHeld ? { ...command, waitForHostMs: deps.waitForHostMs } : command);
+};
+
+/** Sends the other parts one after the other, each after the outcome of the one before is recorded. If the host becomes unavailable, the rest waits for the next attempt. */
+const sendOtherParts = async (deps: Delivering, context: Context, attempt: Attempt, begun: AttemptInParts): Promise<void> => {
+  const { parts, progress } = begun;
+  const finish = (outcomes: readonly DeliveryOutcome[]): Promise<void> =>
+    endAttempt(deps, context, attempt, begun, joinedOutcomes(deps.mailer.host, outcomes));
+  while (progress.ended.length < parts.length && progress.ended.at(-1)!.hostAway === undefined) {
+    const part = parts[progress.ended.length]!;
+    const isLast = progress.ended.length === parts.length - 1;
+    const delivered = await sendPart(deps, context, attempt, begun, (outcome) =>
+      isLast ? finish([...progress.ended, outcome]) : endOrGoOn(deps, context, attempt, outcome),
+    );
+    if (delivered.kind === 'not-wanted' || (delivered.kind === 'ended' && isLast)) return;
+    if (delivered.kind !== 'ended') progress.ended.push(leftOutcome(deps.mailer.host, delivered, part));
+  }
+  const last = progress.ended.at(-1)!;
+  const rest = parts.slice(progress.ended.length).map(({ recipients }) => recipients.map(() => last.recipients[0]!));
+  await finish([...progress.ended, ...rest.map((recipients) => ({ ...last, durationMs: 0, recipients }))]);
+};
+
+/** Waits for a connection as long as the attempt may last. `not-wanted`: the message could not be composed, which has ended the attempt. */
+const sendPart = (
+  deps: Delivering,
+  context: Context,
+  attempt: Attempt,
+  begun: AttemptInParts,
+  end: (outcome: DeliveryOutcome) => Promise<void>,
+): Promise<Delivered> => {
+  const { email, parts, progress, signal } = begun;
+  const { priority } = email.accepted;
+  const part = parts[progress.ended.length]!;
+  return senderOf(deps.mailer, email, part).send({
+    priority,
+    signal,
+    begin: async () => {
+      await deps.turnFor(priority);
+      const made = progress.prepared.message(leavesAsCopies(email) ? part.recipients[0] : undefined);
+      if ('raw' in made) return { message: outgoing(deps, context.stream, email, part.recipients, made), signal };
+      const { command, line } = outcomeOfUnsendable(deps, begun, made);
+      attempt.line = line;
+      await context.end(command);
+      return undefined;
+    },
+    end,
+  });
+};
+
+const outgoing = (
+  deps: Delivering,
+  stream: StreamName,
+  email: Email,
+  recipients: readonly number[],
+  { from, raw, signWith }: Message,
+): OutgoingMessage => ({
+  envelope: envelopeOf(
+    deps,
+    stream,
+    from,
+    recipients.map((index) => email.content!.recipients[index]!.email),
+  ),
+  messageId: email.accepted.messageId,
+  raw,
+  ...(signWith === undefined ? {} : { signWith }),
+});
+
+/** In the order of sending: real parts come first, so that an email waits for its host before the attempt begins. */
+const partsOf = (email: Email): readonly Part[] => {
+  const { real, simulated } = pendingParts(email);
+  const split = (recipients: readonly number[], isSimulated: boolean): readonly Part[] => {
+    if (recipients.length === 0) return [];
+    return leavesAsCopies(email) ? recipients.map((one) => ({ recipients: [one], isSimulated })) : [{ recipients, isSimulated }];
+  };
+  return [...split(real, false), ...split(simulated, true)];
+};
+
+/** Whether all waiting recipients are simulated. */
+const needsNoHost = (email: Email): boolean => {
+  const { real, simulated } = pendingParts(email);
+  return real.length === 0 && simulated.length > 0;
+};
+
+/** The host that the record of an attempt names. */
+const hostFor = (mailer: Pick<Mailer, 'host'>, email: Email): string => (needsNoHost(email) ? SIMULATOR_DOMAIN : mailer.host);
+
+type Sender = Pick<Mailer, 'send' | 'host'>;
+
+/** The mailer, or the simulator. `email`: its state before the part is sent. */
+const senderOf = (mailer: Sender, email: Email, { recipients, isSimulated }: Part): Sender =>
+  isSimulated
+    ? { host: SIMULATOR_DOMAIN, send: (delivery) => simulate(delivery, () => recipients.map((one) => simulatedOutcome(email, one))) }
+    : mailer;
+
+/** Composes the message as for a host, then discards it. */
+const simulate = async ({ begin, end, signal }: Delivery, outcomes: () => readonly RecipientOutcome[]): Promise<Delivered> => {
+  if (signal.aborted) return { kind: 'given-up' };
+  if ((await begin()) === undefined) return { kind: 'not-wanted' };
+  await end({ host: SIMULATOR_DOMAIN, durationMs: 0, recipients: outcomes() });
+  return { kind: 'ended' };
+};
+
+type OutcomeDeps = Readonly<{ clock: Pick<Clock, 'now'>; mailer: Pick<Mailer, 'host' | 'final'>; schedule: RetrySchedule }>;
+
+type Unsendable = Readonly<{ command: EmailCommand; line: LogLine }>;
+
+const outcomeOfUnsendable = (
+  deps: OutcomeDeps,
+  begun: Pick<BegunAttempt, 'attempt' | 'email'>,
+  prepared: Impossible | Damaged,
+): Unsendable => {
+  const { attempt, email } = begun;
+  if ('damaged' in prepared) return damagedOutcome(deps, attempt, email, prepared.damaged);
+  return {
+    command: { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), ...prepared },
+    line: { level: 'warn', fields: { attempt, reason: prepared.reason }, message: 'email failed' },
+  };
+};
+
+const outcomeLine = (attempt: number, pending: readonly number[], { recipients, durationMs }: DeliveryOutcome) => ({
+  level: 'info' as const,
+  fields: {
+    attempt,
+    recipients: pending.length,
+    accepted: recipients.filter(({ result }) => result === 'accepted').length,
+    rule: recipients.find(({ result }) => result !== 'accepted')?.rule,
+    durationMs: Math.round(durationMs),
+  },
+  message: 'delivery attempt',
+});
+
+const outcomeCommand = (deps: OutcomeDeps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome) => ({
+  type: 'RecordOutcome' as const,
+  attempt,
+  at: isoTime(deps.clock.now()),
+  host: outcome.host,
+  durationMs: outcome.durationMs,
+  outcomes: outcome.recipients.map((result, index) => ({ ...result, recipient: pending[index]! })),
+  final: deps.mailer.final,
+  schedule: deps.schedule,
+});
+
+/** undefined: there is nothing to record before the attempt ends. */
+const copyCommand = (
+  deps: OutcomeDeps,
+  { attempt }: Pick<BegunAttempt, 'attempt'>,
+  { host, durationMs, recipients }: DeliveryOutcome,
+  part: Pick<Part, 'recipients'>,
+): EmailCommand | undefined => {
+  const outcomes: PlacedOutcome[] = recipients.map((result, index) => ({ ...result, recipient: part.recipients[index]! }));
+  if (outcomes.every(({ result }) => result === 'deferred')) return undefined;
+  return { type: 'RecordCopy', attempt, at: isoTime(deps.clock.now()), host, durationMs, outcomes };
+};
+
+/** One outcome of all parts of an attempt, in their order. */
+const joinedOutcomes = (host: string, outcomes: readonly DeliveryOutcome[]): DeliveryOutcome => {
+  const last = outcomes.at(-1);
+  return {
+    host: last?.host ?? host,
+    durationMs: outcomes.reduce((sum, { durationMs }) => sum + durationMs, 0),
+    recipients: outcomes.flatMap(({ recipients }) => recipients),
+    ...(last?.hostAway === true ? { hostAway: true } : {}),
+  };
+};
+
+const aborted = {
+  result: 'deferred',
+  replyCode: null,
+  enhancedCode: null,
+  rule: 'aborted',
+  text: 'the attempt was ended before this copy was sent',
+} as const;
+
+/** The outcome of a part for which no dialogue began. */
+const leftOutcome = (
+  host: string,
+  delivered: Extract<Delivered, { kind: 'host-away' | 'given-up' }>,
+  { recipients }: Pick<Part, 'recipients'>,
+): DeliveryOutcome =>
+  delivered.kind === 'given-up'
+    ? { host, durationMs: 0, recipients: recipients.map(() => aborted) }
+    : { host, durationMs: 0, recipients: recipients.map(() => delivered.fault), hostAway: true };
+
+/** The file may be restored from a backup, so the mail is deferred; it fails after its last attempt. */
+const damagedOutcome = (deps: OutcomeDeps, attempt: number, email: Email, damaged: FileDamaged): Unsendable => {
+  const text = 'the file of an attachment is damaged';
+  const isLast = nextAttemptAfter(email, isoTime(deps.clock.now()), deps.schedule) === undefined;
+  const deferred = { result: 'deferred' as const, replyCode: null, enhancedCode: null, rule: ATTACHMENT_DAMAGED, text };
+  const recipients = pendingRecipients(email).map(() => deferred);
+  const command: EmailCommand = isLast
+    ? { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), reason: 'content-lost', rule: ATTACHMENT_DAMAGED, text }
+    : outcomeCommand(deps, attempt, pendingRecipients(email), { host: deps.mailer.host, durationMs: 0, recipients });
+  return { command, line: { level: 'warn', fields: { attempt, isLast, err: damaged }, message: 'the file of an attachment is damaged' } };
 };

@@ -1,4 +1,4 @@
-/** Makes the mail of an email from what was pinned at acceptance: the same for all its recipients, or a copy for each. */
+/** Composes the mail of an email from what was pinned at acceptance: one for all recipients, or a copy for each. */
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { linkBaseOf, unsubscribeUrl } from '../../commands/recipients/unsubscribe.js';
 import type { Email } from '../../domain/email/state.js';
@@ -26,80 +26,12 @@ import { composeMessage, type MessageAttachment } from '../../domain/mime/compos
 import type { Clock } from '../../domain/ports/clock.js';
 import type { DomainKeys } from '../domains/sender-domains.js';
 
-/* What the copy of one recipient has of its own: how this recipient unsubscribes, and the links that tell what this recipient does. */
-
-type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'withoutCopies' | 'limits'> & Readonly<{ trackingTokens: TrackingTokens }>;
-
-type CopyParts = Readonly<{
-  /** After those of the call, in this order. */
-  headers: readonly Readonly<{ name: string; value: string }>[];
-  /** What the template is told beside the moment and the company. */
-  environment: Pick<RenderEnvironment, 'unsubscribeUrl'>;
-  /** How the template is rendered beside that. */
-  rendering: Pick<EmailInput, 'marksUntracked'>;
-  /** Makes the HTML of the copy of what was rendered. */
-  html: (rendered: string) => string;
-}>;
-
-type Addressed = Readonly<{ stream: StreamName; teamId: string }>;
-
-/** `recipient`: its place in an email whose content is there. */
-const copyPartsOf = (deps: CopyDeps, { stream, teamId }: Addressed, email: Email, recipient: number): CopyParts => {
-  const emailId = assertDefined(parseEmailId(splitStream(stream).id), 'email id');
-  const own = { emailId, recipient };
-  return { ...unsubscribing(deps, assertDefined(parseTeamId(teamId), 'team id'), email, own), ...tracked(deps, email, own) };
-};
-
-type Own = Readonly<{ emailId: EmailId; recipient: number }>;
-
-const unsubscribing = (
-  deps: CopyDeps,
-  teamId: TeamId,
-  { accepted: { unsubscribeList: list }, content }: Email,
-  { emailId, recipient }: Own,
-): Pick<CopyParts, 'headers' | 'environment'> => {
-  if (list === undefined) return { headers: [], environment: {} };
-  const address = content!.recipients[recipient]!.email;
-  const url = unsubscribeUrl(deps, linkBaseOf(deps), { teamId, emailId, recipient, address, list });
-  const headers = [
-    { name: 'List-Unsubscribe', value: `<${url}>` },
-    { name: 'List-Unsubscribe-Post', value: 'List-Unsubscribe=One-Click' },
-  ];
-  return { headers, environment: { unsubscribeUrl: url } };
-};
-
-const tracked = (
-  { trackingTokens: tokens, limits }: CopyDeps,
-  { accepted: { tracking } }: Email,
-  own: Own,
-): Pick<CopyParts, 'rendering' | 'html'> => {
-  if (tracking === undefined) return { rendering: {}, html: (rendered) => rendered };
-  return {
-    rendering: { marksUntracked: true },
-    html: (rendered) => trackHtml(rendered, { tokens, tracking, sizeBytesMax: limits.htmlSizeBytesMax, ...own }),
-  };
-};
-
-/* To whom and as whom the relay is given an email. */
-
-/** Reports come back under an address that names the email, where such a return path is set up. */
-export const envelopeOf = (
-  { feedback }: Pick<CommandDeps, 'feedback'>,
-  stream: StreamName,
-  from: string,
-  to: readonly string[],
-): OutgoingMessage['envelope'] => {
-  if (feedback === undefined) return { from, to };
-  const { id } = splitStream(stream);
-  return { from: feedback.returnPath.senderOf(assertDefined(parseEmailId(id), 'email id')), to, reportsAs: id };
-};
-
 export type MessageDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'renderer'> &
   CopyDeps &
   Readonly<{
     clock: Pick<Clock, 'monotonic'>;
     domainKeys: DomainKeys;
-    /** Told how long the composing of a message took. */
+    /** Called with the time that composing a message took. */
     composed?: (seconds: number) => void;
   }>;
 
@@ -107,13 +39,29 @@ export type Message = Readonly<{ from: string; raw: Buffer; signWith: readonly S
 export type Damaged = Readonly<{ damaged: FileDamaged }>;
 export type Impossible = Readonly<{ reason: 'rendering' | 'content-lost'; text: string }>;
 
-/** What the copies of one attempt share. */
+/** Template, attachments and keys are loaded: messages can be composed. */
 export type Prepared = Readonly<{
-  /** `recipient`: of a copy, by its place in the email; undefined: the mail for all. */
+  /** `recipient`: makes the copy of that recipient, by its place in the email; undefined: the mail for all. */
   message: (recipient: number | undefined) => Message | Impossible;
 }>;
 
-/** Loads what the mail needs; the keys are those that its sender has now. */
+type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'withoutCopies' | 'limits'> & Readonly<{ trackingTokens: TrackingTokens }>;
+
+/** The parts of a copy that differ by recipient: unsubscribe links, pixel and tracked links. */
+type CopyParts = Readonly<{
+  /** Added after the headers of the call. */
+  headers: readonly Readonly<{ name: string; value: string }>[];
+  /** Added to the render environment. */
+  environment: Pick<RenderEnvironment, 'unsubscribeUrl'>;
+  /** Added to the input of rendering. */
+  rendering: Pick<EmailInput, 'marksUntracked'>;
+  /** Turns the rendered HTML into that of the copy. */
+  html: (rendered: string) => string;
+}>;
+
+type Addressed = Readonly<{ stream: StreamName; teamId: string }>;
+
+/** Loads template, attachments and the current signing keys of the sender. */
 export const prepareMessage = async (
   deps: MessageDeps,
   { stream, teamId }: Addressed,
@@ -161,7 +109,7 @@ type Composing = Readonly<{
 const composed = (deps: MessageDeps, { email, content, render, attachments, parts }: Composing): Buffer => {
   const { accepted } = email;
   const date = email.scheduledAt ?? accepted.at;
-  // With the call's own subject, as at acceptance: it stands in the HTML's title, and the template's own need not fit.
+  // Rendered with the call's subject, as at acceptance: the HTML title has it, and the template's own subject may lack variables.
   const { html, text, inline } = render({
     variables: content.variables as JsonObject,
     ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
@@ -196,7 +144,7 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
   return raw;
 };
 
-/** Of the pictures of the gallery that travel in the mail. */
+/** The sizes of gallery images that are attached to the mail. */
 const sizesOf = (attachments: readonly ReadyAttachment[]): ReadonlyMap<string, PictureSize> => {
   const sizes = new Map<string, PictureSize>();
   for (const { contentId, contentType, bytes } of attachments) {
@@ -218,8 +166,57 @@ const undamaged = <Loaded>(loading: Promise<Loaded>): Promise<Loaded | FileDamag
     throw fault;
   });
 
-/** What the rendering itself has drawn; pictures of the gallery were put among the attachments when the email was accepted. */
+/** Images drawn by the rendering. Gallery images are among the attachments since acceptance. */
 const drawn = (image: InlineImage): readonly MessageAttachment[] =>
   'bytes' in image
     ? [{ filename: 'qr-code.png', contentType: image.contentType, contentId: image.contentId, content: Buffer.from(image.bytes) }]
     : [];
+
+/** `recipient`: the place in the email, whose content must be present. */
+const copyPartsOf = (deps: CopyDeps, { stream, teamId }: Addressed, email: Email, recipient: number): CopyParts => {
+  const emailId = assertDefined(parseEmailId(splitStream(stream).id), 'email id');
+  const own = { emailId, recipient };
+  return { ...unsubscribing(deps, assertDefined(parseTeamId(teamId), 'team id'), email, own), ...tracked(deps, email, own) };
+};
+
+type Own = Readonly<{ emailId: EmailId; recipient: number }>;
+
+const unsubscribing = (
+  deps: CopyDeps,
+  teamId: TeamId,
+  { accepted: { unsubscribeList: list }, content }: Email,
+  { emailId, recipient }: Own,
+): Pick<CopyParts, 'headers' | 'environment'> => {
+  if (list === undefined) return { headers: [], environment: {} };
+  const address = content!.recipients[recipient]!.email;
+  const url = unsubscribeUrl(deps, linkBaseOf(deps), { teamId, emailId, recipient, address, list });
+  const headers = [
+    { name: 'List-Unsubscribe', value: `<${url}>` },
+    { name: 'List-Unsubscribe-Post', value: 'List-Unsubscribe=One-Click' },
+  ];
+  return { headers, environment: { unsubscribeUrl: url } };
+};
+
+const tracked = (
+  { trackingTokens: tokens, limits }: CopyDeps,
+  { accepted: { tracking } }: Email,
+  own: Own,
+): Pick<CopyParts, 'rendering' | 'html'> => {
+  if (tracking === undefined) return { rendering: {}, html: (rendered) => rendered };
+  return {
+    rendering: { marksUntracked: true },
+    html: (rendered) => trackHtml(rendered, { tokens, tracking, sizeBytesMax: limits.htmlSizeBytesMax, ...own }),
+  };
+};
+
+/** The SMTP envelope. If a return path is set up, its sender address contains the email id, so that reports can be assigned. */
+export const envelopeOf = (
+  { feedback }: Pick<CommandDeps, 'feedback'>,
+  stream: StreamName,
+  from: string,
+  to: readonly string[],
+): OutgoingMessage['envelope'] => {
+  if (feedback === undefined) return { from, to };
+  const { id } = splitStream(stream);
+  return { from: feedback.returnPath.senderOf(assertDefined(parseEmailId(id), 'email id')), to, reportsAs: id };
+};

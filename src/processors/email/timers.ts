@@ -1,4 +1,4 @@
-/** What the time does to an email: a scheduled one is released, an old or deleted one is archived, and after years the record of that is removed. */
+/** Processors started by an email's timer: release a scheduled email, archive an old or deleted one, remove the record of an archived one. */
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { archiveEmail, removeEmailRecord } from '../../commands/email/emails.js';
 import type { EraseDeps } from '../../commands/core/erase.js';
@@ -9,7 +9,7 @@ import { isoTime } from '../../domain/core/time.js';
 import type { ActingDeclaration, Processor, StartedBy, ProcessorDeps } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 
-/** No event starts this work: each waits for its time. */
+/** No event starts this work: only timers do. */
 const byTimeOnly: StartedBy<'email'> = {
   EmailQueued: null,
   EmailScheduled: null,
@@ -38,11 +38,11 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailRetired: null,
 };
 
+/** Only our own stores are called. */
+const DEADLINE_MS = 60_000;
+
 const timed = (declaration: Pick<ActingDeclaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>
   makeProcessor({ kind: 'email', decider: emailDecider, startedBy: byTimeOnly, deadlineMs: DEADLINE_MS, ...declaration });
-
-/** Of a command: nothing outside our own stores is called. */
-const DEADLINE_MS = 60_000;
 
 export const releaseEmail = (deps: Pick<CommandDeps, 'clock'>): Processor =>
   timed({
@@ -51,7 +51,7 @@ export const releaseEmail = (deps: Pick<CommandDeps, 'clock'>): Processor =>
     act: async () => ({ command: { type: 'ReleaseEmail', at: isoTime(deps.clock.now()) } }),
   });
 
-/** The command itself looks whether it is time, destroys what is personal, and records that. */
+/** `archiveEmail` checks itself whether it is due. */
 export const archiveEmailInTime = (deps: EraseDeps & Pick<CommandDeps, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
   timed({
     name: 'archive-email',
@@ -63,7 +63,7 @@ export const archiveEmailInTime = (deps: EraseDeps & Pick<CommandDeps, 'limits'>
     },
   });
 
-/** The command itself looks whether it is time. */
+/** `removeEmailRecord` checks itself whether it is due. */
 export const removeEmailInTime = (deps: Pick<CommandDeps, 'eventLog' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
   timed({
     name: 'remove-email',

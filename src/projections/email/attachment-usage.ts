@@ -1,4 +1,4 @@
-/** How many bytes of attachments each team has stored. */
+/** The bytes of attachments that each team stores. */
 import { dayOf, isoTime } from '../../domain/core/time.js';
 import type { AttachmentBytes } from '../../domain/email/events.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -9,21 +9,25 @@ export const ATTACHMENT_USAGE = 'attachmentUsage';
 
 export const attachmentUsageSpec: CollectionSpec = { name: ATTACHMENT_USAGE, version: 1, fields: [], indexes: [] };
 
-/** Its id is that of the team. `days`: bytes by the last day on which they are kept; days that are over fall away with the next change. */
+/** The id is that of the team. `days`: temporary bytes by the last day on which they are kept; past days are dropped at the next change. */
 export type AttachmentUsageDocument = Document & Readonly<{ lasting: number; days: Readonly<Record<string, number>> }>;
 
 type Change = Readonly<{
   team: string;
-  /** Undefined for an email that keeps nothing. */
+  /** undefined: the email has no attachments. */
   bytes: AttachmentBytes | undefined;
-  /** They come, or they go. */
+  /** Added or removed. */
   sign: 1 | -1;
-  /** When, in ISO time; and the position of the event. */
+  /** ISO 8601. */
   at: string;
   position: number;
 }>;
 
-/** What an email with attachments adds to the usage of its team when it is accepted, and takes from it when it is deleted or archived. */
+type Touch = Readonly<{ team: string; at: string; position: number; freed: AttachmentBytes | undefined }>;
+
+type Move = Readonly<{ team: string; bytes: AttachmentBytes; until: string; at: string; position: number }>;
+
+/** The bytes that an email adds to its team's usage at acceptance, and removes when it is deleted or archived. */
 export const attachmentUsageSteps = ({ team: id, bytes, sign, at, position }: Change): readonly Step[] => {
   if (bytes === undefined) return [];
   const next = (document: Document | undefined): AttachmentUsageDocument =>
@@ -39,23 +43,19 @@ const changed = (
   for (const [day, sum] of Object.entries(known?.days ?? {})) if (day >= dayOf(at)) days[day] = sum;
   const day = dayOf(bytes.temporaryUntil);
   const sum = (days[day] ?? 0) + sign * bytes.temporary;
-  // What was kept until a day that is over has gone by itself.
+  // A sum below 0 is of a past day, whose bytes were dropped already.
   if (sum > 0) days[day] = sum;
   else delete days[day];
   return { id, seq: known?.seq ?? position, position, lasting: (known?.lasting ?? 0) + sign * bytes.lasting, days };
 };
 
-type Touch = Readonly<{ team: string; at: string; position: number; freed: AttachmentBytes | undefined }>;
-
-/** Days that are over fall away, and what an email that has left the log still takes is taken back. */
+/** Drops past days, and removes the bytes that a retired email still has. */
 export const attachmentUsageTouched = ({ team: id, at, position, freed }: Touch): Step => {
   const bytes = freed ?? { lasting: 0, temporary: 0, temporaryUntil: at };
   const next = (document: Document | undefined): AttachmentUsageDocument =>
     changed(document as AttachmentUsageDocument | undefined, { team: id, bytes, sign: -1, at, position });
   return { collection: ATTACHMENT_USAGE, id, next };
 };
-
-type Move = Readonly<{ team: string; bytes: AttachmentBytes; until: string; at: string; position: number }>;
 
 /** The temporary bytes of an email are kept until another day. */
 export const attachmentUsageMoved = ({ team: id, bytes, until, at, position }: Move): Step => {
@@ -69,7 +69,7 @@ export const attachmentUsageMoved = ({ team: id, bytes, until, at, position }: M
   return { collection: ATTACHMENT_USAGE, id, next };
 };
 
-/** What a team has stored at this moment, and the position of the newest event that is counted in it. */
+/** The bytes that a team stores now, and the position of the newest event counted in them. */
 export const storedAttachmentBytes =
   ({ readModels, clock }: Readonly<{ readModels: Pick<ReadModels, 'get'>; clock: Pick<Clock, 'now'> }>) =>
   async (team: string): Promise<Readonly<{ bytes: number; position: number }>> => {
@@ -77,7 +77,7 @@ export const storedAttachmentBytes =
     return { bytes: storedBytesAt(document, isoTime(clock.now())), position: document?.position ?? 0 };
   };
 
-/** In: the document of a team, and the time (ISO). Out: what the team has stored then. */
+/** In: the document of a team, and the time (ISO 8601). Out: the bytes stored then. */
 export const storedBytesAt = (document: AttachmentUsageDocument | undefined, now: string): number => {
   if (document === undefined) return 0;
   let sum = document.lasting;

@@ -1,20 +1,20 @@
-/** What a team has open: how many streams wait for what, by priority, and how many have come to an end in each of the last minutes. */
+/** The backlog of a team: open streams by priority and by what they wait for, and how many ended in each of the last minutes. */
 import { minuteOf } from '../../domain/email/retirement.js';
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 
-/** What a stream that is open waits for: its time, its turn (or it has it), another attempt, or the other side alone. */
+/** What an open stream waits for: its scheduled time, its turn (or it has it), another attempt, or only the other side. */
 export type Wait = 'scheduled' | 'ready' | 'deferred' | 'held';
 
 /**
- * Of one priority. `done` counts how often one that was ready has come to an end or waits for something else than the host; `minutes` the
- * same by minute (`2030-01-31T09:30`), of the newest minutes in which there was any.
+ * Counts of one priority. `done`: how often a ready stream has ended or begun to wait for something other than the host; `minutes`: the
+ * same by minute (`2030-01-31T09:30`), for the newest minutes with any.
  */
 export type BacklogCounts = Readonly<Record<Wait | 'done', number> & { minutes: Readonly<Record<string, number>> }>;
 
 /**
- * `open` streams have not ended, `waiting` of these are under way, `ready` of these wait for nothing but their turn, `held` of these for
- * the other side alone, and `done` is that of all priorities.
+ * `open` streams have not ended; `waiting` of these are not scheduled for later; `ready` of these wait only for their turn, `held` of these
+ * only for the other side. `done`: of all priorities.
  */
 export type BacklogDocument = Document &
   Readonly<{
@@ -30,7 +30,7 @@ export type BacklogDocument = Document &
 /** One document for each team. */
 export const backlogsSpec = (name: string): CollectionSpec => ({ name, version: 4, fields: ['open'], indexes: [] });
 
-/** A rate is that of so many minutes; one more is kept, for the newest is not over. */
+/** Rates are measured over so many minutes; one more is kept, because the newest is not over. */
 export const RATE_MINUTES = 5;
 
 type CountsDraft = Record<Wait | 'done', number> & { minutes: Record<string, number> };
@@ -47,7 +47,7 @@ type BacklogDraft = {
   priorities: Record<Priority, CountsDraft>;
 };
 
-/** A stream of that team and priority waited for `from`, and waits for `to` since then; undefined: it is not open. `at`: ISO time. */
+/** A stream that waited for `from` now waits for `to`; undefined: it is not open. `at`: ISO 8601. */
 export type BacklogChange = Readonly<{
   team: string;
   seq: number;
@@ -73,10 +73,10 @@ export const changeBacklog = (document: Document | undefined, change: BacklogCha
   return backlog;
 };
 
-/** Of a stream of that team and priority that has left the log: in which minutes it came to an end, and what it waited for where that is not known. */
+/** A stream that has left the log. `minutes`: when it ended, as far as not counted yet; `from`: what it waited for, if its end was not folded. */
 export type BacklogEnd = Pick<BacklogChange, 'team' | 'seq' | 'position' | 'priority' | 'from'> & Readonly<{ minutes: readonly string[] }>;
 
-/** The same for all that a stream has changed and that was not folded; nothing where all was. */
+/** Counts what was not folded of a stream that has left the log. */
 export const endedBacklog = (
   document: Document | undefined,
   { team, seq, position, priority, from, minutes }: BacklogEnd,

@@ -1,4 +1,4 @@
-/** The list of emails, their timers, what each team has open, how many there are of each status and template on each day, and what became of them day by day. */
+/** The projection of emails and bulk sends (lists, timers, backlogs, daily counts and summaries), and the search for emails to retry. */
 import { type EmailId, assertDefined, parseEmailId } from '../../domain/core/ids.js';
 import { type EmailStatus, type RecipientStatus, failedRecipientsOf } from '../../domain/email/status.js';
 import type { Periods } from '../../domain/email/timers.js';
@@ -18,9 +18,9 @@ export { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailCountsDoc
 export type EmailFilter = Readonly<{
   status?: EmailStatus;
   templateId?: string;
-  /** Created at or after, ISO time. */
+  /** Created at or after, ISO 8601. */
   startDate?: string;
-  /** Created at or before, ISO time. */
+  /** Created at or before, ISO 8601. */
   endDate?: string;
   /** Substring of a recipient's address or name, or of the subject; two characters at least, or one that is ideographic. */
   search?: string;
@@ -37,10 +37,10 @@ export type EmailFilter = Readonly<{
   test?: boolean;
 }>;
 
-/** Which emails are to be pushed on by hand: those that wait, or those that have failed. */
+/** Emails to push by hand: waiting ones, or failed ones. */
 export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDate' | 'test'> & Readonly<{ status: 'queued' | 'failed' }>;
 
-/** Of one page of a team's emails: those that wait for a time or have failed, and those that wait for the relay. */
+/** `ids`: emails that wait for a time or have failed; `held`: emails that wait for the relay. */
 export type ToRetry = Readonly<{ ids: readonly EmailId[]; held: readonly EmailId[]; nextCursor: string | null }>;
 
 export const emailsProjection = (periods: Periods): Projection =>
@@ -102,15 +102,13 @@ export const emailListItem = ({
   test: test === 1,
 });
 
-/* Finds the emails that are to be pushed on by hand, a page of the read model in each call. */
-
-/** So many emails are looked at in one turn of the event loop, and so many turns are taken by one call. */
+/** Emails that are read in one turn of the event loop, and turns of one call. */
 const PAGE = 100;
 const PAGES_MAX = 10;
 
 const ORDER = 'createdAt';
 
-/** `where` has the team, the status and what else narrows it. */
+/** Finds emails to push by hand. `where`: team, status and further conditions. */
 export const emailsToRetry = async (
   readModels: Pick<ReadModels, 'find'>,
   where: Query['where'],

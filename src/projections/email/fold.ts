@@ -1,4 +1,4 @@
-/** What each event of an email does: to its document, to its timer, to the backlog of its team, to the counts of the day on which it was made, and to the summaries of the day on which it happened. */
+/** The handlers of email events: each updates the email's document and timers, the backlog of its team, and the counts and summaries of days. */
 import { dayOf } from '../../domain/core/time.js';
 import type { EmailAccepted, EmailEvent, EmailEnvelope } from '../../domain/email/events.js';
 import type { DomainEvent, Recorded } from '../../domain/events.js';
@@ -32,215 +32,8 @@ import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
 import { BOUNCED_TIMER, emailTimer, emailTimerKind, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
 import { senderDueAt } from '../../domain/core/timers.js';
 
-/* The documents beside that of an email which its events may change. */
-
-/**
- * The backlog of the team, the counts of the day of each email, its batch, and the summaries of the day of the event; of an email that
- * begins here they are known from its first event.
- */
-export const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
-  const { event, stream, revision } = recorded;
-  if (event.type === 'EmailSummarised') return summaryReferences(event, recorded.metadata.teamId, false);
-  if (event.type === 'EmailRetired')
-    return besideEmail(recorded.metadata.teamId, event.data.createdAt, event.data.hasAttachments, undefined);
-  if (stream.startsWith('batch-')) return [batchReference(splitStream(stream).id)];
-  if (document !== undefined) {
-    const { owner, createdAt, attachmentBytes, batch, tags } = document as EmailDocument;
-    const beside = besideEmail(owner, createdAt, attachmentBytes !== undefined, batch);
-    return [...beside, ...summaryReferences(event as EmailEvent, owner, tags !== undefined)];
-  }
-  // An email that was given up before it came to be begins with its deletion, and nothing stands for it anywhere.
-  if (first === undefined || !isAccepted(first.event)) return [];
-  const { at, tags, attachmentBytes, batch } = first.event.data;
-  // Metadata is parsed when it is asked for: of the first event alone.
-  const { teamId } = first.metadata;
-  const summaries = summaryReferences(event as EmailEvent, teamId, tags.length > 0);
-  return revision === 0 ? [...besideEmail(teamId, at, attachmentBytes !== undefined, batch?.id), ...summaries] : summaries;
-};
-
-const isAccepted = (event: DomainEvent): event is EmailAccepted => event.type === 'EmailQueued' || event.type === 'EmailScheduled';
-
-const besideEmail = (team: string, createdAt: string, hasAttachments: boolean, batch: string | undefined): readonly Reference[] => {
-  const beside: Reference[] = [
-    { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) },
-    { collection: EMAIL_BACKLOGS, id: team },
-  ];
-  if (hasAttachments) beside.push({ collection: ATTACHMENT_USAGE, id: team });
-  if (batch !== undefined) beside.push(batchReference(batch));
-  return beside;
-};
-
-/* How the counts of a day of a team change. */
-
-type CountsDraft = Draft<EmailCountsDocument> & { cells: Record<string, number> };
-
-/** `at`: the `seq` of the email. `from`, `to`: the cell that it leaves, and that it comes to. */
-type CountsChange = Readonly<{
-  team: string;
-  day: string;
-  seq: number;
-  position: number;
-  at: number;
-  from: string | undefined;
-  to: string | undefined;
-  emails: number;
-  documents: number;
-}>;
-
-/** In: the document before, which is changed in place. Out: the document after. */
-const countEmails = (document: Document | undefined, change: CountsChange): EmailCountsDocument => {
-  const { at, from, to, emails, documents } = change;
-  const counts = (document as CountsDraft | undefined) ?? emptyCounts(change);
-  counts.first = Math.min(counts.first, at);
-  counts.last = Math.max(counts.last, at);
-  if (from !== undefined) add(counts.cells, from, -1);
-  if (to !== undefined) add(counts.cells, to, 1);
-  counts.emails += emails;
-  counts.documents += documents;
-  return counts;
-};
-
-const emptyCounts = ({ team, day, seq, position, at }: CountsChange): CountsDraft => ({
-  id: countsId(team, day),
-  seq,
-  position,
-  team,
-  day,
-  first: at,
-  last: at,
-  cells: {},
-  emails: 0,
-  documents: 0,
-});
-
-/** A cell that is down to nothing is left out. */
-const add = (cells: Record<string, number>, cell: string, by: number): void => {
-  const sum = (cells[cell] ?? 0) + by;
-  if (sum === 0) delete cells[cell];
-  else cells[cell] = sum;
-};
-
-/*
- * What the last events of an email do, which say again what those before them said that have left the log. Where these were folded, nothing
- * is counted twice; where none or only the first of them could be read, the rest is made up for. All documents are touched either way, so
- * that they name the same position.
- */
-
-/** The revision of the last event that is folded; -1 where there is none. */
-const foldedOf = (document: EmailDocument | undefined): number => document?.revision ?? -1;
-
-const emailSummarised: Handler<EmailSummarised> = ({ event: { data }, position, metadata }, document) => {
-  const folded = foldedOf(document as EmailDocument | undefined);
-  const { day, templateId, tags } = data;
-  // The day alone is looked at.
-  const counted = { team: metadata.teamId, at: day, position, templateId, tags };
-  const steps = data.reached.flatMap(({ revision, milestones, ...durations }) => {
-    const reached = { milestones: milestones as readonly CountedMilestone[], durations };
-    return summarySteps(counted, reached, { touchesOnly: revision <= folded });
-  });
-  return mergedByDocument(steps);
-};
-
-/** A document takes one step of an event: those after it would find that it has folded the event. */
-const mergedByDocument = (steps: ReturnType<typeof summarySteps>): ReturnType<typeof summarySteps> => {
-  const merged = new Map<string, (typeof steps)[number]>();
-  for (const step of steps) {
-    const known = merged.get(step.collection);
-    if (known === undefined || !('next' in known) || !('next' in step)) merged.set(step.collection, step);
-    else merged.set(step.collection, { ...step, next: (document) => step.next(known.next(document)) });
-  }
-  return [...merged.values()];
-};
-
-const emailRetired: Handler<EmailRetired> = ({ event: { data }, stream, position, metadata: { teamId: team } }, document) => {
-  const known = document as EmailDocument | undefined;
-  const folded = foldedOf(known);
-  // Only its first events could be read: what they made of it is taken back.
-  const half = known !== undefined && known.gone !== 1 ? known : undefined;
-  const { id } = splitStream(stream);
-  const day = dayOf(data.createdAt);
-  const emails = data.used.reduce((sum, { revision, by }) => (revision > folded ? sum + by : sum), 0);
-  const change = { team, day, seq: position, position, at: data.position, to: undefined, emails, documents: emails * data.documents };
-  const minutes = data.ended.flatMap(({ revision, minute }) => (revision > folded ? [minute] : []));
-  const ended = { team, seq: position, position, priority: data.priority, from: half && waitOf(half.summary), minutes };
-  const usage = { team, at: data.at, position, freed: half?.attachmentBytes };
-  return [
-    {
-      collection: EMAIL_COUNTS,
-      id: countsId(team, day),
-      next: (before) => countEmails(before, { ...change, from: half && cellOf(half) }),
-    },
-    { collection: EMAIL_BACKLOGS, id: team, next: (before) => endedBacklog(before, ended) },
-    ...(data.hasAttachments ? [attachmentUsageTouched(usage)] : []),
-    { collection: EMAIL_TIMERS, id, document: undefined },
-    { collection: EMAIL_TIMERS, id: `${id}:bounced`, document: undefined },
-    { collection: EMAILS, id, next: () => undefined },
-  ];
-};
-
-const retirementHandlers = { EmailSummarised: emailSummarised, EmailRetired: emailRetired } as const;
-
-/* The timers of bounces for good and of complaints, which lead to the suppression list. */
-
-/** A timer beside that of the email, from a bounce for good, or a complaint, until the suppression list knows of it, or nobody knows the address any more. */
-const bounceSteps = (
-  { id, stream, owner: team, summary }: EmailDocument,
-  { event, position }: Recorded<EmailProgress>,
-): readonly Step[] => {
-  const key = { collection: EMAIL_TIMERS, id: `${id}:bounced` };
-  const due = (dueAt: string): readonly Step[] => [
-    { ...key, document: { id: key.id, seq: position, position, kind: BOUNCED_TIMER, key: stream, dueAt, priority: 'low', team } },
-  ];
-  switch (event.type) {
-    case 'EmailSent':
-    case 'EmailDeferred':
-    case 'EmailBounced':
-    case 'EmailFailed':
-      return hasHardBounce(event.data.outcomes) ? due(event.data.at) : [];
-    case 'EmailBounceReported':
-      return hasHardReport(event.data.bounces) ? due(event.data.at) : [];
-    case 'EmailComplained':
-      return event.data.recipients.length > 0 && event.data.simulated === undefined ? due(event.data.at) : [];
-    case 'EmailBouncesNoted':
-      return [{ ...key, document: undefined }];
-    case 'EmailDeleted':
-    case 'EmailArchived':
-      return summary.recipientStatuses.some((status) => status === 'bounced' || status === 'complained')
-        ? [{ ...key, document: undefined }]
-        : [];
-    case 'EmailRescheduled':
-    case 'EmailReleased':
-    case 'DeliveryAttempted':
-    case 'EmailDelivered':
-    case 'EmailRetried':
-    case 'EmailCancelled':
-    case 'RecipientsSuppressed':
-    case 'RecipientsErased':
-    case 'CopyAnswered':
-    case 'EmailOpened':
-    case 'EmailClicked':
-    case 'EmailRemoved':
-      return [];
-  }
-};
-
-/** A document that its unit of work may change; fields are only ever taken out of it, so that equal documents are equal texts. */
+/** A document that the unit of work may change. Fields are deleted rather than set to undefined, so that equal documents are equal JSON. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };
-
-const beginning =
-  (periods: Periods): Handler<EmailAccepted> =>
-  (recorded) => {
-    const email = accepted(recorded);
-    return [
-      ...countSteps(email, undefined, 1),
-      ...backlogSteps(email, undefined, waitOf(email.summary)),
-      ...usageSteps(email, recorded, 1),
-      ...(email.batch === undefined ? [] : emailOfBatchSteps(email.batch, undefined, email.status, email.createdAt)),
-      ...countedSteps(email, recorded, ACCEPTED),
-      timerStep(email, periods),
-      { collection: EMAILS, id: email.id, next: () => email },
-    ];
-  };
 
 export const emailHandlers = (periods: Periods): Handlers<'email'> => {
   const begin = beginning(periods);
@@ -261,13 +54,13 @@ export const emailHandlers = (periods: Periods): Handlers<'email'> => {
     for (const step of countedSteps(email, recorded, reached)) steps.push(step);
     for (const step of freed) steps.push(step);
     if (email.batch !== undefined) for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);
-    // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
+    // The time of archiving changes only if the email is deleted; every other timer is set at each event.
     const now = emailTimerKind(email.summary);
     setSender(email, now, recorded);
     for (const step of backlogSteps(email, wait, waitOf(email.summary))) steps.push(step);
     if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) steps.push(timerStep(email, periods));
     for (const step of bounceSteps(email, recorded)) steps.push(step);
-    // Neither in a list nor with anything left to do: what comes after changes nothing.
+    // Not listed, and nothing left to do: later events change nothing.
     const isGone = email.team === undefined && email.summary.archivedAt !== null;
     steps.push({ collection: EMAILS, id: email.id, next: () => (isGone ? stubOf(email) : email) });
     return steps;
@@ -302,6 +95,21 @@ export const emailHandlers = (periods: Periods): Handlers<'email'> => {
     ...retirementHandlers,
   };
 };
+
+const beginning =
+  (periods: Periods): Handler<EmailAccepted> =>
+  (recorded) => {
+    const email = accepted(recorded);
+    return [
+      ...countSteps(email, undefined, 1),
+      ...backlogSteps(email, undefined, waitOf(email.summary)),
+      ...usageSteps(email, recorded, 1),
+      ...(email.batch === undefined ? [] : emailOfBatchSteps(email.batch, undefined, email.status, email.createdAt)),
+      ...countedSteps(email, recorded, ACCEPTED),
+      timerStep(email, periods),
+      { collection: EMAILS, id: email.id, next: () => email },
+    ];
+  };
 
 const accepted = ({ event, stream, revision, position, metadata: { teamId, actor } }: Recorded<EmailAccepted>): EmailDraft => {
   const { templateId, templateName, priority, at: createdAt } = event.data;
@@ -341,7 +149,7 @@ const accepted = ({ event, stream, revision, position, metadata: { teamId, actor
 
 type EmailRescheduled = Extract<EmailEvent, { type: 'EmailRescheduled' }>;
 
-/** The subject of the new time, and how long its files are kept. */
+/** Sets the subject for the new time, and how long its files are kept. */
 const reschedule = (email: EmailDraft, { event: { data, sealed }, position }: Recorded<EmailRescheduled>): readonly Step[] => {
   const { subject, text, attachmentBytes: bytes } = email;
   if (sealed !== undefined && subject !== undefined && text !== undefined) {
@@ -354,7 +162,7 @@ const reschedule = (email: EmailDraft, { event: { data, sealed }, position }: Re
   return [attachmentUsageMoved({ team: email.owner, bytes, until, at: data.at, position })];
 };
 
-/** Brings the email to where it stands after the event. Out: what it reaches by that. */
+/** Applies the event to the email. Out: the milestones that it reaches. */
 const advance = (email: EmailDraft, event: EmailProgress): Reached => {
   const before = stoodAt(email.summary);
   if (event.type === 'EmailRetried') noteEnd(email);
@@ -364,7 +172,7 @@ const advance = (email: EmailDraft, event: EmailProgress): Reached => {
   return reachedBy(event, before, email.summary, email.endedBefore);
 };
 
-/** What it is retried after counts once in the summaries, however it ends. */
+/** Notes the end before a retry, so that summaries count it once. */
 const noteEnd = (email: EmailDraft): void => {
   const after = endingsAfter(email.status, email.endedBefore);
   if (after !== undefined) email.endedBefore = after;
@@ -376,7 +184,7 @@ const countedSteps = (
   reached: Reached,
 ): readonly Step[] => (test === 1 || confidential === 1 ? [] : summarySteps({ team, at: data.at, position, templateId, tags }, reached));
 
-/** The timer is made of the email's state alone, so nothing of the former one is read. */
+/** The timer follows from the email's state alone, so the former one is not read. */
 const timerStep = (email: EmailDraft, periods: Periods): Step => ({
   collection: EMAIL_TIMERS,
   id: email.id,
@@ -390,7 +198,7 @@ const timerOf = (email: EmailDraft, periods: Periods): TimerDocument => {
   return waitsForTurn[kind] ? { ...document, senderDueAt: senderDueAt(sender, dueAt) } : document;
 };
 
-/** Which timers lead to work in turns: the readers of all others need no sender. */
+/** The timers whose work takes turns by sender; the others need no sender. */
 const waitsForTurn: Readonly<Record<EmailTimerKind, boolean>> = {
   deliver: true,
   scheduled: true,
@@ -402,7 +210,7 @@ const waitsForTurn: Readonly<Record<EmailTimerKind, boolean>> = {
   retirement: false,
 };
 
-/** Kept as long as a timer may name it. Metadata is parsed where an email that had ended goes on for whoever asked for that. */
+/** Keeps the sender as long as a timer needs it. An ended email that goes on takes the actor of that event. */
 const setSender = (email: EmailDraft, timer: EmailTimerKind, recorded: Recorded<EmailProgress>): void => {
   if (timer === 'archive' || timer === 'removal' || timer === 'retirement') delete email.sender;
   else email.sender ??= recorded.metadata.actor;
@@ -414,7 +222,7 @@ const usageSteps = (
   sign: 1 | -1,
 ): readonly Step[] => attachmentUsageSteps({ team, bytes, sign, at: data.at, position });
 
-/** `used`: by how many the emails of its day become more; those of test keys and of the service itself use nothing. */
+/** `used`: the change of the day's number of emails; 0 for test keys and mails of the service. */
 const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -1): Step[] => {
   const to = cellOf(email);
   if (from === to && used === 0) return [];
@@ -440,4 +248,188 @@ const setRecipientStatuses = (email: EmailDraft): void => {
   email.mixed = mixed;
   if (recipientStatuses === undefined) delete email.recipientStatuses;
   else email.recipientStatuses = recipientStatuses;
+};
+
+/**
+ * The other documents that an event of an email may change: the backlog of its team, the counts of its day, its batch, and the summaries
+ * of the day of the event. For a new email they follow from its first event.
+ */
+export const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
+  const { event, stream, revision } = recorded;
+  if (event.type === 'EmailSummarised') return summaryReferences(event, recorded.metadata.teamId, false);
+  if (event.type === 'EmailRetired')
+    return besideEmail(recorded.metadata.teamId, event.data.createdAt, event.data.hasAttachments, undefined);
+  if (stream.startsWith('batch-')) return [batchReference(splitStream(stream).id)];
+  if (document !== undefined) {
+    const { owner, createdAt, attachmentBytes, batch, tags } = document as EmailDocument;
+    const beside = besideEmail(owner, createdAt, attachmentBytes !== undefined, batch);
+    return [...beside, ...summaryReferences(event as EmailEvent, owner, tags !== undefined)];
+  }
+  // An email that was given up before it was accepted begins with its deletion, and has no document.
+  if (first === undefined || !isAccepted(first.event)) return [];
+  const { at, tags, attachmentBytes, batch } = first.event.data;
+  // Metadata is parsed on access, so it is read from the first event only.
+  const { teamId } = first.metadata;
+  const summaries = summaryReferences(event as EmailEvent, teamId, tags.length > 0);
+  return revision === 0 ? [...besideEmail(teamId, at, attachmentBytes !== undefined, batch?.id), ...summaries] : summaries;
+};
+
+const isAccepted = (event: DomainEvent): event is EmailAccepted => event.type === 'EmailQueued' || event.type === 'EmailScheduled';
+
+const besideEmail = (team: string, createdAt: string, hasAttachments: boolean, batch: string | undefined): readonly Reference[] => {
+  const beside: Reference[] = [
+    { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) },
+    { collection: EMAIL_BACKLOGS, id: team },
+  ];
+  if (hasAttachments) beside.push({ collection: ATTACHMENT_USAGE, id: team });
+  if (batch !== undefined) beside.push(batchReference(batch));
+  return beside;
+};
+
+type CountsDraft = Draft<EmailCountsDocument> & { cells: Record<string, number> };
+
+/** `at`: the `seq` of the email. `from`, `to`: its cell before and after. */
+type CountsChange = Readonly<{
+  team: string;
+  day: string;
+  seq: number;
+  position: number;
+  at: number;
+  from: string | undefined;
+  to: string | undefined;
+  emails: number;
+  documents: number;
+}>;
+
+/** In: the document before, which is changed in place. Out: the document after. */
+const countEmails = (document: Document | undefined, change: CountsChange): EmailCountsDocument => {
+  const { at, from, to, emails, documents } = change;
+  const counts = (document as CountsDraft | undefined) ?? emptyCounts(change);
+  counts.first = Math.min(counts.first, at);
+  counts.last = Math.max(counts.last, at);
+  if (from !== undefined) add(counts.cells, from, -1);
+  if (to !== undefined) add(counts.cells, to, 1);
+  counts.emails += emails;
+  counts.documents += documents;
+  return counts;
+};
+
+const emptyCounts = ({ team, day, seq, position, at }: CountsChange): CountsDraft => ({
+  id: countsId(team, day),
+  seq,
+  position,
+  team,
+  day,
+  first: at,
+  last: at,
+  cells: {},
+  emails: 0,
+  documents: 0,
+});
+
+/** A cell with a count of 0 is left out. */
+const add = (cells: Record<string, number>, cell: string, by: number): void => {
+  const sum = (cells[cell] ?? 0) + by;
+  if (sum === 0) delete cells[cell];
+  else cells[cell] = sum;
+};
+
+/** The revision of the last folded event; -1: none. */
+const foldedOf = (document: EmailDocument | undefined): number => document?.revision ?? -1;
+
+/**
+ * EmailSummarised and EmailRetired repeat what the events that leave the log have counted. Revisions that were folded before are not
+ * counted again; the others are. Every document is touched in any case, so that all have the same position.
+ */
+const emailSummarised: Handler<EmailSummarised> = ({ event: { data }, position, metadata }, document) => {
+  const folded = foldedOf(document as EmailDocument | undefined);
+  const { day, templateId, tags } = data;
+  // Only the day of `at` is used.
+  const counted = { team: metadata.teamId, at: day, position, templateId, tags };
+  const steps = data.reached.flatMap(({ revision, milestones, ...durations }) => {
+    const reached = { milestones: milestones as readonly CountedMilestone[], durations };
+    return summarySteps(counted, reached, { touchesOnly: revision <= folded });
+  });
+  return mergedByDocument(steps);
+};
+
+/** Merges steps by document: a document takes only one step of an event. */
+const mergedByDocument = (steps: ReturnType<typeof summarySteps>): ReturnType<typeof summarySteps> => {
+  const merged = new Map<string, (typeof steps)[number]>();
+  for (const step of steps) {
+    const known = merged.get(step.collection);
+    if (known === undefined || !('next' in known) || !('next' in step)) merged.set(step.collection, step);
+    else merged.set(step.collection, { ...step, next: (document) => step.next(known.next(document)) });
+  }
+  return [...merged.values()];
+};
+
+const emailRetired: Handler<EmailRetired> = ({ event: { data }, stream, position, metadata: { teamId: team } }, document) => {
+  const known = document as EmailDocument | undefined;
+  const folded = foldedOf(known);
+  // Only the first events could be folded: their counts are undone.
+  const half = known !== undefined && known.gone !== 1 ? known : undefined;
+  const { id } = splitStream(stream);
+  const day = dayOf(data.createdAt);
+  const emails = data.used.reduce((sum, { revision, by }) => (revision > folded ? sum + by : sum), 0);
+  const change = { team, day, seq: position, position, at: data.position, to: undefined, emails, documents: emails * data.documents };
+  const minutes = data.ended.flatMap(({ revision, minute }) => (revision > folded ? [minute] : []));
+  const ended = { team, seq: position, position, priority: data.priority, from: half && waitOf(half.summary), minutes };
+  const usage = { team, at: data.at, position, freed: half?.attachmentBytes };
+  return [
+    {
+      collection: EMAIL_COUNTS,
+      id: countsId(team, day),
+      next: (before) => countEmails(before, { ...change, from: half && cellOf(half) }),
+    },
+    { collection: EMAIL_BACKLOGS, id: team, next: (before) => endedBacklog(before, ended) },
+    ...(data.hasAttachments ? [attachmentUsageTouched(usage)] : []),
+    { collection: EMAIL_TIMERS, id, document: undefined },
+    { collection: EMAIL_TIMERS, id: `${id}:bounced`, document: undefined },
+    { collection: EMAILS, id, next: () => undefined },
+  ];
+};
+
+const retirementHandlers = { EmailSummarised: emailSummarised, EmailRetired: emailRetired } as const;
+
+/** The second timer of an email, set by a hard bounce or a complaint until the address is on the suppression list or is destroyed. */
+const bounceSteps = (
+  { id, stream, owner: team, summary }: EmailDocument,
+  { event, position }: Recorded<EmailProgress>,
+): readonly Step[] => {
+  const key = { collection: EMAIL_TIMERS, id: `${id}:bounced` };
+  const due = (dueAt: string): readonly Step[] => [
+    { ...key, document: { id: key.id, seq: position, position, kind: BOUNCED_TIMER, key: stream, dueAt, priority: 'low', team } },
+  ];
+  switch (event.type) {
+    case 'EmailSent':
+    case 'EmailDeferred':
+    case 'EmailBounced':
+    case 'EmailFailed':
+      return hasHardBounce(event.data.outcomes) ? due(event.data.at) : [];
+    case 'EmailBounceReported':
+      return hasHardReport(event.data.bounces) ? due(event.data.at) : [];
+    case 'EmailComplained':
+      return event.data.recipients.length > 0 && event.data.simulated === undefined ? due(event.data.at) : [];
+    case 'EmailBouncesNoted':
+      return [{ ...key, document: undefined }];
+    case 'EmailDeleted':
+    case 'EmailArchived':
+      return summary.recipientStatuses.some((status) => status === 'bounced' || status === 'complained')
+        ? [{ ...key, document: undefined }]
+        : [];
+    case 'EmailRescheduled':
+    case 'EmailReleased':
+    case 'DeliveryAttempted':
+    case 'EmailDelivered':
+    case 'EmailRetried':
+    case 'EmailCancelled':
+    case 'RecipientsSuppressed':
+    case 'RecipientsErased':
+    case 'CopyAnswered':
+    case 'EmailOpened':
+    case 'EmailClicked':
+    case 'EmailRemoved':
+      return [];
+  }
 };

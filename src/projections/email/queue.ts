@@ -1,4 +1,4 @@
-/** How much a team has waiting, since when, and how fast it leaves: one document of counts, and the oldest timer of each sender. */
+/** The queue: the statistics of a team, figures for monitoring, and the worker that reports the backlogs of all teams every second. */
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
 import { EMAIL_TIMERS } from './documents.js';
@@ -10,14 +10,49 @@ import { type BacklogDocument, RATE_MINUTES, type BacklogCounts } from './backlo
 import { isoTime } from '../../domain/core/time.js';
 import { behindSender, senderIn } from '../../domain/core/timers.js';
 
-/* How long emails have been waiting, and how many wait for another attempt: from the timers. */
+/** Numbers of all emails of a team, or of those of one priority. */
+type Numbers = {
+  /** Due emails: they wait only for their turn, or have it. */
+  depth: number;
+  oldestQueuedAt: string | null;
+  oldestAgeSeconds: number | null;
+  ratePerMinute: number;
+  estimatedSeconds: number | null;
+  deferred: number;
+  held: number;
+  scheduled: number;
+};
+
+export type QueueStats = Numbers & { asOf: string; priorities: Record<Priority, Numbers> };
 
 export type QueueHealth = Readonly<{
-  /** Since when the email that has waited longest is due; undefined where none is queued. */
+  /** Since when the longest waiting email is due; undefined: none is queued. */
   oldestDueAt: string | undefined;
-  /** Emails that wait for another attempt, counted no further than the given number. */
+  /** Emails that wait for another attempt or for the host, counted up to `deferredMax`. */
   deferred: number;
 }>;
+
+/** In: the team, and the time (ms since the epoch). */
+export const queueStats = async (readModels: Pick<ReadModels, 'get' | 'find'>, team: string, nowMs: number): Promise<QueueStats> => {
+  const backlog = (await readModels.get(EMAIL_BACKLOGS, team)) as BacklogDocument | undefined;
+  const numbersFor = async (priority: Priority): Promise<Numbers> => {
+    const counts = backlog?.priorities[priority];
+    if (counts === undefined) return NOTHING;
+    const oldest = counts.ready === 0 ? undefined : await oldestOf(readModels, team, priority);
+    return numbersOf([counts], oldest, nowMs);
+  };
+  const [high, normal, low] = await Promise.all([numbersFor('high'), numbersFor('normal'), numbersFor('low')]);
+  const oldest = [high, normal, low].flatMap(({ oldestQueuedAt }) => oldestQueuedAt ?? []).sort()[0];
+  const all =
+    backlog === undefined
+      ? NOTHING
+      : numbersOf(
+          priorities.map((priority) => backlog.priorities[priority]),
+          oldest,
+          nowMs,
+        );
+  return { asOf: isoTime(nowMs), ...all, priorities: { high, normal, low } };
+};
 
 export const queueHealth = async (readModels: Pick<ReadModels, 'find' | 'count'>, deferredMax: number): Promise<QueueHealth> => {
   const oldest: string[] = [];
@@ -32,7 +67,7 @@ export const queueHealth = async (readModels: Pick<ReadModels, 'find' | 'count'>
   return { oldestDueAt: oldest.sort()[0], deferred };
 };
 
-/** Of one priority; what is counted is counted no further than 10,000. */
+/** Figures of one priority; counts stop at COUNTED_MAX. */
 type QueueFigures = Readonly<{
   priority: Priority;
   queued: number;
@@ -58,8 +93,6 @@ export const queueFigures = (readModels: Pick<ReadModels, 'find' | 'count'>): Pr
     }),
   );
 
-/* Tells a process every second how much each team has open, and whether the host takes sessions. */
-
 const EVERY_MS = 1_000;
 const PAGE = 500;
 
@@ -67,7 +100,7 @@ type WatchDeps = Readonly<{
   readModels: Pick<ReadModels, 'find'>;
   clock: Pick<Clock, 'monotonic' | 'sleep'>;
   backlog: Readonly<{ update: (teams: readonly BacklogDocument[], atMs: number, hostPauseMs?: number) => void }>;
-  /** How long the host is left alone before it is asked again, 0 while it takes sessions; absent where this process does not deliver. */
+  /** The pause before the host is asked again, 0 while it takes sessions; absent if this process does not deliver. */
   hostPauseMs?: () => number;
 }>;
 
@@ -97,47 +130,10 @@ const backlogsWithOpen = async ({ find }: WatchDeps['readModels']): Promise<read
 };
 
 const MINUTE_MS = 60_000;
-/** Of more senders of a team that have something due, the others are not looked at. */
+/** Senders of a team that are checked for the oldest email; further ones are not. */
 const SENDERS_MAX = 100;
-/** A rate of less time says little of how it goes on. */
+/** The shortest time over which a rate is measured. */
 const RATE_SPAN_MIN_MS = 1_000;
-
-/** Of all emails of a team, or of those of one priority. */
-type Numbers = {
-  /** Due: they wait for nothing but their turn, or have it. */
-  depth: number;
-  oldestQueuedAt: string | null;
-  oldestAgeSeconds: number | null;
-  ratePerMinute: number;
-  estimatedSeconds: number | null;
-  deferred: number;
-  held: number;
-  scheduled: number;
-};
-
-export type QueueStats = Numbers & { asOf: string; priorities: Record<Priority, Numbers> };
-
-/** In: the team, and the time (ms since the epoch). */
-export const queueStats = async (readModels: Pick<ReadModels, 'get' | 'find'>, team: string, nowMs: number): Promise<QueueStats> => {
-  const backlog = (await readModels.get(EMAIL_BACKLOGS, team)) as BacklogDocument | undefined;
-  const of = async (priority: Priority): Promise<Numbers> => {
-    const counts = backlog?.priorities[priority];
-    if (counts === undefined) return NOTHING;
-    const oldest = counts.ready === 0 ? undefined : await oldestOf(readModels, team, priority);
-    return numbersOf([counts], oldest, nowMs);
-  };
-  const [high, normal, low] = await Promise.all([of('high'), of('normal'), of('low')]);
-  const oldest = [high, normal, low].flatMap(({ oldestQueuedAt }) => oldestQueuedAt ?? []).sort()[0];
-  const all =
-    backlog === undefined
-      ? NOTHING
-      : numbersOf(
-          priorities.map((priority) => backlog.priorities[priority]),
-          oldest,
-          nowMs,
-        );
-  return { asOf: isoTime(nowMs), ...all, priorities: { high, normal, low } };
-};
 
 const NOTHING: Numbers = {
   depth: 0,
@@ -151,7 +147,7 @@ const NOTHING: Numbers = {
 };
 
 const numbersOf = (counts: readonly BacklogCounts[], oldest: string | undefined, nowMs: number): Numbers => {
-  const sum = (field: 'ready' | 'deferred' | 'held' | 'scheduled'): number => counts.reduce((before, of) => before + of[field], 0);
+  const sum = (field: 'ready' | 'deferred' | 'held' | 'scheduled'): number => counts.reduce((total, one) => total + one[field], 0);
   const depth = sum('ready');
   const perMinute = rateOf(counts, nowMs);
   return {
@@ -166,7 +162,7 @@ const numbersOf = (counts: readonly BacklogCounts[], oldest: string | undefined,
   };
 };
 
-/** Of the last minutes, or of those since the first in which anything was done. */
+/** Emails a minute over the last RATE_MINUTES, or since the first minute with any. */
 const rateOf = (counts: readonly BacklogCounts[], nowMs: number): number => {
   const sinceMs = nowMs - RATE_MINUTES * MINUTE_MS;
   let [done, firstMs] = [0, nowMs];
@@ -180,7 +176,7 @@ const rateOf = (counts: readonly BacklogCounts[], nowMs: number): number => {
   return (done * MINUTE_MS) / Math.max(nowMs - firstMs, RATE_SPAN_MIN_MS);
 };
 
-/** Timers of a team are read sender by sender, so the oldest of each is looked for. */
+/** The oldest due time. Timers are ordered by sender first, so the oldest of each sender is read. */
 const oldestOf = async ({ find }: Pick<ReadModels, 'find'>, team: string, priority: Priority): Promise<string | undefined> => {
   const where = { kind: { eq: 'deliver' }, priority: { eq: priority }, team: { eq: team } };
   let oldest: string | undefined;

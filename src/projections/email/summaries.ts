@@ -1,4 +1,4 @@
-/** How many emails were accepted, sent, delivered, … on each day (UTC): of a team, of each template and of each tag. Kept for ever; nothing personal is in it. */
+/** Daily counts (UTC) of emails accepted, sent, delivered, … by team, template and tag. Kept for ever; they hold nothing personal. */
 import { dayNumber, dayOf, dayOfNumber } from '../../domain/core/time.js';
 import type { CountedMilestone, DurationSums, Reached } from '../../domain/email/milestones.js';
 import type { EmailEvent } from '../../domain/email/events.js';
@@ -15,16 +15,13 @@ export const TAG_SUMMARIES = 'emailTagSummaries';
 type Rows = typeof TEMPLATE_SUMMARIES | typeof TAG_SUMMARIES;
 export const SUMMARIES_OF_ROWS = [TEMPLATE_SUMMARIES, TAG_SUMMARIES] as const satisfies readonly Rows[];
 
-/** Each has a document for each day of a team on which something happened. */
+/** Each collection has one document for each day of a team with any event. */
 export const summariesSpecs: readonly CollectionSpec[] = [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES].map((name) => ({
   name,
   version: 1,
   fields: ['team', 'day'],
   indexes: [['team', 'day']],
 }));
-
-/** So many are read at once, by how large they are: other requests go on in between. */
-const DAYS_AT_ONCE = { [SUMMARIES]: 366, [TEMPLATE_SUMMARIES]: 31, [TAG_SUMMARIES]: 31 } as const;
 
 /** The documents of a team in one of the collections, in the order of their days. */
 export async function* summariesOf(
@@ -44,24 +41,27 @@ export async function* summariesOf(
   }
 }
 
-/** What is absent is 0. */
+/** An absent count is 0. */
 export type MilestoneCounts = Partial<Record<CountedMilestone, number>>;
 
 type DayOfTeam = Document & Readonly<{ team: string; day: string }>;
 export type DaySummaryDocument = DayOfTeam & Readonly<{ counts: Readonly<MilestoneCounts & DurationSums> }>;
 /**
- * By the id of the template, or by the tag as a term, so that no tag is a name that objects have already. At most so many have a row of
- * their own on one day, the first ones; emails of the others are counted in `OTHER`. `size`: how many rows there are beside it.
+ * Rows by template id, or by the term of the tag, so that no tag equals a property of objects. The first ROWS_MAX of a day have a row of
+ * their own; all others are counted in `OTHER`. `size`: the number of rows without that one.
  */
 export type DayRowsDocument = DayOfTeam & Readonly<{ size: number; rows: Readonly<Record<string, Readonly<MilestoneCounts>>> }>;
 
 /** Neither an id nor a term of a tag. */
 export const OTHER = 'other';
 
-/** Part of what the documents are: with another bound, a rebuild would make others. */
+/** Days that are read at once, by the size of the documents, so that other requests go on in between. */
+const DAYS_AT_ONCE = { [SUMMARIES]: 366, [TEMPLATE_SUMMARIES]: 31, [TAG_SUMMARIES]: 31 } as const;
+
+/** Changing it changes the documents that a rebuild makes. */
 const ROWS_MAX = defaultLimits.summaryRowsMax;
 
-/** Whose day an event counts for, and where else it counts. */
+/** The team, day, template and tags for which an event counts. */
 export type Counted = Readonly<{ team: string; at: string; position: number; templateId: string; tags: readonly string[] }>;
 
 type SummaryDraft = DayOfTeam & { counts: MilestoneCounts & DurationSums };
@@ -69,10 +69,10 @@ type RowsDraft = DayOfTeam & { size: number; rows: Record<string, MilestoneCount
 
 export const summaryId = (team: string, day: string): string => `${team}:${day}`;
 
-/** `touchesOnly`: it is counted already, and the documents are to name its position. */
+/** `touchesOnly`: the event is counted already; the documents only take its position. */
 type SummaryOptions = Readonly<{ touchesOnly?: boolean }>;
 
-/** What an event changes in the summaries of its day. */
+/** The changes of an event to the summaries of its day. */
 export const summarySteps = (
   counted: Counted,
   { milestones, durations }: Reached,
@@ -116,14 +116,14 @@ const rowsStep = (
       if (row !== undefined) add(row, milestones);
       else hasOther = true;
     }
-    // An email with several tags beyond the bound is one email.
+    // An email with several tags beyond ROWS_MAX counts once in OTHER.
     if (hasOther) add((draft.rows[OTHER] ??= {}), milestones);
     return draft;
   };
   return { collection, id, next };
 };
 
-/** undefined where the day has as many rows as it may. */
+/** undefined if the day has ROWS_MAX rows. */
 const rowOf = (draft: RowsDraft, name: string): MilestoneCounts | undefined => {
   const known = draft.rows[name];
   if (known !== undefined || draft.size >= ROWS_MAX) return known;
@@ -135,7 +135,7 @@ const add = (row: MilestoneCounts, milestones: readonly CountedMilestone[]): voi
   for (const milestone of milestones) row[milestone] = (row[milestone] ?? 0) + 1;
 };
 
-/** What an event of each type may change: all of its day, the sums of the team alone, or nothing. A document that is not named here is taken for absent. */
+/** What an event of each type may change: all summaries of its day, only those of the team, or nothing. Documents that are not named here are not loaded. */
 const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   EmailQueued: 'all',
   EmailScheduled: 'all',
