@@ -1,4 +1,4 @@
-/** What calls on bulk sends carry, and what they answer. */
+/** Requests and answers about bulk sends: send, dry run, status, cancel, results. */
 import { Type, type Static } from '@sinclair/typebox';
 import { closed, enumOf, RecipientSchema, Time, languageFields, recipientLanguageFields } from './core/common.js';
 import { emailStatuses } from '../domain/email/status.js';
@@ -8,53 +8,6 @@ import { defaultLimits as limits } from '../domain/core/limits.js';
 import { priorities } from '../domain/ports/bus.js';
 import { nullable } from '../domain/core/schema.js';
 import { SendEmailRequestSchema } from './email.js';
-
-/* What `GET /api/emails/batch/:batchId/results` takes and gives: one line a recipient. */
-
-/** Beside the states of emails: a recipient that was left out, and an email of which nothing can be read. */
-const batchResultStatuses = [...emailStatuses, 'skipped', 'duplicate', 'unreadable'] as const;
-export type BatchResultStatus = (typeof batchResultStatuses)[number];
-
-export const resultFormats = ['jsonl', 'csv'] as const;
-export type ResultFormat = (typeof resultFormats)[number];
-
-export const BatchResultsQuerySchema = Type.Object(
-  {
-    format: Type.Optional(enumOf(resultFormats, 'Default: CSV where `Accept` names `text/csv` alone, else JSON lines')),
-    status: Type.Optional(enumOf(batchResultStatuses, 'Only recipients that stand there')),
-  },
-  closed,
-);
-export type BatchResultsQuery = Static<typeof BatchResultsQuerySchema>;
-
-/** One recipient of the call. */
-export type BatchResult = Readonly<{
-  /** Its place in the call, from 0. */
-  place: number;
-  /** null where it was left out, and once what is personal is erased. */
-  email: string | null;
-  status: BatchResultStatus;
-  /** null where no email is there. */
-  emailId: string | null;
-  /** Why it has failed, or is left out. */
-  error: string | null;
-  /** The last reply of the host. */
-  reply: string | null;
-  sentAt: string | null;
-  deliveredAt: string | null;
-}>;
-
-/** The columns of the CSV, which are the members of each JSON line. */
-export const resultColumns = [
-  'place',
-  'email',
-  'status',
-  'emailId',
-  'error',
-  'reply',
-  'sentAt',
-  'deliveredAt',
-] as const satisfies readonly (keyof BatchResult)[];
 
 const values = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
 const reference = Type.String({
@@ -228,8 +181,6 @@ export const BatchStatusSchema = Type.Object(
   },
   closed,
 );
-export type BatchStatusRecord = Static<typeof BatchStatusSchema>;
-
 export const CancelBatchResponseSchema = Type.Object(
   {
     batchId: Type.String({ format: 'uuid' }),
@@ -244,3 +195,51 @@ export const CancelBatchResponseSchema = Type.Object(
   closed,
 );
 export type CancelBatchResponse = Static<typeof CancelBatchResponseSchema>;
+
+/** The statuses of emails; in addition: a recipient that was left out, and an email whose events cannot be read. */
+const batchResultStatuses = [...emailStatuses, 'skipped', 'duplicate', 'unreadable'] as const;
+
+export type BatchResultStatus = (typeof batchResultStatuses)[number];
+
+export const resultFormats = ['jsonl', 'csv'] as const;
+
+export type ResultFormat = (typeof resultFormats)[number];
+
+export const BatchResultsQuerySchema = Type.Object(
+  {
+    format: Type.Optional(enumOf(resultFormats, 'Default: CSV where `Accept` names `text/csv` alone, else JSON lines')),
+    status: Type.Optional(enumOf(batchResultStatuses, 'Only recipients that stand there')),
+  },
+  closed,
+);
+
+export type BatchResultsQuery = Static<typeof BatchResultsQuerySchema>;
+
+/** One line of `GET /api/emails/batch/:batchId/results`: one recipient of the call. */
+export type BatchResult = Readonly<{
+  /** The place in the call, from 0. */
+  place: number;
+  /** null if the recipient was left out, and once personal data is erased. */
+  email: string | null;
+  status: BatchResultStatus;
+  /** null if there is no email. */
+  emailId: string | null;
+  /** Why the email has failed, or the recipient was left out. */
+  error: string | null;
+  /** The last reply of the host. */
+  reply: string | null;
+  sentAt: string | null;
+  deliveredAt: string | null;
+}>;
+
+/** The columns of the CSV, and the members of each JSON line. */
+export const resultColumns = [
+  'place',
+  'email',
+  'status',
+  'emailId',
+  'error',
+  'reply',
+  'sentAt',
+  'deliveredAt',
+] as const satisfies readonly (keyof BatchResult)[];

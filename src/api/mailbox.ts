@@ -1,4 +1,4 @@
-/** What the mailbox shows of the mails it took. */
+/** Answers of the built-in mailbox, which takes mails by SMTP and shows them. */
 import { Type } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, pageOf } from './core/common.js';
@@ -47,5 +47,5 @@ export const MailboxAttachmentParamsSchema = Type.Object({
 /** The token of the link that opens the mailbox. */
 export const MailboxLinkQuerySchema = Type.Object({ token: Type.Optional(Type.String()) }, closed);
 
-/** As which colour scheme the HTML of a mail is shown. */
+/** The colour scheme in which the HTML of a mail is shown. */
 export const MailboxHtmlQuerySchema = Type.Object({ scheme: Type.Optional(enumOf(['light', 'dark'])) }, closed);

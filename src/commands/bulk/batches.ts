@@ -1,4 +1,4 @@
-/** Commands on a bulk send that is accepted: its emails are made, it is stopped, it is completed. */
+/** Commands on an accepted bulk send: make its emails, stop it, complete it, and read its status from the streams. */
 import { costAfter, makeBatchEmail, omittedBy, openBatch, type OpenBatch } from './emails.js';
 import { type Caller, ownedBy } from '../core/caller.js';
 import { emptyLoaded, foldOnto, handle, handleFrom, loadState, type Loaded } from '../core/handle.js';
@@ -17,19 +17,29 @@ import { isoTime } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { nextTurn } from '../../shared/concurrency.js';
 
-/** So many emails are made, or looked at, in one turn of the event loop, and appended side by side: they share commits. */
+/** Emails that are made or read in one turn of the event loop, and appended concurrently: they share commits. */
 const AT_ONCE = 10;
-/** How many emails are made before the log says so. Those for which documents are made take longer. */
+/** Emails of a part, after which progress is recorded. Emails with documents take longer. */
 const PART = 100;
 const PART_WITH_DOCUMENTS = 10;
 
-/** `storedBytes`: what the attachments of the team take; absent where no bound is to be kept. */
+/** The pause before a document is requested again if the generator is busy. */
+const BUSY_PAUSE_MS = 1_000;
+
+/** How often, and with which pause, emails in an SMTP dialogue are checked again before the batch is recorded as stopped. */
+const LOOKS_MAX = 20;
+const LOOK_PAUSE_MS = 100;
+
+/** The name of the returned part of a reservation: emails that will never be made. */
+const UNMADE = 'unmade';
+
+/** `storedBytes`: the bytes of attachments that the team stores; absent: no limit is checked. */
 export type BatchWork = Readonly<{ id: BatchId; cause: Cause; signal: AbortSignal; storedBytes?: StoredBytes }>;
 
-/** `actor`: who asked for it, in whose name its emails are made, so that they take turns with what others of the team send. */
+/** `actor`: the sender of the bulk send. Its emails are made in that name, so that they take turns with those of other senders. */
 export type LoadedBatch = Readonly<{ batch: Batch; teamId: TeamId; actor: string; loaded: Loaded<BatchState> }>;
 
-/** Its content may be large, so it is read once for each piece of work. Rejects with BATCH_NOT_FOUND. */
+/** The content may be large, so it is loaded once and passed on. Rejects with BATCH_NOT_FOUND. */
 export const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId): Promise<LoadedBatch> => {
   const stream = batchStream(id);
   const recorded = await deps.eventLog.load(stream);
@@ -40,8 +50,8 @@ export const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId
 };
 
 /**
- * Makes the next part of its emails, as far as its time has come, and records how far it came; when the last is made, its content is
- * destroyed. Whatever it was cut off in, it goes on where it was.
+ * Makes the next part of its emails if the batch is due, and records the progress; when the last is made, the content is destroyed. After
+ * an interruption it goes on from the recorded progress.
  */
 export const fanOut = async (deps: CommandDeps, { cause, ...work }: BatchWork, known?: LoadedBatch): Promise<void> => {
   const { id } = work;
@@ -62,7 +72,7 @@ export const fanOut = async (deps: CommandDeps, { cause, ...work }: BatchWork, k
   await eraseStream(deps, stream);
 };
 
-/** Out: how many emails are made. */
+/** Out: the number of emails that exist. */
 const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { cause, signal, storedBytes }: BatchWork): Promise<number> => {
   const end = claimedUpTo(batch);
   let upTo = batch.upTo;
@@ -82,10 +92,7 @@ const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { caus
   return upTo;
 };
 
-/** How long a document waits before it is asked for again where too many others are being made. */
-const BUSY_PAUSE_MS = 1_000;
-
-/** Where the generator has no room it is asked again until it has: no recipient fails for that. Out: undefined where the time was over before. */
+/** Repeats `make` while the generator is busy, so that no recipient fails for that. Out: undefined if the signal aborted before. */
 const whenThereIsRoom = async <Made>(deps: CommandDeps, signal: AbortSignal, make: () => Promise<Made>): Promise<Made | undefined> => {
   while (!signal.aborted) {
     try {
@@ -99,8 +106,8 @@ const whenThereIsRoom = async <Made>(deps: CommandDeps, signal: AbortSignal, mak
 };
 
 /**
- * Gives back what was reserved for documents that the emails from that place on went without. Emails are made in the same groups whenever they
- * are made again, so that each group gives back once.
+ * Returns the credits of documents that the emails of a group, from that place on, were made without. A repetition makes the same groups,
+ * so that each group returns its credits once.
  */
 const returnOmitted = async (
   deps: CommandDeps,
@@ -115,13 +122,9 @@ const returnOmitted = async (
 
 const placesOf = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at);
 
-/** How often, and with which pause, the emails in a dialogue are looked at again before the batch is said to be stopped. */
-const LOOKS_MAX = 20;
-const LOOK_PAUSE_MS = 100;
-
 /**
- * Cancels every email of a cancelled batch that has not left. Those in a dialogue may leave, and are waited for a while; one that comes
- * back from it is cancelled when this is done again. Out: the batch, stopped.
+ * Cancels every email of a cancelled batch that was not sent. Emails in an SMTP dialogue may still be sent, and are waited for a while; one
+ * that is deferred is cancelled when this runs again. Out: the stopped batch.
  */
 export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchWork, known?: LoadedBatch): Promise<Batch> => {
   const stream = batchStream(id);
@@ -144,14 +147,16 @@ export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchW
   return assertDefined(state, 'batch');
 };
 
-/** Emails that never will be give back what was reserved for them; those that are cancelled do so by themselves. */
+type Cancelled = Readonly<{ id: BatchId; teamId: TeamId; batch: Batch; made: number }>;
+
+/** Returns the credits of emails that will never be made. Those of cancelled emails are returned by `return-credits`. */
 const returnUnmade = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
   if (batch.accepted.charged === undefined || made === batch.accepted.total) return;
   const cost = costAfter(openBatch(id, teamId, batch).content, made);
   await deps.credits.giveBack(teamId, batchStream(id), UNMADE, cost, cause);
 };
 
-/** Of the part that was claimed when the batch was cancelled nobody says whether it has given back. */
+/** Returns the credits of omitted documents in the part that was being made when the batch was cancelled; repeating it changes nothing. */
 const returnOmittedOfPart = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
   if (batch.accepted.charged === undefined || batch.accepted.documents.length === 0 || batch.upTo >= made) return;
   const open = openBatch(id, teamId, batch);
@@ -161,12 +166,7 @@ const returnOmittedOfPart = async (deps: CommandDeps, { id, teamId, batch, made 
   }
 };
 
-/** The part of what was reserved for a batch that belongs to emails that are not made. */
-const UNMADE = 'unmade';
-
-type Cancelled = Readonly<{ id: BatchId; teamId: TeamId; batch: Batch; made: number }>;
-
-/** Out: what has become of the first `made` emails, each of which exists then. */
+/** Out: the results of the first `made` emails, each of which exists then. */
 const withdrawAll = async (deps: CommandDeps, cancelled: Cancelled, cause: Cause): Promise<BatchEnds> => {
   const ends = { sent: 0, failed: 0, cancelled: 0, processing: 0 };
   for (let from = 0; from < cancelled.made; from += AT_ONCE) {
@@ -177,24 +177,24 @@ const withdrawAll = async (deps: CommandDeps, cancelled: Cancelled, cause: Cause
   return ends;
 };
 
+type End = keyof BatchEnds;
+
 const withdrawOne = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, index: number, cause: Cause): Promise<End> => {
   const stream = emailStream(emailIdInBatch(id, index));
   const at = isoTime(deps.clock.now());
   const command = { type: 'WithdrawEmail' as const, at, cancelledAt: batch.cancelled?.at ?? at };
   const mayBeMissing = index >= batch.upTo && index < made && batch.stopped === null;
   try {
-    // One that a part may still be making is made here, as cancelled, so that it cannot come to be any more.
+    // Another process may still be making this email: create it here as cancelled, so that it cannot be made any more.
     if (mayBeMissing && (await loadState(deps.eventLog, stream, emailDecider)).state === undefined)
       await makeBatchEmail(deps, openBatch(id, teamId, batch), index, { ...cause, at }, { end: 'cancelled' });
     return endOf((await handle(deps.eventLog, stream, emailDecider, command, { ...cause, at })).state);
   } catch (fault) {
-    // A damaged email waits as it is; the others are not kept from their end.
+    // A damaged email stays as it is, and the others go on.
     if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return 'processing';
     throw fault;
   }
 };
-
-type End = keyof BatchEnds;
 
 const endOf = (email: EmailState): End => {
   const status = assertDefined(email, 'email of the batch').status;
@@ -211,7 +211,7 @@ const endOfStatus: Readonly<Record<Exclude<EmailStatus, 'queued' | 'scheduled'>,
   cancelled: 'cancelled',
 };
 
-/** The bulk send from its streams, exact at that moment, for those who ask before the read models know it. Rejects with BATCH_NOT_FOUND. */
+/** The status of a bulk send from its streams, for a call that comes before the read models know it. Rejects with BATCH_NOT_FOUND. */
 export const getBatch = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, id: BatchId): Promise<BatchListing> => {
   const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
   ownedBy(caller.teamId, batchNotFound)(loaded);
@@ -238,7 +238,7 @@ export const getBatch = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>
   return batchListing(figures, { clock: deps.clock, waitMs: (emails) => deps.backlog.waitMs(caller.teamId, emails) });
 };
 
-/** How many of the first `made` emails stand where; those that do not exist are in none. */
+/** The first `made` emails counted by status; emails that do not exist are not counted. */
 const statusesOf = async (
   deps: Pick<CommandDeps, 'eventLog'>,
   id: BatchId,
@@ -254,7 +254,7 @@ const statusesOf = async (
   return counts;
 };
 
-/** What has become of all its emails, from their streams; one that does not exist is open. */
+/** The results of all its emails, from their streams; an email that does not exist counts as open. */
 export const endsOfBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId, total: number): Promise<BatchEnds> => {
   const ends = { sent: 0, failed: 0, cancelled: 0, processing: total };
   const counts = await statusesOf(deps, id, total);
@@ -266,7 +266,7 @@ export const endsOfBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: Batch
   return ends;
 };
 
-/** Records that every email has come to an end; `ends` is what read models tell of a batch whose emails are all made. */
+/** Records that every email has ended. `ends`: the results of all its emails; does nothing if one is still open. */
 export const completeBatch = async (deps: CommandDeps, id: BatchId, ends: BatchEnds, cause: Cause, known?: LoadedBatch): Promise<void> => {
   const { processing, ...ended } = ends;
   if (processing > 0) return;

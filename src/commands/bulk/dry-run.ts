@@ -1,6 +1,6 @@
-/** Says what a bulk call would do: the decisions of the call itself, on the state of now, with nothing kept and nothing sent. */
+/** The dry run of a bulk send: makes the checks of the call on the current state, and stores and sends nothing. */
 import { attachmentContentAt } from '../templates/attachment-templates.js';
-import { isOfRecipient, orderOf, type OpenBatch } from './emails.js';
+import { isRecipientFault, orderOf, type OpenBatch } from './emails.js';
 import { prepareBulk, readRecipients, type LeftOut, type PreparedBulk } from './request.js';
 import { type Caller, isTest } from '../core/caller.js';
 import { compiledTemplate, contentOf, draftAt } from '../templates/templates.js';
@@ -20,10 +20,16 @@ import { documentInLanguage, emailInLanguage, languageKey } from '../../domain/r
 import { codePointOf } from '../../shared/text.js';
 import { nextTurn } from '../../shared/concurrency.js';
 
-/** `index`: its place among the recipients that are written to; `given`: its place in the call. */
+/** Most warnings of an answer: one for each recipient, and some for the call. */
+const WARNINGS_MAX = 1_010;
+const WARNING_CHARS_MAX = 300;
+const CHARACTERS_SHOWN = 10;
+const ASKED_AT_ONCE = 50;
+
+/** `index`: the place among the recipients that get an email; `given`: the place in the call. */
 type Failing = Readonly<{ index: number; given: number; fault: DomainError }>;
 
-/** All that is wrong stands in the answer, what the call itself would be refused for among it. Rejects with GENERATOR_BUSY. */
+/** The answer contains every fault, also those for which the call itself would be refused. Rejects with GENERATOR_BUSY. */
 export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: SendBulkRequest): Promise<DryRunResponse> => {
   const quota = await deps.credits.quote(caller.teamId);
   let prepared: PreparedBulk;
@@ -72,10 +78,6 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
   };
 };
 
-/** So many warnings, of so many characters each, stand in an answer: one for each recipient, and what is wrong with the call. */
-const WARNINGS_MAX = 1_010;
-const WARNING_CHARS_MAX = 300;
-
 const bounded = (warnings: readonly string[]): string[] => {
   const shown = warnings
     .slice(0, WARNINGS_MAX)
@@ -83,7 +85,7 @@ const bounded = (warnings: readonly string[]): string[] => {
   return warnings.length > WARNINGS_MAX ? [...shown, `and ${warnings.length - WARNINGS_MAX} more`] : shown;
 };
 
-/** The place of the recipient stands at the head of its faults already. */
+/** Some messages begin with the place of the recipient already. */
 const warningOf = (given: number, { message }: DomainError): string =>
   message.startsWith(`recipients[${given}]`) ? message : `recipients[${given}]: ${message}`;
 
@@ -92,8 +94,8 @@ const messageOf = (fault: DomainError | undefined): readonly string[] => (fault 
 const quotaStatus = ({ emailQuota, attachmentQuota }: QuotaStatus): DryRunResponse['quotaStatus'] => ({ emailQuota, attachmentQuota });
 
 const allFail = (failing: readonly Failing[], { cost }: PreparedBulk): readonly string[] => {
-  const looked = Math.min(FIRST_RECIPIENTS, cost.emails);
-  const isRefused = failing.filter(({ index }) => index < looked).length === looked;
+  const checked = Math.min(FIRST_RECIPIENTS, cost.emails);
+  const isRefused = failing.filter(({ index }) => index < checked).length === checked;
   return isRefused ? ['The call would be refused: the emails of all its first recipients fail.'] : [];
 };
 
@@ -107,10 +109,10 @@ const roomFault = (deps: CommandDeps, { teamId }: Caller, { cost }: PreparedBulk
   }
 };
 
-/** `replacing`: in whose documents names stand in the place of characters. */
+/** `replacing`: warnings about documents in which names replace characters. */
 type Checked = Readonly<{ failing: readonly Failing[]; replacing: readonly string[] }>;
 
-/** Documents are drawn for as many recipients as the call draws them for; those of the others are checked. */
+/** Draws documents for the first recipients, as the call would, and only checks those of the others. */
 const checkedRecipients = async (deps: CommandDeps, open: OpenBatch): Promise<Checked> => {
   const failing: Failing[] = [];
   const replacing: string[] = [];
@@ -120,15 +122,13 @@ const checkedRecipients = async (deps: CommandDeps, open: OpenBatch): Promise<Ch
     try {
       for (const one of await checkOne(deps, open, index, isDrawn ? undefined : known)) replacing.push(replacedIn(given, one));
     } catch (fault) {
-      if (!isOfRecipient(fault)) throw fault;
+      if (!isRecipientFault(fault)) throw fault;
       failing.push({ index, given, fault });
     }
     await nextTurn();
   }
   return { failing, replacing };
 };
-
-const CHARACTERS_SHOWN = 10;
 
 const replacedIn = (given: number, { name, characters }: ReplacedCharacters[number]): string => {
   const shown = characters.slice(0, CHARACTERS_SHOWN).map((character) => `${character} (${codePointOf(character)})`);
@@ -141,7 +141,7 @@ const leftOut = ({ invalid, duplicates }: PreparedBulk): readonly string[] => {
   return [...invalid.map((one) => text(one, one.reason)), ...duplicates.map((one) => text(one, `its address ${one.reason}`))];
 };
 
-/** They are accepted, and not sent; what they cost comes back. */
+/** Warnings about suppressed recipients: their emails are accepted but not sent, and their credits returned. */
 const suppressed = async (
   deps: CommandDeps,
   { teamId }: Caller,
@@ -155,9 +155,7 @@ const suppressed = async (
   return warnings;
 };
 
-const ASKED_AT_ONCE = 50;
-
-/** What the template, and each attachment, cannot do without. */
+/** The required variables of the template and of each document template. */
 const requiredVariables = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk): Promise<string[]> => {
   const names = new Set<string>();
   const note = (variables: readonly unknown[]): void => {
@@ -172,7 +170,7 @@ const requiredVariables = async (deps: CommandDeps, { templateId, accepted }: Pr
   return [...names];
 };
 
-/** What some recipient would miss in the mail, or in a document that goes with it. */
+/** The paths that the mail or a document shows and that have no value for some recipient. */
 const emptyPaths = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
   const found = new Set<string>();
   const mail = contentOf(await draftAt(deps, templateId, accepted.templateRevision));
@@ -199,7 +197,7 @@ const emptyPaths = async (deps: CommandDeps, { templateId, accepted }: PreparedB
   return [...found].slice(0, EMPTY_PATHS_MAX);
 };
 
-/** Of the first mail in each language: those of the others are as long or nearly so. One share of a budget is for all languages. */
+/** Measures the first mail in each language: the others are about as long. All languages share one budget. */
 const tooLong = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
   const budget = measuringBudget(deps);
   const warnings: string[] = [];
@@ -216,7 +214,7 @@ const tooLong = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk
   return warnings;
 };
 
-/** Names of variables that some recipient lacks. */
+/** Names of required variables that some recipient lacks. */
 const missingVariables = (failing: readonly Failing[]): string[] => {
   const names = new Set<string>();
   for (const { fault } of failing)
@@ -227,7 +225,7 @@ const missingVariables = (failing: readonly Failing[]): string[] => {
   return [...names];
 };
 
-/** The call would be refused before any email is looked at. */
+/** The answer if the call would be refused before any email is checked. */
 const refusedReport = async (
   deps: CommandDeps,
   request: SendBulkRequest,

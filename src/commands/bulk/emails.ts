@@ -1,4 +1,4 @@
-/** The emails of a bulk send: what each is made of, and the making of a part of them. */
+/** The emails of a bulk send: the order for each recipient, its cost, and making the email. */
 import type { Cost } from '../../domain/billing/credits.js';
 import type { CommandDeps } from '../core/deps.js';
 import { loadState } from '../core/handle.js';
@@ -43,13 +43,13 @@ export type OpenBatch = Readonly<{
   content: BatchContent;
 }>;
 
-/** Rejects with KeyMissing where its content cannot be read though nothing says that it is destroyed. */
+/** Throws KeyMissing if the content cannot be decrypted. */
 export const openBatch = (id: BatchId, teamId: TeamId, batch: Batch): OpenBatch => {
   if (batch.content === undefined) throw new KeyMissing(batchStream(id));
   return { id, teamId, batch, content: batch.content };
 };
 
-/** What the email for the recipient at that place is made of. It depends on nothing but the batch, so that made again it is the same. */
+/** The order of the email for the recipient at that place. It depends on the batch alone, so an email that is made again is the same. */
 export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number): EmailOrder => {
   const { accepted } = batch;
   const recipient = assertDefined(content.recipients[index], 'recipient of the batch');
@@ -86,14 +86,14 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
   };
 };
 
-/** What the recipient says stands over what the call says of all. */
+/** The language of the recipient, else that of the call. */
 const languageOf = (content: BatchContent, recipient: BatchRecipient): CallLanguage | undefined => {
   const { locale = content.locale, timeZone = content.timeZone } = recipient;
   if (locale === undefined && timeZone === undefined) return undefined;
   return { ...(locale !== undefined && { locale }), ...(timeZone !== undefined && { timeZone }) };
 };
 
-/** What was reserved for the email at that place: itself, and the documents that it was to have. */
+/** The credits reserved for the email at that place: one, and one for each of its documents. */
 const costAt = ({ documents, recipients }: BatchContent, index: number): Cost => {
   const overrides = recipients[index]?.overrides ?? [];
   let attachments = 0;
@@ -104,14 +104,14 @@ const costAt = ({ documents, recipients }: BatchContent, index: number): Cost =>
   return { emails: 1, attachments };
 };
 
-/** What was reserved for all emails but the first `made`. */
+/** The credits reserved for all emails after the first `made`. */
 export const costAfter = (content: BatchContent, made: number): Cost => {
   let attachments = 0;
   for (let index = made; index < content.recipients.length; index += 1) attachments += costAt(content, index).attachments;
   return { emails: Math.max(0, content.recipients.length - made), attachments };
 };
 
-/** The documents of one recipient: those of the batch, each as the recipient's own overrides say. */
+/** The documents of one recipient: those of the batch, with the overrides of the recipient. */
 const documentsFor = ({ accepted }: OpenBatch['batch'], content: BatchContent, recipient: BatchRecipient): readonly RequestedAttachment[] =>
   accepted.documents.flatMap(({ templateId, templateName, templateRevision, required }, at): readonly RequestedAttachment[] => {
     const { filename, baseVariables, recipientVariableFields, outputFormats } = assertDefined(content.documents[at], 'document');
@@ -139,17 +139,26 @@ const documentsFor = ({ accepted }: OpenBatch['batch'], content: BatchContent, r
 const picked = (values: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(fields.flatMap((field) => (Object.hasOwn(values, field) ? [[field, values[field]]] : [])));
 
-/** `end`: it is made and does not leave, and as erased it says nothing of its recipient. `storedBytes`: what the attachments of the team take, whose bound is kept where it is given. */
-type Making = Readonly<{ end?: 'cancelled' | 'erased'; storedBytes?: StoredBytes | undefined }>;
+/**
+ * `end`: the email is created as cancelled; `erased`: and without its recipient. `storedBytes`: the bytes of attachments that the team
+ * stores; absent: no limit is checked.
+ */
+type MakeOptions = Readonly<{ end?: 'cancelled' | 'erased'; storedBytes?: StoredBytes | undefined }>;
 
 /**
- * Made again, it is there already: that is no fault. Out: how many documents that were reserved for it, and may be left out, it went without;
- * it is not charged for them.
+ * Makes and appends one email; if it exists already, nothing happens. Out: the number of reserved optional documents that it was made
+ * without, for which it is not charged.
  */
-export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: number, cause: Cause, making: Making): Promise<number> => {
+export const makeBatchEmail = async (
+  deps: CommandDeps,
+  open: OpenBatch,
+  index: number,
+  cause: Cause,
+  options: MakeOptions,
+): Promise<number> => {
   const isErased = open.batch.erased?.includes(index) === true;
   const order = isErased ? withoutRecipient(orderOf(open, index)) : orderOf(open, index);
-  const { made, events } = await eventsFor(deps, order, cause.at, isErased ? { end: 'erased' } : making);
+  const { made, events } = await eventsFor(deps, order, cause.at, isErased ? { end: 'erased' } : options);
   const stream = emailStream(order.id);
   try {
     const { position } = await deps.eventLog.append(stream, startOf(stream, made.keyId), events, cause);
@@ -164,10 +173,10 @@ export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: 
   return order.charged === undefined ? 0 : order.charged.attachments - made.event.data.charged!.attachments;
 };
 
-/** The address stands nowhere in it, also before its key is destroyed. */
+/** The order without address, name and variables of its recipient. */
 const withoutRecipient = (order: EmailOrder): EmailOrder => ({ ...order, recipients: [{ email: '' }], variables: {} });
 
-/** The same of an email that is there. */
+/** The number of documents that an existing email was made without. */
 export const omittedBy = async (deps: Pick<CommandDeps, 'eventLog'>, { id, batch, content }: OpenBatch, index: number): Promise<number> => {
   if (batch.accepted.charged === undefined) return 0;
   const { state: email } = await loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider);
@@ -178,7 +187,7 @@ const eventsFor = async (
   deps: CommandDeps,
   order: EmailOrder,
   at: string,
-  { end, storedBytes }: Making,
+  { end, storedBytes }: MakeOptions,
 ): Promise<Readonly<{ made: MadeEmail; events: readonly EmailEvent[] }>> => {
   const unmade = (): MadeEmail => ({ event: unrenderedEmail(order), keyId: undefined, claim: undefined });
   if (end !== undefined) {
@@ -189,18 +198,18 @@ const eventsFor = async (
   }
   try {
     const suppressed = await suppressedOf(deps, order);
-    // What nobody is sent has no documents made for it.
+    // No documents are generated for a suppressed recipient.
     const made = withoutOmitted(await makeEmail(deps, suppressed.length === 0 ? order : { ...order, given: [] }, storedBytes), order);
     return { made, events: acceptedEvents(made.event, suppressed) };
   } catch (fault) {
-    if (!isOfRecipient(fault)) throw fault;
+    if (!isRecipientFault(fault)) throw fault;
     const made = unmade();
     const state = emailDecider.evolve(emailDecider.initialState, made.event);
     return { made, events: [made.event, ...emailDecider.decide({ type: 'RefuseEmail', at, text: fault.message }, state)] };
   }
 };
 
-/** It is charged for the documents that it has. */
+/** Charges the email for the documents that it has, without the omitted ones. */
 const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => {
   if (charged === undefined) return made;
   return { ...made, event: withCharged(made.event, { ...charged, attachments: costOf(made.event).attachments }) };
@@ -208,12 +217,12 @@ const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => 
 
 const NOBODY: readonly number[] = [];
 
-/** The one recipient of an email of a batch, where the team does not write to that address. */
+/** The place of the recipient, if the address is on the suppression list. */
 const suppressedOf = async (deps: CommandDeps, { teamId, recipients, template }: EmailOrder): Promise<readonly number[]> => {
   const has = deps.hasSuppressions(teamId);
   if (!(has instanceof Promise ? await has : has)) return NOBODY;
   return suppressedPlaces(deps, teamId, recipients, template.unsubscribeList);
 };
 
-/** What is wrong with what was asked for stays wrong; what others are busy with is made later. */
-export const isOfRecipient = (fault: unknown): fault is DomainError => fault instanceof DomainError && fault.code !== 'GENERATOR_BUSY';
+/** Whether the fault lies in the request for this recipient, so that repeating does not help; a busy generator is tried again. */
+export const isRecipientFault = (fault: unknown): fault is DomainError => fault instanceof DomainError && fault.code !== 'GENERATOR_BUSY';

@@ -1,4 +1,4 @@
-/** What a bulk call asks for: its recipients one by one, what is pinned for all of them, and what it costs. */
+/** Checks a bulk request: its recipients, what is pinned for all of them, its cost; and reads recipients from a file. */
 import { type Caller, testPart } from '../core/caller.js';
 import type { CommandDeps } from '../core/deps.js';
 import { readRecipientFile, type FileOptions, type FileRecipients } from '../recipients/file.js';
@@ -6,6 +6,7 @@ import { templateOf, assertSimulatable } from '../email/send.js';
 import { draftAt } from '../templates/templates.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { SendBulkRequest, BulkAttachment, BulkRecipient } from '../../api/bulk.js';
+import type { Cost } from '../../domain/billing/credits.js';
 import type { VariableDefinition } from '../../domain/rendering/scope/definitions.js';
 import { publishedDocument } from '../documents/attachments.js';
 import { attachmentContentAt } from '../templates/attachment-templates.js';
@@ -25,60 +26,6 @@ import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { nameFault } from '../../shared/text.js';
 
-/* The recipients of a file for a bulk send of one template; and answers that name their lines. */
-
-type Given = Pick<FileOptions, 'columns' | 'parseLine'> &
-  Readonly<{ bytes: Buffer; rowsMax?: number; request: Pick<SendBulkRequest, 'templateId' | 'version'> }>;
-
-/** Rejects with VALIDATION_ERROR. A template that cannot be found has no types: the call itself says so. */
-export const recipientsOfFile = async (
-  deps: CommandDeps,
-  caller: Pick<Caller, 'teamId'>,
-  { bytes, request, rowsMax = deps.limits.bulkRecipientsMax, ...options }: Given,
-): Promise<FileRecipients> =>
-  readRecipientFile(bytes, { ...options, types: await typesOf(deps, caller, request), rowsMax, limits: deps.limits });
-
-const typesOf = async (
-  deps: CommandDeps,
-  caller: Pick<Caller, 'teamId'>,
-  request: Given['request'],
-): Promise<ReadonlyMap<string, string>> => {
-  try {
-    const { id, revision } = await templateOf(deps, caller, request);
-    const { variables } = await draftAt(deps, id, revision);
-    return new Map((variables as readonly VariableDefinition[]).map(({ name, type }) => [name, type]));
-  } catch (fault) {
-    if (fault instanceof DomainError) return new Map();
-    throw fault;
-  }
-};
-
-/** Puts the line of the file behind each recipient that a sentence names by its place. */
-export const withLines = (text: string, lines: readonly number[]): string =>
-  text.replaceAll(/\brecipients\[(\d+)\](?:\.[\w$-]+|\[\d+\])*/g, (path, place: string) => {
-    const line = lines[Number(place)];
-    return line === undefined ? path : `${path} (line ${line})`;
-  });
-
-/** The same of a fault and of each fault that it lists. */
-export const faultWithLines = (fault: DomainError, lines: readonly number[]): DomainError => {
-  const { errors, ...details } = fault.details;
-  return new DomainError(fault.code, withLines(fault.message, lines), {
-    ...details,
-    ...(errors === undefined
-      ? {}
-      : { errors: errors.map(({ field, message }) => ({ field, message: lineOfField(field, message, lines) })) }),
-  });
-};
-
-const lineOfField = (field: string, message: string, lines: readonly number[]): string => {
-  const line = lines[Number(/^recipients\[(\d+)\]/.exec(field)?.[1] ?? -1)];
-  return line === undefined ? message : `${message} (line ${line})`;
-};
-
-/** One credit for each email, one for each document. */
-type BulkCost = Readonly<{ emails: number; attachments: number }>;
-
 /** A recipient that is left out, by its place in the call. */
 export type LeftOut = Readonly<{ given: number; reason: string }>;
 
@@ -89,13 +36,13 @@ export type PreparedBulk = Readonly<{
   scheduledAt: string | undefined;
   invalid: readonly LeftOut[];
   duplicates: readonly LeftOut[];
-  cost: BulkCost;
+  cost: Cost;
 }>;
 
-/** So many recipients are looked at in one turn of the event loop. */
+/** Recipients that are checked in one turn of the event loop. */
 const AT_ONCE = 250;
 
-type Read = Readonly<{
+type ReadRecipients = Readonly<{
   recipients: readonly BatchRecipient[];
   invalid: readonly LeftOut[];
   duplicates: readonly LeftOut[];
@@ -103,8 +50,8 @@ type Read = Readonly<{
 }>;
 
 /**
- * Checks all that does not need the rendering of an email. Rejects with VALIDATION_ERROR for faults of form, ERR_EMAIL_001 where no
- * recipient has a valid address, ERR_TMPL_002, ERR_ATTACH_001 and the codes of versions.
+ * Checks everything that does not need the rendering of an email. Rejects with VALIDATION_ERROR, ERR_EMAIL_001 if no recipient has a valid
+ * address, ERR_TMPL_002, ERR_ATTACH_001 and the codes of versions.
  */
 export const prepareBulk = async (
   deps: CommandDeps,
@@ -174,18 +121,18 @@ const contentOf = (request: SendBulkRequest, { from, replyTo, language, document
   recipients: [...recipients],
 });
 
-/** Throws where a recipient has a fault, where none has a usable address, and where nothing may be sent to one of them now. */
-const assertSendable = (deps: CommandDeps, { faults, recipients, invalid }: Read): void => {
+/** Throws if a recipient has a fault, none has a valid address, or one is simulated while that is not possible. */
+const assertSendable = (deps: CommandDeps, { faults, recipients, invalid }: ReadRecipients): void => {
   if (faults.length > 0) throw invalidFields(faults);
   if (recipients.length === 0)
     throw invalidAddresses(invalid.map(({ given, reason }) => ({ field: `recipients[${given}].email`, message: reason })));
   assertSimulatable(deps, recipients);
 };
 
-/** For each pair of locale and time zone the template is compiled, in every process that makes emails of the call. */
-const assertLanguages = (deps: CommandDeps, recipients: readonly BatchRecipient[], ofAll: CallLanguage | undefined): void => {
+/** Limits the pairs of locale and time zone: every process that makes emails of the call compiles the template for each. */
+const assertLanguages = (deps: CommandDeps, recipients: readonly BatchRecipient[], common: CallLanguage | undefined): void => {
   const keys = new Set(recipients.map(languageKey));
-  assertLanguagesWritable(deps, ofAll !== undefined || keys.size > 1 || !keys.has(''));
+  assertLanguagesWritable(deps, common !== undefined || keys.size > 1 || !keys.has(''));
   const max = deps.limits.bulkLanguagesMax;
   if (keys.size <= max) return;
   throw invalidFields([
@@ -200,7 +147,7 @@ type Common = Readonly<{
   language: CallLanguage | undefined;
 }>;
 
-/** What is the same for all recipients. */
+/** Checks what is common to all recipients. */
 const checkCommon = ({ limits, allowsHeader }: CommandDeps, request: SendBulkRequest, nowMs: number): Common => {
   const { from, replyTo, headers = {}, metadata, scheduledAt, batchName } = request;
   const language = readLanguage(request);
@@ -239,11 +186,11 @@ const checkCommon = ({ limits, allowsHeader }: CommandDeps, request: SendBulkReq
   };
 };
 
-/** Those that are left out for their addresses are told; every other fault of a recipient refuses the call. */
+/** Recipients with an invalid or repeated address are left out; every other fault of a recipient refuses the call. */
 export const readRecipients = async (
   { recipients: given, attachments = [] }: Pick<SendBulkRequest, 'recipients' | 'attachments'>,
   limits: Limits,
-): Promise<Read> => {
+): Promise<ReadRecipients> => {
   const recipients: BatchRecipient[] = [];
   const invalid: LeftOut[] = [];
   const duplicates: LeftOut[] = [];
@@ -268,7 +215,7 @@ export const readRecipients = async (
   return { recipients, invalid, duplicates, faults };
 };
 
-/** What is the same for all is bounded as what is given for one: each email keeps a copy of both. */
+/** Common variables have the same limit as those of one recipient, because each email stores a copy of both. */
 const variablesFaults = (
   field: string,
   variables: Readonly<Record<string, unknown>> | undefined,
@@ -325,7 +272,7 @@ const documentsOf = async (deps: CommandDeps, teamId: Caller['teamId'], given: r
   const seen = new Set<string>();
   for (const [at, { attachmentTemplateId, required = true }] of given.entries()) {
     const pinned = await publishedDocument(deps, { teamId }, attachmentTemplateId, `attachments[${at}]`);
-    // Overrides name an attachment by its template, so one template makes one attachment.
+    // Overrides name a document by its template, so a template can be used only once.
     if (seen.has(pinned.id))
       throw invalidFields([{ field: `attachments[${at}].attachmentTemplateId`, message: 'names a template that stands there before' }]);
     seen.add(pinned.id);
@@ -345,4 +292,53 @@ const documentCount = (recipients: readonly BatchRecipient[], documents: readonl
     }
   }
   return count;
+};
+
+type RecipientFile = Pick<FileOptions, 'columns' | 'parseLine'> &
+  Readonly<{ bytes: Buffer; rowsMax?: number; request: Pick<SendBulkRequest, 'templateId' | 'version'> }>;
+
+/** Rejects with VALIDATION_ERROR. If the template is not found, columns have no types: the call itself is refused later. */
+export const recipientsOfFile = async (
+  deps: CommandDeps,
+  caller: Pick<Caller, 'teamId'>,
+  { bytes, request, rowsMax = deps.limits.bulkRecipientsMax, ...options }: RecipientFile,
+): Promise<FileRecipients> =>
+  readRecipientFile(bytes, { ...options, types: await typesOf(deps, caller, request), rowsMax, limits: deps.limits });
+
+const typesOf = async (
+  deps: CommandDeps,
+  caller: Pick<Caller, 'teamId'>,
+  request: RecipientFile['request'],
+): Promise<ReadonlyMap<string, string>> => {
+  try {
+    const { id, revision } = await templateOf(deps, caller, request);
+    const { variables } = await draftAt(deps, id, revision);
+    return new Map((variables as readonly VariableDefinition[]).map(({ name, type }) => [name, type]));
+  } catch (fault) {
+    if (fault instanceof DomainError) return new Map();
+    throw fault;
+  }
+};
+
+/** Adds the line of the file after each `recipients[…]` in a message. */
+export const withLines = (text: string, lines: readonly number[]): string =>
+  text.replaceAll(/\brecipients\[(\d+)\](?:\.[\w$-]+|\[\d+\])*/g, (path, place: string) => {
+    const line = lines[Number(place)];
+    return line === undefined ? path : `${path} (line ${line})`;
+  });
+
+/** Adds the lines of the file to the message of a fault, and to each error that it lists. */
+export const faultWithLines = (fault: DomainError, lines: readonly number[]): DomainError => {
+  const { errors, ...details } = fault.details;
+  return new DomainError(fault.code, withLines(fault.message, lines), {
+    ...details,
+    ...(errors === undefined
+      ? {}
+      : { errors: errors.map(({ field, message }) => ({ field, message: lineOfField(field, message, lines) })) }),
+  });
+};
+
+const lineOfField = (field: string, message: string, lines: readonly number[]): string => {
+  const line = lines[Number(/^recipients\[(\d+)\]/.exec(field)?.[1] ?? -1)];
+  return line === undefined ? message : `${message} (line ${line})`;
 };

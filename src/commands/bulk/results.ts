@@ -1,4 +1,4 @@
-/** What became of each recipient of a bulk send, from the streams of its emails: nothing of it lags. */
+/** The result for each recipient of a bulk send, read from the streams of its emails, and written as JSON lines or CSV. */
 import { resultColumns, type BatchResult, type ResultFormat, type BatchResultStatus } from '../../api/bulk.js';
 import { type Caller, ownedBy } from '../core/caller.js';
 import { loadState } from '../core/handle.js';
@@ -9,38 +9,12 @@ import type { Email, EmailState } from '../../domain/email/state.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
 import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type EmailId } from '../../domain/core/ids.js';
 
-/* Writes the results of a bulk send, a line each, as they are read. */
-
-/** Some results as text. The first call gives the head of the table, too. */
-type WriteResults = (results: readonly BatchResult[]) => string;
-
-/** JSON lines; or CSV (RFC 4180), in which no cell that begins like a formula is one. */
-export const resultWriter = async (format: ResultFormat): Promise<WriteResults> => {
-  if (format === 'jsonl') return (results) => results.map((result) => `${JSON.stringify(result)}\n`).join('');
-  const { stringify } = await import('csv-stringify/sync');
-  const columns = [...resultColumns];
-  let header = true;
-  return (results) => {
-    const text = stringify([...results], { columns, header, escape_formulas: true, record_delimiter: 'windows' });
-    header = false;
-    return text;
-  };
-};
-
-/** The text of all, piece by piece. */
-export async function* resultLines(all: AsyncIterable<readonly BatchResult[]>, write: WriteResults): AsyncGenerator<string> {
-  for await (const results of all) {
-    const text = write(results);
-    if (text !== '') yield text;
-  }
-}
-
-/** So many emails are read side by side, and no more are held. */
+/** Emails that are read concurrently; no more are held in memory. */
 const AT_ONCE = 20;
 
 /**
- * One result for each recipient of the call, in its order, some at a time: the next are read when they are asked for. `status`: only
- * those of that status. Rejects with BATCH_NOT_FOUND.
+ * One result for each recipient of the call, in order. The next ones are read when the caller asks for them. `status`: only results with
+ * that status. Rejects with BATCH_NOT_FOUND.
  */
 export const batchResults = async (
   deps: Pick<CommandDeps, 'eventLog'>,
@@ -54,7 +28,7 @@ export const batchResults = async (
   return readResults(deps, places, status);
 };
 
-/** A recipient of the call: what it comes to where nothing is known of an email, and the email that may be there. */
+/** A recipient of the call: its result if there is no email, and the id of its email. */
 type Place = Readonly<{ unmade: BatchResult; emailId: EmailId | undefined }>;
 
 const placesOf = (id: BatchId, { accepted, content, cancelled, status, erased }: Batch): readonly Place[] => {
@@ -106,14 +80,14 @@ const readResult = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, { unmade,
   try {
     ({ state } = await loadState(eventLog, emailStream(emailId), emailDecider));
   } catch (fault) {
-    // One that is damaged is told as such, so that the others are told at all.
+    // A damaged email gets a result of its own, so that the others are still listed.
     if (!(fault instanceof EventUnreadable || fault instanceof EventUnknown)) throw fault;
     return { ...unmade, status: 'unreadable', emailId, error: 'what is stored of this email is damaged' };
   }
   return state === undefined ? unmade : resultOfEmail(unmade.place, emailId, state);
 };
 
-/** What is deleted is told without what was personal, also while its key is still there. */
+/** A deleted email is listed without personal data, even while its key still exists. */
 const resultOfEmail = (place: number, emailId: EmailId, email: Email): BatchResult => {
   const { status, failureReason, sentAt, deliveredAt } = email;
   const isDeleted = email.deletedAt !== null;
@@ -124,3 +98,27 @@ const resultOfEmail = (place: number, emailId: EmailId, email: Email): BatchResu
     deliveredAt,
   });
 };
+
+/** Turns results into text. The first call also gives the header of the table. */
+type WriteResults = (results: readonly BatchResult[]) => string;
+
+/** JSON lines, or CSV (RFC 4180) with formulas escaped. */
+export const resultWriter = async (format: ResultFormat): Promise<WriteResults> => {
+  if (format === 'jsonl') return (results) => results.map((result) => `${JSON.stringify(result)}\n`).join('');
+  const { stringify } = await import('csv-stringify/sync');
+  const columns = [...resultColumns];
+  let header = true;
+  return (results) => {
+    const text = stringify([...results], { columns, header, escape_formulas: true, record_delimiter: 'windows' });
+    header = false;
+    return text;
+  };
+};
+
+/** The text of all results, piece by piece. */
+export async function* resultLines(all: AsyncIterable<readonly BatchResult[]>, write: WriteResults): AsyncGenerator<string> {
+  for await (const results of all) {
+    const text = write(results);
+    if (text !== '') yield text;
+  }
+}

@@ -1,4 +1,4 @@
-/** Accepts a bulk send: one durable fact, from which its emails are made afterwards. */
+/** Accepts and cancels bulk sends. Accepting appends one event, from which the emails are made afterwards. */
 import { TYPICAL_DELIVERY_MS } from '../email/answers.js';
 import { isoMoment } from '../core/memo.js';
 import type { CancelBatchResponse, SendBulkResponse, SendBulkRequest } from '../../api/bulk.js';
@@ -13,94 +13,17 @@ import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
 import { type Cause, startOf } from '../../event-log/event-log.js';
 import { checkEmail, type ReplacedCharacters } from '../email/acceptance.js';
 import type { KnownCharacters } from '../documents/documents.js';
-import { isOfRecipient, orderOf, type OpenBatch } from './emails.js';
+import { isRecipientFault, orderOf, type OpenBatch } from './emails.js';
 import { prepareBulk, type PreparedBulk } from './request.js';
 import { giveBackQuietly, reserveFor } from '../billing/credits.js';
 import { inContext } from '../documents/attachments.js';
 import type { Charged } from '../../domain/billing/decider.js';
 import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
 
-/* What the calls on bulk sends answer. */
-
-/** The answer to the bulk call, made of its event alone: a replay gives the same bytes for ever. */
-const bulkResponse = (batchId: BatchId, event: BatchAccepted): SendBulkResponse => {
-  const { data } = event;
-  const isScheduled = event.type === 'BatchScheduled';
-  const dueAt = isScheduled ? event.data.scheduledAt : data.at;
-  return {
-    batchId,
-    totalEmails: data.total,
-    status: isScheduled ? 'scheduled' : 'queued',
-    message: `${emails(data.total)} ${data.total === 1 ? 'is' : 'are'} ${isScheduled ? 'scheduled' : 'queued'}.`,
-    createdAt: data.at,
-    estimatedCompletionAt: isoMoment(Date.parse(dueAt) + (data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
-    warnings: leftOutWarnings(data),
-  };
-};
-
-/** Says of each recipient that is left out where it stands in the call; nothing personal, for it is made of what is kept. */
-const leftOutWarnings = ({ invalid, duplicates }: Pick<BatchAccepted['data'], 'invalid' | 'duplicates'>): string[] => [
-  ...invalid.map((given) => `recipients[${given}] is left out: its address is not a valid email address`),
-  ...duplicates.map((given) => `recipients[${given}] is left out: its address stands there before`),
-];
-
-const emails = (count: number): string => (count === 1 ? '1 email' : `${count} emails`);
-
-/** The answer to the cancelling of a bulk send, made of the event that ends it. */
-const cancelResponse = (
-  batchId: BatchId,
-  totalEmails: number,
-  { sent, failed, cancelled, processing }: BatchEnds,
-): CancelBatchResponse => ({
-  batchId,
-  status: 'cancelled',
-  message:
-    processing === 0
-      ? `${emails(cancelled)} will not leave.`
-      : `${emails(cancelled)} will not leave; ${emails(processing)} ${processing === 1 ? 'is' : 'are'} being delivered right now.`,
-  totalEmails,
-  sent,
-  cancelled,
-  failed,
-  processing,
-});
-
-/* Cancels a bulk send: what has not left does not leave. */
-
-/**
- * Resolves when every email that had not left is cancelled. Rejects with BATCH_NOT_FOUND, with BATCH_NOT_CANCELLABLE where it has ended,
- * and with IDEMPOTENCY_KEY_REUSED.
- */
-export const cancelBatch = async (
-  deps: CommandDeps,
-  caller: Caller,
-  id: BatchId,
-  idempotency?: Idempotency,
-): Promise<Answer<CancelBatchResponse>> => {
-  const cause = causeOf(deps, caller);
-  const guard = changeableBy(caller, batchNotFound);
-  await completeEnded(deps, id, guard, cause);
-  const { replayed } = await handleKeyed(deps, batchStream(id), batchDecider, {
-    command: (key) => ({ type: 'CancelBatch' as const, at: cause.at, ...key }),
-    earlier: ({ cancelled }, key) => (cancelled?.idempotencyKey === key ? cancelled : undefined),
-    idempotency,
-    cause,
-    guard,
-  });
-  const batch = await stopBatch(deps, { id, cause, signal: new AbortController().signal });
-  return { body: cancelResponse(id, batch.accepted.total, assertDefined(batch.stopped ?? undefined, 'end of the batch')), replayed };
-};
-
-/** Where all emails have come to an end the bulk send is completed, though nobody may have said so yet: it cannot be cancelled any more. */
-const completeEnded = async (deps: CommandDeps, id: BatchId, guard: ReturnType<typeof changeableBy>, cause: Cause): Promise<void> => {
-  const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
-  guard(loaded);
-  const batch = assertDefined(loaded.state, 'batch');
-  if (batch.fannedOutAt === null || batch.cancelled !== null || batch.completedAt !== null) return;
-  await completeBatch(deps, id, await endsOfBatch(deps, id, batch.accepted.total), cause);
-};
-
 const ENDPOINT = 'POST /api/emails/send/bulk';
+
+/** A call is refused if all of its first recipients, this many, fail. */
+export const FIRST_RECIPIENTS = 10;
 
 /** Resolves when the bulk send is durable. Rejects with the codes of its checks, having written nothing. */
 export const sendBulk = async (
@@ -118,7 +41,7 @@ export const sendBulk = async (
     try {
       return { body: await accept(deps, caller, id, request, fingerprint), replayed: false };
     } catch (fault) {
-      // Another process was faster with the same key: its answer is the answer.
+      // Another process has accepted the bulk send under this key meanwhile: answer as it did.
       const other = fault instanceof WrongExpectedRevision ? await replay(deps, id, idempotency) : undefined;
       if (other === undefined) throw fault;
       return other;
@@ -164,7 +87,7 @@ const accept = async (
   try {
     await deps.eventLog.append(stream, startOf(stream), [event], cause);
   } catch (fault) {
-    // Where it may have come to be, by this call or by another with its key, the due work finds out.
+    // The bulk send may exist, by this call or another with its key: `settle-credits` checks the reservation later.
     const isCertain = !(fault instanceof AppendUnknown) && fingerprint === undefined;
     if (charged !== undefined && isCertain) await giveBackQuietly(deps, caller, charged, cause);
     throw fault;
@@ -190,7 +113,7 @@ const eventOf = (
   return event as BatchAccepted;
 };
 
-/** The bulk send as it will be, for the checks of its emails. */
+/** The bulk send that would be accepted, for checking its emails. */
 export const openOf = (id: BatchId, { teamId }: Pick<Caller, 'teamId'>, { accepted, content, scheduledAt }: PreparedBulk): OpenBatch => ({
   id,
   teamId,
@@ -198,10 +121,7 @@ export const openOf = (id: BatchId, { teamId }: Pick<Caller, 'teamId'>, { accept
   content,
 });
 
-/** A call is refused where each of so many recipients, the first ones, fails. */
-export const FIRST_RECIPIENTS = 10;
-
-/** Resolves when one of the first recipients can be written to; else rejects with what is wrong for the first of them. */
+/** Resolves if the email of one of the first recipients can be made; otherwise rejects with the fault of the first. */
 const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<void> => {
   const { recipients } = open.content;
   let refused: unknown;
@@ -209,17 +129,93 @@ const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<voi
     try {
       return void (await checkOne(deps, open, index));
     } catch (fault) {
-      if (!isOfRecipient(fault)) throw fault;
+      if (!isRecipientFault(fault)) throw fault;
       refused ??= fault;
     }
   }
   throw refused;
 };
 
-/** Rejects with what is wrong with the email of one recipient, at the recipient's place in the call. */
+/** Checks the email of one recipient. Rejects with its fault, which names the recipient's place in the call. */
 export const checkOne = (deps: CommandDeps, open: OpenBatch, index: number, onlyChecked?: KnownCharacters): Promise<ReplacedCharacters> => {
   const { given } = assertDefined(open.content.recipients[index], 'recipient of the batch');
   return inContext(`recipients[${given}]`, `email ${index + 1} of ${open.content.recipients.length}`, () =>
     checkEmail(deps, orderOf(open, index), onlyChecked),
   );
 };
+
+/**
+ * Resolves when every email that was not sent is cancelled. Rejects with BATCH_NOT_FOUND, BATCH_NOT_CANCELLABLE if the bulk send has
+ * ended, and IDEMPOTENCY_KEY_REUSED.
+ */
+export const cancelBatch = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: BatchId,
+  idempotency?: Idempotency,
+): Promise<Answer<CancelBatchResponse>> => {
+  const cause = causeOf(deps, caller);
+  const guard = changeableBy(caller, batchNotFound);
+  await completeEnded(deps, id, guard, cause);
+  const { replayed } = await handleKeyed(deps, batchStream(id), batchDecider, {
+    command: (key) => ({ type: 'CancelBatch' as const, at: cause.at, ...key }),
+    earlier: ({ cancelled }, key) => (cancelled?.idempotencyKey === key ? cancelled : undefined),
+    idempotency,
+    cause,
+    guard,
+  });
+  const batch = await stopBatch(deps, { id, cause, signal: new AbortController().signal });
+  return { body: cancelResponse(id, batch.accepted.total, assertDefined(batch.stopped ?? undefined, 'end of the batch')), replayed };
+};
+
+/** If all emails have ended, records the completion first, so that the bulk send can no longer be cancelled. */
+const completeEnded = async (deps: CommandDeps, id: BatchId, guard: ReturnType<typeof changeableBy>, cause: Cause): Promise<void> => {
+  const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
+  guard(loaded);
+  const batch = assertDefined(loaded.state, 'batch');
+  if (batch.fannedOutAt === null || batch.cancelled !== null || batch.completedAt !== null) return;
+  await completeBatch(deps, id, await endsOfBatch(deps, id, batch.accepted.total), cause);
+};
+
+/** The answer to the bulk call, made from its event alone, so that a replay always gives the same bytes. */
+const bulkResponse = (batchId: BatchId, event: BatchAccepted): SendBulkResponse => {
+  const { data } = event;
+  const isScheduled = event.type === 'BatchScheduled';
+  const dueAt = isScheduled ? event.data.scheduledAt : data.at;
+  return {
+    batchId,
+    totalEmails: data.total,
+    status: isScheduled ? 'scheduled' : 'queued',
+    message: `${emails(data.total)} ${data.total === 1 ? 'is' : 'are'} ${isScheduled ? 'scheduled' : 'queued'}.`,
+    createdAt: data.at,
+    estimatedCompletionAt: isoMoment(Date.parse(dueAt) + (data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
+    warnings: leftOutWarnings(data),
+  };
+};
+
+/** Names each recipient that is left out by its place, without personal data: the event stores only places. */
+const leftOutWarnings = ({ invalid, duplicates }: Pick<BatchAccepted['data'], 'invalid' | 'duplicates'>): string[] => [
+  ...invalid.map((given) => `recipients[${given}] is left out: its address is not a valid email address`),
+  ...duplicates.map((given) => `recipients[${given}] is left out: its address stands there before`),
+];
+
+const emails = (count: number): string => (count === 1 ? '1 email' : `${count} emails`);
+
+/** The answer to a cancel call, made from the event that ends the bulk send. */
+const cancelResponse = (
+  batchId: BatchId,
+  totalEmails: number,
+  { sent, failed, cancelled, processing }: BatchEnds,
+): CancelBatchResponse => ({
+  batchId,
+  status: 'cancelled',
+  message:
+    processing === 0
+      ? `${emails(cancelled)} will not leave.`
+      : `${emails(cancelled)} will not leave; ${emails(processing)} ${processing === 1 ? 'is' : 'are'} being delivered right now.`,
+  totalEmails,
+  sent,
+  cancelled,
+  failed,
+  processing,
+});

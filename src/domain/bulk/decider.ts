@@ -1,10 +1,8 @@
-/** What may happen to a bulk send. */
+/** The decider of a bulk send, and its state. */
 import type { BatchAccepted, BatchContent, BatchEnds, BatchEvent } from './events.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import { isoTime } from '../core/time.js';
-
-/* What the events of one bulk send add up to. */
 
 export const batchStatuses = ['queued', 'processing', 'completed', 'cancelled', 'scheduled'] as const;
 export type BatchStatus = (typeof batchStatuses)[number];
@@ -13,14 +11,14 @@ export type Batch = Readonly<{
   status: BatchStatus;
   /** The data of the first event. */
   accepted: BatchAccepted['data'];
-  /** undefined once the key is destroyed: nothing is made from it any more. */
+  /** undefined once the key is destroyed: no more emails are made. */
   content: BatchContent | undefined;
   scheduledAt: string | null;
   startedAt: string | null;
-  /** So many emails are made for certain, and none beyond these and one part. */
+  /** This many emails certainly exist; beyond them at most one part more. */
   upTo: number;
   partSize: number;
-  /** The places of recipients that are erased; absent for none. */
+  /** The places of erased recipients; absent for none. */
   erased?: readonly number[];
   fannedOutAt: string | null;
   cancelled: Readonly<{ at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }> | null;
@@ -33,16 +31,16 @@ export type Batch = Readonly<{
 /** undefined: no event yet. */
 export type BatchState = Batch | undefined;
 
-/** How many of its emails may exist: no other will, unless the batch goes on. */
+/** The most emails that may exist, unless the batch goes on. */
 export const claimedUpTo = ({ accepted, upTo, partSize }: Batch): number => Math.min(accepted.total, upTo + partSize);
 
-/** When its emails are to leave, from which their dates and the days of their personal data count. ISO 8601. */
+/** When its emails are due: their dates, and the retention of their personal data, count from then. ISO 8601. */
 export const releaseAtOf = ({ accepted, scheduledAt }: Pick<Batch, 'accepted' | 'scheduledAt'>): string => scheduledAt ?? accepted.at;
 
-/** When nothing was left to be made or called back; undefined before. ISO 8601. */
+/** When the batch was completed or stopped; undefined before. ISO 8601. */
 const endedAtOf = ({ completedAt, stopped }: Pick<Batch, 'completedAt' | 'stopped'>): string | undefined => completedAt ?? stopped?.at;
 
-/** Pure and total: events that need a first one are ignored where there is none. */
+/** Pure and total: events without a first one are ignored. */
 export const evolveBatch = (state: BatchState, event: BatchEvent): BatchState => {
   if (event.type === 'BatchQueued' || event.type === 'BatchScheduled') return begin(event);
   if (state === undefined) return undefined;
@@ -86,18 +84,18 @@ const begin = (event: BatchAccepted): Batch => ({
 
 export type BatchCommand =
   | Readonly<{ type: 'AcceptBatch'; accepted: BatchAccepted['data']; scheduledAt: string | undefined; content: BatchContent }>
-  /** Its time has come: the first part of its emails is to be made. */
+  /** The batch is due: making the first part of its emails begins. */
   | Readonly<{ type: 'StartBatch'; at: string; partSize: number }>
-  /** The first `upTo` emails are made. */
+  /** The first `upTo` emails exist. */
   | Readonly<{ type: 'AdvanceBatch'; at: string; upTo: number }>
-  /** Nothing is to be sent to the recipients at these places. */
+  /** The recipients at these places are erased: nothing is sent to them. */
   | Readonly<{ type: 'EraseRecipients'; at: string; recipients: readonly number[] }>
   | Readonly<{ type: 'CancelBatch'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
-  /** What had not left is cancelled: the first `made` emails exist. */
+  /** Emails that were not sent are cancelled; the first `made` emails exist. */
   | Readonly<{ type: 'StopBatch'; at: string; made: number; ends: BatchEnds }>
-  /** None of its emails is open. */
+  /** All its emails have ended. */
   | Readonly<{ type: 'CompleteBatch'; at: string; ends: Omit<BatchEnds, 'processing'> }>
-  /** Its record is kept no longer than `keptMs` after its end. */
+  /** The record is removed `keptMs` after the end. */
   | Readonly<{ type: 'RemoveBatch'; at: string; keptMs: number }>;
 
 const none: readonly BatchEvent[] = [];
@@ -130,20 +128,20 @@ const decide = (command: BatchCommand, batch: BatchState): readonly BatchEvent[]
   }
 };
 
-type Of<Type extends BatchCommand['type']> = Extract<BatchCommand, { type: Type }>;
+type CommandOf<Type extends BatchCommand['type']> = Extract<BatchCommand, { type: Type }>;
 
-const accept = ({ accepted, scheduledAt, content }: Of<'AcceptBatch'>): readonly BatchEvent[] =>
+const accept = ({ accepted, scheduledAt, content }: CommandOf<'AcceptBatch'>): readonly BatchEvent[] =>
   scheduledAt === undefined
     ? [{ type: 'BatchQueued', data: accepted, sealed: content }]
     : [{ type: 'BatchScheduled', data: { ...accepted, scheduledAt }, sealed: content }];
 
-const start = ({ at, partSize }: Of<'StartBatch'>, batch: Batch): readonly BatchEvent[] => {
+const start = ({ at, partSize }: CommandOf<'StartBatch'>, batch: Batch): readonly BatchEvent[] => {
   const isDue = batch.status === 'queued' || (batch.status === 'scheduled' && releaseAtOf(batch) <= at);
   return isDue ? [{ type: 'BatchStarted', data: { at, partSize, priority: batch.accepted.priority } }] : none;
 };
 
-/** Only the part that is being made may be done: nothing is claimed twice, and nothing beyond it exists. */
-const advance = ({ at, upTo }: Of<'AdvanceBatch'>, batch: Batch): readonly BatchEvent[] => {
+/** Only emails of the current part can be recorded as made. */
+const advance = ({ at, upTo }: CommandOf<'AdvanceBatch'>, batch: Batch): readonly BatchEvent[] => {
   if (batch.status !== 'processing' || batch.fannedOutAt !== null) return none;
   if (upTo <= batch.upTo || upTo > claimedUpTo(batch)) return none;
   return upTo === batch.accepted.total
@@ -151,14 +149,14 @@ const advance = ({ at, upTo }: Of<'AdvanceBatch'>, batch: Batch): readonly Batch
     : [{ type: 'BatchAdvanced', data: { at, upTo, priority: batch.accepted.priority } }];
 };
 
-/** Once its content is destroyed there is nothing to erase here, and its emails are erased by themselves. */
-const eraseRecipients = ({ at, recipients }: Of<'EraseRecipients'>, batch: Batch): readonly BatchEvent[] => {
+/** Once the content is destroyed there is nothing to erase here; the emails are erased in their own streams. */
+const eraseRecipients = ({ at, recipients }: CommandOf<'EraseRecipients'>, batch: Batch): readonly BatchEvent[] => {
   if (batch.content === undefined) return none;
   const left = recipients.filter((place) => batch.erased?.includes(place) !== true);
   return left.length === 0 ? none : [{ type: 'BatchRecipientsErased', data: { at, recipients: left } }];
 };
 
-const cancel = ({ at, idempotencyKey, fingerprint }: Of<'CancelBatch'>, batch: Batch): readonly BatchEvent[] => {
+const cancel = ({ at, idempotencyKey, fingerprint }: CommandOf<'CancelBatch'>, batch: Batch): readonly BatchEvent[] => {
   if (batch.status === 'completed' || batch.status === 'cancelled') {
     throw new DomainError('BATCH_NOT_CANCELLABLE', `Only a bulk send that goes on can be cancelled; this one is ${batch.status}.`, {
       relatedInfo: { status: batch.status },
@@ -174,7 +172,7 @@ const cancel = ({ at, idempotencyKey, fingerprint }: Of<'CancelBatch'>, batch: B
   return [{ type: 'BatchCancelled', data }];
 };
 
-const remove = ({ at, keptMs }: Of<'RemoveBatch'>, batch: Batch): readonly BatchEvent[] => {
+const remove = ({ at, keptMs }: CommandOf<'RemoveBatch'>, batch: Batch): readonly BatchEvent[] => {
   const endedAt = endedAtOf(batch);
   const isTime = endedAt !== undefined && isoTime(Date.parse(endedAt) + keptMs) <= at;
   return isTime && batch.deletedAt === undefined ? [{ type: 'BatchRemoved', data: { at } }] : none;

@@ -1,11 +1,11 @@
-/** What is shown of a bulk send, wherever its figures come from. */
+/** A bulk send as lists and status calls show it, from the read model or from its streams. */
 import type { BatchStatus } from './decider.js';
 import type { EmailStatus } from '../email/status.js';
 import type { Priority } from '../ports/bus.js';
 import type { Clock } from '../ports/clock.js';
 import { isoTime } from '../core/time.js';
 
-/** `counts`: the emails that are made, by their status; where it is 0 a status is absent. Times are ISO 8601. */
+/** `counts`: the emails that are made, by status; a status without emails is absent. Times are ISO 8601. */
 export type BatchFigures = Readonly<{
   id: string;
   status: BatchStatus;
@@ -29,14 +29,14 @@ export type BatchFigures = Readonly<{
 export const statusCount = ({ counts }: Pick<BatchFigures, 'counts'>, ...statuses: readonly EmailStatus[]): number =>
   statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
 
-/** What has become of the emails of a batch; each counts once, and those that are not made yet, and none will be, count as cancelled. */
+/** The emails of a batch by what became of them. Emails that are not made yet count as queued, or as cancelled if they never will be. */
 export type BatchCounts = Readonly<{
   queued: number;
   processing: number;
-  /** Those that left, whatever was heard of them since. */
+  /** Sent, whatever was reported since. */
   sent: number;
   delivered: number;
-  /** Those that did not get through: failed or bounced. */
+  /** Failed or bounced. */
   failed: number;
   bounced: number;
   cancelled: number;
@@ -49,7 +49,7 @@ export const batchCounts = (batch: Pick<BatchFigures, 'total' | 'counts' | 'canc
   const processing = statusCount(batch, 'processing');
   const open = statusCount(batch, 'queued', 'scheduled');
   const left = batch.total - sent - failed - processing;
-  // What is not made when a batch is cancelled will not be.
+  // Emails that are not made when the batch is cancelled never will be.
   const queued = batch.cancelledAt === null ? left - statusCount(batch, 'cancelled') : open;
   return {
     queued,
@@ -62,7 +62,6 @@ export const batchCounts = (batch: Pick<BatchFigures, 'total' | 'counts' | 'canc
   };
 };
 
-/** What is shown of a batch. */
 export type BatchListing = BatchCounts & {
   batchId: string;
   batchName: string | null;
@@ -84,10 +83,10 @@ export type BatchListing = BatchCounts & {
   test: boolean;
 };
 
-type Reckoning = Readonly<{ clock: Pick<Clock, 'now'>; waitMs?: (emails: number) => number }>;
+/** `waitMs`: the expected time that so many emails of the team take. */
+type Estimate = Readonly<{ clock: Pick<Clock, 'now'>; waitMs?: (emails: number) => number }>;
 
-/** `waitMs`: how long so many emails of its team are likely to take. */
-export const batchListing = (batch: BatchFigures, { clock, waitMs = () => 0 }: Reckoning): BatchListing => {
+export const batchListing = (batch: BatchFigures, { clock, waitMs = () => 0 }: Estimate): BatchListing => {
   const counts = batchCounts(batch);
   const { status, total, scheduledAt, createdAt } = batch;
   const open = counts.queued + counts.processing;

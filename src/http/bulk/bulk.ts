@@ -1,4 +1,4 @@
-/** Bulk sends: accepted, tried, followed, cancelled. */
+/** Routes of bulk sends: send (as JSON, or as a form with a file of recipients), dry run, list, status, results, cancel. */
 import { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import { createHash } from 'node:crypto';
@@ -34,160 +34,26 @@ import { bulkExamples } from '../../api/examples.js';
 import { PagingQuerySchema } from '../../api/core/queries.js';
 import { pagingOf } from '../server/query.js';
 
-/* The results of a bulk send, one line a recipient. */
-
-const mediaTypes: Readonly<Record<ResultFormat, string>> = { jsonl: 'application/x-ndjson', csv: 'text/csv' };
-
-const formatOf = ({ format }: BatchResultsQuery, accept = ''): ResultFormat =>
-  format ?? (/\btext\/csv\b/i.test(accept) && !/\bapplication\/(?:x-ndjson|jsonl|json)\b/i.test(accept) ? 'csv' : 'jsonl');
-
-/** Registers the route. What a caller reads slowly is read slowly: a piece is made when the one before it is taken. */
-const bulkResultsRoute = (app: App, deps: Pick<HttpDeps, 'commands'>): void => {
-  app.get(
-    '/api/emails/batch/:batchId/results',
-    {
-      config: {
-        audited: { action: 'batch.results_exported', target: 'batch' },
-        access: 'emails:read',
-        command: 'batchResults',
-        unknownId: 'BATCH_NOT_FOUND',
-        media: [mediaTypes.jsonl, mediaTypes.csv],
-      },
-      preValidation: coerceQuery(BatchResultsQuerySchema),
-      schema: {
-        summary: 'What became of each recipient',
-        description:
-          'One line for each recipient of the call, in its order: `place`, `email`, `status`, `emailId`, `error`, `reply`, `sentAt`, `deliveredAt`. In CSV a cell that begins like a formula has an apostrophe before it.',
-        operationId: 'getBatchResults',
-        tags: ['Bulk'],
-        params: Type.Object({ batchId: Type.String({ description: 'Batch id' }) }),
-        querystring: BatchResultsQuerySchema,
-      },
-    },
-    async (request, reply) => {
-      const id = parseBatchId(request.params.batchId);
-      if (id === undefined) throw batchNotFound();
-      const format = formatOf(request.query, request.headers.accept);
-      const results = await deps.commands.batchResults(callerOf(request), id, request.query.status);
-      const lines = resultLines(results, await resultWriter(format));
-      return reply
-        .header('content-type', `${mediaTypes[format]}; charset=utf-8`)
-        .header('content-disposition', disposition('attachment', `batch-${id}.${format}`))
-        .send(Readable.from(lines, { objectMode: false }));
-    },
-  );
-};
-
-/* A bulk send whose recipients stand in a file: a form (multipart/form-data, RFC 7578) in place of the JSON of the call. */
-
-type DepsRecipientsForm = Pick<HttpDeps, 'commands' | 'limits' | 'limiter'>;
-
-const isForm = (request: FastifyRequest): boolean => /^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '');
-
-/** A hook before the body is read: a form takes a slot as every upload does. */
-const formSlots = (deps: DepsRecipientsForm) => {
-  const acquire = uploadSlots(deps);
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    if (isForm(request)) await acquire(request, reply);
-  };
-};
-
-/** Of the fields `request` and `columns`, each. */
-const FIELD_BYTES_MAX = 1024 * 1024;
-
-type Form = { request?: string; columns?: string; file?: Buffer };
-
-const wrong = (message: string): DomainError => invalid('upload', '', message);
-const SHAPE = 'must have the field `request` with the JSON of the call, one `file` with its recipients, and where wanted `columns`';
-
-const readForm = async (request: FastifyRequest, { bodySizeBytesMax }: Pick<Limits, 'bodySizeBytesMax'>): Promise<Form> => {
-  const form: Form = {};
-  const bounds = { fileSize: bodySizeBytesMax, files: 2, fields: 3, fieldSize: FIELD_BYTES_MAX, parts: 4, headerPairs: 20 };
-  try {
-    for await (const part of request.parts({ limits: bounds })) {
-      const { fieldname: name } = part;
-      if (part.type === 'file') {
-        if (name !== 'file' || form.file !== undefined) throw wrong(SHAPE);
-        form.file = await part.toBuffer();
-        if (part.file.truncated) throw invalid('upload', 'file', `has more than ${bodySizeBytesMax} bytes, the most that is read`);
-      } else {
-        if ((name !== 'request' && name !== 'columns') || form[name] !== undefined) throw wrong(SHAPE);
-        if (part.valueTruncated) throw invalid('upload', name, `has more than ${FIELD_BYTES_MAX} bytes, the most that is read`);
-        form[name] = String(part.value);
-      }
-    }
-  } catch (fault) {
-    // Nobody reads the rest; without this the request would wait for its reader.
-    request.raw.unpipe();
-    request.raw.resume();
-    if (fault instanceof DomainError) throw fault;
-    throw new DomainError('MALFORMED_REQUEST', 'The body is no well-formed multipart/form-data, or ended too early (RFC 7578).');
-  }
-  return form;
-};
-
-const fieldOf = (name: 'request' | 'columns', text: string, limits: Limits): JsonObject => {
-  try {
-    const value = parseJsonBody(Buffer.from(text), limits) as Json | undefined;
-    if (isJsonObject(value)) return value;
-  } catch (fault) {
-    if (fault instanceof DomainError)
-      throw invalid('upload', name, `is not the JSON that it must be (${fault.message.replace(/\.$/, '')})`);
-    throw fault;
-  }
-  throw invalid('upload', name, 'must be a JSON object');
-};
-
-/** Where a form came: makes of it the body of the call, and remembers the line of each recipient. */
-const readRecipientsForm =
-  ({ commands, limits }: DepsRecipientsForm) =>
-  async (request: FastifyRequest): Promise<void> => {
-    if (!isForm(request)) return;
-    const form = await readForm(request, limits);
-    if (form.request === undefined || form.file === undefined) throw wrong(SHAPE);
-    const call = fieldOf('request', form.request, limits);
-    const columns = form.columns === undefined ? undefined : fieldOf('columns', form.columns, limits);
-    if ('recipients' in call) throw invalid('upload', 'request.recipients', 'stands beside a file; give one of them');
-    const checkColumns = request.compileValidationSchema(ColumnsSchema);
-    if (columns !== undefined && !checkColumns(columns)) throw validationError(checkColumns.errors ?? [], 'columns');
-    const { recipients, lines } = await commands.recipientsOfFile(callerOf(request), {
-      bytes: form.file,
-      columns: columns as Columns | undefined,
-      request: templateNamed(call),
-      parseLine: (line) => parseJsonBody(line, limits),
-    });
-    const body = { ...call, recipients };
-    leaveOutNulls(SendBulkRequestSchema, body);
-    request.body = body;
-    request.recipientLines = lines;
-    const sha256 = createHash('sha256').update(form.file).digest('hex');
-    request.canonicalBody = canonicalJson({ request: call, columns: columns ?? null, file: sha256 });
-  };
-
-/** As far as it is of the right form; the check of the body follows. */
-const templateNamed = ({ templateId, version }: JsonObject): Pick<SendBulkRequest, 'templateId' | 'version'> => ({
-  templateId: typeof templateId === 'string' ? templateId : '',
-  ...(version === 'published' || version === 'draft' || typeof version === 'number' ? { version } : {}),
-});
-
-/** What is wrong with a recipient of a file is told with its line. */
-const tellingLines = (fault: FastifyError, request: FastifyRequest): never => {
-  const { recipientLines } = request;
-  throw recipientLines === undefined || !(fault instanceof DomainError) ? fault : faultWithLines(fault, recipientLines);
-};
-
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
-
-/** A malformed id is answered as an unknown one. */
-const batchIdOf = (text: string): BatchId => {
-  const id = parseBatchId(text);
-  if (id === undefined) throw batchNotFound();
-  return id;
-};
 
 const params = Type.Object({ batchId: Type.String({ description: 'Batch id' }) });
 
 type Hook = (request: never, reply: never, done: HookHandlerDoneFunction) => void;
+
+/** Most bytes of the field `request`, and of `columns`. */
+const FIELD_BYTES_MAX = 1024 * 1024;
+
+/** Registers the routes of bulk sends. */
+export const bulkRoutes = (app: App, deps: Deps): void => {
+  // In its own scope: the other routes take no forms.
+  app.register(async (scope: App) => {
+    await registerUploads(scope);
+    sendRoute(scope, deps);
+  });
+  readRoutes(app, deps);
+  cancelRoute(app, deps);
+  bulkResultsRoute(app, deps);
+};
 
 const formFields = {
   request: { description: 'The JSON of the call, without `recipients`', required: true },
@@ -213,7 +79,7 @@ const sendRoute = (app: App, deps: Deps): void => {
       },
       onRequest: [checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook, formSlots(deps)],
       preValidation: readRecipientsForm(deps),
-      errorHandler: tellingLines,
+      errorHandler: faultHandler,
       schema: {
         summary: 'Send to many',
         description:
@@ -228,17 +94,24 @@ const sendRoute = (app: App, deps: Deps): void => {
       const caller = callerOf(request);
       if (request.body.dryRun === true) {
         reply.code(200);
-        return toldWithLines(await deps.commands.dryRunBulk(caller, request.body), request.recipientLines);
+        return withLinesInWarnings(await deps.commands.dryRunBulk(caller, request.body), request.recipientLines);
       }
       const answer = await deps.commands.sendBulk(caller, request.body, idempotencyOf(request));
       reply.code(201);
-      return toldWithLines(answered(reply, answer), request.recipientLines);
+      return withLinesInWarnings(answered(reply, answer), request.recipientLines);
     },
   );
 };
 
-const toldWithLines = <T extends { warnings: string[] }>(answer: T, lines: readonly number[] | undefined): T =>
+const withLinesInWarnings = <T extends { warnings: string[] }>(answer: T, lines: readonly number[] | undefined): T =>
   lines === undefined ? answer : { ...answer, warnings: answer.warnings.map((warning) => withLines(warning, lines)) };
+
+/** Throws BATCH_NOT_FOUND for a malformed id. */
+const batchIdOf = (text: string): BatchId => {
+  const id = parseBatchId(text);
+  if (id === undefined) throw batchNotFound();
+  return id;
+};
 
 const readRoutes = (app: App, deps: Deps): void => {
   app.get(
@@ -305,14 +178,134 @@ const cancelRoute = (app: App, deps: Deps): void => {
   );
 };
 
-/** Registers the routes of bulk sends. */
-export const bulkRoutes = (app: App, deps: Deps): void => {
-  // In a scope of its own: of the calls on emails no other takes forms.
-  app.register(async (scope: App) => {
-    await registerUploads(scope);
-    sendRoute(scope, deps);
-  });
-  readRoutes(app, deps);
-  cancelRoute(app, deps);
-  bulkResultsRoute(app, deps);
+const mediaTypes: Readonly<Record<ResultFormat, string>> = { jsonl: 'application/x-ndjson', csv: 'text/csv' };
+
+const formatOf = ({ format }: BatchResultsQuery, accept = ''): ResultFormat =>
+  format ?? (/\btext\/csv\b/i.test(accept) && !/\bapplication\/(?:x-ndjson|jsonl|json)\b/i.test(accept) ? 'csv' : 'jsonl');
+
+/** Streams the results: the next emails are read when the caller has taken the lines before. */
+const bulkResultsRoute = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/emails/batch/:batchId/results',
+    {
+      config: {
+        audited: { action: 'batch.results_exported', target: 'batch' },
+        access: 'emails:read',
+        command: 'batchResults',
+        unknownId: 'BATCH_NOT_FOUND',
+        media: [mediaTypes.jsonl, mediaTypes.csv],
+      },
+      preValidation: coerceQuery(BatchResultsQuerySchema),
+      schema: {
+        summary: 'What became of each recipient',
+        description:
+          'One line for each recipient of the call, in its order: `place`, `email`, `status`, `emailId`, `error`, `reply`, `sentAt`, `deliveredAt`. In CSV a cell that begins like a formula has an apostrophe before it.',
+        operationId: 'getBatchResults',
+        tags: ['Bulk'],
+        params,
+        querystring: BatchResultsQuerySchema,
+      },
+    },
+    async (request, reply) => {
+      const id = batchIdOf(request.params.batchId);
+      const format = formatOf(request.query, request.headers.accept);
+      const results = await deps.commands.batchResults(callerOf(request), id, request.query.status);
+      const lines = resultLines(results, await resultWriter(format));
+      return reply
+        .header('content-type', `${mediaTypes[format]}; charset=utf-8`)
+        .header('content-disposition', disposition('attachment', `batch-${id}.${format}`))
+        .send(Readable.from(lines, { objectMode: false }));
+    },
+  );
+};
+
+const isForm = (request: FastifyRequest): boolean => /^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '');
+
+/** A hook before the body is read: a form takes an upload slot. */
+const formSlots = (deps: Deps) => {
+  const acquire = uploadSlots(deps);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (isForm(request)) await acquire(request, reply);
+  };
+};
+
+type Form = { request?: string; columns?: string; file?: Buffer };
+
+const wrong = (message: string): DomainError => invalid('upload', '', message);
+const SHAPE = 'must have the field `request` with the JSON of the call, one `file` with its recipients, and where wanted `columns`';
+
+const readForm = async (request: FastifyRequest, { bodySizeBytesMax }: Pick<Limits, 'bodySizeBytesMax'>): Promise<Form> => {
+  const form: Form = {};
+  const bounds = { fileSize: bodySizeBytesMax, files: 2, fields: 3, fieldSize: FIELD_BYTES_MAX, parts: 4, headerPairs: 20 };
+  try {
+    for await (const part of request.parts({ limits: bounds })) {
+      const { fieldname: name } = part;
+      if (part.type === 'file') {
+        if (name !== 'file' || form.file !== undefined) throw wrong(SHAPE);
+        form.file = await part.toBuffer();
+        if (part.file.truncated) throw invalid('upload', 'file', `has more than ${bodySizeBytesMax} bytes, the most that is read`);
+      } else {
+        if ((name !== 'request' && name !== 'columns') || form[name] !== undefined) throw wrong(SHAPE);
+        if (part.valueTruncated) throw invalid('upload', name, `has more than ${FIELD_BYTES_MAX} bytes, the most that is read`);
+        form[name] = String(part.value);
+      }
+    }
+  } catch (fault) {
+    // Discard the rest: the request would otherwise wait for a reader.
+    request.raw.unpipe();
+    request.raw.resume();
+    if (fault instanceof DomainError) throw fault;
+    throw new DomainError('MALFORMED_REQUEST', 'The body is no well-formed multipart/form-data, or ended too early (RFC 7578).');
+  }
+  return form;
+};
+
+const fieldOf = (name: 'request' | 'columns', text: string, limits: Limits): JsonObject => {
+  try {
+    const value = parseJsonBody(Buffer.from(text), limits) as Json | undefined;
+    if (isJsonObject(value)) return value;
+  } catch (fault) {
+    if (fault instanceof DomainError)
+      throw invalid('upload', name, `is not the JSON that it must be (${fault.message.replace(/\.$/, '')})`);
+    throw fault;
+  }
+  throw invalid('upload', name, 'must be a JSON object');
+};
+
+/** Turns a form (multipart/form-data, RFC 7578) into the JSON body of the call, and keeps the line of each recipient. */
+const readRecipientsForm =
+  ({ commands, limits }: Deps) =>
+  async (request: FastifyRequest): Promise<void> => {
+    if (!isForm(request)) return;
+    const form = await readForm(request, limits);
+    if (form.request === undefined || form.file === undefined) throw wrong(SHAPE);
+    const call = fieldOf('request', form.request, limits);
+    const columns = form.columns === undefined ? undefined : fieldOf('columns', form.columns, limits);
+    if ('recipients' in call) throw invalid('upload', 'request.recipients', 'stands beside a file; give one of them');
+    const checkColumns = request.compileValidationSchema(ColumnsSchema);
+    if (columns !== undefined && !checkColumns(columns)) throw validationError(checkColumns.errors ?? [], 'columns');
+    const { recipients, lines } = await commands.recipientsOfFile(callerOf(request), {
+      bytes: form.file,
+      columns: columns as Columns | undefined,
+      request: templateNamed(call),
+      parseLine: (line) => parseJsonBody(line, limits),
+    });
+    const body = { ...call, recipients };
+    leaveOutNulls(SendBulkRequestSchema, body);
+    request.body = body;
+    request.recipientLines = lines;
+    const sha256 = createHash('sha256').update(form.file).digest('hex');
+    request.canonicalBody = canonicalJson({ request: call, columns: columns ?? null, file: sha256 });
+  };
+
+/** The template of the call, before the body is validated. */
+const templateNamed = ({ templateId, version }: JsonObject): Pick<SendBulkRequest, 'templateId' | 'version'> => ({
+  templateId: typeof templateId === 'string' ? templateId : '',
+  ...(version === 'published' || version === 'draft' || typeof version === 'number' ? { version } : {}),
+});
+
+/** Adds the lines of the file to the faults of recipients. */
+const faultHandler = (fault: FastifyError, request: FastifyRequest): never => {
+  const { recipientLines } = request;
+  throw recipientLines === undefined || !(fault instanceof DomainError) ? fault : faultWithLines(fault, recipientLines);
 };

@@ -1,4 +1,4 @@
-/** Makes the emails of a bulk send, part by part; cancels those of one that is cancelled; and says when all have come to an end. */
+/** Processors of bulk sends: make the emails part by part, stop a cancelled one, complete an ended one, remove an old record. */
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { batchDecider, type BatchCommand, type BatchState } from '../../domain/bulk/decider.js';
 import { DAY_MS } from '../../domain/core/time.js';
@@ -10,50 +10,20 @@ import type { BatchEnds, BatchEvent } from '../../domain/bulk/events.js';
 import type { Decider } from '../../domain/core/decider.js';
 import { assertDefined, parseBatchId, splitStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
 
-/* The record of a bulk send goes when those of its emails are gone: a fact, by which the read models forget it. */
-
-/** Of a command: nothing outside our own stores is called. */
-const DEADLINE_MS_REMOVE_BATCHES = 60_000;
-
-/** The command itself looks whether it is time. */
-export const removeBatchInTime = ({ limits, mayDestroy }: Pick<CommandDeps, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
-  makeProcessor<'batch', BatchState, BatchCommand>({
-    name: 'remove-batch',
-    kind: 'batch',
-    decider: batchDecider,
-    startedBy: {
-      BatchQueued: null,
-      BatchScheduled: null,
-      BatchStarted: null,
-      BatchAdvanced: null,
-      BatchRecipientsErased: null,
-      BatchFannedOut: null,
-      BatchCancelled: null,
-      BatchStopped: null,
-      BatchCompleted: null,
-      BatchRemoved: null,
-      BatchRetired: null,
-    },
-    timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],
-    deadlineMs: DEADLINE_MS_REMOVE_BATCHES,
-    act: async ({ cause }) =>
-      mayDestroy() ? { command: { type: 'RemoveBatch', at: cause.at, keptMs: (limits.retentionDays + limits.archiveDays) * DAY_MS } } : {},
-  });
-
-/** What the read models tell of the emails of a batch; undefined where they do not know it. */
+/** The results of a batch's emails from the read models; undefined: they do not know the batch yet. */
 type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
 
-/** `storedBytes`: what the attachments of a team take. */
+/** `storedBytes`: the bytes of attachments that a team stores. */
 export type FanOutDeps = CommandDeps & Readonly<{ batchEnds: ReadBatchEnds; storedBytes: (teamId: TeamId) => Promise<Stored> }>;
 
-/** The commands load what they need, once. */
+/** No state is folded: `work` loads the batch. */
 const decider: Decider<never, BatchEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
 
-/** Each may hold a content of some ten megabytes in memory. */
+/** Each may hold ten megabytes or more of content in memory. */
 const IN_FLIGHT_MAX = 4;
 
-/** A part with documents may take as long as they all do. */
-const DEADLINE_MS = 10 * 60_000;
+/** Long enough to generate all documents of a part. */
+const FAN_OUT_DEADLINE_MS = 10 * 60_000;
 
 export const fanOutBatch = (deps: FanOutDeps): Processor =>
   makeProcessor<'batch', true | undefined, never>({
@@ -79,13 +49,13 @@ export const fanOutBatch = (deps: FanOutDeps): Processor =>
       { kind: 'cancelling', read: 'due' },
       { kind: 'completing', read: 'due' },
     ],
-    deadlineMs: DEADLINE_MS,
+    deadlineMs: FAN_OUT_DEADLINE_MS,
     inFlightMax: IN_FLIGHT_MAX,
     foldsFrom: async ({ eventLog }, stream) => (await eventLog.last(stream))?.revision ?? 0,
     act: (context) => work(deps, context),
   });
 
-/** All of it is recorded by the commands, each of which may be repeated. */
+/** The commands append the events themselves, and each can be repeated. */
 const work = async (deps: FanOutDeps, { stream, cause, signal }: Context<true>): Promise<Outcome<never>> => {
   const id = assertDefined(parseBatchId(splitStream(stream).id), 'batch id');
   const known = await loadBatch(deps, id);
@@ -100,3 +70,31 @@ const work = async (deps: FanOutDeps, { stream, cause, signal }: Context<true>):
   }
   return {};
 };
+
+/** Only our own stores are called. */
+const REMOVAL_DEADLINE_MS = 60_000;
+
+/** Removes the record of a bulk send when those of its emails are gone. The decider checks whether it is due. */
+export const removeBatchInTime = ({ limits, mayDestroy }: Pick<CommandDeps, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+  makeProcessor<'batch', BatchState, BatchCommand>({
+    name: 'remove-batch',
+    kind: 'batch',
+    decider: batchDecider,
+    startedBy: {
+      BatchQueued: null,
+      BatchScheduled: null,
+      BatchStarted: null,
+      BatchAdvanced: null,
+      BatchRecipientsErased: null,
+      BatchFannedOut: null,
+      BatchCancelled: null,
+      BatchStopped: null,
+      BatchCompleted: null,
+      BatchRemoved: null,
+      BatchRetired: null,
+    },
+    timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],
+    deadlineMs: REMOVAL_DEADLINE_MS,
+    act: async ({ cause }) =>
+      mayDestroy() ? { command: { type: 'RemoveBatch', at: cause.at, keptMs: (limits.retentionDays + limits.archiveDays) * DAY_MS } } : {},
+  });

@@ -1,4 +1,4 @@
-/** Bulk sends: each with how many of its emails stand where. Their timers say what is to be done for them, and when. */
+/** Read model of bulk sends, with their emails counted by status, and their timers. */
 import type { BatchAccepted, BatchEnds, BatchEvent } from '../../domain/bulk/events.js';
 import { batchCounts, statusCount, type BatchFigures, batchListing, type BatchListing } from '../../domain/bulk/listing.js';
 import type { EmailStatus } from '../../domain/email/status.js';
@@ -26,7 +26,7 @@ export type BatchDocument = Document &
   Readonly<{
     team: TeamId;
     stream: string;
-    /** When a part was last begun. */
+    /** When the latest part was begun. */
     movedAt: string;
     fannedOutAt: string | null;
     stoppedAt: string | null;
@@ -35,10 +35,31 @@ export type BatchDocument = Document &
 
 type BatchDraft = { -readonly [Field in keyof BatchDocument]: BatchDocument[Field] } & { counts: Partial<Record<EmailStatus, number>> };
 
-/** The batch of an event that stands in its own stream or in that of one of its emails. */
+type BatchProgress = Exclude<BatchEvent, BatchAccepted | BatchGone>;
+
+type BatchGone = Extract<BatchEvent, { type: 'BatchRemoved' | 'BatchRetired' }>;
+
+export const batchHandlers = (keptMs: number): Handlers<'batch'> => {
+  const end = ending(keptMs);
+  return {
+    BatchQueued: begin,
+    BatchScheduled: begin,
+    BatchStarted: progress,
+    BatchAdvanced: progress,
+    BatchRecipientsErased: progress,
+    BatchFannedOut: progress,
+    BatchCancelled: progress,
+    BatchStopped: end,
+    BatchCompleted: end,
+    BatchRemoved: removed,
+    BatchRetired: removed,
+  };
+};
+
+/** The reference of the batch that an event of its own stream, or of one of its emails, changes. */
 export const batchReference = (id: string): Reference => ({ collection: BATCHES, id });
 
-/** What has become of the emails of a batch, for the processor that completes it. */
+/** The results of a batch's emails, for the processor that completes it. */
 export const readBatchEnds =
   (readModels: Pick<ReadModels, 'get'>) =>
   async (id: BatchId): Promise<BatchEnds | undefined> => {
@@ -48,7 +69,7 @@ export const readBatchEnds =
     return { sent, failed, cancelled, processing: queued + processing };
   };
 
-/** The change of one batch, and its timer, which is made of the batch as it is then. The timer is written first: see the order of the collections. */
+/** Changes a batch and sets its timer from the changed state. The timer is written first, because its collection is declared first. */
 const batchSteps = (id: string, change: (batch: BatchDraft | undefined) => BatchDraft | undefined): readonly Step[] => {
   let after: BatchDraft | undefined;
   return [
@@ -57,7 +78,7 @@ const batchSteps = (id: string, change: (batch: BatchDraft | undefined) => Batch
   ];
 };
 
-/** What an email that was there before in one status, and is now in another, changes of its batch. undefined: it was not there. */
+/** Moves an email of the batch from one status to another. `from` undefined: the email is new. */
 export const emailOfBatchSteps = (id: string, from: EmailStatus | undefined, to: EmailStatus, at: string): readonly Step[] =>
   from === to
     ? []
@@ -83,16 +104,16 @@ const timerOf = (batch: BatchDraft): TimerDocument | undefined => {
   return due && { id, seq, position, kind: due.kind, key: stream, dueAt: due.dueAt, priority, team };
 };
 
-/** A timer beside that, made by the event at that position: when the record of a batch that has ended is kept no longer. */
+/** A second timer, set when the batch ends: when its record is removed. */
 const removalStep = (
   id: string,
-  of: () => BatchDraft | undefined,
+  ended: () => BatchDraft | undefined,
   { position, dueAt }: Pick<TimerDocument, 'position' | 'dueAt'>,
 ): Step => ({
   collection: BATCH_TIMERS,
   id: removalId(id),
   next: (): TimerDocument | undefined => {
-    const batch = of();
+    const batch = ended();
     if (batch === undefined) return undefined;
     const { stream, priority, team } = batch;
     return { id: removalId(id), seq: position, position, kind: 'removal', key: stream, dueAt, priority, team };
@@ -101,7 +122,7 @@ const removalStep = (
 
 const removalId = (id: string): string => `${id}:removal`;
 
-/** What is to be done for a batch, and when; undefined where it waits for its emails, or for nothing. */
+/** What is to be done for a batch, and when; undefined if it waits for its emails, or has ended. */
 const dueOf = (batch: BatchDocument): Readonly<{ kind: string; dueAt: string }> | undefined => {
   const isOpen = statusCount(batch, 'queued', 'scheduled', 'processing') > 0;
   if (batch.cancelledAt !== null)
@@ -142,9 +163,6 @@ const begin: Handler<BatchAccepted> = ({ event, stream, position, metadata: { te
   return batchSteps(id, () => batch);
 };
 
-type BatchProgress = Exclude<BatchEvent, BatchAccepted | BatchGone>;
-type BatchGone = Extract<BatchEvent, { type: 'BatchRemoved' | 'BatchRetired' }>;
-
 const progressed = (stream: string, event: BatchProgress, tell: (batch: BatchDraft) => void = () => {}): readonly Step[] =>
   batchSteps(splitStream(stream).id, (batch) => {
     if (batch === undefined) return undefined;
@@ -156,7 +174,7 @@ const progressed = (stream: string, event: BatchProgress, tell: (batch: BatchDra
 
 const progress: Handler<BatchProgress> = ({ event, stream }) => progressed(stream, event);
 
-/** `keptMs`: how long the record of a batch that has ended is kept. */
+/** `keptMs`: how long the record of an ended batch is kept. */
 const ending =
   (keptMs: number): Handler<Extract<BatchEvent, { type: 'BatchStopped' | 'BatchCompleted' }>> =>
   ({ event, stream, position }) => {
@@ -166,7 +184,7 @@ const ending =
     return [...steps, removalStep(splitStream(stream).id, () => ended, { position, dueAt })];
   };
 
-/** What stays is a timer for its events, until they leave the log. */
+/** Removes the document; a timer for the retirement of its events stays until they leave the log. */
 const removed: Handler<BatchGone> = ({ stream, event, position, metadata: { teamId: team } }) => {
   const { id } = splitStream(stream);
   const timer = {
@@ -217,36 +235,17 @@ const advance = (batch: BatchDraft, event: BatchProgress): void => {
   }
 };
 
-export const batchHandlers = (keptMs: number): Handlers<'batch'> => {
-  const end = ending(keptMs);
-  return {
-    BatchQueued: begin,
-    BatchScheduled: begin,
-    BatchStarted: progress,
-    BatchAdvanced: progress,
-    BatchRecipientsErased: progress,
-    BatchFannedOut: progress,
-    BatchCancelled: progress,
-    BatchStopped: end,
-    BatchCompleted: end,
-    BatchRemoved: removed,
-    BatchRetired: removed,
-  };
-};
-
-/* Bulk sends as they are shown, with how long they are likely to take. */
-
 type Deps = Readonly<{
   readModels: Pick<ReadModels, 'get'>;
   clock: Clock;
-  /** How long so many emails of a team that are still open are likely to take; nothing where absent. */
+  /** The expected time for so many open emails of a team; absent: 0. */
   waitMs?: (teamId: TeamId, emails: number) => number;
 }>;
 
 export const listed = ({ clock, waitMs = () => 0 }: Deps, batch: BatchDocument): BatchListing =>
   batchListing(batch, { clock, waitMs: (emails) => waitMs(batch.team, emails) });
 
-/** undefined where the team has no such bulk send. */
+/** undefined if the team has no such bulk send. */
 export const batchOf = async (deps: Deps, teamId: TeamId, id: BatchId): Promise<BatchListing | undefined> => {
   const batch = (await deps.readModels.get(BATCHES, id)) as BatchDocument | undefined;
   return batch?.team === teamId ? listed(deps, batch) : undefined;
