@@ -2,7 +2,7 @@
 import type { JsonObject } from '../domain/core/json.js';
 import type { Component } from '../domain/rendering/content.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
-import { brandHeader, footerWith, type SampleTemplate } from './sample.js';
+import { brandHeader, footerWith, rich, SMALL, type SampleTemplate } from './sample.js';
 
 type Mail = Readonly<{
   kind: string;
@@ -10,7 +10,7 @@ type Mail = Readonly<{
   description: string;
   subject: string;
   title: string;
-  /** HTML of what stands before the button, and after it. */
+  /** `intro` and `outro`: HTML before and after the button. */
   intro: string;
   button?: string;
   outro: string;
@@ -22,15 +22,6 @@ const url: VariableDefinition = { name: 'url', type: 'string', required: true, d
 const named: VariableDefinition = { name: 'name', type: 'string', description: 'The name of the person', defaultValue: '' };
 const when: VariableDefinition = { name: 'when', type: 'string', required: true, description: 'Day and time, in UTC' };
 const hours: VariableDefinition = { name: 'hoursValid', type: 'number', required: true, description: 'Lifetime of the link in hours' };
-
-const rich = (id: string, content: string, props?: Component['props']): Component => ({
-  id,
-  type: 'rich-text',
-  content,
-  ...(props === undefined ? {} : { props }),
-});
-
-const SMALL = { fontSize: 14, color: '#6b7280' } as const;
 
 const templateOf = ({ kind, title, intro, button, outro, variables, ...said }: Mail): SampleTemplate => ({
   slug: `account-${kind}`,

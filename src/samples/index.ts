@@ -27,10 +27,10 @@ export { sampleAttachments } from './attachments/index.js';
 
 export { accountTemplates } from './account-mails.js';
 
-/** Those of the mails about accounts, as one posts them. */
+/** The templates of account mails, as a client posts them. */
 export const accountSamples = accountTemplates.map(({ exampleVariables: _, ...template }) => template);
 
-/** As one posts them. */
+/** The samples as a client posts them. */
 export const samples = {
   emails: sampleTemplates.map(({ exampleVariables: _, examplesIn: __, ...template }) => template),
   attachments: sampleAttachments.map(({ exampleVariables: _, ...template }) => template),

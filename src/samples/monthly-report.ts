@@ -1,9 +1,7 @@
-/** The letter that goes with a monthly report: the figures that matter, at a glance. */
+/** The figures that a mail and its report are about, and the mail: the most important figures at a glance. */
 import type { JsonObject } from '../domain/core/json.js';
 import type { ValueFormat, VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich } from './sample.js';
-
-/* The figures that a mail and its report are about. */
 
 /** Whole euros. */
 export const euros: ValueFormat = { style: 'currency', currency: 'EUR', maximumFractionDigits: 0 };
@@ -30,7 +28,7 @@ const groups = [
 
 export const exampleReport: JsonObject = { report, weeks, groups };
 
-/** What the mail with a report and the report itself take. */
+/** The variables of the mail and of the document. */
 export const reportVariables: readonly VariableDefinition[] = [
   {
     name: 'report',

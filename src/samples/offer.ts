@@ -1,10 +1,8 @@
-/** The letter that goes with an offer: what it comes to, until when it holds, whom to answer. */
+/** The offer that a mail and its document are about, and the letter that goes with it: the total, the last day of the offer, whom to answer. */
 import type { JsonObject } from '../domain/core/json.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { itemsSchema, sumsOf, sumsSchema } from './sums-table.js';
 import { emailInLanguages, footerWith, logoHeader, logoVariable, rich, SMALL } from './sample.js';
-
-/* The offer that a mail and its document are about. */
 
 const customer = {
   name: 'Ada Example',
@@ -14,7 +12,7 @@ const customer = {
   country: 'Portugal',
 };
 
-const offerOffering = {
+const offerDetails = {
   number: 'A-2026-0093',
   title: 'Coffee for your new café',
   date: '2026-11-21',
@@ -37,9 +35,9 @@ const offerOffering = {
 
 const author = { name: 'Grace Example', role: 'Sales', email: 'grace@example.com', phone: '+351 21 000 0000' };
 
-export const exampleOffer: JsonObject = { customer, offer: offerOffering, author };
+export const exampleOffer: JsonObject = { customer, offer: offerDetails, author };
 
-/** What the mail with an offer and the offer itself take. */
+/** The variables of the mail and of the document. */
 export const offerVariables: readonly VariableDefinition[] = [
   {
     name: 'customer',
@@ -63,7 +61,7 @@ export const offerVariables: readonly VariableDefinition[] = [
     type: 'object',
     required: true,
     description: 'What is offered; sums are calculated from it',
-    defaultValue: offerOffering,
+    defaultValue: offerDetails,
     schema: {
       type: 'object',
       properties: {

@@ -1,10 +1,8 @@
-/** An order confirmation: a table over the items, sums, addresses side by side. Its invoice takes the same order. */
+/** The order that a confirmation, an invoice and a parcel are about, and the confirmation: a table over the items, sums, addresses side by side. */
 import type { JsonObject } from '../domain/core/json.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { itemsSchema, sumsSchema, moneyOf, sumsOf, sumsTable } from './sums-table.js';
 import { emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich, whereGiven } from './sample.js';
-
-/* The order that a confirmation, an invoice and a parcel are about. */
 
 export const exampleOrder: JsonObject = {
   number: 'NW-10482',

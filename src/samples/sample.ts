@@ -1,10 +1,30 @@
-/** What a sample template is: a template as one posts it, and variables for a first email; and what the samples share. */
+/** The type of a sample template, and the parts that samples share: header, footer, logo, translations. */
 import type { JsonObject } from '../domain/core/json.js';
 import type { Component, EmailTemplateContent, Section, AttachmentTemplateContent } from '../domain/rendering/content.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { mapDocumentTexts, mapEmailTexts, type MapText } from '../domain/rendering/languages.js';
 import { nameOfText } from '../domain/rendering/translations.js';
 import type { SampleAttachment } from './attachments/sample.js';
+
+/** A template as a client posts it, with variables for a first email. */
+export type SampleTemplate = EmailTemplateContent &
+  Readonly<{
+    slug: string;
+    name: string;
+    description: string;
+    /** Variables for a first email, as the `curl` lines of the documentation send them. */
+    exampleVariables: JsonObject;
+    /** Such variables by language, where they have words of a script of their own. */
+    examplesIn?: Readonly<Record<string, JsonObject>>;
+  }>;
+
+type ByLanguage<Words> = Readonly<{ own: Words; others: Readonly<Record<string, Words>> }>;
+
+type About<Sample, Written extends keyof Sample> = Omit<Sample, Written | 'translations'>;
+
+type EmailWritten = Pick<EmailTemplateContent, 'subject' | 'variables' | 'schema'>;
+
+type DocumentWritten = Pick<AttachmentTemplateContent, 'variables' | 'schema'> & Readonly<{ name: string }>;
 
 /** A mark that stands for the logo of a company until it has its own: a PNG of 96 by 96 pixels. */
 export const exampleLogo =
@@ -30,18 +50,7 @@ export const exampleLogo =
   'QkDisdoJYNSnJ1w35hXAOCUp+Qi7ZbkavIDkd2KpecSt5OTiSUAKiAhhr9BOmrZpuXeUhcK9HRx6kPiTSHyMPIK/Kw6+i0oJFSHS+KiQrrCHOgoPU4h0DFGU' +
   'Ajoajw4OUxH8Bz+tNDsFs2xwAAAAAElFTkSuQmCC';
 
-export type SampleTemplate = EmailTemplateContent &
-  Readonly<{
-    slug: string;
-    name: string;
-    description: string;
-    /** Variables for a first email, as the `curl` lines of the documentation send them. */
-    exampleVariables: JsonObject;
-    /** Such variables by language, where they have words of a script of their own. */
-    examplesIn?: Readonly<Record<string, JsonObject>>;
-  }>;
-
-/** Small and grey: what is beside the point. */
+/** The look of side notes: small and grey. */
 export const SMALL = { fontSize: 14, color: '#6b7280' } as const;
 
 export const rich = (id: string, content: string, props?: JsonObject): Component => ({
@@ -87,10 +96,10 @@ export const logoHeader: Section = {
   ],
 };
 
-/** Why one got the mail, and who sent it. */
+/** The footer: why the reader got the mail, and who sent it. */
 export const footerWith = (...components: readonly Component[]): Section => footerIn({}, ...components);
 
-/** The same with props of the lines that say who sent it: their direction, say, in a mail of another script than the company's name. */
+/** `footerWith` with props for the lines that name the sender: their direction, in a mail of another script than the company's name. */
 export const footerIn = (props: JsonObject, ...components: readonly Component[]): Section => {
   const line = (id: string, content: string): Component => rich(id, content, Object.keys(props).length === 0 ? undefined : props);
   return {
@@ -120,15 +129,7 @@ const HELP_ADDRESS = '<a href="mailto:{{__COMPANY_EMAIL__}}">{{__COMPANY_EMAIL__
 /** In: a sentence that asks to write to `@`. Out: the line of a footer with the company's address in it. */
 export const helpLine = (sentence: string): Component => rich('help', `<p>${sentence.replace('@', HELP_ADDRESS)}</p>`);
 
-/* Samples in several languages: one function makes the template from its words, once for each language, so that each text has its translation. */
-
-type ByLanguage<Words> = Readonly<{ own: Words; others: Readonly<Record<string, Words>> }>;
-
-type About<Sample, Written extends keyof Sample> = Omit<Sample, Written | 'translations'>;
-
-type EmailWritten = Pick<EmailTemplateContent, 'subject' | 'variables' | 'schema'>;
-
-/** In: what is the same in each language, the words, and what is made of them. */
+/** A sample in several languages. `written` makes the template from the words of each language, so that each text has its translation. */
 export const emailInLanguages = <Words>(
   about: About<SampleTemplate, keyof EmailWritten>,
   { own, others }: ByLanguage<Words>,
@@ -138,9 +139,7 @@ export const emailInLanguages = <Words>(
   return { ...about, ...written(own), translations: translationsOf(textsOf, { own, others }) };
 };
 
-type DocumentWritten = Pick<AttachmentTemplateContent, 'variables' | 'schema'> & Readonly<{ name: string }>;
-
-/** The same of an attachment template, whose name is a text of it too. */
+/** `emailInLanguages` for an attachment template, whose name is translated too. */
 export const documentInLanguages = <Words>(
   about: About<SampleAttachment, keyof DocumentWritten>,
   { own, others }: ByLanguage<Words>,

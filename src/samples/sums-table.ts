@@ -1,11 +1,9 @@
-/** The sums of an order or an offer in a mail: aligned below the prices, the total large. */
+/** The sums of an order or an offer, calculated by the same expressions in mail and document, so that both state one total; and their table in a mail. */
 import type { JsonObject } from '../domain/core/json.js';
 import type { ValueFormat, VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import type { Component } from '../domain/rendering/content.js';
 
-/* The sums of an order and of an offer: mail and document calculate them by the same expressions, so one never says another total than the other. */
-
-/** Money in the currency of what is named. */
+/** The format of money in the currency of the order or the offer. */
 export const moneyOf = (of: string): ValueFormat => ({ style: 'currency', currency: `{{${of}.currency}}` });
 
 /** The items of an order or an offer. */
@@ -24,7 +22,7 @@ export const itemsSchema: JsonObject = {
   },
 };
 
-/** What the sums are made of, beside the items. */
+/** The inputs of the sums beside the items. */
 export const sumsSchema: JsonObject = {
   currency: { type: 'string', required: true, description: 'ISO 4217, such as EUR' },
   taxRate: {
@@ -81,7 +79,7 @@ export const sumsRows = (text: SumsText, taxRate: string, { shipping, discount }
   [`${text.tax} {{${taxRate}}}`, '{{tax}}'],
 ];
 
-/** What stands where there is shipping, a discount, both, neither: so no line says that nothing is charged. */
+/** A table for shipping, for a discount, for both and for neither, so that no line states a charge of nothing. */
 export const whereCharged = <C>(table: (id: string, shown: Shown) => C) => {
   const within = (shipping: boolean) => ({
     id: shipping ? 'has-discount' : 'has-discount-only',

@@ -1,9 +1,7 @@
-/** Tickets for an event: a QR code for each who comes, in the mail itself and in the document beside it. */
+/** The event and the tickets that a mail and its document are about, and the mail: a QR code for each person. */
 import type { JsonObject } from '../domain/core/json.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich, SMALL } from './sample.js';
-
-/* The event and the tickets that a mail and its document are about. */
 
 const event = {
   name: 'Open cupping',
@@ -23,7 +21,7 @@ const tickets = [
 
 export const exampleTickets: JsonObject = { event, tickets };
 
-/** What the mail with tickets and the tickets themselves take. */
+/** The variables of the mail and of the document. */
 export const ticketVariables: readonly VariableDefinition[] = [
   {
     name: 'event',

@@ -1,12 +1,23 @@
-/** What a sample of an attachment template is: a template as one posts it, and variables for a first document; and what the samples share. */
+/** The type of a sample of an attachment template, and the parts that samples share: sums, letterhead, imprint. */
 import type { DocumentComponent, AttachmentTemplateContent, PageMargin } from '../../domain/rendering/content.js';
 import { sumsRows, whereCharged, type SumsText } from '../sums-table.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { VariableDefinition } from '../../domain/rendering/scope/definitions.js';
 
-/* The sums of an order or an offer in a document, in the columns of the items above, so that they stand below what they sum up in a workbook too. */
+/** An attachment template as a client posts it, with variables for a first document. */
+export type SampleAttachment = AttachmentTemplateContent &
+  Readonly<{
+    slug: string;
+    name: string;
+    description: string;
+    /** Variables for a first document, as the documentation shows it. */
+    exampleVariables: JsonObject;
+  }>;
 
-/** In: the widths of the columns of the items, words, the path of the tax rate. Out: the table, kept on one sheet; the total is its footer, so that it is a number in a workbook. */
+/**
+ * The table of sums in the columns of the items above it, so that the sums stand below their column in a workbook too. It is kept on one
+ * sheet; the total is its footer, so that it is a number in a workbook. In: the widths of the columns, words, the path of the tax rate.
+ */
 export const sumsTable = (widths: readonly string[], text: SumsText, taxRate: string): DocumentComponent => {
   const blank = widths.slice(2).map(() => '');
   const shares = sharesOf(widths);
@@ -35,15 +46,6 @@ const sharesOf = (widths: readonly string[]): readonly string[] => {
   const rest = (100 - label - Number.parseFloat(last)) / before;
   return [...Array.from({ length: before }, () => `${rest}%`), `${label}%`, last];
 };
-
-export type SampleAttachment = AttachmentTemplateContent &
-  Readonly<{
-    slug: string;
-    name: string;
-    description: string;
-    /** Variables for a first document, as the documentation shows it. */
-    exampleVariables: JsonObject;
-  }>;
 
 export const rich = (id: string, content: string, props?: JsonObject): DocumentComponent => ({
   id,
@@ -74,7 +76,7 @@ export const FINE_PRINT = 'font-size:7.5pt;color:#6b7280';
 const address =
   '{{__COMPANY_LEGAL_NAME__}} · {{__COMPANY_ADDRESS_LINE1__}} · {{__COMPANY_POSTAL_CODE__}} {{__COMPANY_CITY__}} · {{__COMPANY_COUNTRY__}}';
 
-/** In: the words of the page number, and HTML of a line of its own. Out: who wrote the page, and which of how many it is. */
+/** The footer of a page: who wrote it, and its number. In: the words of the page number, and HTML of a line of its own. */
 export const imprint = (pages: string, more?: string): PageMargin => ({
   content: `<p style="${FINE_PRINT}">${[address, ...(more === undefined ? [] : [more]), pages].join('<br>')}</p>`,
   align: 'center',
