@@ -1,7 +1,7 @@
 /** The limit that an email with every component is measured against: the same parcel written by hand in Eta, HTML and text, with Eta's escaping, and its QR code. */
 import { Eta } from 'eta';
 import QRCode from 'qrcode';
-import { writePng } from '../../src/adapters/render/qr-code.js';
+import { writePng } from '../../src/adapters/render/code-picture.js';
 import type { ParcelVariables } from '../support/every-component.js';
 
 const html = `<!doctype html><html lang="en-US" dir="ltr" xmlns:o="urn:schemas-microsoft-com:office:office"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="x-apple-disable-message-reformatting"><meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><title><%= it.subject %></title><!--[if mso]><noscript><xml><o:OfficeDocumentSettings><o:PixelsPerInch>96</o:PixelsPerInch></o:OfficeDocumentSettings></xml></noscript><style>table{border-collapse:collapse}td,th,p,a,li,h1,h2,h3{font-family:"Segoe UI",Arial,sans-serif}</style>

@@ -16,7 +16,7 @@ export const pdfColor = (css: string | undefined): string | undefined => {
 /** In: a colour as CSS writes it. Out: `RRGGBB` for a chart of a workbook; undefined for a wholly transparent one and what is no colour. */
 export const rgbHex = (css: string | undefined): string | undefined => hexOnWhite(css)?.toUpperCase();
 
-/** The same with the opaque alpha that a cell of a workbook wants: `FFRRGGBB`. */
+/** `rgbHex` with the opaque alpha that a cell of a workbook wants: `FFRRGGBB`. */
 export const argb = (css: string | undefined): string | undefined => {
   const rgb = rgbHex(css);
   return rgb === undefined ? undefined : `FF${rgb}`;

@@ -1,78 +1,13 @@
-/** QR codes (ISO/IEC 18004) as PNG: for a size in CSS pixels at twice the density, with the quiet zone of four modules around. */
-import { constants, crc32, deflateSync } from 'node:zlib';
+/** QR codes (ISO/IEC 18004) as PNG: twice as dense as their size in CSS pixels, with a quiet zone of four modules. */
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { create, QRCodeSegment } from 'qrcode';
 import { pixels } from '../../domain/rendering/css.js';
-import { luminanceOf, rgbOf, type Rgb } from './colors.js';
-
-/* Writes a PNG of two colours (W3C PNG, third edition): one bit a pixel, the same bytes on every machine. */
-
-/** Red, green, blue from 0 to 255, and how opaque. */
-export type Rgba = readonly [number, number, number, number];
-
-type Bitmap = Readonly<{
-  widthPx: number;
-  heightPx: number;
-  /** True for a pixel of the foreground. */
-  isSet: (x: number, y: number) => boolean;
-  /** True for a row that is the same as the one above it. */
-  repeats: (y: number) => boolean;
-  foreground: Rgba;
-  background: Rgba;
-}>;
-
-const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-const PALETTE = 3;
-/** Each byte less the one above it: a row like the one before is all zeros. */
-const FILTER_UP = 2;
-
-export const writePng = (bitmap: Bitmap): Buffer => {
-  const { widthPx, heightPx, foreground, background } = bitmap;
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(widthPx, 0);
-  header.writeUInt32BE(heightPx, 4);
-  header.set([1, PALETTE, 0, 0, 0], 8);
-  const pixels = deflateSync(scanlines(bitmap), { strategy: constants.Z_RLE });
-  return Buffer.concat([
-    SIGNATURE,
-    chunk('IHDR', header),
-    chunk('PLTE', Buffer.from([...background.slice(0, 3), ...foreground.slice(0, 3)])),
-    ...(background[3] < 255 || foreground[3] < 255 ? [chunk('tRNS', Buffer.from([background[3], foreground[3]]))] : []),
-    chunk('IDAT', pixels),
-    chunk('IEND', Buffer.alloc(0)),
-  ]);
-};
-
-const scanlines = ({ widthPx, heightPx, isSet, repeats }: Bitmap): Buffer => {
-  const stride = Math.ceil(widthPx / 8);
-  const out = Buffer.alloc((stride + 1) * heightPx);
-  let above = Buffer.alloc(stride);
-  let row = Buffer.alloc(stride);
-  for (let y = 0; y < heightPx; y += 1) {
-    const at = y * (stride + 1);
-    out[at] = FILTER_UP;
-    if (repeats(y)) continue;
-    row.fill(0);
-    for (let x = 0; x < widthPx; x += 1) if (isSet(x, y)) row[x >> 3] = (row[x >> 3] ?? 0) | (0x80 >> (x & 7));
-    for (let byte = 0; byte < stride; byte += 1) out[at + 1 + byte] = ((row[byte] ?? 0) - (above[byte] ?? 0)) & 0xff;
-    [above, row] = [row, above];
-  }
-  return out;
-};
-
-const chunk = (type: string, data: Buffer): Buffer => {
-  const out = Buffer.alloc(data.length + 12);
-  out.writeUInt32BE(data.length, 0);
-  out.write(type, 4, 'latin1');
-  data.copy(out, 8);
-  out.writeUInt32BE(crc32(out.subarray(4, 8 + data.length)), 8 + data.length);
-  return out;
-};
+import { readableColors, writePng } from './code-picture.js';
 
 type Library = Readonly<{ create: typeof create }>;
 let loaded: Library | undefined;
-/** Its core: what draws pictures is not used. */
+/** Loads the core of the library only; its drawing code is not used. */
 const library = (): Library => (loaded ??= createRequire(import.meta.url)('qrcode/lib/core/qrcode.js') as Library);
 
 export const errorCorrections = ['l', 'm', 'q', 'h'] as const;
@@ -98,7 +33,7 @@ const FEW_MODULES = 85 + 2 * QUIET_MODULES;
 /** CSS pixels of a side; percentages and fonts mean nothing to a picture that is drawn before the page. */
 export const qrSizePx = (size: string): number => Math.round(pixels(size) ?? SIZE_PX);
 
-/** What a letter says; what is none stands for the usual one. */
+/** The level of a letter; any other text means M. */
 export const qrLevel = (level: string): Level => {
   const upper = level.toUpperCase();
   return upper === 'L' || upper === 'Q' || upper === 'H' ? upper : 'M';
@@ -106,10 +41,10 @@ export const qrLevel = (level: string): Level => {
 
 const ALT_CHARS_MAX = 100;
 
-/** What stands in the place of a picture that is not shown. */
+/** The alternative text of the picture. */
 export const qrAlt = (value: string): string => (value.length <= ALT_CHARS_MAX && !/[\r\n]/.test(value) ? value : 'QR code');
 
-/** True where no module needs to be laid to know that the code can be made. */
+/** True where it is certain, without laying a module, that the code can be made. */
 export const surelyFitsQr = (value: string, { size }: QrLook): boolean =>
   Buffer.byteLength(value) <= FEW_BYTES && qrSizePx(size) >= FEW_MODULES;
 
@@ -149,7 +84,7 @@ export const layQrCode = (value: string, { size, level }: QrLook): QrCode | QrFa
   return { modules: modules.size, isDark: (column, row) => modules.get(row, column) === 1 };
 };
 
-/** The same code and look give the same bytes. Modules are whole pixels; what is left over widens the quiet zone. */
+/** Equal codes in equal looks give equal bytes. Modules are whole pixels; what is left over widens the quiet zone. */
 export const drawQrCode = ({ modules, isDark }: QrCode, look: QrLook): Buffer => {
   const sidePx = Math.min(qrSizePx(look.size) * DENSITY, Math.max(SIDE_PX_MAX, modules + 2 * QUIET_MODULES));
   const modulePx = Math.max(1, Math.floor(sidePx / (modules + 2 * QUIET_MODULES)));
@@ -164,29 +99,6 @@ export const drawQrCode = ({ modules, isDark }: QrCode, look: QrLook): Buffer =>
   return writePng({ widthPx: sidePx, heightPx: sidePx, isSet, repeats, foreground, background });
 };
 
-const BLACK: Rgb = [0, 0, 0];
-const WHITE: Rgb = [1, 1, 1];
-/** Below it a camera cannot tell one from the other. */
-const CONTRAST_MIN = 3;
-
-/** Black on white in the place of colours that no camera could read. Transparency would leave the code to a dark page, so there is none. */
-export const readableColors = ({ color, background }: Pick<QrLook, 'color' | 'background'>): readonly [front: Rgba, back: Rgba] => {
-  const [front, back] = [withoutAlpha(color) ?? BLACK, withoutAlpha(background) ?? WHITE];
-  const [one, other] = [luminanceOf(front) + 0.05, luminanceOf(back) + 0.05];
-  const readable = Math.max(one, other) / Math.min(one, other) >= CONTRAST_MIN;
-  return readable ? [opaque(front), opaque(back)] : [opaque(BLACK), opaque(WHITE)];
-};
-
-/** A camera sees no transparency: the colour itself. */
-const withoutAlpha = (css: string): Rgb | undefined =>
-  rgbOf(
-    css
-      .replace(/^#([0-9a-f]{3})[0-9a-f]$|^#([0-9a-f]{6})[0-9a-f]{2}$/, '#$1$2')
-      .replace(/^(rgb|hsl)a?\(([^,/]+(?:,[^,/]+){2}|[^,/]+)[,/][^,/]+\)$/, '$1($2)'),
-  );
-
-const opaque = ([red, green, blue]: Rgb): Rgba => [Math.round(red * 255), Math.round(green * 255), Math.round(blue * 255), 255];
-
 /** Named by what it shows: the same code in the same look is one picture of the mail. */
 export const qrContentId = (value: string, { size, level, color, background }: QrLook): string =>
   `qr-${createHash('sha256')
@@ -194,13 +106,11 @@ export const qrContentId = (value: string, { size, level, color, background }: Q
     .digest('hex')
     .slice(0, 24)}@sealpost`;
 
-/* A QR code as a picture on a page: of a text that is short enough for every camera. */
+const pageLook: QrLook = { size: '256px', level: 'm', color: '#000000', background: '#ffffff' };
 
-const look: QrLook = { size: '256px', level: 'm', color: '#000000', background: '#ffffff' };
-
-/** Out: a PNG. Throws where the text does not fit. */
+/** The PNG of a short text for a page of the service. Throws where the text does not fit. */
 export const qrCodePng = (text: string): Buffer => {
-  const code = layQrCode(text, look);
+  const code = layQrCode(text, pageLook);
   if ('fault' in code) throw new Error(`the QR code ${code.fault}`);
-  return drawQrCode(code, look);
+  return drawQrCode(code, pageLook);
 };

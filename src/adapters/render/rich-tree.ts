@@ -1,13 +1,22 @@
-/** Rich text whose variables are in place, as a tree of the closed set of elements that documents draw. */
+/** Rich text as a tree: an author's HTML, sanitised to a closed set of elements and attributes, for everything that draws documents. */
 import sanitizeHtml from 'sanitize-html';
 import { parseDocument } from 'htmlparser2';
 import { blockTags, droppedTags, NESTING_MAX, sectionTags, tableTags } from '../../domain/rendering/html.js';
 import type { Html } from '../../domain/rendering/expand/expanded.js';
 
-/* The closed set of elements and attributes that is kept of the HTML of authors. */
-
 /** `inline` is what may stand in a button or a cell, `block` in a rich text, `fragment` in an html-fragment. */
 export type RichMode = 'inline' | 'block' | 'fragment';
+
+type TreeText = Readonly<{ kind: 'text'; /** Without entities; white space as it was written. */ text: string }>;
+export type TreeElement = Readonly<{
+  kind: 'element';
+  tag: string;
+  attributes: Readonly<Record<string, string>>;
+  /** Declarations of the `style` attribute by property in lower case; values as written, not judged. */
+  style: ReadonlyMap<string, string>;
+  children: readonly TreeNode[];
+}>;
+export type TreeNode = TreeText | TreeElement;
 
 const inline = [
   'a',
@@ -63,7 +72,7 @@ const attributes: Record<string, string[]> = {
   hr: ['width', 'size', 'color'],
 };
 
-/** In: HTML, and a scheme and an attribute that it may have beside the known ones. Out: the same with nothing but the known elements and attributes. */
+/** Removes all but the known elements, attributes and schemes; `scheme` and `attribute` are let through beside them. */
 export const sanitized = (html: string, mode: RichMode, scheme?: string, attribute?: string): string =>
   sanitizeHtml(html, {
     allowedTags: [...tagsOf[mode]],
@@ -74,17 +83,6 @@ export const sanitized = (html: string, mode: RichMode, scheme?: string, attribu
     nestingLimit: NESTING_MAX,
     nonTextTags: [...droppedTags],
   });
-
-type TreeText = Readonly<{ kind: 'text'; /** Without entities; white space as it was written. */ text: string }>;
-export type TreeElement = Readonly<{
-  kind: 'element';
-  tag: string;
-  attributes: Readonly<Record<string, string>>;
-  /** Declarations of the `style` attribute by property in lower case; values as written, not judged. */
-  style: ReadonlyMap<string, string>;
-  children: readonly TreeNode[];
-}>;
-export type TreeNode = TreeText | TreeElement;
 
 const noStyle: ReadonlyMap<string, string> = new Map();
 
@@ -103,7 +101,7 @@ export const parseRichTree = (html: Html, mode: Exclude<RichMode, 'fragment'>): 
 export const treeText = (nodes: readonly TreeNode[]): string =>
   nodes.map((node) => (node.kind === 'text' ? node.text : node.tag === 'br' ? '\n' : treeText(node.children))).join('');
 
-/** The same rule as in mails: `ordered` numbers a list that says nothing else. */
+/** The content of a list component as a list, by the rule of mails: content without a list gets one, and `ordered` numbers a list of bullets. */
 export const asList = (nodes: readonly TreeNode[], ordered: boolean): readonly TreeNode[] => {
   const element = (tag: string, children: readonly TreeNode[]): TreeElement => ({
     kind: 'element',

@@ -1,7 +1,7 @@
 /** Words that are wider than a small screen: wherever one stands in a mail, it may break. */
 import { Parser } from 'htmlparser2';
 import t from 'tap';
-import { breakWords } from '../../../src/adapters/render/email/text-layout.js';
+import { breakWords } from '../../../src/adapters/render/email/escape.js';
 import type { Json } from '../../../src/domain/core/json.js';
 import { renderTemplate, templateOf } from '../../support/rendering.js';
 

@@ -1,4 +1,4 @@
-/** The page around the components: head, preheader, the column of sections; and its text part. */
+/** The HTML document of a mail (head, preheader, the column of sections around the components) and its text part, as source code of one function. */
 import type { ComponentsOf } from '../../../domain/rendering/components.js';
 import type { Component, EmailTemplateContent, Section } from '../../../domain/rendering/content.js';
 import { type ComponentRenderer, type Context, shownConditionOf, shapesOf, WORD_CHARS, htmlOf, templated, textOf } from './values.js';
@@ -19,45 +19,16 @@ import { createDarkColors } from './dark-colors.js';
 import { aligned, classAttribute, colorClass, css, endOf, horizontalPx, onBackground, startOf, tableTag, typographyOf } from './style.js';
 import { escapeHtml } from './escape.js';
 
-/* The component renderers of email, one for each that the support matrix gives to it: a component without one does not compile. */
-
-const renderers: Readonly<Record<ComponentsOf<'email'>, ComponentRenderer>> = {
-  'rich-text': richText,
-  button,
-  image,
-  table,
-  container,
-  columns,
-  divider,
-  spacer,
-  conditional,
-  loop,
-  list,
-  'qr-code': qrCode,
-  'html-fragment': htmlFragment,
-  timeline,
-};
+/** What the function is made of: constants, made once, the body, and the subject, which both run for each email. */
+export type Source = Readonly<{ constants: string; body: string; subject: string }>;
 
 const GAP_PX = 16;
-
-/** Writes components one below the other; the last one leaves below itself what its surroundings say. */
-const renderRows = (components: readonly Component[], context: Context): void =>
-  components.forEach((component, at) => {
-    const last = at === components.length - 1;
-    const render = (): void => renderers[component.type](component, last ? context : { ...context, gapPx: GAP_PX });
-    const shown = shownConditionOf(component, context);
-    if (shown === undefined) render();
-    else context.code.block(`if(${shown})`, render);
-  });
 
 const FONTS = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const WIDTH_PX = 600;
 /** Read on the grey of the page: 4.5:1 at least (WCAG 2.2, 1.4.3). */
 const FOOTER_COLORS = { color: '#656b78', linkColor: '#4b5563' } as const;
 const DARK_FOOTER_COLORS = { color: '#d1d5db', linkColor: '#e5e7eb' } as const;
-
-/** What the function is made of: constants, made once, the body, and the subject, which both run for each email. */
-export type Source = Readonly<{ constants: string; body: string; subject: string }>;
 
 /** In: a checked template. Out: the source of its function. `h` collects the HTML, `t` the text, `n` the number of components. */
 export const writeDocument = (
@@ -115,6 +86,34 @@ export const writeDocument = (
   };
 };
 
+/** The renderer of each component that the support matrix gives to email: without one, this does not compile. */
+const renderers: Readonly<Record<ComponentsOf<'email'>, ComponentRenderer>> = {
+  'rich-text': richText,
+  button,
+  image,
+  table,
+  container,
+  columns,
+  divider,
+  spacer,
+  conditional,
+  loop,
+  list,
+  'qr-code': qrCode,
+  'html-fragment': htmlFragment,
+  timeline,
+};
+
+/** Writes components one below the other; the gap below the last one is its parent's. */
+const renderRows = (components: readonly Component[], context: Context): void =>
+  components.forEach((component, at) => {
+    const last = at === components.length - 1;
+    const render = (): void => renderers[component.type](component, last ? context : { ...context, gapPx: GAP_PX });
+    const shown = shownConditionOf(component, context);
+    if (shown === undefined) render();
+    else context.code.block(`if(${shown})`, render);
+  });
+
 const META =
   '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">' +
   '<meta name="x-apple-disable-message-reformatting"><meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no">' +
@@ -130,16 +129,16 @@ const STYLE =
   'body{-webkit-text-size-adjust:100%;-ms-text-size-adjust:100%}td{overflow-wrap:break-word}' +
   'a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}';
 
-/** Of the page, at both sides of the mail. */
+/** Padding of the page at both sides of the mail. */
 const PAGE_PADDING_PX = 12;
 
-/** Where the page has no room beside the mail, the mail takes all of it; columns fall below each other only where the mail itself is narrower than it was made. */
+/** On a screen without room beside the mail, the page loses its padding; on one narrower than the mail itself, columns fall below each other. */
 const styleOf = (widthPx: number, context: Context): string =>
   `${STYLE}@media (max-width:${widthPx + 2 * PAGE_PADDING_PX - 1}px){.page{padding:0!important}.card{border-radius:0!important}}` +
   `@media (max-width:${widthPx - 1}px){.w{word-break:break-word}.sec{padding-left:24px!important;padding-right:24px!important}` +
   `.col{max-width:100%!important}.col+.col{padding-top:16px}.gut{padding-${endOf(context)}:0!important}.m{font-size:12px!important}.m td,.m th{padding:8px 3px!important}}`;
 
-/** As the template says, else as its language runs. */
+/** The direction that the template states, else that of its language. */
 export const directionOf = (props: JsonObject | undefined, { locale }: Language): Direction =>
   directions.find((known) => known === props?.['direction']) ?? directionOfLocale(locale);
 

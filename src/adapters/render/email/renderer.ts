@@ -1,4 +1,4 @@
-/** The renderer port: compiled template revisions, kept while they are in use. */
+/** The renderer port: compiles a template revision to one function from variables to a finished email, and keeps compiled revisions while they are in use. */
 import { Eta } from 'eta/core';
 import type { Component, EmailTemplateContent } from '../../../domain/rendering/content.js';
 import { charsOf, isLonger } from '../../../shared/text.js';
@@ -25,74 +25,9 @@ import {
 } from './runtime.js';
 import type { Context } from './values.js';
 import { directionOf, writeDocument, type Source } from './document.js';
-import { BREAKS_CHARS_MAX, finish } from './text-layout.js';
+import { BREAKS_CHARS_MAX } from './escape.js';
+import { finish } from './text-layout.js';
 import { boundedCache } from '../../../shared/cache.js';
-
-/* Tells whether the body of a mail shows anything at all: a letter that can be seen, or a picture. */
-
-/** The page around the components ends its head and its preheader here. */
-const BODY_BEGINS = '<div role="article"';
-
-/** Elements that show something without any text in them. */
-const SHOWN = /^<(?:img|svg|video|audio|canvas|object|input)\b/i;
-
-/** References to blanks and to characters that take no room. */
-const BLANK_REFERENCE = /^&(?:nbsp|ensp|emsp|thinsp|shy|zwj|zwnj|lrm|rlm|#(?:32|160|173|847|8199|820[3-7]|8232|8288|65279));/i;
-const BLANK = /\u034f|[\s\u00ad\u200b-\u200f\u2060\ufeff]/;
-const REFERENCE_CHARS_MAX = 12;
-
-/** In: the HTML of a whole mail. It ends at the first thing that shows, which most mails have right behind the head. */
-export const showsAnything = (html: string): boolean => {
-  let at = Math.max(html.indexOf(BODY_BEGINS), 0);
-  while (at < html.length) {
-    const char = html[at]!;
-    if (char === '<') {
-      if (SHOWN.test(html.slice(at, at + REFERENCE_CHARS_MAX))) return true;
-      at = endOfMarkup(html, at);
-    } else if (BLANK.test(char)) {
-      at += 1;
-    } else {
-      const reference = char === '&' ? BLANK_REFERENCE.exec(html.slice(at, at + REFERENCE_CHARS_MAX)) : null;
-      if (reference === null) return true;
-      at += reference[0].length;
-    }
-  }
-  return false;
-};
-
-/** The place behind a tag or a comment; a comment for one mail program shows nothing that the others are not shown as well. */
-const endOfMarkup = (html: string, at: number): number => {
-  const [end, length] = html.startsWith('<!--', at) ? [html.indexOf('-->', at + 4), 3] : [html.indexOf('>', at + 1), 1];
-  return end < 0 ? html.length : end + length;
-};
-
-/** Tags whose text is shown as it stands; of others some are taken out with what is in them. */
-const OTHER_TAG = /<(?!\/?(?:p|br|b|strong|i|em|u|s|a|span|div|h[1-6]|ul|ol|li|blockquote)[\s/>])/i;
-const TAG = /<[^>]*>?/g;
-const NOT_TEXT = /\{\{[^}]*\}?\}?|&[^;\s]*;?/g;
-const LETTER = /[\p{L}\p{N}]/u;
-
-/**
- * True where a mail of the template shows a letter whatever its variables are: one that stands in the text itself, outside every loop
- * and conditional. Most templates have one, and their mails need not be looked at.
- */
-export const alwaysShows = ({ schema }: Pick<EmailTemplateContent, 'schema'>): boolean =>
-  schema.sections.some(({ components }) => components.some(hasFixedLetter));
-
-const hasFixedLetter = ({ type, content = '', children = [], props }: Component): boolean => {
-  if (type === 'loop' || type === 'conditional' || (props?.['hideWhenEmpty'] ?? false) !== false) return false;
-  return (type === 'rich-text' && hasLetter(content)) || children.some(hasFixedLetter);
-};
-
-/** False where it is not certain. */
-const hasLetter = (html: string): boolean => {
-  if (OTHER_TAG.test(html)) return false;
-  // An angle within quotes does not end a tag.
-  if ((html.match(TAG) ?? []).some((tag) => tag.split('"').length % 2 === 0 || tag.split("'").length % 2 === 0)) return false;
-  return LETTER.test(html.replace(TAG, '').replace(NOT_TEXT, ''));
-};
-
-/* Compiles one template revision, through Eta, to one function from variables to a finished email. */
 
 type Constants = Readonly<Record<string, string | number>>;
 type Made = Readonly<{
@@ -102,11 +37,45 @@ type Made = Readonly<{
 /** `inline`: undefined where the mail carries no pictures. */
 type Body = Readonly<{ html: string; text: string; inline: readonly InlineImage[] | undefined }>;
 
+/** `sizeChars`: the length of its source, which caches weigh. */
+type CompiledTemplate = Readonly<{ render: CompiledEmail; sizeChars: number }>;
+
+type Compiled = Readonly<{ /** The functions, calling those of that runtime. */ of: (runtime: Runtime) => Made; sizeChars: number }>;
+
+const REVISIONS_MAX = 1_000;
+const SOURCE_CHARS_MAX = 64 * 1024 * 1024;
+
+/** In: the limits in force. Out: a renderer that compiles each revision once and forgets those not used for longest. */
+export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer => {
+  const compiled = boundedCache<string, CompiledTemplate>({
+    entriesMax: REVISIONS_MAX,
+    size: { max: SOURCE_CHARS_MAX, of: ({ sizeChars }) => Math.max(sizeChars, 1) },
+  });
+  const loading = new Map<string, Promise<CompiledEmail>>();
+
+  const loadOnce = async (cacheKey: string, load: () => Promise<EmailTemplateContent>): Promise<CompiledEmail> => {
+    const made = await compileInTurns(await load(), limits);
+    compiled.set(cacheKey, made);
+    return made.render;
+  };
+  return {
+    email: (cacheKey, load) => {
+      const known = compiled.get(cacheKey);
+      if (known !== undefined) return known.render;
+      const pending = loading.get(cacheKey);
+      if (pending !== undefined) return pending;
+      const started = loadOnce(cacheKey, load).finally(() => loading.delete(cacheKey));
+      loading.set(cacheKey, started);
+      return started;
+    },
+    compileEmail: (content) => compile(content, limits).render,
+    compileEmailInTurns: async (content) => (await compileInTurns(content, limits)).render,
+    close: async () => compiled.clear(),
+  };
+};
+
 // The source is one block of JavaScript: no text of an author is ever read as a template by Eta.
 const eta = new Eta({ autoTrim: false, cache: false, autoEscape: false, debug: false });
-
-/** The function of a template, and the size of its source in characters, for caches to weigh. */
-type CompiledTemplate = Readonly<{ render: CompiledEmail; sizeChars: number }>;
 
 /** In: a checked template. Out: its function. */
 export const compile = (content: EmailTemplateContent, limits: Limits): CompiledTemplate => {
@@ -114,7 +83,7 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Compiled
   return functionOf(content, limits, whole(), htmlOnly());
 };
 
-/** The same; others are served between its two outputs, for a template of the most elements takes long. */
+/** `compile` with turns for other requests between the two outputs, because a very large template takes long. */
 const compileInTurns = async (content: EmailTemplateContent, limits: Limits): Promise<CompiledTemplate> => {
   const outputs = outputsOf(content, limits);
   const whole = outputs.whole();
@@ -124,7 +93,7 @@ const compileInTurns = async (content: EmailTemplateContent, limits: Limits): Pr
   return functionOf(content, limits, whole, htmlOnly);
 };
 
-/** One after the other: what the first has taken apart serves the second too. */
+/** Both outputs share parsed rich texts and checked codes, so the second is cheaper than the first. */
 const outputsOf = (content: EmailTemplateContent, limits: Limits) => {
   const language = languageOf(content);
   const known: Pick<Context, 'richTexts' | 'checkedCodes'> = { richTexts: new Map(), checkedCodes: new Set() };
@@ -183,7 +152,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };
 };
 
-/** Of a template that asks for everything it shows: throws VARIABLES_EMPTY where a path has no value. What was accepted before goes on. */
+/** The check of a template with `strictVariables`: throws VARIABLES_EMPTY where a path that it shows has no value. Emails that were accepted are rendered without it. */
 const missingOf = (content: EmailTemplateContent, limits: Limits) => {
   if (content.strictVariables !== true) return undefined;
   const { variables: definitions } = content;
@@ -200,7 +169,7 @@ const NONE: readonly never[] = [];
 const NO_PICTURES: ReadonlyMap<string, PictureSize> = new Map();
 const UNLIMITED = openUnlimitedBudget();
 
-/** Undefined where the body may be too large, or it is not certain. */
+/** Undefined if the body may be too large. */
 const bodyIfSmall = (measure: () => Body, limits: Limits): Body | undefined => {
   try {
     const body = measure();
@@ -210,8 +179,6 @@ const bodyIfSmall = (measure: () => Body, limits: Limits): Body | undefined => {
     throw fault;
   }
 };
-
-type Compiled = Readonly<{ /** The functions, calling those of that runtime. */ of: (runtime: Runtime) => Made; sizeChars: number }>;
 
 const make = ({ constants, body, subject }: Source): Compiled => {
   const source =
@@ -233,42 +200,74 @@ const BREAKS = /[\x00-\x1f\x7f\u0085\u2028\u2029]/;
 const oneLine = (subject: string): string =>
   (BREAKS.test(subject) ? subject.replace(/[\x00-\x1f\x7f\u0085\u2028\u2029]+/g, ' ') : subject).trim();
 
-/** UTF-8 takes at most three bytes for each UTF-16 unit, so most bodies need no counting. */
-/** What lets long words break is no part of it: a mail that was accepted without is not refused for it. */
+/**
+ * UTF-8 takes at most three bytes for each UTF-16 unit, so most bodies need no counting. The markup around long words does not count:
+ * a mail that was accepted without it is not refused for it.
+ */
 const checkSize = (html: string, { breaksLeft }: Meter, { htmlSizeBytesMax }: Limits): void => {
   if (html.length * 3 <= htmlSizeBytesMax) return;
   const bytes = Buffer.byteLength(html) - (BREAKS_CHARS_MAX - breaksLeft);
   if (bytes > htmlSizeBytesMax) throw bodyTooLarge(bytes, htmlSizeBytesMax, true);
 };
 
-const REVISIONS_MAX = 1_000;
-const SOURCE_CHARS_MAX = 64 * 1024 * 1024;
+/** Head and preheader of the document end here. */
+const BODY_BEGINS = '<div role="article"';
 
-/** In: the limits in force. Out: a renderer that compiles each revision once and forgets those not used for longest. */
-export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer => {
-  const compiled = boundedCache<string, CompiledTemplate>({
-    entriesMax: REVISIONS_MAX,
-    size: { max: SOURCE_CHARS_MAX, of: ({ sizeChars }) => Math.max(sizeChars, 1) },
-  });
-  const loading = new Map<string, Promise<CompiledEmail>>();
+/** Elements that show something without any text in them. */
+const SHOWN = /^<(?:img|svg|video|audio|canvas|object|input)\b/i;
 
-  const loadOnce = async (cacheKey: string, load: () => Promise<EmailTemplateContent>): Promise<CompiledEmail> => {
-    const made = await compileInTurns(await load(), limits);
-    compiled.set(cacheKey, made);
-    return made.render;
-  };
-  return {
-    email: (cacheKey, load) => {
-      const known = compiled.get(cacheKey);
-      if (known !== undefined) return known.render;
-      const pending = loading.get(cacheKey);
-      if (pending !== undefined) return pending;
-      const started = loadOnce(cacheKey, load).finally(() => loading.delete(cacheKey));
-      loading.set(cacheKey, started);
-      return started;
-    },
-    compileEmail: (content) => compile(content, limits).render,
-    compileEmailInTurns: async (content) => (await compileInTurns(content, limits)).render,
-    close: async () => compiled.clear(),
-  };
+/** References to blanks and to characters that take no room. */
+const BLANK_REFERENCE = /^&(?:nbsp|ensp|emsp|thinsp|shy|zwj|zwnj|lrm|rlm|#(?:32|160|173|847|8199|820[3-7]|8232|8288|65279));/i;
+const BLANK = /\u034f|[\s\u00ad\u200b-\u200f\u2060\ufeff]/;
+const REFERENCE_CHARS_MAX = 12;
+
+/** True where the HTML of a mail shows a letter or a picture. The search ends at the first, which most mails have right behind the head. */
+export const showsAnything = (html: string): boolean => {
+  let at = Math.max(html.indexOf(BODY_BEGINS), 0);
+  while (at < html.length) {
+    const char = html[at]!;
+    if (char === '<') {
+      if (SHOWN.test(html.slice(at, at + REFERENCE_CHARS_MAX))) return true;
+      at = endOfMarkup(html, at);
+    } else if (BLANK.test(char)) {
+      at += 1;
+    } else {
+      const reference = char === '&' ? BLANK_REFERENCE.exec(html.slice(at, at + REFERENCE_CHARS_MAX)) : null;
+      if (reference === null) return true;
+      at += reference[0].length;
+    }
+  }
+  return false;
+};
+
+/** The place behind a tag or a comment; a comment for one mail program shows nothing that the others are not shown as well. */
+const endOfMarkup = (html: string, at: number): number => {
+  const [end, length] = html.startsWith('<!--', at) ? [html.indexOf('-->', at + 4), 3] : [html.indexOf('>', at + 1), 1];
+  return end < 0 ? html.length : end + length;
+};
+
+/** Tags whose text is shown as it stands; of others some are taken out with what is in them. */
+const OTHER_TAG = /<(?!\/?(?:p|br|b|strong|i|em|u|s|a|span|div|h[1-6]|ul|ol|li|blockquote)[\s/>])/i;
+const TAG = /<[^>]*>?/g;
+const NOT_TEXT = /\{\{[^}]*\}?\}?|&[^;\s]*;?/g;
+const LETTER = /[\p{L}\p{N}]/u;
+
+/**
+ * True where a mail of the template shows a letter whatever its variables are: one that stands in the text itself, outside every loop
+ * and conditional. Most templates have one, and their mails need not be looked at.
+ */
+export const alwaysShows = ({ schema }: Pick<EmailTemplateContent, 'schema'>): boolean =>
+  schema.sections.some(({ components }) => components.some(hasFixedLetter));
+
+const hasFixedLetter = ({ type, content = '', children = [], props }: Component): boolean => {
+  if (type === 'loop' || type === 'conditional' || (props?.['hideWhenEmpty'] ?? false) !== false) return false;
+  return (type === 'rich-text' && hasLetter(content)) || children.some(hasFixedLetter);
+};
+
+/** False if it is not certain. */
+const hasLetter = (html: string): boolean => {
+  if (OTHER_TAG.test(html)) return false;
+  // An angle within quotes does not end a tag.
+  if ((html.match(TAG) ?? []).some((tag) => tag.split('"').length % 2 === 0 || tag.split("'").length % 2 === 0)) return false;
+  return LETTER.test(html.replace(TAG, '').replace(NOT_TEXT, ''));
 };

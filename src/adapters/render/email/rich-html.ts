@@ -78,7 +78,7 @@ const directed = ({ attributes }: RichElement, context: Context): Context => {
   return direction === undefined || direction === context.direction ? context : { ...context, direction };
 };
 
-/** Of a picture, as its attribute says it; as one expression where values bring it. */
+/** A side of a picture from its attribute; one expression if it holds placeholders. */
 const side = (name: 'width' | 'height', { attributes }: RichElement, context: Context): Term => {
   const value = attributes.get(name);
   if (value === undefined) return '';

@@ -1,4 +1,4 @@
-/** The functions that the compiled source of a template calls; each is the domain's meaning or the escaping of one place. */
+/** The functions that the compiled source of a template calls: reading and showing values, escaping for each place, collecting the pictures inside the mail. */
 import { createHash } from 'node:crypto';
 import { DomainError } from '../../../domain/core/errors.js';
 import { type Limits, defaultLimits } from '../../../domain/core/limits.js';
@@ -37,61 +37,19 @@ import { isBlank, substituterOf } from '../../../domain/rendering/fill/shown-val
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
 import { UNTRACKED_ATTRIBUTE } from '../../../domain/recipients/tracking.js';
 import * as escape from './escape.js';
-import { NO_IMAGE } from './escape.js';
+import { BREAKS_CHARS_MAX, NO_IMAGE, type BreaksLeft } from './escape.js';
 import { WORD_CHARS } from './values.js';
-import { breakWords, BREAKS_CHARS_MAX, type BreaksLeft, heading, labelled, moment, table, wrap } from './text-layout.js';
+import { heading, labelled, moment, table, wrap } from './text-layout.js';
 import { sizeAttributes, type PictureSizes } from './urls.js';
 
-/* The pictures that a mail carries inside: collected while it is rendered, each once, named by what it shows. */
-
+/** The pictures inside the mail, collected while it is rendered: each once, named by what it shows. */
 type Inline = InlineImage[];
 
-/** What drawing needs of the call; with `draws` false no picture is made. */
+/** The limits of the call that a code counts against; with `draws` false no picture is made. */
 type CodeWork = Readonly<{ limits: Limits; draws: boolean; budget: Budget }>;
 
-/** Where a code stands in the template, for messages: the id of its component, and the path of the value it shows. */
+/** `id` of the component and `field`, the path of the value it shows: for messages. */
 export type QrOptions = QrLook & Readonly<{ id: string; field: string }>;
-
-/**
- * Adds a QR code and answers its `cid:` address. Throws VALIDATION_ERROR where the value is too much for a code of that
- * look, WORK_LIMIT_EXCEEDED where the codes of the mail are too many and too large, ERR_LIMIT_002 where the mail has too many pictures. With `draws` false the picture itself is not made.
- */
-const addQrCode = (inline: Inline, value: string, options: QrOptions, { limits, draws, budget }: CodeWork): string => {
-  const contentId = qrContentId(value, options);
-  if (inline.some((image) => image.contentId === contentId)) return `cid:${contentId}`;
-  checkCount(inline, limits);
-  spendModules(budget, qrModules(value, qrLevel(options.level)));
-  let bytes: Uint8Array = NOTHING;
-  if (draws || !surelyFitsQr(value, options)) {
-    const code = layQrCode(value, options);
-    if ('fault' in code) throw unreadable(code.fault, options);
-    if (draws) bytes = drawQrCode(code, options);
-  }
-  inline.push({ contentId, contentType: 'image/png', bytes });
-  return `cid:${contentId}`;
-};
-
-const NOTHING = new Uint8Array(0);
-
-/** In: `asset:` and an id. Adds the picture of the gallery and answers its `cid:` address. */
-const addAsset = (inline: Inline, address: string, limits: Limits): string => {
-  const assetId = address.slice('asset:'.length);
-  const contentId = assetContentId(assetId);
-  if (!inline.some((image) => image.contentId === contentId)) {
-    checkCount(inline, limits);
-    inline.push({ contentId, assetId });
-  }
-  return `cid:${contentId}`;
-};
-
-const checkCount = ({ length }: Inline, { inlineImagesMax }: Limits): void => {
-  if (length >= inlineImagesMax) throw tooManyInlineImages(length + 1, inlineImagesMax);
-};
-
-const unreadable = (fault: string, { id, field }: QrOptions): DomainError =>
-  new DomainError('VALIDATION_ERROR', `the QR code "${id}" ${fault}`, { errors: [{ field, message: `${fault} (the QR code "${id}")` }] });
-
-/* Bar codes and payment codes inside a mail: made from what the call brings, collected with the other pictures. */
 
 /** Either the value of a bar code, or the fields of a payment. */
 type CodeFields = Readonly<{ value: string } | EpcFields>;
@@ -108,58 +66,7 @@ type CodeOptions = Omit<QrOptions, 'field' | 'level'> &
 /** What the HTML needs of a picture: whole pixels of CSS, the alternative text, and what the text part says. */
 type ShownCode = Readonly<{ src: string; width: string; height: string; alt: string; text: string }>;
 
-/** Undefined: the code says nothing. Throws VALIDATION_ERROR where it cannot be made, else as `addQrCode`. */
-const addCode = (inline: Inline, fields: CodeFields, options: CodeOptions, work: CodeWork): ShownCode | undefined => {
-  const kind = codeKindOf(options.kind);
-  const value = 'value' in fields ? fields.value : '';
-  const content = codeContent(kind, options.gs1, value, () => {
-    if ('value' in fields) throw new Error('a payment was compiled without its fields');
-    return fields;
-  });
-  if (content === undefined) return undefined;
-  if ('fault' in content) throw refused(content.fault, content.prop, options);
-  const { text, alt = text } = content;
-  if (isBarKind(kind)) return addBars(inline, text, kind, options, work);
-  const size = String(qrSizePx(options.size));
-  const src = addQrCode(inline, text, { ...options, level: 'M', field: options.fields['iban'] ?? 'schema' }, work);
-  return { src, width: size, height: size, alt, text: alt };
-};
-
-const addBars = (inline: Inline, text: string, kind: BarKind, options: CodeOptions, { limits, draws, budget }: CodeWork): ShownCode => {
-  const { showText, gs1, color, background } = options;
-  const [width, height] = [lengthOf(options.size), lengthOf(options.height)];
-  const wish: BarWish = { kind, showText, gs1, color, background, width, height, room: options.room };
-  spendModules(budget, barModules(kind, text));
-  const laid = layBarPicture(text, wish, pixelDefaults);
-  if ('fault' in laid) throw refused(laid.fault, 'value', options);
-  const contentId = `${kind}-${createHash('sha256')
-    .update(JSON.stringify([text, wish]))
-    .digest('hex')
-    .slice(0, 24)}@sealpost`;
-  if (!inline.some((image) => image.contentId === contentId)) {
-    checkCount(inline, limits);
-    inline.push({ contentId, contentType: 'image/png', bytes: draws ? barCodePng(laid, wish, pixelDefaults) : NOTHING });
-  }
-  const px = (length: number): string => String(Math.round(length));
-  return { src: `cid:${contentId}`, width: px(laid.width), height: px(laid.height), alt: text, text };
-};
-
-/** Percentages and fonts mean nothing to a picture that is drawn before the page. */
-const lengthOf = (css: string): number | undefined => pixels(css) || undefined;
-
-const refused = (fault: string, prop: string, { id, fields }: CodeOptions): DomainError => {
-  const field = fields[prop] ?? 'schema';
-  return new DomainError('VALIDATION_ERROR', `the code "${id}": ${prop} ${fault}`, {
-    errors: [{ field, message: `${fault} (${prop} of the code "${id}")` }],
-  });
-};
-
-const NONE: readonly Json[] = [];
-
 type Row = readonly string[];
-
-const textTable = (rows: readonly Row[], aligns: string, header: Row | undefined, footer: Row | undefined): string =>
-  table(rows, { aligns, header, footer });
 
 /** What the rendering under way draws on. Rendering is synchronous, so that one is enough for a template. */
 export type Meter = BreaksLeft & {
@@ -171,7 +78,27 @@ export type Meter = BreaksLeft & {
   pictures: PictureSizes;
 };
 
+export type Runtime = ReturnType<typeof runtimeOf>;
+
+const NOTHING = new Uint8Array(0);
+
+const NONE: readonly Json[] = [];
+
 const UNLIMITED = openUnlimitedBudget();
+
+/** Escaping makes of one UTF-16 unit at most the nine bytes of a percent-encoded character; references, and what is written around long words, are shorter. */
+const bytesPerUnitMax = 9;
+
+/** Thrown where only the finished mail can tell. */
+export const UNDECIDED = new Error('the size is not certain');
+
+/** The longest that one letter of a pattern stands for: a month, a weekday or the name of a time zone. */
+const longestPerLetter = 64;
+/** No number below this has more than 21 digits and their marks before the fraction, and no currency a longer name than the rest. */
+const plainBelow = 1e15;
+const longNumber = 128;
+const longDate = 192;
+const fractionDigitsFew = 20;
 
 export const openMeter = (): Meter => ({
   budget: UNLIMITED,
@@ -190,7 +117,7 @@ export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMI
   meter.pictures = 'unknown';
 };
 
-/** By the names that the source uses. Whatever a value is read or written for is taken from the meter. */
+/** The functions by the names that the source uses. Characters read and written are taken from the meter. */
 export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
   ...measured(limits, meter),
   STEP: readStep,
@@ -244,6 +171,38 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
   LABELLED: labelled,
 });
 
+/**
+ * The runtime of a check: it does everything that can refuse an email (variables, lists, limits) and leaves out what only changes how a
+ * value is written. The text that comes of it is no mail; its length tells how large the mail can be at most.
+ */
+export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): Runtime => ({
+  ...runtimeOf(limits, meter),
+  E: (text) => countHtml(text, meter),
+  W: (text) => countHtml(text, meter),
+  SHOWN: (showing, locale, timeZone) => longestOf(showing, writerOf(showing, { locale, timeZone })),
+  IN_CURRENCY: (showing, locale, timeZone) => {
+    const longest = longestOf(showing, writerOf(inCurrency(showing, 'USD'), { locale, timeZone }));
+    return () => longest;
+  },
+  LINK: (address) => countHtml(address, meter),
+  IMAGE: (address, inline) => {
+    const asset = assetAddress(address);
+    return asset === undefined ? countHtml(address, meter) + NO_IMAGE : addAsset(inline, asset, limits);
+  },
+  QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false, budget: meter.budget }),
+  CODE: (fields, inline, options) => addCode(inline, fields, options, { limits, draws: false, budget: meter.budget }),
+  COMPONENT: asItIs,
+  PATH: asItIs,
+  QUERY: asItIs,
+  ADDRESS: asItIs,
+  TOO_LARGE: () => {
+    throw UNDECIDED;
+  },
+});
+
+/** True where a text of that many units, as written by this runtime, can become no larger mail than allowed. */
+export const surelyFits = (chars: number, { htmlSizeBytesMax }: Limits): boolean => chars * bytesPerUnitMax <= htmlSizeBytesMax;
+
 /** The functions through which values pass, however long they are. */
 const measured = (limits: Limits, meter: Meter) => {
   const read = (text: string): string => {
@@ -268,10 +227,10 @@ const measured = (limits: Limits, meter: Meter) => {
     };
   return {
     E: (text: string): string => written(escape.escapeHtml(text, meter.htmlLeft)),
-    /** The same between tags, where a long word may break. */
+    /** `E` between tags, where a long word may break. */
     W: (text: string, chars?: number): string => {
       const { htmlLeft, breaksLeft } = meter;
-      const html = breakWords(text, chars ?? WORD_CHARS, htmlLeft + breaksLeft, meter);
+      const html = escape.breakWords(text, chars ?? WORD_CHARS, htmlLeft + breaksLeft, meter);
       return written(html, breaksLeft - meter.breaksLeft);
     },
     /** A value that becomes a part of a text: of the subject, an address, a style, the text part. */
@@ -299,9 +258,6 @@ const measured = (limits: Limits, meter: Meter) => {
   };
 };
 
-export type Runtime = ReturnType<typeof runtimeOf>;
-export const RUNTIME_NAMES: readonly string[] = Object.keys(runtimeOf(defaultLimits));
-
 /** Remembers the last answer: the amounts of one email are in one currency. */
 const lastOf = (make: (currency: string) => Formatter): ((currency: string) => Formatter) => {
   let known: string | undefined;
@@ -315,61 +271,17 @@ const lastOf = (make: (currency: string) => Formatter): ((currency: string) => F
   };
 };
 
-/*
- * The runtime of a check: everything that can refuse an email is done (variables, lists, limits), what only changes how a value
- * is written is left out. The text that comes of it is no mail; its length tells how large the mail can be at most.
- */
-
-/** Escaping makes of one UTF-16 unit at most the nine bytes of a percent-encoded character; references, and what is written around long words, are shorter. */
-const bytesPerUnitMax = 9;
-
-/** True where a text of that many units, as written by this runtime, can become no larger mail than allowed. */
-export const surelyFits = (chars: number, { htmlSizeBytesMax }: Limits): boolean => chars * bytesPerUnitMax <= htmlSizeBytesMax;
-
-/** Thrown where only the finished mail can tell. */
-export const UNDECIDED = new Error('the size is not certain');
+const textTable = (rows: readonly Row[], aligns: string, header: Row | undefined, footer: Row | undefined): string =>
+  table(rows, { aligns, header, footer });
 
 const asItIs = (text: string): string => text;
 
-/** What is longer than a mail may be is for the finished mail to refuse. */
-const measuredChecking = (text: string, meter: Meter): string => {
+/** Takes the text from the meter. Throws UNDECIDED where nothing is left: only the finished mail tells whether it is too large. */
+const countHtml = (text: string, meter: Meter): string => {
   meter.htmlLeft -= text.length;
   if (meter.htmlLeft < 0) throw UNDECIDED;
   return text;
 };
-
-export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): Runtime => ({
-  ...runtimeOf(limits, meter),
-  E: (text) => measuredChecking(text, meter),
-  W: (text) => measuredChecking(text, meter),
-  SHOWN: (showing, locale, timeZone) => longestOf(showing, writerOf(showing, { locale, timeZone })),
-  IN_CURRENCY: (showing, locale, timeZone) => {
-    const longest = longestOf(showing, writerOf(inCurrency(showing, 'USD'), { locale, timeZone }));
-    return () => longest;
-  },
-  LINK: (address) => measuredChecking(address, meter),
-  IMAGE: (address, inline) => {
-    const asset = assetAddress(address);
-    return asset === undefined ? measuredChecking(address, meter) + NO_IMAGE : addAsset(inline, asset, limits);
-  },
-  QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false, budget: meter.budget }),
-  CODE: (fields, inline, options) => addCode(inline, fields, options, { limits, draws: false, budget: meter.budget }),
-  COMPONENT: asItIs,
-  PATH: asItIs,
-  QUERY: asItIs,
-  ADDRESS: asItIs,
-  TOO_LARGE: () => {
-    throw UNDECIDED;
-  },
-});
-
-/** The longest that one letter of a pattern stands for: a month, a weekday or the name of a time zone. */
-const longestPerLetter = 64;
-/** No number below this has more than 21 digits and their marks before the fraction, and no currency a longer name than the rest. */
-const plainBelow = 1e15;
-const longNumber = 128;
-const longDate = 192;
-const fractionDigitsFew = 20;
 
 /** Instead of formatting: the value as it is, and as many blanks as its formatted text can have at most. */
 const longestOf = (showing: Showing, exact: Formatter): Formatter => {
@@ -384,4 +296,88 @@ const longestOf = (showing: Showing, exact: Formatter): Formatter => {
     // What only may be a date is one where it begins as one.
     return value + (showing.isWhole === true && format === undefined && type === undefined ? (value[4] === '-' ? dateBlanks : '') : blanks);
   };
+};
+export const RUNTIME_NAMES: readonly string[] = Object.keys(runtimeOf(defaultLimits));
+
+/**
+ * Adds a QR code and answers its `cid:` address. Throws VALIDATION_ERROR where the value is too much for a code of that
+ * look, WORK_LIMIT_EXCEEDED where the codes of the mail are too many and too large, ERR_LIMIT_002 where the mail has too many pictures. With `draws` false the picture itself is not made.
+ */
+const addQrCode = (inline: Inline, value: string, options: QrOptions, { limits, draws, budget }: CodeWork): string => {
+  const contentId = qrContentId(value, options);
+  if (inline.some((image) => image.contentId === contentId)) return `cid:${contentId}`;
+  checkCount(inline, limits);
+  spendModules(budget, qrModules(value, qrLevel(options.level)));
+  let bytes: Uint8Array = NOTHING;
+  if (draws || !surelyFitsQr(value, options)) {
+    const code = layQrCode(value, options);
+    if ('fault' in code) throw unreadable(code.fault, options);
+    if (draws) bytes = drawQrCode(code, options);
+  }
+  inline.push({ contentId, contentType: 'image/png', bytes });
+  return `cid:${contentId}`;
+};
+
+/** In: `asset:` and an id. Adds the picture of the gallery and answers its `cid:` address. */
+const addAsset = (inline: Inline, address: string, limits: Limits): string => {
+  const assetId = address.slice('asset:'.length);
+  const contentId = assetContentId(assetId);
+  if (!inline.some((image) => image.contentId === contentId)) {
+    checkCount(inline, limits);
+    inline.push({ contentId, assetId });
+  }
+  return `cid:${contentId}`;
+};
+
+const checkCount = ({ length }: Inline, { inlineImagesMax }: Limits): void => {
+  if (length >= inlineImagesMax) throw tooManyInlineImages(length + 1, inlineImagesMax);
+};
+
+const unreadable = (fault: string, { id, field }: QrOptions): DomainError =>
+  new DomainError('VALIDATION_ERROR', `the QR code "${id}" ${fault}`, { errors: [{ field, message: `${fault} (the QR code "${id}")` }] });
+
+/** Adds a bar code or a payment code; undefined where it has no content. Throws VALIDATION_ERROR where it cannot be made, else as `addQrCode`. */
+const addCode = (inline: Inline, fields: CodeFields, options: CodeOptions, work: CodeWork): ShownCode | undefined => {
+  const kind = codeKindOf(options.kind);
+  const value = 'value' in fields ? fields.value : '';
+  const content = codeContent(kind, options.gs1, value, () => {
+    if ('value' in fields) throw new Error('a payment was compiled without its fields');
+    return fields;
+  });
+  if (content === undefined) return undefined;
+  if ('fault' in content) throw refused(content.fault, content.prop, options);
+  const { text, alt = text } = content;
+  if (isBarKind(kind)) return addBars(inline, text, kind, options, work);
+  const size = String(qrSizePx(options.size));
+  const src = addQrCode(inline, text, { ...options, level: 'M', field: options.fields['iban'] ?? 'schema' }, work);
+  return { src, width: size, height: size, alt, text: alt };
+};
+
+const addBars = (inline: Inline, text: string, kind: BarKind, options: CodeOptions, { limits, draws, budget }: CodeWork): ShownCode => {
+  const { showText, gs1, color, background } = options;
+  const [width, height] = [lengthOf(options.size), lengthOf(options.height)];
+  const wish: BarWish = { kind, showText, gs1, color, background, width, height, room: options.room };
+  spendModules(budget, barModules(kind, text));
+  const laid = layBarPicture(text, wish, pixelDefaults);
+  if ('fault' in laid) throw refused(laid.fault, 'value', options);
+  const contentId = `${kind}-${createHash('sha256')
+    .update(JSON.stringify([text, wish]))
+    .digest('hex')
+    .slice(0, 24)}@sealpost`;
+  if (!inline.some((image) => image.contentId === contentId)) {
+    checkCount(inline, limits);
+    inline.push({ contentId, contentType: 'image/png', bytes: draws ? barCodePng(laid, wish, pixelDefaults) : NOTHING });
+  }
+  const px = (length: number): string => String(Math.round(length));
+  return { src: `cid:${contentId}`, width: px(laid.width), height: px(laid.height), alt: text, text };
+};
+
+/** Percentages and fonts mean nothing to a picture that is drawn before the page. */
+const lengthOf = (css: string): number | undefined => pixels(css) || undefined;
+
+const refused = (fault: string, prop: string, { id, fields }: CodeOptions): DomainError => {
+  const field = fields[prop] ?? 'schema';
+  return new DomainError('VALIDATION_ERROR', `the code "${id}": ${prop} ${fault}`, {
+    errors: [{ field, message: `${fault} (${prop} of the code "${id}")` }],
+  });
 };

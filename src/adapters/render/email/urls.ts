@@ -1,4 +1,4 @@
-/** Compiles an address that may hold placeholders: each value is escaped for the part of the address where it stands. */
+/** Addresses of links and pictures in a mail, each value escaped for its part of the address, and the size attributes of pictures. */
 import { shownSize, type PictureSize } from '../../../domain/rendering/pictures.js';
 import { assetAddress, safeImage, isSettled, partAt, type AddressPart, type Place, safeLink } from '../../../domain/rendering/addresses.js';
 import type { Placeholder, TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
@@ -6,10 +6,13 @@ import { concat, INLINE, js, quote, type Term } from './code.js';
 import { type Context, plainOf, plainStringOf } from './values.js';
 import { escapeHtml, imageAttribute, linkAttribute } from './escape.js';
 
-/* Width and height of a picture in a mail: what the template leaves open is taken from the picture itself, so that nothing moves while it loads, and Outlook shows it as large as it is. */
-
 /** Sizes of pictures of the gallery by the id of the asset; `unknown` where they are not looked up yet, and room is kept for them. */
 export type PictureSizes = ReadonlyMap<string, PictureSize> | 'unknown';
+
+/** The size that the template states: '' for nothing, pixels, or a share of the place. */
+type StatedSize = Readonly<{ width: string; height: string; /** Pixels of the place. */ placePx: number }>;
+
+type Compiled = Readonly<{ html: readonly Term[]; text: Readonly<{ terms: readonly Term[] } | { judge: string }> }>;
 
 const DATA = /^data:(image\/(?:png|jpe?g|gif|webp));base64,/i;
 /** Before the frame of a JPEG may stand notes of a camera. */
@@ -19,54 +22,27 @@ const HEADER_CHARS_MAX = 256 * 1024;
 const SIDE_MAX = 99_999;
 const ROOM: PictureSize = { width: SIDE_MAX, height: SIDE_MAX };
 
-const sizeOf = (address: string, sizes: PictureSizes): PictureSize | undefined => {
-  const asset = assetAddress(address);
-  if (asset !== undefined) return sizes === 'unknown' ? ROOM : sizes.get(asset.slice('asset:'.length));
-  const safe = safeImage(address);
-  const [start, type] = DATA.exec(safe ?? '') ?? [];
-  if (safe === undefined || start === undefined || type === undefined) return undefined;
-  const bytes = Buffer.from(safe.slice(start.length, start.length + HEADER_CHARS_MAX), 'base64');
-  return shownSize(bytes, type.toLowerCase() === 'image/jpg' ? 'image/jpeg' : type.toLowerCase());
+/** By the names of the runtime. */
+const encoders: Readonly<Record<Exclude<AddressPart, 'asIs'>, string>> = {
+  component: 'COMPONENT',
+  query: 'QUERY',
+  path: 'PATH',
+  mailbox: 'ADDRESS',
+  host: 'HOST',
+  afterHost: 'AFTER_HOST',
 };
 
-/** True where an address tells the size of its picture: those that the reader fetches do not. */
-const tellsSize = (address: string): boolean => assetAddress(address) !== undefined || DATA.test(safeImage(address) ?? '');
-
-/** What the template says: '' for nothing, pixels, or a share of the place. */
-type Given = Readonly<{ width: string; height: string; /** Pixels of the place. */ placePx: number }>;
-
-/** The attributes, as far as there is something to say in them; `address` as written or brought by a value. */
-export const sizeAttributes = (address: string, given: Given, sizes: PictureSizes): string => {
-  const { width, height } = sidesOf(given, sizeOf(address, sizes));
-  return (width === '' ? '' : ` width="${width}"`) + (height === '' ? '' : ` height="${height}"`);
-};
-
-/** Both sides in whole pixels where the picture is known, at its own proportions and within its place. */
-const sidesOf = ({ width, height, placePx }: Given, natural: PictureSize | undefined): Readonly<{ width: string; height: string }> => {
-  if (natural === undefined) return { width, height };
-  if (natural === ROOM) return { width: String(SIDE_MAX), height: String(SIDE_MAX) };
-  const ratio = natural.height / natural.width;
-  const wide = pixelsOf(width, placePx);
-  const high = pixelsOf(height, undefined);
-  const w = wide ?? (high === undefined ? natural.width : high / ratio);
-  // Outlook goes by the attributes alone, and lets a picture push the mail apart.
-  const scale = Math.min(1, placePx / w);
-  return { width: whole(w * scale), height: whole((high ?? w * ratio) * scale) };
-};
-
-const whole = (px: number): string => String(Math.min(SIDE_MAX, Math.max(1, Math.round(px))));
-
-const pixelsOf = (text: string, placePx: number | undefined): number | undefined => {
-  const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
-  if (number === undefined) return undefined;
-  return percent === '' ? Number(number) : placePx === undefined ? undefined : (placePx * Number(number)) / 100;
-};
+const judges = { LINK: { safe: safeLink, attribute: linkAttribute }, IMAGE: { safe: safeImage, attribute: imageAttribute } };
 
 /** Terms for `href`. An address whose scheme and host stand in the template needs no judgement when it is rendered. */
 export const linkOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'LINK').html;
 
 /** Terms for `src`. */
 export const imageOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'IMAGE').html;
+
+/** The address of a link for the text part: the same one, not escaped, or in `judge` the expression of one that must be judged first. */
+export const textLinkOf = (address: TemplatedText, context: Context): Readonly<{ terms: readonly Term[] } | { judge: string }> =>
+  compile(address, context, 'LINK').text;
 
 /**
  * The attributes of a picture's size: what the template says (as the attributes take it, '' for nothing), and what is left open from the picture
@@ -90,42 +66,14 @@ export const imageSizeOf = (address: TemplatedText, given: Readonly<{ width: Ter
   return [js(`SIZES(${context.code.remember(unsettled(address, context, 'image'))},${concat([width])},${concat([height])},${placePx})`)];
 };
 
-/** The expression of an address that is judged as a whole, each value encoded for its place. */
-const unsettled = (address: TemplatedText, context: Context, kind: 'link' | 'image'): string => {
-  const [first] = address;
-  const start = typeof first === 'string' ? first : '';
-  let before = '';
-  const pieces = address.map((part, at) => {
-    if (typeof part !== 'string') return encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context);
-    before += part;
-    return plainOf([part], context);
-  });
-  return `""+${pieces.join('+')}`;
+/**
+ * The size attributes of a picture. A side that the template leaves open comes from the picture itself, so that nothing moves while it
+ * loads and Outlook shows it at its own size. Empty where neither knows a size.
+ */
+export const sizeAttributes = (address: string, given: StatedSize, sizes: PictureSizes): string => {
+  const { width, height } = sidesOf(given, sizeOf(address, sizes));
+  return (width === '' ? '' : ` width="${width}"`) + (height === '' ? '' : ` height="${height}"`);
 };
-
-const encoded = ({ path }: Placeholder, place: Place, kind: 'link' | 'image', context: Context): string => {
-  const part = partAt(place, kind);
-  const value = plainStringOf(path, context);
-  return part === 'asIs' ? value : `${encoders[part]}(${value})`;
-};
-
-/** The address of a link for the text part: the same one, not escaped, or in `judge` the expression of one that must be judged first. */
-export const textLinkOf = (address: TemplatedText, context: Context): Readonly<{ terms: readonly Term[] } | { judge: string }> =>
-  compile(address, context, 'LINK').text;
-
-/** By the names of the runtime. */
-const encoders: Readonly<Record<Exclude<AddressPart, 'asIs'>, string>> = {
-  component: 'COMPONENT',
-  query: 'QUERY',
-  path: 'PATH',
-  mailbox: 'ADDRESS',
-  host: 'HOST',
-  afterHost: 'AFTER_HOST',
-};
-
-type Compiled = Readonly<{ html: readonly Term[]; text: Readonly<{ terms: readonly Term[] } | { judge: string }> }>;
-
-const judges = { LINK: { safe: safeLink, attribute: linkAttribute }, IMAGE: { safe: safeImage, attribute: imageAttribute } };
 
 const compile = (address: TemplatedText, context: Context, judge: 'LINK' | 'IMAGE'): Compiled => {
   const { safe, attribute } = judges[judge];
@@ -151,4 +99,57 @@ const compile = (address: TemplatedText, context: Context, judge: 'LINK' | 'IMAG
   });
   const html = terms.map((term): Term => (typeof term === 'string' ? escapeHtml(term) : js(`E(${term.js})`)));
   return { html, text: { terms } };
+};
+
+/** The expression of an address that is judged as a whole, each value encoded for its place. */
+const unsettled = (address: TemplatedText, context: Context, kind: 'link' | 'image'): string => {
+  const [first] = address;
+  const start = typeof first === 'string' ? first : '';
+  let before = '';
+  const pieces = address.map((part, at) => {
+    if (typeof part !== 'string') return encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context);
+    before += part;
+    return plainOf([part], context);
+  });
+  return `""+${pieces.join('+')}`;
+};
+
+const encoded = ({ path }: Placeholder, place: Place, kind: 'link' | 'image', context: Context): string => {
+  const part = partAt(place, kind);
+  const value = plainStringOf(path, context);
+  return part === 'asIs' ? value : `${encoders[part]}(${value})`;
+};
+
+const sizeOf = (address: string, sizes: PictureSizes): PictureSize | undefined => {
+  const asset = assetAddress(address);
+  if (asset !== undefined) return sizes === 'unknown' ? ROOM : sizes.get(asset.slice('asset:'.length));
+  const safe = safeImage(address);
+  const [start, type] = DATA.exec(safe ?? '') ?? [];
+  if (safe === undefined || start === undefined || type === undefined) return undefined;
+  const bytes = Buffer.from(safe.slice(start.length, start.length + HEADER_CHARS_MAX), 'base64');
+  return shownSize(bytes, type.toLowerCase() === 'image/jpg' ? 'image/jpeg' : type.toLowerCase());
+};
+
+/** True where an address tells the size of its picture: those that the reader fetches do not. */
+const tellsSize = (address: string): boolean => assetAddress(address) !== undefined || DATA.test(safeImage(address) ?? '');
+
+/** Both sides in whole pixels where the picture is known, at its own proportions and within its place. */
+const sidesOf = ({ width, height, placePx }: StatedSize, natural: PictureSize | undefined): Readonly<{ width: string; height: string }> => {
+  if (natural === undefined) return { width, height };
+  if (natural === ROOM) return { width: String(SIDE_MAX), height: String(SIDE_MAX) };
+  const ratio = natural.height / natural.width;
+  const wide = pixelsOf(width, placePx);
+  const high = pixelsOf(height, undefined);
+  const w = wide ?? (high === undefined ? natural.width : high / ratio);
+  // Outlook goes by the attributes alone, and lets a picture push the mail apart.
+  const scale = Math.min(1, placePx / w);
+  return { width: whole(w * scale), height: whole((high ?? w * ratio) * scale) };
+};
+
+const whole = (px: number): string => String(Math.min(SIDE_MAX, Math.max(1, Math.round(px))));
+
+const pixelsOf = (text: string, placePx: number | undefined): number | undefined => {
+  const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
+  if (number === undefined) return undefined;
+  return percent === '' ? Number(number) : placePx === undefined ? undefined : (placePx * Number(number)) / 100;
 };

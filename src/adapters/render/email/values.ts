@@ -1,4 +1,4 @@
-/** Compiles paths and templated text to expressions: direct access to own members, written out with the format of their definition. */
+/** Compiles what an author wrote (paths, text with placeholders, rich text, conditions) to JavaScript expressions, in the context that a component stands in. */
 import { parseDocument } from 'htmlparser2';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { Component } from '../../../domain/rendering/content.js';
@@ -20,13 +20,10 @@ import {
   type TextPart,
 } from '../../../domain/rendering/fill/templated-text.js';
 import type { Substitution } from '../../../domain/rendering/fill/shown-value.js';
-import { escapeHtml } from './escape.js';
-import { breakWords } from './text-layout.js';
+import { breakWords, escapeHtml } from './escape.js';
 import { optionalLinesOf, type OptionalHtml, type When } from '../../../domain/rendering/rich-text.js';
 import { sanitized, tagsOf, type RichMode } from '../rich-tree.js';
 import { decidingPaths } from '../../../domain/rendering/paths/walk.js';
-
-/* What a component knows of its surroundings while a template is compiled, and how it passes that on to its children. */
 
 type RichTexts = Map<string, readonly RichNode[]>;
 
@@ -43,14 +40,15 @@ export type Typography = Readonly<{
   align: Term;
 }>;
 
-/** Of `wordChars` in a single column: a longer word in the letters of a heading may be wider than a small screen. */
+/** `wordChars` in a single column: a longer word of a heading may be wider than a small screen. */
 export const WORD_CHARS = 18;
 
+/** What a component knows of the place that it stands in while a template is compiled; a parent hands a changed copy to its children. */
 export type Context = Readonly<{
   code: Code;
   limits: Limits;
   language: Language;
-  /** In which the surroundings run: Outlook and Gmail inherit it into no table, so that each says it again. */
+  /** Direction of the text around. Outlook and Gmail do not inherit it into tables, so each table states it again. */
   direction: Direction;
   shapes: ReadonlyMap<string, Shape>;
   locals: ReadonlyMap<string, Local>;
@@ -64,7 +62,7 @@ export type Context = Readonly<{
   accent: Term;
   /** Pixels below a component: 0 for the last one, for its surroundings have padding of their own. */
   gapPx: number;
-  /** Rich texts of the template that are taken apart already, for each of its outputs. */
+  /** Parsed rich texts of the template, shared by its outputs. */
   richTexts: RichTexts;
   /** Words longer than this may break on a small screen. */
   wordChars: number;
@@ -113,7 +111,7 @@ const rootOf = (name: string, { code, locals }: Context): string => {
 const stringOf = (path: Path, context: Context, column?: Showing): string =>
   shown(showingAt(rootShape(path, context), path, column), path, context);
 
-/** The same for addresses and for what a program reads: as it came, but for a format that its definition gives. */
+/** `stringOf` for addresses and for what a program reads: the value as it is, unless its definition gives a format. */
 export const plainStringOf = (path: Path, context: Context): string => {
   const format = formatAt(rootShape(path, context), path);
   return shown(format && { format }, path, context);
@@ -237,15 +235,13 @@ export const pathOf = (value: Json | undefined, { limits }: Context): Path => {
 
 const quoteJson = (value: unknown): string => JSON.stringify(value).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');
 
-/* Takes author's HTML apart into a closed set of elements; `{{…}}` survives in text and in attribute values, nowhere else. */
-
 type RichText = Readonly<{ kind: 'text'; text: TemplatedText }>;
 export type RichElement = Readonly<{
   kind: 'element';
   tag: string;
   attributes: ReadonlyMap<string, TemplatedText>;
   children: readonly RichNode[];
-  /** Absent where it is always there. */
+  /** The condition under which it is shown; absent: always. */
   when?: When;
 }>;
 export type RichNode = RichText | RichElement;
@@ -258,7 +254,7 @@ export const parseRichText = (content: string, mode: RichMode, context: Context)
   return once(`${mode} ${content}`, context, () => parsed(content, mode, context));
 };
 
-/** The same for a block, of which each line says what it is there for. */
+/** `parseRichText` for a block with `hideWhenEmpty: lines`: each line has the condition under which it is shown. */
 export const parseOptionalLines = (content: string, context: Context): readonly RichNode[] =>
   once(`lines ${content}`, context, () => {
     const whens: When[] = [];
@@ -275,10 +271,10 @@ const once = (key: string, { richTexts }: Context, make: () => readonly RichNode
   return nodes;
 };
 
-/** An attribute whose value is the place of a condition among all. */
+/** `attribute` marks an element; its value is the index of the condition in `whens`. */
 type Marks = Readonly<{ attribute: string; whens: readonly When[] }>;
 
-/** HTML in which each part that is there for its values names its condition; what has no element of its own is a span. */
+/** The HTML of a part with its condition marked on its element; a part without an element becomes a span. */
 const markedHtml = (part: OptionalHtml, attribute: string, whens: When[]): string => {
   if (typeof part === 'string') return part;
   const mark = ` ${attribute}="${whens.push(part.when) - 1}"`;
@@ -338,24 +334,22 @@ const convert = (node: DomNode, conversion: Conversion): readonly RichNode[] => 
   return [{ kind: 'element', tag: node.name, attributes, children, ...(when === undefined ? {} : { when }) }];
 };
 
-/* What of a mail is left out because nothing stands in it: the conditions of components, columns and lines with `hideWhenEmpty`. */
-
 const hasFallback = (path: Path, context: Context): boolean =>
   shapeAt(rootShape(path, context), path)?.substitution?.fallback !== undefined;
 
-/** The expression that holds where one of the paths has a value; undefined where that is always so. */
+/** The condition that one of the paths has a value; undefined: it always holds. */
 export const anyShown = (paths: readonly Path[], context: Context): string | undefined => {
   if (paths.length === 0 || paths.some((path) => hasFallback(path, context))) return undefined;
   return `!(${[...new Set(paths.map((path) => `BLANK(${rawOf(path, context)})`))].join('&&')})`;
 };
 
-/** Of a component; undefined where it is always there. */
+/** The condition under which a component is shown; undefined: always. */
 export const shownConditionOf = (component: Component, context: Context): string | undefined => {
   const hides = component.props?.['hideWhenEmpty'];
   return hides === true || hides === 'lines' ? anyShown(decidingPaths(component, context.limits.pathSegmentsMax), context) : undefined;
 };
 
-/** The expression of what an element is there for; undefined where that is always so. */
+/** The condition under which an element is shown; undefined: always. */
 export const whenOf = (when: When, context: Context): string | undefined => {
   const groups = when.flatMap((group) => anyShown(group, context) ?? []);
   return groups.length === 0 ? undefined : groups.join('&&');

@@ -1,4 +1,4 @@
-/** Components of text, and those that only take up room: rich text, fragment, list, divider, spacer. */
+/** Components of text (rich text, fragment, list) and of room (divider, spacer), with the helpers that all components share: props, gaps, alignment, loops over a data source. */
 import type { JsonObject, Json } from '../../../../domain/core/json.js';
 import { writePath, type Path } from '../../../../domain/rendering/scope/path.js';
 import { indexShape, type Shape } from '../../../../domain/rendering/scope/shapes.js';
@@ -35,8 +35,6 @@ import {
   typographyOf,
   word,
 } from '../style.js';
-
-/* Going over an array: what loop, table and list share. */
 
 /**
  * Writes a loop over `dataSource` around what `body` writes; the body gets the context in which the item (`itemVariable`,

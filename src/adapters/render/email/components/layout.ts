@@ -1,4 +1,4 @@
-/** Components that hold others: container and columns. */
+/** Components that hold others: conditional and loop decide what is shown and how often, container and columns where it stands. */
 import { isOperator } from '../../../../domain/rendering/scope/conditions.js';
 import type { Component } from '../../../../domain/rendering/content.js';
 import { quote, literalOf } from '../code.js';
@@ -21,22 +21,6 @@ import { alignAttribute, gap, propsOf, openItems, attributeWidth, isPixels, narr
 import type { Json } from '../../../../domain/core/json.js';
 import { cssLength } from '../../../../domain/rendering/css.js';
 
-/* Components that decide what is shown and how often: conditional and loop. */
-
-/** Components that stand there whenever their surroundings do: all but those inside a loop or a conditional. */
-export const countFixed = (components: readonly Component[]): number =>
-  components.reduce(
-    (count, { type, children = [] }) => count + 1 + (type === 'loop' || type === 'conditional' ? 0 : countFixed(children)),
-    0,
-  );
-
-const block = (components: readonly Component[], context: Context): void => {
-  const { code, limits } = context;
-  const count = countFixed(components);
-  if (count > 0) code.statement(`if((n+=${count})>${limits.componentsExpandedMax})TOO_MANY(n);`);
-  context.rows(components, context);
-};
-
 export const conditional: ComponentRenderer = (component, context) => {
   const { condition, operator, value } = propsOf(component);
   const left = rawOf(pathOf(condition, context), context);
@@ -58,20 +42,6 @@ export const loop: ComponentRenderer = (component, context) => {
     (inner) => block(component.children ?? [], inner),
     typeof emptyText === 'string' ? () => note(emptyText, context) : undefined,
   );
-};
-
-/** A plain line of text in the place of something that is not there. */
-const note = (text: string, context: Context): void => {
-  const { code, type } = context;
-  const parts = templated(text, context);
-  code.html(
-    '<tr><td',
-    classAttribute(colorClass('text', type.color, context)),
-    ...alignAttribute(type.align, context),
-    ` style="padding:${gap(context)};`,
-  );
-  code.html(...textDeclarations(type).map(attributeSafe), '">', shownOf(parts, context), '</td></tr>');
-  code.text(textOf(parts, context), '\n\n');
 };
 
 export const container: ComponentRenderer = (component, outer) => {
@@ -113,12 +83,6 @@ export const container: ComponentRenderer = (component, outer) => {
   code.html('</table></td></tr></table></td></tr>');
 };
 
-const widthPx = (width: unknown, available: number): number => {
-  const found = typeof width === 'string' ? /^([\d.]+)(px|%)$/.exec(width) : null;
-  if (found === null) return available;
-  return found[2] === '%' ? (available * Number(found[1])) / 100 : Math.min(available, Number(found[1]));
-};
-
 /**
  * Columns side by side: cells of a table for Outlook, inline blocks for all others, which fall below each other where the
  * screen is narrow, media queries or not.
@@ -157,6 +121,40 @@ export const columns: ComponentRenderer = (component, context) => {
     }
   });
   code.html(fixed ? '</tr></table></td></tr>' : '<!--[if mso]></tr></table><![endif]--></td></tr>');
+};
+
+/** Counts the components that are shown whenever their parent is: all but those inside a loop or a conditional. */
+export const countFixed = (components: readonly Component[]): number =>
+  components.reduce(
+    (count, { type, children = [] }) => count + 1 + (type === 'loop' || type === 'conditional' ? 0 : countFixed(children)),
+    0,
+  );
+
+const block = (components: readonly Component[], context: Context): void => {
+  const { code, limits } = context;
+  const count = countFixed(components);
+  if (count > 0) code.statement(`if((n+=${count})>${limits.componentsExpandedMax})TOO_MANY(n);`);
+  context.rows(components, context);
+};
+
+/** The `emptyText` of a loop without items, as a plain line. */
+const note = (text: string, context: Context): void => {
+  const { code, type } = context;
+  const parts = templated(text, context);
+  code.html(
+    '<tr><td',
+    classAttribute(colorClass('text', type.color, context)),
+    ...alignAttribute(type.align, context),
+    ` style="padding:${gap(context)};`,
+  );
+  code.html(...textDeclarations(type).map(attributeSafe), '">', shownOf(parts, context), '</td></tr>');
+  code.text(textOf(parts, context), '\n\n');
+};
+
+const widthPx = (width: unknown, available: number): number => {
+  const found = typeof width === 'string' ? /^([\d.]+)(px|%)$/.exec(width) : null;
+  if (found === null) return available;
+  return found[2] === '%' ? (available * Number(found[1])) / 100 : Math.min(available, Number(found[1]));
 };
 
 const oneColumn = (child: Component, widthPx: number, context: Context): void => {

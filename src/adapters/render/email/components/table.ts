@@ -1,4 +1,4 @@
-/** Tables of data: rows from a data source or written out, in HTML and in aligned columns of text. */
+/** Tables of data in a mail: rows from a data source or from the template, as HTML and as aligned columns of text. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
 import { onlyPlaceholder } from '../../../../domain/rendering/fill/filling.js';
 import { holdsNumbers, isColumnType, type Showing, literalValue, writerOf } from '../../../../domain/rendering/scope/showing.js';
@@ -34,8 +34,6 @@ import { inlineText } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import { escapeHtml } from '../escape.js';
 
-/* The columns of a table of a mail: what stands in them, and at which side. */
-
 type Column = Readonly<{
   header: string;
   content: Json | undefined;
@@ -45,36 +43,9 @@ type Column = Readonly<{
   headerAlign: Term;
   /** How it shows its values. */
   showing: Showing;
-  /** The name of what tells whether it is there; undefined where it always is. */
+  /** The variable that tells whether the column is shown; undefined: always. */
   shown?: string;
 }>;
-
-/** In: the props of a table. Out: its columns, as many as its rows have cells where no more are described. */
-const columnsOf = (props: JsonObject, context: Context): readonly Column[] => {
-  const rows = Array.isArray(props['rows']) ? (props['rows'] as readonly (readonly Json[])[]) : [];
-  const given = Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [];
-  const count = Math.max(given.length, ...rows.slice(0, 1_000).map((row) => row.length), 0);
-  return Array.from({ length: count }, (_, at) => columnOf(given[at], props, context));
-};
-
-const columnOf = (given: Json | undefined, props: JsonObject, context: Context): Column => {
-  const column = isJsonObject(given) ? given : {};
-  const format = isJsonObject(column['format']) ? (column['format'] as ValueFormat) : undefined;
-  const showing: Showing = { ...(isColumnType(column['type']) && { type: column['type'] }), ...(format && { format }) };
-  const { content } = column;
-  const alone = typeof content === 'string' ? onlyPlaceholder(templated(content, context))?.path : undefined;
-  const natural = holdsNumbers(showing, alone && rootShapeOfItems(alone, props, context), alone) ? endOf(context) : startOf(context);
-  const align = column['align'] === undefined ? natural : side(column['align'], natural, context);
-  return {
-    header: typeof column['header'] === 'string' ? column['header'] : '',
-    content,
-    footer: typeof column['footer'] === 'string' ? column['footer'] : undefined,
-    width: column['width'],
-    align,
-    headerAlign: column['headerAlign'] === undefined ? align : side(column['headerAlign'], natural, context),
-    showing,
-  };
-};
 
 type Look = Readonly<{
   context: Context;
@@ -87,6 +58,13 @@ type Look = Readonly<{
   /** Without lines or colours at the sides, the outer cells stand flush with the text around. */
   flush: boolean;
 }>;
+
+/** From this number of columns on, the class `m` makes padding and letters smaller on a small screen. */
+const MANY_COLUMNS = 5;
+const LINE = '#e5e7eb';
+const STRIPE = '#f9fafb';
+
+const TOP_ROW = '<tr valign="top">';
 
 export const table: ComponentRenderer = (component, outer) => {
   const props = propsOf(component);
@@ -134,7 +112,34 @@ export const table: ComponentRenderer = (component, outer) => {
   );
 };
 
-/** Columns that may be left out say whether they are there: where a row has a value for them, or there are no rows. */
+/** In: the props of a table. Out: its columns, as many as its rows have cells where no more are described. */
+const columnsOf = (props: JsonObject, context: Context): readonly Column[] => {
+  const rows = Array.isArray(props['rows']) ? (props['rows'] as readonly (readonly Json[])[]) : [];
+  const given = Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [];
+  const count = Math.max(given.length, ...rows.slice(0, 1_000).map((row) => row.length), 0);
+  return Array.from({ length: count }, (_, at) => columnOf(given[at], props, context));
+};
+
+const columnOf = (given: Json | undefined, props: JsonObject, context: Context): Column => {
+  const column = isJsonObject(given) ? given : {};
+  const format = isJsonObject(column['format']) ? (column['format'] as ValueFormat) : undefined;
+  const showing: Showing = { ...(isColumnType(column['type']) && { type: column['type'] }), ...(format && { format }) };
+  const { content } = column;
+  const alone = typeof content === 'string' ? onlyPlaceholder(templated(content, context))?.path : undefined;
+  const natural = holdsNumbers(showing, alone && rootShapeOfItems(alone, props, context), alone) ? endOf(context) : startOf(context);
+  const align = column['align'] === undefined ? natural : side(column['align'], natural, context);
+  return {
+    header: typeof column['header'] === 'string' ? column['header'] : '',
+    content,
+    footer: typeof column['footer'] === 'string' ? column['footer'] : undefined,
+    width: column['width'],
+    align,
+    headerAlign: column['headerAlign'] === undefined ? align : side(column['headerAlign'], natural, context),
+    showing,
+  };
+};
+
+/** Declares a variable for each column with `hideWhenEmpty`: true if a row has a value for the column, or if there are no rows. */
 const withHiding = (columns: readonly Column[], props: JsonObject, context: Context): readonly Column[] => {
   const given = Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [];
   if (props['dataSource'] === undefined) return columns;
@@ -150,7 +155,7 @@ const withHiding = (columns: readonly Column[], props: JsonObject, context: Cont
   });
 };
 
-/** What is written of a column where it is there. */
+/** Writes a part of a column, if the column is shown. */
 const whereShown = ({ shown }: Column, { code }: Context, write: () => void): void => {
   if (shown === undefined) write();
   else code.block(`if(${shown})`, write);
@@ -168,11 +173,6 @@ const lookOf = (props: JsonObject, hasHeader: boolean, context: Context): Look =
   const flush = (border === undefined || border === 'none') && !striped && props['headerBackgroundColor'] === undefined;
   return { context, padding: css('box', props['cellPadding'], '10px 12px', context), border, striped, hasHeader, flush };
 };
-
-/** So many do not fit on a small screen as they are: the class `m` takes the room around them and makes their letters small. */
-const MANY_COLUMNS = 5;
-const LINE = '#e5e7eb';
-const STRIPE = '#f9fafb';
 
 const header = (props: JsonObject, columns: readonly Column[], look: Look): void => {
   const { context } = look;
@@ -206,7 +206,7 @@ const widthAttribute = ({ width }: Column): readonly Term[] => {
   return literal === undefined || literal.includes('{{') ? [] : [` width="${attributeWidth(literal)}"`];
 };
 
-/** For the table: its rules are those of its cells. */
+/** The class of the table for the lines of its cells. */
 const lineClass = ({ border, context }: Look): string => {
   if (border === undefined) return colorClass('cells', LINE, context);
   return typeof border === 'string' && border !== 'none' ? colorClass('cells', border.split(' ').at(-1) ?? '', context) : '';
@@ -258,8 +258,6 @@ const textRow = (columns: readonly Column[], context: Context, rows: string, tex
   const cells = listOf(columns, (column, at) => concat(inlineText(...cellOf(text(column, at), column, context))));
   context.code.textStatement(`${rows}.push(${cells});`);
 };
-
-const TOP_ROW = '<tr valign="top">';
 
 const stripe = (look: Look, odd: boolean): string =>
   look.striped && odd

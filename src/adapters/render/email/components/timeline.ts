@@ -86,7 +86,7 @@ const byProgress = (progress: Step['progress'], of: (progress: Progress) => read
 
 const joined = (terms: readonly Term[]): Term => literalOf(terms) ?? js(concat(terms));
 
-/** Those that there are of: the date, a status that has no dot of its own, the description; each on a line of its own. */
+/** The date, a status without a dot of its own and the description, as far as the step has them, each on its own line. */
 const detailsOf = (step: Step, context: Context): Term => {
   const { progress } = step;
   const small = (html: readonly Term[]): readonly Term[] => ['<span style="font-size:13px;opacity:.75">', ...html, '</span>'];

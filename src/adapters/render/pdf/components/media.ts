@@ -5,7 +5,8 @@ import { alignIn, blockAlign, narrower, type ComponentRenderer } from '../contex
 import { padded } from './blocks.js';
 import { pictureNode } from '../picture-node.js';
 import { barCodeSvg, layBarPicture, pointDefaults } from '../../bar-code.js';
-import { layQrCode, readableColors, type QrCode } from '../../qr-code.js';
+import { readableColors } from '../../code-picture.js';
+import { layQrCode, type QrCode } from '../../qr-code.js';
 import { chartSvg } from '../charts.js';
 
 export const image: ComponentRenderer<ExpandedImage> = (
@@ -41,7 +42,7 @@ export const image: ComponentRenderer<ExpandedImage> = (
 /** Room around a code that readers need, in modules (ISO/IEC 18004, 9.1). */
 const QUIET_MODULES = 4;
 
-/** Where an expanded code has no size of its own. */
+/** Size of a code that states none. */
 const QR_POINTS = 96;
 
 export const qrCode: ComponentRenderer<ExpandedQrCode> = (component, context) => {
