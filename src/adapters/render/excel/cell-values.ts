@@ -1,43 +1,125 @@
-/** What a cell of a table holds: a number, a date, a truth value or text, with the code of its format. */
+/** The typed value of a cell (number, date, truth value or text) and its format as the format code of a workbook. */
 import { digitsOf, type Language, writeNumber } from '../../../domain/rendering/scope/formats.js';
 import type { ValueFormat } from '../../../domain/rendering/scope/definitions.js';
 import type { Cell } from '../../../domain/rendering/expand/expanded.js';
 import { type Instant, wallClockOf } from '../../../domain/rendering/scope/dates.js';
 import { isDated, meaningOf, PLAIN_NUMBER } from '../../../domain/rendering/scope/showing.js';
 
-/* Language ids of Windows (MS-LCID), by which number formats of a workbook name a locale. */
+type TypedValue = Readonly<{
+  value: number | Date | boolean;
+  /** Undefined: as the sheet shows such values by itself. */ code: string | undefined;
+}>;
 
-const table =
-  'af 436 am 45e ar 401 ar-ae 3801 ar-eg c01 ar-sa 401 az 42c be 423 bg 402 bn 445 bs 141a ca 403 cs 405 cy 452 da 406 de 407 de-at c07 de-ch 807 ' +
-  'el 408 en 409 en-au c09 en-ca 1009 en-gb 809 en-ie 1809 en-in 4009 en-nz 1409 en-za 1c09 es c0a es-ar 2c0a es-cl 340a es-co 240a es-mx 80a ' +
-  'es-us 540a et 425 eu 42d fa 429 fi 40b fil 464 fr 40c fr-be 80c fr-ca c0c fr-ch 100c ga 83c gl 456 gu 447 he 40d hi 439 hr 41a hu 40e hy 42b ' +
-  'id 421 is 40f it 410 it-ch 810 ja 411 ka 437 kk 43f km 453 kn 44b ko 412 lt 427 lv 426 mk 42f ml 44c mr 44e ms 43e mt 43a my 455 nb 414 ne 461 ' +
-  'nl 413 nl-be 813 nn 814 no 414 pa 446 pl 415 pt 416 pt-br 416 pt-pt 816 ro 418 ru 419 sk 41b sl 424 sq 41c sr 241a sv 41d sv-fi 81d sw 441 ' +
-  'ta 449 te 44a th 41e tr 41f uk 422 ur 420 uz 443 vi 42a zh 804 zh-cn 804 zh-hk c04 zh-hant 404 zh-sg 1004 zh-tw 404 zu 435';
+/** Undefined: the cell is text. */
+export type Typed = (cell: Pick<Cell, 'value' | 'showing'>) => TypedValue | undefined;
 
-const words = table.split(' ');
-const ids: ReadonlyMap<string, string> = new Map(words.flatMap((tag, at) => (at % 2 === 0 ? [[tag, words[at + 1] ?? ''] as const] : [])));
-
-/** In: BCP 47. Out: the id in hexadecimal, or '' where Windows has none that is known here. */
-const localeId = (locale: string): string => {
-  const { language, script, region } = new Intl.Locale(locale);
-  const tags = [
-    region === undefined ? undefined : `${language}-${region}`,
-    script === undefined ? undefined : `${language}-${script}`,
-    language,
-  ];
-  return (
-    tags
-      .map((tag) => ids.get((tag ?? '').toLowerCase()))
-      .find((id) => id !== undefined)
-      ?.toUpperCase() ?? ''
-  );
-};
-
-/* The `format` of a value as the format code of a workbook: the cell holds the number or the date, the code says how it looks. */
+type Codes = Readonly<{
+  number: (format: ValueFormat) => NumberCode | undefined;
+  date: (format: ValueFormat) => string | typeof NO_CODE;
+  /** What clocks and calendars of the format's time zone show, as if that were UTC: a sheet has no time zones. */
+  wallClock: (epochMs: number, format: ValueFormat) => number;
+}>;
 
 /** The code for one value; a number whose digits may vary has as many as it needs, as it has in every other output. */
 type NumberCode = (value: number) => string;
+
+type PartCode = (value: string, isLong: boolean) => string;
+
+/** Excel writes truth values in the reader's language whatever the code; others would show them as 1 and 0. */
+const TRUTH_CODE = '"TRUE";"TRUE";"FALSE"';
+
+/** A sheet shows so many characters of a number by itself. */
+const GENERAL_CHARS_MAX = 11;
+
+/** A day in a form that every calendar knows. */
+const ISO_DAY = 'yyyy-mm-dd';
+
+/** Sheets know no day before this one; the days up to 1 March 1900 have another number in Excel than elsewhere. */
+const FIRST_DAY_MS = Date.UTC(1900, 2, 1);
+
+/** A format that a sheet cannot write: a day of another calendar, or the name of a month in a language whose readers have other months. */
+const NO_CODE = Symbol('no code');
+
+/** In: the language of a workbook. Out: the function that gives the typed value of a cell, which means what it means in every output. */
+export const typedCells = (language: Language): Typed => {
+  const codes = createCodes(language);
+  return ({ value, showing }) => {
+    if (showing === undefined || value === undefined) return undefined;
+    const meaning = meaningOf(value, showing);
+    switch (meaning.kind) {
+      case 'text':
+        return undefined;
+      case 'boolean':
+        return { value: meaning.truth, code: TRUTH_CODE };
+      case 'number':
+        return {
+          value: meaning.number,
+          code: isShortPlain(meaning.number, meaning.format) ? undefined : codes.number(meaning.format)?.(meaning.number),
+        };
+      case 'date':
+        return dated(meaning.instant, meaning.format, codes);
+    }
+  };
+};
+
+/** The code for what a formula will give, which nobody knows yet: two digits where the format leaves it open. */
+export const resultCodes = (language: Language): ((format: ValueFormat | undefined) => string) => {
+  const codes = new Map<ValueFormat | undefined, string>([[undefined, '']]);
+  return (format) => {
+    const known = codes.get(format);
+    if (known !== undefined || format === undefined) return known ?? '';
+    const openDigits = format.style === 'percent' ? 0.2525 : 0.25;
+    const written = isDated(format) ? dateCode(format, language) : numberCode(format, language)?.(openDigits);
+    const code = written === NO_CODE ? ISO_DAY : (written ?? '');
+    codes.set(format, code);
+    return code;
+  };
+};
+
+/** A number that needs no code: without one, what a reader enters there later is shown as it is too. */
+const isShortPlain = (value: number, format: ValueFormat): boolean =>
+  format === PLAIN_NUMBER && writeNumber(value).length <= GENERAL_CHARS_MAX;
+
+const dated = ({ epochMs, dateOnly }: Instant, format: ValueFormat, codes: Codes): TypedValue | undefined => {
+  const wallMs = dateOnly ? epochMs : codes.wallClock(epochMs, format);
+  if (wallMs < FIRST_DAY_MS || wallMs >= Date.UTC(10_000, 0, 1)) return undefined;
+  const code = codes.date(format);
+  // A date of another calendar becomes the text that mails and PDFs show.
+  return code === NO_CODE ? undefined : { value: new Date(wallMs), code };
+};
+
+/** Codes and clocks once for each format: Intl's objects cost a thousand times what a call to them does. */
+const createCodes = (language: Language): Codes => {
+  const kept = <T>(make: (format: ValueFormat) => T): ((format: ValueFormat) => T) => {
+    const made = new Map<string, T>();
+    let last: readonly [ValueFormat, T] | undefined;
+    return (format) => {
+      if (last?.[0] === format) return last[1];
+      const key = JSON.stringify(format);
+      const value = made.has(key) ? (made.get(key) as T) : make(format);
+      made.set(key, value);
+      last = [format, value];
+      return value;
+    };
+  };
+  const dates = kept((format) => dateCode(format, language));
+  const clocks = kept((format) => clocksOf(format.timeZone ?? language.timeZone));
+  return {
+    number: kept((format) => numberCode(format, language)),
+    date: (format) => dates(format) ?? ISO_DAY,
+    wallClock: (epochMs, format) => clocks(format)(epochMs),
+  };
+};
+
+/** An unknown time zone counts as UTC. */
+const clocksOf = (timeZone: string): ((epochMs: number) => number) => {
+  try {
+    return wallClockOf(timeZone);
+  } catch (error) {
+    if (error instanceof RangeError) return (epochMs) => epochMs;
+    throw error;
+  }
+};
 
 /**
  * In: a format whose style is number, currency or percent. Out: the code for a value; undefined where Intl refuses the format.
@@ -115,8 +197,13 @@ const digitsNeeded = (value: number, max: number): number => {
   return fraction.replace(/0+$/, '').length;
 };
 
-/** What a sheet cannot write: a day of another calendar, or a month by its name in a language whose readers have other months. */
-const NO_CODE = Symbol('no code');
+/** Western digits and the Thai calendar, before a language. */
+const BUDDHIST = '107';
+
+const TOKEN = /'((?:[^']|'')*)'|(y+|M+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
+
+/** Saturday, 3 September 2005, 07:08:09: each number has one digit where the language does not ask for two, and words are longest in the longest date. */
+const SHOWN_DAY = new Date(Date.UTC(2005, 8, 3, 7, 8, 9));
 
 /** In: a format whose style is date, time or datetime. Out: its code; undefined where Intl refuses the format. */
 const dateCode = (format: ValueFormat, language: Language): string | undefined | typeof NO_CODE => {
@@ -137,14 +224,9 @@ const dateCode = (format: ValueFormat, language: Language): string | undefined |
   }
 };
 
-/** Western digits and the Thai calendar, before a language. */
-const BUDDHIST = '107';
-
 const calendarOf = (locale: string): string => new Intl.DateTimeFormat(locale).resolvedOptions().calendar;
 
 const inLanguage = (lcid: string, code: string): string => (lcid === '' ? code : `[$-${lcid}]${code}`);
-
-const TOKEN = /'((?:[^']|'')*)'|(y+|M+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
 const patternCode = (pattern: string): string =>
   [...pattern.matchAll(TOKEN)]
@@ -188,13 +270,8 @@ const styleCode = (format: ValueFormat, locale: string): string => {
     .trim();
 };
 
-/** Saturday, 3 September 2005, 07:08:09: each number has one digit where the language does not ask for two, and words are longest in the longest date. */
-const SHOWN_DAY = new Date(Date.UTC(2005, 8, 3, 7, 8, 9));
-
 const partCode = ({ type, value }: Intl.DateTimeFormatPart, isLong: boolean): string =>
   Object.hasOwn(partCodes, type) ? (partCodes[type]?.(value, isLong) ?? '') : '';
-
-type PartCode = (value: string, isLong: boolean) => string;
 
 /** Months and days of the week are numbers or words, short or long, as the part itself shows. Time zones have no code. */
 const partCodes: Readonly<Partial<Record<Intl.DateTimeFormatPartTypes, PartCode>>> = {
@@ -226,110 +303,32 @@ const literal = (text: string): string => {
         .join('\\"');
 };
 
-type TypedValue = Readonly<{
-  value: number | Date | boolean;
-  /** Undefined: as the sheet shows such values by itself. */ code: string | undefined;
-}>;
+/** Language ids of Windows (MS-LCID), by which format codes name a locale. */
+const localeTable =
+  'af 436 am 45e ar 401 ar-ae 3801 ar-eg c01 ar-sa 401 az 42c be 423 bg 402 bn 445 bs 141a ca 403 cs 405 cy 452 da 406 de 407 de-at c07 de-ch 807 ' +
+  'el 408 en 409 en-au c09 en-ca 1009 en-gb 809 en-ie 1809 en-in 4009 en-nz 1409 en-za 1c09 es c0a es-ar 2c0a es-cl 340a es-co 240a es-mx 80a ' +
+  'es-us 540a et 425 eu 42d fa 429 fi 40b fil 464 fr 40c fr-be 80c fr-ca c0c fr-ch 100c ga 83c gl 456 gu 447 he 40d hi 439 hr 41a hu 40e hy 42b ' +
+  'id 421 is 40f it 410 it-ch 810 ja 411 ka 437 kk 43f km 453 kn 44b ko 412 lt 427 lv 426 mk 42f ml 44c mr 44e ms 43e mt 43a my 455 nb 414 ne 461 ' +
+  'nl 413 nl-be 813 nn 814 no 414 pa 446 pl 415 pt 416 pt-br 416 pt-pt 816 ro 418 ru 419 sk 41b sl 424 sq 41c sr 241a sv 41d sv-fi 81d sw 441 ' +
+  'ta 449 te 44a th 41e tr 41f uk 422 ur 420 uz 443 vi 42a zh 804 zh-cn 804 zh-hk c04 zh-hant 404 zh-sg 1004 zh-tw 404 zu 435';
 
-/** Undefined: the cell is text. */
-export type Typed = (cell: Pick<Cell, 'value' | 'showing'>) => TypedValue | undefined;
+const localeWords = localeTable.split(' ');
+const localeIds: ReadonlyMap<string, string> = new Map(
+  localeWords.flatMap((tag, at) => (at % 2 === 0 ? [[tag, localeWords[at + 1] ?? ''] as const] : [])),
+);
 
-/** In: the language of a workbook. Out: the function that gives the typed value of a cell, which means what it means in every output. */
-export const typedCells = (language: Language): Typed => {
-  const codes = createCodes(language);
-  return ({ value, showing }) => {
-    if (showing === undefined || value === undefined) return undefined;
-    const meaning = meaningOf(value, showing);
-    switch (meaning.kind) {
-      case 'text':
-        return undefined;
-      case 'boolean':
-        return { value: meaning.truth, code: TRUTH_CODE };
-      case 'number':
-        return {
-          value: meaning.number,
-          code: isShortPlain(meaning.number, meaning.format) ? undefined : codes.number(meaning.format)?.(meaning.number),
-        };
-      case 'date':
-        return dated(meaning.instant, meaning.format, codes);
-    }
-  };
-};
-
-/** Excel writes truth values in the reader's language whatever the code; others would show them as 1 and 0. */
-const TRUTH_CODE = '"TRUE";"TRUE";"FALSE"';
-
-/** A sheet shows so many characters of a number by itself. */
-const GENERAL_CHARS_MAX = 11;
-
-/** A number that needs no code: without one, what a reader enters there later is shown as it is too. */
-const isShortPlain = (value: number, format: ValueFormat): boolean =>
-  format === PLAIN_NUMBER && writeNumber(value).length <= GENERAL_CHARS_MAX;
-
-/** A day in a form that every calendar knows. */
-const ISO_DAY = 'yyyy-mm-dd';
-
-/** Sheets know no day before this one; the days up to 1 March 1900 have another number in Excel than elsewhere. */
-const FIRST_DAY_MS = Date.UTC(1900, 2, 1);
-
-const dated = ({ epochMs, dateOnly }: Instant, format: ValueFormat, codes: Codes): TypedValue | undefined => {
-  const wallMs = dateOnly ? epochMs : codes.wallClock(epochMs, format);
-  if (wallMs < FIRST_DAY_MS || wallMs >= Date.UTC(10_000, 0, 1)) return undefined;
-  const code = codes.date(format);
-  // Of another calendar a cell is the text that mails and PDFs have.
-  return code === NO_CODE ? undefined : { value: new Date(wallMs), code };
-};
-
-type Codes = Readonly<{
-  number: (format: ValueFormat) => NumberCode | undefined;
-  date: (format: ValueFormat) => string | typeof NO_CODE;
-  /** What clocks and calendars of the format's time zone show, as if that were UTC: a sheet has no time zones. */
-  wallClock: (epochMs: number, format: ValueFormat) => number;
-}>;
-
-/** Codes and clocks once for each format: Intl's objects cost a thousand times what a call to them does. */
-const createCodes = (language: Language): Codes => {
-  const kept = <T>(make: (format: ValueFormat) => T): ((format: ValueFormat) => T) => {
-    const made = new Map<string, T>();
-    let last: readonly [ValueFormat, T] | undefined;
-    return (format) => {
-      if (last?.[0] === format) return last[1];
-      const key = JSON.stringify(format);
-      const value = made.has(key) ? (made.get(key) as T) : make(format);
-      made.set(key, value);
-      last = [format, value];
-      return value;
-    };
-  };
-  const dates = kept((format) => dateCode(format, language));
-  const clocks = kept((format) => clocksOf(format.timeZone ?? language.timeZone));
-  return {
-    number: kept((format) => numberCode(format, language)),
-    date: (format) => dates(format) ?? ISO_DAY,
-    wallClock: (epochMs, format) => clocks(format)(epochMs),
-  };
-};
-
-/** The code for what a formula will give, which nobody knows yet: two digits where the format leaves it open. */
-export const resultCodes = (language: Language): ((format: ValueFormat | undefined) => string) => {
-  const codes = new Map<ValueFormat | undefined, string>([[undefined, '']]);
-  return (format) => {
-    const known = codes.get(format);
-    if (known !== undefined || format === undefined) return known ?? '';
-    const openDigits = format.style === 'percent' ? 0.2525 : 0.25;
-    const written = isDated(format) ? dateCode(format, language) : numberCode(format, language)?.(openDigits);
-    const code = written === NO_CODE ? ISO_DAY : (written ?? '');
-    codes.set(format, code);
-    return code;
-  };
-};
-
-/** The clocks of a zone that nobody knows are those of UTC. */
-const clocksOf = (timeZone: string): ((epochMs: number) => number) => {
-  try {
-    return wallClockOf(timeZone);
-  } catch (error) {
-    if (error instanceof RangeError) return (epochMs) => epochMs;
-    throw error;
-  }
+/** In: BCP 47. Out: the id in hexadecimal, or '' where Windows has none that is known here. */
+const localeId = (locale: string): string => {
+  const { language, script, region } = new Intl.Locale(locale);
+  const tags = [
+    region === undefined ? undefined : `${language}-${region}`,
+    script === undefined ? undefined : `${language}-${script}`,
+    language,
+  ];
+  return (
+    tags
+      .map((tag) => localeIds.get((tag ?? '').toLowerCase()))
+      .find((id) => id !== undefined)
+      ?.toUpperCase() ?? ''
+  );
 };

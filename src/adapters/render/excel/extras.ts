@@ -1,12 +1,10 @@
-/** Puts into the package what the streaming writer cannot write: links, pictures, charts, the document's properties. */
+/** Adds to the package of a workbook what the streaming writer cannot write: links, pictures, charts, properties of the document. Reads and writes the ZIP file itself. */
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { DocumentMetadata } from '../../../domain/ports/generator.js';
 import { dataBarsXml, type DataBar, quotedName, type Drawing, type Link, type Place } from './sheet.js';
 import { escapeXml, XML_HEAD } from './text.js';
 
-/* The ZIP package of a workbook: reads what the writer made, takes changed and added parts, writes it again with fixed times. */
-
-/** A part as it stands in the package: what is not changed is never unpacked. */
+/** A part as it stands in the package; an unchanged one is never unpacked. */
 type Entry = Readonly<{ name: string; method: 0 | 8; crc: number; size: number; packed: Uint8Array }>;
 
 type Package = Readonly<{
@@ -17,6 +15,192 @@ type Package = Readonly<{
   /** The whole package; the same parts give the same bytes. */
   bytes: () => Uint8Array;
 }>;
+
+export type SheetExtras = Readonly<{
+  /** As the package numbers its sheets, from 1. */
+  number: number;
+  name: string;
+  /** Printed at the top of each sheet of paper. */
+  titleRow: number | undefined;
+  isHidden: boolean;
+  /** Lines between cells are printed. */
+  gridLines: boolean;
+  /** Printed alone, such as `A1:F40`. */
+  printArea: string | undefined;
+  links: readonly Link[];
+  drawings: readonly Drawing[];
+  dataBars: readonly DataBar[];
+}>;
+
+type Numbers = Readonly<{ next: (kind: 'drawing' | 'chart' | 'image') => number }>;
+
+type Relations = Readonly<{
+  internal: (type: 'drawing' | 'chart' | 'image', target: string) => string;
+  external: (type: 'hyperlink', target: string) => string;
+  xml: () => string;
+}>;
+
+type Registers = Readonly<{ numbers: Numbers; overrides: string[]; extensions: Set<string> }>;
+
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const RELATIONSHIPS = 'http://schemas.openxmlformats.org/package/2006/relationships';
+
+/** Adds to the package what each sheet wants besides its cells. */
+export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): void => {
+  const overrides: string[] = [];
+  const extensions = new Set<string>();
+  const numbers = createNumbers();
+  for (const { number, links, drawings, dataBars, gridLines } of sheets) {
+    if (links.length === 0 && drawings.length === 0 && dataBars.length === 0 && !gridLines) continue;
+    const relations = createRelations();
+    const anchors = links
+      .map(({ address, href }) => `<hyperlink ref="${address}" r:id="${relations.external('hyperlink', href)}"/>`)
+      .join('');
+    let drawing = '';
+    if (drawings.length > 0) {
+      const name = `drawing${numbers.next('drawing')}.xml`;
+      addDrawing(workbook, name, drawings, { numbers, overrides, extensions });
+      drawing = `<drawing r:id="${relations.internal('drawing', `../drawings/${name}`)}"/>`;
+    }
+    const path = `xl/worksheets/sheet${number}.xml`;
+    const sheet = partOf(workbook, path);
+    const options = gridLines ? '<printOptions gridLines="1"/>' : '';
+    const hyperlinks = anchors === '' ? '' : `<hyperlinks>${anchors}</hyperlinks>`;
+    const linked = sheet.replace('<pageMargins', () => `${hyperlinks}${options}<pageMargins`);
+    workbook.put(
+      path,
+      linked.replace('</worksheet>', () => `${drawing}${dataBarsXml(dataBars)}</worksheet>`),
+    );
+    if (links.length > 0 || drawings.length > 0) workbook.put(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations.xml());
+  }
+  if (overrides.length === 0) return;
+  const types = [...extensions]
+    .sort()
+    .map((extension) => `<Default Extension="${extension}" ContentType="image/${extension}"/>`)
+    .join('');
+  const known = partOf(workbook, '[Content_Types].xml');
+  workbook.put(
+    '[Content_Types].xml',
+    known.replace(/<Types[^>]*>/, (open) => open + types).replace('</Types>', () => `${overrides.join('')}</Types>`),
+  );
+};
+
+/** In: the sheets, what the document says of itself, and whether formulas without a value are to be worked out when it is opened. Marked texts get their apostrophe. */
+export const finishParts = (
+  workbook: Package,
+  sheets: readonly SheetExtras[],
+  { title, author, createdAt }: DocumentMetadata,
+  calculates: boolean,
+): void => {
+  const at = `xsi:type="dcterms:W3CDTF">${escapeXml(createdAt.replace(/\.\d+(?=Z$)/, ''))}`;
+  workbook.put(
+    'docProps/core.xml',
+    `${XML_HEAD}<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/"` +
+      ' xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">' +
+      `<dc:title>${escapeXml(title)}</dc:title><dc:creator>${escapeXml(author)}</dc:creator><cp:lastModifiedBy>${escapeXml(author)}</cp:lastModifiedBy>` +
+      `<dcterms:created ${at}</dcterms:created><dcterms:modified ${at}</dcterms:modified></cp:coreProperties>`,
+  );
+  const defined = (name: string, at: number, place: string | undefined): string =>
+    place === undefined ? '' : `<definedName name="_xlnm.${name}" localSheetId="${at}">${escapeXml(place)}</definedName>`;
+  // Names stand in order.
+  const areas = sheets.map(({ name, printArea }, at) =>
+    defined('Print_Area', at, printArea && `${quotedName(name)}!${printArea.replace(/([A-Z]+)(\d+)/g, '$$$1$$$2')}`),
+  );
+  const rows = sheets.map(({ name, titleRow }, at) =>
+    defined('Print_Titles', at, titleRow === undefined ? undefined : `${quotedName(name)}!$${titleRow}:$${titleRow}`),
+  );
+  const titles = [...areas, ...rows].join('');
+  // The sheet that is open first must be one that can be seen.
+  const open = sheets.findIndex(({ isHidden }) => !isHidden);
+  const views = open > 0 ? `<bookViews><workbookView activeTab="${open}" firstSheet="${open}"/></bookViews>` : '';
+  const names = titles === '' ? '' : `<definedNames>${titles}</definedNames>`;
+  workbook.put(
+    'xl/workbook.xml',
+    partOf(workbook, 'xl/workbook.xml')
+      .replace('<sheets>', () => `${views}<sheets>`)
+      .replace(/<calcPr [^>]*\/>/, () => `${names}<calcPr calcId="171027"${calculates ? ' fullCalcOnLoad="1"' : ''}/>`),
+  );
+  // 49 is the code `@`, which only texts that look like formulas have.
+  workbook.put('xl/styles.xml', partOf(workbook, 'xl/styles.xml').replaceAll('<xf numFmtId="49"', '<xf quotePrefix="1" numFmtId="49"'));
+};
+
+const partOf = (workbook: Package, name: string): string => {
+  const text = workbook.text(name);
+  if (text === undefined) throw new Error(`the workbook that was written has no part ${name}`);
+  return text;
+};
+
+const createNumbers = (): Numbers => {
+  const last = { drawing: 0, chart: 0, image: 0 };
+  return { next: (kind) => (last[kind] += 1) };
+};
+
+const createRelations = (): Relations => {
+  const written: string[] = [];
+  const ids = new Map<string, string>();
+  const add = (type: string, target: string, mode: string): string => {
+    const key = `${type} ${target}`;
+    const known = ids.get(key);
+    if (known !== undefined) return known;
+    const id = `rId${written.length + 1}`;
+    written.push(`<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${escapeXml(target)}"${mode}/>`);
+    ids.set(key, id);
+    return id;
+  };
+  return {
+    internal: (type, target) => add(type, target, ''),
+    external: (type, target) => add(type, target, ' TargetMode="External"'),
+    xml: () => `${XML_HEAD}<Relationships xmlns="${RELATIONSHIPS}">${written.join('')}</Relationships>`,
+  };
+};
+
+const addDrawing = (workbook: Package, name: string, drawings: readonly Drawing[], { numbers, overrides, extensions }: Registers): void => {
+  const relations = createRelations();
+  // A picture that a sheet shows several times is stored once.
+  const stored = new Map<Uint8Array, string>();
+  const anchors = drawings.map((drawing, at) => {
+    const id = at + 2;
+    if (drawing.kind === 'chart') {
+      const chart = `chart${numbers.next('chart')}.xml`;
+      workbook.put(`xl/charts/${chart}`, drawing.xml);
+      overrides.push(
+        `<Override PartName="/xl/charts/${chart}" ContentType="application/vnd.openxmlformats-officedocument.drawingml.chart+xml"/>`,
+      );
+      return anchor(drawing.place, chartFrame(id, drawing.title, relations.internal('chart', `../charts/${chart}`), drawing.place));
+    }
+    const file = stored.get(drawing.bytes) ?? `image${numbers.next('image')}.${drawing.extension}`;
+    if (!stored.has(drawing.bytes)) workbook.put(`xl/media/${file}`, drawing.bytes);
+    stored.set(drawing.bytes, file);
+    extensions.add(drawing.extension);
+    const link = drawing.href === undefined ? '' : `<a:hlinkClick r:id="${relations.external('hyperlink', drawing.href)}"/>`;
+    return anchor(drawing.place, picture(id, drawing.alt, link, relations.internal('image', `../media/${file}`), drawing.place));
+  });
+  workbook.put(
+    `xl/drawings/${name}`,
+    `${XML_HEAD}<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"` +
+      ` xmlns:r="${OFFICE}">${anchors.join('')}</xdr:wsDr>`,
+  );
+  workbook.put(`xl/drawings/_rels/${name}.rels`, relations.xml());
+  overrides.push(`<Override PartName="/xl/drawings/${name}" ContentType="application/vnd.openxmlformats-officedocument.drawing+xml"/>`);
+};
+
+/** English Metric Units of a length in points. */
+const emu = (points: number): number => Math.round(points * 12_700);
+const extent = (tag: string, { width, height }: Place): string => `<${tag} cx="${emu(width)}" cy="${emu(height)}"/>`;
+
+const anchor = (place: Place, content: string): string =>
+  `<xdr:oneCellAnchor><xdr:from><xdr:col>${place.column}</xdr:col><xdr:colOff>${emu(place.offset)}</xdr:colOff><xdr:row>${place.row - 1}</xdr:row><xdr:rowOff>${emu(3)}</xdr:rowOff></xdr:from>` +
+  `${extent('xdr:ext', place)}${content}<xdr:clientData/></xdr:oneCellAnchor>`;
+
+const picture = (id: number, alt: string, link: string, relation: string, place: Place): string =>
+  `<xdr:pic><xdr:nvPicPr><xdr:cNvPr id="${id}" name="Picture ${id - 1}" descr="${escapeXml(alt)}">${link}</xdr:cNvPr><xdr:cNvPicPr><a:picLocks noChangeAspect="1"/></xdr:cNvPicPr></xdr:nvPicPr>` +
+  `<xdr:blipFill><a:blip r:embed="${relation}"/><a:stretch><a:fillRect/></a:stretch></xdr:blipFill>` +
+  `<xdr:spPr><a:xfrm><a:off x="0" y="0"/>${extent('a:ext', place)}</a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom></xdr:spPr></xdr:pic>`;
+
+const chartFrame = (id: number, title: string, relation: string, place: Place): string =>
+  `<xdr:graphicFrame macro=""><xdr:nvGraphicFramePr><xdr:cNvPr id="${id}" name="Chart ${id - 1}" descr="${escapeXml(title)}"/><xdr:cNvGraphicFramePr/></xdr:nvGraphicFramePr>` +
+  `<xdr:xfrm><a:off x="0" y="0"/>${extent('a:ext', place)}</xdr:xfrm><a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/chart">` +
+  `<c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" r:id="${relation}"/></a:graphicData></a:graphic></xdr:graphicFrame>`;
 
 /** In: a ZIP file without encryption and without ZIP64, as archiver writes it. */
 export const openPackage = (zip: Uint8Array): Package => {
@@ -124,189 +308,3 @@ const writeCommon = (out: Buffer, start: number, entry: Entry, nameBytes: number
   at = out.writeUInt16LE(nameBytes, at);
   return out.writeUInt16LE(0, at);
 };
-
-export type SheetExtras = Readonly<{
-  /** As the package numbers its sheets, from 1. */
-  number: number;
-  name: string;
-  /** Printed at the top of each sheet of paper. */
-  titleRow: number | undefined;
-  isHidden: boolean;
-  /** Lines between cells are printed. */
-  gridLines: boolean;
-  /** Printed alone, such as `A1:F40`. */
-  printArea: string | undefined;
-  links: readonly Link[];
-  drawings: readonly Drawing[];
-  dataBars: readonly DataBar[];
-}>;
-
-const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
-const RELATIONSHIPS = 'http://schemas.openxmlformats.org/package/2006/relationships';
-
-/** In: what the writer made, and what each sheet wants besides. Changes the package. */
-export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): void => {
-  const overrides: string[] = [];
-  const extensions = new Set<string>();
-  const numbers = createNumbers();
-  for (const { number, links, drawings, dataBars, gridLines } of sheets) {
-    if (links.length === 0 && drawings.length === 0 && dataBars.length === 0 && !gridLines) continue;
-    const relations = createRelations();
-    const anchors = links
-      .map(({ address, href }) => `<hyperlink ref="${address}" r:id="${relations.external('hyperlink', href)}"/>`)
-      .join('');
-    let drawing = '';
-    if (drawings.length > 0) {
-      const name = `drawing${numbers.next('drawing')}.xml`;
-      addDrawing(workbook, name, drawings, { numbers, overrides, extensions });
-      drawing = `<drawing r:id="${relations.internal('drawing', `../drawings/${name}`)}"/>`;
-    }
-    const path = `xl/worksheets/sheet${number}.xml`;
-    const sheet = partOf(workbook, path);
-    const options = gridLines ? '<printOptions gridLines="1"/>' : '';
-    const hyperlinks = anchors === '' ? '' : `<hyperlinks>${anchors}</hyperlinks>`;
-    const linked = sheet.replace('<pageMargins', () => `${hyperlinks}${options}<pageMargins`);
-    workbook.put(
-      path,
-      linked.replace('</worksheet>', () => `${drawing}${dataBarsXml(dataBars)}</worksheet>`),
-    );
-    if (links.length > 0 || drawings.length > 0) workbook.put(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations.xml());
-  }
-  if (overrides.length === 0) return;
-  const types = [...extensions]
-    .sort()
-    .map((extension) => `<Default Extension="${extension}" ContentType="image/${extension}"/>`)
-    .join('');
-  const known = partOf(workbook, '[Content_Types].xml');
-  workbook.put(
-    '[Content_Types].xml',
-    known.replace(/<Types[^>]*>/, (open) => open + types).replace('</Types>', () => `${overrides.join('')}</Types>`),
-  );
-};
-
-/** In: the sheets, what the document says of itself, and whether formulas without a value are to be worked out when it is opened. Marked texts get their apostrophe. */
-export const finishParts = (
-  workbook: Package,
-  sheets: readonly SheetExtras[],
-  { title, author, createdAt }: DocumentMetadata,
-  calculates: boolean,
-): void => {
-  const at = `xsi:type="dcterms:W3CDTF">${escapeXml(createdAt.replace(/\.\d+(?=Z$)/, ''))}`;
-  workbook.put(
-    'docProps/core.xml',
-    `${XML_HEAD}<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/"` +
-      ' xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">' +
-      `<dc:title>${escapeXml(title)}</dc:title><dc:creator>${escapeXml(author)}</dc:creator><cp:lastModifiedBy>${escapeXml(author)}</cp:lastModifiedBy>` +
-      `<dcterms:created ${at}</dcterms:created><dcterms:modified ${at}</dcterms:modified></cp:coreProperties>`,
-  );
-  const defined = (name: string, at: number, place: string | undefined): string =>
-    place === undefined ? '' : `<definedName name="_xlnm.${name}" localSheetId="${at}">${escapeXml(place)}</definedName>`;
-  // Names stand in order.
-  const areas = sheets.map(({ name, printArea }, at) =>
-    defined('Print_Area', at, printArea && `${quotedName(name)}!${printArea.replace(/([A-Z]+)(\d+)/g, '$$$1$$$2')}`),
-  );
-  const rows = sheets.map(({ name, titleRow }, at) =>
-    defined('Print_Titles', at, titleRow === undefined ? undefined : `${quotedName(name)}!$${titleRow}:$${titleRow}`),
-  );
-  const titles = [...areas, ...rows].join('');
-  // The sheet that is open first must be one that can be seen.
-  const open = sheets.findIndex(({ isHidden }) => !isHidden);
-  const views = open > 0 ? `<bookViews><workbookView activeTab="${open}" firstSheet="${open}"/></bookViews>` : '';
-  const names = titles === '' ? '' : `<definedNames>${titles}</definedNames>`;
-  workbook.put(
-    'xl/workbook.xml',
-    partOf(workbook, 'xl/workbook.xml')
-      .replace('<sheets>', () => `${views}<sheets>`)
-      .replace(/<calcPr [^>]*\/>/, () => `${names}<calcPr calcId="171027"${calculates ? ' fullCalcOnLoad="1"' : ''}/>`),
-  );
-  // 49 is the code `@`, which only texts that look like formulas have.
-  workbook.put('xl/styles.xml', partOf(workbook, 'xl/styles.xml').replaceAll('<xf numFmtId="49"', '<xf quotePrefix="1" numFmtId="49"'));
-};
-
-const partOf = (workbook: Package, name: string): string => {
-  const text = workbook.text(name);
-  if (text === undefined) throw new Error(`the workbook that was written has no part ${name}`);
-  return text;
-};
-
-type Numbers = Readonly<{ next: (kind: 'drawing' | 'chart' | 'image') => number }>;
-
-const createNumbers = (): Numbers => {
-  const last = { drawing: 0, chart: 0, image: 0 };
-  return { next: (kind) => (last[kind] += 1) };
-};
-
-type Relations = Readonly<{
-  internal: (type: 'drawing' | 'chart' | 'image', target: string) => string;
-  external: (type: 'hyperlink', target: string) => string;
-  xml: () => string;
-}>;
-
-const createRelations = (): Relations => {
-  const written: string[] = [];
-  const ids = new Map<string, string>();
-  const add = (type: string, target: string, mode: string): string => {
-    const key = `${type} ${target}`;
-    const known = ids.get(key);
-    if (known !== undefined) return known;
-    const id = `rId${written.length + 1}`;
-    written.push(`<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${escapeXml(target)}"${mode}/>`);
-    ids.set(key, id);
-    return id;
-  };
-  return {
-    internal: (type, target) => add(type, target, ''),
-    external: (type, target) => add(type, target, ' TargetMode="External"'),
-    xml: () => `${XML_HEAD}<Relationships xmlns="${RELATIONSHIPS}">${written.join('')}</Relationships>`,
-  };
-};
-
-type Registers = Readonly<{ numbers: Numbers; overrides: string[]; extensions: Set<string> }>;
-
-const addDrawing = (workbook: Package, name: string, drawings: readonly Drawing[], { numbers, overrides, extensions }: Registers): void => {
-  const relations = createRelations();
-  // The same picture on one sheet is stored once.
-  const stored = new Map<Uint8Array, string>();
-  const anchors = drawings.map((drawing, at) => {
-    const id = at + 2;
-    if (drawing.kind === 'chart') {
-      const chart = `chart${numbers.next('chart')}.xml`;
-      workbook.put(`xl/charts/${chart}`, drawing.xml);
-      overrides.push(
-        `<Override PartName="/xl/charts/${chart}" ContentType="application/vnd.openxmlformats-officedocument.drawingml.chart+xml"/>`,
-      );
-      return anchor(drawing.place, chartFrame(id, drawing.title, relations.internal('chart', `../charts/${chart}`), drawing.place));
-    }
-    const file = stored.get(drawing.bytes) ?? `image${numbers.next('image')}.${drawing.extension}`;
-    if (!stored.has(drawing.bytes)) workbook.put(`xl/media/${file}`, drawing.bytes);
-    stored.set(drawing.bytes, file);
-    extensions.add(drawing.extension);
-    const link = drawing.href === undefined ? '' : `<a:hlinkClick r:id="${relations.external('hyperlink', drawing.href)}"/>`;
-    return anchor(drawing.place, picture(id, drawing.alt, link, relations.internal('image', `../media/${file}`), drawing.place));
-  });
-  workbook.put(
-    `xl/drawings/${name}`,
-    `${XML_HEAD}<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"` +
-      ` xmlns:r="${OFFICE}">${anchors.join('')}</xdr:wsDr>`,
-  );
-  workbook.put(`xl/drawings/_rels/${name}.rels`, relations.xml());
-  overrides.push(`<Override PartName="/xl/drawings/${name}" ContentType="application/vnd.openxmlformats-officedocument.drawing+xml"/>`);
-};
-
-/** English Metric Units of a length in points. */
-const emu = (points: number): number => Math.round(points * 12_700);
-const extent = (tag: string, { width, height }: Place): string => `<${tag} cx="${emu(width)}" cy="${emu(height)}"/>`;
-
-const anchor = (place: Place, content: string): string =>
-  `<xdr:oneCellAnchor><xdr:from><xdr:col>${place.column}</xdr:col><xdr:colOff>${emu(place.offset)}</xdr:colOff><xdr:row>${place.row - 1}</xdr:row><xdr:rowOff>${emu(3)}</xdr:rowOff></xdr:from>` +
-  `${extent('xdr:ext', place)}${content}<xdr:clientData/></xdr:oneCellAnchor>`;
-
-const picture = (id: number, alt: string, link: string, relation: string, place: Place): string =>
-  `<xdr:pic><xdr:nvPicPr><xdr:cNvPr id="${id}" name="Picture ${id - 1}" descr="${escapeXml(alt)}">${link}</xdr:cNvPr><xdr:cNvPicPr><a:picLocks noChangeAspect="1"/></xdr:cNvPicPr></xdr:nvPicPr>` +
-  `<xdr:blipFill><a:blip r:embed="${relation}"/><a:stretch><a:fillRect/></a:stretch></xdr:blipFill>` +
-  `<xdr:spPr><a:xfrm><a:off x="0" y="0"/>${extent('a:ext', place)}</a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom></xdr:spPr></xdr:pic>`;
-
-const chartFrame = (id: number, title: string, relation: string, place: Place): string =>
-  `<xdr:graphicFrame macro=""><xdr:nvGraphicFramePr><xdr:cNvPr id="${id}" name="Chart ${id - 1}" descr="${escapeXml(title)}"/><xdr:cNvGraphicFramePr/></xdr:nvGraphicFramePr>` +
-  `<xdr:xfrm><a:off x="0" y="0"/>${extent('a:ext', place)}</xdr:xfrm><a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/chart">` +
-  `<c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" r:id="${relation}"/></a:graphicData></a:graphic></xdr:graphicFrame>`;

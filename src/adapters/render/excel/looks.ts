@@ -1,4 +1,4 @@
-/** How the cells of a table look; the same look is always the same object, so that the writer writes each style once. */
+/** Fonts and cell styles of a sheet. Equal looks are one object, so that the writer writes each style once. */
 import type { Font, Borders, Fill } from 'exceljs';
 import type { TextStyle, ExpandedTable, HorizontalAlign } from '../../../domain/rendering/expand/expanded.js';
 import type { TreeElement } from '../rich-tree.js';
@@ -6,8 +6,6 @@ import { argb, isDark, pdfColor } from '../colors.js';
 import { sideOf, type Direction, type Side } from '../../../domain/rendering/direction.js';
 import type { Border } from '../../../domain/rendering/lengths.js';
 import type { CellStyle } from './sheet.js';
-
-/* Fonts of a sheet: what a component, an element or a style asks for. */
 
 export type RunFont = Partial<Font>;
 

@@ -1,4 +1,4 @@
-/** Draws an expanded document as a workbook: sheets are streamed through exceljs, what it cannot stream is put into the package afterwards. */
+/** Draws an expanded document as a workbook: exceljs streams the sheets, and what it cannot stream is added to the package afterwards. */
 import ExcelJS, { type HeaderFooter, type PageSetup } from 'exceljs';
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import {
   type ComponentDrawer,
   type ExcelComponent,
   type ExcelComponentType,
-  type Surroundings,
+  type ComponentContext,
   innerWidth,
   openSheet,
   type PlacedData,
@@ -34,17 +34,25 @@ import { addExtras, finishParts, type SheetExtras, openPackage } from './extras.
 import { openBook, type Book, type PlacedBlock } from './formula/book.js';
 import type { Scalar } from './formula/values.js';
 
-/* Puts the components of a sheet below each other: gaps, widths of columns, the row that stays in sight. */
-
+/** The components of a sheet one below the other: gaps, widths of columns, the row that stays in sight. */
 type Arrangement = Readonly<{
   blocks: readonly Readonly<{ component: Prepared; /** Empty rows above. */ gap: number }>[];
-  /** Of all columns, in characters. */
+  /** Widths of all columns, in characters. */
   widths: readonly number[];
   /** True for each column that no table with such a column wants to be seen. */
   hidden: readonly boolean[];
   /** The last row of those that stay in sight; undefined: all scroll. */
   frozenRow: number | undefined;
 }>;
+
+type Placed = Readonly<{ component: ExcelComponent; section: ExpandedSection }>;
+type SheetPlan = Readonly<{ name: string; page: ExpandedPage; components: readonly Placed[] }>;
+
+type Draft = { name: string | undefined; hasTable: boolean; components: Placed[] };
+
+type SheetWork = Readonly<{ plan: SheetPlan; arrangement: Arrangement; number: number; isHidden: boolean }>;
+
+type Sink = Readonly<{ stream: Writable; flush: () => Promise<void>; bytes: () => Uint8Array }>;
 
 const COLUMN_CHARS = 11;
 /** Excel knows no wider column. */
@@ -54,200 +62,26 @@ const LINE_CHARS_MIN = 50;
 /** What stays in sight must leave room for what scrolls. */
 const FROZEN_ROWS_MAX = 12;
 
-const arrange = (prepared: readonly Prepared[]): Arrangement => ({
-  blocks: prepared.map((component, at) => ({ component, gap: gapAbove(prepared, at) })),
-  widths: widthsOf(prepared),
-  hidden: hiddenOf(prepared),
-  frozenRow: frozenRowOf(prepared),
-});
-
-const gapAbove = (prepared: readonly Prepared[], at: number): number =>
-  at === 0 || (prepared[at]?.kind === 'text' && prepared[at - 1]?.kind === 'text') ? 0 : 1;
-
-const widthsOf = (prepared: readonly Prepared[]): readonly number[] => {
-  const count = Math.max(0, ...prepared.map(({ widths }) => widths.length));
-  const widths = Array.from({ length: count }, (_, column) => {
-    const asked = prepared.flatMap(({ widths: own }) => own[column] ?? []);
-    return asked.length === 0 ? COLUMN_CHARS : Math.min(COLUMN_CHARS_MAX, Math.max(...asked));
-  });
-  // Titles are merged over it, and pictures are set left or right in it.
-  const needsLine = prepared.some(({ kind, widths: own }) => kind === 'text' || own.length === 0);
-  let chars = widths.reduce((sum, width) => sum + width, 0);
-  while (needsLine && chars < LINE_CHARS_MIN) {
-    widths.push(COLUMN_CHARS);
-    chars += COLUMN_CHARS;
-  }
-  return widths;
-};
-
-const hiddenOf = (prepared: readonly Prepared[]): readonly boolean[] => {
-  const given = prepared.flatMap(({ hidden }) => (hidden === undefined ? [] : [hidden]));
-  const count = Math.max(0, ...given.map(({ length }) => length));
-  return Array.from({ length: count }, (_, at) => given.every((hidden) => hidden[at] ?? true));
-};
-
-/** The header of the first table where only texts stand above it and it is the first on the sheet, or of one that asks for it. */
-const frozenRowOf = (prepared: readonly Prepared[]): number | undefined => {
-  let row = 0;
-  for (const [at, { header, kind, rows }] of prepared.entries()) {
-    row += gapAbove(prepared, at);
-    if (header !== undefined && (at === 0 || header.freeze)) return row + header.row <= FROZEN_ROWS_MAX ? row + header.row : undefined;
-    if (kind === 'block') return undefined;
-    row += rows;
-  }
-  return undefined;
-};
-
-/* How a sheet is printed: paper, margins, and what stands at the top and the bottom of each sheet of paper. */
+const GAP_POINTS = 9;
 
 const POINTS_PER_INCH = 72;
-/** Excel takes no more for a header or a footer. */
+/** Longest header or footer that Excel takes. */
 const MARGIN_CHARS_MAX = 255;
 
 /** Numbers of ECMA-376, 18.3.1.63. */
 const paperSizes: Readonly<Record<ExpandedPage['format'], number>> = { A3: 8, A4: 9, A5: 11, Letter: 1, Legal: 5, Tabloid: 3 };
 
-/** A sheet is printed as wide as its paper and as long as it needs, unless its page says otherwise. */
-const pageSetup = ({ format, orientation, margin, sheet }: ExpandedPage): Partial<PageSetup> => {
-  const inches = (points: number): number => Math.round((points / POINTS_PER_INCH) * 1_000) / 1_000;
-  const margins = {
-    top: inches(margin.top),
-    right: inches(margin.right),
-    bottom: inches(margin.bottom),
-    left: inches(margin.left),
-    header: 0.3,
-    footer: 0.3,
-  };
-  const fit = sheet?.fitToWidth === false ? {} : { fitToPage: true, fitToWidth: 1, fitToHeight: 0 };
-  return { paperSize: paperSizes[format], orientation, margins, ...fit };
-};
-
-const printedMargins = ({ header, footer, direction }: ExpandedPage): Partial<HeaderFooter> => ({
-  ...(header === undefined ? {} : { oddHeader: codesOf(header, direction) }),
-  ...(footer === undefined ? {} : { oddFooter: codesOf(footer, direction) }),
-});
-
 const ALIGN = { left: '&L', center: '&C', right: '&R' } as const;
-
-const codesOf = ({ html, align }: ExpandedMargin, direction: Direction): string => {
-  const text = treeText(parseRichTree(html, 'block')).replace(/\s+/g, ' ').trim().replaceAll('&', '&&');
-  const codes = text.replace(/\{\{\s*pageNumber\s*\}\}/g, '&P').replace(/\{\{\s*totalPages\s*\}\}/g, '&N');
-  return ALIGN[sideOf(align, direction)] + codes.slice(0, MARGIN_CHARS_MAX - 2).replace(/(?<!&)(?:&&)*&$/, (end) => end.slice(0, -1));
-};
-
-/* Names that Excel takes for sheets. */
 
 const CHARS_MAX = 31;
 
-/** In: the names as the template has them, in order. Out: names of at most 31 characters, without `[]:*?/\`, no two alike (letter case apart). */
-const sheetNames = (wanted: readonly string[]): readonly string[] => {
-  const taken = new Set<string>();
-  return wanted.map((name, at) => {
-    const base = validName(name) ?? `Sheet ${at + 1}`;
-    let unique = base;
-    for (let copy = 2; taken.has(unique.toLowerCase()); copy++) unique = shortened(base, ` (${copy})`);
-    taken.add(unique.toLowerCase());
-    return unique;
-  });
-};
-
-const validName = (name: string): string | undefined => {
-  const clean = shortened(
-    name
-      .replace(/[[\]:*?/\\\p{Cc}\p{Surrogate}\ufffe\uffff]+/gu, ' ')
-      .replace(/\s+/g, ' ')
-      .trim()
-      .replace(/^'+|'+$/g, ''),
-    '',
-  ).replace(/'+$/, '');
-  // Excel keeps "History" for itself.
-  return clean === '' ? undefined : /^history$/i.test(clean) ? `${clean} 1` : clean;
-};
-
-/** Cut so that no character is split. */
-const shortened = (name: string, suffix: string): string => {
-  let cut = '';
-  for (const character of name) {
-    if (cut.length + character.length + suffix.length > CHARS_MAX) break;
-    cut += character;
-  }
-  return cut.trimEnd() + suffix;
-};
-
-/* The components that a workbook knows. One that the support matrix gives it and that is missing here does not compile. */
-
+/** The drawers of the components that the support matrix gives to workbooks: without one, this does not compile. */
 const drawers: { readonly [Type in ExcelComponentType]: ComponentDrawer<Type> } = {
   'rich-text': richText,
   image,
   table,
   'qr-code': qrCode,
   chart,
-};
-
-/** In: a component with what surrounds it. Out: the room it takes, and how it draws itself. */
-const prepare = (component: ExcelComponent, surroundings: Surroundings): Prepared => {
-  switch (component.type) {
-    case 'rich-text':
-      return drawers['rich-text'](component, surroundings);
-    case 'image':
-      return drawers.image(component, surroundings);
-    case 'table':
-      return drawers.table(component, surroundings);
-    case 'qr-code':
-      return drawers['qr-code'](component, surroundings);
-    case 'chart':
-      return drawers.chart(component, surroundings);
-  }
-};
-
-/* Which component stands on which sheet: a page is a sheet, and a table that names another one begins it. */
-
-type Placed = Readonly<{ component: ExcelComponent; section: ExpandedSection }>;
-type SheetPlan = Readonly<{ name: string; page: ExpandedPage; components: readonly Placed[] }>;
-
-/**
- * A page's sheet has the page's name, or the name that its first table with `sheetName` gives it; each further name on the page
- * begins a sheet of its own, to which the title right above the table goes along.
- */
-const sheetsOf = (document: ExpandedDocument): readonly SheetPlan[] => {
-  const plans = document.pages.flatMap(splitPage);
-  const names = sheetNames(plans.map(({ name }) => name));
-  return plans.map((plan, at) => ({ ...plan, name: names[at] ?? plan.name }));
-};
-
-type Draft = { name: string | undefined; hasTable: boolean; components: Placed[] };
-
-const splitPage = (page: ExpandedPage): readonly SheetPlan[] => {
-  let sheet: Draft = { name: undefined, hasTable: false, components: [] };
-  const sheets = [sheet];
-  for (const { component, section } of page.sections.flatMap((part) =>
-    part.components.map((each) => ({ component: each, section: part })),
-  )) {
-    if (!isDrawn(component))
-      throw new DomainError('GENERATION_FAILED', `${component.field}: a workbook has no component of type "${component.type}"`);
-    const wanted = component.type === 'table' ? component.sheetName?.trim() : undefined;
-    if (wanted !== undefined && wanted !== '' && wanted !== sheet.name) {
-      if (sheet.name !== undefined || sheet.hasTable) {
-        sheet = { name: wanted, hasTable: false, components: sheet.components.splice(titleStart(sheet.components)) };
-        sheets.push(sheet);
-      }
-      sheet.name = wanted;
-    }
-    sheet.hasTable ||= component.type === 'table';
-    sheet.components.push({ component, section });
-  }
-  return sheets.map(({ name, components }) => ({ name: name ?? page.name, page, components }));
-};
-
-const isDrawn = (component: Expanded): component is ExcelComponent => Object.hasOwn(drawers, component.type);
-
-/** Where the texts at the end begin that belong to what follows: the first heading after the last block. */
-const titleStart = (components: readonly Placed[]): number => {
-  const afterBlocks = components.findLastIndex(({ component }) => component.type !== 'rich-text') + 1;
-  const heading = components.findIndex(
-    ({ component }, at) => at >= afterBlocks && component.type === 'rich-text' && /<h[1-6][\s>]/i.test(component.html),
-  );
-  return heading < 0 ? components.length : heading;
 };
 
 /**
@@ -310,9 +144,110 @@ const countRows = (plans: readonly SheetPlan[], max: number): void => {
   }
 };
 
-type SheetWork = Readonly<{ plan: SheetPlan; arrangement: Arrangement; number: number; isHidden: boolean }>;
+/**
+ * A page's sheet has the page's name, or the name that its first table with `sheetName` gives it; each further name on the page
+ * begins a sheet of its own, to which the title right above the table goes along.
+ */
+const sheetsOf = (document: ExpandedDocument): readonly SheetPlan[] => {
+  const plans = document.pages.flatMap(splitPage);
+  const names = sheetNames(plans.map(({ name }) => name));
+  return plans.map((plan, at) => ({ ...plan, name: names[at] ?? plan.name }));
+};
 
-/** Where the components of a sheet will stand. */
+const splitPage = (page: ExpandedPage): readonly SheetPlan[] => {
+  let sheet: Draft = { name: undefined, hasTable: false, components: [] };
+  const sheets = [sheet];
+  for (const { component, section } of page.sections.flatMap((part) =>
+    part.components.map((each) => ({ component: each, section: part })),
+  )) {
+    if (!isDrawn(component))
+      throw new DomainError('GENERATION_FAILED', `${component.field}: a workbook has no component of type "${component.type}"`);
+    const wanted = component.type === 'table' ? component.sheetName?.trim() : undefined;
+    if (wanted !== undefined && wanted !== '' && wanted !== sheet.name) {
+      if (sheet.name !== undefined || sheet.hasTable) {
+        sheet = { name: wanted, hasTable: false, components: sheet.components.splice(titleStart(sheet.components)) };
+        sheets.push(sheet);
+      }
+      sheet.name = wanted;
+    }
+    sheet.hasTable ||= component.type === 'table';
+    sheet.components.push({ component, section });
+  }
+  return sheets.map(({ name, components }) => ({ name: name ?? page.name, page, components }));
+};
+
+const isDrawn = (component: Expanded): component is ExcelComponent => Object.hasOwn(drawers, component.type);
+
+/** The index of the first heading after the last block: from there on, texts belong to the table that follows. */
+const titleStart = (components: readonly Placed[]): number => {
+  const afterBlocks = components.findLastIndex(({ component }) => component.type !== 'rich-text') + 1;
+  const heading = components.findIndex(
+    ({ component }, at) => at >= afterBlocks && component.type === 'rich-text' && /<h[1-6][\s>]/i.test(component.html),
+  );
+  return heading < 0 ? components.length : heading;
+};
+
+/** In: a component and its context. Out: the room it takes, and how it draws itself. */
+const prepare = (component: ExcelComponent, context: ComponentContext): Prepared => {
+  switch (component.type) {
+    case 'rich-text':
+      return drawers['rich-text'](component, context);
+    case 'image':
+      return drawers.image(component, context);
+    case 'table':
+      return drawers.table(component, context);
+    case 'qr-code':
+      return drawers['qr-code'](component, context);
+    case 'chart':
+      return drawers.chart(component, context);
+  }
+};
+
+const arrange = (prepared: readonly Prepared[]): Arrangement => ({
+  blocks: prepared.map((component, at) => ({ component, gap: gapAbove(prepared, at) })),
+  widths: widthsOf(prepared),
+  hidden: hiddenOf(prepared),
+  frozenRow: frozenRowOf(prepared),
+});
+
+const gapAbove = (prepared: readonly Prepared[], at: number): number =>
+  at === 0 || (prepared[at]?.kind === 'text' && prepared[at - 1]?.kind === 'text') ? 0 : 1;
+
+const widthsOf = (prepared: readonly Prepared[]): readonly number[] => {
+  const count = Math.max(0, ...prepared.map(({ widths }) => widths.length));
+  const widths = Array.from({ length: count }, (_, column) => {
+    const asked = prepared.flatMap(({ widths: own }) => own[column] ?? []);
+    return asked.length === 0 ? COLUMN_CHARS : Math.min(COLUMN_CHARS_MAX, Math.max(...asked));
+  });
+  // Titles are merged over it, and pictures are set left or right in it.
+  const needsLine = prepared.some(({ kind, widths: own }) => kind === 'text' || own.length === 0);
+  let chars = widths.reduce((sum, width) => sum + width, 0);
+  while (needsLine && chars < LINE_CHARS_MIN) {
+    widths.push(COLUMN_CHARS);
+    chars += COLUMN_CHARS;
+  }
+  return widths;
+};
+
+const hiddenOf = (prepared: readonly Prepared[]): readonly boolean[] => {
+  const given = prepared.flatMap(({ hidden }) => (hidden === undefined ? [] : [hidden]));
+  const count = Math.max(0, ...given.map(({ length }) => length));
+  return Array.from({ length: count }, (_, at) => given.every((hidden) => hidden[at] ?? true));
+};
+
+/** The header of the first table where only texts stand above it and it is the first on the sheet, or of one that asks for it. */
+const frozenRowOf = (prepared: readonly Prepared[]): number | undefined => {
+  let row = 0;
+  for (const [at, { header, kind, rows }] of prepared.entries()) {
+    row += gapAbove(prepared, at);
+    if (header !== undefined && (at === 0 || header.freeze)) return row + header.row <= FROZEN_ROWS_MAX ? row + header.row : undefined;
+    if (kind === 'block') return undefined;
+    row += rows;
+  }
+  return undefined;
+};
+
+/** The rows in which the components of a sheet will stand. */
 const placed = ({ blocks }: Arrangement): readonly PlacedBlock[] => {
   let next = 1;
   return blocks.map(({ component: { rows, cells }, gap }) => {
@@ -322,7 +257,7 @@ const placed = ({ blocks }: Arrangement): readonly PlacedBlock[] => {
   });
 };
 
-/** Where the data of each table will stand. */
+/** The rows in which the data of each table will stand. */
 const dataOf = (sheets: readonly SheetWork[]): ReadonlyMap<ExpandedTable, PlacedData> =>
   new Map(
     sheets.flatMap(({ plan, arrangement }) => {
@@ -369,14 +304,10 @@ const writeSheet = async (
   };
 };
 
-const GAP_POINTS = 9;
-
 const viewOf = ({ frozenRow }: Arrangement, direction: Direction): Partial<ExcelJS.WorksheetView> => {
   const rightToLeft = direction === 'rtl';
   return frozenRow === undefined ? { state: 'normal', rightToLeft } : { state: 'frozen', xSplit: 0, ySplit: frozenRow, rightToLeft };
 };
-
-type Sink = Readonly<{ stream: Writable; flush: () => Promise<void>; bytes: () => Uint8Array }>;
 
 /** Takes the file as it grows, and no more of it than the limit allows. */
 const createSink = (maxSizeBytes: number): Sink => {
@@ -403,4 +334,65 @@ const createSink = (maxSizeBytes: number): Sink => {
       return Buffer.concat(chunks);
     },
   };
+};
+
+/** A sheet is printed as wide as its paper and as long as it needs, unless its page says otherwise. */
+const pageSetup = ({ format, orientation, margin, sheet }: ExpandedPage): Partial<PageSetup> => {
+  const inches = (points: number): number => Math.round((points / POINTS_PER_INCH) * 1_000) / 1_000;
+  const margins = {
+    top: inches(margin.top),
+    right: inches(margin.right),
+    bottom: inches(margin.bottom),
+    left: inches(margin.left),
+    header: 0.3,
+    footer: 0.3,
+  };
+  const fit = sheet?.fitToWidth === false ? {} : { fitToPage: true, fitToWidth: 1, fitToHeight: 0 };
+  return { paperSize: paperSizes[format], orientation, margins, ...fit };
+};
+
+const printedMargins = ({ header, footer, direction }: ExpandedPage): Partial<HeaderFooter> => ({
+  ...(header === undefined ? {} : { oddHeader: codesOf(header, direction) }),
+  ...(footer === undefined ? {} : { oddFooter: codesOf(footer, direction) }),
+});
+
+const codesOf = ({ html, align }: ExpandedMargin, direction: Direction): string => {
+  const text = treeText(parseRichTree(html, 'block')).replace(/\s+/g, ' ').trim().replaceAll('&', '&&');
+  const codes = text.replace(/\{\{\s*pageNumber\s*\}\}/g, '&P').replace(/\{\{\s*totalPages\s*\}\}/g, '&N');
+  return ALIGN[sideOf(align, direction)] + codes.slice(0, MARGIN_CHARS_MAX - 2).replace(/(?<!&)(?:&&)*&$/, (end) => end.slice(0, -1));
+};
+
+/** Names that Excel takes for sheets. In: the names of the template, in order. Out: names of at most 31 characters, without `[]:*?/\`, no two alike (letter case apart). */
+const sheetNames = (wanted: readonly string[]): readonly string[] => {
+  const taken = new Set<string>();
+  return wanted.map((name, at) => {
+    const base = validName(name) ?? `Sheet ${at + 1}`;
+    let unique = base;
+    for (let copy = 2; taken.has(unique.toLowerCase()); copy++) unique = shortened(base, ` (${copy})`);
+    taken.add(unique.toLowerCase());
+    return unique;
+  });
+};
+
+const validName = (name: string): string | undefined => {
+  const clean = shortened(
+    name
+      .replace(/[[\]:*?/\\\p{Cc}\p{Surrogate}\ufffe\uffff]+/gu, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+      .replace(/^'+|'+$/g, ''),
+    '',
+  ).replace(/'+$/, '');
+  // Excel keeps "History" for itself.
+  return clean === '' ? undefined : /^history$/i.test(clean) ? `${clean} 1` : clean;
+};
+
+/** Cut so that no character is split. */
+const shortened = (name: string, suffix: string): string => {
+  let cut = '';
+  for (const character of name) {
+    if (cut.length + character.length + suffix.length > CHARS_MAX) break;
+    cut += character;
+  }
+  return cut.trimEnd() + suffix;
 };

@@ -1,4 +1,4 @@
-/** Rich text as cells show it: paragraphs of runs, each run with one font, and the rows of tables that stand between them. */
+/** Rich text as cells show it: paragraphs of runs with a font each, marks of lists, rows of tables, and a link where all of a cell leads to one place. */
 import type { RichText } from 'exceljs';
 import type { HorizontalAlign, Html } from '../../../domain/rendering/expand/expanded.js';
 import { type RunFont, fontOf, fontOnFill, linkColorOnFill } from './looks.js';
@@ -8,8 +8,6 @@ import { parseRichTree, type TreeElement, type TreeNode, treeText } from '../ric
 import { argb } from '../colors.js';
 import type { CellStyle, DrawnCell, Sheet } from './sheet.js';
 import { cellText, looksLikeFormula, TEXT_CODE, type TextPlace } from './text.js';
-
-/* Paragraphs as cells show them: runs of text with a font each, marks of lists, and links. */
 
 export type Paragraph = Readonly<{
   runs: readonly RichText[];
@@ -28,7 +26,7 @@ export type RichRow =
   | Readonly<{ kind: 'line' }>
   | Readonly<{ kind: 'cells'; cells: readonly Paragraph[] }>;
 
-/** What holds at one place of the tree. */
+/** The styles that hold at one place of the tree. */
 type State = Readonly<{
   font: RunFont;
   align: HorizontalAlign | undefined;
@@ -54,6 +52,51 @@ type Writer = Readonly<{
 }>;
 
 type Run = { text: string; font: RunFont; href: string | undefined };
+
+/** `row` and `column` from 1. */
+export type TextSpot = TextPlace & Readonly<{ sheet: Sheet; charsMax: number; row: number; column: number; font: RunFont }>;
+/** In: the text, and the code of its format ('' or `@`). */
+type StyleOfText = (text: string, code: string) => CellStyle;
+
+export type Content = Readonly<{ html: Html }> | Readonly<{ text: string }>;
+
+const HEADING_SIZES = [20, 16, 14, 12, 11, 10] as const;
+export const LINK_COLOR = 'FF0563C1';
+
+const BLOCKS: ReadonlySet<string> = new Set([...blockTags, 'table']);
+
+/** In: rich text of a component, its font, the colour of links as ARGB. Out: its rows from top to bottom, empty ones left out. */
+export const richRows = (html: Html, font: RunFont, linkColor?: string): readonly RichRow[] => {
+  const writer = createWriter();
+  blocks(parseRichTree(html, 'block'), stateOf(font, linkColor), writer);
+  writer.end();
+  return writer.rows;
+};
+
+/** A cell of text: plain if possible, with runs if it has fonts of its own. Throws DomainError where the text is longer than a cell holds. */
+export const textCell = (content: Content, spot: TextSpot, styleOf: StyleOfText): DrawnCell => {
+  if ('html' in content && content.html.includes('<')) return paragraphCell(richCell(content.html, spot.font), spot, styleOf);
+  const text = cellText('text' in content ? content.text : plainOf(content.html), spot.charsMax, spot);
+  if (text === '') return { value: null, style: styleOf('', '') };
+  // Not every reader undoes the escape in a plain value; all do in a text with runs.
+  return { value: text.includes('_x005F_') ? { richText: [{ text }] } : text, style: styleOf(text, codeOf(text)) };
+};
+
+/** `textCell` for a parsed paragraph. */
+export const paragraphCell = (paragraph: Paragraph, spot: TextSpot, styleOf: StyleOfText): DrawnCell => {
+  const text = cellText(paragraph.text, spot.charsMax, spot);
+  const style = styleOf(text, codeOf(text));
+  if (paragraph.href !== undefined) spot.sheet.link(spot.row, spot.column, paragraph.href);
+  if (paragraph.runs.length === 0) return { value: null, style };
+  return { value: { richText: paragraph.runs.map((run) => ({ ...run, text: cellText(run.text, spot.charsMax, spot) })) }, style };
+};
+
+/** In: the content of one cell. Out: its runs as one paragraph. */
+const richCell = (html: Html, font: RunFont): Paragraph => oneParagraph(parseRichTree(html, 'inline'), font);
+
+const plainOf = (html: Html): string => (html.includes('&') ? treeText(parseRichTree(html, 'inline')) : html);
+
+const codeOf = (text: string): string => (looksLikeFormula(text) ? TEXT_CODE : '');
 
 /** Takes text in reading order and makes paragraphs of it, each until it is ended. */
 const createWriter = (): Writer => {
@@ -124,20 +167,6 @@ const linked = (runs: readonly Run[], font: RunFont): Readonly<{ href: string | 
   return { href: isLink ? href : undefined, shown };
 };
 
-const HEADING_SIZES = [20, 16, 14, 12, 11, 10] as const;
-export const LINK_COLOR = 'FF0563C1';
-
-/** In: rich text of a component, its font, the colour of links as ARGB. Out: its rows from top to bottom, empty ones left out. */
-export const richRows = (html: Html, font: RunFont, linkColor?: string): readonly RichRow[] => {
-  const writer = createWriter();
-  blocks(parseRichTree(html, 'block'), stateOf(font, linkColor), writer);
-  writer.end();
-  return writer.rows;
-};
-
-/** In: the content of one cell. Out: its runs as one paragraph. */
-const richCell = (html: Html, font: RunFont): Paragraph => oneParagraph(parseRichTree(html, 'inline'), font);
-
 const stateOf = (font: RunFont, linkColor = LINK_COLOR): State => ({
   font,
   align: undefined,
@@ -165,8 +194,6 @@ const oneParagraph = (nodes: readonly TreeNode[], font: RunFont, linkColor?: str
   const runs = paragraphs.flatMap((paragraph, at) => (at === 0 ? paragraph.runs : [{ text: '\n' }, ...paragraph.runs]));
   return { ...first, runs, text: paragraphs.map(({ text }) => text).join('\n') };
 };
-
-const BLOCKS: ReadonlySet<string> = new Set([...blockTags, 'table']);
 
 const blocks = (nodes: readonly TreeNode[], state: State, writer: Writer): void => {
   for (const node of nodes) {
@@ -268,34 +295,3 @@ const alignOf = ({ style, attributes }: TreeElement): HorizontalAlign | undefine
   }
   return undefined;
 };
-
-/* A cell of text from HTML: plain where it can be, runs with fonts where it must be, a link where all of it leads to one place. */
-
-/** `row` and `column` from 1. */
-export type TextSpot = TextPlace & Readonly<{ sheet: Sheet; charsMax: number; row: number; column: number; font: RunFont }>;
-/** In: the text, and the code of its format ('' or `@`). */
-type StyleOfText = (text: string, code: string) => CellStyle;
-
-export type Content = Readonly<{ html: Html }> | Readonly<{ text: string }>;
-
-/** Throws DomainError where the text is longer than a cell holds. */
-export const textCell = (content: Content, spot: TextSpot, styleOf: StyleOfText): DrawnCell => {
-  if ('html' in content && content.html.includes('<')) return paragraphCell(richCell(content.html, spot.font), spot, styleOf);
-  const text = cellText('text' in content ? content.text : plainOf(content.html), spot.charsMax, spot);
-  if (text === '') return { value: null, style: styleOf('', '') };
-  // Not every reader undoes the escape in a plain value; all do in a text with runs.
-  return { value: text.includes('_x005F_') ? { richText: [{ text }] } : text, style: styleOf(text, codeOf(text)) };
-};
-
-const plainOf = (html: Html): string => (html.includes('&') ? treeText(parseRichTree(html, 'inline')) : html);
-
-/** The same for a paragraph that was taken apart already. */
-export const paragraphCell = (paragraph: Paragraph, spot: TextSpot, styleOf: StyleOfText): DrawnCell => {
-  const text = cellText(paragraph.text, spot.charsMax, spot);
-  const style = styleOf(text, codeOf(text));
-  if (paragraph.href !== undefined) spot.sheet.link(spot.row, spot.column, paragraph.href);
-  if (paragraph.runs.length === 0) return { value: null, style };
-  return { value: { richText: paragraph.runs.map((run) => ({ ...run, text: cellText(run.text, spot.charsMax, spot) })) }, style };
-};
-
-const codeOf = (text: string): string => (looksLikeFormula(text) ? TEXT_CODE : '');

@@ -1,12 +1,10 @@
-/** Text as cells take it: the characters that XML has, the length that a sheet allows, and no way to become a formula. */
+/** Text as cells and hand-written parts of a workbook take it: the characters of XML, the length that a cell allows, no way to become a formula, and its width. */
 import { cellTooLong } from '../../../domain/rendering/budget.js';
-
-/* Text inside the parts of a package that are written by hand. */
 
 /** Text without the characters that XML cannot hold. */
 export const withoutInvalid = (text: string): string => text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|\p{Surrogate}/gu, '');
 
-/** In: any text. Out: the same for an element or a quoted attribute of XML, without the characters that XML cannot hold. */
+/** Text for an element or a quoted attribute of XML, without the characters that XML cannot hold. */
 export const escapeXml = (text: string): string =>
   withoutInvalid(text).replace(/[&<>"'\n\r\t]/g, (character) => `&#${character.charCodeAt(0)};`);
 
@@ -18,10 +16,10 @@ const ALL_FORBIDDEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|\p{Surrogate
 /** Readers take `_x000D_` for the character of that number; an escaped underscore keeps it as it was written. */
 const ESCAPE_LIKE = /_(?=x[0-9A-Fa-f]{4}_)/g;
 
-/** Where a text stands, for the message of its error: the component's place in the template, and the cell in the component. */
+/** The place of a text, for the message of its error: the component in the template, and the cell in the component. */
 export type TextPlace = Readonly<{ field: string; where: () => string }>;
 
-/** In: any text. Out: the same text for a cell. Throws DomainError where it is too long. */
+/** Text for a cell. Throws DomainError where it is too long. */
 export const cellText = (text: string, charsMax: number, { field, where }: TextPlace): string => {
   if (text.length > charsMax) throw cellTooLong(field, where(), text.length, charsMax);
   let safe = text;
@@ -56,5 +54,5 @@ export const linesIn = (text: string, charsWide: number): number => {
 
 /** In: points. Out: characters of the sheet's font (Calibri 11: 7 pixels each and 5 of padding). */
 export const charsOf = (points: number): number => Math.max(1, Math.round(((points * 4) / 3 - 5) / 0.07) / 100);
-/** The other way round. */
+/** In: characters of the sheet's font. Out: points. */
 export const pointsOf = (chars: number): number => ((chars * 7 + 5) * 3) / 4;

@@ -1,10 +1,10 @@
-/** Charts of the sheet itself: they draw the cells of a table that shows the same items, else rows of their own below, which are not seen. */
+/** Charts of a sheet (ECMA-376, DrawingML charts): they draw the cells of a table that shows the same items, or else hidden rows that are written below the chart. */
 import type { ExpandedChart, ExpandedTable, ChartSeries } from '../../../../domain/rendering/expand/expanded.js';
 import {
   columnLetters,
   quotedName,
   type ComponentDrawer,
-  type Surroundings,
+  type ComponentContext,
   type CellStyle,
   type DrawnCell,
   type Sheet,
@@ -17,9 +17,7 @@ import { assertDefined } from '../../../../domain/core/ids.js';
 import { typedCells } from '../cell-values.js';
 import { BASE_FONT, filled } from '../looks.js';
 
-/* Where the numbers of a chart stand: in a table of the workbook that shows the same items, or in cells that are written for it. */
-
-/** Parts of a reference; columns from 1, series in their order. `name` says where the name of a series stands, where it stands in a cell. */
+/** The cells that hold the numbers of a chart; columns from 1, series in their order. */
 type NumbersPlace = Readonly<{
   sheetName: string;
   first: number;
@@ -28,9 +26,72 @@ type NumbersPlace = Readonly<{
   values: readonly number[];
   /** The row of the names of series; undefined: they stand in the chart alone. */
   headerRow: number | undefined;
-  /** Of each series; undefined: as numbers are. */
+  /** Format code of each series; undefined: plain numbers. */
   codes: readonly (string | undefined)[];
 }>;
+
+type Codes = NumbersPlace['codes'];
+
+const SIZE_POINTS = { width: 480, height: 270, min: 60, max: 2_000 } as const;
+const ROW_POINTS = 15;
+const ROWS_BETWEEN = 1;
+
+const line = { style: 'thin', color: { argb: 'FFE5E7EB' } } as const;
+const headerStyle: CellStyle = { font: { ...BASE_FONT, bold: true }, fill: filled('FFF3F4F6'), border: { bottom: line } };
+const textStyle: CellStyle = { font: BASE_FONT, border: { bottom: line } };
+const numberHeaderStyle: CellStyle = { ...headerStyle, alignment: { horizontal: 'right' } };
+
+/** Colours of the slices after the first, which has the colour of its series: the same as in a PDF. */
+const PALETTE = chartPalette.map((color) => color.slice(1).toUpperCase());
+const DEFAULT_COLOR = '2563EB';
+
+export const chart: ComponentDrawer<'chart'> = (component, { limits, tables, language }) => {
+  const { categories, series } = component;
+  if (series.length + 1 > limits.excelColumnsMax) throw tooManyColumns(series.length + 1, limits.excelColumnsMax);
+  const width = bounded(component.width ?? SIZE_POINTS.width);
+  const height = bounded(component.height ?? SIZE_POINTS.height);
+  const chartRows = Math.ceil(height / ROW_POINTS);
+  const table = tableOfChart(component, tables);
+  if (table !== undefined) {
+    return {
+      kind: 'block',
+      rows: chartRows,
+      widths: [],
+      draw: async (sheet) => {
+        const xml = chartXml(component, placeIn(table, component, sheet));
+        sheet.draw({ kind: 'chart', place: { row: sheet.nextRow(), column: 0, offset: 0, width, height }, title: component.title, xml });
+        sheet.skip(chartRows, ROW_POINTS);
+        await sheet.flush();
+      },
+    };
+  }
+  const codes = codesOf(component, language);
+  return {
+    kind: 'block',
+    rows: chartRows + ROWS_BETWEEN + 1 + categories.length,
+    widths: [
+      Math.min(40, Math.max(10, ...categories.map(textWidth)) + 2),
+      ...series.map(({ name }) => Math.min(30, Math.max(10, textWidth(name) + 2))),
+    ],
+    draw: async (sheet) => {
+      const row = sheet.nextRow();
+      const headerRow = row + chartRows + ROWS_BETWEEN;
+      const xml = chartXml(component, {
+        sheetName: sheet.name,
+        first: headerRow + 1,
+        last: headerRow + Math.max(1, categories.length),
+        category: 1,
+        values: series.map((_, at) => at + 2),
+        headerRow,
+        codes,
+      });
+      sheet.draw({ kind: 'chart', place: { row, column: 0, offset: 0, width, height }, title: component.title, xml });
+      sheet.skip(chartRows + ROWS_BETWEEN, ROW_POINTS);
+      writeNumbers(component, codes, sheet, limits);
+      await sheet.flush();
+    },
+  };
+};
 
 /** A table that has a column for the categories and for each series of the chart, of the same items. */
 const tableOfChart = ({ source, categories }: ExpandedChart, tables: readonly ExpandedTable[]): ExpandedTable | undefined => {
@@ -46,14 +107,52 @@ const tableOfChart = ({ source, categories }: ExpandedChart, tables: readonly Ex
 /** From 1; 0 where there is none. */
 const columnAt = ({ columns }: ExpandedTable, path: string): number => columns.findIndex((column) => column.path === path) + 1;
 
-const cellsReference = (sheetName: string, column: number, first: number, last: number): string => {
-  const letters = columnLetters(column);
-  return `${quotedName(sheetName)}!$${letters}$${first}${last === first ? '' : `:$${letters}$${last}`}`;
+/** The place of the numbers in a table. Series keep the names of the chart, because a header may say something else or be missing. */
+const placeIn = (table: ExpandedTable, { source, series, categories }: ExpandedChart, sheet: Sheet): NumbersPlace => {
+  const placed = assertDefined(sheet.dataOf(table), 'place of a table');
+  const { category, values } = assertDefined(source, 'source of a chart');
+  const columns = series.map((_, at) => columnAt(table, values[at] ?? ''));
+  return {
+    sheetName: placed.sheetName,
+    first: placed.first,
+    last: placed.first + categories.length - 1,
+    category: columnAt(table, category),
+    values: columns,
+    headerRow: undefined,
+    codes: columns.map((column) => placed.codeOf(column - 1)),
+  };
 };
 
-/* A chart as a part of the package (ECMA-376, DrawingML charts): it refers to the cells that hold its numbers and keeps a copy of them. */
+const bounded = (points: number): number => Math.min(SIZE_POINTS.max, Math.max(SIZE_POINTS.min, points));
 
-/** In: a chart and where its numbers stand. Out: the whole part. */
+/** The format of each series by its definition, for its first number. */
+const codesOf = ({ series }: ExpandedChart, language: ComponentContext['language']): Codes => {
+  const typed = typedCells(language);
+  return series.map(({ values, showing }) => typed({ value: values.find((value) => value !== null), showing })?.code);
+};
+
+const writeNumbers = (
+  { categories, series, xTitle, field }: ExpandedChart,
+  codes: Codes,
+  sheet: Sheet,
+  limits: ComponentContext['limits'],
+): void => {
+  const text = (value: string, where: string, style: CellStyle): DrawnCell => {
+    const safe = cellText(value, limits.excelCellCharsMax, { field, where: () => where });
+    return { value: safe === '' ? null : safe, style: looksLikeFormula(safe) ? { ...style, numFmt: TEXT_CODE } : style };
+  };
+  sheet.writeHidden([
+    text(xTitle, 'xTitle', headerStyle),
+    ...series.map(({ name }, at) => text(name, `the name of series ${at + 1}`, numberHeaderStyle)),
+  ]);
+  const styles = codes.map((code): CellStyle => (code === undefined ? textStyle : { ...textStyle, numFmt: code }));
+  categories.forEach((category, at) => {
+    const numbers = series.map(({ values }, place): DrawnCell => ({ value: values[at] ?? null, style: styles[place] ?? textStyle }));
+    sheet.writeHidden([text(category, `category ${at + 1}`, textStyle), ...numbers]);
+  });
+};
+
+/** The part of the package for a chart: it refers to the cells that hold the numbers and keeps a copy of them. */
 const chartXml = (chart: ExpandedChart, place: NumbersPlace): string => {
   const legend = chart.showLegend ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${textProperties(900)}</c:legend>` : '';
   return (
@@ -65,6 +164,11 @@ const chartXml = (chart: ExpandedChart, place: NumbersPlace): string => {
     '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
     '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln w="9525"><a:solidFill><a:srgbClr val="E5E7EB"/></a:solidFill></a:ln></c:spPr></c:chartSpace>'
   );
+};
+
+const cellsReference = (sheetName: string, column: number, first: number, last: number): string => {
+  const letters = columnLetters(column);
+  return `${quotedName(sheetName)}!$${letters}$${first}${last === first ? '' : `:$${letters}$${last}`}`;
 };
 
 const plot = (chart: ExpandedChart, place: NumbersPlace): string => {
@@ -93,10 +197,6 @@ const plot = (chart: ExpandedChart, place: NumbersPlace): string => {
       return `<c:doughnutChart><c:varyColors val="1"/>${slices(chart, place)}<c:firstSliceAng val="0"/><c:holeSize val="58"/></c:doughnutChart>`;
   }
 };
-
-/** Colours of the slices after the first, which has the colour of its series: the same as in a PDF. */
-const PALETTE = chartPalette.map((color) => color.slice(1).toUpperCase());
-const DEFAULT_COLOR = '2563EB';
 
 /** A pie shows one series, a doughnut a ring for each. */
 const slices = (chart: ExpandedChart, place: NumbersPlace): string => {
@@ -170,107 +270,3 @@ const titleXml = (text: string, size: number, bold: boolean, upright = false): s
 
 const textProperties = (size: number, rgb = '4B5563'): string =>
   `<c:txPr><a:bodyPr/><a:lstStyle/><a:p><a:pPr><a:defRPr sz="${size}">${solid(rgb)}</a:defRPr></a:pPr><a:endParaRPr lang="en-US"/></a:p></c:txPr>`;
-
-const SIZE_POINTS = { width: 480, height: 270, min: 60, max: 2_000 } as const;
-const ROW_POINTS = 15;
-const ROWS_BETWEEN = 1;
-
-export const chart: ComponentDrawer<'chart'> = (component, { limits, tables, language }) => {
-  const { categories, series } = component;
-  if (series.length + 1 > limits.excelColumnsMax) throw tooManyColumns(series.length + 1, limits.excelColumnsMax);
-  const width = bounded(component.width ?? SIZE_POINTS.width);
-  const height = bounded(component.height ?? SIZE_POINTS.height);
-  const chartRows = Math.ceil(height / ROW_POINTS);
-  const table = tableOfChart(component, tables);
-  if (table !== undefined) {
-    return {
-      kind: 'block',
-      rows: chartRows,
-      widths: [],
-      draw: async (sheet) => {
-        const xml = chartXml(component, placeIn(table, component, sheet));
-        sheet.draw({ kind: 'chart', place: { row: sheet.nextRow(), column: 0, offset: 0, width, height }, title: component.title, xml });
-        sheet.skip(chartRows, ROW_POINTS);
-        await sheet.flush();
-      },
-    };
-  }
-  const codes = codesOf(component, language);
-  return {
-    kind: 'block',
-    rows: chartRows + ROWS_BETWEEN + 1 + categories.length,
-    widths: [
-      Math.min(40, Math.max(10, ...categories.map(textWidth)) + 2),
-      ...series.map(({ name }) => Math.min(30, Math.max(10, textWidth(name) + 2))),
-    ],
-    draw: async (sheet) => {
-      const row = sheet.nextRow();
-      const headerRow = row + chartRows + ROWS_BETWEEN;
-      const xml = chartXml(component, {
-        sheetName: sheet.name,
-        first: headerRow + 1,
-        last: headerRow + Math.max(1, categories.length),
-        category: 1,
-        values: series.map((_, at) => at + 2),
-        headerRow,
-        codes,
-      });
-      sheet.draw({ kind: 'chart', place: { row, column: 0, offset: 0, width, height }, title: component.title, xml });
-      sheet.skip(chartRows + ROWS_BETWEEN, ROW_POINTS);
-      writeNumbers(component, codes, sheet, limits);
-      await sheet.flush();
-    },
-  };
-};
-
-/** The series keep the names that the chart gives them: a header may say something else, or not be there. */
-const placeIn = (table: ExpandedTable, { source, series, categories }: ExpandedChart, sheet: Sheet): NumbersPlace => {
-  const placed = assertDefined(sheet.dataOf(table), 'place of a table');
-  const { category, values } = assertDefined(source, 'source of a chart');
-  const columns = series.map((_, at) => columnAt(table, values[at] ?? ''));
-  return {
-    sheetName: placed.sheetName,
-    first: placed.first,
-    last: placed.first + categories.length - 1,
-    category: columnAt(table, category),
-    values: columns,
-    headerRow: undefined,
-    codes: columns.map((column) => placed.codeOf(column - 1)),
-  };
-};
-
-const bounded = (points: number): number => Math.min(SIZE_POINTS.max, Math.max(SIZE_POINTS.min, points));
-
-const line = { style: 'thin', color: { argb: 'FFE5E7EB' } } as const;
-const headerStyle: CellStyle = { font: { ...BASE_FONT, bold: true }, fill: filled('FFF3F4F6'), border: { bottom: line } };
-const textStyle: CellStyle = { font: BASE_FONT, border: { bottom: line } };
-const numberHeaderStyle: CellStyle = { ...headerStyle, alignment: { horizontal: 'right' } };
-
-type Codes = NumbersPlace['codes'];
-
-/** The format of each series by its definition, for its first number. */
-const codesOf = ({ series }: ExpandedChart, language: Surroundings['language']): Codes => {
-  const typed = typedCells(language);
-  return series.map(({ values, showing }) => typed({ value: values.find((value) => value !== null), showing })?.code);
-};
-
-const writeNumbers = (
-  { categories, series, xTitle, field }: ExpandedChart,
-  codes: Codes,
-  sheet: Sheet,
-  limits: Surroundings['limits'],
-): void => {
-  const text = (value: string, where: string, style: CellStyle): DrawnCell => {
-    const safe = cellText(value, limits.excelCellCharsMax, { field, where: () => where });
-    return { value: safe === '' ? null : safe, style: looksLikeFormula(safe) ? { ...style, numFmt: TEXT_CODE } : style };
-  };
-  sheet.writeHidden([
-    text(xTitle, 'xTitle', headerStyle),
-    ...series.map(({ name }, at) => text(name, `the name of series ${at + 1}`, numberHeaderStyle)),
-  ]);
-  const styles = codes.map((code): CellStyle => (code === undefined ? textStyle : { ...textStyle, numFmt: code }));
-  categories.forEach((category, at) => {
-    const numbers = series.map(({ values }, place): DrawnCell => ({ value: values[at] ?? null, style: styles[place] ?? textStyle }));
-    sheet.writeHidden([text(category, `category ${at + 1}`, textStyle), ...numbers]);
-  });
-};

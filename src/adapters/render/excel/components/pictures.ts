@@ -1,25 +1,162 @@
-/** A picture in rows of its own, at the left, in the middle or at the right of the sheet's columns. */
+/** Pictures, QR codes and bar codes of a sheet, in rows of their own, at one side or in the middle of the columns. */
 import { sideOf, type Direction } from '../../../../domain/rendering/direction.js';
 import type { HorizontalAlign, ExpandedImage, ExpandedQrCode } from '../../../../domain/rendering/expand/expanded.js';
-import { type Prepared, type Drawing, type Sheet, type ComponentDrawer, type Surroundings, LINK_CHARS_MAX } from '../sheet.js';
+import { type Prepared, type Drawing, type Sheet, type ComponentDrawer, type ComponentContext, LINK_CHARS_MAX } from '../sheet.js';
 import { pointsOf } from '../text.js';
 import { DomainError } from '../../../../domain/core/errors.js';
 import { safeLink } from '../../../../domain/rendering/addresses.js';
 import { barCodePng, layBarPicture, pointDefaults } from '../../bar-code.js';
 import { drawQrCode, layQrCode } from '../../qr-code.js';
 
-/* What a picture says of itself in its first bytes: its kind and its size, without decoding it. */
-
 type PictureSize = Readonly<{ kind: 'png' | 'jpeg' | 'gif'; /** Pixels. */ width: number; height: number }>;
 
-/** In: the bytes of a file. Out: undefined where they are no PNG, JPEG or GIF, or end before the size is told. */
+/** Lengths in points. */
+type PictureBlock = Readonly<{
+  width: number;
+  height: number;
+  align: HorizontalAlign | undefined;
+  /** Direction of the sheet. */ direction: Direction;
+}> &
+  Pick<Extract<Drawing, { kind: 'picture' }>, 'bytes' | 'extension' | 'alt' | 'href'>;
+
+/** Excel knows no higher row. */
+const ROW_POINTS_MAX = 409;
+const POINTS_AROUND = 3;
+
+const POINTS_PER_PIXEL = 0.75;
+const SIDE_POINTS = { min: 1, max: 4_000 } as const;
+
+const QR_POINTS = 96;
+
+export const image: ComponentDrawer<'image'> = (component, context) => {
+  const bytes = bytesOf(component, context);
+  const picture = pictureSize(bytes);
+  if (picture === undefined) throw unusablePicture(component, 'is damaged or cut off; save it anew');
+  const size = sizeOf(component, picture, context.pageWidth);
+  const href = component.href === undefined ? undefined : safeLink(component.href);
+  const link = href !== undefined && isFollowed(href) ? href : undefined;
+  return pictureBlock({
+    bytes,
+    extension: picture.kind,
+    alt: component.alt,
+    href: link,
+    align: component.align,
+    direction: context.direction,
+    ...size,
+  });
+};
+
+export const qrCode: ComponentDrawer<'qr-code'> = (component, { pageWidth, direction }) => {
+  const { value, align, alt } = component;
+  const shown = { extension: 'png' as const, align, direction, href: undefined };
+  if (component.bars === undefined) {
+    const { bytes, size } = qrPicture(component);
+    return pictureBlock({ ...shown, bytes, alt: alt ?? `QR code: ${value}`, width: size, height: size });
+  }
+  const { bars, size, color, backgroundColor: background } = component;
+  const wish = { ...bars, width: size, room: pageWidth, color, background };
+  const laid = layBarPicture(value, wish, pointDefaults);
+  if ('fault' in laid) throw unusableCode(component, 'bar code', laid.fault);
+  const bytes = barCodePng(laid, wish, pointDefaults);
+  const scale = Math.min(1, pageWidth / laid.width);
+  return pictureBlock({ ...shown, bytes, alt: `Bar code: ${value}`, width: laid.width * scale, height: laid.height * scale });
+};
+
+const qrPicture = (component: ExpandedQrCode): Readonly<{ bytes: Uint8Array; size: number }> => {
+  const { value, size = QR_POINTS, errorCorrection, color, backgroundColor: background } = component;
+  const look = { size: `${size}pt`, level: errorCorrection, color, background };
+  const code = layQrCode(value, look);
+  if ('fault' in code) throw unusableCode(component, 'QR code', code.fault);
+  return { bytes: drawQrCode(code, look), size };
+};
+
+const unusableCode = ({ field }: ExpandedQrCode, what: string, fault: string): DomainError =>
+  new DomainError('VALIDATION_ERROR', `the ${what} at ${field} ${fault}`, { errors: [{ field: `${field}.props.value`, message: fault }] });
+
+const isFollowed = (href: string): boolean => !href.startsWith('#') && href.length <= LINK_CHARS_MAX;
+
+const bytesOf = (component: ExpandedImage, { images }: ComponentContext): Uint8Array => {
+  const { src } = component;
+  const data = /^data:[^,]*;base64,/i.exec(src);
+  if (data !== null) return known(component, Buffer.from(src.slice(data[0].length), 'base64'));
+  const loaded = images.get(src);
+  if (loaded === undefined) throw unusablePicture(component, 'was not loaded');
+  return known(component, loaded.bytes);
+};
+
+/** The bytes say what a picture is, not the label that came with it. */
+const known = (component: ExpandedImage, bytes: Uint8Array): Uint8Array => {
+  const start = Buffer.from(bytes.subarray(0, 512)).toString('latin1');
+  if (/^RIFF....WEBP/s.test(start)) throw unusablePicture(component, 'is a WebP; a workbook shows PNG, JPEG and GIF');
+  if (/^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE svg|!--|svg)/i.test(start))
+    throw unusablePicture(component, 'is an SVG; a workbook shows PNG, JPEG and GIF');
+  if (!/^(?:\x89PNG|\xff\xd8\xff|GIF8)/.test(start))
+    throw unusablePicture(component, 'is of no known kind; a workbook shows PNG, JPEG and GIF');
+  return bytes;
+};
+
+const unusablePicture = ({ field }: ExpandedImage, what: string): DomainError => {
+  const at = `${field}.props.src`;
+  return new DomainError('GENERATION_FAILED', `the picture at ${at} ${what}`, {
+    errors: [{ field: at, message: `the picture ${what}` }],
+    relatedInfo: { field: at },
+  });
+};
+
+/** What the author leaves open follows from the picture's own shape; nothing is wider than the page. */
+const sizeOf = (
+  { width: points, widthPercent, height }: ExpandedImage,
+  picture: PictureSize,
+  pageWidth: number,
+): Readonly<{ width: number; height: number }> => {
+  const width = points ?? (widthPercent === undefined ? undefined : (pageWidth * widthPercent) / 100);
+  const ratio = picture.height / picture.width;
+  const natural = Math.min(picture.width * POINTS_PER_PIXEL, pageWidth);
+  const wide = width ?? (height === undefined ? natural : height / ratio);
+  return { width: bounded(wide), height: bounded(height ?? wide * ratio) };
+};
+
+const bounded = (points: number): number => Math.min(SIDE_POINTS.max, Math.max(SIDE_POINTS.min, points));
+
+const pictureBlock = ({ width, height, align, direction, ...picture }: PictureBlock): Prepared => {
+  const rows = Math.ceil((height + 2 * POINTS_AROUND) / ROW_POINTS_MAX);
+  return {
+    kind: 'block',
+    rows,
+    widths: [],
+    draw: async (sheet) => {
+      const place = {
+        row: sheet.nextRow(),
+        ...cornerOf(sideOf(align ?? 'start', direction) === sideOf('end', direction) ? 'end' : align, width, sheet),
+        width,
+        height,
+      };
+      sheet.draw({ kind: 'picture', place, ...picture });
+      sheet.skip(rows, (height + 2 * POINTS_AROUND) / rows);
+    },
+  };
+};
+
+/** Measured from the sheet's first column, which stands at the right where the sheet runs from there. An offset never reaches beyond its column: readers cut it there. */
+const cornerOf = (align: HorizontalAlign | undefined, width: number, sheet: Sheet): Readonly<{ column: number; offset: number }> => {
+  const columns = sheet.widths.map(pointsOf);
+  const room = columns.reduce((sum, points) => sum + points, 0) - width;
+  let offset = Math.max(0, align === 'center' ? room / 2 : align === 'end' ? room : 0);
+  for (const [column, points] of columns.entries()) {
+    if (offset < points) return { column, offset };
+    offset -= points;
+  }
+  return { column: 0, offset: 0 };
+};
+
+/** The kind and size of a picture from its first bytes, without decoding it; undefined for other files and for those that are cut off. */
 const pictureSize = (bytes: Uint8Array): PictureSize | undefined => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const found = png(view) ?? gif(view) ?? jpeg(view);
   return found === undefined || found.width === 0 || found.height === 0 ? undefined : found;
 };
 
-/** The chunks up to IEND must be there; what they hold is for the reader's program. */
+/** All chunks up to IEND must be there; their content is left to the reader's program. */
 const png = (view: DataView): PictureSize | undefined => {
   if (view.byteLength < 45 || view.getUint32(0) !== 0x89504e47 || view.getUint32(4) !== 0x0d0a1a0a || view.getUint32(12) !== 0x49484452)
     return undefined;
@@ -61,145 +198,3 @@ const endsScan = (view: DataView, from: number): boolean => {
   for (let at = view.byteLength - 2; at > from; at--) if (view.getUint16(at) === 0xffd9) return true;
   return false;
 };
-
-/** Excel knows no higher row. */
-const ROW_POINTS_MAX = 409;
-const POINTS_AROUND = 3;
-
-/** Lengths in points. */
-type PictureBlock = Readonly<{
-  width: number;
-  height: number;
-  align: HorizontalAlign | undefined;
-  /** Of the sheet. */ direction: Direction;
-}> &
-  Pick<Extract<Drawing, { kind: 'picture' }>, 'bytes' | 'extension' | 'alt' | 'href'>;
-
-const pictureBlock = ({ width, height, align, direction, ...picture }: PictureBlock): Prepared => {
-  const rows = Math.ceil((height + 2 * POINTS_AROUND) / ROW_POINTS_MAX);
-  return {
-    kind: 'block',
-    rows,
-    widths: [],
-    draw: async (sheet) => {
-      const place = {
-        row: sheet.nextRow(),
-        ...cornerOf(sideOf(align ?? 'start', direction) === sideOf('end', direction) ? 'end' : align, width, sheet),
-        width,
-        height,
-      };
-      sheet.draw({ kind: 'picture', place, ...picture });
-      sheet.skip(rows, (height + 2 * POINTS_AROUND) / rows);
-    },
-  };
-};
-
-/** Measured from the sheet's first column, which stands at the right where the sheet runs from there. An offset never reaches beyond its column: readers cut it there. */
-const cornerOf = (align: HorizontalAlign | undefined, width: number, sheet: Sheet): Readonly<{ column: number; offset: number }> => {
-  const columns = sheet.widths.map(pointsOf);
-  const room = columns.reduce((sum, points) => sum + points, 0) - width;
-  let offset = Math.max(0, align === 'center' ? room / 2 : align === 'end' ? room : 0);
-  for (const [column, points] of columns.entries()) {
-    if (offset < points) return { column, offset };
-    offset -= points;
-  }
-  return { column: 0, offset: 0 };
-};
-
-/* Pictures: PNG, JPEG and GIF as they are, in a row of their own height. */
-
-const POINTS_PER_PIXEL = 0.75;
-const SIDE_POINTS = { min: 1, max: 4_000 } as const;
-
-export const image: ComponentDrawer<'image'> = (component, surroundings) => {
-  const bytes = bytesOf(component, surroundings);
-  const picture = pictureSize(bytes);
-  if (picture === undefined) throw unusable(component, 'is damaged or cut off; save it anew');
-  const size = sizeOf(component, picture, surroundings.pageWidth);
-  const href = component.href === undefined ? undefined : safeLink(component.href);
-  const link = href !== undefined && isFollowed(href) ? href : undefined;
-  return pictureBlock({
-    bytes,
-    extension: picture.kind,
-    alt: component.alt,
-    href: link,
-    align: component.align,
-    direction: surroundings.direction,
-    ...size,
-  });
-};
-
-const isFollowed = (href: string): boolean => !href.startsWith('#') && href.length <= LINK_CHARS_MAX;
-
-const bytesOf = (component: ExpandedImage, { images }: Surroundings): Uint8Array => {
-  const { src } = component;
-  const data = /^data:[^,]*;base64,/i.exec(src);
-  if (data !== null) return known(component, Buffer.from(src.slice(data[0].length), 'base64'));
-  const loaded = images.get(src);
-  if (loaded === undefined) throw unusable(component, 'was not loaded');
-  return known(component, loaded.bytes);
-};
-
-/** The bytes say what a picture is, not the label that came with it. */
-const known = (component: ExpandedImage, bytes: Uint8Array): Uint8Array => {
-  const start = Buffer.from(bytes.subarray(0, 512)).toString('latin1');
-  if (/^RIFF....WEBP/s.test(start)) throw unusable(component, 'is a WebP; a workbook shows PNG, JPEG and GIF');
-  if (/^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE svg|!--|svg)/i.test(start))
-    throw unusable(component, 'is an SVG; a workbook shows PNG, JPEG and GIF');
-  if (!/^(?:\x89PNG|\xff\xd8\xff|GIF8)/.test(start)) throw unusable(component, 'is of no known kind; a workbook shows PNG, JPEG and GIF');
-  return bytes;
-};
-
-const unusable = ({ field }: ExpandedImage, what: string): DomainError => {
-  const at = `${field}.props.src`;
-  return new DomainError('GENERATION_FAILED', `the picture at ${at} ${what}`, {
-    errors: [{ field: at, message: `the picture ${what}` }],
-    relatedInfo: { field: at },
-  });
-};
-
-/** What the author leaves open follows from the picture's own shape; nothing is wider than the page. */
-const sizeOf = (
-  { width: points, widthPercent, height }: ExpandedImage,
-  picture: PictureSize,
-  pageWidth: number,
-): Readonly<{ width: number; height: number }> => {
-  const width = points ?? (widthPercent === undefined ? undefined : (pageWidth * widthPercent) / 100);
-  const ratio = picture.height / picture.width;
-  const natural = Math.min(picture.width * POINTS_PER_PIXEL, pageWidth);
-  const wide = width ?? (height === undefined ? natural : height / ratio);
-  return { width: bounded(wide), height: bounded(height ?? wide * ratio) };
-};
-
-const bounded = (points: number): number => Math.min(SIDE_POINTS.max, Math.max(SIDE_POINTS.min, points));
-
-/* QR codes and bar codes of a sheet: pictures in a row of their own, dense enough for print. */
-
-const QR_POINTS = 96;
-
-export const qrCode: ComponentDrawer<'qr-code'> = (component, { pageWidth, direction }) => {
-  const { value, align, alt } = component;
-  const shown = { extension: 'png' as const, align, direction, href: undefined };
-  if (component.bars === undefined) {
-    const { bytes, size } = qrPicture(component);
-    return pictureBlock({ ...shown, bytes, alt: alt ?? `QR code: ${value}`, width: size, height: size });
-  }
-  const { bars, size, color, backgroundColor: background } = component;
-  const wish = { ...bars, width: size, room: pageWidth, color, background };
-  const laid = layBarPicture(value, wish, pointDefaults);
-  if ('fault' in laid) throw unusableQrCode(component, 'bar code', laid.fault);
-  const bytes = barCodePng(laid, wish, pointDefaults);
-  const scale = Math.min(1, pageWidth / laid.width);
-  return pictureBlock({ ...shown, bytes, alt: `Bar code: ${value}`, width: laid.width * scale, height: laid.height * scale });
-};
-
-const qrPicture = (component: ExpandedQrCode): Readonly<{ bytes: Uint8Array; size: number }> => {
-  const { value, size = QR_POINTS, errorCorrection, color, backgroundColor: background } = component;
-  const look = { size: `${size}pt`, level: errorCorrection, color, background };
-  const code = layQrCode(value, look);
-  if ('fault' in code) throw unusableQrCode(component, 'QR code', code.fault);
-  return { bytes: drawQrCode(code, look), size };
-};
-
-const unusableQrCode = ({ field }: ExpandedQrCode, what: string, fault: string): DomainError =>
-  new DomainError('VALIDATION_ERROR', `the ${what} at ${field} ${fault}`, { errors: [{ field: `${field}.props.value`, message: fault }] });

@@ -108,7 +108,7 @@ const styleOf = ({ align, fill, indent, heading, runs }: Paragraph, look: Look, 
   };
 };
 
-/** Of cells beside each other, where one has several lines: not every reader makes the row grow. */
+/** The height of a row of cells, because not every reader makes it grow; undefined if all have one line. */
 const rowHeight = (cells: readonly Paragraph[], { widths }: Sheet): number | undefined =>
   cells.every((cell, at) => linesOf(cell, widths[at] ?? 0) === 1)
     ? undefined

@@ -1,4 +1,4 @@
-/** Tables as real cells: typed values with their formats, header, footer, filter, the author's formulas. */
+/** Tables of a sheet as real cells: typed values with their formats, header, footer, filter, column rules, and the author's formulas. */
 import type { CellFormulaValue } from 'exceljs';
 import type { Cell, Html, ExpandedTable, ExpandedColumn } from '../../../../domain/rendering/expand/expanded.js';
 import type { Json } from '../../../../domain/core/json.js';
@@ -13,17 +13,302 @@ import { assertDefined } from '../../../../domain/core/ids.js';
 import { sideOf } from '../../../../domain/rendering/direction.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
 import { tooManyColumns } from '../../../../domain/rendering/budget.js';
-import { type ComponentDrawer, type Surroundings, columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
+import { type ComponentDrawer, type ComponentContext, columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
 import { textCell, type Content, type TextSpot } from '../rich-cells.js';
 import { createLooks, type Looks } from '../looks.js';
 
-/* How wide a column must be for what it shows, without writing out every value: that costs more than all else of a cell. */
+/** The parts of a table, in rows from 0. */
+type TableRows = Readonly<{ hasHeader: boolean; bodyRows: number; hasFooter: boolean }>;
+
+type Frame = Readonly<{
+  sheet: Sheet;
+  context: ComponentContext;
+  hasHeader: boolean;
+  hasFooter: boolean;
+  typed: Typed;
+}>;
+type Body = Readonly<{
+  component: ExpandedTable;
+  frame: Frame;
+  looks: Looks;
+  typed: Typed;
+  resultCode: (format: ValueFormat | undefined) => string;
+  first: number;
+  last: number;
+}>;
+
+/** Widths that content alone gives, in characters. */
+const AUTO_CHARS = { min: 8, max: 60 } as const;
+/** Room for what a formula gives. */
+const FORMULA_CHARS = 12;
+/** Rows after which the package takes what was written. */
+const FLUSH_EVERY_ROWS = 1_000;
+const EMPTY_ROW_POINTS = 20;
+const HEADER_POINTS = 19;
+
+const LINE_POINTS_PER_FONT_POINT = 1.36;
+const ROW_POINTS_MAX = 409;
 
 /** Values that are written out to see how wide their format makes them: words for months differ in length. */
 const SAMPLES = 40;
 const TRUTH_CHARS = 5;
 
-/** Out: characters of the longest line. */
+const EPOCH_MS = Date.UTC(1899, 11, 30);
+const DAY_MS = 86_400_000;
+
+export const table: ComponentDrawer<'table'> = (component, context) => {
+  const { columns, rows, showHeader, emptyText } = component;
+  const { excelColumnsMax } = context.limits;
+  if (columns.length > excelColumnsMax) throw tooManyColumns(columns.length, excelColumnsMax);
+  const hasHeader = showHeader && columns.some(({ header }) => header !== undefined && header !== '');
+  const hasFooter = columns.some(({ footer, footerFormula }) => footer !== undefined || footerFormula !== undefined);
+  const bodyRows = rows.length === 0 && emptyText !== undefined ? 1 : rows.length;
+  const typed = typedCells(context.language);
+  const footerTyped = (at: number): Scalar | undefined => {
+    const { footerValue, footerShowing } = assertDefined(columns[at], 'column');
+    const found = typed({ value: footerValue, showing: footerShowing });
+    return found === undefined ? undefined : scalarOfTyped(found.value);
+  };
+  const cells = tableCells(component, { hasHeader, bodyRows, hasFooter }, typed, footerTyped);
+  return {
+    kind: 'block',
+    rows: (hasHeader ? 1 : 0) + bodyRows + (hasFooter ? 1 : 0),
+    cells,
+    data: { table: component, first: hasHeader ? 1 : 0, codeOf: (at) => codeOfColumn(rows, at, typed) },
+    hidden: columns.map(({ hidden }) => hidden === true),
+    widths: columns.map((column, at) => widthOf(column, at, component, context)),
+    ...(hasHeader ? { header: { row: 1, freeze: component.freezeHeader } } : {}),
+    draw: (sheet) => draw(component, { sheet, context, hasHeader, hasFooter, typed }),
+  };
+};
+
+const widthOf = (
+  { width, header, footer, footerFormula, align }: ExpandedColumn,
+  at: number,
+  table: ExpandedTable,
+  { pageWidth, style, direction }: ComponentContext,
+): number => {
+  if (width !== 'auto' && width !== 'rest') return charsOf('points' in width ? width.points : (pageWidth * width.percent) / 100);
+  // Bold letters are wider, and the arrow of a filter stands beside the text.
+  const titles =
+    Math.max(htmlWidth(header ?? '') + (table.autoFilter ? 2 : 0), footerFormula === undefined ? htmlWidth(footer ?? '') : FORMULA_CHARS) *
+    1.1;
+  const chars = (Math.max(titles, contentWidth(cellsOf(table.rows, at))) * (table.fontSize ?? style.fontSize ?? 11)) / 11;
+  return Math.min(
+    AUTO_CHARS.max,
+    Math.max(AUTO_CHARS.min, Math.ceil(chars + (sideOf(align, direction) === sideOf('end', direction) ? 3 : 2))),
+  );
+};
+
+const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
+  const { sheet, context, hasHeader, hasFooter } = frame;
+  const { columns, rows, emptyText } = component;
+  const looks = createLooks(component, context.style, context.direction);
+  const headerRow = sheet.nextRow();
+  if (hasHeader) {
+    const cells = columns.map(({ header, headerAlign }, at) => {
+      const spot = spotOf(component, frame, { where: 'the header', row: headerRow, at, font: looks.headerFont });
+      return textCell({ html: header ?? '' }, spot, () => looks.header(headerAlign));
+    });
+    sheet.writeRow(cells, heightOf(cells, looks, sheet) ?? (HEADER_POINTS * (looks.font.size ?? 11)) / 11);
+  }
+  const first = sheet.nextRow();
+  const body: Body = {
+    component,
+    frame,
+    looks,
+    typed: frame.typed,
+    resultCode: resultCodes(context.language),
+    first,
+    last: first + rows.length - 1,
+  };
+  if (rows.length === 0 && emptyText !== undefined) {
+    sheet.writeMerged(
+      textCell(
+        { html: emptyText },
+        spotOf(component, frame, { where: 'emptyText', row: first, at: 0, font: looks.font }),
+        () => looks.empty,
+      ),
+      EMPTY_ROW_POINTS,
+      columns.length,
+    );
+  }
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] ?? [];
+    const cells = columns.map((column, index) => bodyCell(row[index], column, index, body));
+    sheet.writeRow(cells, heightOf(cells, looks, sheet));
+    if (at % FLUSH_EVERY_ROWS === FLUSH_EVERY_ROWS - 1) await sheet.flush();
+  }
+  if (hasFooter) {
+    const cells = columns.map((column, at) => footerCell(column, at, body));
+    sheet.writeRow(cells, heightOf(cells, looks, sheet));
+  }
+  for (const [at, { rules }] of columns.entries()) {
+    const letters = columnLetters(at + 1);
+    if (rules !== undefined && rows.length > 0) sheet.formatByRules(`${letters}${first}:${letters}${body.last}`, rules);
+  }
+  if (component.autoFilter && hasHeader && rows.length > 0) {
+    sheet.filter(`A${headerRow}:${columnLetters(columns.length)}${body.last}`);
+  }
+  await sheet.flush();
+};
+
+/** The height of a row, because not every reader works it out; undefined for a row of one line. */
+const heightOf = (cells: readonly DrawnCell[], { font: { size = 11 } }: Looks, sheet: Sheet): number | undefined => {
+  let lines = 1;
+  for (const [at, { value, style }] of cells.entries()) {
+    if (style.alignment?.wrapText !== true) continue;
+    lines = Math.max(lines, linesIn(plainText(value), ((sheet.widths[at] ?? 0) * 11) / size));
+  }
+  return lines === 1 ? undefined : Math.min(ROW_POINTS_MAX, Math.ceil(lines * size * LINE_POINTS_PER_FONT_POINT) + 1);
+};
+
+const plainText = (value: DrawnCell['value']): string => {
+  if (typeof value === 'string') return value;
+  return value !== null && typeof value === 'object' && 'richText' in value ? value.richText.map(({ text }) => text).join('') : '';
+};
+
+function* cellsOf(rows: readonly (readonly Cell[])[], column: number): Iterable<Cell> {
+  for (const row of rows) {
+    const cell = row[column];
+    if (cell !== undefined) yield cell;
+  }
+}
+
+const spotOf = (
+  { field }: ExpandedTable,
+  { sheet, context }: Frame,
+  { where, row, at, font }: Readonly<{ where: string; row: number; at: number; font: Looks['font'] }>,
+): TextSpot => ({
+  sheet,
+  charsMax: context.limits.excelCellCharsMax,
+  field,
+  row,
+  column: at + 1,
+  font,
+  where: () => `${where}, column ${at + 1}`,
+});
+
+const bodyCell = (
+  cell: Cell | undefined,
+  { align, format }: ExpandedColumn,
+  at: number,
+  { component, frame, looks, typed: typedOf, resultCode, first, last }: Body,
+): DrawnCell => {
+  const { sheet } = frame;
+  const row = sheet.nextRow();
+  const striped = component.striped && (row - first) % 2 === 1;
+  if (cell === undefined) return { value: null, style: looks.body(align, striped, '', false) };
+  const formula = cell.formula === undefined ? undefined : formulaAt(cell.formula, { row, first, last });
+  if (formula !== undefined)
+    return {
+      value: formulaValue(formula, sheet, row, at),
+      style: looks.body(align, striped, resultCode(cell.showing === undefined ? format : formatOfResult(cell.showing)), false),
+    };
+  const typed = typedOf(cell);
+  if (typed !== undefined) return { value: typed.value, style: looks.body(align, striped, typed.code ?? '', false) };
+  const spot = spotOf(component, frame, { where: `the cell in row ${row - first + 1}`, row, at, font: looks.font });
+  const room = sheet.widths[at] ?? 0;
+  return textCell(cellContent(cell), spot, (text, code) =>
+    looks.body(align, striped, code, text.includes('\n') || (text.length * 2 > room && textWidth(text) > room)),
+  );
+};
+
+/** The content of a cell: text as it is if the value is a text, else HTML. */
+const cellContent = (cell: Cell): Content =>
+  typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing) ? { text: cell.value } : { html: cell.html };
+
+const footerCell = (
+  column: ExpandedColumn,
+  at: number,
+  { component, frame, looks, typed: typedOf, resultCode, first, last }: Body,
+): DrawnCell => {
+  const { sheet } = frame;
+  const row = sheet.nextRow();
+  const { align, format, footer = '', footerFormula, footerValue, footerShowing } = column;
+  const formula = footerFormula === undefined ? undefined : formulaAt(footerFormula, { row, first, last });
+  if (formula !== undefined) {
+    // Below dates may stand how many they are.
+    const shown = footerShowing === undefined || footerShowing.type === 'date' ? format : formatOfResult(footerShowing);
+    return { value: formulaValue(formula, sheet, row, at), style: looks.footer(align, resultCode(shown), false) };
+  }
+  // A footer says what it is by its value: words such as "Total" stand under numbers too.
+  const typed = typedOf({ value: footerValue, showing: footerShowing });
+  if (typed !== undefined) return { value: typed.value, style: looks.footer(align, typed.code ?? '', false) };
+  return textCell(
+    { html: footerFormula === undefined ? footer : '' },
+    spotOf(component, frame, { where: 'the footer', row, at, font: looks.footerFont }),
+    (_, code) => looks.footer(align, code, true),
+  );
+};
+
+/** A formula with its result where that is known, because not every reader works formulas out. */
+const formulaValue = (formula: string, sheet: Sheet, row: number, at: number): DrawnCell['value'] => {
+  const result = sheet.resultOf(row, at + 1);
+  if (result === undefined || result === null) return { formula };
+  return { formula, result: result as CellFormulaValue['result'] & {} };
+};
+
+/** The format code of the first typed value of a column. */
+const codeOfColumn = (rows: ExpandedTable['rows'], at: number, typed: Typed): string | undefined => {
+  for (const cell of cellsOf(rows, at)) {
+    const found = typed(cell);
+    if (found !== undefined) return found.code;
+  }
+  return undefined;
+};
+
+/** The cells of a table as formulas see them: a value is looked up when a formula asks. `typed` gives the value of a cell, `footerTyped` that of the footer of a column. */
+const tableCells = (
+  { columns, rows }: ExpandedTable,
+  { hasHeader, bodyRows }: TableRows,
+  typed: Typed,
+  footerTyped: (column: number) => Scalar | undefined,
+): BlockCells => {
+  const first = hasHeader ? 1 : 0;
+  const compiled = new Map<string, Compiled | undefined>();
+  const compile = (formula: string): Compiled | undefined => {
+    if (!compiled.has(formula)) compiled.set(formula, compileFormula(formula));
+    return compiled.get(formula);
+  };
+  const formulaCell = (formula: string, at: FormulaRows): CellContent | undefined =>
+    formulaAt(formula, at) === undefined ? undefined : { formula: compile(formula), rows: at };
+  return (row, column, start) => {
+    const described = columns[column - 1];
+    if (described === undefined) return null;
+    const at: FormulaRows = { row: start + row, first: start + first, last: start + first + rows.length - 1 };
+    if (row < first) return htmlText(described.header ?? '');
+    if (row < first + bodyRows) {
+      const cell = rows[row - first]?.[column - 1];
+      if (cell === undefined) return null;
+      if (cell.formula !== undefined) {
+        const found = formulaCell(cell.formula, at);
+        if (found !== undefined) return found;
+      }
+      return valueOf(cell, typed);
+    }
+    const { footer, footerFormula } = described;
+    if (footerFormula !== undefined) return formulaCell(footerFormula, at) ?? null;
+    return footerTyped(column - 1) ?? htmlText(footer ?? '');
+  };
+};
+
+const valueOf = (cell: Cell, typed: Typed): Scalar => {
+  const found = typed(cell);
+  if (found !== undefined) return scalarOfTyped(found.value);
+  if (typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing)) return cell.value === '' ? null : cell.value;
+  return htmlText(cell.html);
+};
+
+const scalarOfTyped = (value: number | Date | boolean): Scalar => (value instanceof Date ? (value.getTime() - EPOCH_MS) / DAY_MS : value);
+
+const htmlText = (html: Html): Scalar => {
+  if (html === '') return null;
+  const text = /[<&]/.test(html) ? treeText(parseRichTree(html, 'block')).trim() : html;
+  return text === '' ? null : text;
+};
+
+/** The width of a column, in characters of its longest line. Most values are not written out, because that costs more than all else of a cell. */
 const contentWidth = (cells: Iterable<Cell>): number => {
   let chars = 0;
   let samples = 0;
@@ -62,292 +347,3 @@ const htmlWidth = (html: Html): number =>
           .replace(/&[#\w]+;/g, 'x')
       : html,
   );
-
-/* The cells of a table as formulas see them: the same values that are written, found when a formula asks. */
-
-/** Where the parts of a table stand, in rows of it from 0. */
-type TableRows = Readonly<{ hasHeader: boolean; bodyRows: number; hasFooter: boolean }>;
-
-/** `typed` gives the value of a cell, `footerTyped` that of the footer of a column. */
-const tableCells = (
-  { columns, rows }: ExpandedTable,
-  { hasHeader, bodyRows }: TableRows,
-  typed: Typed,
-  footerTyped: (column: number) => Scalar | undefined,
-): BlockCells => {
-  const first = hasHeader ? 1 : 0;
-  const compiled = new Map<string, Compiled | undefined>();
-  const compile = (formula: string): Compiled | undefined => {
-    if (!compiled.has(formula)) compiled.set(formula, compileFormula(formula));
-    return compiled.get(formula);
-  };
-  const formulaCell = (formula: string, at: FormulaRows): CellContent | undefined =>
-    formulaAt(formula, at) === undefined ? undefined : { formula: compile(formula), rows: at };
-  return (row, column, start) => {
-    const described = columns[column - 1];
-    if (described === undefined) return null;
-    const at: FormulaRows = { row: start + row, first: start + first, last: start + first + rows.length - 1 };
-    if (row < first) return textOfTableCells(described.header ?? '');
-    if (row < first + bodyRows) {
-      const cell = rows[row - first]?.[column - 1];
-      if (cell === undefined) return null;
-      if (cell.formula !== undefined) {
-        const found = formulaCell(cell.formula, at);
-        if (found !== undefined) return found;
-      }
-      return valueOf(cell, typed);
-    }
-    const { footer, footerFormula } = described;
-    if (footerFormula !== undefined) return formulaCell(footerFormula, at) ?? null;
-    return footerTyped(column - 1) ?? textOfTableCells(footer ?? '');
-  };
-};
-
-const EPOCH_MS = Date.UTC(1899, 11, 30);
-const DAY_MS = 86_400_000;
-
-const scalarOfTyped = (value: number | Date | boolean): Scalar => (value instanceof Date ? (value.getTime() - EPOCH_MS) / DAY_MS : value);
-
-const valueOf = (cell: Cell, typed: Typed): Scalar => {
-  const found = typed(cell);
-  if (found !== undefined) return scalarOfTyped(found.value);
-  if (typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing)) return cell.value === '' ? null : cell.value;
-  return textOfTableCells(cell.html);
-};
-
-const textOfTableCells = (html: Html): Scalar => {
-  if (html === '') return null;
-  const text = /[<&]/.test(html) ? treeText(parseRichTree(html, 'block')).trim() : html;
-  return text === '' ? null : text;
-};
-
-/** Widths that content alone gives, in characters. */
-const AUTO_CHARS = { min: 8, max: 60 } as const;
-/** Room for what a formula gives. */
-const FORMULA_CHARS = 12;
-/** Rows after which the package takes what was written. */
-const FLUSH_EVERY_ROWS = 1_000;
-const EMPTY_ROW_POINTS = 20;
-const HEADER_POINTS = 19;
-
-export const table: ComponentDrawer<'table'> = (component, surroundings) => {
-  const { columns, rows, showHeader, emptyText } = component;
-  const { excelColumnsMax } = surroundings.limits;
-  if (columns.length > excelColumnsMax) throw tooManyColumns(columns.length, excelColumnsMax);
-  const hasHeader = showHeader && columns.some(({ header }) => header !== undefined && header !== '');
-  const hasFooter = columns.some(({ footer, footerFormula }) => footer !== undefined || footerFormula !== undefined);
-  const bodyRows = rows.length === 0 && emptyText !== undefined ? 1 : rows.length;
-  const typed = typedCells(surroundings.language);
-  const footerTyped = (at: number): Scalar | undefined => {
-    const { footerValue, footerShowing } = assertDefined(columns[at], 'column');
-    const found = typed({ value: footerValue, showing: footerShowing });
-    return found === undefined ? undefined : scalarOfTyped(found.value);
-  };
-  const cells = tableCells(component, { hasHeader, bodyRows, hasFooter }, typed, footerTyped);
-  return {
-    kind: 'block',
-    rows: (hasHeader ? 1 : 0) + bodyRows + (hasFooter ? 1 : 0),
-    cells,
-    data: { table: component, first: hasHeader ? 1 : 0, codeOf: (at) => codeOfColumn(rows, at, typed) },
-    hidden: columns.map(({ hidden }) => hidden === true),
-    widths: columns.map((column, at) => widthOf(column, at, component, surroundings)),
-    ...(hasHeader ? { header: { row: 1, freeze: component.freezeHeader } } : {}),
-    draw: (sheet) => draw(component, { sheet, surroundings, hasHeader, hasFooter, typed }),
-  };
-};
-
-const widthOf = (
-  { width, header, footer, footerFormula, align }: ExpandedColumn,
-  at: number,
-  table: ExpandedTable,
-  { pageWidth, style, direction }: Surroundings,
-): number => {
-  if (width !== 'auto' && width !== 'rest') return charsOf('points' in width ? width.points : (pageWidth * width.percent) / 100);
-  // Bold letters are wider, and the arrow of a filter stands beside the text.
-  const titles =
-    Math.max(htmlWidth(header ?? '') + (table.autoFilter ? 2 : 0), footerFormula === undefined ? htmlWidth(footer ?? '') : FORMULA_CHARS) *
-    1.1;
-  const chars = (Math.max(titles, contentWidth(cellsOf(table.rows, at))) * (table.fontSize ?? style.fontSize ?? 11)) / 11;
-  return Math.min(
-    AUTO_CHARS.max,
-    Math.max(AUTO_CHARS.min, Math.ceil(chars + (sideOf(align, direction) === sideOf('end', direction) ? 3 : 2))),
-  );
-};
-
-type Frame = Readonly<{
-  sheet: Sheet;
-  surroundings: Surroundings;
-  hasHeader: boolean;
-  hasFooter: boolean;
-  typed: Typed;
-}>;
-type Body = Readonly<{
-  component: ExpandedTable;
-  frame: Frame;
-  looks: Looks;
-  typed: Typed;
-  resultCode: (format: ValueFormat | undefined) => string;
-  first: number;
-  last: number;
-}>;
-
-const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
-  const { sheet, surroundings, hasHeader, hasFooter } = frame;
-  const { columns, rows, emptyText } = component;
-  const looks = createLooks(component, surroundings.style, surroundings.direction);
-  const headerRow = sheet.nextRow();
-  if (hasHeader) {
-    const cells = columns.map(({ header, headerAlign }, at) => {
-      const spot = spotOf(component, frame, { where: 'the header', row: headerRow, at, font: looks.headerFont });
-      return textCell({ html: header ?? '' }, spot, () => looks.header(headerAlign));
-    });
-    sheet.writeRow(cells, heightOf(cells, looks, sheet) ?? (HEADER_POINTS * (looks.font.size ?? 11)) / 11);
-  }
-  const first = sheet.nextRow();
-  const body: Body = {
-    component,
-    frame,
-    looks,
-    typed: frame.typed,
-    resultCode: resultCodes(surroundings.language),
-    first,
-    last: first + rows.length - 1,
-  };
-  if (rows.length === 0 && emptyText !== undefined) {
-    sheet.writeMerged(
-      textCell(
-        { html: emptyText },
-        spotOf(component, frame, { where: 'emptyText', row: first, at: 0, font: looks.font }),
-        () => looks.empty,
-      ),
-      EMPTY_ROW_POINTS,
-      columns.length,
-    );
-  }
-  for (let at = 0; at < rows.length; at++) {
-    const row = rows[at] ?? [];
-    const cells = columns.map((column, index) => bodyCell(row[index], column, index, body));
-    sheet.writeRow(cells, heightOf(cells, looks, sheet));
-    if (at % FLUSH_EVERY_ROWS === FLUSH_EVERY_ROWS - 1) await sheet.flush();
-  }
-  if (hasFooter) {
-    const cells = columns.map((column, at) => footerCell(column, at, body));
-    sheet.writeRow(cells, heightOf(cells, looks, sheet));
-  }
-  for (const [at, { rules }] of columns.entries()) {
-    const letters = columnLetters(at + 1);
-    if (rules !== undefined && rows.length > 0) sheet.formatByRules(`${letters}${first}:${letters}${body.last}`, rules);
-  }
-  if (component.autoFilter && hasHeader && rows.length > 0) {
-    sheet.filter(`A${headerRow}:${columnLetters(columns.length)}${body.last}`);
-  }
-  await sheet.flush();
-};
-
-const LINE_POINTS_PER_FONT_POINT = 1.36;
-const ROW_POINTS_MAX = 409;
-
-/** Of a row with cells of several lines: not every reader works it out by itself. Undefined: one line. */
-const heightOf = (cells: readonly DrawnCell[], { font: { size = 11 } }: Looks, sheet: Sheet): number | undefined => {
-  let lines = 1;
-  for (const [at, { value, style }] of cells.entries()) {
-    if (style.alignment?.wrapText !== true) continue;
-    lines = Math.max(lines, linesIn(plainText(value), ((sheet.widths[at] ?? 0) * 11) / size));
-  }
-  return lines === 1 ? undefined : Math.min(ROW_POINTS_MAX, Math.ceil(lines * size * LINE_POINTS_PER_FONT_POINT) + 1);
-};
-
-const plainText = (value: DrawnCell['value']): string => {
-  if (typeof value === 'string') return value;
-  return value !== null && typeof value === 'object' && 'richText' in value ? value.richText.map(({ text }) => text).join('') : '';
-};
-
-function* cellsOf(rows: readonly (readonly Cell[])[], column: number): Iterable<Cell> {
-  for (const row of rows) {
-    const cell = row[column];
-    if (cell !== undefined) yield cell;
-  }
-}
-
-const spotOf = (
-  { field }: ExpandedTable,
-  { sheet, surroundings }: Frame,
-  { where, row, at, font }: Readonly<{ where: string; row: number; at: number; font: Looks['font'] }>,
-): TextSpot => ({
-  sheet,
-  charsMax: surroundings.limits.excelCellCharsMax,
-  field,
-  row,
-  column: at + 1,
-  font,
-  where: () => `${where}, column ${at + 1}`,
-});
-
-const bodyCell = (
-  cell: Cell | undefined,
-  { align, format }: ExpandedColumn,
-  at: number,
-  { component, frame, looks, typed: typedOf, resultCode, first, last }: Body,
-): DrawnCell => {
-  const { sheet } = frame;
-  const row = sheet.nextRow();
-  const striped = component.striped && (row - first) % 2 === 1;
-  if (cell === undefined) return { value: null, style: looks.body(align, striped, '', false) };
-  const formula = cell.formula === undefined ? undefined : formulaAt(cell.formula, { row, first, last });
-  if (formula !== undefined)
-    return {
-      value: formulaValue(formula, sheet, row, at),
-      style: looks.body(align, striped, resultCode(cell.showing === undefined ? format : formatOfResult(cell.showing)), false),
-    };
-  const typed = typedOf(cell);
-  if (typed !== undefined) return { value: typed.value, style: looks.body(align, striped, typed.code ?? '', false) };
-  const spot = spotOf(component, frame, { where: `the cell in row ${row - first + 1}`, row, at, font: looks.font });
-  const room = sheet.widths[at] ?? 0;
-  return textCell(textOf(cell), spot, (text, code) =>
-    looks.body(align, striped, code, text.includes('\n') || (text.length * 2 > room && textWidth(text) > room)),
-  );
-};
-
-/** A text that is a value needs no way through HTML. */
-const textOf = (cell: Cell): Content =>
-  typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing) ? { text: cell.value } : { html: cell.html };
-
-const footerCell = (
-  column: ExpandedColumn,
-  at: number,
-  { component, frame, looks, typed: typedOf, resultCode, first, last }: Body,
-): DrawnCell => {
-  const { sheet } = frame;
-  const row = sheet.nextRow();
-  const { align, format, footer = '', footerFormula, footerValue, footerShowing } = column;
-  const formula = footerFormula === undefined ? undefined : formulaAt(footerFormula, { row, first, last });
-  if (formula !== undefined) {
-    // Below dates may stand how many they are.
-    const shown = footerShowing === undefined || footerShowing.type === 'date' ? format : formatOfResult(footerShowing);
-    return { value: formulaValue(formula, sheet, row, at), style: looks.footer(align, resultCode(shown), false) };
-  }
-  // A footer says what it is by its value: words such as "Total" stand under numbers too.
-  const typed = typedOf({ value: footerValue, showing: footerShowing });
-  if (typed !== undefined) return { value: typed.value, style: looks.footer(align, typed.code ?? '', false) };
-  return textCell(
-    { html: footerFormula === undefined ? footer : '' },
-    spotOf(component, frame, { where: 'the footer', row, at, font: looks.footerFont }),
-    (_, code) => looks.footer(align, code, true),
-  );
-};
-
-/** With what it gives, where that is known: not every reader works formulas out. */
-const formulaValue = (formula: string, sheet: Sheet, row: number, at: number): DrawnCell['value'] => {
-  const result = sheet.resultOf(row, at + 1);
-  if (result === undefined || result === null) return { formula };
-  return { formula, result: result as CellFormulaValue['result'] & {} };
-};
-
-/** Of its first value that is one. */
-const codeOfColumn = (rows: ExpandedTable['rows'], at: number, typed: Typed): string | undefined => {
-  for (const cell of cellsOf(rows, at)) {
-    const found = typed(cell);
-    if (found !== undefined) return found.code;
-  }
-  return undefined;
-};

@@ -1,4 +1,4 @@
-/** Formulas as functions: parsed once for a column, worked out for each row. Precedence is that of sheets: a minus binds tighter than a power. */
+/** Compiles formulas to functions: parsed once for a column, computed for each row. Precedence is that of sheets: a minus binds tighter than a power. */
 import {
   type FormulaRows,
   compare,
@@ -17,8 +17,6 @@ import {
 } from './values.js';
 import { functions } from './functions.js';
 
-/* A formula of a template taken apart: numbers, texts, names, places of cells, operators. */
-
 /** A row as the template writes it: fixed, or one of those that only the sheet knows. */
 type RowMark = number | 'row' | 'first' | 'last';
 type Token =
@@ -30,10 +28,39 @@ type Token =
   | Readonly<{ kind: 'name'; name: string }>
   | Readonly<{ kind: 'sign'; sign: string }>;
 
+/** The rows of a formula, and the cells that it can read. `read` throws NOT_COMPUTED for a cell that is not known here. */
+type FormulaContext = Readonly<{
+  rows: FormulaRows;
+  read: (sheet: string | undefined, row: number, column: number) => Scalar;
+}>;
+export type Compiled = (context: FormulaContext) => Value;
+
+type Cursor = Readonly<{
+  /** Takes the next token where it is one of these signs. */
+  sign: (signs: readonly string[]) => string | undefined;
+  take: () => Token | undefined;
+  isAtEnd: () => boolean;
+}>;
+
+type Rule = (cursor: Cursor, depth: number) => Compiled | undefined;
+
+type Corner = Extract<Token, { kind: 'cell' }>;
+
+const DEPTH_MAX = 40;
+
 const PIECE =
   /\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)(?![A-Za-z_{])|"((?:[^"]|"")*)"|(?:('(?:[^']|'')+'|[A-Za-z_][\w.]*)!)?\$?([A-Za-z]{1,3})\$?(\d{1,7}|\{(?:row|first|last)\})(?![\w({.])|\{(row|first|last)\}|([A-Za-z_][\w.]*)(?=\s*\()|(TRUE|FALSE)\b|(<=|>=|<>|[-+*/^&=<>%(),:]))/iy;
 
-/** Undefined where there is something that is not known here. */
+/** Undefined if the formula holds something that is not computed here. */
+export const compileFormula = (formula: string): Compiled | undefined => {
+  const tokens = tokensOf(formula.trim().replace(/^=\s*/, ''));
+  if (tokens === undefined) return undefined;
+  const cursor = openCursor(tokens);
+  const compiled = comparison(cursor, 0);
+  return cursor.isAtEnd() ? compiled : undefined;
+};
+
+/** Splits a formula into numbers, texts, names, references and operators; undefined where something is not known here. */
 const tokensOf = (formula: string): readonly Token[] | undefined => {
   const tokens: Token[] = [];
   let at = 0;
@@ -66,31 +93,6 @@ const markOf = (written: string): Exclude<RowMark, number> => (written === 'firs
 const columnOf = (letters: string): number =>
   [...letters.toUpperCase()].reduce((column, letter) => column * 26 + letter.charCodeAt(0) - 64, 0);
 
-/** Where a formula stands, and what it can read; `read` throws NOT_COMPUTED where nobody here knows the cell. */
-type Surroundings = Readonly<{
-  rows: FormulaRows;
-  read: (sheet: string | undefined, row: number, column: number) => Scalar;
-}>;
-export type Compiled = (around: Surroundings) => Value;
-
-const DEPTH_MAX = 40;
-
-/** Undefined where the formula holds what is not computed here. */
-export const compileFormula = (formula: string): Compiled | undefined => {
-  const tokens = tokensOf(formula.trim().replace(/^=\s*/, ''));
-  if (tokens === undefined) return undefined;
-  const cursor = openCursor(tokens);
-  const compiled = comparison(cursor, 0);
-  return cursor.isAtEnd() ? compiled : undefined;
-};
-
-type Cursor = Readonly<{
-  /** Takes the next token where it is one of these signs. */
-  sign: (signs: readonly string[]) => string | undefined;
-  take: () => Token | undefined;
-  isAtEnd: () => boolean;
-}>;
-
 const openCursor = (tokens: readonly Token[]): Cursor => {
   let at = 0;
   return {
@@ -105,8 +107,6 @@ const openCursor = (tokens: readonly Token[]): Cursor => {
   };
 };
 
-type Rule = (cursor: Cursor, depth: number) => Compiled | undefined;
-
 /** Operators of one precedence, from left to right. */
 const chain =
   (signs: readonly string[], next: Rule): Rule =>
@@ -115,7 +115,7 @@ const chain =
     for (let found = cursor.sign(signs); left !== undefined && found !== undefined; found = cursor.sign(signs)) {
       const [before, right, operator] = [left, next(cursor, depth), found];
       if (right === undefined) return undefined;
-      left = (around) => operate(operator, before(around), right(around));
+      left = (context) => operate(operator, before(context), right(context));
     }
     return left;
   };
@@ -125,8 +125,8 @@ const signed: Rule = (cursor, depth) => {
   if (found === undefined) return primary(cursor, depth);
   const operand = depth > DEPTH_MAX ? undefined : signed(cursor, depth + 1);
   if (operand === undefined || found === '+') return operand;
-  return (around) => {
-    const value = numberOf(operand(around));
+  return (context) => {
+    const value = numberOf(operand(context));
     return typeof value === 'number' ? -value : value;
   };
 };
@@ -135,7 +135,7 @@ const percent: Rule = (cursor, depth) => {
   let value = signed(cursor, depth);
   while (value !== undefined && cursor.sign(['%']) !== undefined) {
     const whole = value;
-    value = (around) => operate('/', whole(around), 100);
+    value = (context) => operate('/', whole(context), 100);
   }
   return value;
 };
@@ -171,7 +171,7 @@ const reference = (from: Corner, cursor: Cursor): Compiled | undefined => {
   if (cursor.sign([':']) === undefined) return ({ rows, read }) => read(from.sheet, rowAt(from.row, rows), from.column);
   const to = cursor.take();
   if (to?.kind !== 'cell' || (to.sheet !== undefined && to.sheet !== from.sheet)) return undefined;
-  return (around) => areaOf(from, to, around);
+  return (context) => areaOf(from, to, context);
 };
 
 const call = (name: string, cursor: Cursor, depth: number): Compiled | undefined => {
@@ -191,14 +191,12 @@ const call = (name: string, cursor: Cursor, depth: number): Compiled | undefined
     if (cursor.sign([')']) === undefined) return undefined;
   }
   if (given.length < known.least || given.length > known.most) return undefined;
-  return (around) => known.run(given.map((argument) => () => argument(around)));
+  return (context) => known.run(given.map((argument) => () => argument(context)));
 };
 
 const rowAt = (mark: RowMark, rows: FormulaRows): number => (typeof mark === 'number' ? mark : rows[mark]);
 
-type Corner = Extract<Token, { kind: 'cell' }>;
-
-const areaOf = (from: Corner, to: Corner, { rows, read }: Surroundings): Area => {
+const areaOf = (from: Corner, to: Corner, { rows, read }: FormulaContext): Area => {
   const [top, bottom] = sorted(rowAt(from.row, rows), rowAt(to.row, rows));
   const [left, right] = sorted(from.column, to.column);
   return {

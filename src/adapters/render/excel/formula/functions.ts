@@ -1,4 +1,4 @@
-/** The functions of sheets that are computed here; any other leaves the cell to the sheet. The table in docs/attachments.md names them. */
+/** The functions of sheets that are computed here; any other leaves the cell to the sheet. The table in docs/attachments.md lists them. */
 import {
   compare,
   isError,
@@ -20,14 +20,13 @@ import {
   truthOf,
 } from './values.js';
 
-/* What SUMIF, COUNTIF and AVERAGEIF ask of a cell: a value, or a text such as `>=100`, `<>`, `open`. */
-
+/** What SUMIF, COUNTIF and AVERAGEIF ask of a cell: a value, or a text such as `>=100`, `<>`, `open`. */
 const criterionOf = (wanted: Scalar): ((cell: Scalar) => boolean) => {
   if (isError(wanted)) return notComputed();
   if (typeof wanted !== 'string') return (cell) => typeof cell === typeof wanted && cell === wanted;
   const [, operator = '', rest = ''] = /^(<=|>=|<>|=|<|>)?(.*)$/s.exec(wanted) ?? [];
   const number = /^[+-]?\d+$/.test(rest) ? Number(rest) : undefined;
-  // How a fraction or a date is written is the reader's language's.
+  // How a fraction or a date is textFunction is the reader's language's.
   if (number === undefined && /\d/.test(rest)) return isPlainText(rest) && operator === '' ? equals(rest) : notComputed();
   switch (operator) {
     case '':
@@ -50,7 +49,7 @@ const criterionOf = (wanted: Scalar): ((cell: Scalar) => boolean) => {
 /** A letter among the digits: no number and no date of any language. */
 const isPlainText = (text: string): boolean => /^[A-Za-z]{4,}/.test(text);
 
-/** Letter case apart. What stands for any letters is left to the sheet. */
+/** Compares texts, letter case apart. Wildcards are left to the sheet. */
 const equals = (text: string): ((cell: Scalar) => boolean) => {
   if (text === '') return (cell) => cell === null || cell === '';
   if (/[*?~]/.test(text)) return notComputed();
@@ -58,14 +57,13 @@ const equals = (text: string): ((cell: Scalar) => boolean) => {
   return (cell) => typeof cell === 'string' && cell.toLowerCase() === wanted;
 };
 
-/* What functions of sheets take: arguments that are worked out when they are asked for, and areas walked through cell by cell. */
-
+/** Computed when the function asks for it. */
 type Argument = () => Value;
-type Known = Readonly<{ least: number; most: number; run: (given: readonly Argument[]) => Value }>;
+type SheetFunction = Readonly<{ least: number; most: number; run: (given: readonly Argument[]) => Value }>;
 
 const MANY = 255;
 
-/** Numbers of all arguments: in areas only what is a number counts, a value that is written out counts as one. An error ends it. */
+/** Numbers of all arguments: in areas only what is a number counts, a value that is textFunction out counts as one. An error ends it. */
 const numbersOf = (given: readonly Argument[]): readonly number[] | FormulaError => {
   const numbers: number[] = [];
   for (const argument of given) {
@@ -89,14 +87,12 @@ function* cellsOf(area: Area): Iterable<Scalar> {
   for (let row = 0; row < area.rows; row += 1) for (let column = 0; column < area.columns; column += 1) yield area.at(row, column);
 }
 
-/* Functions that walk through areas side by side: sums by a criterion, sums of products, counts. */
-
 /** SUMIF and its kin: `values` beside the cells that meet the criterion, the cells themselves where there are none. */
 const conditional = (
   least: number,
   most: number,
   compute: (numbers: readonly number[], count: number) => number | FormulaError,
-): Known => ({
+): SheetFunction => ({
   least,
   most,
   run: ([where, criterion, values]) => {
@@ -119,7 +115,7 @@ const conditional = (
   },
 });
 
-const products: Known = {
+const products: SheetFunction = {
   least: 1,
   most: MANY,
   run: (given) => {
@@ -143,7 +139,7 @@ const products: Known = {
   },
 };
 
-const counted = (counts: (cell: Scalar) => boolean): Known => ({
+const counted = (counts: (cell: Scalar) => boolean): SheetFunction => ({
   least: 1,
   most: MANY,
   run: (given) => {
@@ -156,9 +152,11 @@ const counted = (counts: (cell: Scalar) => boolean): Known => ({
   },
 });
 
-/* Functions of texts. */
-
-const written = (compute: (text: string, ...numbers: readonly number[]) => string | number | FormulaError, least = 1, most = 1): Known => ({
+const textFunction = (
+  compute: (text: string, ...numbers: readonly number[]) => string | number | FormulaError,
+  least = 1,
+  most = 1,
+): SheetFunction => ({
   least,
   most,
   run: ([first, ...rest]) => {
@@ -174,7 +172,7 @@ const written = (compute: (text: string, ...numbers: readonly number[]) => strin
   },
 });
 
-const joined: Known = {
+const joined: SheetFunction = {
   least: 1,
   most: MANY,
   run: (given) => {
@@ -188,7 +186,7 @@ const joined: Known = {
   },
 };
 
-const ofNumbers = (compute: (numbers: readonly number[]) => number | FormulaError): Known => ({
+const ofNumbers = (compute: (numbers: readonly number[]) => number | FormulaError): SheetFunction => ({
   least: 1,
   most: MANY,
   run: (given) => {
@@ -211,8 +209,8 @@ const median = (numbers: readonly number[]): number | FormulaError => {
   return ordered.length % 2 === 1 ? upper : ((ordered[middle - 1] ?? 0) + upper) / 2;
 };
 
-/** A function of so many numbers; `most` of them may be given. */
-const numeric = (least: number, most: number, compute: (...numbers: readonly number[]) => number | FormulaError): Known => ({
+/** A function of `least` to `most` numbers. */
+const numberFunction = (least: number, most: number, compute: (...numbers: readonly number[]) => number | FormulaError): SheetFunction => ({
   least,
   most,
   run: (given) => {
@@ -237,7 +235,7 @@ const rounded = (value: number, digits: number, way: 'nearest' | 'up' | 'down'):
   return Math.sign(value) * (places >= 0 ? whole / factor : whole * factor) || 0;
 };
 
-const truths = (compute: (truths: readonly boolean[]) => boolean): Known => ({
+const truths = (compute: (truths: readonly boolean[]) => boolean): SheetFunction => ({
   least: 1,
   most: MANY,
   run: (given) => {
@@ -260,8 +258,8 @@ const truths = (compute: (truths: readonly boolean[]) => boolean): Known => ({
 const EPOCH_MS = Date.UTC(1899, 11, 30);
 const DAY_MS = 86_400_000;
 const FIRST_DAY = 61;
-const dayPart = (part: (date: Date) => number): Known =>
-  numeric(1, 1, (serial = 0) => {
+const dayPart = (part: (date: Date) => number): SheetFunction =>
+  numberFunction(1, 1, (serial = 0) => {
     if (serial < FIRST_DAY || serial > 2_958_465) return notComputed();
     return part(new Date(EPOCH_MS + Math.floor(serial) * DAY_MS));
   });
@@ -273,7 +271,7 @@ const serialOf = (year: number, month: number, day: number): number => {
 
 const totals: Readonly<Record<number, string>> = { 1: 'AVERAGE', 2: 'COUNT', 3: 'COUNTA', 4: 'MAX', 5: 'MIN', 6: 'PRODUCT', 9: 'SUM' };
 
-export const functions: Readonly<Record<string, Known>> = {
+export const functions: Readonly<Record<string, SheetFunction>> = {
   SUM: ofNumbers(sum),
   AVERAGE: ofNumbers(average),
   MIN: ofNumbers(smallest),
@@ -296,15 +294,15 @@ export const functions: Readonly<Record<string, Known>> = {
       return name === undefined ? notComputed() : (functions[name]?.run(given) ?? notComputed());
     },
   },
-  ROUND: numeric(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'nearest')),
-  ROUNDUP: numeric(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'up')),
-  ROUNDDOWN: numeric(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'down')),
-  INT: numeric(1, 1, (value = 0) => Math.floor(value)),
-  ABS: numeric(1, 1, (value = 0) => Math.abs(value)),
-  SIGN: numeric(1, 1, (value = 0) => Math.sign(value)),
-  SQRT: numeric(1, 1, (value = 0) => (value < 0 ? NUMBER : Math.sqrt(value))),
-  POWER: numeric(2, 2, (base = 0, exponent = 0) => base ** exponent),
-  MOD: numeric(2, 2, (value = 0, divisor = 0) => (divisor === 0 ? DIVISION : value - divisor * Math.floor(value / divisor))),
+  ROUND: numberFunction(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'nearest')),
+  ROUNDUP: numberFunction(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'up')),
+  ROUNDDOWN: numberFunction(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'down')),
+  INT: numberFunction(1, 1, (value = 0) => Math.floor(value)),
+  ABS: numberFunction(1, 1, (value = 0) => Math.abs(value)),
+  SIGN: numberFunction(1, 1, (value = 0) => Math.sign(value)),
+  SQRT: numberFunction(1, 1, (value = 0) => (value < 0 ? NUMBER : Math.sqrt(value))),
+  POWER: numberFunction(2, 2, (base = 0, exponent = 0) => base ** exponent),
+  MOD: numberFunction(2, 2, (value = 0, divisor = 0) => (divisor === 0 ? DIVISION : value - divisor * Math.floor(value / divisor))),
   IF: {
     least: 2,
     most: 3,
@@ -336,15 +334,15 @@ export const functions: Readonly<Record<string, Known>> = {
   ISNUMBER: { least: 1, most: 1, run: ([value]) => typeof scalarOf(value?.() ?? null) === 'number' },
   NA: { least: 0, most: 0, run: () => NONE },
   CONCATENATE: joined,
-  LEN: written((text) => text.length),
-  UPPER: written((text) => text.toUpperCase()),
-  LOWER: written((text) => text.toLowerCase()),
-  TRIM: written((text) => text.replace(/ +/g, ' ').replace(/^ | $/g, '')),
-  LEFT: written((text, count = 1) => (count < 0 ? VALUE : text.slice(0, count)), 1, 2),
-  RIGHT: written((text, count = 1) => (count < 0 ? VALUE : count === 0 ? '' : text.slice(-count)), 1, 2),
-  MID: written((text, from = 1, count = 0) => (from < 1 || count < 0 ? VALUE : text.slice(from - 1, from - 1 + count)), 3, 3),
+  LEN: textFunction((text) => text.length),
+  UPPER: textFunction((text) => text.toUpperCase()),
+  LOWER: textFunction((text) => text.toLowerCase()),
+  TRIM: textFunction((text) => text.replace(/ +/g, ' ').replace(/^ | $/g, '')),
+  LEFT: textFunction((text, count = 1) => (count < 0 ? VALUE : text.slice(0, count)), 1, 2),
+  RIGHT: textFunction((text, count = 1) => (count < 0 ? VALUE : count === 0 ? '' : text.slice(-count)), 1, 2),
+  MID: textFunction((text, from = 1, count = 0) => (from < 1 || count < 0 ? VALUE : text.slice(from - 1, from - 1 + count)), 3, 3),
   YEAR: dayPart((date) => date.getUTCFullYear()),
   MONTH: dayPart((date) => date.getUTCMonth() + 1),
   DAY: dayPart((date) => date.getUTCDate()),
-  DATE: numeric(3, 3, (year = 0, month = 0, day = 0) => serialOf(Math.trunc(year), Math.trunc(month), Math.trunc(day))),
+  DATE: numberFunction(3, 3, (year = 0, month = 0, day = 0) => serialOf(Math.trunc(year), Math.trunc(month), Math.trunc(day))),
 };

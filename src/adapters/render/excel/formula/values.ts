@@ -1,6 +1,4 @@
-/** Values of formulas as sheets know them: numbers (dates are serial numbers), texts, truth values, blanks, errors, and areas of cells. */
-
-/* Formulas that a template's author wrote: they name rows by words, for only the sheet knows where a table stands. */
+/** Formulas as an author writes them, with words for the rows of a table, and the values that formulas compute with: numbers (dates are serial numbers), texts, truth values, blanks, errors, areas of cells. */
 
 /** Rows of the sheet, from 1: the formula's own, the first and the last of the table's data. */
 export type FormulaRows = Readonly<{ row: number; first: number; last: number }>;
@@ -68,10 +66,10 @@ export const textOf = (value: Value): string | FormulaError => {
   return typeof scalar === 'boolean' ? notComputed() : scalar;
 };
 
-/** Of one cell. */
+/** Longest text of a cell. */
 const TEXT_CHARS_MAX = 32_767;
 
-/** Two texts put together; a longer one than a cell holds is left to the sheet. */
+/** Joins two texts; a text that is longer than a cell holds is left to the sheet. */
 export const joinedText = (a: string, b: string): string => (a.length + b.length > TEXT_CHARS_MAX ? notComputed() : a + b);
 
 export const truthOf = (value: Value): boolean | FormulaError => {
