@@ -5,14 +5,14 @@ import { alignIn, type Context } from './context.js';
 import type { Node, SectionNode, StackNode, Tag } from './nodes.js';
 import { richNodes } from './rich.js';
 
-/** Of a sheet: a header or a footer is never higher, or no room would be left for the text. */
+/** Share of a sheet that a header or a footer may take at most, or no room would be left for the text. */
 export const BAND_SHARE_MAX = 0.35;
 
 const FONT_SIZE_PT = 9;
 const LINE_HEIGHT = 1.3;
 const COLOR = '#6b7280';
 
-/** Headers and footers are no part of the text: who hears a document would hear them in the middle of its sentences. */
+/** Screen readers skip headers and footers: they would read them in the middle of a sentence. */
 const unread: Tag = { type: 'Artifact', parent: undefined };
 
 export type Bands = Readonly<{

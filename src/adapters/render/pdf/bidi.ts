@@ -1,10 +1,8 @@
-/** Puts the words of a line that pdfmake broke in the order in which they are read when some run from right to left. */
+/** Text from right to left (UAX #9): embedding levels of a paragraph, mirrored characters, and the order in which the words of a line that pdfmake broke are drawn. */
 import bidiModule, { type Bidi } from 'bidi-js';
 import { isSetInOrder, withoutBreaks } from './scripts.js';
 
-/* Text that runs from right to left: levels of a paragraph, what mirrors, and the order in which the parts of a line are drawn (UAX #9). */
-
-// The package types a default export; what is there at run time is the factory itself.
+// The package types a default export; at run time the module is the factory itself.
 const factory: unknown = bidiModule;
 const bidi = (factory as () => Bidi)();
 
@@ -13,7 +11,7 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70
 const DRAWN_RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
 
-/** Whether any of it could run from right to left; most text does not, and is spared the algorithm. */
+/** True if a part of the text may run from right to left. Most text does not, and is spared the algorithm. */
 export const holdsRightToLeft = (text: string): boolean => RIGHT_TO_LEFT.test(text);
 
 /** An embedding level for each UTF-16 unit; odd ones run from right to left. The first strong letter sets the direction where none is given. */
@@ -55,7 +53,7 @@ export const visualOrder = (levels: readonly number[]): readonly number[] => {
   return order;
 };
 
-/** What pdfmake makes of a run: a word, as far as it is asked here. */
+/** A word that pdfmake makes of a run, with the fields that are read here. */
 export type Inline = {
   text: string;
   x: number;

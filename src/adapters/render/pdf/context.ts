@@ -1,4 +1,4 @@
-/** What a component renderer knows of the place where it draws. */
+/** What a component renderer knows of the place where it draws: room, direction, look of the text, fonts and pictures. */
 import { directionOfText, sideOf, type Direction, type Side, type TextDirection } from '../../../domain/rendering/direction.js';
 import type { HorizontalAlign, Html, TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import type { Border } from '../../../domain/rendering/lengths.js';
@@ -16,9 +16,9 @@ export type Context = Readonly<{
   color: string;
   linkColor: string;
   align: HorizontalAlign;
-  /** In which blocks are laid out: list marks, columns and bars stand at its start. */
+  /** Direction of blocks: list marks, columns and bars stand at its start. */
   direction: Direction;
-  /** Of paragraphs; `auto`: each as its own first letter runs. */
+  /** Direction of paragraphs; `auto`: each follows its own first letter. */
   textDirection: TextDirection;
   /** Room for a block, in points: what is left of the sheet's width, and the height that a whole sheet has. */
   width: number;
@@ -32,7 +32,7 @@ export type Context = Readonly<{
   fonts: Fonts;
   /** The family that is tried first. */
   family: string | undefined;
-  /** Whether a character that no font has is refused. */
+  /** True if a character that no font has is refused. */
   refuses: (character: string) => boolean;
   /** BCP 47 */
   locale: string;
@@ -45,7 +45,7 @@ export const GAP_PT = 10;
 export const LINE_COLOR = '#d1d5db';
 const MUTED_COLOR = '#6b7280';
 const MUTED_LIGHT_COLOR = '#d1d5db';
-/** For what is said beside the text: grey, and light where the text is, for that stands on something dark. */
+/** Colour of side notes: grey, and light grey where the text is light, because that stands on something dark. */
 export const mutedColor = ({ color }: Pick<Context, 'color'>): string => (isPale(color) ? MUTED_LIGHT_COLOR : MUTED_COLOR);
 
 /** A line must fit on a sheet beside the header of a table; one that does not would be dropped. */
@@ -91,10 +91,10 @@ export const colorsOn = (
 /** The side on which lines begin. */
 export const startOf = ({ direction }: Context): 'left' | 'right' => sideOf('start', direction);
 
-/** Where a picture or a line stands in its room. */
+/** The side at which a picture or a line stands in its room. */
 export const blockAlign = (context: Context): 'left' | 'center' | 'right' => blockSide(context.align, context);
 
-/** As a component says, else as its surroundings. */
+/** The alignment of a component, else that of the text around. */
 export const alignIn = (context: Context, align: HorizontalAlign | undefined): 'left' | 'center' | 'right' =>
   blockSide(align ?? context.align, context);
 

@@ -1,63 +1,10 @@
-/** The font files: those that are shipped, those of the configured folder, and their bytes as OpenType, read when they are first needed. */
+/** The font files: shipped ones, those of the configured folder and those that a template brings, and their bytes as OpenType, read when they are first needed. */
 import { inflateSync, brotliDecompressSync } from 'node:zlib';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as fontkit from 'fontkit';
-
-/* WOFF 1.0 turned into the OpenType file that it packs: read so, a table is unpacked once and not for every letter. */
-
-const WOFF_HEADER_BYTES = 44;
-const WOFF_ENTRY_BYTES = 20;
-const HEADER_BYTES = 12;
-const ENTRY_BYTES = 16;
-const TABLES_MAX = 256;
-const TABLE_BYTES_MAX = 64 * 1_024 * 1_024;
-
-/** Source: https://www.w3.org/TR/WOFF/ sections 3 to 5. Throws where the bytes are no WOFF file. */
-export const sfntOfWoff = (woff: Buffer): Buffer => {
-  if (woff.length < WOFF_HEADER_BYTES || woff.toString('latin1', 0, 4) !== 'wOFF') throw new Error('it is no WOFF 1.0 file');
-  const tableCount = woff.readUInt16BE(12);
-  if (tableCount === 0 || tableCount > TABLES_MAX) throw new Error(`it says that it holds ${tableCount} tables`);
-  const header = Buffer.alloc(HEADER_BYTES + ENTRY_BYTES * tableCount);
-  writeHeader(header, woff.readUInt32BE(4), tableCount);
-  const parts: Buffer[] = [header];
-  let position = header.length;
-  for (let index = 0; index < tableCount; index += 1) {
-    const entry = WOFF_HEADER_BYTES + WOFF_ENTRY_BYTES * index;
-    const table = tableAt(woff, entry);
-    const target = HEADER_BYTES + ENTRY_BYTES * index;
-    woff.copy(header, target, entry, entry + 4);
-    woff.copy(header, target + 4, entry + 16, entry + 20);
-    header.writeUInt32BE(position, target + 8);
-    header.writeUInt32BE(table.length, target + 12);
-    const padding = (4 - (table.length % 4)) % 4;
-    parts.push(table, Buffer.alloc(padding));
-    position += table.length + padding;
-  }
-  return Buffer.concat(parts);
-};
-
-const writeHeader = (header: Buffer, flavor: number, tableCount: number): void => {
-  const selector = Math.floor(Math.log2(tableCount));
-  header.writeUInt32BE(flavor, 0);
-  header.writeUInt16BE(tableCount, 4);
-  header.writeUInt16BE(ENTRY_BYTES * 2 ** selector, 6);
-  header.writeUInt16BE(selector, 8);
-  header.writeUInt16BE(ENTRY_BYTES * (tableCount - 2 ** selector), 10);
-};
-
-const tableAt = (woff: Buffer, entry: number): Buffer => {
-  const start = woff.readUInt32BE(entry + 4);
-  const packedBytes = woff.readUInt32BE(entry + 8);
-  const sizeBytes = woff.readUInt32BE(entry + 12);
-  const packed = woff.subarray(start, start + packedBytes);
-  if (packed.length < packedBytes || sizeBytes > TABLE_BYTES_MAX) throw new Error('its table of contents does not fit its size');
-  const table = packedBytes < sizeBytes ? inflateSync(packed, { maxOutputLength: sizeBytes }) : packed;
-  if (table.length !== sizeBytes) throw new Error('one of its tables has not the size that it says');
-  return table;
-};
 
 /** Paths by style. A family without a style of its own shows its upright or regular letters in place of it. */
 export type FontFiles = Readonly<{ normal: string; bold?: string; italics?: string; bolditalics?: string }>;
@@ -83,7 +30,7 @@ export const roboto: FontFamily = {
     bolditalics: robotoFile('MediumItalic'),
   },
 };
-/** Each for one script; a space or a digit after a word of theirs is theirs too, where they have it. */
+/** One family for each script; it also shows a space or a digit after its words, if it has them. */
 export const scriptFamilies: readonly FontFamily[] = [
   notoFamily('Hebrew'),
   // Draws each Arabic letter as one glyph, so that who copies or searches the text finds it; the next has letters that it has not.
@@ -130,10 +77,10 @@ export const familiesIn = (directory: string): readonly FontFamily[] => {
   });
 };
 
-/** Of the document that is being made, or was made last: the files that its template brings, by names that no file on disk has. */
+/** The font files that the template of the current or the last document brings, by names that no file on disk has. */
 let brought: ReadonlyMap<string, Uint8Array> = new Map();
 
-/** What an earlier document brought is forgotten with its faces, but for the files that are the same. */
+/** Replaces the files of the earlier document. Faces of files that both bring are kept. */
 export const bringFonts = (files: ReadonlyMap<string, Uint8Array>): void => {
   for (const file of brought.keys()) if (!files.has(file)) faceByFile.delete(file);
   brought = files;
@@ -179,4 +126,58 @@ const open = (file: string): ReturnType<typeof fontkit.create> => {
   } catch (fault) {
     throw new Error(`The font file ${file} cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`, { cause: fault });
   }
+};
+
+const WOFF_HEADER_BYTES = 44;
+const WOFF_ENTRY_BYTES = 20;
+const HEADER_BYTES = 12;
+const ENTRY_BYTES = 16;
+const TABLES_MAX = 256;
+const TABLE_BYTES_MAX = 64 * 1_024 * 1_024;
+
+/**
+ * The OpenType file that a WOFF 1.0 file packs (https://www.w3.org/TR/WOFF/ sections 3 to 5): read so, a table is unpacked once and not
+ * for every letter. Throws where the bytes are no WOFF file.
+ */
+export const sfntOfWoff = (woff: Buffer): Buffer => {
+  if (woff.length < WOFF_HEADER_BYTES || woff.toString('latin1', 0, 4) !== 'wOFF') throw new Error('it is no WOFF 1.0 file');
+  const tableCount = woff.readUInt16BE(12);
+  if (tableCount === 0 || tableCount > TABLES_MAX) throw new Error(`it says that it holds ${tableCount} tables`);
+  const header = Buffer.alloc(HEADER_BYTES + ENTRY_BYTES * tableCount);
+  writeHeader(header, woff.readUInt32BE(4), tableCount);
+  const parts: Buffer[] = [header];
+  let position = header.length;
+  for (let index = 0; index < tableCount; index += 1) {
+    const entry = WOFF_HEADER_BYTES + WOFF_ENTRY_BYTES * index;
+    const table = tableAt(woff, entry);
+    const target = HEADER_BYTES + ENTRY_BYTES * index;
+    woff.copy(header, target, entry, entry + 4);
+    woff.copy(header, target + 4, entry + 16, entry + 20);
+    header.writeUInt32BE(position, target + 8);
+    header.writeUInt32BE(table.length, target + 12);
+    const padding = (4 - (table.length % 4)) % 4;
+    parts.push(table, Buffer.alloc(padding));
+    position += table.length + padding;
+  }
+  return Buffer.concat(parts);
+};
+
+const writeHeader = (header: Buffer, flavor: number, tableCount: number): void => {
+  const selector = Math.floor(Math.log2(tableCount));
+  header.writeUInt32BE(flavor, 0);
+  header.writeUInt16BE(tableCount, 4);
+  header.writeUInt16BE(ENTRY_BYTES * 2 ** selector, 6);
+  header.writeUInt16BE(selector, 8);
+  header.writeUInt16BE(ENTRY_BYTES * (tableCount - 2 ** selector), 10);
+};
+
+const tableAt = (woff: Buffer, entry: number): Buffer => {
+  const start = woff.readUInt32BE(entry + 4);
+  const packedBytes = woff.readUInt32BE(entry + 8);
+  const sizeBytes = woff.readUInt32BE(entry + 12);
+  const packed = woff.subarray(start, start + packedBytes);
+  if (packed.length < packedBytes || sizeBytes > TABLE_BYTES_MAX) throw new Error('its table of contents does not fit its size');
+  const table = packedBytes < sizeBytes ? inflateSync(packed, { maxOutputLength: sizeBytes }) : packed;
+  if (table.length !== sizeBytes) throw new Error('one of its tables has not the size that it says');
+  return table;
 };

@@ -1,4 +1,4 @@
-/** Which font shows which part of a text, so that no character is drawn as an empty box; right-to-left text in runs that can be put in order line by line. */
+/** Chooses the font for each part of a text, so that no character is drawn as an empty box, and splits right-to-left text into runs that can be put in order line by line. */
 import { createRequire } from 'node:module';
 import { DomainError } from '../../../domain/core/errors.js';
 import { codePointOf } from '../../../shared/text.js';
@@ -31,43 +31,7 @@ import { plainFamily } from '../../../domain/rendering/css.js';
 
 export { familiesIn, fontBytes, type FontFamily } from './font-files.js';
 
-/* What is said of a character that no font has. */
-
-/** The names are 1.6 MB, which nearly no document needs. */
-const load = createRequire(import.meta.url);
-type Names = Readonly<{ unicodeName: (character: string) => string | undefined }>;
-
-/** `TAGALOG LETTER MA`, the name of the character in Unicode; its number where it has none. */
-const nameOf = (character: string): string => {
-  const first = String.fromCodePoint(character.codePointAt(0)!);
-  const name = (load('unicode-name') as Names).unicodeName(first);
-  // What is no character has a label such as <private-use-E000>.
-  return name === undefined || name.startsWith('<') ? codePointOf(first) : name;
-};
-
-/** So many characters of one text are named in full: a name is as long as a line of a narrow column. */
-const NAMED_MAX = 20;
-
-/** In: a character, and how many such the text has had with it. Out: what is drawn in its place. */
-export const standInFor = (character: string, count: number): string =>
-  `[${count <= NAMED_MAX ? nameOf(character) : codePointOf(character)}]`;
-
-/** FONT_MISSING */
-export const missing = (character: string, field: string): DomainError => {
-  const codePoint = codePointOf(character);
-  return new DomainError(
-    'FONT_MISSING',
-    `No font of this service has the character “${character}” (${codePoint}, ${scriptOf(character)}) of ${field}. ` +
-      'Put a font with it (.ttf, .otf or .woff) into the folder that SEALPOST_FONTS_DIR names and start the service again, or leave the character out.',
-    {
-      relatedInfo: { character, codePoint, script: scriptOf(character) },
-      errors: [{ field, message: `no font has ${codePoint} (${scriptOf(character)})` }],
-    },
-  );
-};
-
-/* One line of text that is not broken: its runs from left to right, its width, and its outline where letters are put together. */
-
+/** One line of text that is not broken. */
 export type TextLine = Readonly<{
   /** As they are drawn, from left to right. */
   runs: readonly FontRun[];
@@ -81,53 +45,12 @@ export type TextLine = Readonly<{
   outline: () => string | undefined;
 }>;
 
-/** Told by the text alone: what a font answers depends on what it was asked before. Two fonts in one line are placed here, too. */
-const isPlainFontsLine = ([run, ...others]: readonly FontRun[]): boolean =>
-  others.length === 0 && (run === undefined || (run.bidiLevel === 0 && isSetInOrder(run.text)));
-
-/** In: the runs in the order in which they are drawn; `fileOf` names the file of a run. */
-const textLine = (runs: readonly FontRun[], fileOf: (run: FontRun) => string, isRightToLeft: boolean): TextLine => {
-  const em = runs.reduce((sum, run) => sum + widthInEm(run.text, fileOf(run)), 0);
-  return {
-    runs,
-    isRightToLeft,
-    widthAt: (fontSize) => em * fontSize,
-    outline: () => (isPlainFontsLine(runs) ? undefined : outlineOf(runs, fileOf)),
-  };
-};
-
-const widthInEm = (text: string, file: string): number => {
-  const { run, unitsPerEm } = layoutIn(file, text);
-  return run.advanceWidth / unitsPerEm;
-};
-
-const outlineOf = (runs: readonly FontRun[], fileOf: (run: FontRun) => string): string => {
-  let x = 0;
-  return runs
-    .map((run) => {
-      const {
-        run: { glyphs, positions },
-        unitsPerEm,
-      } = layoutIn(fileOf(run), run.text);
-      const scale = 1_000 / unitsPerEm;
-      return glyphs
-        .map((glyph, index) => {
-          const { xOffset, yOffset, xAdvance } = positions[index]!;
-          const moved = glyph.path.transform(scale, 0, 0, -scale, x + xOffset * scale, -yOffset * scale).toSVG();
-          x += xAdvance * scale;
-          return moved;
-        })
-        .join('');
-    })
-    .join('');
-};
-
 export type FontStyle = Readonly<{ bold: boolean; italic: boolean }>;
 export type FontDescriptor = Readonly<{ normal: string; bold: string; italics: string; bolditalics: string }>;
 
 /**
  * A part of a text in one font, to be spread into a run of pdfmake beside the looks. `bidiLevel` must stay on the inline that pdfmake
- * makes of it: `orderLine` of bidi-lines.ts puts the inlines of a broken line in order by it.
+ * makes of it: `orderLine` of bidi.ts puts the inlines of a broken line in order by it.
  */
 export type FontRun = Readonly<{ text: string; font: string; bidiLevel: number }>;
 /** `runs` of one piece, in reading order. */
@@ -138,7 +61,7 @@ export type ShapeOptions = Readonly<{
   /** The component's place in the template, for messages. */ field: string;
   /** BCP 47 */ locale: string;
   direction?: 'ltr' | 'rtl';
-  /** Whether a character that no font has is refused; else its number stands in its place. Undefined: all are. */
+  /** True for a character that is refused if no font has it; any other is replaced by its name. Undefined: all are refused. */
   refuses?: (character: string) => boolean;
 }>;
 
@@ -154,7 +77,7 @@ export type Fonts = Readonly<{
     pieces: readonly Piece[],
     options: ShapeOptions,
   ) => Readonly<{ pieces: readonly ShapedPiece<Piece>[]; isRightToLeft: boolean }>;
-  /** Of single characters those that no font has. `locale`: BCP 47 */
+  /** The characters that no font has. `locale`: BCP 47 */
   lacking: (characters: readonly string[], locale: string) => readonly string[];
   /** One line that is not broken, as it is drawn. Throws DomainError FONT_MISSING. */
   line: (text: string, style: FontStyle, options: ShapeOptions & Readonly<{ family?: string }>) => TextLine;
@@ -164,18 +87,24 @@ type StyleName = keyof FontDescriptor;
 /** A file as pdfmake is told of it: the name under which it stands for the style asked for. */
 type Candidate = Readonly<{ font: string; file: string; isSticky: boolean }>;
 
-const styleName = ({ bold, italic }: FontStyle): StyleName => (bold ? (italic ? 'bolditalics' : 'bold') : italic ? 'italics' : 'normal');
+/** What a grapheme becomes after a run in `previous`: itself in one font as a rule. */
+type FontChooser = (grapheme: string, previous: Candidate | undefined) => readonly Choice[];
+type Choice = Readonly<{
+  text: string;
+  candidate: Candidate;
+  /** The next letter must not join, and the font has no sign that says so. */ endsRun: boolean;
+  /** No font has it. */ isMissing?: true;
+}>;
 const UPRIGHT = ' upright';
 
-/** All styles of a family; one that it has not is shown by the nearest. */
-const descriptorOf = ({ files }: FontFamily): FontDescriptor => ({
-  normal: files.normal,
-  bold: files.bold ?? files.normal,
-  italics: files.italics ?? files.normal,
-  bolditalics: files.bolditalics ?? files.bold ?? files.italics ?? files.normal,
-});
+const CHOICES_MAX = 20_000;
+const NON_JOINER = '\u200c';
 
-const uprightOf = ({ files: { normal } }: FontFamily): FontDescriptor => ({ normal, bold: normal, italics: normal, bolditalics: normal });
+/** Letters of Latin, Greek and Cyrillic and the common signs; looked up first, for most text is nothing else. */
+const PLAIN_MAX = 0x2200;
+
+/** Characters of one text that are named in full: a name is as long as a line of a narrow column. */
+const NAMED_MAX = 20;
 
 /** `extra` are tried after the built-in ones, in their order. No file is read yet. */
 export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
@@ -239,6 +168,18 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
   };
 };
 
+const styleName = ({ bold, italic }: FontStyle): StyleName => (bold ? (italic ? 'bolditalics' : 'bold') : italic ? 'italics' : 'normal');
+
+/** All styles of a family; one that it has not is shown by the nearest. */
+const descriptorOf = ({ files }: FontFamily): FontDescriptor => ({
+  normal: files.normal,
+  bold: files.bold ?? files.normal,
+  italics: files.italics ?? files.normal,
+  bolditalics: files.bolditalics ?? files.bold ?? files.italics ?? files.normal,
+});
+
+const uprightOf = ({ files: { normal } }: FontFamily): FontDescriptor => ({ normal, bold: normal, italics: normal, bolditalics: normal });
+
 const missingFrom = (characters: readonly string[], choose: FontChooser): readonly string[] =>
   characters.filter((character) => !isPlain(character) && choose(character, undefined).some(({ isMissing }) => isMissing === true));
 
@@ -269,18 +210,6 @@ const candidatesOf = (
   const files = new Set(styled.map((candidate) => candidate.file));
   return [...styled, ...upright.filter((candidate) => !files.has(candidate.file))];
 };
-
-/** What a grapheme becomes after a run in `previous`: itself in one font as a rule. */
-type FontChooser = (grapheme: string, previous: Candidate | undefined) => readonly Choice[];
-type Choice = Readonly<{
-  text: string;
-  candidate: Candidate;
-  /** The next letter must not join, and the font has no sign that says so. */ endsRun: boolean;
-  /** No font has it. */ isMissing?: true;
-}>;
-
-const CHOICES_MAX = 20_000;
-const NON_JOINER = '\u200c';
 
 const makeChooser = (candidates: readonly Candidate[]): FontChooser => {
   const known = boundedCache<string, readonly Choice[]>({ entriesMax: CHOICES_MAX });
@@ -336,9 +265,6 @@ const shown = (grapheme: string, candidate: Candidate): string => {
   }
   return text;
 };
-
-/** Letters of Latin, Greek and Cyrillic and the common signs; looked up first, for most text is nothing else. */
-const PLAIN_MAX = 0x2200;
 let plain: Uint8Array | undefined;
 const isPlain = (text: string): boolean => {
   plain ??= plainCharacters();
@@ -403,4 +329,75 @@ const runsOf = (
   }
   flush();
   return runs;
+};
+
+/** True if the whole line is one run whose letters are set one after the other. Told by the text alone, because the answer of a font depends on earlier questions. */
+const isOnePlainRun = ([run, ...others]: readonly FontRun[]): boolean =>
+  others.length === 0 && (run === undefined || (run.bidiLevel === 0 && isSetInOrder(run.text)));
+
+/** In: the runs in the order in which they are drawn; `fileOf` names the file of a run. */
+const textLine = (runs: readonly FontRun[], fileOf: (run: FontRun) => string, isRightToLeft: boolean): TextLine => {
+  const em = runs.reduce((sum, run) => sum + widthInEm(run.text, fileOf(run)), 0);
+  return {
+    runs,
+    isRightToLeft,
+    widthAt: (fontSize) => em * fontSize,
+    outline: () => (isOnePlainRun(runs) ? undefined : outlineOf(runs, fileOf)),
+  };
+};
+
+const widthInEm = (text: string, file: string): number => {
+  const { run, unitsPerEm } = layoutIn(file, text);
+  return run.advanceWidth / unitsPerEm;
+};
+
+const outlineOf = (runs: readonly FontRun[], fileOf: (run: FontRun) => string): string => {
+  let x = 0;
+  return runs
+    .map((run) => {
+      const {
+        run: { glyphs, positions },
+        unitsPerEm,
+      } = layoutIn(fileOf(run), run.text);
+      const scale = 1_000 / unitsPerEm;
+      return glyphs
+        .map((glyph, index) => {
+          const { xOffset, yOffset, xAdvance } = positions[index]!;
+          const moved = glyph.path.transform(scale, 0, 0, -scale, x + xOffset * scale, -yOffset * scale).toSVG();
+          x += xAdvance * scale;
+          return moved;
+        })
+        .join('');
+    })
+    .join('');
+};
+
+/** The names are 1.6 MB, which nearly no document needs. */
+const load = createRequire(import.meta.url);
+type Names = Readonly<{ unicodeName: (character: string) => string | undefined }>;
+
+/** `TAGALOG LETTER MA`, the name of the character in Unicode; its number where it has none. */
+const nameOf = (character: string): string => {
+  const first = String.fromCodePoint(character.codePointAt(0)!);
+  const name = (load('unicode-name') as Names).unicodeName(first);
+  // What is no character has a label such as <private-use-E000>.
+  return name === undefined || name.startsWith('<') ? codePointOf(first) : name;
+};
+
+/** The text in the place of a character that no font has; `count` is the number of such characters so far. */
+export const standInFor = (character: string, count: number): string =>
+  `[${count <= NAMED_MAX ? nameOf(character) : codePointOf(character)}]`;
+
+/** The error FONT_MISSING for a character. */
+export const missing = (character: string, field: string): DomainError => {
+  const codePoint = codePointOf(character);
+  return new DomainError(
+    'FONT_MISSING',
+    `No font of this service has the character “${character}” (${codePoint}, ${scriptOf(character)}) of ${field}. ` +
+      'Put a font with it (.ttf, .otf or .woff) into the folder that SEALPOST_FONTS_DIR names and start the service again, or leave the character out.',
+    {
+      relatedInfo: { character, codePoint, script: scriptOf(character) },
+      errors: [{ field, message: `no font has ${codePoint} (${scriptOf(character)})` }],
+    },
+  );
 };

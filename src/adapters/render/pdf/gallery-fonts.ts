@@ -1,4 +1,4 @@
-/** Whether documents can be written in a font, tried by writing one, and whether its licence lets them hold it. */
+/** Fonts of a team's gallery: the families that a template brings, and the trial of an uploaded font: whether documents can be written in it, and whether its licence lets them hold it. */
 import { hash } from 'node:crypto';
 import { fontStyles, type FontStyleName, type GalleryFont } from '../../../domain/rendering/content.js';
 import { assertDefined } from '../../../domain/core/ids.js';
@@ -12,8 +12,6 @@ import { emptyCompany } from '../../../domain/teams/state.js';
 import { openFonts } from './fonts.js';
 import { makePdf } from './make-pdf.js';
 
-/* The families that a template brings from the gallery of its team. */
-
 const fileStyles: Readonly<Record<FontStyleName, keyof FontFiles>> = {
   regular: 'normal',
   bold: 'bold',
@@ -21,10 +19,10 @@ const fileStyles: Readonly<Record<FontStyleName, keyof FontFiles>> = {
   boldItalic: 'bolditalics',
 };
 
-/** By the content: the same file is parsed once, whichever asset it is. */
+/** Names a font file by its content, so that equal files of several assets are parsed once. */
 const nameOf = (bytes: Uint8Array): string => `gallery:${hash('sha256', bytes)}`;
 
-/** In: the fonts of a template, and their files by their addresses. One document at a time may be made with what is answered. */
+/** In: the fonts of a template, and their files by their addresses. One document at a time may be made with the families. */
 export const familiesOf = (
   fonts: readonly GalleryFont[],
   files: ReadonlyMap<string, Pick<LoadedImage, 'bytes'>>,

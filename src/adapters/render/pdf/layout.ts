@@ -1,4 +1,4 @@
-/** The layout of pdfmake with what it lacks: areas drawn behind blocks, sheets that end where a reader expects it, text that knows what it is. */
+/** The layout of pdfmake with additions: areas drawn behind blocks, margins that grow to headers and footers, page breaks where a reader expects them, tags on lines, and long texts broken without copying all of their words. */
 import type { Area, Node, SectionNode, StackNode, Vector } from './nodes.js';
 import { BAND_SHARE_MAX } from './bands.js';
 import { openHeights, type LinesOf, beginsKept, breaksBefore, isDecoration, isKeptWithNext, settleWidths, ROWS_MIN } from './heights.js';
@@ -14,74 +14,21 @@ import {
   type MeasuredTable,
 } from './pdfmake-internals.js';
 
-/* Where a block came to lie that is drawn behind its content: one area for each sheet that it reaches. */
+type Start = Readonly<{ page: number; x: number; y: number; width: number }>;
+/** The area of a block on one of the sheets that it reaches. */
+type PageArea = Area & Readonly<{ page: number }>;
+
+type Inline = Readonly<{ width: number; leadingCut?: number; noNewLine?: boolean }>;
+type Text = { _inlines?: Inline[] };
+type Follows = (isKept: boolean) => number;
 
 /** A part of a block lower than this at the foot of a sheet holds no text, only its padding. */
 const SLIVER_PT = 12;
 
-type Start = Readonly<{ page: number; x: number; y: number; width: number }>;
-type PageArea = Area & Readonly<{ page: number }>;
-
-const areasOf = (
-  start: Start,
-  endPage: number,
-  endY: number,
-  sheet: (page: number) => { top: number; bottom: number },
-): readonly PageArea[] => {
-  const areas: { page: number; y: number; height: number }[] = [];
-  for (let page = start.page; page <= endPage; page++) {
-    const { top, bottom } = sheet(page);
-    const y = page === start.page ? start.y : top;
-    const height = (page === endPage ? endY : bottom) - y;
-    if (height > 0 && (page === endPage || page !== start.page || height > SLIVER_PT)) areas.push({ page, y, height });
-  }
-  return areas.map((area, at) => ({ ...area, x: start.x, width: start.width, isFirst: at === 0, isLast: at === areas.length - 1 }));
-};
-
-/* The words of a long text as its lines need them: pdfmake copies all that are left for each word that it sets. */
-
-type Inline = Readonly<{ width: number; leadingCut?: number; noNewLine?: boolean }>;
-type Text = { _inlines?: Inline[] };
-
 /** A shorter text is left to pdfmake as it is. */
 const LONG_FROM = 200;
-/** Of a line: what a text must have beyond it, so that pdfmake ends the line where it would with all words before it. */
+/** Lines of words that a text must have ready, so that pdfmake ends a line where it would with all words. */
 const LINES_AHEAD = 2;
-
-/**
- * Out: what is called before each line of a text, with the width of the line. It leaves on the text as many of its next words as that line
- * can take and a few more, and none only where no word is left.
- */
-export const showNextInlines = (): ((node: object, width: number) => void) => {
-  const waiting = new WeakMap<Text, { inlines: readonly Inline[]; next: number }>();
-  return (node, width) => {
-    const text: Text = node;
-    let rest = waiting.get(text);
-    if (rest === undefined) {
-      if ((text._inlines?.length ?? 0) <= LONG_FROM) return;
-      rest = { inlines: text._inlines ?? [], next: 0 };
-      waiting.set(text, rest);
-      text._inlines = [];
-    }
-    const shown = text._inlines ?? [];
-    let reached = 0;
-    let isEnough = false;
-    // Words that may not be parted are counted together; behind those that fill the line stands one more, so that it is not the last line.
-    for (let at = 0; !isEnough; at += 1) {
-      isEnough = reached > LINES_AHEAD * width && shown[at - 1]?.noNewLine !== true;
-      if (at === shown.length) {
-        const inline = rest.inlines[rest.next];
-        if (inline === undefined) return;
-        shown.push(inline);
-        rest.next += 1;
-      }
-      const { width: added = 0, leadingCut = 0 } = shown[at] ?? {};
-      reached += at === 0 ? added - leadingCut : added;
-    }
-  };
-};
-
-/* The layout of pdfmake with margins that grow to their headers and footers, and heights that are told before anything is laid out. */
 
 /** Sums of points differ in their last digits. */
 const TOLERANCE_PT = 0.01;
@@ -186,22 +133,21 @@ class SheetLayout extends LayoutBuilder<Node> {
   }
 }
 
-/** Of a sheet: what is left must hold the highest line or picture that a cell can have. */
+/** Shares of a sheet that repeated header rows, and the row kept with them, may take: the rest must hold the highest line or picture of a cell. */
 const HEADER_SHARE_MAX = 0.3;
 const KEPT_SHARE_MAX = 0.8;
-/** Of a sheet: higher rows, or rows that belong together, break, or they would leave half of it empty. */
+/** Share of a sheet up to which rows, or rows that belong together, are kept whole: higher ones break, or they would leave half of a sheet empty. */
 const ROWS_SHARE_MAX = 0.4;
-type Follows = (isKept: boolean) => number;
 
 export class DocumentLayout extends SheetLayout {
   private aligned = 0;
   private tables = 0;
-  /** What is above belongs to what comes next: it was looked at whether both have room. */
+  /** True if the node above is kept with the next one: both were checked for room together. */
   private isKeptAbove = false;
   private breaksNext = false;
   /** How much of a sheet the nodes after the stack that is being laid out need to begin. */
   private after: Follows = () => 0;
-  /** The same for the table that is about to be laid out, whose cells are followed by nothing. */
+  /** `after` for the table that is about to be laid out. Its cells are followed by nothing. */
   private afterTable: Follows = () => 0;
 
   override processNode(node: Node, isVerticalAlignmentAllowed?: boolean): void {
@@ -289,7 +235,7 @@ export class DocumentLayout extends SheetLayout {
     return (context.getCurrentPage()?.items.length ?? 0) <= (context.backgroundLength[context.page] ?? 0);
   }
 
-  /** Of a sheet that nothing stands on but header rows of tables around. */
+  /** The room of a sheet that holds only the repeated header rows of tables around. */
   private sheetRoom(): number {
     const { pageMargins, pages, page } = this.writer.context();
     const repeated = this.writer.repeatables.reduce((sum, { height }) => sum + height, 0);
@@ -418,4 +364,53 @@ const lowerMarkers = (node: Node): void => {
     _gapSize: { height, lineHeight },
   } = node as object as MeasuredList;
   for (const { listMarker } of ul ?? []) for (const dot of listMarker?.canvas ?? []) dot.y += (height - height / lineHeight) / 2;
+};
+
+const areasOf = (
+  start: Start,
+  endPage: number,
+  endY: number,
+  sheet: (page: number) => { top: number; bottom: number },
+): readonly PageArea[] => {
+  const areas: { page: number; y: number; height: number }[] = [];
+  for (let page = start.page; page <= endPage; page++) {
+    const { top, bottom } = sheet(page);
+    const y = page === start.page ? start.y : top;
+    const height = (page === endPage ? endY : bottom) - y;
+    if (height > 0 && (page === endPage || page !== start.page || height > SLIVER_PT)) areas.push({ page, y, height });
+  }
+  return areas.map((area, at) => ({ ...area, x: start.x, width: start.width, isFirst: at === 0, isLast: at === areas.length - 1 }));
+};
+
+/**
+ * pdfmake copies all words that are left for each word that it sets. The function is called before each line of a text, with the width of
+ * the line: it leaves on the text as many of its next words as the line can take and a few more, and none only where no word is left.
+ */
+export const showNextInlines = (): ((node: object, width: number) => void) => {
+  const waiting = new WeakMap<Text, { inlines: readonly Inline[]; next: number }>();
+  return (node, width) => {
+    const text: Text = node;
+    let rest = waiting.get(text);
+    if (rest === undefined) {
+      if ((text._inlines?.length ?? 0) <= LONG_FROM) return;
+      rest = { inlines: text._inlines ?? [], next: 0 };
+      waiting.set(text, rest);
+      text._inlines = [];
+    }
+    const shown = text._inlines ?? [];
+    let reached = 0;
+    let isEnough = false;
+    // Words that may not be parted are counted together; behind those that fill the line stands one more, so that it is not the last line.
+    for (let at = 0; !isEnough; at += 1) {
+      isEnough = reached > LINES_AHEAD * width && shown[at - 1]?.noNewLine !== true;
+      if (at === shown.length) {
+        const inline = rest.inlines[rest.next];
+        if (inline === undefined) return;
+        shown.push(inline);
+        rest.next += 1;
+      }
+      const { width: added = 0, leadingCut = 0 } = shown[at] ?? {};
+      reached += at === 0 ? added - leadingCut : added;
+    }
+  };
 };

@@ -30,117 +30,13 @@ import { openFonts, type Fonts } from './fonts.js';
 import { openPictures } from './pictures.js';
 import { print, type PrintJob } from './print.js';
 
-/* What is drawn on a sheet before its text: a colour, a picture, a watermark. */
-
 type Size = Readonly<{ width: number; height: number }>;
-
-/** The nodes of a sheet; everything is opened at once, so that a picture that cannot be drawn is said before any sheet. */
-const openBackground = (page: ExpandedPage, size: Size, context: Context): ((isFirst: boolean) => StackNode | null) => {
-  const color = pdfColor(page.backgroundColor);
-  const { backgroundImage } = page;
-  const picture = backgroundImage === undefined ? undefined : context.picture(backgroundImage.src, backgroundImage.field);
-  if (backgroundImage !== undefined && picture === undefined) throw unusable(backgroundImage.field, 'was not loaded');
-  const watermark = watermarkOf(page, size, context);
-  return (isFirst) => {
-    const nodes: Node[] = [];
-    if (color !== undefined && color !== '#ffffff')
-      nodes.push({ canvas: [{ type: 'rect', x: 0, y: 0, w: size.width, h: size.height, color }], absolutePosition: { x: 0, y: 0 } });
-    if (backgroundImage !== undefined && picture !== undefined && (isFirst || backgroundImage.sheets === 'all'))
-      nodes.push(placed(picture, backgroundImage, size));
-    if (watermark !== undefined) nodes.push(placed(watermark, { fit: 'contain', field: page.watermark?.field ?? '' }, size));
-    return nodes.length === 0 ? null : { stack: nodes };
-  };
-};
 
 type Placing = Readonly<{ fit: 'cover' | 'contain'; field: string }>;
 
-/** In the middle of the sheet, as large as it covers all of it or is seen as a whole. */
-const placed = (picture: Picture, { fit, field }: Placing, sheet: Size): Node => {
-  const [across, down] = [sheet.width / picture.width, sheet.height / picture.height];
-  const factor = fit === 'cover' ? Math.max(across, down) : Math.min(across, down);
-  const [width, height] = [picture.width * factor, picture.height * factor];
-  const block = { width, height, field, absolutePosition: { x: (sheet.width - width) / 2, y: (sheet.height - height) / 2 } };
-  return picture.kind === 'svg' ? { svg: picture.svg, options: silent, ...block } : { image: picture.name, ...block };
-};
-
-/** Of the diagonal of the sheet, and of its shorter side. */
-const LENGTH_SHARE = 0.75;
-const SIZE_SHARE = 0.22;
-
-/** From the lower left to the upper right. */
-const watermarkOf = ({ watermark }: ExpandedPage, { width, height }: Size, context: Context): Picture | undefined => {
-  if (watermark === undefined) return undefined;
-  const texts = chartText({ ...context, direction: 'ltr' }, watermark.field);
-  const text = firstChars(watermark.text.replace(/\s+/g, ' '), WATERMARK_CHARS_MAX);
-  const size = Math.min(
-    (Math.hypot(width, height) * LENGTH_SHARE) / texts.line(text, true).widthAt(1),
-    Math.min(width, height) * SIZE_SHARE,
-  );
-  const rotate = (Math.atan2(height, width) * -180) / Math.PI;
-  // The capitals, seven tenths of the size, stand in the middle.
-  const drawn = textElement(
-    text,
-    width / 2 + Math.sin((-rotate * Math.PI) / 180) * size * 0.35,
-    height / 2 + Math.cos((-rotate * Math.PI) / 180) * size * 0.35,
-    { size, color: pdfColor(watermark.color) ?? '#e5e7eb', anchor: 'middle', bold: true, rotate },
-    texts,
-  );
-  return {
-    kind: 'svg',
-    svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${drawn}</svg>`,
-    width,
-    height,
-  };
-};
-
-/* The component renderers of PDF, one for each kind that an expanded document can hold: one that is missing does not compile. */
-
 type Renderers = Readonly<{ [Type in Expanded['type']]: ComponentRenderer<Extract<Expanded, { type: Type }>> }>;
 
-const renderers: Renderers = {
-  'rich-text': richText,
-  image,
-  table,
-  container: (component, context) => container(component, context, drawAll),
-  columns: (component, context) => columns(component, context, drawAll),
-  divider,
-  spacer,
-  list,
-  'qr-code': qrCode,
-  timeline,
-  chart,
-};
-
-const draw = <Type extends Expanded['type']>(component: Extract<Expanded, { type: Type }>, context: Context): readonly Node[] => {
-  const render: ComponentRenderer<Extract<Expanded, { type: Type }>> = renderers[component.type as Type];
-  const nodes = render(component, { ...context, field: component.field });
-  if (component.flow === undefined) return nodes;
-  // Where its last rows stay with the next component, the rows above them may end a sheet.
-  if (component.type !== 'table' || !lastRowsStay(component.flow)) return flowing(nodes, component.flow);
-  const { pageBreak } = component.flow;
-  return pageBreak === undefined ? nodes : flowing(nodes, { pageBreak });
-};
-
-/** One block, so that it moves as one; of a component that is not there no break is left. */
-const flowing = (nodes: readonly Node[], flow: Flow): readonly Node[] => {
-  const [only] = nodes;
-  if (only === undefined) return [];
-  return [nodes.length === 1 ? { ...only, flow } : { stack: nodes, flow }];
-};
-
-/** Components one below the other, with room between them; spacers and dividers bring their own. */
-const drawAll = (components: readonly Expanded[], context: Context): readonly Node[] =>
-  components.flatMap((component, at) => {
-    const nodes = draw(component, context);
-    const next = components[at + 1];
-    const bare =
-      component.type === 'spacer' ||
-      component.type === 'divider' ||
-      next === undefined ||
-      next.type === 'spacer' ||
-      next.type === 'divider';
-    return bare ? nodes : nodes.map((node, index) => (index === nodes.length - 1 ? spaced(node, GAP_PT) : node));
-  });
+type Printing = Readonly<{ limits: Limits; fonts: Fonts; onBytes: (piece: Uint8Array) => void }>;
 
 /** Portrait, in points (ISO 216; ANSI/ASME Y14.1). */
 const paper: Readonly<Record<PageFormat, readonly [width: number, height: number]>> = {
@@ -155,6 +51,13 @@ const paper: Readonly<Record<PageFormat, readonly [width: number, height: number
 const FONT_SIZE_PT = 11;
 const LINE_HEIGHT = 1.4;
 const PRODUCER = 'sealpost';
+
+/** Margins never leave less than this for the text of a sheet. */
+const ROOM_MIN_PT = 36;
+
+/** Length and letter size of a watermark, as shares of the diagonal of the sheet and of its shorter side. */
+const LENGTH_SHARE = 0.75;
+const SIZE_SHARE = 0.22;
 
 let shippedFonts: Fonts | undefined;
 
@@ -182,9 +85,7 @@ export const makePdf = async (
   return Buffer.concat(pieces, sizeBytes);
 };
 
-type Printing = Readonly<{ limits: Limits; fonts: Fonts; onBytes: (piece: Uint8Array) => void }>;
-
-/** What the library is given; exported so that its own speed on the same nodes can be measured. */
+/** The job for the library; exported so that its own speed on the nodes can be measured. */
 export const printJob = (
   document: ExpandedDocument,
   images: ReadonlyMap<string, LoadedImage>,
@@ -233,9 +134,6 @@ const infoOf = ({ title, author, createdAt }: DocumentMetadata): Readonly<Record
   };
 };
 
-/** A page that holds more than one sheet has goes on on the next; margins never leave less than this for its text. */
-const ROOM_MIN_PT = 36;
-
 const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNode => {
   const [short, long] = paper[page.format];
   const pageSize = page.orientation === 'landscape' ? { width: long, height: short } : { width: short, height: long };
@@ -275,4 +173,103 @@ const sectionNodes = ({ style, linkColor, padding, components }: ExpandedSection
   const styled = withStyle(style, { ...outer, width: Math.max(outer.width - padding.left - padding.right, 1) });
   const inner = { ...styled, linkColor: pdfColor(linkColor) ?? styled.linkColor };
   return padded(drawAll(components, inner), padding, pdfColor(style.backgroundColor));
+};
+
+/** The renderer of each component that an expanded document can hold: without one, this does not compile. */
+const renderers: Renderers = {
+  'rich-text': richText,
+  image,
+  table,
+  container: (component, context) => container(component, context, drawAll),
+  columns: (component, context) => columns(component, context, drawAll),
+  divider,
+  spacer,
+  list,
+  'qr-code': qrCode,
+  timeline,
+  chart,
+};
+
+const draw = <Type extends Expanded['type']>(component: Extract<Expanded, { type: Type }>, context: Context): readonly Node[] => {
+  const render: ComponentRenderer<Extract<Expanded, { type: Type }>> = renderers[component.type as Type];
+  const nodes = render(component, { ...context, field: component.field });
+  if (component.flow === undefined) return nodes;
+  // If the last rows stay with the next component, the rows above them may end a sheet.
+  if (component.type !== 'table' || !lastRowsStay(component.flow)) return flowing(nodes, component.flow);
+  const { pageBreak } = component.flow;
+  return pageBreak === undefined ? nodes : flowing(nodes, { pageBreak });
+};
+
+/** Joins the nodes of a component into one block, so that it moves as one; a component without nodes leaves no page break. */
+const flowing = (nodes: readonly Node[], flow: Flow): readonly Node[] => {
+  const [only] = nodes;
+  if (only === undefined) return [];
+  return [nodes.length === 1 ? { ...only, flow } : { stack: nodes, flow }];
+};
+
+/** Components one below the other, with room between them; spacers and dividers bring their own. */
+const drawAll = (components: readonly Expanded[], context: Context): readonly Node[] =>
+  components.flatMap((component, at) => {
+    const nodes = draw(component, context);
+    const next = components[at + 1];
+    const bare =
+      component.type === 'spacer' ||
+      component.type === 'divider' ||
+      next === undefined ||
+      next.type === 'spacer' ||
+      next.type === 'divider';
+    return bare ? nodes : nodes.map((node, index) => (index === nodes.length - 1 ? spaced(node, GAP_PT) : node));
+  });
+
+/** The background of each sheet: colour, picture, watermark. Pictures are opened at once, so that a corrupt one is refused before any sheet is made. */
+const openBackground = (page: ExpandedPage, size: Size, context: Context): ((isFirst: boolean) => StackNode | null) => {
+  const color = pdfColor(page.backgroundColor);
+  const { backgroundImage } = page;
+  const picture = backgroundImage === undefined ? undefined : context.picture(backgroundImage.src, backgroundImage.field);
+  if (backgroundImage !== undefined && picture === undefined) throw unusable(backgroundImage.field, 'was not loaded');
+  const watermark = watermarkOf(page, size, context);
+  return (isFirst) => {
+    const nodes: Node[] = [];
+    if (color !== undefined && color !== '#ffffff')
+      nodes.push({ canvas: [{ type: 'rect', x: 0, y: 0, w: size.width, h: size.height, color }], absolutePosition: { x: 0, y: 0 } });
+    if (backgroundImage !== undefined && picture !== undefined && (isFirst || backgroundImage.sheets === 'all'))
+      nodes.push(placed(picture, backgroundImage, size));
+    if (watermark !== undefined) nodes.push(placed(watermark, { fit: 'contain', field: page.watermark?.field ?? '' }, size));
+    return nodes.length === 0 ? null : { stack: nodes };
+  };
+};
+
+/** In the middle of the sheet, as large as it covers all of it or is seen as a whole. */
+const placed = (picture: Picture, { fit, field }: Placing, sheet: Size): Node => {
+  const [across, down] = [sheet.width / picture.width, sheet.height / picture.height];
+  const factor = fit === 'cover' ? Math.max(across, down) : Math.min(across, down);
+  const [width, height] = [picture.width * factor, picture.height * factor];
+  const block = { width, height, field, absolutePosition: { x: (sheet.width - width) / 2, y: (sheet.height - height) / 2 } };
+  return picture.kind === 'svg' ? { svg: picture.svg, options: silent, ...block } : { image: picture.name, ...block };
+};
+
+/** From the lower left to the upper right. */
+const watermarkOf = ({ watermark }: ExpandedPage, { width, height }: Size, context: Context): Picture | undefined => {
+  if (watermark === undefined) return undefined;
+  const texts = chartText({ ...context, direction: 'ltr' }, watermark.field);
+  const text = firstChars(watermark.text.replace(/\s+/g, ' '), WATERMARK_CHARS_MAX);
+  const size = Math.min(
+    (Math.hypot(width, height) * LENGTH_SHARE) / texts.line(text, true).widthAt(1),
+    Math.min(width, height) * SIZE_SHARE,
+  );
+  const rotate = (Math.atan2(height, width) * -180) / Math.PI;
+  // The capitals, seven tenths of the size, stand in the middle.
+  const drawn = textElement(
+    text,
+    width / 2 + Math.sin((-rotate * Math.PI) / 180) * size * 0.35,
+    height / 2 + Math.cos((-rotate * Math.PI) / 180) * size * 0.35,
+    { size, color: pdfColor(watermark.color) ?? '#e5e7eb', anchor: 'middle', bold: true, rotate },
+    texts,
+  );
+  return {
+    kind: 'svg',
+    svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${drawn}</svg>`,
+    width,
+    height,
+  };
 };

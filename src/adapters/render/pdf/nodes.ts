@@ -1,4 +1,4 @@
-/** The nodes of pdfmake that documents are made of: only those that are written here, so that no node of another kind can come from a template. */
+/** The nodes of pdfmake that documents are made of, and the tags that screen readers follow. Nodes are written here only, so that no node of another kind can come from a template. */
 import type { Flow } from '../../../domain/rendering/expand/expanded.js';
 
 export type Alignment = 'left' | 'center' | 'right' | 'justify';
@@ -40,7 +40,7 @@ export type Run = TextLook &
     sub?: boolean;
     preserveLeadingSpaces?: boolean;
     preserveTrailingSpaces?: boolean;
-    /** Of the Unicode bidirectional algorithm; odd runs from right to left. */
+    /** Level of the Unicode bidirectional algorithm; odd runs from right to left. */
     bidiLevel?: number;
   }>;
 
@@ -70,7 +70,7 @@ export type Vector =
     }>
   | Readonly<{ type: 'ellipse'; x: number; y: number; r1: number; r2: number; lineWidth?: number; lineColor?: string; color?: string }>;
 
-/** Where a block came to lie on one sheet; a block that breaks over sheets has several areas. In points from the top left. */
+/** The area of a block on one sheet, in points from the top left; a block that breaks over sheets has several areas. */
 export type Area = Readonly<{ x: number; y: number; width: number; height: number; isFirst: boolean; isLast: boolean }>;
 
 /**
@@ -102,9 +102,9 @@ export type Tag = Readonly<{
   alt?: string;
   /** Made with it, in this order: of tables, whose cells may be empty or be drawn in another order than they are read. */
   children?: readonly Tag[];
-  /** Of a cell. */ colSpan?: number;
+  /** Spans of a cell. */ colSpan?: number;
   rowSpan?: number;
-  /** Of a header cell that is none of its column. */ scope?: 'Row';
+  /** Set for the header cell of a row. */ scope?: 'Row';
 }>;
 
 type Block = Readonly<{
@@ -172,7 +172,7 @@ type TableNode = Block &
     footerRows?: number;
     /** Its last rows stand on the sheet where what follows it begins. */
     lastRowsStay?: boolean;
-    /** Where it is narrower than its room, it stands at the right of it. */
+    /** The table stands at the right if it is narrower than its room. */
     fromRight?: boolean;
   }>;
 export type ImageNode = Block &
@@ -181,7 +181,7 @@ export type ImageNode = Block &
     width: number;
     height: number;
     link?: string;
-    /** Of its corners. */ radius?: number;
+    /** Radius of its corners. */ radius?: number;
     /** For messages. */ field: string;
   }>;
 export type SvgNode = Block &
@@ -214,11 +214,9 @@ export type SectionNode = Readonly<{
   footer: ((sheet: number, sheets: number) => Node | null) | null;
 }>;
 
-/* The elements of a table, each made below the one above it in the order in which they are read. */
-
-/** Takes further elements until it is drawn. */
+/** A table or a row whose elements are added in the order in which they are read, until it is drawn. */
 export type OpenTag = Tag & Readonly<{ children: Tag[] }>;
-/** `scope`: of a header that is one of its row. */
+/** `scope`: set for the header of a row. */
 export type Spans = Readonly<{ colSpan?: number; rowSpan?: number; scope?: 'Row' }>;
 
 export const tableTag = (parent: Tag | undefined): OpenTag => ({ type: 'Table', parent, children: [] });

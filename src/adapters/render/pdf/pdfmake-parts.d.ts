@@ -167,7 +167,7 @@ declare module 'pdfmake/js/Renderer.js' {
 }
 
 declare module 'pdfmake/js/columnCalculator.js' {
-  /** Of columns and of the columns of a table. */
+  /** Width of columns and of the columns of a table. */
   export type Column = { width?: number | string; _calcWidth?: number };
   const part: { default: { buildColumnWidths: (widths: Column[], available: number, offset?: number) => void } };
   export default part;

@@ -1,10 +1,74 @@
-/** PNG files (W3C PNG, third edition), judged and where need be unpacked before pdfkit reads them: it fails on a corrupt one where nobody can catch it. */
+/** PNG and JPEG files, judged before pdfkit reads them: it fails on a corrupt PNG where nobody can catch it. Some PNG files are written anew. */
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import { DomainError } from '../../../domain/core/errors.js';
 
-/* The size of a JPEG from its frame header (ITU T.81), turned as its camera was held (Exif 2.3, 4.6.4 A). */
+/** `width` and `height` in pixels. */
+export type CheckedPng = Readonly<{ bytes: Buffer; width: number; height: number }>;
+
+type Header = Readonly<{ width: number; height: number; bitDepth: number; colorType: number; isInterlaced: boolean }>;
+type Parts = Readonly<{ header: Header; palette: Buffer | undefined; transparency: Buffer | undefined; packed: Buffer }>;
+
+type Pass = Readonly<{
+  x: number;
+  y: number;
+  dx: number;
+  dy: number;
+  columns: number;
+  rows: number;
+  /** Bytes of a row without its filter. */ stride: number;
+}>;
+
+type From = Readonly<{ pixels: Buffer; from: number; column: number; bits: number }>;
+type To = Readonly<{ out: Buffer; to: number; column: number; bits: number }>;
+
+export const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+/** A picture is unpacked in memory: 25 million pixels are 100 MB. */
+const PIXELS_MAX = 25_000_000;
+
+const INDEXED = 3;
+const channelsOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, [INDEXED]: 1, 4: 2, 6: 4 };
+
+/** First column, first row, and the steps of the seven passes of Adam7. */
+const adam7 = [
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
+] as const;
+
+const ORIENTATION = 0x0112;
+
+/** The error of a picture that cannot be drawn; `what` follows "the picture at …". */
+export const unusable = (field: string, what: string): DomainError =>
+  new DomainError('GENERATION_FAILED', `the picture at ${field} ${what}`, {
+    errors: [{ field, message: `the picture ${what}` }],
+    relatedInfo: { field },
+  });
 
 /**
+ * Out: the file as pdfkit can read it, or undefined where it is cut off, has the wrong number of pixels or is no PNG. Interlaced files, and
+ * those with a transparent palette of less than 256 colours, are written anew: pdfkit draws them wrong.
+ */
+export const checkedPng = (bytes: Buffer, field: string): CheckedPng | undefined => {
+  const parts = partsOf(bytes);
+  if (parts === undefined) return undefined;
+  const { header, palette, transparency, packed } = parts;
+  const { width, height, colorType, bitDepth, isInterlaced } = header;
+  if (colorType === INDEXED && palette === undefined) return undefined;
+  if (width * height > PIXELS_MAX)
+    throw unusable(field, `has ${width} by ${height} pixels, the maximum is ${PIXELS_MAX.toLocaleString('en-US')} pixels`);
+  const pixels = unpacked(packed, header);
+  if (pixels === undefined) return undefined;
+  const mustWiden = colorType === INDEXED && bitDepth < 8 && transparency !== undefined;
+  if (!isInterlaced && !mustWiden) return { bytes, width, height };
+  return { bytes: rewritten(parts, pixels, mustWiden ? 8 : bitDepth), width, height };
+};
+
+/**
+ * The size of a JPEG from its frame header (ITU T.81), turned as its camera was held (Exif 2.3, 4.6.4 A).
  * Out: pixels as they are seen, or undefined for a file that a PDF cannot show: no frame of the baseline, extended or progressive
  * kind, no scan, or cut off.
  */
@@ -40,8 +104,6 @@ const frameSize = (body: Buffer): Readonly<{ width: number; height: number }> | 
   return bits === 8 && height > 0 && width > 0 && [1, 3, 4].includes(channels) ? { width, height } : undefined;
 };
 
-const ORIENTATION = 0x0112;
-
 /** 1 to 8; from 5 on width and height change places. */
 const turnedBy = (body: Buffer): number => {
   if (body.length < 14 || body.toString('latin1', 0, 6) !== 'Exif\0\0') return 1;
@@ -55,47 +117,6 @@ const turnedBy = (body: Buffer): number => {
     if (u16(at) === ORIENTATION) return u16(at + 8);
   }
   return 1;
-};
-
-/* The error of a picture that cannot be drawn. */
-
-/** `what` follows "the picture at …". */
-export const unusable = (field: string, what: string): DomainError =>
-  new DomainError('GENERATION_FAILED', `the picture at ${field} ${what}`, {
-    errors: [{ field, message: `the picture ${what}` }],
-    relatedInfo: { field },
-  });
-
-export const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** A picture is unpacked in memory: 25 million pixels are 100 MB. */
-const PIXELS_MAX = 25_000_000;
-
-/** `width` and `height` in pixels. */
-export type CheckedPng = Readonly<{ bytes: Buffer; width: number; height: number }>;
-
-type Header = Readonly<{ width: number; height: number; bitDepth: number; colorType: number; isInterlaced: boolean }>;
-type Parts = Readonly<{ header: Header; palette: Buffer | undefined; transparency: Buffer | undefined; packed: Buffer }>;
-
-const INDEXED = 3;
-const channelsOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, [INDEXED]: 1, 4: 2, 6: 4 };
-
-/**
- * Out: the file as pdfkit can read it, or undefined where it is cut off, has the wrong number of pixels or is no PNG. Interlaced files, and
- * those with a transparent palette of less than 256 colours, are written anew: pdfkit draws them wrong.
- */
-export const checkedPng = (bytes: Buffer, field: string): CheckedPng | undefined => {
-  const parts = partsOf(bytes);
-  if (parts === undefined) return undefined;
-  const { header, palette, transparency, packed } = parts;
-  const { width, height, colorType, bitDepth, isInterlaced } = header;
-  if (colorType === INDEXED && palette === undefined) return undefined;
-  if (width * height > PIXELS_MAX)
-    throw unusable(field, `has ${width} by ${height} pixels, the maximum is ${PIXELS_MAX.toLocaleString('en-US')} pixels`);
-  const pixels = unpacked(packed, header);
-  if (pixels === undefined) return undefined;
-  const mustWiden = colorType === INDEXED && bitDepth < 8 && transparency !== undefined;
-  if (!isInterlaced && !mustWiden) return { bytes, width, height };
-  return { bytes: rewritten(parts, pixels, mustWiden ? 8 : bitDepth), width, height };
 };
 
 const partsOf = (bytes: Buffer): Parts | undefined => {
@@ -129,27 +150,6 @@ const headerOf = (body: Buffer | undefined): Header | undefined => {
   return isKnown && width > 0 && height > 0 ? { width, height, bitDepth, colorType, isInterlaced: interlace === 1 } : undefined;
 };
 
-/** First column, first row, and the steps of the seven passes of Adam7. */
-const adam7 = [
-  [0, 0, 8, 8],
-  [4, 0, 8, 8],
-  [0, 4, 4, 8],
-  [2, 0, 4, 4],
-  [0, 2, 2, 4],
-  [1, 0, 2, 2],
-  [0, 1, 1, 2],
-] as const;
-
-type Pass = Readonly<{
-  x: number;
-  y: number;
-  dx: number;
-  dy: number;
-  columns: number;
-  rows: number;
-  /** Bytes of a row without its filter. */ stride: number;
-}>;
-
 const bitsOf = ({ bitDepth, colorType }: Header): number => bitDepth * (channelsOf[colorType] ?? 0);
 
 const passesOf = (header: Header): readonly Pass[] =>
@@ -174,7 +174,7 @@ const unpacked = (packed: Buffer, header: Header): Buffer | undefined => {
   return pixels;
 };
 
-/** The same picture, not interlaced, each sample in `bitDepth` bits. */
+/** The picture as a PNG without interlacing, each sample in `bitDepth` bits. */
 const rewritten = ({ header, palette, transparency }: Parts, pixels: Buffer, bitDepth: number): Buffer => {
   const { width, height, colorType } = header;
   const bits = bitsOf(header);
@@ -203,9 +203,6 @@ const rewritten = ({ header, palette, transparency }: Parts, pixels: Buffer, bit
     chunk('IEND', Buffer.alloc(0)),
   ]);
 };
-
-type From = Readonly<{ pixels: Buffer; from: number; column: number; bits: number }>;
-type To = Readonly<{ out: Buffer; to: number; column: number; bits: number }>;
 
 const copyPixel = ({ pixels, from, column, bits }: From, target: To): void => {
   if (bits >= 8) {

@@ -1,4 +1,4 @@
-/** Pictures of a document, judged from their own bytes before a library reads them: a corrupt one is an error that names its place. */
+/** Pictures of a document, judged from their own bytes before a library reads them: a corrupt one is an error that names its place. SVG drawings are written anew. */
 import { parseDocument } from 'htmlparser2';
 import type { Fonts } from './fonts.js';
 import { lengthOf } from './rich-style.js';
@@ -6,10 +6,23 @@ import { unusable, jpegSize, checkedPng, PNG_SIGNATURE, type CheckedPng } from '
 import type { LoadedImage } from '../../../domain/ports/generator.js';
 import type { Picture } from './context.js';
 
-/* Drawings from others as SVG, written anew with nothing but shapes, text and colours: no script, no address, no reference that multiplies. */
+type Pictures = Readonly<{
+  picture: (src: string, field: string) => Picture | undefined;
+  /** The files that were asked for, by the names that nodes show them under. */
+  files: () => ReadonlyMap<string, Uint8Array>;
+}>;
+
+type PictureSource = Readonly<{ images: ReadonlyMap<string, LoadedImage>; fonts: Fonts; locale: string }>;
 
 type CleanSvg = Readonly<{ svg: string; /** Points. */ width: number; height: number }>;
 type SvgPlace = Readonly<{ field: string; fonts: Fonts; locale: string }>;
+
+type Dom = ReturnType<typeof parseDocument>['children'][number];
+type Element = Dom & { name: string; attribs: Record<string, string>; children: Dom[] };
+
+const POINTS_PER_PIXEL = 0.75;
+
+const DATA_URI = /^data:(image\/[a-z+]+)((?:;[a-z0-9=-]+)*?)(;base64)?,/i;
 
 const ELEMENTS = new Set([
   'svg',
@@ -32,7 +45,7 @@ const ELEMENTS = new Set([
   'clipPath',
   'style',
 ]);
-/** These leave what is in them. */
+/** Elements that are dropped but for their content. */
 const TRANSPARENT = new Set(['a', 'switch']);
 const ATTRIBUTE = /^(?!on)[a-zA-Z][a-zA-Z-]*$/;
 const DROPPED_ATTRIBUTES = new Set(['xmlns', 'mask', 'filter', 'marker', 'marker-start', 'marker-mid', 'marker-end', 'src', 'base']);
@@ -40,12 +53,91 @@ const DROPPED_ATTRIBUTES = new Set(['xmlns', 'mask', 'filter', 'marker', 'marker
 const DRAWN_MAX = 20_000;
 const DEPTH_MAX = 50;
 
-type Dom = ReturnType<typeof parseDocument>['children'][number];
-type Element = Dom & { name: string; attribs: Record<string, string>; children: Dom[] };
+const DEFAULT_WIDTH_PT = 225;
+const DEFAULT_HEIGHT_PT = 112.5;
 
-const isElement = (node: Dom): node is Element => 'attribs' in node;
+/** `images` by their addresses; data URIs are read here. Throws GENERATION_FAILED for a picture that cannot be drawn. */
+export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures => {
+  const known = new Map<string, Picture | undefined>();
+  const files = new Map<string, Uint8Array>();
+  const open = (src: string, field: string): Picture | undefined => {
+    const loaded = images.get(src) ?? ofDataUri(src);
+    if (loaded === undefined) return undefined;
+    const bytes = Buffer.from(loaded.bytes.buffer, loaded.bytes.byteOffset, loaded.bytes.byteLength);
+    switch (loaded.contentType) {
+      case 'image/svg+xml':
+        return { kind: 'svg', ...cleanSvg(bytes.toString('utf8'), { field, fonts, locale }) };
+      case 'image/gif':
+      case 'image/webp':
+        throw unusable(
+          field,
+          `is ${loaded.contentType === 'image/gif' ? 'a GIF' : 'a WebP'}, which a PDF cannot hold; it must be a PNG, a JPEG or an SVG`,
+        );
+      case 'font/ttf':
+      case 'font/otf':
+        throw unusable(field, 'is a font; it must be a PNG, a JPEG or an SVG');
+      case 'image/png':
+      case 'image/jpeg': {
+        const file = loaded.contentType === 'image/png' ? checkedPng(bytes, field) : checkedJpeg(bytes);
+        if (file === undefined)
+          throw unusable(field, `is not a whole ${loaded.contentType === 'image/png' ? 'PNG' : 'JPEG'} file; save it anew`);
+        const name = `picture${files.size + 1}`;
+        files.set(name, file.bytes);
+        return { kind: 'file', name, width: file.width * POINTS_PER_PIXEL, height: file.height * POINTS_PER_PIXEL };
+      }
+    }
+  };
+  return {
+    picture: (src, field) => {
+      if (!known.has(src)) known.set(src, open(src, field));
+      return known.get(src);
+    },
+    files: () => files,
+  };
+};
 
-/** In: a file from others. Throws GENERATION_FAILED where it holds no drawing or one that is too large, FONT_MISSING for its text. */
+const checkedJpeg = (bytes: Buffer): CheckedPng | undefined => {
+  const size = jpegSize(bytes);
+  return size === undefined ? undefined : { bytes, ...size };
+};
+
+const ofDataUri = (src: string): LoadedImage | undefined => {
+  const head = DATA_URI.exec(src);
+  if (head === null) return undefined;
+  const data = src.slice(head[0].length);
+  const bytes = head[3] === undefined ? Buffer.from(unescaped(data), 'utf8') : Buffer.from(data, 'base64');
+  const contentType = typeOf(bytes, head[1]?.toLowerCase() ?? '');
+  return contentType === undefined ? undefined : { bytes, contentType };
+};
+
+const unescaped = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** From the bytes; only a drawing has no signature of its own. */
+const typeOf = (bytes: Buffer, declared: string): LoadedImage['contentType'] | undefined => {
+  if (bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return 'image/png';
+  if (bytes[0] === 0xff && bytes[1] === 0xd8) return 'image/jpeg';
+  const start = bytes.subarray(0, 12).toString('latin1');
+  if (start.startsWith('GIF8')) return 'image/gif';
+  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return 'image/webp';
+  const types: Readonly<Record<string, LoadedImage['contentType']>> = {
+    'image/svg+xml': 'image/svg+xml',
+    'image/png': 'image/png',
+    'image/jpeg': 'image/jpeg',
+    'image/jpg': 'image/jpeg',
+  };
+  return Object.hasOwn(types, declared) ? types[declared] : undefined;
+};
+
+/**
+ * An SVG from others, written anew with shapes, text and colours only: no script, no address, no reference that multiplies. Throws
+ * GENERATION_FAILED where it holds no drawing or one that is too large, FONT_MISSING for its text.
+ */
 export const cleanSvg = (source: string, place: SvgPlace): CleanSvg => {
   const document = parseDocument(source, { xmlMode: true });
   const root = document.children.find((node): node is Element => isElement(node) && node.name.replace(/^\w+:/, '') === 'svg');
@@ -64,8 +156,7 @@ export const cleanSvg = (source: string, place: SvgPlace): CleanSvg => {
   return { svg, width, height };
 };
 
-const DEFAULT_WIDTH_PT = 225;
-const DEFAULT_HEIGHT_PT = 112.5;
+const isElement = (node: Dom): node is Element => 'attribs' in node;
 
 const positive = (value: number | undefined): number | undefined => (value !== undefined && value > 0 ? value : undefined);
 
@@ -138,7 +229,7 @@ const written = (node: Element, inClip: boolean, without: ReadonlySet<string>): 
   return attributes.join('') + (href === undefined ? '' : ` href="${escaped(href)}"`);
 };
 
-/** True where it names something outside of the drawing. */
+/** True if the value names something outside of the drawing. */
 const leadsAway = (value: string): boolean => /url\s*\(\s*(?!['"]?#)/i.test(value) || /javascript:/i.test(value);
 
 /** Rules without imports and without addresses. */
@@ -167,93 +258,3 @@ const escaped = (text: string): string =>
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;');
-
-type Pictures = Readonly<{
-  picture: (src: string, field: string) => Picture | undefined;
-  /** The files that were asked for, by the names that nodes show them under. */
-  files: () => ReadonlyMap<string, Uint8Array>;
-}>;
-
-type PictureSource = Readonly<{ images: ReadonlyMap<string, LoadedImage>; fonts: Fonts; locale: string }>;
-
-/** `images` by their addresses; data URIs are read here. Throws GENERATION_FAILED for a picture that cannot be drawn. */
-export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures => {
-  const known = new Map<string, Picture | undefined>();
-  const files = new Map<string, Uint8Array>();
-  const open = (src: string, field: string): Picture | undefined => {
-    const loaded = images.get(src) ?? ofDataUri(src);
-    if (loaded === undefined) return undefined;
-    const bytes = Buffer.from(loaded.bytes.buffer, loaded.bytes.byteOffset, loaded.bytes.byteLength);
-    switch (loaded.contentType) {
-      case 'image/svg+xml':
-        return { kind: 'svg', ...cleanSvg(bytes.toString('utf8'), { field, fonts, locale }) };
-      case 'image/gif':
-      case 'image/webp':
-        throw unusable(
-          field,
-          `is ${loaded.contentType === 'image/gif' ? 'a GIF' : 'a WebP'}, which a PDF cannot hold; it must be a PNG, a JPEG or an SVG`,
-        );
-      case 'font/ttf':
-      case 'font/otf':
-        throw unusable(field, 'is a font; it must be a PNG, a JPEG or an SVG');
-      case 'image/png':
-      case 'image/jpeg': {
-        const file = loaded.contentType === 'image/png' ? checkedPng(bytes, field) : checkedJpeg(bytes);
-        if (file === undefined)
-          throw unusable(field, `is not a whole ${loaded.contentType === 'image/png' ? 'PNG' : 'JPEG'} file; save it anew`);
-        const name = `picture${files.size + 1}`;
-        files.set(name, file.bytes);
-        return { kind: 'file', name, width: file.width * POINTS_PER_PIXEL, height: file.height * POINTS_PER_PIXEL };
-      }
-    }
-  };
-  return {
-    picture: (src, field) => {
-      if (!known.has(src)) known.set(src, open(src, field));
-      return known.get(src);
-    },
-    files: () => files,
-  };
-};
-
-const POINTS_PER_PIXEL = 0.75;
-
-const checkedJpeg = (bytes: Buffer): CheckedPng | undefined => {
-  const size = jpegSize(bytes);
-  return size === undefined ? undefined : { bytes, ...size };
-};
-
-const DATA_URI = /^data:(image\/[a-z+]+)((?:;[a-z0-9=-]+)*?)(;base64)?,/i;
-
-const ofDataUri = (src: string): LoadedImage | undefined => {
-  const head = DATA_URI.exec(src);
-  if (head === null) return undefined;
-  const data = src.slice(head[0].length);
-  const bytes = head[3] === undefined ? Buffer.from(unescaped(data), 'utf8') : Buffer.from(data, 'base64');
-  const contentType = typeOf(bytes, head[1]?.toLowerCase() ?? '');
-  return contentType === undefined ? undefined : { bytes, contentType };
-};
-
-const unescaped = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-};
-
-/** From the bytes; only a drawing has no signature of its own. */
-const typeOf = (bytes: Buffer, declared: string): LoadedImage['contentType'] | undefined => {
-  if (bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return 'image/png';
-  if (bytes[0] === 0xff && bytes[1] === 0xd8) return 'image/jpeg';
-  const start = bytes.subarray(0, 12).toString('latin1');
-  if (start.startsWith('GIF8')) return 'image/gif';
-  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return 'image/webp';
-  const types: Readonly<Record<string, LoadedImage['contentType']>> = {
-    'image/svg+xml': 'image/svg+xml',
-    'image/png': 'image/png',
-    'image/jpeg': 'image/jpeg',
-    'image/jpg': 'image/jpeg',
-  };
-  return Object.hasOwn(types, declared) ? types[declared] : undefined;
-};

@@ -8,19 +8,49 @@ import { DocumentLayout } from './layout.js';
 import { silent } from './picture-node.js';
 import { unusable } from './picture-files.js';
 
-/* A line as it is read: what leads somewhere apart from what stands beside it. */
+export type PrintJob = DocumentOptions &
+  Readonly<{
+    sections: readonly SectionNode[];
+    defaultLook: TextLook;
+    /** Checked PNG and JPEG files by the names under which image nodes show them. */
+    pictures: ReadonlyMap<string, Uint8Array>;
+  }>;
 
 type Inlines = BrokenLine['inlines'];
 
+/** A part of a line as it is read: a link, a picture, or the words beside them. */
 type LinePart = Readonly<{
   link: string | undefined;
   inlines: ReadonlySet<Inlines[number]>;
-  /** As it is written, where what is drawn does not tell it. */
+  /** The text as it is written, where the drawn letters do not tell it. */
   actual: string | undefined;
   text: string;
-  /** What is drawn in the place of the text. */
+  /** Drawn in the place of the text. */
   picture: LinePicture | undefined;
 }>;
+
+/** The elements that screen readers follow, made as their content is drawn. */
+type Structure = Readonly<{
+  elementOf: (tag: Tag) => StructureElement;
+  /** The element of a link below that of its text: the same one as long as the text goes on with the same target. */
+  linkBelow: (tag: Tag, link: string | undefined) => Tag;
+  end: () => void;
+}>;
+
+const BOOKMARKS_MAX = 1_000;
+const TITLE_CHARS_MAX = 200;
+
+/** Calls `onBytes` with the file piece by piece. The same job gives the same bytes. */
+export const print = async (job: PrintJob): Promise<void> => {
+  const document = new PrintedDocument(job);
+  for (const [name, bytes] of job.pictures) await document.embed(name, bytes);
+  // From here to the end nothing waits: parsed fonts are shared, and another document must not come between.
+  const pages = new DocumentLayout().layoutDocument({ stack: job.sections }, document, {}, job.defaultLook);
+  const drawn = new TaggedRenderer(document);
+  drawn.renderPages(pages);
+  drawn.end();
+  document.end();
+};
 
 const wholeLine = { link: undefined, inlines: new Set<Inlines[number]>(), text: '', picture: undefined } as const;
 
@@ -48,7 +78,7 @@ const partsOf = (whole: BrokenLine): readonly LinePart[] => {
   }));
 };
 
-/** The line with one part of its words, as high as the whole; where they lead is told once for all of them by `roomOf`, not by each. */
+/** A line with the words of one part, as high as the whole line. Its words have no link: `roomOf` gives one place to click for all of them. */
 const lineOfPart = (line: BrokenLine, { inlines }: LinePart): BrokenLine => {
   const [height, ascender] = [line.getHeight(), line.getAscenderHeight()];
   const part = Object.create(line) as BrokenLine;
@@ -67,20 +97,11 @@ const roomBelow = (line: BrokenLine, parts: readonly LinePart[], letters: number
   return Math.max(height - letters, 0) / 2;
 };
 
-/** From where to where the words of a line stand. */
+/** The horizontal room of the words of a line. */
 const roomOf = ({ inlines }: BrokenLine): Readonly<{ x: number; width: number }> => {
   const x = Math.min(...inlines.map((inline) => inline.x));
   return { x, width: Math.max(...inlines.map((inline) => inline.x + inline.width)) - x };
 };
-
-/* The elements of a document for those who hear it, made as what belongs to them is drawn. */
-
-type Structure = Readonly<{
-  elementOf: (tag: Tag) => StructureElement;
-  /** The element of a link below that of its text: the same one as long as the text goes on with the same target. */
-  linkBelow: (tag: Tag, link: string | undefined) => Tag;
-  end: () => void;
-}>;
 
 const openStructure = (document: PrintedDocument): Structure => {
   const root = document.struct('Document');
@@ -122,7 +143,7 @@ const openStructure = (document: PrintedDocument): Structure => {
   };
 };
 
-/** Of the cells of a table (PDF 1.7, 14.8.5.7). */
+/** Attributes of the cells of a table (PDF 1.7, 14.8.5.7). */
 const attributesOf = ({ type, colSpan, rowSpan, scope }: Tag): Readonly<Record<string, string | number>> | undefined => {
   if (type !== 'TH' && colSpan === undefined && rowSpan === undefined) return undefined;
   return {
@@ -133,34 +154,11 @@ const attributesOf = ({ type, colSpan, rowSpan, scope }: Tag): Readonly<Record<s
   };
 };
 
-export type PrintJob = DocumentOptions &
-  Readonly<{
-    sections: readonly SectionNode[];
-    defaultLook: TextLook;
-    /** Checked PNG and JPEG files by the names under which image nodes show them. */
-    pictures: ReadonlyMap<string, Uint8Array>;
-  }>;
-
-/** Calls `onBytes` with the file piece by piece. The same job gives the same bytes. */
-export const print = async (job: PrintJob): Promise<void> => {
-  const document = new PrintedDocument(job);
-  for (const [name, bytes] of job.pictures) await document.embed(name, bytes);
-  // From here to the end nothing waits: parsed fonts are shared, and another document must not come between.
-  const pages = new DocumentLayout().layoutDocument({ stack: job.sections }, document, {}, job.defaultLook);
-  const drawn = new TaggedRenderer(document);
-  drawn.renderPages(pages);
-  drawn.end();
-  document.end();
-};
-
 /** Every line that the layout broke knows its tag; what it made itself, the number of an item, does not. */
 const isMarker = ({ type, item }: LaidPage['items'][number]): boolean => type === 'line' && !('tag' in item);
 
 const ancestor = (tag: Tag | undefined, type: Tag['type']): Tag | undefined =>
   tag === undefined || tag.type === type ? tag : ancestor(tag.parent, type);
-
-const BOOKMARKS_MAX = 1_000;
-const TITLE_CHARS_MAX = 200;
 
 const levelOf = ({ type }: Tag): number | undefined => (/^H[1-6]$/.test(type) ? Number(type.slice(1)) : undefined);
 

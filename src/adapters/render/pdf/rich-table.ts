@@ -10,12 +10,12 @@ type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => 
 type Row = Readonly<{ element: TreeElement; group: TreeElement | undefined }>;
 
 const COLUMNS_MAX = 50;
-/** Of a sheet: what stands in a cell must fit below the header that comes again on each. */
+/** Share of a sheet that a cell may take: its content must fit below the header, which is repeated on each sheet. */
 const CELL_SHARE_MAX = 0.6;
 const SPAN_MAX = 1_000;
 
-export const richTable = (table: TreeElement, inline: Inline, surroundings: Context, blocks: Blocks): Node => {
-  const context = { ...surroundings, height: surroundings.height * CELL_SHARE_MAX };
+export const richTable = (table: TreeElement, inline: Inline, around: Context, blocks: Blocks): Node => {
+  const context = { ...around, height: around.height * CELL_SHARE_MAX };
   const rows = rowsOf(table);
   const caption = table.children.find((child): child is TreeElement => child.kind === 'element' && child.tag === 'caption');
   const title =
@@ -114,7 +114,7 @@ type Around = Readonly<{
   inline: Inline;
   context: Context;
   blocks: Blocks;
-  /** Of the row. */ tag: OpenTag;
+  /** Element of the row. */ tag: OpenTag;
   spans: Spans;
 }>;
 
@@ -147,7 +147,7 @@ const scopeOf = (cell: TreeElement, row: TreeElement): Pick<Spans, 'scope'> | un
   return given.startsWith('row') || elements(row, ['td']).length > 0 ? { scope: 'Row' } : undefined;
 };
 
-/** Of the innermost that has one. */
+/** The background of the innermost element that has one. */
 const fillOf = (around: readonly TreeElement[]): string | undefined => around.map(surface).find((color) => color !== undefined);
 
 const surface = ({ style, attributes }: TreeElement): string | undefined =>

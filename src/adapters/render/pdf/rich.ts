@@ -1,4 +1,4 @@
-/** Rich text as blocks and runs of text: what editors write, and no more. */
+/** Rich text as blocks and runs of text: paragraphs, headings, lists, quotations, code and pictures, with characters in the fonts that have them. */
 import { type TreeElement, type TreeNode, treeText, asList, parseRichTree } from '../rich-tree.js';
 import { lookOf, narrower, spaced, type Context, blockAlign, colorsOn, indented, LINE_COLOR, startOf } from './context.js';
 import {
@@ -22,161 +22,43 @@ import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../colors.js';
 import { richTable } from './rich-table.js';
 
-/* Lists of rich text: their items, numbers and marks. */
-
 /** Makes the blocks of an item. */
 type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
-
-/** What stands in a list, ordered or not; items that are lists themselves belong to the item before. */
-const listNode = (node: TreeElement, inline: Inline, context: Context, blocks: Blocks): Node => {
-  const list: Tag = { type: 'L', parent: context.tag };
-  // The marks stand beside the background, the text on it.
-  const text = inline.background === undefined || namesColor(node) ? inline : onBackground(inline.background, inline, context);
-  const items = node.children
-    .filter((child): child is TreeElement => child.kind === 'element')
-    .map((item): Node => {
-      const body: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
-      const inner = blocks(item.tag === 'li' ? item.children : [item], inlineStyle(item, text, context), {
-        ...directedBy(item, narrower(LIST_INDENT_PT, context)),
-        tag: body,
-        align: alignOf(item) ?? context.align,
-      });
-      const value = integer(item.attributes['value']);
-      const [only] = inner;
-      const content: Node =
-        inner.length === 1 && only !== undefined ? only : { stack: inner.length === 0 ? [{ text: '', ...lookOf(context) }] : inner };
-      return { ...spaced(content, inline.fontSize * 0.2), ...(value === undefined ? {} : { counter: value }) };
-    });
-  const type = markerOf(node, context);
-  const look = { fontSize: inline.fontSize, color: context.color, ...(inline.color === context.color ? {} : { color: inline.color }) };
-  const marker = { ...(type === undefined ? {} : { type }), ...markersOf(context) };
-  if (node.tag === 'ul') return { ul: items, ...look, ...marker };
-  const start = integer(node.attributes['start']);
-  return {
-    ol: items,
-    ...look,
-    ...marker,
-    ...(start === undefined ? {} : { start }),
-    ...('reversed' in node.attributes ? { reversed: true } : {}),
-  };
-};
-
-export const LIST_INDENT_PT = 18;
-
-/** Where the marks of a list stand; digits run from the left, so that the dot behind them is drawn before them. */
-export const markersOf = ({ direction }: Context): Readonly<{ fromRight?: true; separator?: readonly [string, string] }> =>
-  direction === 'rtl' ? { fromRight: true, separator: ['.', ''] } : {};
-
-const integer = (text: string | undefined): number | undefined =>
-  text !== undefined && /^-?\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
-
-const markers: Readonly<Record<string, string>> = { a: 'lower-alpha', A: 'upper-alpha', i: 'lower-roman', I: 'upper-roman', 1: 'decimal' };
-const MARKERS = new Set(['disc', 'circle', 'square', 'none', 'decimal', 'lower-alpha', 'upper-alpha', 'lower-roman', 'upper-roman']);
-
-const markerOf = ({ tag, attributes, style }: TreeElement, context: Context): string | undefined => {
-  const named = (style.get('list-style-type') ?? style.get('list-style') ?? '')
-    .toLowerCase()
-    .replace('latin', 'alpha')
-    .split(' ')
-    .find((word) => MARKERS.has(word));
-  const type = attributes['type'];
-  if (named !== undefined) return named;
-  if (type !== undefined)
-    return Object.hasOwn(markers, type) ? markers[type] : MARKERS.has(type.toLowerCase()) ? type.toLowerCase() : undefined;
-  return tag === 'ul' && context.tag?.type === 'LBody' ? 'circle' : undefined;
-};
-
-/* Which parts of rich text are blocks of their own, and which pictures stand among the words of a line. */
-
-const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...tableTags, 'img']);
-
-const hasBlock = (node: TreeNode): boolean => node.kind === 'element' && (BLOCKS.has(node.tag) || node.children.some(hasBlock));
-
-/** Higher pictures have a line of their own. */
-const PICTURE_LINES_MAX = 3;
-
-/** The picture of an element as it stands among words; undefined where it has no place there. */
-const wordPicture = ({ attributes, style }: TreeElement, context: Context): LinePicture | undefined => {
-  const picture = context.picture(attributes['src'] ?? '', context.field);
-  if (picture === undefined) return undefined;
-  const width = lengthOf(style.get('width') ?? attributes['width'], context.fontSize, context.width);
-  const height = lengthOf(style.get('height') ?? attributes['height'], context.fontSize, context.height);
-  const wish = { width, height, alt: attributes['alt'] ?? '', link: undefined };
-  return linePictureOf(picture, wish, { ...context, linesMax: PICTURE_LINES_MAX });
-};
-
-/** Of the nodes that hold pictures those whose pictures are low, and stand beside words or other pictures. */
-const picturesAmongWords = (nodes: readonly TreeNode[], context: Context): ReadonlySet<TreeNode> => {
-  const found = new Set<TreeNode>();
-  let line: TreeNode[] = [];
-  const flush = (): void => {
-    const pictures = line.filter(hasBlock);
-    if (pictures.length > 1 || (pictures.length === 1 && /\S/.test(treeText(line)))) for (const node of pictures) found.add(node);
-    line = [];
-  };
-  for (const node of nodes) {
-    if (isLow(node, context)) line.push(node);
-    else flush();
-  }
-  flush();
-  return found;
-};
-
-const isLow = (node: TreeNode, context: Context): boolean => {
-  if (node.kind === 'text' || !hasBlock(node)) return true;
-  if (node.tag === 'img') return wordPicture(node, context) !== undefined;
-  return !BLOCKS.has(node.tag) && node.children.every((child) => isLow(child, context));
-};
-
-/* Runs of text as the fonts can show them. */
 
 type Shaping = Readonly<{
   fonts: Fonts;
   /** BCP 47 */ locale: string;
   /** For messages. */ field: string;
-  /** Of the surroundings: for text without any letter. */ direction: Direction;
+  /** Direction of the text around, for text without any letter. */ direction: Direction;
   textDirection: TextDirection;
   refuses: (character: string) => boolean;
 }>;
 
-/** In: the runs of one paragraph. Out: the same, split where a character needs another font. Throws FONT_MISSING. */
-const shapedRuns = (
-  runs: readonly Run[],
-  { fonts, locale, field, direction, textDirection, refuses }: Shaping,
-): Readonly<{ runs: readonly Run[]; isRightToLeft: boolean }> => {
-  const pieces = runs.map((run) => ({
-    text: run.text,
-    bold: run.bold === true,
-    italic: run.italics === true,
-    ...(run.family === undefined ? {} : { family: run.family }),
-    run: withoutFamily(run),
-  }));
-  const shaped = fonts.shapeParagraph(pieces, { field, locale, refuses, ...directionOf(pieces, direction, textDirection) });
-  return {
-    runs: shaped.pieces.flatMap(({ piece, runs: parts }) =>
-      parts.map(({ text, font, bidiLevel }) => ({ ...piece.run, text, font, ...(bidiLevel === 0 ? {} : { bidiLevel }) })),
-    ),
-    isRightToLeft: shaped.isRightToLeft,
-  };
-};
+export const LIST_INDENT_PT = 18;
 
-/** Most runs name none, and are not copied. */
-const withoutFamily = (run: Run): Run => {
-  if (run.family === undefined) return run;
-  const { family: _family, ...plain } = run;
-  return plain;
-};
+const markers: Readonly<Record<string, string>> = { a: 'lower-alpha', A: 'upper-alpha', i: 'lower-roman', I: 'upper-roman', 1: 'decimal' };
+const MARKERS = new Set(['disc', 'circle', 'square', 'none', 'decimal', 'lower-alpha', 'upper-alpha', 'lower-roman', 'upper-roman']);
 
-/** Undefined: as the first letter of the paragraph runs. */
-const directionOf = (
-  pieces: readonly Readonly<{ text: string }>[],
-  direction: Direction,
-  textDirection: TextDirection,
-): Readonly<{ direction?: Direction }> => {
-  if (textDirection !== 'auto') return textDirection === 'rtl' ? { direction: 'rtl' } : { direction: 'ltr' };
-  const isBare = direction === 'rtl' && pieces.every(({ text }) => directionOfText(text) === undefined);
-  return isBare ? { direction: 'rtl' } : {};
+const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...tableTags, 'img']);
+
+/** Lines that a picture among words may take; a higher one has a line of its own. */
+const PICTURE_LINES_MAX = 3;
+
+/** Factors of the size of the text around. */
+const headings: Readonly<Record<string, Readonly<{ factor: number; below: number }>>> = {
+  h1: { factor: 2, below: 0.55 },
+  h2: { factor: 1.55, below: 0.5 },
+  h3: { factor: 1.25, below: 0.45 },
+  h4: { factor: 1.1, below: 0.4 },
+  h5: { factor: 1, below: 0.4 },
+  h6: { factor: 0.9, below: 0.4 },
 };
+const HEADING_LINE_HEIGHT = 1.25;
+/** Room below a paragraph, as a factor of its size. */
+const BELOW = 0.7;
+const CODE_BACKGROUND = '#f3f4f6';
+
+const BAR_PT = 2.5;
 
 /** In: HTML of a block. Out: its paragraphs, headings, lists, tables and pictures; the last has no room below itself. */
 export const richNodes = (html: Html, context: Context): readonly Node[] =>
@@ -199,21 +81,7 @@ export const cellNodes = (html: Html, context: Context, cell: Tag, base: Partial
 export const plainNodes = (text: string, context: Context, bold = false): readonly Node[] =>
   blocks([{ kind: 'text', text }], { ...inlineOf(context), bold }, context);
 
-/** Factors of the size of the text around. */
-const headings: Readonly<Record<string, Readonly<{ factor: number; below: number }>>> = {
-  h1: { factor: 2, below: 0.55 },
-  h2: { factor: 1.55, below: 0.5 },
-  h3: { factor: 1.25, below: 0.45 },
-  h4: { factor: 1.1, below: 0.4 },
-  h5: { factor: 1, below: 0.4 },
-  h6: { factor: 0.9, below: 0.4 },
-};
-const HEADING_LINE_HEIGHT = 1.25;
-/** Room below a paragraph, as a factor of its size. */
-const BELOW = 0.7;
-const CODE_BACKGROUND = '#f3f4f6';
-
-/** Where each text of a sequence becomes a paragraph and each block stays one. */
+/** The blocks of a sequence of nodes: text between blocks becomes a paragraph. */
 const blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context, type: Tag['type'] = 'P'): readonly Node[] => {
   const out: Node[] = [];
   let runs: Run[] = [];
@@ -287,8 +155,8 @@ const paragraphOf = (runs: readonly Run[], context: Context, type: Tag['type']):
 
 const withoutSpaces = ({ preserveLeadingSpaces: _leading, preserveTrailingSpaces: _trailing, ...run }: Run): Run => run;
 
-const block = (node: TreeElement, outer: Inline, surroundings: Context): readonly Node[] => {
-  const directed = directedBy(node, surroundings);
+const block = (node: TreeElement, outer: Inline, around: Context): readonly Node[] => {
+  const directed = directedBy(node, around);
   const indent = indentOf(node, directed);
   const context: Context = { ...narrower(indent, directed), align: alignOf(node) ?? directed.align };
   const inline = inlineStyle(node, outer, context);
@@ -406,8 +274,6 @@ const boxed = (inner: readonly Node[], color: string, below: number): readonly N
         },
       ];
 
-const BAR_PT = 2.5;
-
 const quoteNode = (node: TreeElement, inline: Inline, context: Context, below: number): Node => ({
   stack: [
     {
@@ -431,4 +297,132 @@ const imageNodes = ({ attributes, style }: TreeElement, inline: Inline, context:
   const width = lengthOf(style.get('width') ?? attributes['width'], context.fontSize, context.width);
   const height = lengthOf(style.get('height') ?? attributes['height'], context.fontSize, context.height);
   return [spaced(pictureNode(picture, { width, height, alt, link: inline.link, align: blockAlign(context) }, context), below)];
+};
+
+/** A list, ordered or not. An item that is a list itself belongs to the item before. */
+const listNode = (node: TreeElement, inline: Inline, context: Context, blocks: Blocks): Node => {
+  const list: Tag = { type: 'L', parent: context.tag };
+  // The marks stand beside the background, the text on it.
+  const text = inline.background === undefined || namesColor(node) ? inline : onBackground(inline.background, inline, context);
+  const items = node.children
+    .filter((child): child is TreeElement => child.kind === 'element')
+    .map((item): Node => {
+      const body: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
+      const inner = blocks(item.tag === 'li' ? item.children : [item], inlineStyle(item, text, context), {
+        ...directedBy(item, narrower(LIST_INDENT_PT, context)),
+        tag: body,
+        align: alignOf(item) ?? context.align,
+      });
+      const value = integer(item.attributes['value']);
+      const [only] = inner;
+      const content: Node =
+        inner.length === 1 && only !== undefined ? only : { stack: inner.length === 0 ? [{ text: '', ...lookOf(context) }] : inner };
+      return { ...spaced(content, inline.fontSize * 0.2), ...(value === undefined ? {} : { counter: value }) };
+    });
+  const type = markerOf(node, context);
+  const look = { fontSize: inline.fontSize, color: context.color, ...(inline.color === context.color ? {} : { color: inline.color }) };
+  const marker = { ...(type === undefined ? {} : { type }), ...markersOf(context) };
+  if (node.tag === 'ul') return { ul: items, ...look, ...marker };
+  const start = integer(node.attributes['start']);
+  return {
+    ol: items,
+    ...look,
+    ...marker,
+    ...(start === undefined ? {} : { start }),
+    ...('reversed' in node.attributes ? { reversed: true } : {}),
+  };
+};
+
+/** The side of the marks of a list. Digits run from the left, so from right to left the dot is drawn before them. */
+export const markersOf = ({ direction }: Context): Readonly<{ fromRight?: true; separator?: readonly [string, string] }> =>
+  direction === 'rtl' ? { fromRight: true, separator: ['.', ''] } : {};
+
+const integer = (text: string | undefined): number | undefined =>
+  text !== undefined && /^-?\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
+
+const markerOf = ({ tag, attributes, style }: TreeElement, context: Context): string | undefined => {
+  const named = (style.get('list-style-type') ?? style.get('list-style') ?? '')
+    .toLowerCase()
+    .replace('latin', 'alpha')
+    .split(' ')
+    .find((word) => MARKERS.has(word));
+  const type = attributes['type'];
+  if (named !== undefined) return named;
+  if (type !== undefined)
+    return Object.hasOwn(markers, type) ? markers[type] : MARKERS.has(type.toLowerCase()) ? type.toLowerCase() : undefined;
+  return tag === 'ul' && context.tag?.type === 'LBody' ? 'circle' : undefined;
+};
+
+const hasBlock = (node: TreeNode): boolean => node.kind === 'element' && (BLOCKS.has(node.tag) || node.children.some(hasBlock));
+
+/** The picture of an element as it stands among words; undefined where it has no place there. */
+const wordPicture = ({ attributes, style }: TreeElement, context: Context): LinePicture | undefined => {
+  const picture = context.picture(attributes['src'] ?? '', context.field);
+  if (picture === undefined) return undefined;
+  const width = lengthOf(style.get('width') ?? attributes['width'], context.fontSize, context.width);
+  const height = lengthOf(style.get('height') ?? attributes['height'], context.fontSize, context.height);
+  const wish = { width, height, alt: attributes['alt'] ?? '', link: undefined };
+  return linePictureOf(picture, wish, { ...context, linesMax: PICTURE_LINES_MAX });
+};
+
+/** The nodes whose pictures stand among words: low pictures beside words or other pictures. */
+const picturesAmongWords = (nodes: readonly TreeNode[], context: Context): ReadonlySet<TreeNode> => {
+  const found = new Set<TreeNode>();
+  let line: TreeNode[] = [];
+  const flush = (): void => {
+    const pictures = line.filter(hasBlock);
+    if (pictures.length > 1 || (pictures.length === 1 && /\S/.test(treeText(line)))) for (const node of pictures) found.add(node);
+    line = [];
+  };
+  for (const node of nodes) {
+    if (isLow(node, context)) line.push(node);
+    else flush();
+  }
+  flush();
+  return found;
+};
+
+const isLow = (node: TreeNode, context: Context): boolean => {
+  if (node.kind === 'text' || !hasBlock(node)) return true;
+  if (node.tag === 'img') return wordPicture(node, context) !== undefined;
+  return !BLOCKS.has(node.tag) && node.children.every((child) => isLow(child, context));
+};
+
+/** In: the runs of one paragraph. Out: the same, split where a character needs another font. Throws FONT_MISSING. */
+const shapedRuns = (
+  runs: readonly Run[],
+  { fonts, locale, field, direction, textDirection, refuses }: Shaping,
+): Readonly<{ runs: readonly Run[]; isRightToLeft: boolean }> => {
+  const pieces = runs.map((run) => ({
+    text: run.text,
+    bold: run.bold === true,
+    italic: run.italics === true,
+    ...(run.family === undefined ? {} : { family: run.family }),
+    run: withoutFamily(run),
+  }));
+  const shaped = fonts.shapeParagraph(pieces, { field, locale, refuses, ...directionOf(pieces, direction, textDirection) });
+  return {
+    runs: shaped.pieces.flatMap(({ piece, runs: parts }) =>
+      parts.map(({ text, font, bidiLevel }) => ({ ...piece.run, text, font, ...(bidiLevel === 0 ? {} : { bidiLevel }) })),
+    ),
+    isRightToLeft: shaped.isRightToLeft,
+  };
+};
+
+/** Most runs name none, and are not copied. */
+const withoutFamily = (run: Run): Run => {
+  if (run.family === undefined) return run;
+  const { family: _family, ...plain } = run;
+  return plain;
+};
+
+/** Undefined: as the first letter of the paragraph runs. */
+const directionOf = (
+  pieces: readonly Readonly<{ text: string }>[],
+  direction: Direction,
+  textDirection: TextDirection,
+): Readonly<{ direction?: Direction }> => {
+  if (textDirection !== 'auto') return textDirection === 'rtl' ? { direction: 'rtl' } : { direction: 'ltr' };
+  const isBare = direction === 'rtl' && pieces.every(({ text }) => directionOfText(text) === undefined);
+  return isBare ? { direction: 'rtl' } : {};
 };

@@ -1,42 +1,3 @@
-/** What a character belongs to: names for messages, and what the choice of a font asks. */
-
-/* Where lines may end in scripts that write words without spaces between them: the library that breaks lines knows none of their words. */
-
-/** Ends a word and has no form: a line may end after it. */
-export const WORD_BREAK = '\u200b';
-
-/** Thai, Lao, Burmese, Khmer. */
-const WITHOUT_SPACES = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]/;
-/** Signs that shorten or repeat the word before them begin no line. */
-const CLOSING = /^[\u0e2f\u0e46\u0eaf\u0ec6\u17d4-\u17d9\u104a\u104b]/;
-
-const words = new Intl.Segmenter('th', { granularity: 'word' });
-
-/** In: the texts of one paragraph, which may end within a word. Out: the same with a sign after each word that no space follows. */
-export const withWordBreaks = (texts: readonly string[]): readonly string[] => {
-  if (!texts.some((text) => WITHOUT_SPACES.test(text))) return texts;
-  const paragraph = texts.join('');
-  const ends = new Set(
-    Array.from(words.segment(paragraph), ({ index }) => index).filter(
-      (index) => index > 0 && WITHOUT_SPACES.test(paragraph.charAt(index - 1)) && isBeginning(paragraph.slice(index, index + 1)),
-    ),
-  );
-  let at = 0;
-  return texts.map((text) => {
-    let broken = '';
-    for (const unit of text) {
-      if (ends.has(at)) broken += WORD_BREAK;
-      broken += unit;
-      at += unit.length;
-    }
-    return broken;
-  });
-};
-
-const isBeginning = (unit: string): boolean => WITHOUT_SPACES.test(unit) && !CLOSING.test(unit);
-
-export const withoutBreaks = (text: string): string => (text.includes(WORD_BREAK) ? text.replaceAll(WORD_BREAK, '') : text);
-
 const scriptNames = [
   'Adlam',
   'Arabic',
@@ -113,9 +74,44 @@ export const scriptOf = (character: string): string => {
   if (/\p{Co}/u.test(character)) return 'private use';
   if (/\p{Cn}|\p{Cs}/u.test(character)) return 'unassigned';
   return 'other';
+}; /** The scripts of a text: names for messages, the font that suits a character, and where lines may end in scripts without spaces between words. */
+
+/** Ends a word and has no form: a line may end after it. */
+export const WORD_BREAK = '\u200b';
+
+/** Thai, Lao, Burmese, Khmer. */
+const WITHOUT_SPACES = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]/;
+/** Signs that shorten or repeat the word before them begin no line. */
+const CLOSING = /^[\u0e2f\u0e46\u0eaf\u0ec6\u17d4-\u17d9\u104a\u104b]/;
+
+const words = new Intl.Segmenter('th', { granularity: 'word' });
+
+/** Adds WORD_BREAK after each word that no space follows, because the library that breaks lines knows no words of these scripts. In: the texts of one paragraph, which may end within a word. */
+export const withWordBreaks = (texts: readonly string[]): readonly string[] => {
+  if (!texts.some((text) => WITHOUT_SPACES.test(text))) return texts;
+  const paragraph = texts.join('');
+  const ends = new Set(
+    Array.from(words.segment(paragraph), ({ index }) => index).filter(
+      (index) => index > 0 && WITHOUT_SPACES.test(paragraph.charAt(index - 1)) && isBeginning(paragraph.slice(index, index + 1)),
+    ),
+  );
+  let at = 0;
+  return texts.map((text) => {
+    let broken = '';
+    for (const unit of text) {
+      if (ends.has(at)) broken += WORD_BREAK;
+      broken += unit;
+      at += unit.length;
+    }
+    return broken;
+  });
 };
 
-/** Whose forms of the shared Han characters a paragraph is drawn with: what it holds besides says it, else the language of the template. */
+const isBeginning = (unit: string): boolean => WITHOUT_SPACES.test(unit) && !CLOSING.test(unit);
+
+export const withoutBreaks = (text: string): string => (text.includes(WORD_BREAK) ? text.replaceAll(WORD_BREAK, '') : text);
+
+/** The language whose forms of the shared Han characters a paragraph is drawn with: told by its other characters, else by the language of the template. */
 export const hanOrderOf = (paragraph: string, locale: string): readonly ('zh' | 'ja' | 'ko')[] => {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(paragraph)) return ['ja', 'zh', 'ko'];
   if (/\p{Script=Hangul}/u.test(paragraph)) return ['ko', 'ja', 'zh'];
@@ -127,7 +123,7 @@ export const hanOrderOf = (paragraph: string, locale: string): readonly ('zh' | 
 export const isInvisible = (character: string): boolean =>
   /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u.test(character) && !/[\t\n\r]/.test(character);
 
-/** What joins or parts letters, and so is kept where the font knows it. */
+/** Joins or parts letters, and so is kept if the font knows it. */
 export const isJoiner = (character: string): boolean => character === '\u200c' || character === '\u200d' || character === '\u034f';
 
 export const isSpace = (character: string): boolean => /\p{Zs}/u.test(character);
@@ -139,5 +135,5 @@ const SET_ONE_AFTER_THE_OTHER =
   /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Common}]*$/u;
 const COMBINED = /\p{M}|\u200c|\u200d|\p{Regional_Indicator}|\p{Emoji_Modifier}/u;
 
-/** Whether each letter is drawn by itself, from left to right: none joins, stacks, or stands in another order than it is written. */
+/** True if each letter is drawn by itself, from left to right: none joins, stacks, or is drawn in another order than it is written. */
 export const isSetInOrder = (text: string): boolean => SET_ONE_AFTER_THE_OTHER.test(text) && !COMBINED.test(text);

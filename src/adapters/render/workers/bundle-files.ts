@@ -1,4 +1,4 @@
-/** Where the build leaves the document worker as one script, and whether it is of the modules that are there now. */
+/** The files of the bundled document worker, and whether the bundle is as new as the compiled modules. */
 import { statSync } from 'node:fs';
 
 /** The worker with all its libraries, as one function of a CommonJS module. Written by bin/bundle-documents.js. */
@@ -11,6 +11,6 @@ const compiledFile = new URL('../../../../.tsbuildinfo', import.meta.url);
 
 const changedMs = (file: URL): number | undefined => statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 
-/** Whether the script is there and nothing was compiled after it. The files by name for a test. */
+/** True if the bundle exists and nothing was compiled after it. Tests name their own files. */
 export const isBundled = (bundle = bundleFile, compiled = compiledFile): boolean =>
   (changedMs(bundle) ?? -Infinity) >= (changedMs(compiled) ?? 0);

@@ -11,7 +11,7 @@ export type ChildOptions = Readonly<{
   file: URL;
   /** Crosses to the process as plain data. */
   settings: unknown;
-  /** Of the heap of the process, and of all that it takes beyond what the program itself needs. */
+  /** Ceiling of the heap of the process, and of all memory that it takes beyond what the program itself needs. */
   memoryMbMax: number;
 }>;
 
@@ -31,11 +31,11 @@ export type Child = Readonly<{
 const MB = 1024 * 1024;
 /** Node itself, the libraries and what they load: not counted against a document. */
 const PROGRAM_MB = 128;
-/** Of V8's young generation: left to V8, a workbook of 10,000 rows takes 100 MB more and no less time. */
+/** Size of V8's young generation: left to V8, a workbook of 10,000 rows takes 100 MB more and no less time. */
 const SEMI_SPACE_MB = 16;
 /** The processes leave the cores to the event loop of the service. */
 const NICENESS = 10;
-/** Of the error output: enough for V8's last words. */
+/** Kept end of the error output: enough for V8's last words. */
 const STDERR_CHARS_MAX = 8_192;
 
 export const residentBytesMaxOf = (memoryMbMax: number): number => (memoryMbMax + PROGRAM_MB) * MB;

@@ -1,4 +1,4 @@
-/** The generator port: each document, and each mail that is much work, is made in a process apart, started when the first one is wanted and ended when none has been for a while. */
+/** The generator port: makes each document, and each mail that is much work, in a process apart. Processes start with the first job and end when there has been none for a while. */
 import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { DomainError } from '../../../domain/core/errors.js';
@@ -26,45 +26,17 @@ export type GeneratorOptions = Readonly<{
   cores?: number;
 }>;
 
-/** One for a team whose documents are heavy, and one that it cannot have. */
+/** One process for a team whose documents are heavy, and one that it cannot take. */
 const PROCESSES_MIN = 2;
 
-/** A logo stands in each mail of a template: it is drawn once. */
+/** Drawings that are kept: a logo stands in each mail of a template. */
 const DRAWINGS_MAX = 200;
 const DRAWINGS_BYTES_MAX = 16 * 1024 * 1024;
 
-/** One that took too much is not tried again for each mail: the next ones are told the same for so long. */
+/** A drawing that took too much time or memory is refused for so long without another try. */
 const REFUSED_MS = 5 * 60_000;
 const REFUSED_MAX = 200;
 const TOO_MUCH: ReadonlySet<string> = new Set(['GENERATION_TIMEOUT', 'GENERATION_FAILED']);
-
-type Draw = (input: SvgInput, signal: AbortSignal) => Promise<Answer>;
-
-const drawnOnce = (draw: Draw, clock: Pick<Clock, 'monotonic'>): Generator['drawSvg'] => {
-  const drawn = boundedCache<string, Uint8Array>({
-    entriesMax: DRAWINGS_MAX,
-    size: { max: DRAWINGS_BYTES_MAX, of: ({ byteLength }) => byteLength },
-  });
-  const refused = boundedCache<string, Readonly<{ fault: DomainError; untilMs: number }>>({ entriesMax: REFUSED_MAX });
-  return async (input, signal) => {
-    const key = hash('sha256', `${input.drawing.width}x${input.drawing.height} ${input.svg}`);
-    const known = drawn.get(key);
-    if (known !== undefined) return known;
-    const before = refused.get(key);
-    if (before !== undefined && before.untilMs > clock.monotonic()) throw before.fault;
-    try {
-      const answer = await draw(input, signal);
-      if (answer.kind !== 'drawn') throw unexpected(answer);
-      if (answer.png !== undefined) drawn.set(key, answer.png);
-      return answer.png;
-    } catch (fault) {
-      if (fault instanceof DomainError && TOO_MUCH.has(fault.code)) refused.set(key, { fault, untilMs: clock.monotonic() + REFUSED_MS });
-      throw fault;
-    }
-  };
-};
-
-const ownWorker = (): URL => new URL(isBundled() ? './bundled.js' : './worker.js', import.meta.url);
 
 /** In: the bounds in force. Out: a generator that has no process yet. */
 export const openGenerator = (options: GeneratorOptions): Generator => {
@@ -91,7 +63,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
     return answerOf(outcome, { wanted, timeoutMs, limits, logger });
   };
   const askDocument = (job: DocumentJob, signal: AbortSignal): Promise<Answer> =>
-    // After it, for the process that does it may be the one that is ready then.
+    // Afterwards: the process of this job may then be the one that stands ready.
     ask(job, job.format, signal).finally(pool.prepare);
 
   return {
@@ -125,6 +97,34 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
   };
 };
 
+const ownWorker = (): URL => new URL(isBundled() ? './bundled.js' : './worker.js', import.meta.url);
+
+type Draw = (input: SvgInput, signal: AbortSignal) => Promise<Answer>;
+
+const drawnOnce = (draw: Draw, clock: Pick<Clock, 'monotonic'>): Generator['drawSvg'] => {
+  const drawn = boundedCache<string, Uint8Array>({
+    entriesMax: DRAWINGS_MAX,
+    size: { max: DRAWINGS_BYTES_MAX, of: ({ byteLength }) => byteLength },
+  });
+  const refused = boundedCache<string, Readonly<{ fault: DomainError; untilMs: number }>>({ entriesMax: REFUSED_MAX });
+  return async (input, signal) => {
+    const key = hash('sha256', `${input.drawing.width}x${input.drawing.height} ${input.svg}`);
+    const known = drawn.get(key);
+    if (known !== undefined) return known;
+    const before = refused.get(key);
+    if (before !== undefined && before.untilMs > clock.monotonic()) throw before.fault;
+    try {
+      const answer = await draw(input, signal);
+      if (answer.kind !== 'drawn') throw unexpected(answer);
+      if (answer.png !== undefined) drawn.set(key, answer.png);
+      return answer.png;
+    } catch (fault) {
+      if (fault instanceof DomainError && TOO_MUCH.has(fault.code)) refused.set(key, { fault, untilMs: clock.monotonic() + REFUSED_MS });
+      throw fault;
+    }
+  };
+};
+
 const timeoutsOf = (limits: Limits): Readonly<Record<Wanted, number>> => ({
   pdf: limits.pdfTimeoutMs,
   excel: limits.excelTimeoutMs,
@@ -133,7 +133,7 @@ const timeoutsOf = (limits: Limits): Readonly<Record<Wanted, number>> => ({
   font: limits.svgTimeoutMs,
 });
 
-/** What takes too much, or ends its process, is a fault of the font. */
+/** Blames the font where its trial took too much or ended its process. */
 const refusedFont = (fault: unknown): never => {
   throw fault instanceof DomainError && TOO_MUCH.has(fault.code)
     ? new DomainError(
@@ -143,10 +143,10 @@ const refusedFont = (fault: unknown): never => {
     : fault;
 };
 
-type Asked = Readonly<{ wanted: Wanted; timeoutMs: number; limits: Limits; logger: Logger | undefined }>;
+type JobContext = Readonly<{ wanted: Wanted; timeoutMs: number; limits: Limits; logger: Logger | undefined }>;
 
 /** Throws DomainError for all but an answer. */
-const answerOf = (outcome: JobOutcome, { wanted, timeoutMs, limits, logger }: Asked): Answer => {
+const answerOf = (outcome: JobOutcome, { wanted, timeoutMs, limits, logger }: JobContext): Answer => {
   switch (outcome.kind) {
     case 'done': {
       const answer = outcome.result as Answer;

@@ -1,4 +1,4 @@
-/** What is asked of a document process and what it answers, as plain data. */
+/** The jobs of a document process and their answers, as plain data. */
 import type { OutputFormat } from '../../../domain/rendering/content.js';
 import { DomainError, type ErrorCode, type ErrorDetails } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
@@ -7,7 +7,7 @@ import type { RenderedEmail } from '../../../domain/ports/renderer.js';
 import { parseTeamId, assertDefined } from '../../../domain/core/ids.js';
 import { emptyCompany } from '../../../domain/teams/state.js';
 
-/** What a process is started with. */
+/** Settings that a process is started with. */
 export type WorkerSettings = Readonly<{ limits: Limits; /** More fonts than those that are shipped. */ fontsDir: string | undefined }>;
 
 export type DocumentJob = Readonly<{ input: DocumentInput; format: OutputFormat }> &
@@ -23,7 +23,7 @@ export type TeamJob = DocumentJob | EmailJob | SvgJob | FontJob;
 /** `prepare`: loads what documents need, for no team. */
 export type Job = TeamJob | Readonly<{ kind: 'prepare' }>;
 
-/** A DomainError, which does not cross processes as one. */
+/** A DomainError as plain data: the class does not cross processes. */
 type Refused = Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
 export type Answer =
   | Readonly<{ kind: 'image-sources'; sources: readonly string[] }>
@@ -39,11 +39,10 @@ export const refused = ({ code, message, details }: DomainError): Refused => ({ 
 
 export const errorOf = ({ code, message, details }: Refused): DomainError => new DomainError(code, message, details);
 
-/* The document that a process makes before the first one that is asked of it: of all that most documents have, so that it is loaded and was run once. */
-
-const html =
+const sampleHtml =
   '<h1>Title</h1><p>Text with <strong>bold</strong>, <em>slanted</em>, <strong><em>both</em></strong> and a <a href="https://example.com">link</a>.</p><ul><li>Item</li></ul>';
 
+/** The document that a process makes before its first job: it has what most documents have, so that their code is loaded and was run once. */
 export const sampleJob: DocumentJob & { kind: 'make' } = {
   kind: 'make',
   format: 'pdf',
@@ -67,7 +66,7 @@ export const sampleJob: DocumentJob & { kind: 'make' } = {
                 id: 'sample',
                 type: 'body',
                 components: [
-                  { id: 'text', type: 'rich-text', content: html },
+                  { id: 'text', type: 'rich-text', content: sampleHtml },
                   {
                     id: 'rows',
                     type: 'table',

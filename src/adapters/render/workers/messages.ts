@@ -17,7 +17,7 @@ export type JobMessage = Readonly<{ kind: 'job'; job: unknown }>;
 export type ToProcess = StartMessage | JobMessage;
 
 export type FromProcess =
-  | Readonly<{ kind: 'answer'; result: unknown; /** Of the whole process, after the job. */ residentBytes: number }>
+  | Readonly<{ kind: 'answer'; result: unknown; /** Memory of the whole process after the job. */ residentBytes: number }>
   /** The last message: where the fault came from, without a word of what the document says. */
   | Readonly<{ kind: 'fault'; trace: LogFields }>;
 

@@ -1,19 +1,207 @@
-/** Jobs in processes: few at once, few waiting, teams in turns, each with a deadline and a ceiling of memory; what goes wrong in one ends that one. */
+/** A pool of processes for jobs: few at once, few waiting, teams in turns, each job with a deadline and a ceiling of memory. A fault of one job ends its process alone. */
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 import { type Child, residentBytesMaxOf, startChild, type ChildOptions, type JobEnd } from './child.js';
 import { openFairSlots } from '../../../shared/fairness.js';
 import { traceOf } from './refusals.js';
 
-/* The process that stands ready while no other is there: it has done a first job, for all that it loads. */
-
-/** A process that stands ready: started before its first job is there, so that this one need not wait for what is loaded. */
+/** Options of the process that stands ready while no other is alive: it has done a first job, so that the next one need not wait for what it loads. */
 type ReadyOptions = Readonly<{
-  /** The job that a process does first of all, for all that it loads. */
+  /** The first job of the process, which loads what the others need. */
   job: unknown;
   /** How long after the last call of `prepare` one stands ready. */
   forMs: number;
 }>;
+
+type PoolOptions = ChildOptions &
+  Readonly<{
+    /** One of them is never given to a team that has all the others. */
+    processesMax: number;
+    /** Jobs that wait for a process, and for how long. */
+    queueMax: number;
+    queueWaitMs: number;
+    /** After which an idle process ends. */
+    idleMs: number;
+    /** Absent: no process is started before a job is there. */
+    ready?: ReadyOptions;
+    clock: Clock;
+    /** A process died of what is not known to be the fault of its job: a late callback of a job before, or a process that cannot start. */
+    onStrayFault: (trace: LogFields) => void;
+  }>;
+
+type JobOptions = Readonly<{ team: string; timeoutMs: number; signal: AbortSignal }>;
+
+export type JobOutcome =
+  | Readonly<{ kind: 'done'; result: unknown }>
+  | Readonly<{ kind: 'queue-full'; waiting: number }>
+  | Readonly<{ kind: 'no-process-in-time'; waitedMs: number }>
+  | Readonly<{ kind: 'late'; elapsedMs: number }>
+  | Readonly<{ kind: 'out-of-memory' }>
+  /** The job ended its process, or could not be given to one. */
+  | Readonly<{ kind: 'died'; trace: LogFields }>
+  | Readonly<{ kind: 'closed' }>;
+
+type Pool = Readonly<{
+  /**
+   * Does the job, plain data, when a process is free for it, and once more where that process dies; the deadline, for both, counts from
+   * the first. Rejects with the reason of the signal when that aborts; the process is ended then, as at the deadline, even where it spins.
+   */
+  run: (job: unknown, options: JobOptions) => Promise<JobOutcome>;
+  /** More jobs are expected: for a while, one process stands ready. Answers at once. */
+  prepare: () => void;
+  /** Ids of the processes that are alive, idle ones included. */
+  pids: () => readonly number[];
+  /** Ends every process; jobs under way and waiting are answered `closed`. */
+  close: () => Promise<void>;
+}>;
+
+/** No process runs before the first job. */
+export const openPool = (options: PoolOptions): Pool => {
+  const { processesMax, queueMax, queueWaitMs, clock } = options;
+  const slots = openSlots({ slotsMax: processesMax, queueMax, waitMs: queueWaitMs, clock });
+  const closing = new AbortController();
+  const children = openChildren(options);
+  const context: PoolContext = { children, clock, closing: closing.signal, onStrayFault: options.onStrayFault };
+
+  return {
+    run: async (job, jobOptions) => {
+      const { team, signal } = jobOptions;
+      signal.throwIfAborted();
+      if (closing.signal.aborted) return { kind: 'closed' };
+      const fromMs = clock.monotonic();
+      const slot = await slots.acquire(team, AbortSignal.any([signal, closing.signal]));
+      if (slot === 'full') return { kind: 'queue-full', waiting: slots.waiting() };
+      if (slot === 'not-in-time') {
+        if (closing.signal.aborted) return { kind: 'closed' };
+        signal.throwIfAborted();
+        return { kind: 'no-process-in-time', waitedMs: Math.round(clock.monotonic() - fromMs) };
+      }
+      try {
+        return await runWithDeadline(job, jobOptions, context);
+      } finally {
+        slots.release(team);
+      }
+    },
+    prepare: children.prepare,
+    pids: children.pids,
+    close: async () => {
+      closing.abort();
+      await children.close();
+    },
+  };
+};
+
+type Children = Readonly<{
+  /** Runs the job in an idle process or in a new one, which the signal kills. */
+  run: (job: unknown, signal: AbortSignal) => Promise<JobEnd>;
+  prepare: () => void;
+  pids: () => readonly number[];
+  close: () => Promise<void>;
+}>;
+
+/** A process that is larger at rest could not make another large document. */
+const keptBytesMaxOf = ({ memoryMbMax }: PoolOptions): number => residentBytesMaxOf(memoryMbMax) / 2;
+
+/** The longest time of a timer of Node. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** The processes that are alive: the idle ones are kept for a while, the one that was used last is used first. */
+const openChildren = (options: PoolOptions): Children => {
+  const { idleMs, onStrayFault } = options;
+  const living = new Set<Child>();
+  const idle = new Map<Child, NodeJS.Timeout>();
+  let isClosed = false;
+
+  const start = (): Child => {
+    const child = startChild(options);
+    living.add(child);
+    void child.ended.then((end) => {
+      living.delete(child);
+      if (leaveIdle(child) && end.kind === 'died') onStrayFault(end.trace);
+    });
+    return child;
+  };
+  const leaveIdle = (child: Child): boolean => {
+    clearTimeout(idle.get(child));
+    return idle.delete(child);
+  };
+  const rest = (child: Child, forMs: number): void => {
+    idle.set(child, setTimeout(() => rested(child), Math.min(forMs, TIMER_MS_MAX)).unref());
+  };
+  const giveBack = (child: Child, residentBytes: number): void => {
+    if (residentBytes > keptBytesMaxOf(options)) rested(child);
+    else rest(child, idleMs);
+  };
+  /** Ends a process that has rested long enough. The one that then stands ready has made no document yet and is smaller. */
+  const rested = (child: Child): void => {
+    leaveIdle(child);
+    void child.kill().then(reserve.fill);
+  };
+  const reserve = openReserve({
+    ...options,
+    start,
+    rest,
+    isNeeded: () => !isClosed && living.size === 0,
+    onFault: (trace) => (isClosed ? undefined : onStrayFault(trace)),
+  });
+
+  return {
+    run: async (job, signal) => {
+      const child = [...idle.keys()].at(-1) ?? (await reserve.take(signal)) ?? start();
+      leaveIdle(child);
+      const kill = (): void => void child.kill();
+      signal.addEventListener('abort', kill, { once: true });
+      if (signal.aborted) kill();
+      const jobEnd = await child.run(job).finally(() => signal.removeEventListener('abort', kill));
+      if (jobEnd.kind === 'done' && !signal.aborted) giveBack(child, jobEnd.residentBytes);
+      return jobEnd;
+    },
+    prepare: reserve.expect,
+    pids: () => [...living].flatMap(({ pid }) => pid ?? []),
+    close: async () => {
+      isClosed = true;
+      for (const child of idle.keys()) leaveIdle(child);
+      await Promise.all([...living].map((child) => child.kill()));
+    },
+  };
+};
+
+type PoolContext = Readonly<{
+  children: Children;
+  clock: Clock;
+  closing: AbortSignal;
+  onStrayFault: PoolOptions['onStrayFault'];
+}>;
+
+const runWithDeadline = async (
+  job: unknown,
+  { timeoutMs, signal }: JobOptions,
+  { children, clock, closing, onStrayFault }: PoolContext,
+): Promise<JobOutcome> => {
+  const deadline = new AbortController();
+  const over = new AbortController();
+  const startMs = clock.monotonic();
+  let elapsedMs = 0;
+  void clock.sleep(timeoutMs, over.signal).then(() => {
+    elapsedMs = Math.round(clock.monotonic() - startMs);
+    if (!over.signal.aborted) deadline.abort();
+  });
+  const ended = AbortSignal.any([signal, closing, deadline.signal]);
+  const attempt = (): Promise<JobEnd> => children.run(job, ended).catch((fault: unknown) => ({ kind: 'died', trace: traceOf(fault) }));
+  try {
+    const first = await attempt();
+    const retried = first.kind === 'died' && !ended.aborted;
+    // It may have been the late callback of a job before; what fails in a new process too is this one's own fault.
+    if (retried) onStrayFault(first.trace);
+    const end = retried ? await attempt() : first;
+    if (end.kind === 'done') return { kind: 'done', result: end.result };
+    if (closing.aborted) return { kind: 'closed' };
+    signal.throwIfAborted();
+    return deadline.signal.aborted ? { kind: 'late', elapsedMs } : end;
+  } finally {
+    over.abort();
+  }
+};
 
 /** A process at its first job. */
 type Preparing = Readonly<{ child: Child; /** Whether it can take jobs now. */ done: Promise<boolean> }>;
@@ -77,8 +265,6 @@ const openReserve = ({ ready, clock, start, rest, isNeeded, onFault }: ReserveDe
   };
 };
 
-/* The slots of the document processes: teams take turns for them, and wait no longer than a bound. */
-
 type SlotsOptions = Readonly<{
   slotsMax: number;
   queueMax: number;
@@ -94,7 +280,7 @@ type Slots = Readonly<{
   waiting: () => number;
 }>;
 
-/** One slot is always left to the other teams, where there is more than one. */
+/** The slots of the processes: teams take turns and wait no longer than a bound. One slot is always left to the other teams, if there is more than one. */
 const openSlots = ({ slotsMax, queueMax, waitMs, clock }: SlotsOptions): Slots => {
   const slots = openFairSlots({ slotsMax, shareMax: Math.max(1, slotsMax - 1), queueMax });
   return {
@@ -110,194 +296,4 @@ const openSlots = ({ slotsMax, queueMax, waitMs, clock }: SlotsOptions): Slots =
     release: slots.release,
     waiting: slots.waiting,
   };
-};
-
-type PoolOptions = ChildOptions &
-  Readonly<{
-    /** One of them is never given to a team that has all the others. */
-    processesMax: number;
-    /** Jobs that wait for a process, and for how long. */
-    queueMax: number;
-    queueWaitMs: number;
-    /** After which an idle process ends. */
-    idleMs: number;
-    /** Absent: no process is started before a job is there. */
-    ready?: ReadyOptions;
-    clock: Clock;
-    /** A process died of what is not known to be the fault of its job: a late callback of a job before, or a process that cannot start. */
-    onStrayFault: (trace: LogFields) => void;
-  }>;
-
-type JobOptions = Readonly<{ team: string; timeoutMs: number; signal: AbortSignal }>;
-
-export type JobOutcome =
-  | Readonly<{ kind: 'done'; result: unknown }>
-  | Readonly<{ kind: 'queue-full'; waiting: number }>
-  | Readonly<{ kind: 'no-process-in-time'; waitedMs: number }>
-  | Readonly<{ kind: 'late'; elapsedMs: number }>
-  | Readonly<{ kind: 'out-of-memory' }>
-  /** The job ended its process, or could not be given to one. */
-  | Readonly<{ kind: 'died'; trace: LogFields }>
-  | Readonly<{ kind: 'closed' }>;
-
-type Pool = Readonly<{
-  /**
-   * Does the job, plain data, when a process is free for it, and once more where that process dies; the deadline, for both, counts from
-   * the first. Rejects with the reason of the signal when that aborts; the process is ended then, as at the deadline, even where it spins.
-   */
-  run: (job: unknown, options: JobOptions) => Promise<JobOutcome>;
-  /** More jobs are expected: for a while, one process stands ready. Answers at once. */
-  prepare: () => void;
-  /** Of the processes that are alive, idle ones included. */
-  pids: () => readonly number[];
-  /** Ends every process; jobs under way and waiting are answered `closed`. */
-  close: () => Promise<void>;
-}>;
-
-/** No process runs before the first job. */
-export const openPool = (options: PoolOptions): Pool => {
-  const { processesMax, queueMax, queueWaitMs, clock } = options;
-  const slots = openSlots({ slotsMax: processesMax, queueMax, waitMs: queueWaitMs, clock });
-  const closing = new AbortController();
-  const children = openChildren(options);
-  const surroundings: Surroundings = { children, clock, closing: closing.signal, onStrayFault: options.onStrayFault };
-
-  return {
-    run: async (job, jobOptions) => {
-      const { team, signal } = jobOptions;
-      signal.throwIfAborted();
-      if (closing.signal.aborted) return { kind: 'closed' };
-      const fromMs = clock.monotonic();
-      const slot = await slots.acquire(team, AbortSignal.any([signal, closing.signal]));
-      if (slot === 'full') return { kind: 'queue-full', waiting: slots.waiting() };
-      if (slot === 'not-in-time') {
-        if (closing.signal.aborted) return { kind: 'closed' };
-        signal.throwIfAborted();
-        return { kind: 'no-process-in-time', waitedMs: Math.round(clock.monotonic() - fromMs) };
-      }
-      try {
-        return await runWithDeadline(job, jobOptions, surroundings);
-      } finally {
-        slots.release(team);
-      }
-    },
-    prepare: children.prepare,
-    pids: children.pids,
-    close: async () => {
-      closing.abort();
-      await children.close();
-    },
-  };
-};
-
-type Children = Readonly<{
-  /** Runs the job in an idle process or in a new one, which the signal kills. */
-  run: (job: unknown, signal: AbortSignal) => Promise<JobEnd>;
-  prepare: () => void;
-  pids: () => readonly number[];
-  close: () => Promise<void>;
-}>;
-
-/** A process that is larger at rest could not make another large document. */
-const keptBytesMaxOf = ({ memoryMbMax }: PoolOptions): number => residentBytesMaxOf(memoryMbMax) / 2;
-
-/** What a timer of Node can wait for. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
-
-/** The processes that are alive: the idle ones are kept for a while, the one that was used last is used first. */
-const openChildren = (options: PoolOptions): Children => {
-  const { idleMs, onStrayFault } = options;
-  const living = new Set<Child>();
-  const idle = new Map<Child, NodeJS.Timeout>();
-  let isClosed = false;
-
-  const start = (): Child => {
-    const child = startChild(options);
-    living.add(child);
-    void child.ended.then((end) => {
-      living.delete(child);
-      if (leaveIdle(child) && end.kind === 'died') onStrayFault(end.trace);
-    });
-    return child;
-  };
-  const leaveIdle = (child: Child): boolean => {
-    clearTimeout(idle.get(child));
-    return idle.delete(child);
-  };
-  const rest = (child: Child, forMs: number): void => {
-    idle.set(child, setTimeout(() => rested(child), Math.min(forMs, TIMER_MS_MAX)).unref());
-  };
-  const giveBack = (child: Child, residentBytes: number): void => {
-    if (residentBytes > keptBytesMaxOf(options)) rested(child);
-    else rest(child, idleMs);
-  };
-  /** What stands ready for long is a process that has made no document yet: one that has is larger. */
-  const rested = (child: Child): void => {
-    leaveIdle(child);
-    void child.kill().then(reserve.fill);
-  };
-  const reserve = openReserve({
-    ...options,
-    start,
-    rest,
-    isNeeded: () => !isClosed && living.size === 0,
-    onFault: (trace) => (isClosed ? undefined : onStrayFault(trace)),
-  });
-
-  return {
-    run: async (job, signal) => {
-      const child = [...idle.keys()].at(-1) ?? (await reserve.take(signal)) ?? start();
-      leaveIdle(child);
-      const kill = (): void => void child.kill();
-      signal.addEventListener('abort', kill, { once: true });
-      if (signal.aborted) kill();
-      const jobEnd = await child.run(job).finally(() => signal.removeEventListener('abort', kill));
-      if (jobEnd.kind === 'done' && !signal.aborted) giveBack(child, jobEnd.residentBytes);
-      return jobEnd;
-    },
-    prepare: reserve.expect,
-    pids: () => [...living].flatMap(({ pid }) => pid ?? []),
-    close: async () => {
-      isClosed = true;
-      for (const child of idle.keys()) leaveIdle(child);
-      await Promise.all([...living].map((child) => child.kill()));
-    },
-  };
-};
-
-type Surroundings = Readonly<{
-  children: Children;
-  clock: Clock;
-  closing: AbortSignal;
-  onStrayFault: PoolOptions['onStrayFault'];
-}>;
-
-const runWithDeadline = async (
-  job: unknown,
-  { timeoutMs, signal }: JobOptions,
-  { children, clock, closing, onStrayFault }: Surroundings,
-): Promise<JobOutcome> => {
-  const deadline = new AbortController();
-  const over = new AbortController();
-  const startMs = clock.monotonic();
-  let elapsedMs = 0;
-  void clock.sleep(timeoutMs, over.signal).then(() => {
-    elapsedMs = Math.round(clock.monotonic() - startMs);
-    if (!over.signal.aborted) deadline.abort();
-  });
-  const ended = AbortSignal.any([signal, closing, deadline.signal]);
-  const attempt = (): Promise<JobEnd> => children.run(job, ended).catch((fault: unknown) => ({ kind: 'died', trace: traceOf(fault) }));
-  try {
-    const first = await attempt();
-    const retried = first.kind === 'died' && !ended.aborted;
-    // It may have been the late callback of a job before; what fails in a new process too is this one's own fault.
-    if (retried) onStrayFault(first.trace);
-    const end = retried ? await attempt() : first;
-    if (end.kind === 'done') return { kind: 'done', result: end.result };
-    if (closing.aborted) return { kind: 'closed' };
-    signal.throwIfAborted();
-    return deadline.signal.aborted ? { kind: 'late', elapsedMs } : end;
-  } finally {
-    over.abort();
-  }
 };

@@ -1,9 +1,9 @@
-/** What a caller is told when its document could not be made, and what the log may know of the cause. */
+/** Errors of documents that could not be made, and the trace of a fault that the log may have. */
 import type { OutputFormat } from '../../../domain/rendering/content.js';
 import { DomainError } from '../../../domain/core/errors.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 
-/** What a job was to make. */
+/** The output that a job was to make. */
 export type Wanted = OutputFormat | 'email' | 'svg' | 'font';
 
 const RETRY_AFTER_S = 5;
@@ -60,7 +60,7 @@ export const failed = (wanted: Wanted): DomainError =>
       : `the ${names[wanted]} could not be made: drawing what it shows failed, most likely at a damaged image; see whether it can be made without its images`,
   );
 
-/** Where a fault came from. Its message is left out: it may hold what the document says. */
+/** The name, code and stack of a fault. Its message is left out: it may hold text of the document. */
 export const traceOf = (fault: unknown): LogFields => {
   if (!(fault instanceof Error)) return { fault: typeof fault };
   const frames = (fault.stack ?? '')

@@ -36,11 +36,11 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     const { familiesIn, openFonts } = await import('../pdf/fonts.js');
     configured ??= fontsDir === undefined ? [] : familiesIn(fontsDir);
     if (brought.length === 0) return (fonts ??= openFonts(configured));
-    const { familiesOf } = await import('../pdf/font-trial.js');
+    const { familiesOf } = await import('../pdf/gallery-fonts.js');
     return openFonts([...configured, ...familiesOf(brought, files)]);
   };
 
-  /** Throws FONT_MISSING where the fonts are all there. */
+  /** The characters that no font has. Throws FONT_MISSING for one that the document refuses, if the files of its fonts are all there. */
   const lackingIn = async (document: ExpandedDocument, files: ReadonlyMap<string, LoadedImage>): Promise<readonly string[]> => {
     const drawn = drawnCharactersOf(document);
     if (drawn.size === 0) return [];
@@ -81,7 +81,7 @@ const REPLACED_MAX = 100;
 /** Without the marks that stand above and below it. */
 const firstOf = (character: string): string => String.fromCodePoint(character.codePointAt(0) ?? 0).replace(/\p{Cs}/u, '\ufffd');
 
-/** The same document, and the characters that come to be replaced in it, as far as there is room for them. */
+/** A copy of the document that notes up to REPLACED_MAX of the characters that are replaced in it. */
 const notingReplaced = (document: ExpandedDocument): Readonly<{ noted: ExpandedDocument; replaced: ReadonlySet<string> }> => {
   const replaced = new Set<string>();
   const refuses = (character: string): boolean => {
@@ -108,7 +108,7 @@ const draw = async ({ input: { svg, drawing } }: SvgJob): Promise<Answer> => {
 };
 
 const checkFont = async ({ input: { bytes } }: FontJob, { limits }: WorkerSettings): Promise<Answer> => {
-  const { tryFont } = await import('../pdf/font-trial.js');
+  const { tryFont } = await import('../pdf/gallery-fonts.js');
   await tryFont(bytes, limits);
   return { kind: 'font-checked' };
 };

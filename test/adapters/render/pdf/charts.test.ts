@@ -1,9 +1,8 @@
 /** Charts as drawings: the right marks for the data, words where there is none, and a bounded, repeatable text. */
 import { parseDocument } from 'htmlparser2';
 import t from 'tap';
-import { chartSvg } from '../../../../src/adapters/render/pdf/charts.js';
+import { chartSvg, inkOn, sharesOf, slicesOf } from '../../../../src/adapters/render/pdf/charts.js';
 import { niceScale } from '../../../../src/adapters/render/pdf/chart-axes.js';
-import { inkOn, sharesOf, slicesOf } from '../../../../src/adapters/render/pdf/chart-text.js';
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
 import type { ExpandedChart } from '../../../../src/domain/rendering/expand/expanded.js';
 import { chartTypes } from '../../../../src/domain/rendering/css.js';

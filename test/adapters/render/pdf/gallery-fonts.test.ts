@@ -1,7 +1,7 @@
 /** Fonts that a team brings: what is taken, what is refused, and what a document in them is like. */
 import t from 'tap';
 import { systemClock } from '../../../../src/adapters/clock/system.js';
-import { tryFont } from '../../../../src/adapters/render/pdf/font-trial.js';
+import { tryFont } from '../../../../src/adapters/render/pdf/gallery-fonts.js';
 import { openGenerator } from '../../../../src/adapters/render/workers/generator.js';
 import { DomainError } from '../../../../src/domain/core/errors.js';
 import type { JsonObject } from '../../../../src/domain/core/json.js';

@@ -1,4 +1,4 @@
-/** Components of text and of room: rich text, list, divider, spacer. */
+/** Components of text and room (rich text, list, timeline, divider, spacer) and those that hold others (container, columns). */
 import {
   type ExpandedTimeline,
   type TimelineItem,
@@ -32,75 +32,22 @@ import type { Area, Node, Tag, Vector, Margin } from '../nodes.js';
 import { plainNodes, listNodes, richNodes, LIST_INDENT_PT, markersOf } from '../rich.js';
 import type { Box, Width } from '../../../../domain/rendering/lengths.js';
 
-/* A timeline: one event below the other, a dot and a line beside them. */
-
-const RAIL_PT = 18;
-const DOT_PT = 3.5;
-
-export const timeline: ComponentRenderer<ExpandedTimeline> = ({ items, color }, context) => {
-  const list: Tag = { type: 'L', parent: context.tag };
-  const dot = pdfColor(color) ?? context.color;
-  return items.map((item, at): Node => {
-    const isLast = at === items.length - 1;
-    const tag: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
-    const inner = { ...narrower(RAIL_PT, context), tag };
-    return {
-      stack: [{ stack: itemNodes(item, inner), margin: indented(RAIL_PT, context, [0, isLast ? 0 : 10]) }],
-      behind: (area) =>
-        rail(area, {
-          color: dot,
-          side: startOf(context),
-          progress: progressOf(item.status),
-          isLastItem: isLast,
-          middle: (context.fontSize * context.lineHeight) / 2,
-        }),
-    };
-  });
-};
-
 type Rail = Readonly<{
   side: 'left' | 'right';
   color: string;
   progress: Progress;
   isLastItem: boolean;
-  /** Of the first line, from its top. */ middle: number;
+  /** Middle of the first line, from its top. */ middle: number;
 }>;
 
-/** The dot stands beside the first line of the title: full where the step is done, a ring around it where it is under way, hollow where it is to come. */
-const rail = (
-  { x, y, width, height, isFirst, isLast: endsHere }: Area,
-  { side, color, progress, isLastItem, middle }: Rail,
-): readonly Vector[] => {
-  const centre = side === 'left' ? x + DOT_PT + 1 : x + width - DOT_PT - 1;
-  const top = isFirst ? y + middle + DOT_PT + 2 : y;
-  const bottom = endsHere ? y + height + middle - DOT_PT - 2 : y + height;
-  const line: readonly Vector[] =
-    isLastItem || bottom <= top ? [] : [{ type: 'line', x1: centre, y1: top, x2: centre, y2: bottom, lineWidth: 1, lineColor: LINE_COLOR }];
-  if (!isFirst) return line;
-  const dot = { type: 'ellipse' as const, x: centre, y: y + middle };
-  const isHollow = progress === 'pending';
-  return [
-    ...line,
-    ...(progress === 'current' ? [{ ...dot, r1: DOT_PT + 1.7, r2: DOT_PT + 1.7, lineColor: color, lineWidth: 0.8 }] : []),
-    {
-      ...dot,
-      r1: isHollow ? DOT_PT - 0.5 : DOT_PT,
-      r2: isHollow ? DOT_PT - 0.5 : DOT_PT,
-      ...(isHollow ? { color: '#ffffff', lineColor: color, lineWidth: 1 } : { color }),
-    },
-  ];
-};
+type DrawAll = (components: readonly Expanded[], context: Context) => readonly Node[];
 
-/** A status that a dot stands for is not said again. */
-const itemNodes = ({ title, description, date, status }: TimelineItem, context: Context): readonly Node[] => {
-  const small: Context = { ...context, fontSize: context.fontSize * 0.85, color: mutedColor(context) };
-  const about = [date, progressOf(status) === 'other' ? status : ''].filter((text) => text.trim() !== '').join(' · ');
-  return [
-    ...plainNodes(title, context, true),
-    ...plainNodes(about, small),
-    ...plainNodes(description, { ...context, fontSize: context.fontSize * 0.95 }),
-  ];
-};
+const RAIL_PT = 18;
+const DOT_PT = 3.5;
+
+const BROKEN_PADDING_PT = 8;
+
+const COLUMN_MIN_PT = 12;
 
 export const richText: ComponentRenderer<ExpandedRichText> = ({ html, style, padding }, outer) => {
   const context = inDirection(style.direction, html, withStyle(style, narrower(padding.left + padding.right, outer)));
@@ -135,10 +82,61 @@ const listOf = (items: readonly string[], ordered: boolean, context: Context): N
   return ordered ? { ol: nodes, ...look } : { ul: nodes, ...look };
 };
 
-/** Points of a width; what is left of the room where it is not said. */
-const pointsOf = (width: Width | undefined, room: number): number => {
-  if (width === undefined || typeof width === 'string') return room;
-  return Math.min('points' in width ? width.points : (room * width.percent) / 100, room);
+export const timeline: ComponentRenderer<ExpandedTimeline> = ({ items, color }, context) => {
+  const list: Tag = { type: 'L', parent: context.tag };
+  const dot = pdfColor(color) ?? context.color;
+  return items.map((item, at): Node => {
+    const isLast = at === items.length - 1;
+    const tag: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
+    const inner = { ...narrower(RAIL_PT, context), tag };
+    return {
+      stack: [{ stack: itemNodes(item, inner), margin: indented(RAIL_PT, context, [0, isLast ? 0 : 10]) }],
+      behind: (area) =>
+        rail(area, {
+          color: dot,
+          side: startOf(context),
+          progress: progressOf(item.status),
+          isLastItem: isLast,
+          middle: (context.fontSize * context.lineHeight) / 2,
+        }),
+    };
+  });
+};
+
+/** The dot stands beside the first line of the title: full where the step is done, a ring around it where it is under way, hollow where it is to come. */
+const rail = (
+  { x, y, width, height, isFirst, isLast: endsHere }: Area,
+  { side, color, progress, isLastItem, middle }: Rail,
+): readonly Vector[] => {
+  const centre = side === 'left' ? x + DOT_PT + 1 : x + width - DOT_PT - 1;
+  const top = isFirst ? y + middle + DOT_PT + 2 : y;
+  const bottom = endsHere ? y + height + middle - DOT_PT - 2 : y + height;
+  const line: readonly Vector[] =
+    isLastItem || bottom <= top ? [] : [{ type: 'line', x1: centre, y1: top, x2: centre, y2: bottom, lineWidth: 1, lineColor: LINE_COLOR }];
+  if (!isFirst) return line;
+  const dot = { type: 'ellipse' as const, x: centre, y: y + middle };
+  const isHollow = progress === 'pending';
+  return [
+    ...line,
+    ...(progress === 'current' ? [{ ...dot, r1: DOT_PT + 1.7, r2: DOT_PT + 1.7, lineColor: color, lineWidth: 0.8 }] : []),
+    {
+      ...dot,
+      r1: isHollow ? DOT_PT - 0.5 : DOT_PT,
+      r2: isHollow ? DOT_PT - 0.5 : DOT_PT,
+      ...(isHollow ? { color: '#ffffff', lineColor: color, lineWidth: 1 } : { color }),
+    },
+  ];
+};
+
+/** A status is left out if a dot shows it. */
+const itemNodes = ({ title, description, date, status }: TimelineItem, context: Context): readonly Node[] => {
+  const small: Context = { ...context, fontSize: context.fontSize * 0.85, color: mutedColor(context) };
+  const about = [date, progressOf(status) === 'other' ? status : ''].filter((text) => text.trim() !== '').join(' · ');
+  return [
+    ...plainNodes(title, context, true),
+    ...plainNodes(about, small),
+    ...plainNodes(description, { ...context, fontSize: context.fontSize * 0.95 }),
+  ];
 };
 
 export const divider: ComponentRenderer<ExpandedDivider> = ({ color, thickness, style, width, margin }, context) => {
@@ -165,14 +163,10 @@ export const divider: ComponentRenderer<ExpandedDivider> = ({ color, thickness, 
   ];
 };
 
-/** Room that would reach over the foot of a sheet ends there, so it is never taken to the next one. */
+/** Room ends at the foot of a sheet: the rest is not taken to the next one. */
 export const spacer: ComponentRenderer<ExpandedSpacer> = ({ height }, context) => [
   { stack: [], margin: [0, 0, 0, Math.min(height, context.height)] },
 ];
-
-/* Components that hold others: container and columns. */
-
-type DrawAll = (components: readonly Expanded[], context: Context) => readonly Node[];
 
 export const container = (component: ExpandedContainer, outer: Context, drawAll: DrawAll): readonly Node[] => {
   const { children, padding, align, border } = component;
@@ -209,8 +203,6 @@ const besides = (free: number, align: 'left' | 'center' | 'right'): Margin => {
   }
 };
 
-const BROKEN_PADDING_PT = 8;
-
 /** Background and border; over several sheets each part has its own frame. The line lies inside the area. */
 const frameOf = (
   { backgroundColor, border, borderRadius = 0, padding }: ExpandedContainer,
@@ -221,7 +213,7 @@ const frameOf = (
   if (color === undefined && lineColor === undefined) return undefined;
   const dash = border === undefined ? undefined : dashOf(border);
   return ({ x, y: from, width, height: reach, isFirst, isLast }) => {
-    // Where it goes on, a sheet's text begins and ends at its margin; the frame keeps a little away from it.
+    // On the sheets where the block goes on, its text begins and ends at the margin; the frame keeps a little away from it.
     const y = isFirst ? from : from - Math.min(padding.top, BROKEN_PADDING_PT);
     const height = from + reach - y + (isLast ? 0 : Math.min(padding.bottom, BROKEN_PADDING_PT));
     const rect = (inset: number): Readonly<{ type: 'rect'; x: number; y: number; w: number; h: number; r?: number }> => {
@@ -255,8 +247,6 @@ export const columns = ({ children, widths, gap, verticalAlign }: ExpandedColumn
   return [{ columns: startOf(context) === 'left' ? made : made.toReversed(), columnGap: gap }];
 };
 
-const COLUMN_MIN_PT = 12;
-
 /** Points of each column; the gaps come out of the room, and columns that ask for too much shrink in proportion. */
 const roomsOf = (widths: readonly Width[], gap: number, width: number): readonly number[] => {
   const room = Math.max(width - gap * (widths.length - 1), COLUMN_MIN_PT * widths.length);
@@ -268,4 +258,10 @@ const roomsOf = (widths: readonly Width[], gap: number, width: number): readonly
   const factor = sum > room - open * COLUMN_MIN_PT ? Math.max(room - open * COLUMN_MIN_PT, 0) / sum : 1;
   const rest = open === 0 ? 0 : (room - sum * factor) / open;
   return wanted.map((points) => (points === undefined ? rest : points * factor));
+};
+
+/** Points of a width; what is left of the room where it is not said. */
+const pointsOf = (width: Width | undefined, room: number): number => {
+  if (width === undefined || typeof width === 'string') return room;
+  return Math.min('points' in width ? width.points : (room * width.percent) / 100, room);
 };

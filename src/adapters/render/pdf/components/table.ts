@@ -17,13 +17,13 @@ import {
   type OpenTag,
 } from '../nodes.js';
 
-/** Of a sheet: what stands in a cell must fit below the header that comes again on each. */
+/** Share of a sheet that a cell may take: its content must fit below the header, which is repeated on each sheet. */
 const CELL_SHARE_MAX = 0.6;
 const STRIPE_COLOR = '#f9fafb';
 const PADDING = { top: 4, right: 6, bottom: 4, left: 6 } as const;
 
-export const table: ComponentRenderer<ExpandedTable> = (component, surroundings) => {
-  const outer = narrower(component.padding.left + component.padding.right, surroundings);
+export const table: ComponentRenderer<ExpandedTable> = (component, around) => {
+  const outer = narrower(component.padding.left + component.padding.right, around);
   const { columns, rows, striped, padding } = component;
   if (columns.length === 0) return [];
   const context: Context = {
@@ -147,7 +147,7 @@ const widthsOf = (component: ExpandedTable, context: Context): readonly (number 
     return 'points' in width ? width.points : (context.width * width.percent) / 100;
   });
   const sum = wanted.reduce<number>((total, width) => total + (typeof width === 'number' ? width : 0), 0);
-  // Who asks for more than there is still leaves something to the columns that ask for nothing.
+  // Widths that ask for more than the room still leave something to the columns without a width.
   const room = context.width - Math.min(wanted.filter((width) => typeof width === 'string').length * COLUMN_MIN_PT, context.width / 2);
   const factor = sum > room ? room / sum : 1;
   const flush = isFlush(component);
@@ -169,7 +169,7 @@ const layoutOf = (component: ExpandedTable, context: Context, { hasHeader, hasFo
   const dash = dashOf(border);
   const style = dash === undefined ? null : { dash };
   const flush = isFlush(component);
-  // Where the author says nothing, the lines below the header and above the footer are the stronger ones.
+  // Without lines of the author, those below the header and above the footer are stronger.
   const isRule = (line: number): boolean => (hasHeader && line === 1) || (hasFooter && line === rows - 1);
   return {
     hLineWidth: (line) => (borderLines === 'rows' && line === 0 ? 0 : width),
