@@ -1,11 +1,14 @@
+/** Makes the dependencies of all commands from the ports. */
 import { openAttachmentClaims } from './documents/storage.js';
 import { openBacklog } from './email/backlog.js';
 import { keepingOrigins, openCallOrigins } from './access/origins.js';
 import { openCreditsAccounts } from './billing/credits.js';
-import { joinedCalls, partiesOf, type KnownToken, type CommandPorts, type CommandDeps } from './core/deps.js';
+import type { KnownToken, CommandPorts, CommandDeps } from './core/deps.js';
+import { joinedCalls } from './core/idempotency.js';
 import { openHasSuppressions } from './recipients/suppression-check.js';
 import { readingSessionsAhead } from './access/tokens.js';
 import { openStateCache } from './core/state-cache.js';
+import type { TokenParties } from '../domain/ports/access-tokens.js';
 import { activityDecider } from '../domain/billing/inactivity.js';
 import { attachmentTemplateDecider } from '../domain/templates/attachment-template.js';
 import { apiKeyDecider } from '../domain/keys/decider.js';
@@ -25,12 +28,12 @@ import { templateDecider } from '../domain/templates/email-template.js';
 
 const STATES_MAX = 1_000;
 
-/** Of the periods of now, before and after. */
+/** The keys of the present period and of those before and after it. */
 const TOKEN_KEYS_MAX = 8;
 
 export type StatePorts = Readonly<{
   store: Pick<EventStore, 'head' | 'subscribeAll'>;
-  /** Whether no other process serves requests from these stores; false where that is not known. */
+  /** True if it is known that no other process serves requests from these stores. */
   servesAlone: () => Promise<boolean>;
 }>;
 
@@ -80,3 +83,9 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     },
   };
 };
+
+/** The audience is derived from the master key: tokens of another instance are for another audience, even under the same address. */
+const partiesOf = ({ keys, people }: Pick<CommandPorts, 'keys' | 'people'>): TokenParties => ({
+  issuer: people.publicUrl,
+  audience: `sealpost:${keys.fingerprint('instance', '').slice(0, 16)}`,
+});

@@ -1,6 +1,7 @@
 /** Admission of a call by its credential. */
 import { readAccessToken } from './access/tokens.js';
-import { type ForTeam, type UserAuthenticated, refusing, teamNotFound, type AppAuthenticated, type Authenticated } from './core/caller.js';
+import { type ForTeam, type UserAuthenticated, refusing, type AppAuthenticated, type Authenticated } from './core/caller.js';
+import { teamNotFound } from '../domain/teams/decider.js';
 import type { CommandDeps } from './core/deps.js';
 import { personPermissions, permissionsOfRole, type AccessPermission, permissionsOfScopes } from '../domain/access/permissions.js';
 import { DomainError } from '../domain/core/errors.js';

@@ -107,12 +107,12 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const projecting = await openProjecting(config, engine, leasing);
   const [{ runners }, cutOff] = [projecting, cutOffOfAll()];
 
-  const [stuck, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), auditRecorderOf(engine)];
+  const [stuckWork, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), auditRecorderOf(engine)];
   const [serving, recorder] = [openServing(leasing, (signal) => engine.followStates(signal, 'serving')), openEngagementRecorder(engine)];
   servesAlone = serving.alone;
-  const workers = makeWorkers(config, { ...engine, ...resources, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
+  const workers = makeWorkers(config, { ...engine, ...resources, ...leasing, runners, stuckWork, clockTrust, cutOff: cutOff.signal });
   const servingWorkers = isServing ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)] : [];
-  const health = openServiceHealth({ ...resources, config, engine, supervisor, stuck, runners, commits, clockTrust });
+  const health = openServiceHealth({ ...resources, config, engine, supervisor, stuckWork, runners, commits, clockTrust });
   let accepting = true;
   const parts = { ...engine, ...resources, runners, health: health.of(() => accepting) };
   const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });

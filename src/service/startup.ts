@@ -12,7 +12,7 @@ import { assertStoresAgree, type CheckDeps } from '../commands/ops/stores.js';
 import { lacksAccountTemplates, makeAccountTemplates } from '../commands/people/mails.js';
 import { firstStart } from '../commands/ops/first-start.js';
 import { firstTeam } from '../commands/core/caller.js';
-import { noteLog } from '../commands/core/erase.js';
+import { noteLog } from '../commands/core/log-notes.js';
 import type { PendingFirstKey } from '../domain/ports/first-key.js';
 import { assertMayServe } from './stores/instances.js';
 import { underLease, type LeaseDeps } from '../processors/core/lease.js';

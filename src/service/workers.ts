@@ -26,7 +26,7 @@ import { lookAfterTeamsWorker } from '../processors/teams/teams.js';
 import { forgetAuditWorker, noteLogWorker, sealLedgerWorker } from '../processors/audit/ledger.js';
 import { retireStreamsWorker } from '../processors/retention/retirement.js';
 import { isDayFull, retirableStreams } from '../projections/retention/retention.js';
-import { openOverflow, relayWorker } from '../processors/core/relay.js';
+import { openUnpublishedWork, relayWorker } from '../processors/core/relay.js';
 import { returnCreditsWorker } from '../processors/billing/billing.js';
 import { sweepWorker } from '../processors/retention/removal.js';
 import { storedAttachmentBytes } from '../projections/email/attachment-usage.js';
@@ -63,7 +63,7 @@ type Running = { health: WorkerHealth; readonly stop: AbortController; readonly 
 type WorkerParts = Engine &
   Resources &
   LeaseDeps &
-  Readonly<{ runners: Runners; stuck: StuckWork; clockTrust: ClockTrust; cutOff: AbortSignal }>;
+  Readonly<{ runners: Runners; stuckWork: StuckWork; clockTrust: ClockTrust; cutOff: AbortSignal }>;
 
 export type Workers = Readonly<{ projecting: readonly Worker[]; processing: readonly Worker[]; processors: readonly Processor[] }>;
 
@@ -98,7 +98,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     emailsCaughtUp: async (signal) => deps.timersCaughtUp('email', await parts.eventLog.head(), signal),
     storedBytes: storedAttachmentBytes(parts),
   });
-  const overflow = openOverflow();
+  const unpublished = openUnpublishedWork();
   const { kept, due } = webhookReading(parts);
   return {
     processors: config.roles.includes('process') ? processors : [],
@@ -106,8 +106,8 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     processing: config.roles.includes('process')
       ? [
           ...(config.roles.includes('http') ? [] : [{ name: 'follow-states', run: parts.followStates }]),
-          relayWorker(deps, processors, overflow),
-          dueWorkWorker(deps, processors, overflow),
+          relayWorker(deps, processors, unpublished),
+          dueWorkWorker(deps, processors, unpublished),
           ...processors.map(({ worker }) => worker(deps)),
           sealLedgerWorker({ ...parts, awayMs }),
           eraseWorker(parts),

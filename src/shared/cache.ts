@@ -1,9 +1,7 @@
-/** Caches with a bound: where one is full, the entry that was not used for longest goes. */
+/** Caches in memory: `once` keeps every value that it made; a bounded cache drops the least recently used entry when it is full. */
 import { LRUCache } from 'lru-cache';
 
-/* Works out a value once for each input, for as long as the function lives. */
-
-/** In: what makes the value; inputs are told apart as the keys of a map are. */
+/** Makes the value of each input once and keeps it as long as the function lives. Inputs are compared as the keys of a Map are. */
 export const once = <In, Out>(make: (input: In) => Out): ((input: In) => Out) => {
   const known = new Map<In, Out>();
   return (input) => {
@@ -15,11 +13,11 @@ export const once = <In, Out>(make: (input: In) => Out): ((input: In) => Out) =>
 };
 
 export type BoundedCache<Key, Value> = Readonly<{
-  /** The value counts as used. */
+  /** Marks the entry as used. */
   get: (key: Key) => Value | undefined;
-  /** A value that alone passes `sizeMax` is not kept. */
+  /** A value larger than `size.max` is not kept. */
   set: (key: Key, value: Value) => void;
-  /** The value of the key, made and kept where there was none. */
+  /** The value of the key; a missing value is made and kept. */
   getOrMake: (key: Key, make: () => Value) => Value;
   delete: (key: Key) => void;
   clear: () => void;
@@ -27,7 +25,7 @@ export type BoundedCache<Key, Value> = Readonly<{
 }>;
 
 type CacheBounds<Key, Value> = Readonly<{
-  /** Room for the keys of all of them is taken at once, some 25 bytes for each. */
+  /** The cache allocates about 25 bytes for each possible entry when it is made. */
   entriesMax: number;
   /** All values together, in the unit of `sizeOf`: positive and whole for each value. */
   size?: Readonly<{ max: number; of: (value: Value, key: Key) => number }>;

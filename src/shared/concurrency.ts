@@ -1,6 +1,6 @@
-/** Calls that come while one is under way share the next: at a distance a call for many costs what a call for one does. */
+/** Ways to share time: heavy work lets the event loop serve others between its parts, and calls that arrive together become one call for many. */
 
-/** The parts of heavy work that wait for a turn of the event loop of their own. */
+/** Parts of heavy work, each of which waits for its own turn of the event loop. */
 const waiting: (() => void)[] = [];
 
 const goOn = (): void => {
@@ -10,8 +10,8 @@ const goOn = (): void => {
 };
 
 /**
- * Lets the event loop serve others between two parts of heavy work. In each turn of the loop one of the parts that wait goes on,
- * the one that has waited longest, so that many callers at once hold the loop no longer than one.
+ * Lets the event loop serve others between two parts of heavy work. Each turn of the loop runs one waiting part, the one that has waited
+ * longest, so that many callers hold the loop no longer than one.
  */
 export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -19,7 +19,7 @@ export const nextTurn = (): Promise<void> =>
     if (waiting.length === 1) setImmediate(goOn);
   });
 
-/** In: what is done for many at once. Out: the same for each caller, with the answer for all that were asked for together. */
+/** In: work for many items. Out: a function that collects the items of calls while the work is under way, then does the work once for all of them. */
 export const gathered = <Item, Answer>(
   work: (items: ReadonlySet<Item>) => Promise<Answer>,
 ): ((items: Iterable<Item>) => Promise<Answer>) => {

@@ -1,13 +1,11 @@
-/** A bounded number of concurrency slots that tenants share: none takes them all, and those that wait take turns. */
-
-/* Takes turns by shares: smooth weighted round robin. */
+/** Fair sharing: turns by shares (smooth weighted round robin), and a bounded number of concurrency slots of which no tenant takes all. */
 
 export type Shares<Name extends string> = Readonly<{
-  /** The name that is next of those that wait: each earns its share, the one that is owed most is taken and pays for all. */
+  /** The waiting name whose turn it is: each waiting name earns its share, the name with the most credit is taken and pays what all earned. */
   next: (waits: (name: Name) => boolean) => Name | undefined;
 }>;
 
-/** `shares` says how often each is taken while all wait; a name that does not wait is owed nothing. */
+/** `shares` says how often each name is taken while all wait. A name that does not wait loses its credit. */
 export const openShares = <Name extends string>(names: readonly Name[], shares: Readonly<Record<Name, number>>): Shares<Name> => {
   const credits = new Map<Name, number>();
   return {
@@ -34,17 +32,17 @@ export type FairSlotsOptions = Readonly<{
   slotsMax: number;
   /** The most that one tenant may hold: less than `slotsMax`, so that the others never find all slots taken by one. */
   shareMax: number;
-  /** Of all tenants together. */
+  /** Most requests that wait, of all tenants together. */
   queueMax: number;
 }>;
 
-/** `full`: the queue is full, and no other tenant has more in it. `aborted`: the signal came first. */
+/** `full`: the queue is full, and no other tenant has more requests in it. `aborted`: the signal aborted first. */
 export type SlotRequest = 'acquired' | 'full' | 'aborted';
 
 export type FairSlots = Readonly<{
   /**
-   * A slot, to be given back by `release` of the same tenant; a promise where it must be waited for. Where the queue is full, the tenant
-   * with the most in it loses the request that came last, which is answered `full`.
+   * Takes a slot, which the tenant gives back by `release`. Answers a promise while no slot is free. When the queue is full, the tenant
+   * with the most requests in it loses its newest one, which is answered `full`.
    */
   acquire: (tenant: string, signal: AbortSignal) => SlotRequest | Promise<SlotRequest>;
   release: (tenant: string) => void;
@@ -55,7 +53,7 @@ export type FairSlots = Readonly<{
 type Request = Readonly<{ settle: (how: SlotRequest) => void }>;
 type Tenant = { held: number; readonly queue: Set<Request> };
 
-/** Those that hold or wait, by name; the one that was given a slot last stands at the end. */
+/** Tenants that hold a slot or wait for one, by name. The tenant that was given a slot last stands at the end. */
 type Tenants = ReadonlyMap<string, Tenant>;
 
 export const openFairSlots = ({ slotsMax, shareMax, queueMax }: FairSlotsOptions): FairSlots => {
@@ -112,7 +110,7 @@ export const openFairSlots = ({ slotsMax, shareMax, queueMax }: FairSlotsOptions
 
 type Turn = Readonly<{ name: string; tenant: Tenant; request: Request }>;
 
-/** Of the tenants that wait and hold less than their share: the one with the fewest slots, then the one served longest ago. */
+/** The next request: of tenants below their share, the tenant with the fewest slots, then the tenant served longest ago. */
 const nextOf = (tenants: Tenants, shareMax: number): Turn | undefined => {
   let turn: Turn | undefined;
   for (const [name, tenant] of tenants) {
@@ -125,7 +123,7 @@ const nextOf = (tenants: Tenants, shareMax: number): Turn | undefined => {
 
 const waitingIn = (tenants: Tenants): number => [...tenants.values()].reduce((sum, { queue }) => sum + queue.size, 0);
 
-/** Makes room in the queue for a request of `own`. Out: false where no other tenant has more in it. */
+/** Makes room in the queue for a request of `own`. Out: false if no other tenant has more requests in it. */
 const displace = (tenants: Tenants, own: Tenant): boolean => {
   let longest = own;
   for (const tenant of tenants.values()) if (tenant.queue.size > longest.queue.size) longest = tenant;
@@ -136,7 +134,7 @@ const displace = (tenants: Tenants, own: Tenant): boolean => {
   return true;
 };
 
-/** Puts a request into the queue of the tenant; `giveUp` is called where the signal aborts before the request is settled. */
+/** Puts a request into the queue of the tenant. `giveUp` is called if the signal aborts before the request is settled. */
 const settled = (tenant: Tenant, signal: AbortSignal, giveUp: (request: Request) => void): Promise<SlotRequest> =>
   new Promise((resolve) => {
     const abort = (): void => {

@@ -1,13 +1,11 @@
-/** Makes directories step by step: Node's own recursion never ends where a file system, such as /proc, denies having just the next one. */
+/** Writes small files so that they survive a power loss, and makes directories. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/* Small files that are replaced as a whole and survive a power loss. */
-
-/** Under its name the file is whole, whenever the program or the machine ends; mode 0600. */
+/** Replaces the whole file (mode 0600): after a crash or power loss its name holds the old text or the new one, never a part. */
 export const replaceDurably = (file: string, text: string): void => {
   const partial = `${file}.partial`;
-  // Of an earlier mode, or of another owner, nothing is kept.
+  // A leftover file would keep its mode and its owner.
   rmSync(partial, { force: true });
   const handle = openSync(partial, 'wx', 0o600);
   try {
@@ -17,7 +15,7 @@ export const replaceDurably = (file: string, text: string): void => {
     closeSync(handle);
   }
   renameSync(partial, file);
-  // Only then the new name survives a power loss.
+  // The rename survives a power loss only when the directory is synced too.
   syncDirectory(dirname(file));
 };
 
@@ -30,7 +28,10 @@ const syncDirectory = (directory: string): void => {
   }
 };
 
-/** Makes a directory, for its owner only, and those above it where they are missing. Throws with a sentence that names it where that cannot be. */
+/**
+ * Makes a directory and its missing parents, readable for the owner only. Throws an Error that names the directory. Not `recursive` of Node:
+ * that never ends on file systems such as /proc, which deny that the next directory exists.
+ */
 export const makeDirectory = (directory: string): void => {
   if (existsSync(directory)) return;
   const above = dirname(directory);
@@ -39,7 +40,7 @@ export const makeDirectory = (directory: string): void => {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
     const fault = error as NodeJS.ErrnoException;
-    // Another process was faster.
+    // Another process made it first.
     if (fault.code === 'EEXIST') return;
     throw Object.assign(new Error(`the directory ${directory} cannot be made (${fault.message}); name one on a disk that can be written`), {
       code: fault.code,

@@ -1,4 +1,7 @@
-/** Characters are Unicode code points wherever they are counted or cut, as JSON Schema counts them: an emoji is one. */
+/**
+ * Text in general: lengths in characters, similar names, canonical JSON, and the rules for names and texts that people write.
+ * A character is a Unicode code point, as JSON Schema counts: an emoji is one.
+ */
 
 /** Levenshtein distance: how many letters must be put in, left out or replaced to make one word of the other. */
 export const editDistance = (a: string, b: string): number => {
@@ -13,16 +16,14 @@ export const editDistance = (a: string, b: string): number => {
   return row[b.length]!;
 };
 
-/** The name with the fewest edits, where they are few enough to be a slip. */
+/** The known name with the fewest edits, or undefined if it takes more than a typing error has. */
 export const nearest = (name: string, known: readonly string[]): string | undefined => {
   const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) })).sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
   return best !== undefined && best.edits <= Math.max(3, Math.floor(name.length / 3)) ? best.candidate : undefined;
 };
 
-/* JSON in its canonical form (RFC 8785): two texts of the same value have the same one. */
-
-/** In: a value as JSON.parse makes it, of bounded depth. Out: its text, members ordered by the UTF-16 units of their names. */
+/** The canonical JSON text (RFC 8785) of a value of bounded depth: equal values have equal texts. Members are ordered by the UTF-16 units of their names. */
 export const canonicalJson = (value: unknown): string => {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -33,7 +34,7 @@ export const canonicalJson = (value: unknown): string => {
   return `{${members.join(',')}}`;
 };
 
-/** In: well-formed text. Out: how many characters it has. */
+/** The number of characters of a well-formed text. */
 export const charsOf = (text: string): number => {
   let chars = text.length;
   for (let at = 0; at < text.length; at += 1) {
@@ -43,28 +44,28 @@ export const charsOf = (text: string): number => {
   return chars;
 };
 
-/** In: a text. Out: the code point of its first character, such as `U+170B`. */
+/** The code point of the first character, such as `U+170B`. */
 export const codePointOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
-/** True where the text has more than so many characters. */
+/** True if the text has more than `charsMax` characters. */
 export const isLonger = (text: string, charsMax: number): boolean => text.length > charsMax && charsOf(text) > charsMax;
 
-/** The first characters of a text; never half of one. */
+/** At most `charsMax` characters from the beginning of the text; never cuts a surrogate pair. */
 export const firstChars = (text: string, charsMax: number): string =>
   text.length <= charsMax ? text : [...text.slice(0, 2 * charsMax)].slice(0, charsMax).join('');
 
-/** Control characters, the two that break a line in Unicode, and those that turn the direction of what follows; as in a pattern. */
+/** Parts of patterns: control characters with the two line separators of Unicode, and characters that turn the direction of text. */
 const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
 const TURNING = '\\u202a-\\u202e\\u2066-\\u2069';
-/** Blanks, and what Unicode says is not shown (joiners, marks, fillers, tags) of all its planes: nobody sees a name of nothing else. */
+/** Part of a pattern: blanks and characters that Unicode does not show (joiners, marks, fillers, tags). A name needs one character beside these. */
 const INVISIBLE = '\\s\\u2800\\ufff9-\\ufffb\\p{Default_Ignorable_Code_Point}';
 
 /**
- * The one rule of names of people and things, as a pattern that is read by characters (`u`); an empty name is for its length to refuse. It
- * reads a text once, whatever is in it.
+ * The pattern (flag `u`) for names of people and things. The empty name passes; minimum lengths refuse it. Matching takes linear time for
+ * any text.
  */
 export const NAME = `^(?:|(?=[${INVISIBLE}]*[^${INVISIBLE}])[^${CONTROLS}${TURNING}]*)$`;
-/** Text of several lines. */
+/** The pattern for text of several lines. */
 export const TEXT = '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$';
 
 const fitting = (pattern: string): ((text: string) => boolean) => {
@@ -74,7 +75,7 @@ const fitting = (pattern: string): ((text: string) => boolean) => {
 const isName = fitting(NAME);
 const turnsText = fitting(`[${TURNING}]`);
 
-/** In: a text. Out: why it cannot be the name of anything, or undefined. */
+/** Why the text cannot be a name; undefined if it can. */
 export const nameFault = (text: string): string | undefined => {
   if (isName(text)) return undefined;
   if (holdsControls(text)) return 'must not hold control characters or line breaks';
@@ -82,5 +83,5 @@ export const nameFault = (text: string): string | undefined => {
   return 'must have a visible character';
 };
 
-/** Control characters, and the two that break a line in Unicode. */
+/** True if the text has a control character or one of the two line separators of Unicode. */
 export const holdsControls = (text: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(text);

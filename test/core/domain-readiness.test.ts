@@ -1,10 +1,10 @@
 /** What makes a service unavailable, what only degrades it, and which reason is given for each. */
 import t from 'tap';
-import { type WorkerHealth, healthCodes, readinessOf, type HealthCode, type Known } from '../../src/domain/core/readiness.js';
+import { type WorkerHealth, healthCodes, readinessOf, type HealthCode, type PartsHealth } from '../../src/domain/core/readiness.js';
 
 const relay: WorkerHealth = { name: 'relay', state: 'running', restarts: 0, lastFault: null };
-const sound: Known = { accepting: true, workers: [relay], log: { unreadableEvents: 0, unknownEvent: null }, noted: [] };
-const restarting = (restarts: number, lastFault: string, name = 'relay'): Known => ({
+const sound: PartsHealth = { accepting: true, workers: [relay], log: { unreadableEvents: 0, unknownEvent: null }, noted: [] };
+const restarting = (restarts: number, lastFault: string, name = 'relay'): PartsHealth => ({
   ...sound,
   workers: [{ name, state: 'restarting', restarts, lastFault }],
 });
@@ -14,7 +14,7 @@ void t.test('a sound service is ready, without a reason', async (t) => {
 });
 
 void t.test('each reason has its code and its weight', async (t) => {
-  const cases: Readonly<Partial<Record<HealthCode, Known>>> = {
+  const cases: Readonly<Partial<Record<HealthCode, PartsHealth>>> = {
     STOPPING: { ...sound, accepting: false },
     STARTING: { ...sound, workers: [{ ...relay, state: 'starting' }] },
     WORKER_STOPPED: { ...sound, workers: [{ ...relay, state: 'stopped' }] },
@@ -25,7 +25,7 @@ void t.test('each reason has its code and its weight', async (t) => {
     EVENTS_UNREADABLE: { ...sound, log: { unreadableEvents: 2, unknownEvent: null } },
     EVENTS_UNKNOWN: { ...sound, log: { unreadableEvents: 0, unknownEvent: { position: 7, type: 'EmailQueued.v9' } } },
   };
-  for (const [code, known] of Object.entries(cases) as [HealthCode, Known][]) {
+  for (const [code, known] of Object.entries(cases) as [HealthCode, PartsHealth][]) {
     const { status, reasons } = readinessOf(known);
     t.same([status, reasons.map((reason) => reason.code)], [healthCodes[code], [code]]);
     t.notMatch(reasons[0]!.message, /undefined|null/);

@@ -414,14 +414,14 @@ void t.test(
     const eventLog = openEventLog({ ...world.deps, store: world.store, keys });
     world.run(deliverEmailWorker({ ...world.processing, eventLog }));
     await world.publish(id);
-    await until(() => world.processing.stuck.of(DELIVER_EMAIL) !== undefined, 'it is stuck');
+    await until(() => world.processing.stuckWork.of(DELIVER_EMAIL) !== undefined, 'it is stuck');
     const faults = () => world.logger.lines.filter(({ level }) => level === 'error').length;
     for (const [tries, pauseS] of [1, 2, 4, 8].entries()) {
       await until(() => faults() === tries + 1, 'it was tried');
       await world.clock.advance(pauseS * 1_000);
     }
     await until(() => faults() === 5, 'it is tried again');
-    t.same(world.processing.stuck.of(DELIVER_EMAIL), { count: 1, fault: 'KEY_MISSING' });
+    t.same(world.processing.stuckWork.of(DELIVER_EMAIL), { count: 1, fault: 'KEY_MISSING' });
     t.match(world.logger.lines.find(({ level }) => level === 'error')?.fields, {
       processor: DELIVER_EMAIL,
       stream,
@@ -435,7 +435,7 @@ void t.test(
     await world.clock.advance(300_000);
     await world.reaches(id, 'sent');
     await depthZero(world);
-    t.equal(world.processing.stuck.of(DELIVER_EMAIL), undefined);
+    t.equal(world.processing.stuckWork.of(DELIVER_EMAIL), undefined);
     t.equal(world.mailer.sent.length, 1);
   },
 );

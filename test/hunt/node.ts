@@ -25,7 +25,7 @@ import { addressIndex } from '../../src/projections/privacy/traces.js';
 import { readBatchEnds } from '../../src/projections/bulk/batches.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { underLease, workerLease, type LeaseDeps } from '../../src/processors/core/lease.js';
-import { openOverflow, relayWorker } from '../../src/processors/core/relay.js';
+import { openUnpublishedWork, relayWorker } from '../../src/processors/core/relay.js';
 import { sealLedgerWorker } from '../../src/processors/audit/ledger.js';
 import { sweepWorker } from '../../src/processors/retention/removal.js';
 import { makeRunner, type Runner } from '../../src/projections/core/runner.js';
@@ -170,7 +170,7 @@ export const openNode = (world: World, name: string): Node => {
       ...deps,
       ...leasing,
       readModels,
-      stuck: openStuckWork(),
+      stuckWork: openStuckWork(),
       bus,
       // The emails' projection comes first; but for those of webhooks no other timers are waited for.
       timersCaughtUp: (kind, position, signal) => (kind === 'webhook' ? ofWebhooks() : runners[0]!).caughtUp(position, signal),
@@ -192,12 +192,12 @@ export const openNode = (world: World, name: string): Node => {
       storedBytes: storedAttachmentBytes({ readModels, clock }),
       codec,
     });
-    const overflow = openOverflow();
+    const unpublished = openUnpublishedWork();
     supervisor.start([
       serving.worker,
       ...runners.map((runner) => runner.worker),
-      relayWorker(processing, processors, overflow),
-      dueWorkWorker(processing, processors, overflow),
+      relayWorker(processing, processors, unpublished),
+      dueWorkWorker(processing, processors, unpublished),
       ...processors.map((processor) => processor.worker(processing)),
       sealLedgerWorker({ ...processing, store, awayMs: undefined, codec }),
       eraseWorker({ ...processing, store, keys, files, mailCopies }),

@@ -13,7 +13,7 @@ import { dueWorkWorker } from '../../src/processors/core/due-work.js';
 import type { EraseAddressDeps } from '../../src/processors/privacy/erasure.js';
 import type { FanOutDeps } from '../../src/processors/bulk/fan-out.js';
 import { makeProcessors } from '../../src/processors/index.js';
-import { openOverflow, relayWorker } from '../../src/processors/core/relay.js';
+import { openUnpublishedWork, relayWorker } from '../../src/processors/core/relay.js';
 import { codec, type Codec } from '../../src/event-log/codec.js';
 import { storedAttachmentBytes } from '../../src/projections/email/attachment-usage.js';
 import { addressIndex } from '../../src/projections/privacy/traces.js';
@@ -94,10 +94,10 @@ export const deliverEmailWorker = (deps: Processing): Worker => deliverEmail(dep
 
 /** All workers of the program that bring work to the bus, and those that do it, except those named. */
 export const workersOf = (deps: Processing, processors: readonly Processor[], without: readonly string[] = []): Worker => {
-  const overflow = openOverflow();
+  const unpublished = openUnpublishedWork();
   const all = [
-    relayWorker(deps, processors, overflow),
-    dueWorkWorker(deps, processors, overflow),
+    relayWorker(deps, processors, unpublished),
+    dueWorkWorker(deps, processors, unpublished),
     ...processors.map(({ worker }) => worker(deps)),
   ];
   return {
@@ -182,7 +182,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     nextTurn: async () => {},
     turnFor: async () => {},
     leases: keeper.open(),
-    stuck: openStuckWork(),
+    stuckWork: openStuckWork(),
     bus,
     mailer,
     logger,

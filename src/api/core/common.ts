@@ -5,13 +5,11 @@ import { nullable } from '../../domain/core/schema.js';
 import { NAME } from '../../shared/text.js';
 import { healthCodes, type HealthCode } from '../../domain/core/readiness.js';
 
-/* The language that calls say in place of the template's own. */
-
 const Locale = (description: string) => Type.Optional(Type.String({ minLength: 2, maxLength: 35, description, examples: ['de-AT'] }));
 const TimeZone = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 64, description, examples: ['Europe/Vienna'] }));
 
-/** Of a call. */
+/** The language of a call, in place of that of the templates. */
 export const languageFields = {
   locale: Locale(
     'BCP 47, in place of the `locale` of the templates: their texts in that language, where they have them, and its numbers and dates',
@@ -19,14 +17,13 @@ export const languageFields = {
   timeZone: TimeZone('IANA name, in place of the `timeZone` of the templates'),
 };
 
-/** Of one recipient of a bulk send. */
+/** The language of one recipient of a bulk send. */
 export const recipientLanguageFields = {
   locale: Locale('In place of the `locale` of the call'),
   timeZone: TimeZone('In place of the `timeZone` of the call'),
 };
 
-/* The error body as a schema, for the API description and for tests. */
-
+/** The body of every error answer. */
 export const ErrorBodySchema = Type.Object(
   {
     statusCode: Type.Integer({ description: 'The HTTP status' }),
@@ -82,7 +79,7 @@ export const DeleteQuerySchema = Type.Object(
 );
 export type DeleteQuery = Static<typeof DeleteQuerySchema>;
 
-/** Of what is listed: when it was deleted. */
+/** When a listed thing was deleted. */
 export const DeletedAt = Type.Optional(Type.String({ format: 'date-time', description: 'Of what is deleted and can be restored' }));
 
 /** The envelope of every list. `nextCursor` is null on the last page. */
@@ -108,8 +105,6 @@ export const idParams = (description: string) => Type.Object({ id: Type.String({
 /** The path of one published version of a template. */
 export const versionParams = (description: string) =>
   Type.Object({ id: Type.String({ description }), version: Type.String({ description: 'The number of a published version' }) });
-
-/* What the health endpoints answer. */
 
 export const LiveSchema = Type.Object({ status: Type.Literal('live'), version: Type.String() }, closed);
 

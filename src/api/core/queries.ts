@@ -1,4 +1,4 @@
-/** What lists take in their query. */
+/** The query parameters of lists. */
 import { Type, type Static } from '@sinclair/typebox';
 import { emailStatuses, recipientStatuses } from '../../domain/email/status.js';
 import { defaultLimits as limits } from '../../domain/core/limits.js';
@@ -131,6 +131,6 @@ export const WebhookListQuerySchema = Type.Object(
 
 export const PagingQuerySchema = Type.Object(paging, closed);
 export type PagingQuery = Static<typeof PagingQuerySchema>;
-/** Of lists without a cursor. */
+/** Paging of lists without a cursor. */
 export const pageNumbers = { page: paging.page, limit: paging.limit };
 export const PageOnlyQuerySchema = Type.Object(pageNumbers, closed);

@@ -1,4 +1,4 @@
-/** Who calls a command. */
+/** Who calls a command and on whose behalf, and the guards that decide what this caller may touch. */
 import { type Loaded, loadState } from './handle.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
@@ -20,79 +20,42 @@ import type { CallOrigin } from '../../domain/access/origins.js';
 import type { Maker } from '../../domain/keys/grants.js';
 import { evolveInstance, type InstanceState } from '../../domain/teams/state.js';
 
-export { teamNotFound } from '../../domain/teams/decider.js';
-
-/* Who may touch a stream. */
-
-type Owned<State> = Pick<Loaded<State>, 'state' | 'teamId'>;
-
-/** The state, where there is one, it is not deleted, and it is that team's; else undefined. */
-export const ownedState = <State extends object>(teamId: TeamId, { state, teamId: owner }: Owned<State | undefined>): State | undefined =>
-  state === undefined || owner !== teamId || ('deletedAt' in state && state.deletedAt !== null) ? undefined : state;
-
-/** The guard of a command: what is unknown, deleted or another team's is refused alike. */
-export const ownedBy =
-  (teamId: TeamId, notFound: () => DomainError) =>
-  (loaded: Owned<object | undefined>): void => {
-    if (ownedState(teamId, loaded) === undefined) throw notFound();
-  };
-
-/* Whom a refusal concerns, where that is known and is not to be answered. */
-
-const people = new WeakMap<object, UserId>();
-
-/** The refusal itself says nothing of it. */
-export const refusing = <Refusal extends Error>(userId: UserId, refusal: Refusal): Refusal => {
-  people.set(refusal, userId);
-  return refusal;
-};
-
-/** undefined where nobody is known to be refused. */
-export const auditedPersonOf = (fault: unknown): UserId | undefined =>
-  typeof fault === 'object' && fault !== null ? people.get(fault) : undefined;
-
-/* Whether a team is there: how it is refused to whoever is not in it, and whether it is deleted. */
-
-/** The same, as yes or no. */
-export const isTeamDeleted = (deps: Pick<CommandDeps, 'team'>, teamId: string): MaybePromise<boolean> => {
-  const deleted = deletedAtOf(deps, teamId);
-  return deleted instanceof Promise ? deleted.then((at) => at !== undefined) : deleted !== undefined;
-};
-
-/** undefined of one that lives. It is no promise where the team is at hand. */
-export const deletedAtOf = ({ team }: Pick<CommandDeps, 'team'>, teamId: string): MaybePromise<string | undefined> => {
-  const loaded = team(teamStream(assertDefined(parseTeamId(teamId), 'team id')));
-  return loaded instanceof Promise ? loaded.then(({ state }) => state?.deletedAt) : loaded.state?.deletedAt;
-};
-
-/** Who calls, on whose behalf, and under which request: becomes the metadata of every event that the call causes. */
+/** Who calls, on whose behalf, and in which request. It becomes the metadata of every event that the call causes. */
 export type Caller = Readonly<{
-  /** NO_TEAM where a person calls what belongs to no team. */
+  /** NO_TEAM if the call belongs to no team, only to a person. */
   teamId: TeamId;
   /** `apiKey:<id>`, `user:<id>`, `grant:<id>` (an app), `cli`, `system`, `return-path`. */
   actor: string;
   permissions: readonly AccessPermission[];
   correlationId: string;
-  /** The key that calls; undefined where no key does. */
+  /** The API key that calls, if one does. */
   key?: Maker | undefined;
-  /** The person who calls, or on whose behalf an app does; undefined where there is none. */
+  /** The person who calls, or on whose behalf an app calls. */
   user?: Person | undefined;
-  /** The app that calls; undefined where none does. */
+  /** The app that calls, if one does. */
   app?: Readonly<{ clientId: OAuthClientId; grantId: OAuthGrantId }> | undefined;
-  /** From where; absent where nobody calls over the network. */
+  /** The origin of the call; absent for calls that do not come over the network. */
   calledFrom?: (() => CallOrigin) | undefined;
 }>;
 
-/** `sessionId`: absent where an app calls on the person's behalf. */
+/** `sessionId`: absent if an app calls on the person's behalf. */
 type Person = Readonly<{ id: UserId; sessionId?: SessionId | undefined }>;
 
-/** A credential that is good, and what it may do in the team that it was used for. */
+/** The program itself as a caller, on behalf of a team. */
+export const systemCaller = (teamId: TeamId, actor: string, correlationId: string): Caller => ({
+  teamId,
+  actor,
+  permissions,
+  correlationId,
+});
+
+/** A valid credential, and what it may do in the team that it was used for. */
 export type Authenticated = KeyAuthenticated | UserAuthenticated | AppAuthenticated;
 
 type Admitted = Readonly<{
   teamId: TeamId;
   permissions: readonly AccessPermission[];
-  /** Requests a minute, in place of every default. */
+  /** Requests per minute, in place of the defaults; null: the defaults hold. */
   rateLimit: number | null;
 }>;
 
@@ -102,39 +65,55 @@ export type KeyAuthenticated = Admitted &
     keyId: ApiKeyId;
     expiresAt: string | null;
     madeBy: readonly ApiKeyId[];
-    /** null: it may come from anywhere. */
+    /** The networks that the key may be used from; null: any. */
     networks: readonly string[] | null;
-    /** Nothing leaves of what it sends. */
+    /** A test key: no mail that it sends leaves. */
     test: boolean;
   }>;
 
 export type UserAuthenticated = Admitted & Readonly<{ kind: 'user'; userId: UserId; sessionId: SessionId }>;
 
-/** `userId`: absent where the app calls for itself. */
+/** `userId`: undefined if the app calls for itself. */
 export type AppAuthenticated = Admitted &
   Readonly<{ kind: 'app'; clientId: OAuthClientId; grantId: OAuthGrantId; userId: UserId | undefined }>;
 
-/** For which team a credential is used: by its id as it was given, undefined where the call names none; `isNeeded`: not where the call belongs to no team. */
+/** The team that a credential is used for. */
 export type ForTeam = Readonly<{
+  /** The id as the call gives it, undefined if the call names no team. */
   asked: string | undefined;
+  /** False if the call belongs to no team. */
   isNeeded: boolean;
-  /** The teams of a person, as far as they are known: where there is one alone, a call that names none is for it. */
+  /** The known teams of a person. If there is only one, a call that names no team is for this one. */
   teamsOf?: (userId: UserId) => Promise<readonly TeamId[]>;
 }>;
 
-/* What a test key may not do: let mail leave, or keep from leaving what leaves for real, and destroy or spend what is real. */
+type Owned<State> = Pick<Loaded<State>, 'state' | 'teamId'>;
 
-/** Whether nothing leaves of what the caller sends. */
+/** The state if it exists, is not deleted and belongs to the team; else undefined. */
+export const ownedState = <State extends object>(teamId: TeamId, { state, teamId: owner }: Owned<State | undefined>): State | undefined =>
+  state === undefined || owner !== teamId || ('deletedAt' in state && state.deletedAt !== null) ? undefined : state;
+
+/** A guard of a command. It refuses a stream that is unknown, deleted or of another team, all with the same error. */
+export const ownedBy =
+  (teamId: TeamId, notFound: () => DomainError) =>
+  (loaded: Owned<object | undefined>): void => {
+    if (ownedState(teamId, loaded) === undefined) throw notFound();
+  };
+
+/** True if the caller uses a test key: no mail that it sends leaves. */
 export const isTest = ({ key }: Pick<Caller, 'key'>): boolean => key?.test === true;
 
-/** In: what a test key does instead, after `A test key`. Throws TEST_KEY_NOT_ALLOWED. */
+/**
+ * Refuses with TEST_KEY_NOT_ALLOWED if the caller uses a test key, which must not let mail leave, stop real mail, or destroy or spend anything
+ * real. In: what a test key may do instead, as the text continues after `A test key`.
+ */
 export const assertNoTestKey = (caller: Pick<Caller, 'key'>, instead: string): void => {
   if (isTest(caller)) throw new DomainError('TEST_KEY_NOT_ALLOWED', `A test key ${instead}. Use a live key.`);
 };
 
 type Sent = Readonly<{ accepted: Readonly<{ test?: true }> }>;
 
-/** The guard of a command that changes an email, or a bulk send. */
+/** A guard of a command that changes an email or a bulk send: a test key may change only what was sent with a test key. */
 export const changeableBy =
   (caller: Caller, notFound: () => DomainError) =>
   (loaded: Pick<Loaded<Sent | undefined>, 'state' | 'teamId'>): void => {
@@ -142,10 +121,35 @@ export const changeableBy =
     if (loaded.state?.accepted.test !== true) assertNoTestKey(caller, 'changes what was sent with a test key alone');
   };
 
-/** As events say it. */
+/** The part of an event that says that a test key was used. */
 export const testPart = (caller: Pick<Caller, 'key'>): { test?: true } => (isTest(caller) ? { test: true } : {});
 
-/** The id of the first team, or undefined before the first start is done. */
+/** The person that a refusal concerns, for the audit log. The refusal itself does not name the person. */
+const refusedPeople = new WeakMap<object, UserId>();
+
+/** Notes for the audit log which person is refused. Out: the refusal. */
+export const refusing = <Refusal extends Error>(userId: UserId, refusal: Refusal): Refusal => {
+  refusedPeople.set(refusal, userId);
+  return refusal;
+};
+
+/** The person that a refusal concerns, undefined if none is known. */
+export const auditedPersonOf = (fault: unknown): UserId | undefined =>
+  typeof fault === 'object' && fault !== null ? refusedPeople.get(fault) : undefined;
+
+/** Whether a team is deleted. Answers without a promise if the team is in memory. */
+export const isTeamDeleted = (deps: Pick<CommandDeps, 'team'>, teamId: string): MaybePromise<boolean> => {
+  const deleted = deletedAtOf(deps, teamId);
+  return deleted instanceof Promise ? deleted.then((at) => at !== undefined) : deleted !== undefined;
+};
+
+/** When a team was deleted; undefined for a team that exists. Answers without a promise if the team is in memory. */
+export const deletedAtOf = ({ team }: Pick<CommandDeps, 'team'>, teamId: string): MaybePromise<string | undefined> => {
+  const loaded = team(teamStream(assertDefined(parseTeamId(teamId), 'team id')));
+  return loaded instanceof Promise ? loaded.then(({ state }) => state?.deletedAt) : loaded.state?.deletedAt;
+};
+
+/** The id of the first team, undefined before the first start is done. */
 export const firstTeam = async (deps: Pick<CommandDeps, 'eventLog'>): Promise<TeamId | undefined> => {
   const { state } = await loadInstance(deps);
   return state === undefined ? undefined : assertDefined(parseTeamId(state), 'team id');
@@ -153,11 +157,3 @@ export const firstTeam = async (deps: Pick<CommandDeps, 'eventLog'>): Promise<Te
 
 export const loadInstance = ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<Loaded<InstanceState>> =>
   loadState(eventLog, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
-
-/** A caller that is the program itself, on behalf of a team. */
-export const systemCaller = (teamId: TeamId, actor: string, correlationId: string): Caller => ({
-  teamId,
-  actor,
-  permissions,
-  correlationId,
-});

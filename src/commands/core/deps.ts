@@ -1,4 +1,4 @@
-/** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
+/** What commands are made of: the ports they need, the limits in force, and states that are read often and kept in memory. */
 import type { AccessTokens, TokenParties } from '../../domain/ports/access-tokens.js';
 import type { Passwords } from '../../domain/ports/passwords.js';
 import type { SecondFactors } from '../../domain/ports/second-factor.js';
@@ -13,7 +13,7 @@ import type { CreditsAccounts } from '../billing/credits.js';
 import { isoMoment } from './memo.js';
 import type { Loaded } from './handle.js';
 import type { Feedback } from '../recipients/feedback.js';
-import type { Answer } from './idempotency.js';
+import type { Answer, JoinedCalls } from './idempotency.js';
 import type { HasSuppressions } from '../recipients/suppression-check.js';
 import type { SendBulkResponse } from '../../api/bulk.js';
 import type { SendEmailResponse } from '../../api/email.js';
@@ -46,60 +46,22 @@ import type { TeamState } from '../../domain/teams/state.js';
 import type { SlugState } from '../../domain/templates/decider.js';
 import type { TemplateState } from '../../domain/templates/email-template.js';
 
-/* What the commands on people are made of. */
-
+/** What the commands about people need. */
 export type PeoplePorts = Readonly<{
   passwords: Passwords;
   accessTokens: AccessTokens;
   secondFactors: SecondFactors;
-  /** A text as a QR code (PNG), which the camera of a telephone reads. */
+  /** Draws a text as a QR code (PNG). */
   drawCode: (text: string) => Buffer;
-  /** Who gives the tokens, as they say it. */
+  /** The issuer of access tokens. */
   publicUrl: string;
   registration: Registration;
-  /** Nobody but this machine reaches the service: the first user needs no token. */
+  /** Only this machine reaches the service, so the first user needs no token. */
   isOnLoopback: boolean;
 }>;
 
-/* Who gives access tokens and for whom they are. */
-
-/** What a token that was checked says. */
+/** The claims of a verified access token. */
 export type KnownToken = Readonly<{ userId: UserId; sessionId: SessionId; expiresAtMs: number }>;
-
-/** The instance is known by its master key: a token of another one is for another audience, whatever its address is. */
-export const partiesOf = ({
-  keys,
-  people,
-}: Readonly<{ keys: Pick<Keys, 'fingerprint'>; people: Pick<PeoplePorts, 'publicUrl'> }>): TokenParties => ({
-  issuer: people.publicUrl,
-  audience: `sealpost:${keys.fingerprint('instance', '').slice(0, 16)}`,
-});
-
-/* Joins calls of the same id that come while one of them is under way: one does the work, and all of them get its answer. */
-
-type JoinedCalls<Answer> = (
-  id: string,
-  /** Tells the same call from another under one id. */
-  fingerprint: string,
-  work: () => Promise<Answer>,
-) => Promise<Readonly<{ answer: Answer; joined: boolean }>>;
-
-/**
- * A call of the same fingerprint shares the outcome of the one under way, its failure too. A call of another fingerprint
- * begins when that one has ended.
- */
-export const joinedCalls = <Answer>(): JoinedCalls<Answer> => {
-  const underWay = new Map<string, Readonly<{ fingerprint: string; answer: Promise<Answer> }>>();
-  return async (id, fingerprint, work) => {
-    for (let first = underWay.get(id); first !== undefined; first = underWay.get(id)) {
-      if (first.fingerprint === fingerprint) return { answer: await first.answer, joined: true };
-      await first.answer.catch(() => undefined);
-    }
-    const answer = work().finally(() => underWay.delete(id));
-    underWay.set(id, { fingerprint, answer });
-    return { answer: await answer, joined: false };
-  };
-};
 
 export type CommandPorts = Readonly<{
   eventLog: EventLog;
@@ -114,22 +76,22 @@ export type CommandPorts = Readonly<{
   dns: Dns;
   dkimKeys: DkimKeys;
   people: PeoplePorts;
-  /** What of SPF lets the relay send mail of the teams. */
+  /** The SPF mechanisms that allow the relay to send mail of the teams. */
   spfMechanisms: string;
-  /** What links in mails begin with, as `https://mail.example.com`; absent where no address is known under which others reach this service. */
+  /** The beginning of links in mails, as `https://mail.example.com`; absent if no public address of the service is set. */
   linkBase?: string;
-  /** An older program runs beside this one, which could not read from where calls came. */
+  /** An older program that cannot read the origins of calls runs beside this one. */
   withoutOrigins?: true;
-  /** An older program runs beside this one, which could not read how copies for each recipient are recorded. */
+  /** An older program that cannot read the records of copies for each recipient runs beside this one. */
   withoutCopies?: true;
-  /** An older program runs beside this one, which would render in the language of the template alone. */
+  /** An older program that renders in the language of the template alone runs beside this one. */
   withoutLanguages?: true;
   clock: Clock;
   ids: Ids;
   limits: Limits;
-  /** Which instructions to relays callers may give as headers; none where it is absent. */
+  /** Matches the instructions to relays that callers may give as headers; absent: none. */
   allowsHeader?: HeaderMatcher;
-  /** What is heard of emails after they have left; absent where no return path is set up. */
+  /** Feedback about emails after they have left; absent if no return path is set up. */
   feedback?: Feedback;
 }>;
 
@@ -138,13 +100,13 @@ type Load<State> = (stream: StreamName) => MaybePromise<Loaded<State>>;
 export type CommandDeps = CommandPorts &
   Readonly<{
     /**
-     * Follows the log until the signal aborts, so that the states below are served from memory. `serving`: in a process that answers requests,
-     * where sessions are read as they begin.
+     * Follows the log until the signal aborts, so that the states below are served from memory. `serving`: this process answers requests and
+     * therefore reads sessions when they begin.
      */
     followStates: (signal: AbortSignal, serving?: 'serving') => Promise<void>;
-    /** Resolves when those states hold what stands up to that position, or the signal aborts. */
+    /** Resolves when the states include the events up to that position, or the signal aborts. */
     statesCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
-    /** Resolves when what was appended before the call holds in every process that serves. */
+    /** Resolves when every serving process enforces what was appended before the call. */
     whenHeldEverywhere: () => Promise<void>;
     template: Load<TemplateState>;
     attachmentTemplate: Load<AttachmentTemplateState>;
@@ -155,35 +117,35 @@ export type CommandDeps = CommandPorts &
     oauthGrant: Load<GrantState>;
     /** The tokens in use of one person, or of one app that acts for itself. */
     oauthTokens: Load<TokenList>;
-    /** Whether the account of a team is in use; nothing of one that was never metered. */
+    /** Whether the account of a metered team is in use. */
     activity: Load<ActivityState>;
-    /** A person, without anything personal. */
+    /** A person, without personal data. */
     user: Load<UserState>;
-    /** Without from where it is used. */
+    /** A session, without the addresses it is used from. */
     session: Load<SessionState>;
     tokenKey: Load<TokenKeyState>;
-    /** Access tokens that were made here or whose signature was checked, until they are not used for long. */
+    /** Access tokens that this process made or verified; the least recently used are dropped. */
     knownTokens: BoundedCache<string, KnownToken>;
     tokenParties: TokenParties;
-    /** Of a team; without private keys. */
+    /** The sender domains of a team, without private keys. */
     senderDomains: Load<SenderDomainsState>;
     /** The send calls under way in this process that carry an Idempotency-Key, by the id of their email. */
     joinSends: JoinedCalls<Answer<SendEmailResponse>>;
-    /** The same of bulk sends. */
+    /** The bulk sends under way in this process that carry an Idempotency-Key, by their id. */
     joinBulkSends: JoinedCalls<Answer<SendBulkResponse>>;
-    /** How much each team has waiting. */
+    /** How many emails of each team wait. */
     backlog: Backlog;
     /** Whether a team has ever suppressed an address. */
     hasSuppressions: HasSuppressions;
     /** The credits and quotas of each team. */
     credits: CreditsAccounts;
-    /** From where audited calls came. */
+    /** Records the origins of audited calls. */
     origins: CallOrigins;
-    /** What the attachments of each team take. */
+    /** The storage that the attachments of each team take. */
     attachmentClaims: AttachmentClaims;
   }>;
 
-/** In: who calls. Out: the metadata of the events that the call causes, at the moment of now. */
+/** In: the caller. Out: the metadata of the events that the call causes now. */
 export const causeOf = (deps: Pick<CommandPorts, 'clock'>, caller: Caller, at = isoMoment(deps.clock.now())): Cause => ({
   teamId: caller.teamId,
   actor: caller.actor,

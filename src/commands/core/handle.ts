@@ -7,12 +7,12 @@ import type { StreamName } from '../../domain/core/ids.js';
 import type { CommandDeps } from './deps.js';
 import { fingerprintOf, isSameBody, keyReused, type Idempotency } from './idempotency.js';
 
-/** A stream folded, and where it ends. `teamId` is that of its first event; undefined where there is none. */
+/** The folded state of a stream and its version. `teamId`: from the first event, undefined for a stream without events. */
 export type Loaded<State> = Readonly<{ state: State; version: StreamVersion; teamId: string | undefined }>;
 
 export type Fold<Event, State> = Readonly<{ evolve: (state: State, event: Event) => State; initialState: State }>;
 
-/** Continues a fold. The events are of the stream's own kind: one kind of stream holds one union of events. */
+/** Continues a fold with later events of the stream. A kind of stream holds one union of events, which the types cannot check. */
 export const foldOnto = <Event extends DomainEvent, State>(
   { evolve }: Fold<Event, State>,
   loaded: Loaded<State>,
@@ -45,8 +45,8 @@ const CONFLICTS_MAX = 8;
 type Handled<Event, State> = Loaded<State> & Readonly<{ events: readonly Event[] }>;
 
 /**
- * Decides and appends, and decides again from the newest state where another was faster. `guard` sees the stream before each
- * decision and throws where the caller may not touch it. Resolves with the state after, and the events that were appended.
+ * Decides and appends. If another writer was faster, decides again from the newest state. `guard` sees the stream before each decision and
+ * throws if the caller may not touch it. Resolves with the state after the appended events, and these events.
  */
 export const handle = <Command, Event extends DomainEvent, State>(
   eventLog: EventLog,
@@ -57,7 +57,7 @@ export const handle = <Command, Event extends DomainEvent, State>(
   guard: (loaded: Loaded<State>) => void = () => {},
 ): Promise<Handled<Event, State>> => handleFrom(undefined, eventLog, stream, decider, command, cause, guard);
 
-/** The same from a state that is at hand: the stream is read only where another was faster. */
+/** As `handle`, but starts from a known state: the stream is read only if another writer was faster. */
 export const handleFrom = async <Command, Event extends DomainEvent, State>(
   known: Loaded<State> | undefined,
   eventLog: EventLog,
@@ -84,21 +84,22 @@ export const handleFrom = async <Command, Event extends DomainEvent, State>(
   }
 };
 
-/* Commands that may carry an Idempotency-Key: one that was made under it is not made again, whatever became of the stream since. */
-
-/** What events keep of a call: HMACs of its key and of its body. */
+/** HMACs of the Idempotency-Key and of the body of a call, which its event keeps. */
 type CallKey = Readonly<{ idempotencyKey: string | undefined; fingerprint: string | undefined }>;
 
 type KeyedCommand<Command, State> = Readonly<{
   command: (key: CallKey) => Command;
-  /** What was made under that key before; undefined where nothing was. */
+  /** What was made under that key before, undefined if nothing was. */
   earlier: (state: NonNullable<State>, idempotencyKey: string) => Pick<CallKey, 'fingerprint'> | undefined;
   idempotency: Idempotency | undefined;
   cause: Cause;
   guard: (loaded: Loaded<State>) => void;
 }>;
 
-/** Rejects as `handle`, and with IDEMPOTENCY_KEY_REUSED. */
+/**
+ * Handles a command that may carry an Idempotency-Key: what was made under a key is not made again, whatever happened to the stream since.
+ * Rejects as `handle`, and with IDEMPOTENCY_KEY_REUSED.
+ */
 export const handleKeyed = async <Command, Event extends DomainEvent, State>(
   { eventLog, keys }: Pick<CommandDeps, 'eventLog' | 'keys'>,
   stream: StreamName,

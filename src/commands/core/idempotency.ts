@@ -1,24 +1,24 @@
-/** A request under an Idempotency-Key, and its answer. */
+/** Idempotency-Keys: how a repeated request is recognised, and how repeated calls that run at the same time share one outcome. */
 import { DomainError } from '../../domain/core/errors.js';
 import type { Keys } from '../../domain/ports/keys.js';
 import { canonicalJson } from '../../shared/text.js';
 
 /**
- * `body` is the request body as parsed; it is fingerprinted to tell the same request from another under one key. `canonical`: its
- * canonical form, where that was made before.
+ * `body`: the parsed request body, whose fingerprint tells a repeated request from another request under the same key. `canonical`: its
+ * canonical JSON, if that was made before.
  */
 export type Idempotency = Readonly<{ key: string; body: unknown; canonical?: string | Uint8Array }>;
 
-/** `replayed`: the answer is the stored one. */
+/** `replayed`: the answer belongs to an earlier request under the key. */
 export type Answer<T> = Readonly<{ body: T; replayed: boolean }>;
 
 const PURPOSE = 'idempotency';
 
-/** The fingerprint of a body: of its canonical form, so that order of members, white space and escapes do not matter. */
+/** The fingerprint of the canonical form of a body: order of members, white space and escapes do not matter. */
 export const fingerprintOf = (keys: Pick<Keys, 'fingerprint'>, { body, canonical }: Idempotency): string =>
   keys.fingerprint(PURPOSE, canonical ?? canonicalJson(body ?? null));
 
-/** Whether a stored fingerprint is that of this body. An event may hold the one of the members in the order in which they came. */
+/** True if a stored fingerprint belongs to this body. Older events hold a fingerprint of the members in the order in which they came. */
 export const isSameBody = (keys: Pick<Keys, 'fingerprint'>, stored: string | undefined, idempotency: Idempotency): boolean =>
   stored !== undefined &&
   (stored === fingerprintOf(keys, idempotency) || stored === keys.fingerprint(PURPOSE, JSON.stringify(idempotency.body ?? null)));
@@ -26,9 +26,33 @@ export const isSameBody = (keys: Pick<Keys, 'fingerprint'>, stored: string | und
 export const keyReused = (): DomainError =>
   new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Repeat that body, or take a new key.');
 
-/** What was made under it is gone, and nobody knows any more with which body. */
+/** The record of the first request is removed, so its body cannot be compared any more. */
 export const keyRetired = (): DomainError =>
   new DomainError(
     'IDEMPOTENCY_KEY_REUSED',
     'This Idempotency-Key was used years ago, for something whose record is removed. Take a new key.',
   );
+
+export type JoinedCalls<Answer> = (
+  id: string,
+  /** Equal for calls with the same body. */
+  fingerprint: string,
+  work: () => Promise<Answer>,
+) => Promise<Readonly<{ answer: Answer; joined: boolean }>>;
+
+/**
+ * Joins calls of the same id that arrive while one is under way. A call with the same fingerprint gets the outcome of the running call, its
+ * failure too. A call with another fingerprint begins when the running call has ended.
+ */
+export const joinedCalls = <Answer>(): JoinedCalls<Answer> => {
+  const underWay = new Map<string, Readonly<{ fingerprint: string; answer: Promise<Answer> }>>();
+  return async (id, fingerprint, work) => {
+    for (let first = underWay.get(id); first !== undefined; first = underWay.get(id)) {
+      if (first.fingerprint === fingerprint) return { answer: await first.answer, joined: true };
+      await first.answer.catch(() => undefined);
+    }
+    const answer = work().finally(() => underWay.delete(id));
+    underWay.set(id, { fingerprint, answer });
+    return { answer: await answer, joined: false };
+  };
+};

@@ -1,6 +1,6 @@
 /**
- * States that are read far more often than they change: keys, teams, templates, slugs, sender domains. They are served from memory where a live
- * subscription is known to have been at the head of the log within the bound; where it is behind, the stream is read.
+ * Keeps states in memory that are read far more often than they change: keys, teams, templates, slugs, sender domains. A state from memory is
+ * served while a live subscription is known to have reached the head of the log within the freshness limit; otherwise the stream is read.
  */
 import { emptyLoaded, foldOnto, type Fold, type Loaded } from './handle.js';
 import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
@@ -16,28 +16,28 @@ export type StateCachePorts = Readonly<{
   eventLog: EventLog;
   store: Pick<EventStore, 'head' | 'subscribeAll'>;
   clock: Pick<Clock, 'monotonic'>;
-  /** A state from memory holds everything of before that many milliseconds. */
+  /** A state from memory includes every event that is older than this. */
   freshnessMs: number;
 }>;
 
 export type StateCache = Readonly<{
-  /** Loads states of one kind and keeps `statesMax` of them, those used last. */
+  /** A loader for states of one kind; it keeps the `statesMax` most recently used. */
   loader: <Event extends DomainEvent, State>(
     fold: Fold<Event, State>,
     statesMax: number,
     kept?: Kept,
   ) => (stream: StreamName) => MaybePromise<Loaded<State>>;
-  /** The log: what is appended or read through it holds here at once. */
+  /** The event log, through which appends and reads of this process update the cache at once. */
   eventLog: EventLog;
-  /** Follows the log until the signal aborts; without it every state is read. `began` is told of each stream that begins meanwhile. */
+  /** Follows the log until the signal aborts; while it does not run, every state is read. `began` is called for each new stream. */
   follow: (signal: AbortSignal, began?: (stream: StreamName) => void) => Promise<void>;
   /** Resolves when no state from memory is older than that position, or the signal aborts. */
   caughtUp: (position: Position, signal: AbortSignal) => Promise<void>;
 }>;
 
 /**
- * `absent`: that there is no such stream is kept too, for streams that most teams do not have. `decrypt`: the types of event whose sealed
- * part the fold needs; default: all.
+ * `absent`: keep also that a stream does not exist, for streams that most teams do not have. `decrypt`: the types of event whose sealed part
+ * the fold needs; default: all.
  */
 export type Kept = Readonly<{ absent?: true; decrypt?: readonly EventType[] }>;
 
@@ -103,7 +103,7 @@ const loaderOf = <Event extends DomainEvent, State>(
     const generation = changes.generation();
     const news = await eventLog.load(stream, known.version.revision + 1, decrypt);
     const loaded = foldOnto(fold, known, news);
-    // What was read before the subscription began (again) may lack what it does not tell of.
+    // A state that was read before the subscription (re)started may lack events that the subscription does not report.
     if ((loaded.version.revision < 0 && absent !== true) || generation !== changes.generation()) return loaded;
     states.set(stream, { loaded, isCurrent: loaded.version.revision >= changes.newest(stream) });
     return loaded;
@@ -120,16 +120,16 @@ type Listener = Readonly<{ changed: (stream: StreamName, revision: number) => vo
 
 type Changes = Readonly<{
   listen: (listener: Listener) => void;
-  /** The stream has gone on to that revision. */
+  /** Notes that the stream has reached the revision. */
   note: (stream: string, revision: number) => void;
-  /** The newest revision that was noted, -1 where none was. */
+  /** The newest noted revision, -1 if none was. */
   newest: (stream: StreamName) => number;
   clear: () => void;
-  /** How often all was cleared. */
+  /** How often `clear` was called. */
   generation: () => number;
 }>;
 
-/** A reading that is older than what was noted is noticed for that many streams, those noted last. */
+/** Streams whose newest revision is remembered, those noted last: a read that is older than its note is not kept as current. */
 const NOTED_MAX = 4_096;
 
 const openChanges = (): Changes => {
@@ -139,7 +139,7 @@ const openChanges = (): Changes => {
   return {
     listen: (listener) => void listeners.push(listener),
     note: (stream, revision) => {
-      // Own appends and the subscription tell of the same events, in any order.
+      // Appends of this process and the subscription report the same events, in any order.
       if (revision <= (noted.get(stream) ?? -1)) return;
       noted.set(stream, revision);
       for (const { changed } of listeners) changed(stream as StreamName, revision);
@@ -154,7 +154,7 @@ const openChanges = (): Changes => {
   };
 };
 
-/** What a command has read it may answer by, so no state from memory is older; the subscription may tell of it later. */
+/** A command may answer from what it has read, so a read is noted too: no state from memory is then older. */
 const notingLoads =
   (eventLog: EventLog, changes: Changes): EventLog['load'] =>
   async (stream, fromRevision, decrypt) => {
@@ -177,7 +177,7 @@ const notingAppends =
       },
       (fault: unknown) => {
         if (fault instanceof WrongExpectedRevision) changes.note(stream, fault.actual);
-        // The events may come to be at any time: until they do, or others, the state is read.
+        // The events may appear at any time: until these or others do, the state is read.
         if (fault instanceof AppendUnknown) changes.note(stream, version.revision + events.length);
         throw fault;
       },
@@ -195,13 +195,13 @@ type Freshness = Readonly<{
   caughtUp: StateCache['caughtUp'];
 }>;
 
-/** The head of the log is asked for at most twice within the bound, and only while states are asked for. */
+/** Reads the head of the log at most twice within the freshness limit, and only while states are loaded. */
 const openFreshness = ({ store, clock, freshnessMs }: StateCachePorts): Freshness => {
-  /** Everything of before this moment has been noted. */
+  /** All events before this moment have been noted. */
   let asOfMs = Number.NEGATIVE_INFINITY;
   let position: Position = 0;
   let isFollowing = false;
-  /** Where the log ended at a moment; the subscription is not there yet. */
+  /** Where the log ended at a moment, while the subscription has not reached it. */
   let ahead: Readonly<{ position: Position; atMs: number }> | undefined;
   let isAsking = false;
   const waiting = new Set<() => void>();
@@ -221,7 +221,7 @@ const openFreshness = ({ store, clock, freshnessMs }: StateCachePorts): Freshnes
       ahead = { position: await store.head(), atMs };
       settle();
     } catch {
-      // Where the head is not known the states are read, and reading tells what is wrong.
+      // Without the head the states are read, and the read reports the fault.
     } finally {
       isAsking = false;
     }

@@ -1,6 +1,7 @@
 /** Goes on without what is lost, where an operator says so, and records in the log what was given up. */
 import { erasingEvents, type Recorded } from '../../domain/events.js';
-import { firstAfter, eraseAll, eraseStream, noteOfLog } from '../core/erase.js';
+import { eraseAll, eraseStream } from '../core/erase.js';
+import { firstAfter, noteOfLog } from '../core/log-notes.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
 import type { Keys } from '../../domain/ports/keys.js';
 import type { NotedKeys, LogNote, NotedStore } from '../../domain/ports/log-note.js';

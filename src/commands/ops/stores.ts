@@ -11,7 +11,7 @@ import { DAY_MS } from '../../domain/core/time.js';
 import { namesOf } from '../../event-log/codec.js';
 import { recipientsErasedBy, allKeyIds } from '../../event-log/stream-keys.js';
 import { readableMetadata } from '../../event-log/hash-chain.js';
-import { type LogToNote, isOfLog, noteOfLog } from '../core/erase.js';
+import { type LogToNote, isOfLog, noteOfLog } from '../core/log-notes.js';
 
 /* Looks through the log for what should stand in other stores and does not: keys that nothing says are destroyed, files that are named. */
 

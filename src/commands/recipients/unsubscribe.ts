@@ -12,10 +12,12 @@ import {
   type TeamId,
   emailStream,
   suppressionStream,
+  UUID_BYTES,
+  uuidBytes,
+  uuidOfBytes,
 } from '../../domain/core/ids.js';
 import { COPIES_FROM } from '../../domain/core/write-level.js';
 import { openReaderTokens, type ReaderTokens } from '../../domain/recipients/tracking.js';
-import { UUID_BYTES, uuidBytes, uuidOfBytes } from '../../domain/core/json.js';
 import { handle } from '../core/handle.js';
 import { isoMoment } from '../core/memo.js';
 import { suppressUnder } from './suppressions.js';

@@ -21,9 +21,17 @@ import {
   parseTeamId,
 } from '../../domain/core/ids.js';
 import type { TeamEvent, TeamSettings } from '../../domain/teams/events.js';
-import { teamDecider, type TeamChanges, memberDecider, type By, type MemberCommand, type TeamCommand } from '../../domain/teams/decider.js';
+import {
+  teamDecider,
+  type TeamChanges,
+  memberDecider,
+  type By,
+  type MemberCommand,
+  type TeamCommand,
+  teamNotFound,
+} from '../../domain/teams/decider.js';
 import { evolveTeam, type Billing, type Team, type TeamState, type Member, emptyCompany } from '../../domain/teams/state.js';
-import { type Caller, teamNotFound, firstTeam } from '../core/caller.js';
+import { type Caller, firstTeam } from '../core/caller.js';
 import { userFold } from '../people/users.js';
 import type { MemberRecord, TeamActivity, CreateTeamRequest, TeamRecord, UpdateTeamRequest } from '../../api/teams.js';
 import type { Role } from '../../domain/access/permissions.js';

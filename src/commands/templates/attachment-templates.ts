@@ -1,7 +1,7 @@
 /** Commands on attachment templates: create, import, change, publish, delete, restore, read. */
 import type { Caller } from '../core/caller.js';
 import { assertLanguagesWritable } from './language.js';
-import { remembered } from '../core/memo.js';
+import { memoized } from '../core/memo.js';
 import type { CommandDeps } from '../core/deps.js';
 import { assetWarnings } from './warnings.js';
 import {
@@ -76,7 +76,7 @@ const kind: TemplateKindOf<AttachmentTemplateId, AttachmentDraft, Pick<Attachmen
     return shortId === undefined ? parseAttachmentTemplateId(reference) : attachmentTemplateIdOf(teamId, shortId);
   },
   stream: attachmentTemplateStream,
-  slugStream: remembered(1_000, (teamId, slug) => `${teamId} ${slug}`, attachmentTemplateSlugStream),
+  slugStream: memoized(1_000, (teamId, slug) => `${teamId} ${slug}`, attachmentTemplateSlugStream),
   load: (deps, id) => deps.attachmentTemplate(attachmentTemplateStream(id)),
 };
 

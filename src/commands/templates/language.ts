@@ -1,6 +1,6 @@
 /** Reads the language that a call says in place of the template's own. */
 import type { CommandDeps } from '../core/deps.js';
-import { remembered } from '../core/memo.js';
+import { memoized } from '../core/memo.js';
 import { DomainError, invalidAt, type FieldError } from '../../domain/core/errors.js';
 import { localeFault, timeZoneFault } from '../../domain/rendering/check/format.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
@@ -18,7 +18,7 @@ export const readLanguage = ({ locale, timeZone }: LanguageFields): ReadLanguage
   locale === undefined && timeZone === undefined ? NOTHING : read(locale, timeZone);
 
 /** Kept for the next calls: Intl takes longer for a time zone than the rest of a call. */
-const read = remembered(
+const read = memoized(
   1_000,
   (locale: string | undefined, timeZone: string | undefined) => `${locale ?? ''} ${timeZone ?? ''}`,
   (locale: string | undefined, timeZone: string | undefined): ReadLanguage => {

@@ -9,7 +9,7 @@ import { type EmailTemplateContent, DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '..
 import { nextTurn } from '../../shared/concurrency.js';
 import type { Caller } from '../core/caller.js';
 import { withDrawnSvgs } from './drawings.js';
-import { remembered } from '../core/memo.js';
+import { memoized } from '../core/memo.js';
 import { assertLanguagesWritable } from './language.js';
 import { requireAddress, type Recipient } from '../../domain/mime/address.js';
 import {
@@ -68,7 +68,7 @@ const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'su
   idOf: (_, reference) => parseTemplateId(reference),
   stream: templateStream,
   // The same slugs are asked for with each email, and the digest of one takes 10 µs.
-  slugStream: remembered(1_000, (teamId, slug) => `${teamId} ${slug}`, templateSlugStream),
+  slugStream: memoized(1_000, (teamId, slug) => `${teamId} ${slug}`, templateSlugStream),
   load: (deps, id) => deps.template(templateStream(id)),
 };
 

@@ -1,6 +1,6 @@
 /** The shape of every decision: facts come in with the command, events go out, nothing else happens. */
 
-/** What is mostly at hand and then answered at once: a promise costs more than many of the answers. To be awaited like any promise. */
+/** A value that is mostly in memory and then answered without a promise, which would cost more than the answer. Callers await it. */
 export type MaybePromise<T> = T | Promise<T>;
 
 export type Decider<Command, Event, State> = Readonly<{

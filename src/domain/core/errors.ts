@@ -1,4 +1,4 @@
-/** Every way in which a request can be wrong, by code. http/errors.ts maps each code to a status. */
+/** The errors of the program: every code of a refused request, and the faults of stores, streams and events. `http/server/errors.ts` maps codes to statuses. */
 
 export type ErrorCode =
   | 'VALIDATION_ERROR'
@@ -144,8 +144,8 @@ export type ErrorDetails = Readonly<{
 }>;
 
 /**
- * A rule that the caller broke. `message` says what was wrong, where, and what would be right;
- * it is shown to the caller, so it never holds another's data or our internals.
+ * The caller broke a rule. `message` says what was wrong, where, and what would be right.
+ * The caller sees it, so it never holds data of others or internals of the service.
  */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
@@ -160,15 +160,15 @@ export class DomainError extends Error {
 }
 
 /**
- * One fault of a request: `part` of it holds the field, and `message` goes on from the field's name ("must be …").
- * The empty field is the part itself.
+ * The error for one faulty field of a request. `message` continues the name of the field ("must be …"). An empty `field` stands for the
+ * part itself.
  */
 export const invalid = (part: 'request body' | 'body' | 'query' | 'upload', field: string, message: string): DomainError =>
   new DomainError('VALIDATION_ERROR', `The ${part} is invalid: ${field === '' ? 'it' : `\`${field}\``} ${message}.`, {
     errors: [{ field, message }],
   });
 
-/** One fault at a place of a template or of its variables. */
+/** The error for one faulty field of a template or of its variables. */
 export const invalidAt = (field: string, message: string, relatedInfo?: ErrorDetails['relatedInfo']): DomainError =>
   new DomainError('VALIDATION_ERROR', `${field} ${message}`, {
     errors: [{ field, message }],
@@ -176,17 +176,17 @@ export const invalidAt = (field: string, message: string, relatedInfo?: ErrorDet
   });
 
 /**
- * A server that keeps the log, the keys, the files or the read models cannot be reached. An append, and the making of a key or a file, that
- * rejects with it has written nothing that anybody will see; what reads or removes may be repeated.
+ * A server that keeps the log, the keys, the files or the read models cannot be reached. An append, or the creation of a key or a file, that
+ * rejects with StoreAway has written nothing that a reader will see. Reads and removals may be repeated.
  */
 export class StoreAway extends Error {
   override readonly name: string = 'StoreAway';
 }
 
-/** Nobody knows whether the events are in the log: they may have been written, or may be written later. Nothing may be undone for it. */
+/** The answer of an append was lost: its events may be in the log, or appear in it later. Nothing that belongs to them may be deleted. */
 export class AppendUnknown extends Error {
   override readonly name = 'AppendUnknown';
-  /** By what the events can be found later: where they are there, they are after that revision, and have these ids. */
+  /** How a reader can find the events later, if they were written. */
   readonly attempt: AppendAttempt;
 
   constructor(stream: string, cause: Error, attempt: AppendAttempt = { after: -1, eventIds: [] }) {
@@ -195,10 +195,10 @@ export class AppendUnknown extends Error {
   }
 }
 
-/** `after`: the revision of the stream after which the events were to stand. */
+/** `after`: the revision of the stream after which the events stand if they were written. */
 export type AppendAttempt = Readonly<{ after: number; eventIds: readonly string[] }>;
 
-/** The lease under which something was to be appended is older than that of the stream's last event: another holds it now. */
+/** The lease of an append is older than the lease of the stream's last event: another process holds the lease now. */
 export class LeaseSuperseded extends Error {
   override readonly name = 'LeaseSuperseded';
 
@@ -207,7 +207,7 @@ export class LeaseSuperseded extends Error {
   }
 }
 
-/** What is stored under a hash is not what was put there, or cannot be read: it stays so until somebody puts the file back. */
+/** The file stored under a hash has other content, or cannot be read. Retries fail until an operator restores the file. */
 export class FileDamaged extends Error {
   override readonly name = 'FileDamaged';
   readonly code = 'FILE_DAMAGED';
@@ -217,7 +217,7 @@ export class FileDamaged extends Error {
   }
 }
 
-/** The key of a stream should exist, for the log does not say that it was destroyed; what it seals cannot be read until it is back. */
+/** The key of a stream is gone, but the log does not say that it was destroyed. The stream cannot be decrypted until an operator restores the key. */
 export class KeyMissing extends Error {
   override readonly name = 'KeyMissing';
   readonly code = 'KEY_MISSING';
@@ -230,13 +230,13 @@ export class KeyMissing extends Error {
   }
 }
 
-/** Where a stored event stands, and under which name. */
+/** Where a stored event stands in the log, and its stored type. */
 export type EventPlace = Readonly<{ stream: string; revision: number; position: number; storedType: string }>;
 
 const placeText = ({ stream, revision, position, storedType }: EventPlace): string =>
   `the event at position ${position} of the log (${stream}, revision ${revision}, ${storedType})`;
 
-/** An event of a stream is damaged or missing: nothing is decided on such a stream, and all others go on. */
+/** An event of a stream is damaged or missing. Commands refuse this stream; other streams work. */
 export class EventUnreadable extends Error {
   override readonly name = 'EventUnreadable';
   readonly code = 'EVENT_UNREADABLE';
@@ -248,7 +248,7 @@ export class EventUnreadable extends Error {
   }
 }
 
-/** An event is of a type or version that this program does not know; readers stop at it, so that a newer program goes on from there. */
+/** An event has a type or version that this program does not know. Readers stop before it, so that a newer program continues from there. */
 export class EventUnknown extends Error {
   override readonly name = 'EventUnknown';
   readonly code = 'EVENT_UNKNOWN';
@@ -260,7 +260,7 @@ export class EventUnknown extends Error {
   }
 }
 
-/** The stream was not at the revision that the writer had read; load it again and decide again. */
+/** The stream was not at the revision that the writer had read. The writer loads it again and decides again. */
 export class WrongExpectedRevision extends Error {
   override readonly name = 'WrongExpectedRevision';
   readonly stream: string;

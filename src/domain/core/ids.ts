@@ -1,4 +1,4 @@
-/** Branded ids, made only by the parsers here, and the ids that are derived from others. */
+/** Ids and stream names: branded types, the parsers that make them, and the ids that are derived from others. */
 import { hash as digestOf } from 'node:crypto';
 
 declare const brand: unique symbol;
@@ -29,7 +29,7 @@ const parseUuid = (text: string): string | undefined => {
   return UUID.test(lower) ? lower : undefined;
 };
 
-/** In: a UUID in any letter case. Out: the id in lower case, or undefined where it is no UUID. */
+/** In: a UUID in any letter case. Out: the id in lower case, or undefined if it is no UUID. */
 export const parseEmailId = (text: string): EmailId | undefined => parseUuid(text) as EmailId | undefined;
 export const parseBatchId = (text: string): BatchId | undefined => parseUuid(text) as BatchId | undefined;
 export const parseTeamId = (text: string): TeamId | undefined => parseUuid(text) as TeamId | undefined;
@@ -66,10 +66,10 @@ const OAUTH_GRANT_ID = /^grant_[A-Za-z0-9_-]{22}$/;
 export const parseOAuthGrantId = (text: string): OAuthGrantId | undefined =>
   OAUTH_GRANT_ID.test(text) ? (text as OAuthGrantId) : undefined;
 
-/** Stands for the team in the metadata of events that belong to no team: those of people. No team has this id. */
+/** The team id in the metadata of events that belong to no team (events of people). No team has this id. */
 export const NO_TEAM = '00000000-0000-0000-0000-000000000000' as TeamId;
 
-/** Thrown where an id that must be well formed (it comes from our own log or a derivation) is not. */
+/** Throws if an id from our own log or a derivation is not well formed, which is a fault of the program. */
 export const assertDefined = <T>(value: T | undefined, what: string): T => {
   if (value === undefined) throw new Error(`not a well-formed ${what}`);
   return value;
@@ -89,33 +89,43 @@ export const uuidV5 = (...parts: readonly string[]): string => {
 };
 
 /**
- * In: an HMAC (hex, at least 128 bits) of team, endpoint and Idempotency-Key. Out: the id of the email that such a request
- * makes: the store itself refuses a second one. The HMAC keeps a key that somebody could guess from being read off the id.
+ * In: an HMAC (hex, at least 128 bits) of team, endpoint and Idempotency-Key. Out: the id of the email that this request makes, so that the
+ * store refuses a second one. With an HMAC nobody can test guessed keys against the id.
  */
 export const emailIdOfFingerprint = (hmac: string): EmailId => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as EmailId;
 
-/** The same for a bulk send. */
+/** The id of the bulk send, derived as that of an email. */
 export const batchIdOfFingerprint = (hmac: string): BatchId => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as BatchId;
 
-/** In: an HMAC (hex) of team and address. Out: the id under which the team has that address suppressed or not. */
+/** In: an HMAC (hex) of team and address. Out: the id of the suppression of that address in that team. */
 export const suppressionIdOfFingerprint = (hmac: string): SuppressionId =>
   customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as SuppressionId;
 
-/** In: an HMAC (hex) of an address that somebody signs in by. Out: the id under which it is known whose it is. */
+/** In: an HMAC (hex) of a sign-in address. Out: the id of the stream that says which user has the address. */
 export const userAddressIdOfFingerprint = (hmac: string): string => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80);
 
-/** The email of a bulk send for the recipient at that place: made again it has the same id. */
+/** The id of the email that a bulk send makes for its recipient at that index. Repeated fan-out derives the same id. */
 export const emailIdInBatch = (batch: BatchId, index: number): EmailId => uuidV5('email of batch', batch, String(index)) as EmailId;
 
-/** 16 bytes as a UUID (RFC 9562) of the version in the upper four bits of `version`. */
+/** 16 bytes as a UUID (RFC 9562). `version` holds the version number in its upper four bits. */
 const customUuid = (bytes: Buffer, version: number): string => {
   bytes[6] = (bytes[6]! & 0x0f) | version;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = bytes.toString('hex', 0, 16);
+  return uuidOfBytes(bytes);
+};
+
+export const UUID_BYTES = 16;
+
+/** A UUID as its 16 bytes, which is how tokens carry ids. */
+export const uuidBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
+
+/** The UUID in the 16 bytes from `at` on. */
+export const uuidOfBytes = (bytes: Buffer, at = 0): string => {
+  const hex = bytes.toString('hex', at, at + UUID_BYTES);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 };
 
-/** In: a short id as parseShortId gives it. Out: the id of the template that it names in that team, so that no index is needed. */
+/** In: a short id that parseShortId has checked. Out: the id of the attachment template with that short id in the team; no index is needed. */
 export const attachmentTemplateIdOf = (teamId: TeamId, shortId: string): AttachmentTemplateId =>
   uuidV5('attachmentTemplate', teamId, shortId) as AttachmentTemplateId;
 
@@ -133,45 +143,45 @@ export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName
 export const creditsStream = (id: TeamId): StreamName => `credits-${id}` as StreamName;
 /** Whether the account of a metered team is in use. */
 export const activityStream = (id: TeamId): StreamName => `activity-${id}` as StreamName;
-/** What a team holds of one thing that its plan limits. */
+/** How much a team uses of one resource that its plan limits. */
 export const planUseStream = (id: TeamId, resource: string): StreamName => `planUse-${id}.${resource}` as StreamName;
-/** The sender domains of a team, all in one stream: what a send call asks of them is one state. */
+/** All sender domains of a team in one stream, so that a send call loads one state. */
 export const senderDomainsStream = (id: TeamId): StreamName => `senderDomains-${id}` as StreamName;
 /** The private keys of one sender domain. */
 export const domainKeysStream = (id: SenderDomainId): StreamName => `domainKeys-${id}` as StreamName;
 export const suppressionStream = (id: SuppressionId): StreamName => `suppression-${id}` as StreamName;
 /** The settings of a webhook subscription. */
 export const webhookStream = (id: WebhookId): StreamName => `webhook-${id}` as StreamName;
-/** Which events go to it: a part of bounded length, by its number. */
+/** Which events go to a subscription: one part of bounded length, by its number. */
 export const webhookRouteStream = (id: WebhookId, part: number): StreamName => `webhookRoute-${id}.${part}` as StreamName;
-/** What came of the attempts to send them: a part of bounded length and age, by its number. */
+/** The outcomes of deliveries to a subscription: one part of bounded length and age, by its number. */
 export const webhookOutcomeStream = (id: WebhookId, part: number): StreamName => `webhookOutcome-${id}.${part}` as StreamName;
-/** Holds how far the log has been looked at for all subscriptions. */
+/** The slots for subscriptions that a team has taken. */
 export const webhookSlotsStream = (team: TeamId): StreamName => `webhookSlots-${team}` as StreamName;
+/** How far the log has been routed to all subscriptions. */
 export const WEBHOOK_ROUTER_STREAM = 'webhookRouter' as StreamName;
-/** In: a stream of those. Out: the subscription that it belongs to. */
+/** The subscription that a stream of settings, routes or outcomes belongs to. */
 export const webhookOfStream = (stream: string): WebhookId | undefined => parseWebhookId(splitStream(stream).id.split('.', 1)[0]!);
 /** A person who signs in. */
 export const userStream = (id: UserId): StreamName => `user-${id}` as StreamName;
-/** In: an id made of an HMAC of the address. The stream holds whose it is. */
+/** The stream that says which user has an address. In: an id made of an HMAC of the address. */
 export const userAddressStream = (addressId: string): StreamName => `userAddress-${addressId}` as StreamName;
 export const sessionStream = (id: SessionId): StreamName => `session-${id}` as StreamName;
 /** The key that signs access tokens in the period of that number. */
 export const tokenKeysStream = (period: number): StreamName => `tokenKeys-${period}` as StreamName;
-/** What an auditor is told beside other events: of one team, or one person, and one month. */
+/** Audit entries that no other event tells, of one team or person and one month. */
 export const auditStream = (scope: string, month: string): StreamName => `audit-${scope}.${month}` as StreamName;
-/** From where a person, or the keys of a team, called in one month. */
+/** The network addresses from which a person, or the keys of a team, called in one month. */
 export const auditOriginsStream = (scope: string, month: string): StreamName => auditOriginsStreamOf(`${scope}.${month}`);
-/** In: the id of such a stream. */
+/** In: the part of the stream name after its kind. */
 export const auditOriginsStreamOf = (id: string): StreamName => `auditOrigins-${id}` as StreamName;
-/** What of the audit log is over. */
+/** Up to when audit entries were removed because of their age. */
 export const AUDIT_RETENTION_STREAM = 'auditRetention-entries' as StreamName;
-/** To which address an invitation goes. */
+/** The address of an invitation. */
 export const invitationStream = (id: InvitationId): StreamName => `invitation-${id}` as StreamName;
 export const erasureStream = (id: ErasureId): StreamName => `erasure-${id}` as StreamName;
-/** One app. */
 export const oauthClientStream = (id: OAuthClientId): StreamName => `oauthClient-${id}` as StreamName;
-/** What one app was granted once. */
+/** One grant to an app. */
 export const oauthGrantStream = (id: OAuthGrantId): StreamName => `oauthGrant-${id}` as StreamName;
 /** The tokens in use of one person, or of one app that acts for itself. */
 export const oauthTokensStream = (id: UserId | OAuthClientId): StreamName => `oauthTokens-${id}` as StreamName;
@@ -179,12 +189,12 @@ type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
 const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;
 
-/** Holds which template owns a slug; its id is derived, so two claims of one slug meet in one stream. Each kind of template has its own slugs. */
+/** Says which template owns a slug. The id is derived from the slug, so two claims of one slug meet in one stream. Each kind of template has its own slugs. */
 export const templateSlugStream = (teamId: TeamId, slug: string): StreamName => slugStream('templateSlug', teamId, slug);
 export const attachmentTemplateSlugStream = (teamId: TeamId, slug: string): StreamName =>
   slugStream('attachmentTemplateSlug', teamId, slug);
 export const LEDGER_STREAM = 'ledger' as StreamName;
-/** Holds the facts of the instance itself: that the first start was done, and for which team. */
+/** Facts of the instance itself: that the first start was done, and which team it made. */
 export const INSTANCE_STREAM = 'instance' as StreamName;
 
 /** In: a stream name. Out: its kind (`email`, `template`, …) and the id after the first hyphen. */

@@ -1,56 +1,55 @@
-/** The one table of every bound, with its default. Units stand last in the names. */
+/** The table of all limits with their defaults. Each name ends with its unit. */
 
-/* The bounds of the JSON of a body. */
-
+/** Limits of the JSON of a body. */
 const jsonLimits = {
   jsonMembersMax: 520_000,
-  /** Names of members that differ from each other: each costs far more than a member of a name that stands there already. */
+  /** Distinct names of members. A new name costs far more memory than another member with a known name. */
   jsonNamesMax: 100_000,
-  /** A body of more members is checked and fingerprinted in a process of its own. */
+  /** A body with more members is checked and fingerprinted in a separate process. */
   jsonMembersInlineMax: 50_000,
-  /** So is one whose names of members have more bytes together. */
+  /** A body whose names of members have more bytes in total is checked there too. */
   jsonNameBytesInlineMax: 1024 * 1024,
   jsonDepthMax: 64,
 };
 
-/* The bounds of what people do to their accounts, and how long what they are given is good. */
-
+/** Limits of accounts of people, and how long tokens, links and sessions are valid. */
 const peopleLimits = {
   passwordCharsMin: 12,
   passwordCharsMax: 1_024,
   userNameCharsMax: 200,
-  /** An access token is good for so long, and a session ends where it was not refreshed for so long. */
+  /** How long an access token is valid. */
   accessTokenMs: 15 * 60_000,
+  /** A session that is not refreshed for this long ends. */
   sessionUnusedMs: 30 * 24 * 3_600_000,
-  /** How far the clock of another process of the instance may be from ours. */
+  /** How far the clocks of two processes of the instance may differ. */
   tokenSkewMs: 60_000,
-  /** A longer bearer token is none of ours. */
+  /** A longer bearer token is refused unread. */
   accessTokenCharsMax: 2_048,
-  /** Access tokens that were checked and need not be checked again. */
+  /** Verified access tokens that are kept in memory. */
   accessTokensKept: 10_000,
   verifyLinkMs: 24 * 3_600_000,
   resetLinkMs: 3_600_000,
   changeLinkMs: 24 * 3_600_000,
   recoveryCodes: 10,
-  /** A second factor that was prepared is confirmed within that time. */
+  /** A prepared second factor must be confirmed within this time. */
   secondFactorPreparedMs: 3_600_000,
   /** How long the audit log is kept: two years. */
   auditDays: 731,
-  /** Events of the log among which one export of the audit log proves its entries. */
+  /** Most events of the log that one export of the audit log may read to prove its entries. */
   auditExportEventsMax: 2_000_000,
 } as const;
 
-/* The bounds of what authors write into templates. */
-
+/** Limits of templates. */
 const templateLimits = {
   templateNameCharsMax: 255,
   templateSlugCharsMax: 100,
   templateDescriptionCharsMax: 2_000,
   templateVariablesMax: 500,
-  /** Other languages of one template, and its texts in each of them. */
+  /** Languages of one template beside its own. */
   templateLanguagesMax: 20,
+  /** Texts of one template in each of these languages. */
   templateTextsMax: 2_000,
-  /** Names of one object that stands in a template: far more than any of its fields knows, and enough for a default value. */
+  /** Members of one object in a template: far more than any field has, and enough for a default value. */
   templateNamesMax: 10_000,
   componentsSavedMax: 200,
   componentsExpandedMax: 500,
@@ -61,8 +60,7 @@ const templateLimits = {
   pathSegmentsMax: 20,
 };
 
-/* The bounds of calculated variables: what an author may write, and what one evaluation may do. */
-
+/** Limits of calculated variables: of the source, and of one evaluation. */
 export const defaultExpressionLimits = {
   /** Length of the source. */
   expressionCharsMax: 4_000,
@@ -70,11 +68,11 @@ export const defaultExpressionLimits = {
   expressionsTotalCharsMax: 100_000,
   /** Nesting of the parsed tree; a chain such as `a.b.c` counts each step. */
   expressionDepthMax: 100,
-  /** What is written in one expression: operators, calls, accesses, functions, parts of templates, arrays and objects. */
+  /** Operators, calls, accesses, functions, parts of templates, arrays and objects in one expression. */
   expressionOperationsMax: 1_000,
-  /** What one evaluation may do, which goes over its data: a sum over 1,000 lines is some 3,000. `charge` in run.ts says what counts. */
+  /** Operations of one evaluation: a sum over 1,000 lines takes about 3,000. `charge` in run.ts says what counts. */
   expressionRunOperationsMax: 25_000,
-  /** Length of each text that an expression makes; also the most that a cell of a sheet holds. */
+  /** Length of each text that an expression makes; a cell of a sheet holds no more. */
   expressionTextCharsMax: 32_767,
   /** Items of each array, members of each object that an expression makes. */
   expressionItemsMax: 1_000,
@@ -107,7 +105,7 @@ export const defaultLimits = {
   attachmentsMax: 10,
   attachmentSizeBytesMax: 10 * 1024 * 1024,
   attachmentsTotalSizeBytesMax: 25 * 1024 * 1024,
-  /** Of all attachments that the emails of a team keep: until the email is deleted or archived, generated ones for seven days. */
+  /** All stored attachments of a team together. They are stored until the email is deleted or archived, generated ones for seven days. */
   teamAttachmentBytesMax: 10 * 1024 * 1024 * 1024,
   filenameCharsMax: 255,
   htmlSizeBytesMax: 1024 * 1024,
@@ -123,17 +121,17 @@ export const defaultLimits = {
   headerNameCharsMax: 76,
   headerValueCharsMax: 998,
   metadataSizeBytesMax: 64 * 1024,
-  /** What lists find of metadata: so many keys, of that length, with values of that length. */
+  /** How many metadata keys of an email lists find, and the longest key and value that they find. */
   metadataKeysFoundMax: 50,
   metadataKeyFoundCharsMax: 128,
   metadataValueFoundCharsMax: 255,
-  /** How many of them one list is filtered by. */
+  /** Metadata filters of one list request. */
   metadataFiltersMax: 10,
   scheduledAheadDaysMax: 365,
-  /** Of one bulk send, and the JSON of the variables of one of its recipients. */
   bulkRecipientsMax: 1_000,
-  /** Of one bulk send: pairs of locale and time zone, for each of which its template is compiled. */
+  /** Pairs of locale and time zone in one bulk send; the template is compiled for each pair. */
   bulkLanguagesMax: 100,
+  /** JSON of the variables of one recipient. */
   bulkRecipientVariablesBytesMax: 100 * 1024,
   batchNameCharsMax: 255,
   /** Age at which the log of an email is archived and its key destroyed. */
@@ -148,7 +146,7 @@ export const defaultLimits = {
   ...templateLimits,
   ...defaultExpressionLimits,
 
-  // The work of one call, taken from one budget while it is done
+  // The work of one call: one budget, charged while the work is done
   /** Characters of values that are written out; a mail at its largest takes about seven times its HTML. */
   workCharsMax: 8 * 1024 * 1024,
   /** Tags and placeholders in the HTML of a template, and cells that are written out; attributes, entities and declarations count a quarter. */
@@ -198,44 +196,45 @@ export const defaultLimits = {
   excelTimeoutMs: 120_000,
   /** A preview of an email whose template and variables have more characters is rendered in a document process. */
   previewInlineCharsMax: 32 * 1024,
-  /** So is one whose rendering takes more than one such part of the budget of a call. */
+  /** A preview whose rendering takes more than this part (1/8) of the budget of a call goes there too. */
   previewInlineShare: 8,
   previewTimeoutMs: 30_000,
-  /** The drawing of one SVG as PNG, for a mail; and the trial of a font that is uploaded. */
+  /** For drawing one SVG as PNG for a mail, and for trying an uploaded font. */
   svgTimeoutMs: 10_000,
-  /** Documents that are made at once, at least two; fewer where the machine has fewer cores to spare. No team has the last one. */
+  /** Documents made at once: at least two, and fewer on a machine with few cores. One team cannot take all processes. */
   generatorProcessesMax: 3,
-  /** Documents of all teams that wait for a process, and for how long. */
+  /** Documents of all teams that wait for a process. */
   generatorQueueMax: 32,
+  /** How long a document waits for a process. */
   generatorQueueWaitMs: 30_000,
-  /** Of one document process, beyond what the program itself takes. */
+  /** Memory of one document process beyond that of the program itself. */
   generatorMemoryMbMax: 512,
-  /** After which an idle process ends. */
+  /** An idle process ends after this time. */
   generatorIdleMs: 60_000,
-  /** How long after the last document, and the last change of an attachment template, a process stands ready for the next one; 0: never. */
+  /** How long one process is kept ready after the last document or change of an attachment template; 0: not at all. */
   generatorReadyMs: 24 * 60 * 60_000,
 
   // Lists
   pageSizeMax: 100,
   pageSizeDefault: 20,
   searchCharsMax: 200,
-  /** How far the hits of a search are counted for the total of its list. */
+  /** The hits of a search are counted up to this number for the total of its list. */
   searchTotalMax: 1_000,
   listTotalMax: 10_000,
   bulkDeleteIdsMax: 1_000,
 
   // Analytics
-  /** Templates, and tags, of a team that are counted by name on one day. What is stored depends on it: another bound needs a rebuild. */
+  /** Templates, and tags, of a team that have their own row for one day. Changing it needs a rebuild of the read model. */
   summaryRowsMax: 200,
-  /** Days of one range: five years. */
+  /** Most days of one range: five years. */
   analyticsDaysMax: 1_827,
-  /** Points of one time series, and days of a range whose templates or tags are listed. */
+  /** Most points of one time series, and most days of a range for lists of templates or tags. */
   analyticsPointsMax: 366,
 
-  // The SMTP server of the return path, in one process
+  // The SMTP server of the return path; each process counts for itself
   inboundSmtpSizeBytesMax: 50 * 1024 * 1024,
   inboundSmtpConnectionsMax: 200,
-  /** Of one network: an address, or the /64 of an IPv6 address. A relay sends all that it reports from one. */
+  /** Per network: an IPv4 address, or the /64 of an IPv6 address. A relay sends all its reports from one network. */
   inboundSmtpNetworkConnectionsMax: 20,
   inboundSmtpNetworkConnectionsPerMinuteMax: 240,
   inboundSmtpNetworkCommandsPerMinuteMax: 6_000,
@@ -250,13 +249,13 @@ export const defaultLimits = {
   apiKeyRateLimitMax: 10_000_000,
   apiKeyNetworksMax: 50,
   apiKeyUsedEveryMs: 5 * 60_000,
-  /** How many keys stand between a key and the operator: each of them is looked at when the key is used. */
+  /** Longest chain of keys that made each other, from the operator to a key. Each key of the chain is checked when the key is used. */
   apiKeyMakersMax: 8,
 
   // Teams
   teamNameCharsMax: 255,
   companyFieldCharsMax: 320,
-  /** How many one person owns, those included that can be restored. */
+  /** Teams that one person owns, including deleted ones that can be restored. */
   teamsOwnedMax: 50,
   teamMembersMax: 1_000,
   teamInvitationsMax: 100,
@@ -266,34 +265,34 @@ export const defaultLimits = {
 
   // Sender domains of one team
   senderDomainsMax: 100,
-  /** Looked up at once by the daily check. */
+  /** Domains that the daily check looks up at once. */
   senderDomainsCheckedAtOnce: 10,
 
   // Log
   eventPayloadInlineBytesMax: 256 * 1024,
   ledgerSealEveryEvents: 10_000,
   ledgerSealEveryMs: 60_000,
-  /** How old a key, a team, a template or a slug may be that is served from memory. */
+  /** A key, team, template or slug from memory is at most this old. */
   stateFreshnessMs: 1_000,
 
   // Work
   lanes: 64,
   busPointersMax: 4_096,
   deliveryDeadlineMs: 10 * 60_000,
-  /** How long a mail waits for a host that takes no sessions, before it fails. */
+  /** A mail fails when its host has refused sessions for this long. */
   hostAwayHoursMax: 72,
   /** Emails of one team that are queued or in delivery. */
   queueWaitingMax: 200_000,
   mailboxMessagesMax: 1_000,
   shutdownDeadlineMs: 30_000,
-  /** How long a service that is told to stop goes on as before, except that health says so: for balancers that ask now and then. */
+  /** After a stop signal the service serves for this long while health says `stopping`, so that load balancers notice. */
   stopNoticeMs: 0,
 } as const;
 
-/** The bounds in force; config.ts makes them from the defaults and the settings. */
+/** The limits in force, made from the defaults and the settings. */
 export type Limits = { readonly [Name in keyof typeof defaultLimits]: number };
 
-/** The limits that a setting may change (`SEALPOST_LIMIT_…`): those that are read where the work is done, not in a schema. */
+/** The limits that a setting (`SEALPOST_LIMIT_…`) may change: limits that are read while the work is done, not limits in schemas. */
 export const configurableLimits = [
   'bodySizeBytesMax',
   'urlSizeBytesMax',

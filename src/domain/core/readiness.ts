@@ -1,4 +1,4 @@
-/** Whether a service should be given requests, and why not, or why it needs somebody's look: from what is known of its parts. */
+/** Decides whether the service should be given requests, and lists the reasons why it should not or why an operator should look. */
 
 export type WorkerHealth = Readonly<{
   name: string;
@@ -7,11 +7,11 @@ export type WorkerHealth = Readonly<{
   restarts: number;
   /** The name or code of the last fault, without its message. */
   lastFault: string | null;
-  /** How many pieces of its work met a fault of ours and wait to be tried again; absent for none. */
+  /** How many streams wait for a retry after a fault of the service; absent for none. */
   stuckWork?: number;
 }>;
 
-/** What of the log cannot be read: the number of damaged events, and where the first one of a newer program stands. */
+/** What cannot be read of the log: the number of damaged events, and the first event of a newer program. */
 export type LogHealth = Readonly<{ unreadableEvents: number; unknownEvent: Readonly<{ position: number; type: string }> | null }>;
 
 /** What each reason does to the service's readiness. */
@@ -43,12 +43,36 @@ type Readiness = 'ready' | (typeof healthCodes)[HealthCode];
 
 export type HealthReason = Readonly<{ code: HealthCode; message: string }>;
 
-/** A worker that failed so often in a row does not go on by itself. */
+/** A worker that failed this often in a row is taken for broken. */
 const RESTARTS_IN_VAIN = 3;
+
 const DAMAGE = /^SQLITE_(?:CORRUPT|NOTADB)/;
 
 /** Workers without which no mail leaves. */
 const delivering: readonly string[] = ['relay', 'due-work', 'deliver-email'];
+
+export type PartsHealth = Readonly<{
+  accepting: boolean;
+  workers: readonly WorkerHealth[];
+  log: LogHealth;
+  /** Reasons from the watchers of queues, disks and clocks. */
+  noted: readonly HealthReason[];
+}>;
+
+/** The most severe reason decides. */
+export const readinessOf = ({
+  accepting,
+  workers,
+  log,
+  noted,
+}: PartsHealth): Readonly<{ status: Readiness; reasons: readonly HealthReason[] }> => {
+  const stopping: readonly HealthReason[] = accepting ? [] : [{ code: 'STOPPING', message: 'the service was told to stop' }];
+  const reasons = [...stopping, ...workers.flatMap(reasonsOfWorker), ...reasonsOfLog(log), ...noted];
+  const has = (readiness: Readiness): boolean => reasons.some(({ code }) => healthCodes[code] === readiness);
+  if (has('stopping')) return { status: 'stopping', reasons };
+  if (has('unavailable')) return { status: 'unavailable', reasons };
+  return { status: has('degraded') ? 'degraded' : 'ready', reasons };
+};
 
 const reasonsOfWorker = ({ name, state, restarts, lastFault, stuckWork = 0 }: WorkerHealth): readonly HealthReason[] => {
   const reasons: HealthReason[] = [];
@@ -85,26 +109,3 @@ const reasonsOfLog = ({ unreadableEvents, unknownEvent }: LogHealth): readonly H
     ? []
     : [{ code: 'EVENTS_UNKNOWN' as const, message: `a newer version wrote ${unknownEvent.type} at position ${unknownEvent.position}` }]),
 ];
-
-export type Known = Readonly<{
-  accepting: boolean;
-  workers: readonly WorkerHealth[];
-  log: LogHealth;
-  /** What those who watch queues, disks and clocks have to say. */
-  noted: readonly HealthReason[];
-}>;
-
-/** The gravest of all reasons decides. */
-export const readinessOf = ({
-  accepting,
-  workers,
-  log,
-  noted,
-}: Known): Readonly<{ status: Readiness; reasons: readonly HealthReason[] }> => {
-  const stopping: readonly HealthReason[] = accepting ? [] : [{ code: 'STOPPING', message: 'the service was told to stop' }];
-  const reasons = [...stopping, ...workers.flatMap(reasonsOfWorker), ...reasonsOfLog(log), ...noted];
-  const has = (readiness: Readiness): boolean => reasons.some(({ code }) => healthCodes[code] === readiness);
-  if (has('stopping')) return { status: 'stopping', reasons };
-  if (has('unavailable')) return { status: 'unavailable', reasons };
-  return { status: has('degraded') ? 'degraded' : 'ready', reasons };
-};

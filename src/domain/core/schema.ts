@@ -1,7 +1,7 @@
-/** Pieces of schemas that several files need. */
+/** Small builders of TypeBox schemas. */
 import { Type, type TLiteral, type TSchema, type TUnion } from '@sinclair/typebox';
 
-/** One of the given texts; checked by the compiler of TypeBox as well as by JSON Schema validators. */
+/** One of the given texts, as a union of literals, which the compiler of TypeBox can check too. */
 export const oneOf = <const T extends string>(values: readonly T[]): TUnion<TLiteral<T>[]> =>
   Type.Union(values.map((value) => Type.Literal(value)));
 

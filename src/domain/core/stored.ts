@@ -1,24 +1,24 @@
 /**
- * Pieces of stored events. They say which fields there are and of which type, and nothing about lengths or counts: an event that was
- * once accepted stays readable, whatever the API takes today. Lists of values are written out in each events.ts and only ever grow.
+ * Schema pieces that stored events share. They say which fields there are and of which type, and nothing about lengths or counts: an event
+ * that was once accepted stays readable, whatever the API takes today. Lists of values are written out in each events.ts and only ever grow.
  */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 
 export const text = Type.String();
 
-/** Which of opens and clicks are recorded. */
+/** Whether opens and clicks are recorded. */
 export const StoredTracking = Type.Object({ opens: Type.Boolean(), clicks: Type.Boolean() });
 
 export const StoredRecipient = Type.Object({ email: text, name: Type.Optional(text) });
 
-/** By the master key, of what is said to leave the log: whoever can write the log alone cannot say it. See event-log/retired-events.ts. */
+/** An HMAC under the master key over the events that leave the log, so that write access to the log is not enough to remove events. See event-log/retirement.ts. */
 export const RetirementMark = text;
 
-/** What stands last in a stream of which nothing is counted any more, when its events leave the log. */
+/** The last event of a stream whose events leave the log. */
 export const retirementEventSchemas = {
   /**
-   * The first `first` events of the stream leave the log. Of those from revision `from` on: `hashes`, in their order, stood as the
-   * `ordinals`-th events in it. Of a long stream several of these tell, and only once the last of them is there does anything leave.
+   * The first `first` events of the stream leave the log. `hashes` are those from revision `from` on, in their order; each stood as the
+   * `ordinals`-th event in the log. A long stream has several of these events, and nothing leaves before the last of them is appended.
    */
   StreamRetired: {
     data: Type.Object({
@@ -28,13 +28,13 @@ export const retirementEventSchemas = {
       ordinals: Type.Array(Type.Integer()),
       hashes: Type.Array(text),
       mark: RetirementMark,
-      /** Ids of those of which the members of the team were told. */
+      /** Ids of the events that members of the team were told of. */
       told: Type.Optional(Type.Array(text)),
     }),
   },
 } as const;
 
-/** One event of each of these schemas. `sealed` is what goes with the key of its stream. */
+/** The union of the events of these schemas. `sealed` is the part that can be read while the key of the stream exists. */
 export type EventsOf<Schemas extends Readonly<Record<string, Readonly<{ data: TSchema; sealed?: TSchema }>>>> = {
   [Name in keyof Schemas]: Readonly<{ type: Name; data: Static<Schemas[Name]['data']> }> &
     (Schemas[Name] extends { sealed: infer Sealed extends TSchema }

@@ -1,20 +1,30 @@
-/** Where the timers of a kind of stream, and what each team has open, are kept: collections of read models that a projection of that kind feeds. */
+/** Timers: documents in read models that say when work on a stream is due. Projections write them; the reader of due work reads them. */
 import type { StreamKind } from '../events.js';
+import type { Document } from '../ports/read-models.js';
 
-/** Of the timers. */
+/**
+ * `kind` says which command the timer leads to, `key` is the stream that the command is for, `dueAt` an ISO time. `priority` and `team` let
+ * readers take turns between teams within a priority. `position` is that of the event that set the timer: a timer that is read twice has the
+ * same `key` and `position`. `senderDueAt` stands in timers of work whose senders take turns (`inTurns`). A timer is a hint: nothing is
+ * decided by it alone.
+ */
+export type TimerDocument = Document &
+  Readonly<{ kind: string; key: string; dueAt: string; priority: string; team: string; senderDueAt?: string }>;
+
+/** The collection with the timers of a kind of stream. */
 export const timersOf = <Kind extends StreamKind>(kind: Kind): `${Kind}Timers` => `${kind}Timers`;
 
 /**
- * Where a timer stands in the order in which those of a team are read while its senders take turns: by who caused the work, and of each
- * sender by their times.
+ * The sort key of a timer while the senders of a team take turns: first the sender who caused the work, then the time.
  */
 export const senderDueAt = (sender: string, dueAt: string): string => `${sender}\n${dueAt}`;
 
-/** Behind all timers of that sender in that order, and before those of every other that follows. */
+/** A sort key behind all timers of that sender and before those of the next sender. */
 export const behindSender = (sender: string): string => `${sender}\u000b`;
 
+/** The sender in a sort key. */
 export const senderIn = (timer: Readonly<{ dueAt: string; senderDueAt: string }>): string =>
   timer.senderDueAt.slice(0, -timer.dueAt.length - 1);
 
-/** Where a kind of stream keeps how much each team has open: one document for each team. */
+/** The collection that counts the open work of a kind of stream, one document for each team. */
 export const backlogsOf = <Kind extends StreamKind>(kind: Kind): `${Kind}Backlogs` => `${kind}Backlogs`;

@@ -3,9 +3,7 @@ import { domainToASCII, domainToUnicode } from 'node:url';
 import { defaultLimits } from '../core/limits.js';
 import { DomainError, type FieldError } from '../core/errors.js';
 
-/* A mailbox as the program knows it. */
-
-/** `email` is an addr-spec (RFC 5322, section 3.4.1), `name` the display name. */
+/** A mailbox: `email` is an addr-spec (RFC 5322, section 3.4.1), `name` the display name. */
 export type Recipient = { email: string; name?: string };
 
 type ParsedAddress = Readonly<{ ok: true; address: string; localPart: string; domain: string }>;
@@ -22,7 +20,7 @@ const ASCII_ONLY = /^[\x00-\x7f]*$/;
 const refused = (reason: string): RefusedAddress => ({ ok: false, reason });
 
 /**
- * In: one address without a display name and without angle brackets. Out: its normal form, or the reason why it is none.
+ * In: one address without a display name and without angle brackets. Out: its normal form, or the reason why it is refused.
  *
  * The domain comes out in lower case and as A-labels (RFC 5890); the local part keeps its letter case, and loses quotes
  * that it does not need (RFC 5321, section 4.1.2). Stricter than the RFCs, because no relay would carry it:
@@ -95,7 +93,7 @@ const parseQuoted = (typed: string): Part => {
   return plain.ok ? plain : { ok: true, text: `"${content.replace(/["\\]/g, '\\$&')}"` };
 };
 
-/** In: a domain as it is typed. Out: in lower case and as A-labels, or the reason why it is none that mail goes to. */
+/** In: a domain as it is typed. Out: the domain in lower case and as A-labels, or the reason why mail cannot go there. */
 export const parseDomain = (typed: string): Part => {
   if (typed === '') return refused('nothing stands after the @');
   if (typed.startsWith('[')) return refused('the domain is an address literal; a domain name is needed');
@@ -116,7 +114,7 @@ export const parseDomain = (typed: string): Part => {
   return { ok: true, text: ascii };
 };
 
-/** An A-label (RFC 5890) is the encoding of what it decodes to; some versions of Node answer others as they came. */
+/** True if the label decodes and encodes to itself again. Some versions of Node return an A-label (RFC 5890) that is invalid unchanged. */
 const isDecodable = (label: string): boolean => {
   if (!label.startsWith('xn--')) return true;
   const decoded = domainToUnicode(label);
@@ -125,7 +123,7 @@ const isDecodable = (label: string): boolean => {
 
 const tooLong = (length: number): string => `the address is ${length} octets long; at most ${defaultLimits.addressOctetsMax} are allowed`;
 
-/** In: an address and the path of its field. Out: the address as it will be used. Throws ERR_EMAIL_001. */
+/** In: an address and the path of its field. Out: the address in its normal form. Throws ERR_EMAIL_001. */
 export const requireAddress = (text: string, field: string): string => {
   const parsed = parseAddress(text);
   if (!parsed.ok) throw invalidAddresses([{ field, message: parsed.reason }]);

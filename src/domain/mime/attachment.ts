@@ -1,11 +1,9 @@
-/** Media types with their parameters (RFC 2045, section 5.1), as attachments say them. */
+/** What an attachment says of itself: its media type with parameters (RFC 2045, section 5.1) and its file name. */
 
-/* Names of files that came from outside. */
-
-/** What is said of a name of which `safeFilename` leaves nothing. */
+/** The message for a name of which `safeFilename` leaves nothing. */
 export const NO_NAME_LEFT = 'must have a character beside dots, blanks and those that no file name may have (< > : " | ? * and slashes)';
 
-/** A file name without paths, control characters, and the marks that turn text round or hide an extension; empty where nothing is left. */
+/** A file name from outside without its path, control characters, and characters that turn the direction of text or hide an extension. May be empty. */
 export const safeFilename = (name: string): string =>
   (name.split(/[/\\]/).at(-1) ?? '')
     .replace(/[\x00-\x1f\x7f<>:"|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
@@ -23,10 +21,10 @@ const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`{|}~-]+$/;
 const PARAMETER =
   /[ \t]*;[ \t]*([A-Za-z0-9!#$&+.^_`{|}~-]+)=(?:([A-Za-z0-9!#$%&'*+.^_`{|}~-]+)|"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*)")[ \t]*/y;
 
-/** Written by the message itself. */
+/** Parameters that the composer of the message writes itself. */
 const RESERVED = ['name', 'boundary'];
 
-/** Out: undefined where the text is no media type, has a parameter twice, or one that the message writes itself. */
+/** undefined if the text is no media type, or has a parameter twice or a reserved one. */
 export const parseMediaType = (text: string): MediaType | undefined => {
   const type = TYPE.exec(text)?.[0];
   if (type === undefined) return undefined;

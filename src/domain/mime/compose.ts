@@ -1,18 +1,16 @@
-/** Writes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave: the same input gives the same bytes. */
+/** Composes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave. The same input gives the same bytes. */
 import { hash as digestOf } from 'node:crypto';
 import { parameterPieces, parseMediaType } from './attachment.js';
 import { mimeParameter, addressField, customField, fold, textField, type NamedAddress } from './header.js';
 
 export { checkHeader, type HeaderMatcher, type NamedAddress } from './header.js';
 
-/* Encodes one text for transport (RFC 2045, section 6): 7bit where it can pass as it is, else what is shorter of quoted-printable and base64. */
-
 type TransferEncoding = '7bit' | 'quoted-printable' | 'base64';
 
-/** ASCII with LF line ends, of which there are `lineEnds`: they become CRLF when it is written, which saves two copies of a large text. */
+/** ASCII with `lineEnds` LF line ends. They become CRLF when the text is written, which saves two copies of a large text. */
 type Lines = Readonly<{ text: string; lineEnds: number }>;
 
-/** Strings hold ASCII only, with CRLF line ends. */
+/** A text encoded for transport (RFC 2045, section 6). A string holds ASCII only, with CRLF line ends. */
 type EncodedBody = Readonly<{ encoding: TransferEncoding; content: Lines | string | Buffer }>;
 
 /** RFC 5322, section 2.1.1. */
@@ -37,8 +35,9 @@ QP_CLASS[SPACE] = WHITE;
 QP_CLASS[TAB] = WHITE;
 
 /**
- * In: text with any line ends, and the mark by which every boundary of the message begins.
- * Out: the body, which begins no line with `--` and that mark; the text is not ended by a line end that it does not have.
+ * Encodes one text for transport: 7bit if it can pass as it is, else the shorter of quoted-printable and base64.
+ * In: text with any line ends, and the mark that begins every boundary of the message. Out: the body, in which no line begins with `--` and
+ * the mark. No line end is added at the end.
  */
 const encodeText = (text: string, boundaryMark: string): EncodedBody => {
   const lines = withLf(text);
@@ -56,7 +55,7 @@ const encodeText = (text: string, boundaryMark: string): EncodedBody => {
 /** Every line end as LF: a bare CR or LF may not leave in a message (RFC 5321, section 2.3.8). */
 const withLf = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
 
-/** How many line ends there are; undefined where a line cannot leave as it is: it is too long, or begins like a boundary. */
+/** The number of line ends; undefined if a line is too long for 7bit or begins like a boundary. */
 const lineEndsOf = (text: string, boundary: string): number | undefined => {
   let lineEnds = 0;
   let start = 0;
@@ -68,9 +67,9 @@ const lineEndsOf = (text: string, boundary: string): number | undefined => {
   return text.length - start > LINE_CHARS_MAX || text.startsWith(boundary, start) ? undefined : lineEnds;
 };
 
-/** Writes the text with CRLF line ends from `at` on, where there is room for it. Out: the bytes written. */
+/** Writes the text with CRLF line ends at `at` of a buffer that has room for it. Out: the number of bytes written. */
 const writeLines = (out: Buffer, at: number, { text, lineEnds }: Lines): number => {
-  // It is laid at the end of its room, and its lines are moved to the front one by one: each move leaves less of the gap.
+  // The text is put at the end of its room and its lines are moved to the front one by one, each with its CR added.
   let from = at + lineEnds;
   let to = at;
   out.write(text, from, 'latin1');
@@ -86,8 +85,8 @@ const writeLines = (out: Buffer, at: number, { text, lineEnds }: Lines): number 
 };
 
 /**
- * `extraBytes` is what UTF-8 takes beyond one byte for each UTF-16 unit: at most two bytes are escaped for each of it.
- * The few `=` of a text are left out: near the border either encoding will do.
+ * `extraBytes`: the bytes of UTF-8 beyond one for each UTF-16 unit; at most two bytes are escaped for each of them. The few `=` of a text do
+ * not count: near the limit either encoding is fine.
  */
 const quotedPrintableIsShorter = (bytes: number, extraBytes: number): boolean => {
   const quotedPrintableChars = (bytes + 2 * (2 * extraBytes)) * (1 + 3 / ENCODED_LINE_CHARS_MAX);
@@ -97,7 +96,7 @@ const quotedPrintableIsShorter = (bytes: number, extraBytes: number): boolean =>
 
 /** In: UTF-8 with CRLF line ends. Out: quoted-printable (RFC 2045, section 6.7), soft breaks included. */
 export const quotedPrintable = (bytes: Buffer): string => {
-  // At worst each byte takes three characters and each 73 of them a soft break of three.
+  // Worst case: each byte takes three characters, and each line adds a soft break of three.
   const out = scratchOf(bytes.length * 3 + Math.ceil((bytes.length * 3) / 72) * 3 + 3);
   const end = bytes.length;
   let to = 0;
@@ -144,7 +143,7 @@ export const quotedPrintable = (bytes: Buffer): string => {
   return out.toString('latin1', 0, to);
 };
 
-/** Made once and written over again and again; only what is unusually large gets room of its own. */
+/** Working space that every call overwrites. An unusually large text gets its own buffer. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 const scratchOf = (sizeBytes: number): Buffer => (sizeBytes <= scratch.length ? scratch : Buffer.allocUnsafe(sizeBytes));
 
@@ -166,9 +165,9 @@ const base64Lines = (bytes: Buffer): Buffer => {
 
 export type MessageAttachment = Readonly<{
   filename: string;
-  /** A media type, e.g. `application/pdf`. What is none, and `multipart/*` and `message/*`, which base64 may not carry, becomes `application/octet-stream`. */
+  /** A media type, e.g. `application/pdf`. Invalid ones, and `multipart/*` and `message/*`, which base64 may not carry, become `application/octet-stream`. */
   contentType: string;
-  /** Without angle brackets. An attachment with one is shown inside the HTML part, which names it as `cid:…`. */
+  /** Without angle brackets. The HTML part shows an attachment with a Content-ID as `cid:…`. */
   contentId?: string | undefined;
   content: Buffer;
 }>;
@@ -191,15 +190,15 @@ export type MessageToCompose = Readonly<{
   priority?: 'high' | 'normal' | 'low' | undefined;
 }>;
 
-/** Strings hold ASCII only. */
+/** A piece of the message. A string holds ASCII only. */
 type Piece = Lines | string | Buffer;
 
 /** A part: its own Content- fields (each with CRLF), then its body in pieces, without the line end that closes it. */
 type Part = Readonly<{ fields: string; body: readonly Piece[] }>;
 
 /**
- * In: the message; addresses come from parseAddress, recipients in blind copy are not given at all.
- * Out: the bytes, ASCII only, CRLF line ends, no dot stuffed. Throws where an address was not parsed.
+ * In: the message, with addresses from parseAddress and without recipients in blind copy.
+ * Out: the bytes: ASCII only, CRLF line ends, no dot stuffing. Throws if an address was not parsed.
  */
 export const composeMessage = (message: MessageToCompose): Buffer => {
   const boundaries = boundariesOf(message.messageId);
@@ -239,7 +238,7 @@ const boundariesOf = (messageId: string): Boundaries => {
 const rootPart = (message: MessageToCompose, boundaries: Boundaries): Part => {
   const attachments = message.attachments ?? [];
   const { html } = message;
-  // Without HTML there is nothing that could show an inline picture, so it goes with the others.
+  // Without HTML no part can show an inline picture, so it becomes an ordinary attachment.
   const isInline = (one: MessageAttachment): boolean => html !== undefined && (one.contentId ?? '') !== '';
   const inline = attachments.filter(isInline);
   const apart = attachments.filter((one) => !isInline(one));
@@ -303,7 +302,7 @@ const attachmentPart = (attachment: MessageAttachment): Part => {
   return { fields, body: [base64Lines(attachment.content)] };
 };
 
-/** Only what a `cid:` URL and a Content-ID can both hold (RFC 2392); everything else becomes a hyphen. */
+/** Keeps the characters that both a `cid:` URL and a Content-ID may have (RFC 2392); all others become hyphens. */
 const contentIdOf = (contentId: string): string => contentId.replace(/[^A-Za-z0-9.!#$&'*+/=^_{|}~@-]/g, '-');
 
 const parameterField = (name: string, value: string, parameters: readonly string[]): string =>
@@ -325,7 +324,7 @@ const joined = (pieces: readonly Piece[]): Buffer => {
   return out;
 };
 
-/** Messages stand one after the other in slabs: some ten thousand bytes at a time are dear to get and to give back. A slab goes with the last of its messages. */
+/** Messages share large buffers (slabs), because allocating and freeing some ten thousand bytes for each is slow. A slab is freed with the last of its messages. */
 const SLAB_BYTES = 512 * 1024;
 let slab = Buffer.alloc(0);
 let slabTaken = 0;

@@ -1,8 +1,9 @@
-/** Writes single header fields (RFC 5322), folded below 78 characters, and says which custom fields a caller may set. */
+/**
+ * Writes single header fields (RFC 5322), folded below 78 characters, with text outside ASCII as encoded words (RFC 2047) or extended
+ * parameters (RFC 2231); and checks which custom fields a caller may set.
+ */
 import { charsOf, isLonger } from '../../shared/text.js';
 import { defaultLimits } from '../core/limits.js';
-
-/* Text outside ASCII where a message allows only ASCII: encoded words (RFC 2047) and extended parameters (RFC 2231). */
 
 /** RFC 2047, section 2: an encoded word has at most 75 characters, its line at most 76. */
 const ENCODED_WORD_CHARS_MAX = 75;
@@ -12,18 +13,19 @@ const CLOSING = '?=';
 const BYTES_PER_B_WORD = Math.floor((ENCODED_WORD_CHARS_MAX - OPENING_B.length - CLOSING.length) / 4) * 3;
 const CHARS_PER_Q_WORD = ENCODED_WORD_CHARS_MAX - OPENING_Q.length - CLOSING.length;
 
-/** What may stand bare in a Q word everywhere, a phrase included (RFC 2047, section 5, rule 3). */
+/** Characters that need no escape in a Q word anywhere, also in a phrase (RFC 2047, section 5, rule 3). */
 const Q_BARE = /^[A-Za-z0-9!*+/-]$/;
 
-/** Control characters have no place in a header: each becomes a space, so that no value can end its line. */
+/** Each control character becomes a space, so that no value can end its line. */
 const withoutControls = (text: string): string => text.replace(/[\x00-\x1f\x7f]/g, ' ');
 
-/** In: a character (code point). Out: its UTF-8 as `=XX` for each byte, or what stands for it in a Q word. */
+/** One character (code point) in a Q word: itself, `_` for a space, or `=XX` for each byte of its UTF-8. */
 const qOf = (character: string): string => {
   if (character === ' ') return '_';
   return Q_BARE.test(character) ? character : percentLike(character, '=');
 };
 
+/** Each byte of the UTF-8 of a character as two hexadecimal digits after the mark. */
 const percentLike = (character: string, mark: string): string => {
   let out = '';
   for (const byte of Buffer.from(character, 'utf8')) out += mark + (byte < 16 ? '0' : '') + byte.toString(16).toUpperCase();
@@ -31,14 +33,14 @@ const percentLike = (character: string, mark: string): string => {
 };
 
 /**
- * The text as encoded words of UTF-8, each whole characters only (RFC 2047, section 5), in the encoding that is shorter.
- * Their reader joins them again without the space between them. `usedChars` of the first word's line are taken already.
+ * The text as encoded words in UTF-8, in the shorter encoding; each word holds whole characters (RFC 2047, section 5). Readers join the words
+ * without the spaces between them. `usedChars`: how much of the first line is taken.
  */
 const encodedWords = (text: string, usedChars = 0): readonly string[] => {
   const units = [...text].map(qOf);
   const qChars = units.reduce((sum, unit) => sum + unit.length, 0);
   const bChars = Math.ceil(Buffer.byteLength(text, 'utf8') / 3) * 4;
-  // Where too little is left, the first word goes to a line of its own.
+  // With too little room left, the first word begins a new line.
   const short = usedChars > ENCODED_WORD_CHARS_MAX / 2 ? 0 : usedChars;
   return qChars <= bChars ? wordsOfQ(units, short) : wordsOfB(text, short);
 };
@@ -109,7 +111,7 @@ export const mimeParameter = (name: string, value: string): readonly string[] =>
 
 const asciiFallback = (text: string): string => text.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\]/g, '_');
 
-/** Keeps the extension, by which old readers choose a program. */
+/** Cuts the text but keeps the extension, by which old readers choose a program. */
 const shortened = (text: string): string => {
   if (text.length <= PARAMETER_CHARS_MAX) return text;
   const extension = /\.[A-Za-z0-9]{1,8}$/.exec(text)?.[0] ?? '';
@@ -123,7 +125,7 @@ const LINE_CHARS_MAX = 998;
 /** A field name is one token of at most this shape (RFC 5322, section 2.2, narrowed to what every relay carries). */
 const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** Fields that the service writes itself, or that would redirect, break or forge a message. Lower case; a trailing `*` stands for any rest. */
+/** Fields that the service writes itself, or that would redirect, break or forge a message. Lower case; a trailing `*` matches any rest. */
 const reservedHeaders: readonly string[] = [
   'from',
   'sender',
@@ -156,8 +158,7 @@ const reservedHeaders: readonly string[] = [
 ];
 
 /**
- * Fields by which a message tells a relay what to do with it: other recipients, another account, tracking, suppression. Lower case;
- * a trailing `*` stands for any rest.
+ * Fields that instruct a relay: other recipients, another account, tracking, suppression. Lower case; a trailing `*` matches any rest.
  */
 const relayControlHeaders: Readonly<Record<string, readonly string[]>> = {
   SendGrid: ['x-smtpapi', 'x-sg-*'],
@@ -181,10 +182,10 @@ const relayControlHeaders: Readonly<Record<string, readonly string[]>> = {
   'Microsoft Exchange': ['x-ms-exchange-*', 'x-microsoft-antispam*', 'x-forefront-*'],
 };
 
-/** Tells whether a name, in lower case, is one that callers may set. */
+/** True if the list of the matcher has the name, given in lower case. */
 export type HeaderMatcher = (lower: string) => boolean;
 
-/** Tells whether a lower-case name is in the list, as a whole or by its beginning. */
+/** A matcher for a list of names; an entry with a trailing `*` matches names that begin with it. */
 export const matcherOf = (list: readonly string[]): HeaderMatcher => {
   const names = new Set(list.filter((name) => !name.endsWith('*')));
   const prefixes = list.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
@@ -194,7 +195,7 @@ export const matcherOf = (list: readonly string[]): HeaderMatcher => {
 const isReserved = matcherOf(reservedHeaders);
 const relays = Object.entries(relayControlHeaders).map(([relay, list]) => ({ relay, takes: matcherOf(list) }));
 
-/** In: names with commas between them, each whole or its beginning with `*`. Out: those that may be allowed although they instruct relays. */
+/** In: names with commas between them, each whole or a beginning with `*`. Out: the instructions to relays that an operator allows, or what is wrong with the list. */
 export const parseAllowedHeaders = (text: string): Readonly<{ names: readonly string[] }> | Readonly<{ fault: string }> => {
   const names = text.trim() === '' ? [] : text.split(',').map((entry) => entry.trim().toLowerCase());
   for (const name of names) {
@@ -208,7 +209,7 @@ const allowedHeaderFault = (entry: string): string | undefined => {
   const name = entry.endsWith('*') ? entry.slice(0, -1) : entry;
   if (!FIELD_NAME.test(name) || name.includes('*')) return 'is no name of a header, nor the beginning of one with * behind it';
   if (isReserved(name)) return 'is set by the service, or would change how the message travels';
-  // A prefix is an instruction where all that it stands for is one of the same relay.
+  // A prefix is allowed if everything that it matches instructs the same relay.
   const isOne = relays.some(({ takes }) => takes(name) && (name === entry || takes(`${name}*`)));
   return isOne ? undefined : 'is no instruction to a relay that is refused';
 };
@@ -216,7 +217,7 @@ const allowedHeaderFault = (entry: string): string | undefined => {
 const none: HeaderMatcher = () => false;
 
 /**
- * In: a custom header as the caller gave it, and which instructions to relays are allowed. Out: the reason why it is refused, or undefined where it may stand in a message.
+ * Why a custom header is refused; undefined if it may stand in a message. `allows` matches the instructions to relays that are allowed.
  * `List-Unsubscribe`, `List-Id`, `References`, `In-Reply-To`, `Auto-Submitted` and every `X-` name in neither list above are allowed.
  */
 export const checkHeader = (name: string, value: string, allows: HeaderMatcher = none): string | undefined => {
@@ -246,8 +247,8 @@ export const checkHeader = (name: string, value: string, allows: HeaderMatcher =
 const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
 
 /**
- * A field with free text, e.g. Subject. ASCII stays as it is; other text, and ASCII that a reader would take for something else
- * (an encoded word, outer spaces, a word too long to fold), becomes encoded words. Reading it gives the same text.
+ * A field with free text, e.g. Subject. ASCII stays as it is. Other text, and ASCII that a reader would change (an encoded word, outer spaces, a
+ * word too long to fold), becomes encoded words. Reading the field gives the same text.
  */
 export const textField = (name: string, value: string): string => {
   const text = withoutControls(value);
@@ -260,7 +261,7 @@ export const textField = (name: string, value: string): string => {
   return readable ? fold(name, text.split(' ')) : fold(name, encodedWords(text, name.length + 1));
 };
 
-/** A custom field: ASCII is never encoded, because the value may have a syntax of its own (a URL in angle brackets, a list of ids). */
+/** A custom field. ASCII is never encoded, because the value may have its own syntax (a URL in angle brackets, a list of ids). */
 export const customField = (name: string, value: string): string => {
   const text = withoutControls(value).trim();
   return isAscii(text) ? fold(name, text.split(/ (?=[^ ])/)) : fold(name, encodedWords(text, name.length + 1));
@@ -269,14 +270,14 @@ export const customField = (name: string, value: string): string => {
 const longestWord = (text: string): number => text.split(' ').reduce((max, word) => Math.max(max, word.length), 0);
 
 /**
- * In: the pieces of a value, between which a line may be broken at the space that joins them.
- * Out: the whole field with its CRLF; no line is longer than 76 characters unless a single piece is.
+ * In: the pieces of a value; lines may be broken between them. Out: the whole field with its CRLF. No line is longer than 76 characters unless
+ * a single piece is.
  */
 export const fold = (name: string, pieces: readonly string[]): string => {
   let out = `${name}:`;
   let lineChars = out.length;
   for (const piece of pieces) {
-    // The first piece stays on the line of the name where it fits the hard limit: some readers take a bare "Name:" for an empty field.
+    // The first piece stays on the line of the name if the hard limit allows: some readers take a bare "Name:" for an empty field.
     const fits = lineChars + 1 + piece.length <= LINE_CHARS_WANTED;
     if (fits || (lineChars === name.length + 1 && lineChars + 1 + piece.length <= LINE_CHARS_MAX && piece.length >= LINE_CHARS_WANTED)) {
       out += ` ${piece}`;
@@ -291,7 +292,7 @@ export const fold = (name: string, pieces: readonly string[]): string => {
 
 export type NamedAddress = Readonly<{ address: string; name?: string | undefined }>;
 
-/** A field with addresses, e.g. To. Addresses come from parseAddress; one that could end its field is a fault of the program. */
+/** A field with addresses, e.g. To. Addresses come from parseAddress; any other is a fault of the program and throws. */
 export const addressField = (name: string, addresses: readonly NamedAddress[]): string => {
   const pieces: string[] = [];
   addresses.forEach((one, index) => {
@@ -309,7 +310,7 @@ export const addressField = (name: string, addresses: readonly NamedAddress[]): 
 };
 
 const ATOMS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
-/** With its comma it still fits a line of its own. */
+/** A quoted string of this length fits one line with its comma. */
 const QUOTED_CHARS_MAX = 74;
 
 /** A display name as a phrase (RFC 5322, section 3.2.5): atoms, a quoted string, or encoded words. */

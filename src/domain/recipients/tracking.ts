@@ -1,8 +1,7 @@
 /** Open and click tracking: the setting, the tokens of pixels and links, the rules that tell machines from people, the rewritten HTML. */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { Keys } from '../ports/keys.js';
-import { parseEmailId, type EmailId } from '../core/ids.js';
-import { UUID_BYTES, uuidBytes, uuidOfBytes } from '../core/json.js';
+import { parseEmailId, type EmailId, UUID_BYTES, uuidBytes, uuidOfBytes } from '../core/ids.js';
 
 /** The call says what is recorded, else the template, else the team; by default nothing. */
 export type Tracking = Readonly<{ opens: boolean; clicks: boolean }>;

@@ -18,11 +18,10 @@ import {
   UpdateTeamRequestSchema,
 } from '../../api/teams.js';
 import { closed, DeletedSchema, pageOf } from '../../api/core/common.js';
-import { memberNotFound } from '../../domain/teams/decider.js';
+import { memberNotFound, teamNotFound } from '../../domain/teams/decider.js';
 import { parseUserId, type UserId, parseTeamId, type TeamId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { PagingQuerySchema, TeamListQuerySchema } from '../../api/core/queries.js';
-import { teamNotFound } from '../../commands/core/caller.js';
 import { personOf } from '../../commands/people/users.js';
 import { expectedRevisions, tagged } from '../server/headers.js';
 import { coerceQuery } from '../server/validation.js';

@@ -1,5 +1,5 @@
 /** Folds the total order into a Merkle tree and appends its root to the ledger, so that even a rewritten chain is noticed. */
-import { noteLog, type LogToNote } from '../../commands/core/erase.js';
+import { noteLog, type LogToNote } from '../../commands/core/log-notes.js';
 import type { NotedStores } from '../../domain/ports/log-note.js';
 import type { Worker } from '../../domain/ports/worker.js';
 import { underLease, type LeaseDeps, recurringWorker } from '../core/lease.js';

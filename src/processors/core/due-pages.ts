@@ -1,173 +1,31 @@
-/**
- * Reads timers page by page and publishes them, each page when the bus has room for it; where many are due teams take turns, and within a
- * team its senders.
- */
+/** Reads timers page by page and publishes them when the bus has room. When many are due, teams take turns, and within a team its senders. */
 import type { Query, Condition, Document } from '../../domain/ports/read-models.js';
-import { behindSender, senderDueAt, senderIn, backlogsOf, timersOf } from '../../domain/core/timers.js';
-import { type TimerDocument, type Gate, type TimerUse, pointerOf, type ProcessorDeps } from './declaration.js';
+import { behindSender, senderDueAt, senderIn, backlogsOf, timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { type Gate, type TimerUse, pointerOf, type ProcessorDeps } from './declaration.js';
 import type { StreamKind } from '../../domain/events.js';
 import type { Priority } from '../../domain/ports/bus.js';
 
-/*
- * Which timers of one team are read next, so that its senders take turns: a page of one that has more due, or the first ones of senders
- * that were not looked at yet. So much is read for each turn, however many senders there are.
- */
-
-/** Where the reading of a queue stands: behind that timer. */
+/** The timer behind which the reading of a queue continues. */
 export type DueCursor = Readonly<{ value: string; seq: number }>;
 
-type SenderTurn = Readonly<{
-  query: Query;
-  /** Of what the query has found, those that are due and were not read before. */
-  dueOf: (found: readonly TimerDocument[]) => readonly TimerDocument[];
-  /** Where the next turns go on, when the bus has refused those streams. */
-  end: (found: readonly TimerDocument[], refused: ReadonlySet<string>) => void;
-}>;
-
-type Senders = Readonly<{
-  /** Undefined when all that was due is read, until it is looked again. `max`: so many timers in one turn. */
-  next: (upTo: string | undefined, max: number) => SenderTurn | undefined;
-  /** Looks at all senders again, where all were looked at. */
-  lookAgain: () => void;
-  /** All were looked at, and at most one has more. */
-  areAlone: () => boolean;
-}>;
-
-type State = {
-  /** Where the senders begin that were not looked at yet; undefined where there are none. */
-  lookFrom: string | undefined;
-  /** As few as show whether several follow, and more while several do. */
-  lookLimit: number;
-  wasLook: boolean;
-  /** Those that may have more due; who had a page goes to the end. */
-  readonly more: Set<string>;
-  /** Behind which timer each goes on. */
-  readonly cursors: Map<string, DueCursor>;
-  /** Behind which timer those go on that have no cursor yet. */
-  readonly from: DueCursor | undefined;
-};
-
-const LOOK_LIMIT_MIN = 2;
-
-const openSenders = (from: DueCursor | undefined): Senders => {
-  const state: State = { lookFrom: '', lookLimit: LOOK_LIMIT_MIN, wasLook: false, more: new Set(), cursors: new Map(), from };
-  return {
-    next: (upTo, max) => {
-      const [sender] = state.more;
-      if (state.lookFrom !== undefined && (sender === undefined || !state.wasLook)) return look(state, state.lookFrom, { upTo, max });
-      return sender === undefined ? undefined : pageOf(state, sender, { upTo, max });
-    },
-    lookAgain: () => {
-      if (state.lookFrom !== undefined) return;
-      state.lookFrom = '';
-      state.lookLimit = LOOK_LIMIT_MIN;
-    },
-    areAlone: () => state.lookFrom === undefined && state.more.size <= 1,
-  };
-};
-
-/** The further of two; undefined is before all. */
-const furthest = (one: DueCursor | undefined, other: DueCursor | undefined): DueCursor | undefined => {
-  if (one === undefined || other === undefined) return one ?? other;
-  return isBehind(one, other) ? one : other;
-};
-
-const cursorOf = ({ dueAt, seq }: TimerDocument): DueCursor => ({ value: dueAt, seq });
-
-/** Without a sender where the timer is not in turns. */
-const senderOf = ({ dueAt, senderDueAt: place }: TimerDocument): string =>
-  place === undefined ? '' : senderIn({ dueAt, senderDueAt: place });
-
-const isBehind = (one: DueCursor, other: DueCursor): boolean =>
-  one.value > other.value || (one.value === other.value && one.seq > other.seq);
-
-const startOf = ({ cursors, from }: State, sender: string): DueCursor | undefined => cursors.get(sender) ?? from;
-
-type Bounds = Readonly<{ upTo: string | undefined; max: number }>;
-
-/** The first timers of the senders that follow. Of the last of them there may be more; of the others there are none. */
-const look = (state: State, behind: string, { upTo, max }: Bounds): SenderTurn => {
-  const limit = Math.min(max, state.lookLimit);
-  state.wasLook = true;
-  const isDue = ({ dueAt }: TimerDocument): boolean => upTo === undefined || dueAt <= upTo;
-  const isNew = (timer: TimerDocument): boolean => {
-    const start = startOf(state, senderOf(timer));
-    return start === undefined || isBehind(cursorOf(timer), start);
-  };
-  const dueOf = (found: readonly TimerDocument[]): readonly TimerDocument[] => found.filter((timer) => isDue(timer) && isNew(timer));
-  return {
-    query: { where: { senderDueAt: { gte: behind } }, sort: { field: 'senderDueAt', direction: 'asc' }, limit },
-    dueOf,
-    end: (found, refused) => {
-      advance(state, dueOf(found), refused);
-      const [first, last] = [found[0], found.at(-1)];
-      if (first === undefined || last === undefined || found.length < limit) {
-        state.lookFrom = undefined;
-        return;
-      }
-      const sender = senderOf(last);
-      if (isDue(last)) state.more.add(sender);
-      state.lookFrom = behindSender(sender);
-      state.lookLimit = sender === senderOf(first) ? LOOK_LIMIT_MIN : limit * 2;
-    },
-  };
-};
-
-/** What a sender has due behind its cursor. */
-const pageOf = (state: State, sender: string, { upTo, max: limit }: Bounds): SenderTurn => {
-  state.wasLook = false;
-  const start = startOf(state, sender);
-  const until = upTo === undefined ? { lt: behindSender(sender) } : { lte: senderDueAt(sender, upTo) };
-  const from: Pick<Query, 'where' | 'after'> =
-    start === undefined
-      ? { where: { senderDueAt: { gte: senderDueAt(sender, ''), ...until } } }
-      : { where: { senderDueAt: until }, after: { value: senderDueAt(sender, start.value), seq: start.seq } };
-  return {
-    query: {
-      ...from,
-      sort: { field: 'senderDueAt', direction: 'asc' },
-      limit,
-    },
-    dueOf: (found) => found,
-    end: (found, refused) => {
-      state.more.delete(sender);
-      if (found.length === limit) state.more.add(sender);
-      advance(state, found, refused);
-    },
-  };
-};
-
-/** Each sender goes on behind the last timer before the first that was refused, and has more where one was. */
-const advance = (state: State, read: readonly TimerDocument[], refused: ReadonlySet<string>): void => {
-  const stopped = new Set<string>();
-  for (const timer of read) {
-    const sender = senderOf(timer);
-    if (refused.has(timer.key)) {
-      stopped.add(sender);
-      state.more.add(sender);
-    }
-    if (!stopped.has(sender)) state.cursors.set(sender, cursorOf(timer));
-  }
-};
-
-const PAGE = 500;
-/** Of one team, and of one sender of it, where several have something due. */
-const TEAM_PAGE = 64;
-/** So many teams are read at once, or wait for room. */
-const TEAMS_AT_ONCE = 64;
-/** While a team waits for room, the others are looked at again this often. */
-const TEAMS_EVERY_MS = 500;
-
-/** One queue of timers: they lead to one processor, have one kind and one priority. */
+/** A queue of timers: those of one processor, kind and priority. */
 export type DueQueue = Readonly<{ processor: string; kind: StreamKind; timer: TimerUse; priority: Priority; gate: Gate | undefined }>;
 
+const PAGE = 500;
+/** Page of one team and sender while several have due timers. */
+const TEAM_PAGE = 64;
+/** Teams that are read at once, or wait for room on the bus. */
+const TEAMS_AT_ONCE = 64;
+/** How often the list of teams is read again while teams wait for room. */
+const TEAMS_EVERY_MS = 500;
+
 type DueRange = Readonly<{
-  /** Timers of this moment and of those before it; asked for each page. Answers undefined where the time does not matter. */
+  /** Timers up to this moment are due; called for each page. undefined: all timers. */
   upTo: () => string | undefined;
   from: DueCursor | undefined;
 }>;
 
-/** Publishes the timers of the range to the end. Out: the cursor behind the last. */
+/** Publishes all timers of the range. Out: the cursor behind the last one. */
 export const publishDue = async (
   deps: ProcessorDeps,
   queue: DueQueue,
@@ -187,7 +45,7 @@ export const publishDue = async (
 type PageOf = Readonly<{ upTo: string | undefined; from: DueCursor | undefined; limit: number }>;
 type Page = Readonly<{ cursor: DueCursor | undefined; isLast: boolean }>;
 
-/** One page of all teams. What the bus refuses stays behind the cursor. */
+/** Publishes one page of timers of all teams. The cursor stops before the first timer that the bus refuses. */
 const publishPage = async (deps: ProcessorDeps, queue: DueQueue, { upTo, from, limit }: PageOf, signal: AbortSignal): Promise<Page> => {
   if (!(await hasTurn(deps, queue, undefined, signal))) return { cursor: from, isLast: false };
   const found = await find(deps, queue, {
@@ -206,7 +64,7 @@ const publishPage = async (deps: ProcessorDeps, queue: DueQueue, { upTo, from, l
   };
 };
 
-/** Waits for room on the bus, of that team where one is named, and for a turn of the event loop. Out: false where the reading is to end. */
+/** Waits for room on the bus (for the team, if one is given) and for a turn of the event loop. Out: false if the reading is to end. */
 const hasTurn = async (
   deps: ProcessorDeps,
   { processor, timer, priority }: DueQueue,
@@ -227,7 +85,7 @@ const find = async (
   return (await readModels.find(timersOf(kind), { ...query, where })) as readonly TimerDocument[];
 };
 
-/** Out: the streams of those that the bus has no room for. */
+/** Out: the streams whose pointers the bus refused. */
 const publish = async (
   { bus }: ProcessorDeps,
   { processor, timer, priority }: DueQueue,
@@ -241,8 +99,8 @@ const publish = async (
 };
 
 /**
- * Every team that has something open gets a page at a time, and in a team every sender, so that nobody waits behind all that another has.
- * Out: the furthest cursor.
+ * Gives each team with open work one page at a time, and in a team each sender, so that nobody waits for all timers of another. Out: the
+ * latest cursor.
  */
 const publishInTurns = async (
   deps: ProcessorDeps,
@@ -275,7 +133,7 @@ const publishInTurns = async (
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Ends when every team is done, or the signal aborts. Where a visit fails the others are ended before the fault is reported. */
+/** Ends when every team is done or the signal aborts. If a visit fails, the others are ended before it rejects. */
 const takeTurns = async (
   { clock }: Pick<ProcessorDeps, 'clock'>,
   turns: Turns,
@@ -310,17 +168,17 @@ const takeTurns = async (
 };
 
 type Turns = Readonly<{
-  /** The teams of now; each is to be looked at again. */
+  /** Sets the teams; each is to be visited again. */
   list: (teams: readonly string[]) => void;
-  /** Up to `max` teams that are not done and not in `busy`: those whose last turn is longest ago. */
+  /** Up to `max` teams that are neither done nor in `busy`, those first whose last turn is longest ago. */
   next: (max: number, busy: ReadonlyMap<string, unknown>) => readonly string[];
-  /** Nothing is left of that team, until the teams are listed again. */
+  /** Marks a team as done until the teams are listed again. */
   done: (team: string) => void;
   areAlone: () => boolean;
 }>;
 
 const openTurns = (): Turns => {
-  /** A team goes to the end when it has had a turn. */
+  /** A team goes to the end after its turn. */
   const waiting = new Set<string>();
   const ended = new Set<string>();
   return {
@@ -345,7 +203,7 @@ const openTurns = (): Turns => {
   };
 };
 
-/** What is due is open, so no other team needs a turn. */
+/** The teams with open work. Every due timer belongs to open work, so no other team needs a turn. */
 const teamsWithOpen = async (deps: Pick<ProcessorDeps, 'readModels'>, kind: StreamKind): Promise<readonly string[]> => {
   const teams: Document[] = [];
   for (;;) {
@@ -358,5 +216,143 @@ const teamsWithOpen = async (deps: Pick<ProcessorDeps, 'readModels'>, kind: Stre
     });
     teams.push(...page);
     if (page.length < PAGE) return teams.map(({ id }) => id);
+  }
+};
+
+type SenderTurn = Readonly<{
+  query: Query;
+  /** The timers among the found that are due and were not read before. */
+  dueOf: (found: readonly TimerDocument[]) => readonly TimerDocument[];
+  /** Ends the turn: later turns continue behind what was read, except for streams that the bus refused. */
+  end: (found: readonly TimerDocument[], refused: ReadonlySet<string>) => void;
+}>;
+
+/**
+ * The senders of one team, which take turns: a page of a sender that has more due timers alternates with the first timers of senders that were
+ * not looked at yet. The work of a turn is bounded, however many senders there are.
+ */
+type Senders = Readonly<{
+  /** The next turn of at most `max` timers; undefined when all due timers are read, until `lookAgain`. */
+  next: (upTo: string | undefined, max: number) => SenderTurn | undefined;
+  /** Starts to look at all senders again, if all were looked at. */
+  lookAgain: () => void;
+  /** True if all were looked at and at most one has more. */
+  areAlone: () => boolean;
+}>;
+
+type State = {
+  /** The sort key behind which senders were not looked at yet; undefined if all were. */
+  lookFrom: string | undefined;
+  /** Timers in one look: few at first, and twice as many while a look finds several senders. */
+  lookLimit: number;
+  wasLook: boolean;
+  /** Senders that may have more due timers; a sender goes to the end after its page. */
+  readonly more: Set<string>;
+  /** The timer behind which each sender continues. */
+  readonly cursors: Map<string, DueCursor>;
+  /** The timer behind which senders without a cursor begin. */
+  readonly from: DueCursor | undefined;
+};
+
+const LOOK_LIMIT_MIN = 2;
+
+const openSenders = (from: DueCursor | undefined): Senders => {
+  const state: State = { lookFrom: '', lookLimit: LOOK_LIMIT_MIN, wasLook: false, more: new Set(), cursors: new Map(), from };
+  return {
+    next: (upTo, max) => {
+      const [sender] = state.more;
+      if (state.lookFrom !== undefined && (sender === undefined || !state.wasLook)) return look(state, state.lookFrom, { upTo, max });
+      return sender === undefined ? undefined : pageOf(state, sender, { upTo, max });
+    },
+    lookAgain: () => {
+      if (state.lookFrom !== undefined) return;
+      state.lookFrom = '';
+      state.lookLimit = LOOK_LIMIT_MIN;
+    },
+    areAlone: () => state.lookFrom === undefined && state.more.size <= 1,
+  };
+};
+
+/** The later of two cursors; undefined is before all. */
+const furthest = (one: DueCursor | undefined, other: DueCursor | undefined): DueCursor | undefined => {
+  if (one === undefined || other === undefined) return one ?? other;
+  return isBehind(one, other) ? one : other;
+};
+
+const cursorOf = ({ dueAt, seq }: TimerDocument): DueCursor => ({ value: dueAt, seq });
+
+/** The sender of a timer; empty for timers without turns. */
+const senderOf = ({ dueAt, senderDueAt: place }: TimerDocument): string =>
+  place === undefined ? '' : senderIn({ dueAt, senderDueAt: place });
+
+const isBehind = (one: DueCursor, other: DueCursor): boolean =>
+  one.value > other.value || (one.value === other.value && one.seq > other.seq);
+
+const startOf = ({ cursors, from }: State, sender: string): DueCursor | undefined => cursors.get(sender) ?? from;
+
+type Bounds = Readonly<{ upTo: string | undefined; max: number }>;
+
+/** A turn with the first timers of the next senders. Only the last of these senders may have more timers. */
+const look = (state: State, behind: string, { upTo, max }: Bounds): SenderTurn => {
+  const limit = Math.min(max, state.lookLimit);
+  state.wasLook = true;
+  const isDue = ({ dueAt }: TimerDocument): boolean => upTo === undefined || dueAt <= upTo;
+  const isNew = (timer: TimerDocument): boolean => {
+    const start = startOf(state, senderOf(timer));
+    return start === undefined || isBehind(cursorOf(timer), start);
+  };
+  const dueOf = (found: readonly TimerDocument[]): readonly TimerDocument[] => found.filter((timer) => isDue(timer) && isNew(timer));
+  return {
+    query: { where: { senderDueAt: { gte: behind } }, sort: { field: 'senderDueAt', direction: 'asc' }, limit },
+    dueOf,
+    end: (found, refused) => {
+      advance(state, dueOf(found), refused);
+      const [first, last] = [found[0], found.at(-1)];
+      if (first === undefined || last === undefined || found.length < limit) {
+        state.lookFrom = undefined;
+        return;
+      }
+      const sender = senderOf(last);
+      if (isDue(last)) state.more.add(sender);
+      state.lookFrom = behindSender(sender);
+      state.lookLimit = sender === senderOf(first) ? LOOK_LIMIT_MIN : limit * 2;
+    },
+  };
+};
+
+/** A turn with the due timers of one sender behind its cursor. */
+const pageOf = (state: State, sender: string, { upTo, max: limit }: Bounds): SenderTurn => {
+  state.wasLook = false;
+  const start = startOf(state, sender);
+  const until = upTo === undefined ? { lt: behindSender(sender) } : { lte: senderDueAt(sender, upTo) };
+  const from: Pick<Query, 'where' | 'after'> =
+    start === undefined
+      ? { where: { senderDueAt: { gte: senderDueAt(sender, ''), ...until } } }
+      : { where: { senderDueAt: until }, after: { value: senderDueAt(sender, start.value), seq: start.seq } };
+  return {
+    query: {
+      ...from,
+      sort: { field: 'senderDueAt', direction: 'asc' },
+      limit,
+    },
+    dueOf: (found) => found,
+    end: (found, refused) => {
+      state.more.delete(sender);
+      if (found.length === limit) state.more.add(sender);
+      advance(state, found, refused);
+    },
+  };
+};
+
+/** Moves the cursor of each sender to the last timer before the first refused one; a sender with a refused timer has more. */
+const advance = (state: State, read: readonly TimerDocument[], refused: ReadonlySet<string>): void => {
+  const stopped = new Set<string>();
+  for (const timer of read) {
+    const sender = senderOf(timer);
+    if (refused.has(timer.key)) {
+      stopped.add(sender);
+      state.more.add(sender);
+    }
+    if (!stopped.has(sender)) state.cursors.set(sender, cursorOf(timer));
   }
 };

@@ -1,5 +1,5 @@
 /**
- * Brings work to the bus when its time has come, as the bus has room: the timers of every processor, each kind and priority by itself, in
+ * Brings work to the bus when its time has come and the bus has room: reads the timers of every processor, each kind and priority by itself, in
  * the order of their times. A timer is a hint from a read model that may lag; the work looks at the stream and is safe to repeat.
  */
 import type { StreamKind } from '../../domain/events.js';
@@ -10,178 +10,24 @@ import type { ProcessorDeps, TimerUse, Gate, Processor } from './declaration.js'
 import { type DueQueue, type DueCursor, publishDue } from './due-pages.js';
 import { isoTime } from '../../domain/core/time.js';
 import { LEASE_TTL_MS, DISPATCH_LEASE, underLease } from './lease.js';
-import type { Overflow } from './relay.js';
+import type { UnpublishedWork } from './relay.js';
 import { priorities } from '../../domain/ports/bus.js';
 import type { Worker } from '../../domain/ports/worker.js';
 
-/* Whether queues of timers hold any: one read answers for all queues that are asked about at once, for most of the time none does. */
-
-type Outlook = Readonly<{
-  queue: DueQueue;
-  /** Timers of this moment and of those before it; undefined where the time does not matter. */
-  upTo: string | undefined;
-  from: DueCursor | undefined;
-}>;
-
-/** Out: false where the queue has no timer behind the cursor up to that moment; true where it or another that is asked about has. */
-const openOutlook = ({ readModels }: Pick<ProcessorDeps, 'readModels'>): ((asked: Outlook) => Promise<boolean>) => {
-  const ofKind = new Map<StreamKind, (asked: readonly Outlook[]) => Promise<boolean>>();
-  const first = (kind: StreamKind) =>
-    gathered(async (asked: ReadonlySet<Outlook>) => {
-      const anyOf = [...asked].map(conditionsOf);
-      const found = await readModels.find(timersOf(kind), { where: {}, anyOf, sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
-      return found.length > 0;
-    });
-  return (asked) => {
-    const { kind } = asked.queue;
-    const ask = ofKind.get(kind) ?? first(kind);
-    ofKind.set(kind, ask);
-    return ask([asked]);
-  };
-};
-
-/** Timers of the moment of the cursor may stand behind it. */
-const conditionsOf = ({ queue: { timer, priority }, upTo, from }: Outlook): Readonly<Record<string, Condition>> => ({
-  kind: { eq: timer.kind },
-  priority: { eq: priority },
-  ...(upTo === undefined && from === undefined
-    ? {}
-    : { dueAt: { ...(from === undefined ? {} : { gte: from.value }), ...(upTo === undefined ? {} : { lte: upTo }) } }),
-});
-
-/* When a queue of timers is read, from where, and how far: for each way of reading that a processor may declare. */
-
-/** Timers whose work led to nothing, and those that were set late, are found when the reading begins again from the first. */
+/** How often reading starts again from the first timer, to find work that led to nothing and timers that were set late. */
 const BEGIN_AGAIN_EVERY_MS = 5_000;
-/** Work that an event started and that is open this long may have been lost by the bus. */
+
+/** The bus may have lost work that an event started and that is open for this long. */
 const LOST_AFTER_MS = 10_000;
-const OVERFLOW_EVERY_MS = 50;
 
-type Reading = Readonly<{
-  /** Whether its time to be read has come; asked while it is not. */
-  isTime: () => boolean;
-  /** Whether something has happened since the last reading began, so that it is to be read without waiting for its time. */
-  hasNews: () => boolean;
-  /** Publishes what is there to the end of the queue, as the bus has room. */
-  read: (signal: AbortSignal) => Promise<void>;
-}>;
+const UNPUBLISHED_EVERY_MS = 50;
 
-type ReadingDeps = ProcessorDeps &
-  Readonly<{
-    overflow: Overflow;
-    /** Whether a queue may have a timer: asked before the queue itself is read, which costs questions to the bus as well. */
-    outlook: (asked: Outlook) => Promise<boolean>;
-  }>;
-
-type Open = (deps: ReadingDeps, queue: DueQueue) => Reading;
-
-/** Goes on from where it stood at every look, and from the first timer now and then. */
-const openDue: Open = (deps, queue) => {
-  const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
-  const upTo = (): string => isoTime(deps.clock.now());
-  let cursor: DueCursor | undefined;
-  /** Where something was found the next look goes on at once. */
-  let isMoving = false;
-  return {
-    isTime: () => (queue.timer.destroys !== true || deps.mayDestroy()) && (queue.timer.seldom !== true || isMoving || again.isOver()),
-    hasNews: () => false,
-    read: async (signal) => {
-      const isAgain = again.isOver();
-      const from = isAgain ? undefined : cursor;
-      const mayHave = isMoving || (await deps.outlook({ queue, upTo: upTo(), from }));
-      cursor = mayHave ? await publishDue(deps, queue, { upTo, from }, signal) : from;
-      isMoving = cursor !== from;
-      if (isAgain) again.begin();
-    },
-  };
-};
-
-/** Reads on where the relay says that some was missed, and now and then what has waited suspiciously long. */
-const openStarted: Open = (deps, queue) => {
-  const { overflow } = deps;
-  const { processor, priority, kind } = queue;
-  const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
-  let cursor: DueCursor | undefined;
-  return {
-    isTime: again.isOver,
-    hasNews: () => overflow.isNoted(processor, priority),
-    read: async (signal) => {
-      if (overflow.take(processor, priority)) {
-        await deps.timersCaughtUp(kind, await deps.eventLog.head(), signal);
-        cursor = await publishDue(deps, queue, { upTo: () => undefined, from: cursor }, signal);
-        // While the bus has no room for what comes, much of it is read in one go.
-        await deps.clock.sleep(OVERFLOW_EVERY_MS, signal);
-      }
-      if (!again.isOver()) return;
-      const upTo = (): string => isoTime(deps.clock.now() - LOST_AFTER_MS);
-      if (await deps.outlook({ queue, upTo: upTo(), from: undefined })) await publishDue(deps, queue, { upTo, from: undefined }, signal);
-      again.begin();
-    },
-  };
-};
-
-/** Reads all as soon as the gate is open. While it is not, those whose time has come. */
-const openHeld: Open = (deps, queue) => {
-  const { gate } = queue;
-  const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
-  let seen: AbortSignal | undefined;
-  return {
-    isTime: again.isOver,
-    hasNews: () => seen?.aborted === true,
-    read: async (signal) => {
-      seen = gate?.changed();
-      const isOpen = gate === undefined || gate.isOpen();
-      const both = seen === undefined ? signal : AbortSignal.any([signal, seen]);
-      const upTo = (): string | undefined => (isOpen ? undefined : isoTime(deps.clock.now()));
-      if (await deps.outlook({ queue, upTo: upTo(), from: undefined })) await publishDue(deps, queue, { upTo, from: undefined }, both);
-      again.begin();
-    },
-  };
-};
-
-/** Reads all, due or not, as often as leases end. */
-const openUnderWay: Open = (deps, queue) => {
-  const again = openPause(deps, LEASE_TTL_MS);
-  let isFirst = true;
-  return {
-    isTime: again.isOver,
-    hasNews: () => false,
-    read: async (signal) => {
-      if (isFirst) await deps.timersCaughtUp(queue.kind, await deps.eventLog.head(), signal);
-      isFirst = false;
-      if (await deps.outlook({ queue, upTo: undefined, from: undefined }))
-        await publishDue(deps, queue, { upTo: () => undefined, from: undefined }, signal);
-      again.begin();
-    },
-  };
-};
-
-const openBy: Readonly<Record<TimerUse['read'], Open>> = {
-  due: openDue,
-  started: openStarted,
-  held: openHeld,
-  'under-way': openUnderWay,
-};
-
-const openReading = (deps: ReadingDeps, queue: DueQueue): Reading => openBy[queue.timer.read](deps, queue);
-
-/** A pause that is over at first; it counts from the end of a reading, so that a long one is not begun again at once. */
-const openPause = ({ clock }: Pick<ProcessorDeps, 'clock'>, ms: number): Readonly<{ isOver: () => boolean; begin: () => void }> => {
-  let untilMs = Number.NEGATIVE_INFINITY;
-  return {
-    isOver: () => clock.monotonic() >= untilMs,
-    begin: () => {
-      untilMs = clock.monotonic() + ms;
-    },
-  };
-};
-
-/** Every queue that is not being read is looked at this often; time is counted monotonically, whatever the time of day does. */
+/** How often each queue is looked at, by the monotonic clock. */
 const LOOK_EVERY_MS = 500;
 
-export const dueWorkWorker = (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow): Worker => ({
+export const dueWorkWorker = (deps: ProcessorDeps, processors: readonly Processor[], unpublished: UnpublishedWork): Worker => ({
   name: 'due-work',
-  run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => readAll(deps, processors, overflow, held.signal)),
+  run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => readAll(deps, processors, unpublished, held.signal)),
 });
 
 const queuesOf = (processors: readonly Processor[]): readonly DueQueue[] =>
@@ -189,15 +35,20 @@ const queuesOf = (processors: readonly Processor[]): readonly DueQueue[] =>
     timers.flatMap((timer) => priorities.map((priority) => ({ processor: name, kind, timer, priority, gate }))),
   );
 
-/** One ticker for all queues. Where the reading of one fails that of the others is ended before the fault is reported. */
-const readAll = async (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow, signal: AbortSignal): Promise<void> => {
+/** One ticker for all queues. If the read of one fails, the reads of the others are ended before it rejects. */
+const readAll = async (
+  deps: ProcessorDeps,
+  processors: readonly Processor[],
+  unpublished: UnpublishedWork,
+  signal: AbortSignal,
+): Promise<void> => {
   const failed = new AbortController();
   const both = AbortSignal.any([signal, failed.signal]);
-  const reading = { ...deps, overflow, outlook: openOutlook(deps) };
+  const reading = { ...deps, unpublished, mayBeDue: openDueProbe(deps) };
   const readings = queuesOf(processors).map((queue) => openReading(reading, queue));
   const underWay = new Map<Reading, Promise<void>>();
   const faults: unknown[] = [];
-  const news = listenForNews(overflow, gatesOf(processors), both);
+  const news = listenForNews(unpublished, gatesOf(processors), both);
   const begin = async (reading: Reading): Promise<void> => {
     try {
       await reading.read(both);
@@ -224,15 +75,15 @@ const readAll = async (deps: ProcessorDeps, processors: readonly Processor[], ov
 const gatesOf = (processors: readonly Processor[]): readonly Gate[] => processors.flatMap(({ gate }) => gate ?? []);
 
 type News = Readonly<{
-  /** A signal that aborts when there is something new to read, or when the reading is to end. */
+  /** A signal that aborts when there is something new to read, or when reading is to end. */
   next: () => AbortSignal;
   tell: () => void;
 }>;
 
-const listenForNews = (overflow: Overflow, gates: readonly Gate[], signal: AbortSignal): News => {
+const listenForNews = (unpublished: UnpublishedWork, gates: readonly Gate[], signal: AbortSignal): News => {
   let over = new AbortController();
   const tell = (): void => over.abort();
-  overflow.onNoted(tell);
+  unpublished.onNoted(tell);
   signal.addEventListener('abort', tell, { once: true });
   const follow = (gate: Gate): void => {
     if (signal.aborted) return;
@@ -252,3 +103,159 @@ const listenForNews = (overflow: Overflow, gates: readonly Gate[], signal: Abort
     },
   };
 };
+
+/** Reads one queue: when, from where and how far depends on the way of reading that the processor declares. */
+type Reading = Readonly<{
+  /** Whether it is time to read; called while no read is under way. */
+  isTime: () => boolean;
+  /** Whether something has happened since the last read began, so that the queue is read without waiting for its time. */
+  hasNews: () => boolean;
+  /** Publishes the timers to the end of the queue, as the bus has room. */
+  read: (signal: AbortSignal) => Promise<void>;
+}>;
+
+type ReadingDeps = ProcessorDeps &
+  Readonly<{
+    unpublished: UnpublishedWork;
+    /** Whether a queue may have a due timer; asked first, because reading the queue costs calls to the bus too. */
+    mayBeDue: (asked: DueProbe) => Promise<boolean>;
+  }>;
+
+type Open = (deps: ReadingDeps, queue: DueQueue) => Reading;
+
+/** Continues behind the last timer at every look, and starts from the first timer at intervals. */
+const openDue: Open = (deps, queue) => {
+  const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
+  const upTo = (): string => isoTime(deps.clock.now());
+  let cursor: DueCursor | undefined;
+  /** The last look found something, so the next one follows at once. */
+  let isMoving = false;
+  return {
+    isTime: () => (queue.timer.destroys !== true || deps.mayDestroy()) && (queue.timer.seldom !== true || isMoving || again.isOver()),
+    hasNews: () => false,
+    read: async (signal) => {
+      const isAgain = again.isOver();
+      const from = isAgain ? undefined : cursor;
+      const mayHave = isMoving || (await deps.mayBeDue({ queue, upTo: upTo(), from }));
+      cursor = mayHave ? await publishDue(deps, queue, { upTo, from }, signal) : from;
+      isMoving = cursor !== from;
+      if (isAgain) again.begin();
+    },
+  };
+};
+
+/** Reads on when the relay reports unpublished work, and at intervals the timers of work that has waited suspiciously long. */
+const openStarted: Open = (deps, queue) => {
+  const { unpublished } = deps;
+  const { processor, priority, kind } = queue;
+  const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
+  let cursor: DueCursor | undefined;
+  return {
+    isTime: again.isOver,
+    hasNews: () => unpublished.isNoted(processor, priority),
+    read: async (signal) => {
+      if (unpublished.take(processor, priority)) {
+        await deps.timersCaughtUp(kind, await deps.eventLog.head(), signal);
+        cursor = await publishDue(deps, queue, { upTo: () => undefined, from: cursor }, signal);
+        // While the bus is full, a pause lets more work come together for one read.
+        await deps.clock.sleep(UNPUBLISHED_EVERY_MS, signal);
+      }
+      if (!again.isOver()) return;
+      const upTo = (): string => isoTime(deps.clock.now() - LOST_AFTER_MS);
+      if (await deps.mayBeDue({ queue, upTo: upTo(), from: undefined })) await publishDue(deps, queue, { upTo, from: undefined }, signal);
+      again.begin();
+    },
+  };
+};
+
+/** Reads all timers while the gate is open, and only due timers while it is closed. */
+const openHeld: Open = (deps, queue) => {
+  const { gate } = queue;
+  const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
+  let seen: AbortSignal | undefined;
+  return {
+    isTime: again.isOver,
+    hasNews: () => seen?.aborted === true,
+    read: async (signal) => {
+      seen = gate?.changed();
+      const isOpen = gate === undefined || gate.isOpen();
+      const both = seen === undefined ? signal : AbortSignal.any([signal, seen]);
+      const upTo = (): string | undefined => (isOpen ? undefined : isoTime(deps.clock.now()));
+      if (await deps.mayBeDue({ queue, upTo: upTo(), from: undefined })) await publishDue(deps, queue, { upTo, from: undefined }, both);
+      again.begin();
+    },
+  };
+};
+
+/** Reads all timers, due or not, as often as leases expire. */
+const openUnderWay: Open = (deps, queue) => {
+  const again = openPause(deps, LEASE_TTL_MS);
+  let isFirst = true;
+  return {
+    isTime: again.isOver,
+    hasNews: () => false,
+    read: async (signal) => {
+      if (isFirst) await deps.timersCaughtUp(queue.kind, await deps.eventLog.head(), signal);
+      isFirst = false;
+      if (await deps.mayBeDue({ queue, upTo: undefined, from: undefined }))
+        await publishDue(deps, queue, { upTo: () => undefined, from: undefined }, signal);
+      again.begin();
+    },
+  };
+};
+
+const openBy: Readonly<Record<TimerUse['read'], Open>> = {
+  due: openDue,
+  started: openStarted,
+  held: openHeld,
+  'under-way': openUnderWay,
+};
+
+const openReading = (deps: ReadingDeps, queue: DueQueue): Reading => openBy[queue.timer.read](deps, queue);
+
+/** A pause between reads, over at first. It counts from the end of a read, so that a long read does not start again at once. */
+const openPause = ({ clock }: Pick<ProcessorDeps, 'clock'>, ms: number): Readonly<{ isOver: () => boolean; begin: () => void }> => {
+  let untilMs = Number.NEGATIVE_INFINITY;
+  return {
+    isOver: () => clock.monotonic() >= untilMs,
+    begin: () => {
+      untilMs = clock.monotonic() + ms;
+    },
+  };
+};
+
+type DueProbe = Readonly<{
+  queue: DueQueue;
+  /** Timers up to this moment; undefined: all timers. */
+  upTo: string | undefined;
+  from: DueCursor | undefined;
+}>;
+
+/**
+ * Asks whether a queue has timers. One read answers for all queues that are asked about at the same time, because mostly none has any.
+ * Out: false if the queue has no timer in the range; true if it, or another queue of the same read, may have one.
+ */
+const openDueProbe = ({ readModels }: Pick<ProcessorDeps, 'readModels'>): ((asked: DueProbe) => Promise<boolean>) => {
+  const ofKind = new Map<StreamKind, (asked: readonly DueProbe[]) => Promise<boolean>>();
+  const first = (kind: StreamKind) =>
+    gathered(async (asked: ReadonlySet<DueProbe>) => {
+      const anyOf = [...asked].map(conditionsOf);
+      const found = await readModels.find(timersOf(kind), { where: {}, anyOf, sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
+      return found.length > 0;
+    });
+  return (asked) => {
+    const { kind } = asked.queue;
+    const ask = ofKind.get(kind) ?? first(kind);
+    ofKind.set(kind, ask);
+    return ask([asked]);
+  };
+};
+
+/** The range begins at the moment of the cursor, because more timers of that moment may stand behind it. */
+const conditionsOf = ({ queue: { timer, priority }, upTo, from }: DueProbe): Readonly<Record<string, Condition>> => ({
+  kind: { eq: timer.kind },
+  priority: { eq: priority },
+  ...(upTo === undefined && from === undefined
+    ? {}
+    : { dueAt: { ...(from === undefined ? {} : { gte: from.value }), ...(upTo === undefined ? {} : { lte: upTo }) } }),
+});

@@ -1,25 +1,24 @@
 /**
- * A lane for each key that has work: work on one stream runs one after the other, work on different streams side by side, so that none waits
- * behind a slow dialogue of another. A lane is gone when its last work is done. The source bounds what is in flight, for RxJS has no
- * back-pressure.
+ * Runs work in lanes, one for each key with work: work on one stream runs one after the other, work on different streams side by side. A lane
+ * ends with its last work. RxJS has no back-pressure, so the source bounds what is in flight.
  */
 import { catchError, EMPTY, from, lastValueFrom, mergeMap } from 'rxjs';
 
 export type LaneOptions<Item> = Readonly<{
   keyOf: (item: Item) => string;
-  /** Handles one item; a rejection is given to `onFault` and the lane goes on. */
+  /** Handles one item. After a rejection `onFault` is called and the lane continues. */
   handle: (item: Item) => Promise<void>;
-  /** Awaited before the lane goes on; it must not reject. */
+  /** Awaited before the lane continues; must not reject. */
   onFault: (item: Item, fault: unknown) => Promise<void> | void;
 }>;
 
-/** Runs until the source ends or fails and every lane is drained, then rejects where the source itself failed. */
+/** Runs until the source ends or fails and every lane is drained, then rejects if the source failed. */
 export const runLanes = async <Item>(source: AsyncIterable<Item>, { keyOf, handle, onFault }: LaneOptions<Item>): Promise<void> => {
   const handled = async (item: Item): Promise<void> => {
     try {
       await handle(item);
     } catch (fault) {
-      // Caught here, inside the lane: outside it one poisoned item would end them all.
+      // Caught inside the lane: an error outside would end all lanes.
       await onFault(item, fault);
     }
   };
@@ -35,7 +34,7 @@ export const runLanes = async <Item>(source: AsyncIterable<Item>, { keyOf, handl
   };
   let broken: Readonly<{ fault: unknown }> | undefined;
   const work = from(source).pipe(
-    // The lanes still have work: who hears of the fault before they have done it may start a second pool beside them.
+    // The fault is reported only after the lanes are drained, or the caller could start a second pool beside them.
     catchError((fault: unknown) => {
       broken = { fault };
       return EMPTY;

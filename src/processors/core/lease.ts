@@ -1,4 +1,4 @@
-/** Runs work while this process holds a lease, and stops it in time when the lease cannot be relied on any more. */
+/** Runs work while this process holds a lease, and stops the work in time when the lease may be lost. */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Lease, Leases } from '../../domain/ports/lease.js';
@@ -9,36 +9,36 @@ export type LeaseDeps = Readonly<{
   leases: Leases;
   clock: Clock;
   logger: Logger;
-  /** Who this process is. */
+  /** The name of this run of the program. */
   worker: string;
 }>;
 
-/** What a process that was frozen held is free after it. */
+/** The lease of a frozen process is free after this time. */
 export const LEASE_TTL_MS = 15_000;
 const RENEW_EVERY_MS = LEASE_TTL_MS / 3;
-/** Who holds this lease brings work to the bus: the relay and the reader of timers tell each other what the bus had no room for, so both run where it is held. */
+/** The holder of this lease brings work to the bus. The relay and the reader of timers share what the bus had no room for, so both run in this process. */
 export const DISPATCH_LEASE = 'dispatch';
-/** While another holds it; what is released or held by a dead process is taken this soon. */
+/** How often a lease that another process holds is asked for. */
 const ASK_EVERY_MS = 2_000;
 
-/** What work under a lease is given. */
+/** The lease as the work under it sees it. */
 export type Held = Readonly<{
   fence: number;
   /** Aborts when the work is to stop, for whatever reason. */
   signal: AbortSignal;
-  /** Aborts where the lease is lost: then another may do the same work already, and nothing is worth finishing. */
+  /** Aborts when the lease is lost: another process may do the same work already, so nothing is worth finishing. */
   lost: AbortSignal;
 }>;
 
 /**
- * Waits for the lease of that name, then runs `work` under it. The signals that `work` is given abort as soon as this process cannot be
- * sure that it still holds the lease; `work` is then run again when it does. Resolves when the signal has aborted, or when `work` has ended
- * by itself: whoever started it decides after which pause it begins again. Rejects with what `work` rejects with, having released the lease.
+ * Waits for the lease of that name, then runs `work` under it. The signals of `work` abort as soon as this process cannot be sure that it still
+ * holds the lease; `work` runs again when the process has the lease again. Resolves when the signal has aborted, or when `work` has ended by
+ * itself; the caller then decides when to start it again. Rejects as `work` does, after the lease is released.
  */
 export const underLease = (deps: LeaseDeps, name: string, signal: AbortSignal, work: (held: Held) => Promise<void>): Promise<void> =>
   underAnyLease(deps, [name], signal, work);
 
-/** The same, under the first of those names that is free. */
+/** As `underLease`, under the first of the names that is free. */
 export const underAnyLease = async (
   deps: LeaseDeps,
   names: readonly string[],
@@ -61,7 +61,7 @@ const acquireAny = async ({ leases, clock, worker }: LeaseDeps, names: readonly 
   return undefined;
 };
 
-/** Out: why the work has ended. `surelyUntilMs`: the keeper counts from the moment at which it heard of the call, which is not before the call was made. */
+/** Out: why the work has ended. `surelyUntilMs`: the lease surely holds until then, because the store counts from a moment after the call was made. */
 const runUnder = async (
   deps: LeaseDeps,
   lease: Lease,
@@ -85,12 +85,12 @@ const runUnder = async (
   } finally {
     ended.abort();
     await renewing;
-    // Where the keeper is away the lease ends by itself.
+    // If the store is away, the lease ends by itself.
     await deps.leases.release(lease).catch(() => {});
   }
 };
 
-/** Out: false once the lease is lost or may be, true where the signal ended it before. */
+/** Renews the lease until the signal aborts. Out: false as soon as the lease is or may be lost. */
 const keepRenewed = async (deps: LeaseDeps, lease: Lease, surelyUntilMs: number, signal: AbortSignal): Promise<boolean> => {
   const { clock, leases } = deps;
   let untilMs = surelyUntilMs;
@@ -114,13 +114,13 @@ const keepRenewed = async (deps: LeaseDeps, lease: Lease, surelyUntilMs: number,
   }
 };
 
-/** The name of the lease that a worker of a processor holds, so that others can tell whether its attempts are under way. */
+/** The lease that a worker of a processor holds, so that other processes know whether its attempts are under way. */
 export const workerLease = (processor: string, worker: string): string => `worker-${worker}-${processor}`;
 
-/** The name of the lease under which a projection is kept up with the log. */
+/** The lease under which a projection follows the log. */
 export const projectionLease = (projection: string): string => `project-${projection}`;
 
-/** A worker that does its work at once, and again so long after each end of it, in one process of all. */
+/** A worker that does its work at once, and again after each pause, in one process only. */
 export const recurringWorker = (deps: LeaseDeps, name: string, everyMs: number, work: (held: Held) => Promise<void>): Worker => ({
   name,
   run: (stop) =>

@@ -1,6 +1,6 @@
 /**
- * What every processor does, once: take a pointer, load the stream, record that an attempt begins, act, record what came of it,
- * acknowledge. Every step is safe to repeat: after a crash the attempt without an outcome is visible, and is made again.
+ * What every processor does: take a pointer, load the stream, record that an attempt begins, act, record the outcome, acknowledge.
+ * Every step is safe to repeat: after a crash the attempt without an outcome is visible, and is made again.
  */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -26,88 +26,6 @@ import { type Held, workerLease, underLease } from './lease.js';
 import type { Priority, Work } from '../../domain/ports/bus.js';
 import { runLanes } from './lanes.js';
 
-/*
- * One timeout for many calls, by the injected clock. Calls that begin at about the same time share a bucket with one signal, which
- * aborts when the time of its first call is over: a signal and a timer for each call would cost more than the rest of its bookkeeping.
- */
-
-type Deadlines = Readonly<{
-  /** A signal that aborts when the time of a call that begins now is over (up to a hundredth of it early), or with the parent; `over` ends the call. */
-  begin: () => Readonly<{ signal: AbortSignal; over: () => void }>;
-  /** The same for a call that is all of `work`; resolves or rejects as `work` does. */
-  within: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
-  /** Ends the timer; calls under way keep the parent's signal only. */
-  close: () => void;
-}>;
-
-/** Calls that share a timeout; `fromMs` is by the monotonic clock. */
-type Bucket = { readonly fromMs: number; readonly controller: AbortController; open: number };
-
-/** A bucket takes calls for this part of the timeout. */
-const SHARED_PART = 0.01;
-
-export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSignal): Deadlines => {
-  /** The oldest first; only the last takes new calls. */
-  const buckets: Bucket[] = [];
-  const closed = new AbortController();
-  let watching = false;
-
-  const abortAll = (): void => {
-    for (const { controller } of buckets) controller.abort();
-  };
-  parent.addEventListener('abort', abortAll, { once: true });
-
-  /** Sleeps until the oldest bucket is due. Where its calls have ended long before, it goes on with the one that is the oldest then. */
-  const watch = async (): Promise<void> => {
-    watching = true;
-    for (let [oldest] = buckets; oldest !== undefined && !closed.signal.aborted; [oldest] = buckets) {
-      await clock.sleep(oldest.fromMs + timeoutMs - clock.monotonic(), closed.signal);
-      const dueFromMs = clock.monotonic() - timeoutMs;
-      while (buckets[0] !== undefined && (buckets[0].open === 0 || buckets[0].fromMs <= dueFromMs)) buckets.shift()!.controller.abort();
-    }
-    watching = false;
-  };
-
-  const bucketOfNow = (): Bucket => {
-    const nowMs = clock.monotonic();
-    const last = buckets.at(-1);
-    if (last !== undefined && !last.controller.signal.aborted && nowMs - last.fromMs < timeoutMs * SHARED_PART) return last;
-    const bucket = { fromMs: nowMs, controller: new AbortController(), open: 0 };
-    // As many listen as there are calls.
-    setMaxListeners(0, bucket.controller.signal);
-    buckets.push(bucket);
-    if (!watching) void watch();
-    return bucket;
-  };
-
-  const begin: Deadlines['begin'] = () => {
-    const bucket = bucketOfNow();
-    bucket.open += 1;
-    if (parent.aborted) bucket.controller.abort();
-    return { signal: bucket.controller.signal, over: () => void (bucket.open -= 1) };
-  };
-
-  return {
-    begin,
-    within: async (work) => {
-      const { signal, over } = begin();
-      try {
-        return await work(signal);
-      } finally {
-        over();
-      }
-    },
-    close: () => {
-      closed.abort();
-      if (buckets.every(({ open }) => open === 0)) parent.removeEventListener('abort', abortAll);
-    },
-  };
-};
-
-/* What a worker knows of the stream that it works on, and how it appends to it. */
-
-const RETRY_AFTER_FAULT_MS = 1_000;
-
 /** What all lanes of a worker share. */
 type WorkerContext<Kind extends StreamKind, State, Command> = Readonly<{
   deps: ProcessorDeps;
@@ -116,68 +34,143 @@ type WorkerContext<Kind extends StreamKind, State, Command> = Readonly<{
   deadlines: Deadlines;
 }>;
 
-/** A stream as it was found; what is appended on behalf of the work continues that version. */
+/** A stream as it was loaded. Events of the work are appended after its version. */
 type Loaded<State> = Readonly<{ stream: StreamName; state: NonNullable<State>; version: StreamVersion; cause: Cause }>;
 
-/** What becomes of the pointer: acknowledged, or delivered again at that moment. */
+/** What happens to the pointer: it is acknowledged, or delivered again at that moment. */
 type Done = (Readonly<{ kind: 'done' }> | Readonly<{ kind: 'put-back'; atMs: number }>) & Readonly<{ line?: LogLine }>;
 
 const NOTHING: Done = { kind: 'done' };
 
-const asError = (fault: unknown): Error => (fault instanceof Error ? fault : new Error('not an Error'));
+const RETRY_AFTER_FAULT_MS = 1_000;
 
-/** Out: undefined where somebody else changed the stream in this moment; what they wrote makes its own pointer where there is work left. */
-const appendOrLose = async (
-  deps: Pick<ProcessorDeps, 'eventLog'>,
-  { stream, version, cause }: Omit<Loaded<unknown>, 'state'>,
-  events: readonly DomainEvent[],
-): Promise<StreamVersion | undefined> => {
+const RETRY_AFTER_FAULT_MAX_MS = 5 * 60_000;
+
+/** About two minutes of growing pauses. */
+const TRIES_MAX = 8;
+
+const lasting = [EventUnreadable, KeyMissing, FileDamaged, TypeError, RangeError, ReferenceError, SyntaxError];
+
+export const makeProcessor = <Kind extends StreamKind, State, Command>(declaration: Declaration<Kind, State, Command>): Processor => {
+  const { name, kind, timers, gate } = declaration;
+  const startedBy: Readonly<Record<string, ((event: never) => Priority) | null>> = declaration.startedBy;
+  return {
+    name,
+    kind,
+    timers,
+    gate,
+    startingTypes: (Object.keys(startedBy) as EventType[]).filter((type) => startedBy[type] !== null),
+    startedBy: (event: DomainEvent) => startedBy[event.type]?.(event as never),
+    worker: (deps) => ({
+      name,
+      run: (signal) => underLease(deps, workerLease(name, deps.worker), signal, (held) => runWorker({ deps, declaration, held })),
+    }),
+  };
+};
+
+const runWorker = async <Kind extends StreamKind, State, Command>(
+  running: Omit<WorkerContext<Kind, State, Command>, 'deadlines'>,
+): Promise<void> => {
+  const { deps, declaration, held } = running;
+  // After the lease is lost another worker may make the same attempts: calls under way are cut off.
+  const cutOff = AbortSignal.any([deps.cutOff, held.lost]);
+  const deadlines = openDeadlines(deps.clock, declaration.deadlineMs, cutOff);
+  const context = { ...running, deadlines };
+  const ended = new AbortController();
+  const watching = declaration.gate?.watch(ended.signal);
   try {
-    return await deps.eventLog.append(stream, version, events, cause);
-  } catch (fault) {
-    if (fault instanceof WrongExpectedRevision) return undefined;
-    throw fault;
+    const maxInFlight = Math.min(deps.inFlightMax, declaration.inFlightMax ?? Infinity);
+    await runLanes(deps.bus.consume(declaration.name, { maxInFlight, signal: held.signal }), {
+      keyOf: ({ pointer }) => pointer.stream,
+      handle: (work) => doWork(context, work),
+      onFault: (work, fault) => tryAgain(context, work, fault),
+    });
+  } finally {
+    ended.abort();
+    await watching;
+    deadlines.close();
   }
+};
+
+const doWork = async <Kind extends StreamKind, State, Command>(context: WorkerContext<Kind, State, Command>, work: Work): Promise<void> => {
+  const { deps, declaration, held } = context;
+  const stream = work.pointer.stream as StreamName;
+  if (held.signal.aborted) return work.retryAt(deps.clock.now());
+  const loaded = await load(context, stream);
+  const done = loaded === undefined ? NOTHING : await workOn(context, loaded, work.deliveries);
+  deps.stuckWork.clear(declaration.name, stream);
+  if (done.kind === 'put-back') await work.retryAt(done.atMs);
+  else await work.ack();
+  const { line } = done;
+  if (line !== undefined) deps.logger[line.level]({ stream, ...line.fields }, line.message);
+};
+
+const workOn = async <Kind extends StreamKind, State, Command>(
+  context: WorkerContext<Kind, State, Command>,
+  loaded: Loaded<State>,
+  deliveries: number,
+): Promise<Done> => {
+  const { declaration, deadlines } = context;
+  if (declaration.attempts !== undefined) return makeAttempt({ ...context, declaration }, loaded, deliveries);
+  const { stream, state, cause } = loaded;
+  const { command, line } = await deadlines.within((signal) => declaration.act({ stream, state, cause, signal }));
+  if (command !== undefined) await record(context, loaded, command);
+  return { kind: 'done', ...(line === undefined ? {} : { line }) };
+};
+
+/** Out: undefined if the stream does not exist. */
+const load = async <Kind extends StreamKind, State, Command>(
+  { deps, declaration, held }: WorkerContext<Kind, State, Command>,
+  stream: StreamName,
+): Promise<Loaded<State> | undefined> => {
+  const { decider, attempts, name, foldsFrom } = declaration;
+  const recorded = await deps.eventLog.load(stream, foldsFrom && (await foldsFrom(deps, stream)));
+  const [first, last] = [recorded[0], recorded.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  const state = recorded.reduce((before, { event }) => decider.evolve(before, event as EventOfKind<Kind>), decider.initialState);
+  if (state === undefined || state === null) return undefined;
+  const { teamId, correlationId } = first.metadata;
+  const from = { teamId, correlationId, causationId: last.metadata.eventId };
+  // An attempt names its worker; events of other work carry the fence of the lease.
+  const cause = causeOfWork(deps, name, from, attempts === undefined ? held.fence : undefined);
+  return { stream, state, version: versionOf(last), cause };
 };
 
 /**
- * Appends what came of it, and answers what gives the stream as it is then. A disk that refuses now may take it later, and forgetting it would do the work twice: so this goes on until
- * it succeeds or the program stops. Where a server is away it goes on although the lease is lost by that, and until calls are cut off:
- * what came of it stays true, and nobody else can record anything meanwhile.
+ * Work met a fault: nothing was recorded, or only that an attempt began, so the stream says how to continue. Work with a lasting fault is
+ * parked for an operator if the bus can keep it; all other work is delivered again after a growing pause.
  */
-const record = async <Kind extends StreamKind, State, Command>(
-  { deps, declaration, held }: WorkerContext<Kind, State, Command>,
-  loaded: Loaded<State>,
-  command: Command,
-): Promise<() => Loaded<State>> => {
-  const { decider, name } = declaration;
-  const { stream } = loaded;
-  const events = decider.decide(command, loaded.state);
-  if (events.length === 0) return () => loaded;
-  const cause = { ...loaded.cause, at: isoTime(deps.clock.now()) };
-  for (;;) {
-    try {
-      const version = await appendOrLose(deps, { ...loaded, cause }, events);
-      if (version !== undefined) return () => ({ ...loaded, version, state: events.reduce(decider.evolve, loaded.state as State)! });
-      const handled = await handle(deps.eventLog, stream, decider, command, cause);
-      return () => ({ ...loaded, version: handled.version, state: handled.state! });
-    } catch (fault) {
-      const signal = isAway(fault) ? deps.cutOff : held.signal;
-      if (signal.aborted) throw fault;
-      deps.logger.error({ processor: name, stream, err: asError(fault) }, 'the outcome of an attempt could not be recorded, trying again');
-      await deps.clock.sleep(RETRY_AFTER_FAULT_MS, signal);
-    }
-  }
+const tryAgain = async <Kind extends StreamKind, State, Command>(
+  { deps, declaration }: WorkerContext<Kind, State, Command>,
+  work: Work,
+  fault: unknown,
+): Promise<void> => {
+  const { pointer, deliveries } = work;
+  deps.stuckWork.note(declaration.name, pointer.stream, fault);
+  const isParked = deps.bus.parked !== undefined && deliveries >= TRIES_MAX && isLasting(fault);
+  deps.logger.error(
+    { processor: declaration.name, stream: pointer.stream, deliveries, err: asError(fault) },
+    isParked ? 'processor fault, the work is parked' : 'processor fault, will be tried again',
+  );
+  // If the bus cannot be reached, the pointer comes again by itself.
+  const told = isParked ? work.park(nameOf(fault)) : work.retryAt(deps.clock.now() + pauseAfterFault(deliveries));
+  await told.catch(() => {});
 };
 
-const isAway = (fault: unknown): boolean => fault instanceof StoreAway || fault instanceof AppendUnknown;
+const asError = (fault: unknown): Error => (fault instanceof Error ? fault : new Error('not an Error'));
 
-/* One attempt: got ready, recorded to begin, made, recorded to have ended. What is not ready is not begun, so a crash spends no attempt of it. */
+/** Work that met a fault of the service (a disk, a bug) is kept and tried again after growing pauses. */
+const pauseAfterFault = (deliveries: number): number =>
+  Math.min(RETRY_AFTER_FAULT_MS * 2 ** Math.min(deliveries - 1, 20), RETRY_AFTER_FAULT_MAX_MS);
+
+/** True for faults that no retry mends: stored data is damaged or missing, or the program is wrong. Refusals of a server or disk may pass. */
+const isLasting = (fault: unknown): boolean =>
+  lasting.some((kind) => fault instanceof kind) && !(fault instanceof Error && 'syscall' in fault);
 
 type Context<Kind extends StreamKind, State, Command> = WorkerContext<Kind, State, Command> &
   Readonly<{ declaration: AttemptingDeclaration<Kind, State, Command> }>;
 
-/** Looks whether there is anything to attempt, then makes the attempt. */
+/** Makes an attempt if there is anything to attempt. It is prepared first and then recorded to begin, so that a crash before wastes no attempt. */
 const makeAttempt = async <Kind extends StreamKind, State, Command>(
   context: Context<Kind, State, Command>,
   loaded: Loaded<State>,
@@ -187,10 +180,10 @@ const makeAttempt = async <Kind extends StreamKind, State, Command>(
   const { attempts, gate, name } = declaration;
   const { stream, state } = loaded;
   const worker = attempts.underWay(state);
-  // Work on one stream never runs beside itself here, so an attempt of our own met a fault: it goes on.
+  // Work on one stream never runs twice at once here, so an attempt under our own name met a fault: it continues.
   if (worker === deps.worker) return making(context, loaded, { isOurs: true, workerGone: false }, deliveries);
   const lease = worker === undefined ? undefined : await deps.leases.read(workerLease(name, worker));
-  // The attempt of a worker that lives is under way.
+  // The other worker is alive: its attempt is under way.
   if (lease !== undefined) return { kind: 'put-back', atMs: lease.untilMs };
   const workerGone = worker !== undefined;
   const { attempt, events, begins } = beginning(context, loaded, workerGone);
@@ -207,7 +200,7 @@ const makeAttempt = async <Kind extends StreamKind, State, Command>(
   return making(context, loaded, { isOurs: false, workerGone }, deliveries);
 };
 
-/** What records at this moment that an attempt begins, and whether it does. */
+/** The events that record now that an attempt begins, and whether it begins by them. */
 const beginning = <Kind extends StreamKind, State, Command>(
   { deps, declaration: { attempts, decider, deadlineMs } }: Context<Kind, State, Command>,
   { state }: Loaded<State>,
@@ -221,7 +214,7 @@ const beginning = <Kind extends StreamKind, State, Command>(
   return { attempt, events, after, begins };
 };
 
-/** Out: false where there was nothing to be recorded. */
+/** Records the command in place of an attempt. Out: false if it led to no event. */
 const hold = async <Kind extends StreamKind, State, Command>(
   { deps, declaration: { decider } }: Context<Kind, State, Command>,
   loaded: Loaded<State>,
@@ -238,7 +231,7 @@ const causeNow = ({ clock }: Context<StreamKind, unknown, unknown>['deps'], { ca
 });
 
 type Earlier = Readonly<{
-  /** The state shows the attempt already, begun by this worker. */
+  /** The state already shows the attempt, begun by this worker. */
   isOurs: boolean;
   workerGone: boolean;
 }>;
@@ -253,7 +246,7 @@ const making = async <Kind extends StreamKind, State, Command>(
   let begun: Loaded<State> | undefined;
   let time: ReturnType<typeof deadlines.begin> | undefined;
   const begin = async (): Promise<BegunAttempt<NonNullable<State>> | undefined> => {
-    // Before the moment that is recorded as the end of its time.
+    // The timeout starts before the time is taken that is recorded as its beginning, so it ends before the recorded deadline.
     time = deadlines.begin();
     begun = earlier.isOurs ? loaded : await recordBeginning(context, loaded, earlier.workerGone);
     return begun && { state: begun.state, signal: time.signal };
@@ -298,7 +291,7 @@ const conclude = async <Kind extends StreamKind, State, Command>(
   }
 };
 
-/** Out: undefined where somebody else has changed the stream since it was loaded, or the time of the attempt has not come. */
+/** Out: undefined if another writer changed the stream since it was loaded, or the time of the attempt has not come. */
 const recordBeginning = async <Kind extends StreamKind, State, Command>(
   context: Context<Kind, State, Command>,
   loaded: Loaded<State>,
@@ -312,122 +305,125 @@ const recordBeginning = async <Kind extends StreamKind, State, Command>(
   return version && { ...loaded, state: after as NonNullable<State>, version, cause };
 };
 
-const RETRY_AFTER_FAULT_MAX_MS = 5 * 60_000;
-
-/** A fault of ours (a disk, a bug) is met again after growing pauses: the work is kept, and the log says that it is stuck. */
-const pauseAfterFault = (deliveries: number): number =>
-  Math.min(RETRY_AFTER_FAULT_MS * 2 ** Math.min(deliveries - 1, 20), RETRY_AFTER_FAULT_MAX_MS);
-
-/** Some two minutes of growing pauses. */
-const TRIES_MAX = 8;
-
-/** What no pause mends: what is stored is damaged or missing, or the program itself is wrong. What a server or a disk refuses may pass. */
-const isLasting = (fault: unknown): boolean =>
-  lasting.some((kind) => fault instanceof kind) && !(fault instanceof Error && 'syscall' in fault);
-const lasting = [EventUnreadable, KeyMissing, FileDamaged, TypeError, RangeError, ReferenceError, SyntaxError];
-
-export const makeProcessor = <Kind extends StreamKind, State, Command>(declaration: Declaration<Kind, State, Command>): Processor => {
-  const { name, kind, timers, gate } = declaration;
-  const startedBy: Readonly<Record<string, ((event: never) => Priority) | null>> = declaration.startedBy;
-  return {
-    name,
-    kind,
-    timers,
-    gate,
-    startingTypes: (Object.keys(startedBy) as EventType[]).filter((type) => startedBy[type] !== null),
-    startedBy: (event: DomainEvent) => startedBy[event.type]?.(event as never),
-    worker: (deps) => ({
-      name,
-      run: (signal) => underLease(deps, workerLease(name, deps.worker), signal, (held) => runWorker({ deps, declaration, held })),
-    }),
-  };
-};
-
-const runWorker = async <Kind extends StreamKind, State, Command>(
-  running: Omit<WorkerContext<Kind, State, Command>, 'deadlines'>,
-): Promise<void> => {
-  const { deps, declaration, held } = running;
-  // Where the lease is lost another may make the same attempts already: calls under way are cut off.
-  const cutOff = AbortSignal.any([deps.cutOff, held.lost]);
-  const deadlines = openDeadlines(deps.clock, declaration.deadlineMs, cutOff);
-  const context = { ...running, deadlines };
-  const ended = new AbortController();
-  const watching = declaration.gate?.watch(ended.signal);
+/** Out: undefined if another writer changed the stream meanwhile. If there is work left, the event of that writer makes its own pointer. */
+const appendOrLose = async (
+  deps: Pick<ProcessorDeps, 'eventLog'>,
+  { stream, version, cause }: Omit<Loaded<unknown>, 'state'>,
+  events: readonly DomainEvent[],
+): Promise<StreamVersion | undefined> => {
   try {
-    const maxInFlight = Math.min(deps.inFlightMax, declaration.inFlightMax ?? Infinity);
-    await runLanes(deps.bus.consume(declaration.name, { maxInFlight, signal: held.signal }), {
-      keyOf: ({ pointer }) => pointer.stream,
-      handle: (work) => doWork(context, work),
-      onFault: (work, fault) => tryAgain(context, work, fault),
-    });
-  } finally {
-    ended.abort();
-    await watching;
-    deadlines.close();
+    return await deps.eventLog.append(stream, version, events, cause);
+  } catch (fault) {
+    if (fault instanceof WrongExpectedRevision) return undefined;
+    throw fault;
   }
 };
 
 /**
- * Nothing was recorded, or only that an attempt began: the stream says how to go on. What fails for good is parked where the bus keeps it
- * for an operator; elsewhere the growing pauses go on.
+ * Appends the outcome. Out: a function that answers the stream as it is afterwards. A fault is met by trying until the append succeeds or the
+ * program stops, because work without a recorded outcome would be done twice. While a server is away it tries on even after the lease is lost,
+ * until calls are cut off: the outcome stays true, and nobody else can record anything meanwhile.
  */
-const tryAgain = async <Kind extends StreamKind, State, Command>(
-  { deps, declaration }: WorkerContext<Kind, State, Command>,
-  work: Work,
-  fault: unknown,
-): Promise<void> => {
-  const { pointer, deliveries } = work;
-  deps.stuck.note(declaration.name, pointer.stream, fault);
-  const isParked = deps.bus.parked !== undefined && deliveries >= TRIES_MAX && isLasting(fault);
-  deps.logger.error(
-    { processor: declaration.name, stream: pointer.stream, deliveries, err: asError(fault) },
-    isParked ? 'processor fault, the work is parked' : 'processor fault, will be tried again',
-  );
-  // Where the bus does not hear of it, the pointer comes again by itself.
-  const told = isParked ? work.park(nameOf(fault)) : work.retryAt(deps.clock.now() + pauseAfterFault(deliveries));
-  await told.catch(() => {});
-};
-
-const doWork = async <Kind extends StreamKind, State, Command>(context: WorkerContext<Kind, State, Command>, work: Work): Promise<void> => {
-  const { deps, declaration, held } = context;
-  const stream = work.pointer.stream as StreamName;
-  if (held.signal.aborted) return work.retryAt(deps.clock.now());
-  const loaded = await load(context, stream);
-  const done = loaded === undefined ? NOTHING : await workOn(context, loaded, work.deliveries);
-  deps.stuck.clear(declaration.name, stream);
-  if (done.kind === 'put-back') await work.retryAt(done.atMs);
-  else await work.ack();
-  const { line } = done;
-  if (line !== undefined) deps.logger[line.level]({ stream, ...line.fields }, line.message);
-};
-
-const workOn = async <Kind extends StreamKind, State, Command>(
-  context: WorkerContext<Kind, State, Command>,
-  loaded: Loaded<State>,
-  deliveries: number,
-): Promise<Done> => {
-  const { declaration, deadlines } = context;
-  if (declaration.attempts !== undefined) return makeAttempt({ ...context, declaration }, loaded, deliveries);
-  const { stream, state, cause } = loaded;
-  const { command, line } = await deadlines.within((signal) => declaration.act({ stream, state, cause, signal }));
-  if (command !== undefined) await record(context, loaded, command);
-  return { kind: 'done', ...(line === undefined ? {} : { line }) };
-};
-
-/** Out: undefined where there is no such stream. */
-const load = async <Kind extends StreamKind, State, Command>(
+const record = async <Kind extends StreamKind, State, Command>(
   { deps, declaration, held }: WorkerContext<Kind, State, Command>,
-  stream: StreamName,
-): Promise<Loaded<State> | undefined> => {
-  const { decider, attempts, name, foldsFrom } = declaration;
-  const recorded = await deps.eventLog.load(stream, foldsFrom && (await foldsFrom(deps, stream)));
-  const [first, last] = [recorded[0], recorded.at(-1)];
-  if (first === undefined || last === undefined) return undefined;
-  const state = recorded.reduce((before, { event }) => decider.evolve(before, event as EventOfKind<Kind>), decider.initialState);
-  if (state === undefined || state === null) return undefined;
-  const { teamId, correlationId } = first.metadata;
-  const from = { teamId, correlationId, causationId: last.metadata.eventId };
-  // An attempt names its worker; what else a processor appends carries the fence.
-  const cause = causeOfWork(deps, name, from, attempts === undefined ? held.fence : undefined);
-  return { stream, state, version: versionOf(last), cause };
+  loaded: Loaded<State>,
+  command: Command,
+): Promise<() => Loaded<State>> => {
+  const { decider, name } = declaration;
+  const { stream } = loaded;
+  const events = decider.decide(command, loaded.state);
+  if (events.length === 0) return () => loaded;
+  const cause = { ...loaded.cause, at: isoTime(deps.clock.now()) };
+  for (;;) {
+    try {
+      const version = await appendOrLose(deps, { ...loaded, cause }, events);
+      if (version !== undefined) return () => ({ ...loaded, version, state: events.reduce(decider.evolve, loaded.state as State)! });
+      const handled = await handle(deps.eventLog, stream, decider, command, cause);
+      return () => ({ ...loaded, version: handled.version, state: handled.state! });
+    } catch (fault) {
+      const signal = isAway(fault) ? deps.cutOff : held.signal;
+      if (signal.aborted) throw fault;
+      deps.logger.error({ processor: name, stream, err: asError(fault) }, 'the outcome of an attempt could not be recorded, trying again');
+      await deps.clock.sleep(RETRY_AFTER_FAULT_MS, signal);
+    }
+  }
+};
+
+const isAway = (fault: unknown): boolean => fault instanceof StoreAway || fault instanceof AppendUnknown;
+
+/**
+ * Timeouts for many calls, by the injected clock. Calls that begin at about the same time share a bucket with one signal, which aborts when the
+ * time of its first call is over: a signal and a timer for each call would cost more than the rest of its bookkeeping.
+ */
+type Deadlines = Readonly<{
+  /** Begins a call. Its signal aborts when the time of the call is over (up to a hundredth of it early), or with the parent. `over` ends the call. */
+  begin: () => Readonly<{ signal: AbortSignal; over: () => void }>;
+  /** Runs `work` as one call; resolves or rejects as `work` does. */
+  within: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
+  /** Ends the timer; calls under way then end only with the parent's signal. */
+  close: () => void;
+}>;
+
+/** Calls that share one timeout. `fromMs` is by the monotonic clock. */
+type Bucket = { readonly fromMs: number; readonly controller: AbortController; open: number };
+
+/** The part of the timeout during which a bucket takes new calls. */
+const SHARED_PART = 0.01;
+
+export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSignal): Deadlines => {
+  /** The oldest first; only the last takes new calls. */
+  const buckets: Bucket[] = [];
+  const closed = new AbortController();
+  let watching = false;
+
+  const abortAll = (): void => {
+    for (const { controller } of buckets) controller.abort();
+  };
+  parent.addEventListener('abort', abortAll, { once: true });
+
+  /** Sleeps until the oldest bucket is due, aborts what is over, and continues with the bucket that is the oldest then. */
+  const watch = async (): Promise<void> => {
+    watching = true;
+    for (let [oldest] = buckets; oldest !== undefined && !closed.signal.aborted; [oldest] = buckets) {
+      await clock.sleep(oldest.fromMs + timeoutMs - clock.monotonic(), closed.signal);
+      const dueFromMs = clock.monotonic() - timeoutMs;
+      while (buckets[0] !== undefined && (buckets[0].open === 0 || buckets[0].fromMs <= dueFromMs)) buckets.shift()!.controller.abort();
+    }
+    watching = false;
+  };
+
+  const bucketOfNow = (): Bucket => {
+    const nowMs = clock.monotonic();
+    const last = buckets.at(-1);
+    if (last !== undefined && !last.controller.signal.aborted && nowMs - last.fromMs < timeoutMs * SHARED_PART) return last;
+    const bucket = { fromMs: nowMs, controller: new AbortController(), open: 0 };
+    // As many listen as there are calls.
+    setMaxListeners(0, bucket.controller.signal);
+    buckets.push(bucket);
+    if (!watching) void watch();
+    return bucket;
+  };
+
+  const begin: Deadlines['begin'] = () => {
+    const bucket = bucketOfNow();
+    bucket.open += 1;
+    if (parent.aborted) bucket.controller.abort();
+    return { signal: bucket.controller.signal, over: () => void (bucket.open -= 1) };
+  };
+
+  return {
+    begin,
+    within: async (work) => {
+      const { signal, over } = begin();
+      try {
+        return await work(signal);
+      } finally {
+        over();
+      }
+    },
+    close: () => {
+      closed.abort();
+      if (buckets.every(({ open }) => open === 0)) parent.removeEventListener('abort', abortAll);
+    },
+  };
 };

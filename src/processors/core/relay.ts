@@ -1,4 +1,7 @@
-/** Turns the events that start work into pointers on the bus. It follows the log from the moment of its start; timers tell what was there before. */
+/**
+ * The relay turns events that start work into pointers on the bus. It follows the log from the moment of its start; timers find what was there
+ * before, and what the bus had no room for.
+ */
 import { type Priority, priorities, type Pointer } from '../../domain/ports/bus.js';
 import type { Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
@@ -6,53 +9,29 @@ import type { Worker } from '../../domain/ports/worker.js';
 import { type Processor, pointerOf, type ProcessorDeps } from './declaration.js';
 import { DISPATCH_LEASE, underLease } from './lease.js';
 
-/* Of which work the relay could not tell the bus: the reader of timers finds it again. */
-
-export type Overflow = Readonly<{
-  note: (processor: string, priority: Priority) => void;
-  /** True where something was noted since the last `take`. */
-  isNoted: (processor: string, priority: Priority) => boolean;
-  /** The same, and forgets it. */
-  take: (processor: string, priority: Priority) => boolean;
-  /** Calls back when something is noted, until the next listener takes its place. */
-  onNoted: (wake: () => void) => void;
-}>;
-
-export const openOverflow = (): Overflow => {
-  const noted = new Set<string>();
-  let listener = (): void => {};
-  const keyOf = (processor: string, priority: Priority): string => `${processor}\n${priority}`;
-  return {
-    note: (processor, priority) => {
-      noted.add(keyOf(processor, priority));
-      listener();
-    },
-    isNoted: (processor, priority) => noted.has(keyOf(processor, priority)),
-    take: (processor, priority) => noted.delete(keyOf(processor, priority)),
-    onNoted: (wake) => {
-      listener = wake;
-    },
-  };
-};
-
-export const relayWorker = (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow): Worker => {
+export const relayWorker = (deps: ProcessorDeps, processors: readonly Processor[], unpublished: UnpublishedWork): Worker => {
   const started = processors.filter(({ startingTypes }) => startingTypes.length > 0);
   return {
     name: 'relay',
-    run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => follow(deps, started, overflow, held.signal)),
+    run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => follow(deps, started, unpublished, held.signal)),
   };
 };
 
-const follow = async (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow, signal: AbortSignal): Promise<void> => {
+const follow = async (
+  deps: ProcessorDeps,
+  processors: readonly Processor[],
+  unpublished: UnpublishedWork,
+  signal: AbortSignal,
+): Promise<void> => {
   const start = await deps.eventLog.head();
-  for (const { name } of processors) for (const priority of priorities) overflow.note(name, priority);
+  for (const { name } of processors) for (const priority of priorities) unpublished.note(name, priority);
   const kinds = [...new Set(processors.map(({ kind }) => kind))];
   const only = [...new Set(processors.flatMap(({ startingTypes }) => startingTypes))];
   for await (const { events } of deps.eventLog.subscribeAll(start, { kinds, only, decrypt: [], signal })) {
     for (const processor of processors) {
       const pointers = pointersOf(processor, events);
       if (pointers.length === 0) continue;
-      for (const { priority } of await deps.bus.publish(processor.name, pointers)) overflow.note(processor.name, priority);
+      for (const { priority } of await deps.bus.publish(processor.name, pointers)) unpublished.note(processor.name, priority);
     }
   }
 };
@@ -67,4 +46,32 @@ const pointersOf = ({ kind, startedBy }: Processor, events: readonly Recorded[])
     pointers.push(pointerOf({ stream, position, priority, team, source: 'relay', sender }));
   }
   return pointers;
+};
+
+/** Which queues have work that the bus refused: the reader of timers finds it again. */
+export type UnpublishedWork = Readonly<{
+  note: (processor: string, priority: Priority) => void;
+  /** True if work was noted since the last `take`. */
+  isNoted: (processor: string, priority: Priority) => boolean;
+  /** As `isNoted`, and clears the note. */
+  take: (processor: string, priority: Priority) => boolean;
+  /** Sets the one listener, which is called at each note. */
+  onNoted: (wake: () => void) => void;
+}>;
+
+export const openUnpublishedWork = (): UnpublishedWork => {
+  const noted = new Set<string>();
+  let listener = (): void => {};
+  const keyOf = (processor: string, priority: Priority): string => `${processor}\n${priority}`;
+  return {
+    note: (processor, priority) => {
+      noted.add(keyOf(processor, priority));
+      listener();
+    },
+    isNoted: (processor, priority) => noted.has(keyOf(processor, priority)),
+    take: (processor, priority) => noted.delete(keyOf(processor, priority)),
+    onNoted: (wake) => {
+      listener = wake;
+    },
+  };
 };

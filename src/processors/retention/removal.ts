@@ -4,7 +4,7 @@ import { attachmentTemplateDecider } from '../../domain/templates/attachment-tem
 import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { RemoveTemplate } from '../../domain/templates/decider.js';
 import { templateDecider } from '../../domain/templates/email-template.js';
-import type { Outcome, Processor, StartedBy, TimerUse, ProcessorDeps, TimerDocument } from '../core/declaration.js';
+import type { Outcome, Processor, StartedBy, TimerUse, ProcessorDeps } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 import type { Files } from '../../domain/ports/files.js';
 import type { Mailbox } from '../../domain/ports/mailbox.js';
@@ -12,7 +12,7 @@ import type { Worker } from '../../domain/ports/worker.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { EmailTimerKind } from '../../domain/email/timers.js';
 import { priorities } from '../../domain/ports/bus.js';
-import { timersOf } from '../../domain/core/timers.js';
+import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
 import { recurringWorker, type LeaseDeps } from '../core/lease.js';
 import { removeAsset } from '../../commands/templates/assets.js';
 import { destroyDomainKeys } from '../../commands/domains/sender-domains.js';

@@ -5,8 +5,8 @@ import type { EmailStatus } from '../../domain/email/status.js';
 import { splitStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
-import { timersOf } from '../../domain/core/timers.js';
-import { type Handler, type Handlers, type Reference, type Step, timersSpec, type TimerDocument } from '../core/projection.js';
+import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { type Handler, type Handlers, type Reference, type Step, timersSpec } from '../core/projection.js';
 import type { Clock } from '../../domain/ports/clock.js';
 
 export const BATCHES = 'batches';

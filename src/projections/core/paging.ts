@@ -1,4 +1,4 @@
-/** Pages of a list: by number, or by a cursor that stays in its place while rows arrive. */
+/** Pages of a list, by number or by a cursor. A cursor keeps its place while rows arrive. */
 import { DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Document, ReadModels, Cursor, Query } from '../../domain/ports/read-models.js';
@@ -14,13 +14,13 @@ export type Page<Item> = {
     limit: number;
     total: number;
     totalPages: number;
-    /** True where a search matches more than is counted. */
+    /** True if a search matches more than is counted. */
     totalIsLowerBound: boolean;
     nextCursor: string | null;
   };
 };
 
-/** With the moment of its deletion where it is deleted. */
+/** An item of a list that may show deleted things. */
 export type Listed<Listing> = Listing & { deletedAt?: string };
 
 export type ListQuery = Readonly<{
@@ -29,11 +29,11 @@ export type ListQuery = Readonly<{
   anyOf?: NonNullable<Query['anyOf']>;
   search?: string | undefined;
   terms?: readonly string[];
-  /** How far the hits of a search are counted. */
+  /** The hits of a search are counted up to this number. */
   searchTotalMax: number;
-  /** The field of the order, newest first; `seq` where absent or where a search or terms are given. */
+  /** The field of the order, newest first. Default, and always with a search or terms: `seq`. */
   sortField?: string;
-  /** The total where neither is given. */
+  /** Counts the total of a list without search and terms. */
   total: () => Promise<Total>;
 }>;
 
@@ -70,7 +70,7 @@ export const readPage = async <Found extends Document, Item>(
   };
 };
 
-/** What is searched for; undefined where nothing is. */
+/** The search of the query, undefined if there is none. */
 export const searchOf = ({ search, terms = [] }: Pick<ListQuery, 'search' | 'terms'>): Search | undefined => {
   if (search !== undefined) return { search, terms };
   return terms.length === 0 ? undefined : { terms };
@@ -78,19 +78,19 @@ export const searchOf = ({ search, terms = [] }: Pick<ListQuery, 'search' | 'ter
 
 type Search = Readonly<{ search?: string; terms: readonly string[] }>;
 type Part = Omit<Query, 'search' | 'terms' | 'sort'>;
-type ListedPaging = Total & Readonly<{ rows: readonly Document[] }>;
+type Rows = Total & Readonly<{ rows: readonly Document[] }>;
 
-const listed = async (readModels: ReadModels, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<ListedPaging> => {
+const listed = async (readModels: ReadModels, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<Rows> => {
   const rows = await readModels.find(collection, { ...part, sort: { field: sortField, direction: 'desc' } });
   return { rows, ...(totalOfLast(part, rows) ?? (await total())) };
 };
 
-const searched = async (readModels: ReadModels, { collection, searchTotalMax }: ListQuery, part: Part & Search): Promise<ListedPaging> => {
+const searched = async (readModels: ReadModels, { collection, searchTotalMax }: ListQuery, part: Part & Search): Promise<Rows> => {
   const { documents: rows, count, isLowerBound } = await readModels.findCounted(collection, part, searchTotalMax);
   return { rows, total: count, isLowerBound };
 };
 
-/** The total, where the rows found are the last of the list and it is known how many stand before them: then nothing needs counting. */
+/** The total without counting: known if the rows are the last of the list and the number of rows before them is known. */
 const totalOfLast = ({ skip, limit }: Part, rows: readonly Document[]): Total | undefined =>
   skip !== undefined && rows.length < limit && (rows.length > 0 || skip === 0)
     ? { total: skip + rows.length, isLowerBound: false }
@@ -125,7 +125,7 @@ const invalid = (): DomainError =>
 
 type CountDeps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
 
-/** Of rows that are few enough to be counted. */
+/** The total of a list, counted up to `max`. */
 export const counted = async (
   deps: CountDeps,
   collection: string,

@@ -1,26 +1,16 @@
 /**
- * What a projection is: a declaration of its collections, the kinds of stream it reads, and what each type of event does there. Pure and
- * total: it refuses no event, reads no clock, and gives the same documents however the events are cut into batches.
+ * What a projection is: a declaration of its collections, the kinds of stream it reads, and what each type of event does there. A projection is
+ * pure and total: it refuses no event, reads no clock, and gives the same documents however the events are cut into batches.
  */
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 import type { DomainEvent, EventOfKind, EventType, Recorded, StreamKind } from '../../domain/events.js';
 import { CLOCKS_APART_MS, isoTime } from '../../domain/core/time.js';
+import type { TimerDocument } from '../../domain/core/timers.js';
 import { splitStream } from '../../domain/core/ids.js';
 
-/* Timers: what must happen at a moment, one document for each stream that waits for something. Any projection may keep them, in a collection of its own. */
-
 /**
- * `kind` says which command the timer leads to, `key` is the stream that the command is for, `dueAt` an ISO time. `priority` and
- * `team` let readers take turns between teams within a priority. `position` is that of the event that set it: the same
- * timer read twice has the same `key` and `position`. `senderDueAt` stands in those that lead to work in turns (`inTurns`), made by the
- * function of that name.
- */
-export type TimerDocument = Document &
-  Readonly<{ kind: string; key: string; dueAt: string; priority: string; team: string; senderDueAt?: string }>;
-
-/**
- * A collection of timers, for readers who fix kind and priority and go on by (`dueAt`, `seq`), or, where many are due, fix the team too and
- * go on by (`senderDueAt`, `seq`).
+ * A collection of timers, one document for each stream that waits for something. Any projection may keep one. Readers fix kind and priority and
+ * continue by (`dueAt`, `seq`); when many are due they fix the team too and continue by (`senderDueAt`, `seq`).
  */
 export const timersSpec = (name: string): CollectionSpec => ({
   name,
@@ -33,9 +23,8 @@ export const timersSpec = (name: string): CollectionSpec => ({
 });
 
 /**
- * What one event does to one document; it is applied only where the document has not folded that event yet. `next` makes it of the
- * document before, which may be changed in place; `document` says it without looking at that. undefined removes it. Its `position`
- * is set by the unit of work.
+ * What one event does to one document. A step is applied only if the document has not folded that event yet. `next` makes the document from the
+ * one before, which it may change in place; `document` replaces it unread. undefined removes the document. The unit of work sets `position`.
  */
 export type Step = Readonly<{ collection: string; id: string }> &
   (Readonly<{ next: (document: Document | undefined) => Document | undefined }> | Readonly<{ document: Document | undefined }>);
@@ -43,8 +32,8 @@ export type Step = Readonly<{ collection: string; id: string }> &
 export type Reference = Readonly<{ collection: string; id: string }>;
 
 /**
- * In: an event, and the document of its stream in the main collection, which may be changed in place; undefined where there is none.
- * It is called only where that document has not folded the event yet. Out: the steps, that of the main collection among them.
+ * In: an event, and the document of its stream in the main collection (undefined if there is none), which may be changed in place.
+ * Called only if that document has not folded the event yet. Out: the steps, including that of the main collection.
  */
 export type Handler<Event extends DomainEvent> = (recorded: Recorded<Event>, document: Document | undefined) => readonly Step[];
 
@@ -56,22 +45,22 @@ export type Handlers<Kind extends StreamKind> = Readonly<{
 type Declared = Readonly<{
   name: string;
   /**
-   * In the order in which they are written. The main collection stands last: where a write is torn, a document of it that is written says
-   * that all that is derived from the same events is written too.
+   * In the order in which they are written. The main collection stands last: if a crash cuts a write, every document of the main collection
+   * that was written shows that all other documents of the same events were written too.
    */
   collections: readonly CollectionSpec[];
   /** The collection that has one document for each stream; its id is that of the stream. */
   main: string;
   /**
-   * Collections of documents that many streams share. Which event made one is not the same once some of these streams have left the log, so
-   * what `seq` they have says nothing, and is not compared. Default: none.
+   * Collections whose documents are shared by many streams. After some of these streams have left the log a rebuild makes such a document from
+   * another event, so its `seq` is not compared. Default: none.
    */
   shared?: readonly string[];
-  /** The types of event of whose sealed part it looks at the envelope; of others it is not decrypted. */
+  /** The types of event whose sealed part is decrypted for this projection. */
   decrypts: readonly EventType[];
   /**
-   * The documents beside the main one that a step of this event looks at. In: the main document as it is before the batch, and the first
-   * event of the stream where it is of this batch. A document that is not named is taken for absent.
+   * The documents beside the main one that a step of this event reads. In: the main document before the batch, and the first event of the stream
+   * if it is in this batch. Documents that are not named here count as absent.
    */
   related?: (recorded: Recorded, document: Document | undefined, first: Recorded | undefined) => readonly Reference[];
 }>;
@@ -79,26 +68,25 @@ type Declared = Readonly<{
 export type Projection = Declared &
   Readonly<{
     kinds: readonly StreamKind[];
-    /** Looked up by the type of an event, which its handler then takes as its own. */
+    /** The handler for each type of event; it is called with events of that type only. */
     on: Readonly<Record<string, AnyHandler | 'ignored'>>;
   }>;
 
-/** A method is compared by its parameters in both directions, so each handler of one type of event is one of these. */
+/** Declared as a method, because TypeScript compares parameters of methods in both directions: a handler of any one type of event fits. */
 type AnyHandler = { handle(recorded: Recorded, document: Document | undefined): readonly Step[] }['handle'];
 
 export const declareProjection = <Kind extends StreamKind>(
   declared: Declared & Readonly<{ kinds: readonly Kind[]; on: Handlers<Kind> }>,
 ): Projection => declared;
 
-/* When what was deleted and can be restored is to be removed for good: a timer that stands from the deletion until then. */
-
-/** What an event does to the timer of its stream: with it the time to restore begins, or is over, or it has nothing to do with it. */
+/** What an event does to the removal timer of its stream: it sets the timer (deletion), removes it (restored or removed), or neither. */
 export type RemovalEffect = 'begins' | 'ends' | 'none';
 
-/** At the last millisecond of those days it can still be restored, by a clock that is somewhat behind too. */
+/** When a deleted thing is to be removed: after the last millisecond in which it can be restored, also by a clock that is behind. */
 export const removalDueAt = (deletedAt: string, restoreMs: number): string =>
   isoTime(Date.parse(deletedAt) + restoreMs + CLOCKS_APART_MS + 1);
 
+/** Keeps the timer at which a deleted thing, which can be restored until then, is removed for good. */
 export const removalSteps = (
   collection: string,
   { event, stream, position, metadata }: Recorded,

@@ -1,4 +1,4 @@
-/** Makes the documents of a projection from nothing, beside the live ones; and compares the two. */
+/** Rebuilds the documents of a projection from the log beside the live ones, and compares the two. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Unreadable } from '../../event-log/decoding.js';
 import type { EventLog } from '../../event-log/event-log.js';
@@ -7,18 +7,18 @@ import type { Projection } from './projection.js';
 import { openUnitOfWork } from './unit-of-work.js';
 
 const BATCH_SIZE = 1_000;
-/** Most events of an email follow its first closely: its document is written once for them all. */
+/** Changed documents are written together at this number: most events of an email follow each other closely, and its document is written once. */
 const CHANGED_DOCUMENTS_MAX = 4_096;
 
 type ProjectOptions = Readonly<{
   upTo?: number;
   batchSize?: number;
   onProgress?: (position: number) => void;
-  /** Told of each event that is damaged and passed over. */
+  /** Called with each damaged event, which is skipped. */
   onUnreadable?: (event: Unreadable) => void;
 }>;
 
-/** Folds every event up to `upTo` (default: the head of now) into the collections of a rebuild. Out: how many events there were. */
+/** Folds every event up to `upTo` (default: the head of now) into the collections of a rebuild. Out: the number of events. */
 export const projectInto = async (
   projection: Projection,
   eventLog: Pick<EventLog, 'readAll'>,
@@ -46,7 +46,7 @@ export const projectInto = async (
 
 export type RebuildOutcome = Readonly<{ events: number; durationMs: number }>;
 
-/** Rebuilds one projection and puts it in the place of the live one. A running server goes on from the new documents. */
+/** Rebuilds one projection and replaces the live documents. A running server continues from the new documents. Out: the number of events. */
 export const rebuildProjection = async (
   projection: Projection,
   { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; readModels: ReadModels }>,
@@ -67,7 +67,7 @@ export const rebuildProjection = async (
   }
 };
 
-/** How far each projection has got. */
+/** The checkpoint of each projection. */
 export const checkpointsOf = (
   projections: readonly Projection[],
   readModels: ReadModels,
@@ -83,17 +83,17 @@ export type Difference = Readonly<{ collection: string; id: string; live: Docume
 
 export type Compared = Readonly<{
   checkpoint: number;
-  /** Where the log ended when the checkpoint had been read: a sound one lies no further. */
+  /** The end of the log after the checkpoint was read: a sound checkpoint is not behind it. */
   head: number;
   documents: number;
   difference: Difference | undefined;
-  /** A field by which a document is not found as it is. */
+  /** A document whose indexed value differs from its field. */
   lookupFault: LookupFault | undefined;
 }>;
 
 /**
- * Rebuilds beside the live documents up to their checkpoint and compares them as they are; and compares what they are found by with the live
- * documents. Out: the first of each that differs.
+ * Rebuilds beside the live documents up to their checkpoint and compares both sides; then compares the indexes of the live side with its
+ * documents. Out: the first difference of each kind.
  */
 export const compareWithRebuild = async (
   projection: Projection,
@@ -129,9 +129,9 @@ export const compareWithRebuild = async (
 
 type Suspect = Readonly<{ collection: string; id: string }>;
 
-/** So many are held until they are compared again. */
+/** Suspects are collected up to this number and then compared again. */
 const SUSPECTS_MAX = 10_000;
-/** A document that has changed each time it was looked at is one of a running service that is busy with it: it is then followed event by event. */
+/** A document that changes at each look belongs to a running service. After this many looks it is followed event by event. */
 const LOOKS_MAX = 3;
 const SUSPECTS_AT_ONCE = 500;
 
@@ -142,7 +142,7 @@ type Sides = Readonly<{
   rebuild: Pick<Rebuild, 'store'>;
 }>;
 
-/** A document that moved on or was removed while all were compared (a server is running) is compared again where the live side is now. */
+/** Compares suspects again at the present checkpoint of the live side, because a running server may have changed them during the comparison. */
 const firstDifference = async (suspects: readonly Suspect[], sides: Sides): Promise<Difference | undefined> => {
   const { projection, eventLog, live, rebuild } = sides;
   let left = suspects;
@@ -159,8 +159,8 @@ const firstDifference = async (suspects: readonly Suspect[], sides: Sides): Prom
 };
 
 /**
- * A live document of a running service, or of a write that was torn or is under way, is what a rebuild is at some event after the checkpoint:
- * the rebuild goes on event by event, and meets each that is sound.
+ * Finds the first live document that never equals its rebuild. A document of a running service, or of a write that a crash cut, equals the
+ * rebuild at some event after the checkpoint, so the rebuild continues event by event until each sound document was met.
  */
 const firstNeverAlike = async (
   found: readonly Difference[],
@@ -210,7 +210,7 @@ const differencesAmong = async (suspects: readonly Suspect[], { projection, live
   return found;
 };
 
-/** Members may stand in another order where they come from events that have left the log. */
+/** Equal apart from the order of members, which differs if they come from events that have left the log. */
 const isSame = (one: Document | undefined, other: Document | undefined, isShared: boolean): boolean =>
   JSON.stringify(one) === JSON.stringify(other) ||
   isDeepStrictEqual(one, isShared && one !== undefined && other !== undefined ? { ...other, seq: one.seq } : other);

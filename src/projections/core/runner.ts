@@ -1,4 +1,7 @@
-/** Keeps the documents of a projection up with the log: follows it from the checkpoint and writes batch by batch. */
+/**
+ * Keeps the documents of a projection up to date: follows the log from the checkpoint and writes batch by batch. Requests wait here until read
+ * models have what this process appended.
+ */
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { CheckpointMoved, type ProjectionStore } from '../../domain/ports/read-models.js';
@@ -13,9 +16,9 @@ type RunnerDeps = Readonly<{
   clock: Pick<Clock, 'monotonic'>;
   /** Awaited after a batch that was not full, so that more events share the next write. Ends early at the signal. */
   pause: (signal: AbortSignal) => Promise<void>;
-  /** Awaited before the checkpoint of another process is looked at again. Default: `pause`. */
+  /** Awaited before the checkpoint that another process moves is read again. Default: `pause`. */
   look?: (signal: AbortSignal) => Promise<void>;
-  /** Runs the worker's work while this process is the one that projects; default: at once. */
+  /** Runs the work while this process is the one that projects (under a lease). Default: at once. */
   lead?: (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
 }>;
 
@@ -23,17 +26,17 @@ export type Runner = Readonly<{
   worker: Worker;
   /** The kinds of stream it reads. */
   kinds: readonly string[];
-  /** The position up to which every event is folded in. */
+  /** The position up to which every event is folded. */
   position: () => number;
-  /** True where this process projects and has not come to that position. */
+  /** True if this process projects and has not reached that position. */
   isBehind: (position: number) => boolean;
-  /** Resolves when every event up to that position that concerns the projection is folded in, or the signal aborts. */
+  /** Resolves when the events of the projection up to that position are folded, or the signal aborts. */
   caughtUp: (position: number, signal: AbortSignal) => Promise<void>;
 }>;
 
-/** Events of one batch; a full one is followed by the next without a pause. */
+/** Events of one batch. After a full batch the next follows without a pause. */
 export const BATCH_SIZE = 500;
-/** How often the checkpoint is moved over events that do not concern the projection: a start reads no more than came in that time. */
+/** How often the checkpoint moves over events of other projections, so that a start reads little again. */
 const CHECKPOINT_EVERY_MS = 1_000;
 
 export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => {
@@ -41,7 +44,7 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
   const { lead = (signal, work) => work(signal), look = deps.pause } = deps;
   const { waiting, wakeAll, pause, hurry } = openWaiting(deps);
   let reached = 0;
-  /** Where another process projects, how far it is stands in the checkpoint alone. */
+  /** This process projects. While another one does, only the checkpoint says how far it is. */
   let leading = false;
 
   const advance = (position: number): void => {
@@ -58,7 +61,7 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
       try {
         await follow(projection, deps, { signal, advance, pause });
       } catch (fault) {
-        // Another process projects too, or a rebuild was switched in: go on from where the documents are now.
+        // Another process projects too, or a rebuild replaced the documents: continue from the checkpoint of now.
         if (!(fault instanceof CheckpointMoved)) throw fault;
       }
     }
@@ -95,7 +98,7 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
   };
 };
 
-/** Those who wait for a position, and the pause between two batches, which ends when one of them begins to wait. */
+/** Callers that wait for a position, and the pause between two batches, which ends early when a caller begins to wait. */
 const openWaiting = (deps: Pick<RunnerDeps, 'pause'>) => {
   const waiting = new Set<() => void>();
   let endPause = (): void => {};
@@ -116,7 +119,7 @@ const openWaiting = (deps: Pick<RunnerDeps, 'pause'>) => {
 
 type Following = Readonly<{
   signal: AbortSignal;
-  /** Told of the position up to which all is folded in. */
+  /** Called with the position up to which all is folded. */
   advance: (position: number) => void;
   pause: (signal: AbortSignal) => Promise<void>;
 }>;
@@ -147,7 +150,7 @@ const firstAfter = async (eventLog: Pick<EventLog, 'readAll'>, after: number, ki
   return undefined;
 };
 
-/** With a reason of its own: without one, a DOMException with a stack is made each time. */
+/** The reason of the abort: without a reason the runtime makes a DOMException with a stack each time. */
 const HURRIED = 'hurried';
 
 const progressed = (waiting: Set<() => void>, hurry: () => void, signal: AbortSignal): Promise<void> =>
@@ -162,27 +165,26 @@ const progressed = (waiting: Set<() => void>, hurry: () => void, signal: AbortSi
     signal.addEventListener('abort', done, { once: true });
   });
 
-/* Reading one's own writes in lists: what this process appended, and the wait until the read models have it. */
-
+/** The newest appends of this process, so that a client finds its own writes in lists. */
 export type OwnWrites = Readonly<{
-  /** Told of each append of this process. */
+  /** Notes an append of this process. */
   note: (stream: string, teamId: string, position: number) => void;
   /** The position of the newest event that this process appended for the team, by kind of stream. */
   of: (teamId: TeamId) => ReadonlyMap<string, number>;
-  /** The position of the newest of them, 0 where there is none. */
+  /** The position of the newest of them, 0 if there is none. */
   newest: (teamId: TeamId) => number;
 }>;
 
 export const openOwnWrites = (): OwnWrites => {
   const positions = new Map<string, Map<string, number>>();
-  /** Asked for twice by each call that writes. */
+  /** Kept apart, because each call that writes reads it twice. */
   const newest = new Map<string, number>();
   return {
     note: (stream, teamId, position) => {
       let byKind = positions.get(teamId);
       if (byKind === undefined) positions.set(teamId, (byKind = new Map()));
       const { kind } = splitStream(stream);
-      // Answers of appends that were under way together may come in any order.
+      // Appends that run at the same time may be answered in any order.
       byKind.set(kind, Math.max(position, byKind.get(kind) ?? 0));
       newest.set(teamId, Math.max(position, newest.get(teamId) ?? 0));
     },
@@ -191,7 +193,7 @@ export const openOwnWrites = (): OwnWrites => {
   };
 };
 
-/** Waits for each read model to have the events of its own kinds; what is not there in time is shown by the next request. */
+/** Waits until each read model has the written events of its kinds, for at most `withinMs`. */
 export const caughtUpWith = async (runners: Iterable<Runner>, written: ReadonlyMap<string, number>, withinMs: number): Promise<void> => {
   const behind = [...runners].flatMap((runner) => {
     const positions = runner.kinds.map((kind) => written.get(kind) ?? 0);
@@ -203,7 +205,7 @@ export const caughtUpWith = async (runners: Iterable<Runner>, written: ReadonlyM
   await Promise.all(behind.map(({ runner, position }) => runner.caughtUp(position, signal)));
 };
 
-/** The same for a position that was given: what all read models have folded of up to there, whoever wrote it. */
+/** Waits until all read models have folded the log up to a position, for at most `withinMs`. */
 export const caughtUpTo = async (runners: Iterable<Runner>, position: number, withinMs: number): Promise<void> => {
   const behind = [...runners].filter((runner) => runner.position() < position);
   if (behind.length === 0) return;

@@ -1,6 +1,6 @@
 /**
- * The documents of a projection while events are folded into them: those that were read or written lately, and the changes that are not
- * written yet. Here alone stands the guard: nothing is folded into a document that has folded the same position or a later one.
+ * The documents of a projection while events are folded into them: documents that were read or written lately, and unwritten changes.
+ * Only here stands the guard: nothing is folded into a document that has folded the same position or a later one.
  */
 import type { Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
@@ -12,42 +12,21 @@ export type UnitOfWork = Readonly<{
   fold: (events: readonly Recorded[]) => Promise<void>;
   /** How many documents of the main collection are changed and not written. */
   changed: () => number;
-  /** Writes what is changed and moves the checkpoint. Out: the checkpoint after. */
+  /** Writes the changes and moves the checkpoint. Out: the new checkpoint. */
   write: (from: Checkpoint, to: number) => Promise<Checkpoint>;
 }>;
 
-/** A document that is to be put, or removed where undefined, by the event at that position. */
+/** A document that the event at `position` puts, or removes if undefined. */
 type Change = Readonly<{ document: Document | undefined; position: number; isReadAgain: boolean }>;
-/** What is known of one collection: as it was read or written, and changed since. */
-type Known = Readonly<{ name: string; cache: Map<string, Document>; changes: Map<string, Change> }>;
+/** One collection in memory: documents as they were read or written, and changes since. */
+type CollectionState = Readonly<{ name: string; cache: Map<string, Document>; changes: Map<string, Change> }>;
 
-/** Documents of one collection that are kept after they were written; valid as long as nobody else moves the checkpoint. */
+/** Documents of one collection that are kept after a write. They are valid as long as nobody else moves the checkpoint. */
 const CACHED_DOCUMENTS_MAX = 2_048;
-
-const lookUp = ({ cache, changes }: Known, id: string): Document | undefined => {
-  const change = changes.get(id);
-  return change === undefined ? cache.get(id) : change.document;
-};
-
-const isMissing = ({ cache, changes }: Known, id: string): boolean => !changes.has(id) && !cache.has(id);
-
-const hasFolded = ({ cache, changes }: Known, id: string, position: number): boolean => {
-  const known = changes.get(id) ?? cache.get(id);
-  return known !== undefined && known.position >= position;
-};
-
-const apply = (known: Known, step: Step, position: number): void => {
-  const { id } = step;
-  if (hasFolded(known, id, position)) return;
-  const isReadAgain = 'next' in step;
-  const document = isReadAgain ? step.next(lookUp(known, id)) : step.document;
-  if (document !== undefined) (document as { position: number }).position = position;
-  known.changes.set(id, { document, position, isReadAgain });
-};
 
 export const openUnitOfWork = (projection: Projection, store: ProjectionStore): UnitOfWork => {
   const { collections, on } = projection;
-  const all = new Map(collections.map(({ name }): [string, Known] => [name, { name, cache: new Map(), changes: new Map() }]));
+  const all = new Map(collections.map(({ name }): [string, CollectionState] => [name, { name, cache: new Map(), changes: new Map() }]));
   const main = all.get(projection.main)!;
   return {
     fold: async (events) => {
@@ -70,13 +49,34 @@ export const openUnitOfWork = (projection: Projection, store: ProjectionStore): 
   };
 };
 
-type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, Known>; main: Known }>;
+const lookUp = ({ cache, changes }: CollectionState, id: string): Document | undefined => {
+  const change = changes.get(id);
+  return change === undefined ? cache.get(id) : change.document;
+};
+
+const isMissing = ({ cache, changes }: CollectionState, id: string): boolean => !changes.has(id) && !cache.has(id);
+
+const hasFolded = ({ cache, changes }: CollectionState, id: string, position: number): boolean => {
+  const known = changes.get(id) ?? cache.get(id);
+  return known !== undefined && known.position >= position;
+};
+
+const apply = (known: CollectionState, step: Step, position: number): void => {
+  const { id } = step;
+  if (hasFolded(known, id, position)) return;
+  const isReadAgain = 'next' in step;
+  const document = isReadAgain ? step.next(lookUp(known, id)) : step.document;
+  if (document !== undefined) (document as { position: number }).position = position;
+  known.changes.set(id, { document, position, isReadAgain });
+};
+
+type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, CollectionState>; main: CollectionState }>;
 
 /**
- * Reads what the events, of streams with those `ids`, may touch and nobody has at hand: the main document of each stream that did not begin with these events, and
- * what the projection names beside it. A document that is not read is taken for absent, and the store's own condition protects it.
- * What another writer has sent may have arrived: a main document that lies ahead, or is gone, belongs to documents beside it that lie ahead
- * too, and not to those that were read before. So all are read again, the main ones first, for they are written last.
+ * Reads the documents that the events (of streams with those `ids`) may touch and that are not in memory: the main document of each stream that
+ * does not begin with these events, and the related documents that the projection names. A document that is not read counts as absent; the
+ * condition of the store protects it. Writes of another process may have arrived meanwhile: a main document that is ahead, or gone, belongs to
+ * related documents that are ahead too. Then all are read again, main documents first, because they are written last.
  */
 const readMissing = async ({ related }: Projection, stock: Stock, events: readonly Recorded[], ids: readonly string[]): Promise<void> => {
   const { all, main } = stock;
@@ -102,7 +102,7 @@ const readMissing = async ({ related }: Projection, stock: Stock, events: readon
   for (const [collection, wanted] of others) await read(stock.store, all.get(collection)!, wanted);
 };
 
-/** In: the ids of the events, and the first event of each stream that begins with them. Out: the ids that were not at hand. */
+/** In: the ids of the streams of the events, and the streams that begin with these events. Out: the ids that were not in memory. */
 const readMains = async (
   { store, main }: Stock,
   begun: ReadonlyMap<string, Recorded>,
@@ -114,11 +114,11 @@ const readMains = async (
   return missing;
 };
 
-const read = async (store: ProjectionStore, { name, cache }: Known, ids: ReadonlySet<string>): Promise<void> => {
+const read = async (store: ProjectionStore, { name, cache }: CollectionState, ids: ReadonlySet<string>): Promise<void> => {
   for (const [id, document] of await store.getMany(name, [...ids])) cache.set(id, document);
 };
 
-const writesOf = ({ name: collection, changes }: Known): readonly CollectionWrites[] => {
+const writesOf = ({ name: collection, changes }: CollectionState): readonly CollectionWrites[] => {
   if (changes.size === 0) return [];
   const put: Document[] = [];
   const remove: { id: string; position: number }[] = [];
@@ -129,7 +129,7 @@ const writesOf = ({ name: collection, changes }: Known): readonly CollectionWrit
   return [{ collection, put, remove }];
 };
 
-const keepWritten = ({ cache, changes }: Known): void => {
+const keepWritten = ({ cache, changes }: CollectionState): void => {
   for (const [id, { document, isReadAgain }] of changes) {
     cache.delete(id);
     if (document !== undefined && isReadAgain) cache.set(id, document);

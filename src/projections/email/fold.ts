@@ -22,7 +22,7 @@ import {
   setSearched,
   recipientStatusesOf,
 } from './documents.js';
-import type { Reference, Handler, Step, Handlers, TimerDocument } from '../core/projection.js';
+import type { Reference, Handler, Step, Handlers } from '../core/projection.js';
 import { summaryReferences, summarySteps } from './summaries.js';
 import { type Draft, type EmailProgress, advanceSummary, beginSummary, endsForFree, type EmailSummary } from '../../domain/email/status.js';
 import { waitOf, type EmailRetired, type EmailSummarised, endingsAfter } from '../../domain/email/retirement.js';
@@ -30,7 +30,7 @@ import { type CountedMilestone, ACCEPTED, reachedBy, stoodAt, type Reached } fro
 import { endedBacklog, changeBacklog, type BacklogDocument, type Wait } from './backlogs.js';
 import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
 import { BOUNCED_TIMER, emailTimer, emailTimerKind, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
-import { senderDueAt } from '../../domain/core/timers.js';
+import { senderDueAt, type TimerDocument } from '../../domain/core/timers.js';
 
 /** A document that the unit of work may change. Fields are deleted rather than set to undefined, so that equal documents are equal JSON. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };

@@ -2,13 +2,12 @@
 import { priorities, type Priority } from '../../domain/ports/bus.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
 import { EMAIL_TIMERS } from './documents.js';
-import type { TimerDocument } from '../core/projection.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Worker } from '../../domain/ports/worker.js';
 import { EMAIL_BACKLOGS } from './emails.js';
 import { type BacklogDocument, RATE_MINUTES, type BacklogCounts } from './backlogs.js';
 import { isoTime } from '../../domain/core/time.js';
-import { behindSender, senderIn } from '../../domain/core/timers.js';
+import { behindSender, senderIn, type TimerDocument } from '../../domain/core/timers.js';
 
 /** Numbers of all emails of a team, or of those of one priority. */
 type Numbers = {

@@ -17,8 +17,8 @@ import {
   type BatchId,
 } from '../../domain/core/ids.js';
 import type { Document, Cursor, ReadModels } from '../../domain/ports/read-models.js';
-import { timersOf } from '../../domain/core/timers.js';
-import { declareProjection, type Handler, type Step, timersSpec, type TimerDocument } from '../core/projection.js';
+import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { declareProjection, type Handler, type Step, timersSpec } from '../core/projection.js';
 import { EMAILS, recipientTerm } from '../email/documents.js';
 import { OAUTH_GRANTS } from '../apps/apps.js';
 import { SESSIONS } from '../people/sessions.js';

@@ -51,7 +51,7 @@ type ServiceHealthDeps = Readonly<{
   engine: Engine;
   leases: Leases;
   supervisor: Supervisor;
-  stuck: StuckWork;
+  stuckWork: StuckWork;
   runners: ReadonlyMap<string, Runner>;
   commits: CommitWatch;
   clockTrust: ClockTrust;
@@ -91,7 +91,7 @@ export const openServiceHealth = ({
   engine,
   leases,
   supervisor,
-  stuck,
+  stuckWork,
   runners,
   commits,
   clockTrust,
@@ -111,15 +111,15 @@ export const openServiceHealth = ({
     worker: watch.worker,
     of: (accepting) => ({
       accepting,
-      workers: () => supervisor.health().map((worker) => withStuckWork(worker, stuck)),
+      workers: () => supervisor.health().map((worker) => withStuckWork(worker, stuckWork)),
       log: () => logHealth(engine),
       noted: watch.noted,
     }),
   };
 };
 
-const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {
-  const waiting = stuck.of(worker.name);
+const withStuckWork = (worker: WorkerHealth, stuckWork: StuckWork): WorkerHealth => {
+  const waiting = stuckWork.of(worker.name);
   return waiting === undefined ? worker : { ...worker, stuckWork: waiting.count, lastFault: waiting.fault };
 };
 

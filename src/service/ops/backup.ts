@@ -6,7 +6,7 @@ import { openSqliteEventStore } from '../../adapters/event-store/sqlite.js';
 import { copyFiles } from '../../adapters/files/durable.js';
 import { openNotedKeys } from '../../adapters/keys/key-table.js';
 import { copyDatabase } from '../../adapters/sqlite/database.js';
-import { noteOfLog } from '../../commands/core/erase.js';
+import { noteOfLog } from '../../commands/core/log-notes.js';
 import { settingsToKeep, type Config } from '../settings/config.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { EventStore } from '../../domain/ports/event-store.js';

@@ -6,7 +6,7 @@ import { openDirectoryFiles } from '../../adapters/files/directory.js';
 import { filesIn } from '../../adapters/files/durable.js';
 import { openLogger } from '../../adapters/logger/pino.js';
 import { loadMasterKey } from '../../adapters/keys/key-files.js';
-import { noteLog } from '../../commands/core/erase.js';
+import { noteLog } from '../../commands/core/log-notes.js';
 import { ConfigError } from '../settings/settings.js';
 import { masterKeySettings, readConfig, type Config } from '../settings/config.js';
 import { LEDGER_STREAM } from '../../domain/core/ids.js';
