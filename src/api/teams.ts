@@ -1,4 +1,4 @@
-/** Teams and their members as people see them. */
+/** Requests and answers of teams, their members, invitations, and what was changed in them. */
 import { Type, type Static } from '@sinclair/typebox';
 import { roles } from '../domain/access/permissions.js';
 import { planNames } from '../domain/billing/plans.js';
@@ -36,6 +36,10 @@ const DefaultFromSchema = Type.Composite([RecipientSchema], {
   ...closed,
   description: 'The sender where neither the call nor the template names one',
 });
+
+const actorTypes = ['user', 'api-key', 'app', 'operator', 'service'] as const;
+
+const CurrentName = nullable(Type.String({ description: 'As it is now; null where it is gone' }));
 
 export const CreateTeamRequestSchema = Type.Object({ name: Name, defaultFrom: DefaultFromSchema }, closed);
 export type CreateTeamRequest = Static<typeof CreateTeamRequestSchema>;
@@ -104,26 +108,6 @@ export const memberParams = Type.Object({
   userId: Type.String({ description: 'Id of the member' }),
 });
 
-export const createTeamExamples = {
-  team: {
-    summary: 'A second shop',
-    value: { name: 'Market', defaultFrom: { email: 'market@example.com', name: 'Market' } } satisfies CreateTeamRequest,
-  },
-};
-export const updateTeamExamples = {
-  company: {
-    summary: 'Another name, and where the company is',
-    value: { name: 'Bazaar', company: { city: 'Lisbon' } } satisfies UpdateTeamRequest,
-  },
-  secondFactor: { summary: 'Nobody without a second factor', value: { requiresSecondFactor: true } satisfies UpdateTeamRequest },
-};
-export const changeMemberExamples = { role: { summary: 'From now on an admin', value: { role: 'admin' as const } } };
-export const transferOwnershipExamples = {
-  transfer: { summary: 'To another member', value: { userId: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' } },
-};
-
-/* Invitations into a team as people see them. */
-
 export const InviteRequestSchema = Type.Object(
   {
     email: Type.String({ minLength: 1, maxLength: 512, description: 'Whether it is that of a user makes no difference' }),
@@ -155,19 +139,6 @@ export const invitationParams = Type.Object({
   id: Type.String({ description: 'Id of the invitation' }),
 });
 
-export const inviteExamples = {
-  member: { summary: 'A new colleague', value: { email: 'bea@example.com', role: 'member' } satisfies InviteRequest },
-};
-export const acceptInvitationExamples = {
-  token: { summary: 'The token of the link in the mail', value: { token: `sealpost_inv_${'A'.repeat(22)}${'B'.repeat(43)}` } },
-};
-
-/* What was changed in a team, as its members see it. */
-
-const actorTypes = ['user', 'api-key', 'app', 'operator', 'service'] as const;
-
-const NameTeamActivity = (description: string) => nullable(Type.String({ description }));
-
 export const TeamActivitySchema = Type.Object(
   {
     id: Type.String({ description: 'Id of the event' }),
@@ -177,16 +148,42 @@ export const TeamActivitySchema = Type.Object(
       {
         type: enumOf(actorTypes, '`operator`: by the command line; `service`: the service by itself'),
         id: nullable(Type.String()),
-        name: NameTeamActivity('As it is now; null where it is gone'),
+        name: CurrentName,
       },
       closed,
     ),
-    target: Type.Object(
-      { type: enumOf(activityTargets), id: Type.String(), name: NameTeamActivity('As it is now; null where it is gone') },
-      closed,
-    ),
+    target: Type.Object({ type: enumOf(activityTargets), id: Type.String(), name: CurrentName }, closed),
     role: Type.Optional(RoleSchema),
   },
   closed,
 );
 export type TeamActivity = Static<typeof TeamActivitySchema>;
+
+export const createTeamExamples = {
+  team: {
+    summary: 'A second shop',
+    value: { name: 'Market', defaultFrom: { email: 'market@example.com', name: 'Market' } } satisfies CreateTeamRequest,
+  },
+};
+
+export const updateTeamExamples = {
+  company: {
+    summary: 'Another name, and where the company is',
+    value: { name: 'Bazaar', company: { city: 'Lisbon' } } satisfies UpdateTeamRequest,
+  },
+  secondFactor: { summary: 'Nobody without a second factor', value: { requiresSecondFactor: true } satisfies UpdateTeamRequest },
+};
+
+export const changeMemberExamples = { role: { summary: 'From now on an admin', value: { role: 'admin' as const } } };
+
+export const transferOwnershipExamples = {
+  transfer: { summary: 'To another member', value: { userId: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' } },
+};
+
+export const inviteExamples = {
+  member: { summary: 'A new colleague', value: { email: 'bea@example.com', role: 'member' } satisfies InviteRequest },
+};
+
+export const acceptInvitationExamples = {
+  token: { summary: 'The token of the link in the mail', value: { token: `sealpost_inv_${'A'.repeat(22)}${'B'.repeat(43)}` } },
+};

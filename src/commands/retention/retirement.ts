@@ -7,7 +7,7 @@ import { auditOverAt, teamOverAt } from '../../domain/access/origins.js';
 import { type LogPlaces, retirementOf } from '../../domain/email/retirement.js';
 import type { Recorded, DomainEvent } from '../../domain/events.js';
 import { assertDefined, parseTeamId, splitStream, teamStream, type StreamName, batchStream, parseBatchId } from '../../domain/core/ids.js';
-import { isTold } from '../../domain/teams/activity.js';
+import { isActivity } from '../../domain/teams/activity.js';
 import type { TeamEvent } from '../../domain/teams/events.js';
 import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import { versionOf, type Cause, type StreamVersion } from '../../event-log/event-log.js';
@@ -73,7 +73,7 @@ const retireWhole = async (
     const some = facts.slice(noted, noted + RETIRED_EVENTS_MAX);
     const places = placesOf(deps, stream, { recorded: some, first: facts.length, from: noted, ordinalOf });
     if (places === undefined) return undefined;
-    const ids = some.filter(isTold).map(({ metadata }) => metadata.eventId);
+    const ids = some.filter(isActivity).map(({ metadata }) => metadata.eventId);
     const data = {
       at: cause.at,
       first: facts.length,

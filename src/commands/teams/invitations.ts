@@ -1,4 +1,4 @@
-/** Commands on invitations into a team. The team decides; the address is sealed in a stream of each invitation's own. */
+/** Commands on invitations into a team. The stream of the team decides; the address is sealed in a stream of the invitation. */
 import { accountLink, sendAccountMail } from '../people/mails.js';
 import type { Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
@@ -33,56 +33,21 @@ import { invitingDecider, type InvitingCommand } from '../../domain/teams/decide
 import type { Invitation, Team } from '../../domain/teams/state.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-const decideTeam = async (deps: CommandDeps, teamId: TeamId, command: InvitingCommand, cause: Cause) =>
-  handle(deps.eventLog, teamStream(teamId), invitingDecider, command, { ...cause, teamId });
+/** What the token of an invitation stands for. */
+export type Invited = Readonly<{ id: InvitationId; teamId: TeamId; email: string }>;
 
-const decideOwn = (deps: CommandDeps, id: InvitationId, command: InvitationCommand, cause: Cause) =>
-  handle(deps.eventLog, invitationStream(id), invitationDecider, command, cause);
+/** An invitation as its page shows it. `account`: whether a user has its address, and what they sign in with. */
+export type OpenedInvitation = Invited &
+  Readonly<{ team: string; inviter: string; role: string; account: 'none' | 'password' | 'secondFactor' }>;
 
-/** The address goes; safe to repeat. */
-export const closeInvitation = async (
-  deps: CommandDeps,
-  id: InvitationId,
-  reason: 'accepted' | 'revoked' | 'lapsed',
-  cause: Cause,
-): Promise<void> => {
-  await decideOwn(deps, id, { type: 'CloseInvitation', at: cause.at, reason }, cause);
-  await eraseStream(deps, invitationStream(id));
-};
+type InvitationMail = Readonly<{ email: string; token: string; team: Team; invitation: Invitation }>;
 
-const endOf = ({ limits }: CommandDeps, at: string): string => isoTime(Date.parse(at) + limits.invitationDays * DAY_MS);
-
-const nameOf = async (deps: CommandDeps, userId: UserId | undefined): Promise<string | null> => {
-  if (userId === undefined) return null;
-  const { state } = await loadState(deps.eventLog, userStream(userId), userFold);
-  return state?.name ?? null;
-};
-
-type Letter = Readonly<{ email: string; token: string; team: Team; invitation: Invitation }>;
-
-const sendLetter = async (deps: CommandDeps, { email, token, team, invitation }: Letter, cause: Cause): Promise<void> => {
-  const variables = {
-    url: accountLink(deps, 'invitation', token),
-    team: team.settings.name,
-    inviter: (await nameOf(deps, invitation.by)) ?? team.settings.name,
-    role: invitation.role,
-    daysValid: deps.limits.invitationDays,
-  };
-  await sendAccountMail(deps, { kind: 'invitation', to: { email }, variables }, cause);
-};
-
-const recordOf = async (deps: CommandDeps, id: InvitationId, invitation: Invitation): Promise<InvitationRecord> => {
-  const { state } = await loadState(deps.eventLog, invitationStream(id), invitationDecider);
-  const { role, invitedAt, expiresAt, by } = invitation;
-  return { id, email: state?.email ?? null, role, invitedBy: by ?? null, invitedAt, expiresAt };
-};
-
-/** Who is invited again is invited anew: the invitation before ends. Whether the address is that of a user makes no difference. */
+/** Replaces an open invitation to the same address. It makes no difference whether a user has the address. */
 export const inviteMember = async (deps: CommandDeps, caller: Caller, request: InviteRequest): Promise<InvitationRecord> => {
   const { teamId } = caller;
   const cause = causeOf(deps, caller);
   const { email, addressId } = signInAddress(deps, request.email);
-  // Nobody is invited who could not be told.
+  // Without a public URL no mail can be sent: refuse before anything is appended.
   accountLink(deps, 'invitation', '');
   const id = assertDefined(parseInvitationId(deps.ids.uuid()), 'invitation id');
   const expiresAt = endOf(deps, cause.at);
@@ -109,7 +74,7 @@ export const inviteMember = async (deps: CommandDeps, caller: Caller, request: I
   await decideOwn(deps, id, { type: 'MakeInvitation', at: cause.at, email, tokenHash: hash, expiresAt }, cause);
   const team = assertDefined(state, 'team');
   const invitation = assertDefined(team.invitations?.get(id), 'invitation');
-  await sendLetter(deps, { email, token, team, invitation }, cause);
+  await sendInvitation(deps, { email, token, team, invitation }, cause);
   return recordOf(deps, id, invitation);
 };
 
@@ -124,7 +89,7 @@ export const revokeInvitation = async (deps: CommandDeps, caller: Caller, id: In
   await closeInvitation(deps, id, 'revoked', cause);
 };
 
-/** With a new token, and for as long as a new one; the link before leads nowhere. */
+/** Sends a new link, which is good as long as that of a new invitation; the earlier link is void. */
 export const resendInvitation = async (deps: CommandDeps, caller: Caller, id: InvitationId): Promise<InvitationRecord> => {
   const cause = causeOf(deps, caller);
   const expiresAt = endOf(deps, cause.at);
@@ -139,25 +104,9 @@ export const resendInvitation = async (deps: CommandDeps, caller: Caller, id: In
   const team = assertDefined(state, 'team');
   const invitation = assertDefined(team.invitations?.get(id), 'invitation');
   if (own.state?.email === undefined) throw invitationNotFound();
-  await sendLetter(deps, { email: own.state.email, token, team, invitation }, cause);
+  await sendInvitation(deps, { email: own.state.email, token, team, invitation }, cause);
   return recordOf(deps, id, invitation);
 };
-
-/** What a token is good for. */
-export type Invited = Readonly<{ id: InvitationId; teamId: TeamId; email: string }>;
-
-/** Throws INVITATION_NOT_FOUND, INVITATION_EXPIRED. */
-export const readInvitation = async (deps: CommandDeps, token: string): Promise<Invited> => {
-  const read = readInvitationToken(token);
-  if (read === undefined) throw invitationNotFound();
-  const { state, teamId } = await loadState(deps.eventLog, invitationStream(read.id), invitationDecider);
-  const email = addressOfToken(state, read.hash, isoTime(deps.clock.now()));
-  return { id: read.id, email, teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id') };
-};
-
-/** An invitation as whoever has its link sees it. `account`: whether a user has its address, and what they sign in with. */
-export type OpenedInvitation = Invited &
-  Readonly<{ team: string; inviter: string; role: string; account: 'none' | 'password' | 'secondFactor' }>;
 
 /** Changes nothing. Throws INVITATION_NOT_FOUND, INVITATION_EXPIRED. */
 export const openInvitation = async (deps: CommandDeps, token: string): Promise<OpenedInvitation> => {
@@ -170,19 +119,39 @@ export const openInvitation = async (deps: CommandDeps, token: string): Promise<
   return { ...invited, team: name, inviter, role: invitation.role, account: await accountOf(deps, invited.email) };
 };
 
-/** Whoever never verified their address does so by the invitation, as somebody who has no account. */
-const accountOf = async (deps: CommandDeps, email: string): Promise<OpenedInvitation['account']> => {
-  const { addressId } = signInAddress(deps, email);
-  const owner = await ownerOf(deps, addressId);
-  if (owner === undefined) return 'none';
-  const { state: user } = await loadState(deps.eventLog, userStream(owner), userFold);
-  if (user === undefined || user.isErased || user.addressId !== addressId || !user.isVerified) return 'none';
-  return user.secondFactor === undefined ? 'password' : 'secondFactor';
+/** Out: the team that the person has joined. */
+export const acceptInvitation = async (deps: CommandDeps, caller: Caller, token: string): Promise<TeamId> => {
+  const invited = await readInvitation(deps, token);
+  const userId = personOf(caller);
+  const user = await loadUser(deps, userId);
+  if (!user.isVerified || user.email !== invited.email) throw invitationNotYours();
+  await joinBy(deps, invited, userId, causeOf(deps, caller));
+  return invited.teamId;
+};
+
+/** Ends the expired invitations of a team. */
+export const lapseInvitations = async (deps: CommandDeps, teamId: TeamId, cause: Cause): Promise<void> => {
+  const { events } = await decideTeam(deps, teamId, { type: 'LapseInvitations', at: cause.at }, cause);
+  for (const event of events)
+    if (event.type === 'InvitationWithdrawn')
+      await closeInvitation(deps, assertDefined(parseInvitationId(event.data.invitationId), 'invitation id'), 'lapsed', {
+        ...cause,
+        teamId,
+      });
+};
+
+/** Throws INVITATION_NOT_FOUND, INVITATION_EXPIRED. */
+export const readInvitation = async (deps: CommandDeps, token: string): Promise<Invited> => {
+  const read = readInvitationToken(token);
+  if (read === undefined) throw invitationNotFound();
+  const { state, teamId } = await loadState(deps.eventLog, invitationStream(read.id), invitationDecider);
+  const email = addressOfToken(state, read.hash, isoTime(deps.clock.now()));
+  return { id: read.id, email, teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id') };
 };
 
 /**
- * Of a person who came by that invitation: goes on where the program died before they had joined. Nothing where they have, or where the
- * invitation was withdrawn since.
+ * Finishes the registration by an invitation if the program died before the person had joined. It does nothing if they have joined, or the
+ * invitation was withdrawn.
  */
 export const finishJoining = async (deps: CommandDeps, userId: UserId, invitation: string, cause: Cause): Promise<void> => {
   const id = assertDefined(parseInvitationId(invitation), 'invitation id');
@@ -196,30 +165,61 @@ export const finishJoining = async (deps: CommandDeps, userId: UserId, invitatio
   }
 };
 
-/** The person joins; the caller has seen that the invitation is to them. Throws INVITATION_NOT_FOUND where it was revoked meanwhile. */
+/** Adds the person to the team. The caller has checked that the invitation is for them. Throws INVITATION_NOT_FOUND if it was revoked meanwhile. */
 export const joinBy = async (deps: CommandDeps, { id, teamId }: Invited, userId: UserId, given: Cause): Promise<void> => {
   const cause = { ...given, teamId };
   await decideTeam(deps, teamId, { type: 'AcceptInvitation', at: cause.at, id, userId }, cause);
   await closeInvitation(deps, id, 'accepted', cause);
 };
 
-/** Out: the team that the person is in then. */
-export const acceptInvitation = async (deps: CommandDeps, caller: Caller, token: string): Promise<TeamId> => {
-  const invited = await readInvitation(deps, token);
-  const userId = personOf(caller);
-  const user = await loadUser(deps, userId);
-  if (!user.isVerified || user.email !== invited.email) throw invitationNotYours();
-  await joinBy(deps, invited, userId, causeOf(deps, caller));
-  return invited.teamId;
+/** Closes the stream of an invitation and destroys its address. Safe to repeat. */
+export const closeInvitation = async (
+  deps: CommandDeps,
+  id: InvitationId,
+  reason: 'accepted' | 'revoked' | 'lapsed',
+  cause: Cause,
+): Promise<void> => {
+  await decideOwn(deps, id, { type: 'CloseInvitation', at: cause.at, reason }, cause);
+  await eraseStream(deps, invitationStream(id));
 };
 
-/** Ends those of a team whose time is over. */
-export const lapseInvitations = async (deps: CommandDeps, teamId: TeamId, cause: Cause): Promise<void> => {
-  const { events } = await decideTeam(deps, teamId, { type: 'LapseInvitations', at: cause.at }, cause);
-  for (const event of events)
-    if (event.type === 'InvitationWithdrawn')
-      await closeInvitation(deps, assertDefined(parseInvitationId(event.data.invitationId), 'invitation id'), 'lapsed', {
-        ...cause,
-        teamId,
-      });
+/** A user who never verified the address counts as none: the invitation verifies it, as for a new user. */
+const accountOf = async (deps: CommandDeps, email: string): Promise<OpenedInvitation['account']> => {
+  const { addressId } = signInAddress(deps, email);
+  const owner = await ownerOf(deps, addressId);
+  if (owner === undefined) return 'none';
+  const { state: user } = await loadState(deps.eventLog, userStream(owner), userFold);
+  if (user === undefined || user.isErased || user.addressId !== addressId || !user.isVerified) return 'none';
+  return user.secondFactor === undefined ? 'password' : 'secondFactor';
+};
+
+const decideTeam = async (deps: CommandDeps, teamId: TeamId, command: InvitingCommand, cause: Cause) =>
+  handle(deps.eventLog, teamStream(teamId), invitingDecider, command, { ...cause, teamId });
+
+const decideOwn = (deps: CommandDeps, id: InvitationId, command: InvitationCommand, cause: Cause) =>
+  handle(deps.eventLog, invitationStream(id), invitationDecider, command, cause);
+
+const endOf = ({ limits }: CommandDeps, at: string): string => isoTime(Date.parse(at) + limits.invitationDays * DAY_MS);
+
+const nameOf = async (deps: CommandDeps, userId: UserId | undefined): Promise<string | null> => {
+  if (userId === undefined) return null;
+  const { state } = await loadState(deps.eventLog, userStream(userId), userFold);
+  return state?.name ?? null;
+};
+
+const sendInvitation = async (deps: CommandDeps, { email, token, team, invitation }: InvitationMail, cause: Cause): Promise<void> => {
+  const variables = {
+    url: accountLink(deps, 'invitation', token),
+    team: team.settings.name,
+    inviter: (await nameOf(deps, invitation.by)) ?? team.settings.name,
+    role: invitation.role,
+    daysValid: deps.limits.invitationDays,
+  };
+  await sendAccountMail(deps, { kind: 'invitation', to: { email }, variables }, cause);
+};
+
+const recordOf = async (deps: CommandDeps, id: InvitationId, invitation: Invitation): Promise<InvitationRecord> => {
+  const { state } = await loadState(deps.eventLog, invitationStream(id), invitationDecider);
+  const { role, invitedAt, expiresAt, by } = invitation;
+  return { id, email: state?.email ?? null, role, invitedBy: by ?? null, invitedAt, expiresAt };
 };

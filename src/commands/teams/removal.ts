@@ -1,6 +1,6 @@
 /**
- * Removes a team that was deleted so long ago that nobody can take it back, with all that is sealed of it. The fact that it is removed comes
- * first, and that nothing is left of it last: where the program dies in between, the next run finds the team again and goes on.
+ * Removes a team that was deleted too long ago to be restored, with all its sealed data: each of its streams gets a closing event, then its key
+ * is destroyed. TeamRemoved is appended first and TeamErased last; if the program dies in between, the next run finds the team and goes on.
  */
 import { noteBilling } from '../billing/account.js';
 import { removeAssetNow } from '../templates/assets.js';
@@ -65,119 +65,24 @@ import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
 import { teamDecider } from '../../domain/teams/decider.js';
 import { isReadable } from '../../event-log/decoding.js';
 
-/* What becomes of each kind of stream of a team that is removed: the fact that ends it, then the end of its key. All of it may be repeated. */
-
 export type RemovalDeps = CommandDeps & Readonly<{ logger: Logger }>;
 
-type WorkClosings = Readonly<{ cause: Cause; signal: AbortSignal }>;
-type Close = (deps: RemovalDeps, id: string, work: WorkClosings) => Promise<boolean>;
+type ClosingContext = Readonly<{ cause: Cause; signal: AbortSignal }>;
 
-/** `begunBy`: the events that tell of such a stream; it may be told of twice. `close`: out: false where it is too early. */
+type Close = (deps: RemovalDeps, id: string, context: ClosingContext) => Promise<boolean>;
+
+/**
+ * How the streams of one kind are closed. `begunBy`: events by which such streams are found; a stream may be found twice. `close` may be
+ * repeated, and resolves with false if it is too early.
+ */
 type Closing = Readonly<{ begunBy: readonly EventOfKind<StreamKind>['type'][]; close: Close }>;
 
-const ended =
-  (close: (deps: RemovalDeps, id: string, work: WorkClosings) => Promise<unknown>): Close =>
-  async (deps, id, work) => {
-    await close(deps, id, work);
-    return true;
-  };
+type Removal = ClosingContext & Readonly<{ teamId: TeamId }>;
 
-/** Whether it was done; what is refused with that code was done before. */
-const unless = async (code: ErrorCode, work: Promise<unknown>): Promise<boolean> => {
-  try {
-    await work;
-    return true;
-  } catch (fault) {
-    if (fault instanceof DomainError && fault.code === code) return false;
-    throw fault;
-  }
-};
+type Kinds = Readonly<Partial<Record<StreamKind, Closing>>>;
 
-/** What has not left is cancelled, and what was broken off has failed. One in a dialogue is left for the next run. */
-const closeEmail: Close = async (deps, text, { cause }) => {
-  const id = assertDefined(parseEmailId(text), 'email id');
-  const stream = emailStream(id);
-  const { at } = cause;
-  await handle(deps.eventLog, stream, emailDecider, { type: 'WithdrawEmail', at, cancelledAt: at, endsBrokenOff: true }, cause);
-  try {
-    await unless('EMAIL_NOT_FOUND', handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause));
-  } catch (fault) {
-    if (fault instanceof DomainError && fault.code === 'EMAIL_IN_PROGRESS') return false;
-    throw fault;
-  }
-  // One that was archived before its deletion has no key any more.
-  await archiveEmail(deps, id, cause);
-  return true;
-};
-
-const closeBatch: Close = ended(async (deps, text, { cause, signal }) => {
-  const id = assertDefined(parseBatchId(text), 'batch id');
-  const cancel = { type: 'CancelBatch' as const, at: cause.at, idempotencyKey: undefined, fingerprint: undefined };
-  await unless('BATCH_NOT_CANCELLABLE', handle(deps.eventLog, batchStream(id), batchDecider, cancel, cause));
-  await stopBatch(deps, { id, cause, signal });
-  await eraseStream(deps, batchStream(id));
-});
-
-/** Behind every time. */
-const NEVER = '9999';
-
-const closeTemplate = async <Draft extends TemplateDraft, Shown>(
-  deps: RemovalDeps,
-  stream: StreamName,
-  decider: TemplateDecider<Draft, Shown>,
-  { at, ...cause }: Cause,
-): Promise<void> => {
-  const removing = {
-    ...decider,
-    decide: (_: null, state: typeof decider.initialState) => {
-      if (state.template === undefined) return [];
-      const deleted = state.template.deletedAt === null ? decider.decide({ type: 'DeleteTemplate', at }, state) : [];
-      const after = deleted.reduce(decider.evolve, state);
-      return [...deleted, ...decider.decide({ type: 'RemoveTemplate', at, deletedSince: NEVER }, after)];
-    },
-  };
-  await handle(deps.eventLog, stream, removing, null, { ...cause, at });
-};
-
-const closeDomains: Close = ended(async (deps, text, { cause }) => {
-  const stream = senderDomainsStream(assertDefined(parseTeamId(text), 'team id'));
-  const { state } = await deps.senderDomains(stream);
-  const ids = [...(state?.domains ?? []), ...(state?.trash ?? [])].map(({ id }) => id);
-  for (const id of ids) await destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause);
-  await handle(deps.eventLog, stream, senderDomainDecider, { type: 'DeleteDomains', at: cause.at, ids }, cause);
-  // Private keys of older domains stand in this stream itself.
-  await eraseStream(deps, stream);
-});
-
-/** Neither the address is left, nor that it is suppressed. */
-const closeSuppression: Close = ended(async (deps, text, { cause }) => {
-  const stream = suppressionStream(assertDefined(parseSuppressionId(text), 'suppression id'));
-  await unless(
-    'SUPPRESSION_NOT_FOUND',
-    handle(deps.eventLog, stream, suppressionDecider, { type: 'RemoveSuppression', at: cause.at }, cause),
-  );
-  await handle(deps.eventLog, stream, suppressionDecider, { type: 'EraseAddress', at: cause.at }, cause);
-  await eraseStream(deps, stream);
-});
-
-const closeErasure: Close = ended(async (deps, text, { cause }) => {
-  const stream = erasureStream(assertDefined(parseErasureId(text), 'erasure id'));
-  await handle(deps.eventLog, stream, erasureDecider, { type: 'CompleteErasure', at: cause.at, isSuppressed: false }, cause);
-  await eraseStream(deps, stream);
-});
-
-const closeApp: Close = ended((deps, text, { cause }) => {
-  const stream = oauthClientStream(assertDefined(parseOAuthClientId(text), 'id of an app'));
-  return unless('OAUTH_APP_NOT_FOUND', handle(deps.eventLog, stream, oauthAppDecider, { type: 'DeleteApp', at: cause.at }, cause));
-});
-
-const closeGrant: Close = ended((deps, text, { cause }) => {
-  const stream = oauthGrantStream(assertDefined(parseOAuthGrantId(text), 'id of a grant'));
-  return handle(deps.eventLog, stream, grantDecider, { type: 'EndGrant', at: cause.at, reason: 'team-removed' }, cause);
-});
-
-/** Streams that hold counts and ids alone, that go with another one, or that are of no team. */
-type Left =
+/** Kinds of stream that need no closing: they hold counts and ids only, are closed with another stream, or belong to no team. */
+type Unclosed =
   | 'credits'
   | 'planUse'
   | 'templateSlug'
@@ -197,78 +102,20 @@ type Left =
   | 'instance'
   | 'ledger';
 
-/** A new kind of stream does not compile until it is said what becomes of it. */
-export const closings: Readonly<Record<Exclude<StreamKind, Left>, Closing>> = {
-  webhook: {
-    begunBy: ['WebhookCreated'],
-    close: ended((deps, id, { cause }) => endWebhook(deps, assertDefined(parseWebhookId(id), 'webhook id'), cause)),
-  },
-  batch: { begunBy: ['BatchQueued', 'BatchScheduled'], close: closeBatch },
-  email: { begunBy: ['EmailQueued', 'EmailScheduled'], close: closeEmail },
-  template: {
-    begunBy: ['TemplateCreated'],
-    close: ended((deps, id, { cause }) =>
-      closeTemplate(deps, templateStream(assertDefined(parseTemplateId(id), 'template id')), templateDecider, cause),
-    ),
-  },
-  attachmentTemplate: {
-    begunBy: ['TemplateCreated'],
-    close: ended((deps, id, { cause }) =>
-      closeTemplate(
-        deps,
-        attachmentTemplateStream(assertDefined(parseAttachmentTemplateId(id), 'template id')),
-        attachmentTemplateDecider,
-        cause,
-      ),
-    ),
-  },
-  asset: {
-    begunBy: ['AssetUploaded'],
-    close: ended((deps, id, { cause }) => removeAssetNow(deps, assertDefined(parseAssetId(id), 'asset id'), cause)),
-  },
-  apiKey: {
-    begunBy: ['ApiKeyCreated'],
-    close: ended((deps, id, { cause }) =>
-      handle(
-        deps.eventLog,
-        apiKeyStream(assertDefined(parseApiKeyId(id), 'API key id')),
-        apiKeyDecider,
-        { type: 'RevokeApiKey', at: cause.at },
-        cause,
-      ),
-    ),
-  },
-  activity: {
-    begunBy: ['AccountUsed'],
-    close: ended((deps, id, { cause }) => noteBilling(deps, assertDefined(parseTeamId(id), 'team id'), false, cause)),
-  },
-  senderDomains: { begunBy: ['SenderDomainAdded'], close: closeDomains },
-  domainKeys: {
-    begunBy: ['DomainKeysMade'],
-    close: ended((deps, id, { cause }) => destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause)),
-  },
-  suppression: { begunBy: ['AddressSuppressed'], close: closeSuppression },
-  erasure: { begunBy: ['ErasureRequested'], close: closeErasure },
-  oauthClient: { begunBy: ['OAuthAppRegistered'], close: closeApp },
-  oauthGrant: { begunBy: ['OAuthGrantGiven'], close: closeGrant },
-  auditOrigins: {
-    begunBy: ['CallOriginSeen'],
-    close: ended((deps, id, { cause }) => forgetOrigins(deps.eventLog, auditOriginsStreamOf(id), cause)),
-  },
-  invitation: {
-    begunBy: ['InvitationMade'],
-    close: ended((deps, id, { cause }) => closeInvitation(deps, assertDefined(parseInvitationId(id), 'invitation id'), 'lapsed', cause)),
-  },
-};
+/** Sorts after every time. */
+const NEVER = '9999';
+
+/** Streams that are closed in parallel, so that they share commits. */
+const AT_ONCE = 16;
 
 /** Teams that were deleted before that moment are removed. */
 export const teamsRemovableBefore = ({ clock, limits }: Pick<CommandDeps, 'clock' | 'limits'>): string =>
   isoTime(clock.now() - limits.teamRestoreDays * DAY_MS - CLOCKS_APART_MS);
 
-/** Streams that are closed side by side: they share commits. */
-const AT_ONCE = 16;
-
-/** Out: 'unfinished' where something of the team could not be closed yet, or the signal aborted: done again, it goes on. Nothing happens to a team that lives, or was deleted later. */
+/**
+ * Out: 'unfinished' if a stream could not be closed yet, or the signal aborted: a repeated call goes on. 'kept' if the team is not deleted, or
+ * was deleted too recently.
+ */
 export const removeTeam = async (
   deps: RemovalDeps,
   teamId: TeamId,
@@ -280,46 +127,37 @@ export const removeTeam = async (
   const { state } = await handle(deps.eventLog, teamStream(teamId), teamDecider, command, cause);
   if (state?.removedAt === undefined) return 'kept';
   if (state.erasedAt === undefined) {
-    // What may make other streams comes first.
+    // Webhooks and batches append to other streams: they are closed first.
     for (const kinds of [FIRST, REST]) if (!(await closeStreams(deps, kinds, { teamId, cause, signal }))) return 'unfinished';
     await handle(deps.eventLog, teamStream(teamId), teamDecider, { type: 'NoteErased', at: isoTime(deps.clock.now()) }, cause);
   }
   return 'removed';
 };
 
-type Work = Readonly<{ teamId: TeamId; cause: Cause; signal: AbortSignal }>;
-type Kinds = Readonly<Partial<Record<StreamKind, Closing>>>;
-
-const { webhook, batch, ...others } = closings;
-const FIRST: Kinds = { webhook, batch };
-const REST: Kinds = others;
-
-const closingOf = (kinds: Kinds, kind: string): Closing | undefined => kinds[kind as StreamKind];
-
-const closeStreams = async (deps: RemovalDeps, kinds: Kinds, work: Work): Promise<boolean> => {
-  const { teamId, signal } = work;
+const closeStreams = async (deps: RemovalDeps, kinds: Kinds, removal: Removal): Promise<boolean> => {
+  const { teamId, signal } = removal;
   const types = [...new Set(Object.values(kinds).flatMap(({ begunBy }): readonly EventType[] => begunBy))];
   let isAllClosed = true;
   const options = { kinds: Object.keys(kinds), types, decrypt: [], signal } as const;
   for await (const { events, unreadable } of deps.eventLog.readAll(0, options)) {
-    // A stream that cannot be read has no closing fact, and its key goes all the same.
+    // A stream that cannot be read gets no closing event, but its key is destroyed all the same.
     for (const { stream } of unreadable) if (await isOf(deps, teamId, stream as StreamName)) await eraseStream(deps, stream as StreamName);
     const own = events.filter(({ metadata }) => metadata.teamId === teamId);
     for (let from = 0; from < own.length; from += AT_ONCE) {
       if (signal.aborted) return false;
-      const closed = await Promise.all(own.slice(from, from + AT_ONCE).map((one) => closeOne(deps, kinds, one, work)));
+      const closed = await Promise.all(own.slice(from, from + AT_ONCE).map((one) => closeOne(deps, kinds, one, removal)));
       isAllClosed &&= closed.every((one) => one);
     }
   }
   return isAllClosed && !signal.aborted;
 };
 
-/** As far as any event of the stream can be read. */
+/** Whether the stream is of that team, by the events of it that can be read. */
 const isOf = async ({ eventLog }: RemovalDeps, teamId: TeamId, stream: StreamName): Promise<boolean> =>
   (await eventLog.inspect(stream)).some((one) => isReadable(one) && one.metadata.teamId === teamId);
 
-/** A fault with one stream keeps no other; the team is not done before it is mended. */
-const closeOne = async (deps: RemovalDeps, kinds: Kinds, { stream }: Recorded, { cause, signal }: Work): Promise<boolean> => {
+/** A fault with one stream is logged and does not stop the others; the team stays unfinished until it succeeds. */
+const closeOne = async (deps: RemovalDeps, kinds: Kinds, { stream }: Recorded, { cause, signal }: Removal): Promise<boolean> => {
   const { kind, id } = splitStream(stream);
   const closing = closingOf(kinds, kind);
   if (closing === undefined) return true;
@@ -335,9 +173,11 @@ const closeOne = async (deps: RemovalDeps, kinds: Kinds, { stream }: Recorded, {
   }
 };
 
+const closingOf = (kinds: Kinds, kind: string): Closing | undefined => kinds[kind as StreamKind];
+
 /**
- * Destroys what has no closing fact in its own stream, of the teams of which the log says between those positions that nothing is left: the
- * keys may be an older copy. Safe to repeat.
+ * Destroys the keys of sender domains of teams that were erased between those positions of the log: if the keys were restored from an older
+ * copy, they are back. Those streams have no closing event by which they would be found otherwise. Safe to repeat.
  */
 export const eraseRestOfRemovedTeams = async (
   deps: Parameters<typeof eraseStream>[0],
@@ -352,3 +192,168 @@ export const eraseRestOfRemovedTeams = async (
     if (reached >= upTo) return;
   }
 };
+
+/** A way of closing that is never too early. */
+const always =
+  (close: (deps: RemovalDeps, id: string, context: ClosingContext) => Promise<unknown>): Close =>
+  async (deps, id, context) => {
+    await close(deps, id, context);
+    return true;
+  };
+
+/** Ignores a refusal with that code, which means that it was done before. */
+const unlessRefused = async (code: ErrorCode, work: Promise<unknown>): Promise<void> => {
+  try {
+    await work;
+  } catch (fault) {
+    if (!(fault instanceof DomainError) || fault.code !== code) throw fault;
+  }
+};
+
+/** An email that has not left is cancelled, one that was broken off fails. One in an SMTP dialogue is left for the next run. */
+const closeEmail: Close = async (deps, text, { cause }) => {
+  const id = assertDefined(parseEmailId(text), 'email id');
+  const stream = emailStream(id);
+  const { at } = cause;
+  await handle(deps.eventLog, stream, emailDecider, { type: 'WithdrawEmail', at, cancelledAt: at, endsBrokenOff: true }, cause);
+  try {
+    await unlessRefused('EMAIL_NOT_FOUND', handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause));
+  } catch (fault) {
+    if (fault instanceof DomainError && fault.code === 'EMAIL_IN_PROGRESS') return false;
+    throw fault;
+  }
+  // An email that was archived before its deletion has no key any more.
+  await archiveEmail(deps, id, cause);
+  return true;
+};
+
+const closeBatch: Close = always(async (deps, text, { cause, signal }) => {
+  const id = assertDefined(parseBatchId(text), 'batch id');
+  const cancel = { type: 'CancelBatch' as const, at: cause.at, idempotencyKey: undefined, fingerprint: undefined };
+  await unlessRefused('BATCH_NOT_CANCELLABLE', handle(deps.eventLog, batchStream(id), batchDecider, cancel, cause));
+  await stopBatch(deps, { id, cause, signal });
+  await eraseStream(deps, batchStream(id));
+});
+
+const closeTemplate = async <Draft extends TemplateDraft, Shown>(
+  deps: RemovalDeps,
+  stream: StreamName,
+  decider: TemplateDecider<Draft, Shown>,
+  { at, ...cause }: Cause,
+): Promise<void> => {
+  const removing = {
+    ...decider,
+    decide: (_: null, state: typeof decider.initialState) => {
+      if (state.template === undefined) return [];
+      const deleted = state.template.deletedAt === null ? decider.decide({ type: 'DeleteTemplate', at }, state) : [];
+      const after = deleted.reduce(decider.evolve, state);
+      return [...deleted, ...decider.decide({ type: 'RemoveTemplate', at, deletedSince: NEVER }, after)];
+    },
+  };
+  await handle(deps.eventLog, stream, removing, null, { ...cause, at });
+};
+
+const closeDomains: Close = always(async (deps, text, { cause }) => {
+  const stream = senderDomainsStream(assertDefined(parseTeamId(text), 'team id'));
+  const { state } = await deps.senderDomains(stream);
+  const ids = [...(state?.domains ?? []), ...(state?.trash ?? [])].map(({ id }) => id);
+  for (const id of ids) await destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause);
+  await handle(deps.eventLog, stream, senderDomainDecider, { type: 'DeleteDomains', at: cause.at, ids }, cause);
+  // Private keys of older domains stand in this stream itself.
+  await eraseStream(deps, stream);
+});
+
+/** Removes the suppression, then the address. */
+const closeSuppression: Close = always(async (deps, text, { cause }) => {
+  const stream = suppressionStream(assertDefined(parseSuppressionId(text), 'suppression id'));
+  await unlessRefused(
+    'SUPPRESSION_NOT_FOUND',
+    handle(deps.eventLog, stream, suppressionDecider, { type: 'RemoveSuppression', at: cause.at }, cause),
+  );
+  await handle(deps.eventLog, stream, suppressionDecider, { type: 'EraseAddress', at: cause.at }, cause);
+  await eraseStream(deps, stream);
+});
+
+const closeErasure: Close = always(async (deps, text, { cause }) => {
+  const stream = erasureStream(assertDefined(parseErasureId(text), 'erasure id'));
+  await handle(deps.eventLog, stream, erasureDecider, { type: 'CompleteErasure', at: cause.at, isSuppressed: false }, cause);
+  await eraseStream(deps, stream);
+});
+
+const closeApp: Close = always((deps, text, { cause }) => {
+  const stream = oauthClientStream(assertDefined(parseOAuthClientId(text), 'id of an app'));
+  return unlessRefused('OAUTH_APP_NOT_FOUND', handle(deps.eventLog, stream, oauthAppDecider, { type: 'DeleteApp', at: cause.at }, cause));
+});
+
+const closeGrant: Close = always((deps, text, { cause }) => {
+  const stream = oauthGrantStream(assertDefined(parseOAuthGrantId(text), 'id of a grant'));
+  return handle(deps.eventLog, stream, grantDecider, { type: 'EndGrant', at: cause.at, reason: 'team-removed' }, cause);
+});
+
+/** A new kind of stream does not compile until it has an entry here or in `Unclosed`. */
+export const closings: Readonly<Record<Exclude<StreamKind, Unclosed>, Closing>> = {
+  webhook: {
+    begunBy: ['WebhookCreated'],
+    close: always((deps, id, { cause }) => endWebhook(deps, assertDefined(parseWebhookId(id), 'webhook id'), cause)),
+  },
+  batch: { begunBy: ['BatchQueued', 'BatchScheduled'], close: closeBatch },
+  email: { begunBy: ['EmailQueued', 'EmailScheduled'], close: closeEmail },
+  template: {
+    begunBy: ['TemplateCreated'],
+    close: always((deps, id, { cause }) =>
+      closeTemplate(deps, templateStream(assertDefined(parseTemplateId(id), 'template id')), templateDecider, cause),
+    ),
+  },
+  attachmentTemplate: {
+    begunBy: ['TemplateCreated'],
+    close: always((deps, id, { cause }) =>
+      closeTemplate(
+        deps,
+        attachmentTemplateStream(assertDefined(parseAttachmentTemplateId(id), 'template id')),
+        attachmentTemplateDecider,
+        cause,
+      ),
+    ),
+  },
+  asset: {
+    begunBy: ['AssetUploaded'],
+    close: always((deps, id, { cause }) => removeAssetNow(deps, assertDefined(parseAssetId(id), 'asset id'), cause)),
+  },
+  apiKey: {
+    begunBy: ['ApiKeyCreated'],
+    close: always((deps, id, { cause }) =>
+      handle(
+        deps.eventLog,
+        apiKeyStream(assertDefined(parseApiKeyId(id), 'API key id')),
+        apiKeyDecider,
+        { type: 'RevokeApiKey', at: cause.at },
+        cause,
+      ),
+    ),
+  },
+  activity: {
+    begunBy: ['AccountUsed'],
+    close: always((deps, id, { cause }) => noteBilling(deps, assertDefined(parseTeamId(id), 'team id'), false, cause)),
+  },
+  senderDomains: { begunBy: ['SenderDomainAdded'], close: closeDomains },
+  domainKeys: {
+    begunBy: ['DomainKeysMade'],
+    close: always((deps, id, { cause }) => destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause)),
+  },
+  suppression: { begunBy: ['AddressSuppressed'], close: closeSuppression },
+  erasure: { begunBy: ['ErasureRequested'], close: closeErasure },
+  oauthClient: { begunBy: ['OAuthAppRegistered'], close: closeApp },
+  oauthGrant: { begunBy: ['OAuthGrantGiven'], close: closeGrant },
+  auditOrigins: {
+    begunBy: ['CallOriginSeen'],
+    close: always((deps, id, { cause }) => forgetOrigins(deps.eventLog, auditOriginsStreamOf(id), cause)),
+  },
+  invitation: {
+    begunBy: ['InvitationMade'],
+    close: always((deps, id, { cause }) => closeInvitation(deps, assertDefined(parseInvitationId(id), 'invitation id'), 'lapsed', cause)),
+  },
+};
+
+const { webhook, batch, ...others } = closings;
+const FIRST: Kinds = { webhook, batch };
+const REST: Kinds = others;

@@ -1,4 +1,4 @@
-/** Commands on a team itself: made, read, changed, deleted, restored. */
+/** Commands on a team: its life, its settings and billing, its members, and who did what in it. A change is answered when every process applies it. */
 import { noteBilling } from '../billing/account.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
@@ -42,206 +42,43 @@ import { isoTime, DAY_MS } from '../../domain/core/time.js';
 
 export type { TeamChanges } from '../../domain/teams/decider.js';
 
-/* Commands on a team's settings: its default sender, what the company constants of templates say, and how it is billed. */
-
-/** Out: the settings after the change. Throws ERR_EMAIL_001 for a sender that is no address. */
-export const changeTeam = async (deps: CommandDeps, teamId: TeamId, changes: TeamChanges, cause: Cause): Promise<TeamSettings> => {
-  const { defaultFrom } = changes;
-  const checked =
-    defaultFrom === undefined ? changes : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
-  const command = { type: 'ChangeTeam' as const, at: cause.at, by: 'operator' as const, changes: checked };
-  const { state } = await handle(deps.eventLog, teamStream(teamId), teamDecider, command, cause);
-  return state!.settings;
-};
-
-/** `plan` and `emailsPerMonth`: null takes what there is away; absent leaves it. */
+/** `plan` and `emailsPerMonth`: null removes the value, absent leaves it. */
 export type BillingChanges = Readonly<{ billing?: Billing; plan?: PlanName | null; emailsPerMonth?: number | null }>;
 
-const billingDecider: Decider<Readonly<{ at: string; changes: BillingChanges }>, TeamEvent, TeamState> = {
-  decide: ({ at, changes }, team) => {
-    if (team === undefined) throw new Error('the team does not exist');
-    const before = { billing: team.billing, plan: team.plan ?? null, emailsPerMonth: team.emailsPerMonth ?? null };
-    const after = { ...before, ...changes };
-    if (after.billing === 'plan' && after.plan === null) throw noPlan();
-    return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: 'TeamBillingChanged', data: { at, ...after } }];
-  },
-  evolve: evolveTeam,
-  initialState: undefined,
-};
-
-const noPlan = (): DomainError => {
-  const errors: readonly FieldError[] = [{ field: 'plan', message: `must be one of ${Object.keys(plans).join(', ')}` }];
-  return new DomainError('VALIDATION_ERROR', 'A team that is billed by its plan needs one.', { errors });
-};
-
-/** Out: the team after the change, when it holds in every process; one that is billed by credits has those of the signup then. */
-export const changeBilling = async (deps: CommandDeps, teamId: TeamId, changes: BillingChanges, cause: Cause): Promise<Team> => {
-  const { state, events } = await handle(deps.eventLog, teamStream(teamId), billingDecider, { at: cause.at, changes }, cause);
-  // Another process may bill as before for as long as its states are fresh.
-  if (events.length > 0) {
-    await deps.whenHeldEverywhere();
-    // From here on it counts how long nobody uses the account, or not any more.
-    await noteBilling(deps, teamId, state!.billing !== 'unmetered', cause);
-  }
-  if (state!.billing === 'credits') await deps.credits.change(teamId, { type: 'OpenAccount', at: cause.at }, cause);
-  return state!;
-};
-
-/* Commands on the members of a team. What changes who may do what is answered when it holds in every process. */
-
-/** In whose name a team is changed. Throws FORBIDDEN for a key or an app, which are no members. */
-export const byOf = ({ user, key, app }: Caller): By => {
-  if (user !== undefined && app === undefined) return user.id;
-  if (key === undefined && app === undefined) return 'operator';
-  throw new DomainError('FORBIDDEN', 'Teams are changed by their members, not by keys and apps.');
-};
-
-const change = async (deps: CommandDeps, teamId: TeamId, command: MemberCommand, cause: Cause): Promise<Team> => {
-  const { state, events } = await handle(deps.eventLog, teamStream(teamId), memberDecider, command, { ...cause, teamId });
-  if (events.length > 0) await deps.whenHeldEverywhere();
-  if (state === undefined) throw teamNotFound();
-  return state;
-};
-
-/** Of the person as they are now; without name and address where they are no user any more. */
-const recordOfMembers = async (deps: CommandDeps, userId: UserId, { role, since }: Member): Promise<MemberRecord> => {
-  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
-  return { userId, name: user?.name ?? null, email: user?.email ?? null, role, since, secondFactor: user?.secondFactor !== undefined };
-};
-
-/** People that are read side by side. */
-const AT_ONCE = 32;
-
-export const listMembers = async (deps: CommandDeps, { teamId }: Caller): Promise<{ data: MemberRecord[] }> => {
-  const { state } = await deps.team(teamStream(teamId));
-  const members = [...(state?.members ?? [])];
-  const data: MemberRecord[] = [];
-  for (let from = 0; from < members.length; from += AT_ONCE)
-    data.push(...(await Promise.all(members.slice(from, from + AT_ONCE).map(([userId, member]) => recordOfMembers(deps, userId, member)))));
-  return { data };
-};
-
-export const changeMember = async (deps: CommandDeps, caller: Caller, userId: UserId, role: Role): Promise<MemberRecord> => {
-  const cause = causeOf(deps, caller);
-  const team = await change(deps, caller.teamId, { type: 'ChangeRole', at: cause.at, by: byOf(caller), userId, role }, cause);
-  return recordOfMembers(deps, userId, team.members!.get(userId)!);
-};
-
-export const removeMember = async (deps: CommandDeps, caller: Caller, userId: UserId): Promise<void> => {
-  const cause = causeOf(deps, caller);
-  await change(deps, caller.teamId, { type: 'RemoveMember', at: cause.at, by: byOf(caller), userId }, cause);
-};
-
-/** A person leaves the team by their own will. */
-export const leaveTeam = async (deps: CommandDeps, caller: Caller): Promise<void> => {
-  const by = byOf(caller);
-  if (by === 'operator') throw new DomainError('FORBIDDEN', 'Who runs the service is in no team.');
-  const cause = causeOf(deps, caller);
-  await change(deps, caller.teamId, { type: 'LeaveTeam', at: cause.at, userId: by, reason: 'left' }, cause);
-};
-
-/** Somebody is no user any more. Rejects with LAST_OWNER, having changed nothing, where a living team would have no owner. */
-export const removeErased = async (deps: CommandDeps, teamId: TeamId, userId: UserId, cause: Cause): Promise<void> =>
-  void (await change(deps, teamId, { type: 'LeaveTeam', at: cause.at, userId, reason: 'erased' }, cause));
-
-export const transferOwnership = async (deps: CommandDeps, caller: Caller, to: UserId): Promise<{ data: MemberRecord[] }> => {
-  const by = byOf(caller);
-  if (by === 'operator') throw new DomainError('FORBIDDEN', 'An owner hands the team on.');
-  const cause = causeOf(deps, caller);
-  await change(deps, caller.teamId, { type: 'TransferOwnership', at: cause.at, by, to }, cause);
-  return listMembers(deps, caller);
-};
-
-/** As the operator adds somebody who is a user. */
-export const addMember = async (deps: CommandDeps, teamId: TeamId, userId: UserId, role: Role, cause: Cause): Promise<void> => {
-  const { teamMembersMax: membersMax } = deps.limits;
-  await change(deps, teamId, { type: 'AddMember', at: cause.at, by: 'operator', userId, role, membersMax }, cause);
-};
-
-/* Who did what in a team, with the names of people, which no read model has. */
-
 type Actor = TeamActivity['actor'];
+
 type NameOf = (userId: string) => Promise<string | null>;
 
-const namesOfPeople = (deps: CommandDeps): NameOf => {
-  const known = new Map<string, Promise<string | null>>();
-  const read = async (text: string): Promise<string | null> => {
-    const id = parseUserId(text);
-    return id === undefined ? null : ((await loadState(deps.eventLog, userStream(id), userFold)).state?.name ?? null);
-  };
-  return (userId) => {
-    const name = known.get(userId) ?? read(userId);
-    known.set(userId, name);
-    return name;
-  };
-};
+type AnotherTeam = Readonly<{ owner: UserId; teams: readonly TeamId[]; id: TeamId }>;
 
-/** An app is named by the grant under which it acted. */
-const appOf = async (deps: CommandDeps, text: string): Promise<Actor> => {
-  const grantId = parseOAuthGrantId(text);
-  const grant = grantId && (await deps.oauthGrant(oauthGrantStream(grantId))).state;
-  if (grant === undefined) return { type: 'app', id: null, name: null };
-  const { state: app } = await deps.oauthApp(oauthClientStream(grant.clientId));
-  return { type: 'app', id: grant.clientId, name: app?.name ?? null };
-};
+/** People that are read in parallel. */
+const AT_ONCE = 32;
 
-const actorOf = async (deps: CommandDeps, nameOf: NameOf, { actor, actorName }: ActivityListing): Promise<Actor> => {
-  const at = actor.indexOf(':');
-  const [kind, id] = at < 0 ? [actor, ''] : [actor.slice(0, at), actor.slice(at + 1)];
-  if (kind === 'user') return { type: 'user', id, name: await nameOf(id) };
-  if (kind === 'apiKey') return { type: 'api-key', id, name: actorName };
-  if (kind === 'grant') return appOf(deps, id);
-  return { type: kind === 'cli' ? 'operator' : 'service', id: null, name: null };
-};
-
-/** In: a page of the list. Out: the same, as members see it. */
-export const describeActivity = async (deps: CommandDeps, page: readonly ActivityListing[]): Promise<TeamActivity[]> => {
-  const nameOf = namesOfPeople(deps);
-  return Promise.all(
-    page.map(async (listing) => {
-      const { eventId, at, kind, target, id, name, role } = listing;
-      return {
-        id: eventId,
-        at,
-        kind,
-        actor: await actorOf(deps, nameOf, listing),
-        target: { type: target, id, name: target === 'member' ? await nameOf(id) : name },
-        ...(role === undefined ? {} : { role }),
-      };
-    }),
+/**
+ * `teams`: the teams of the person, from a read model; each is asked who owns it. A person who owns none may create one only if everybody may
+ * register: otherwise an invitation into one team would allow unlimited sending from another.
+ */
+export const createTeam = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: CreateTeamRequest,
+  teams: readonly TeamId[],
+): Promise<TeamRecord> => {
+  const owner = byOf(caller);
+  if (owner === 'operator') throw new DomainError('FORBIDDEN', 'A team is made by whoever is to own it.');
+  const owned = await teamsOwnedBy(deps, owner, teams);
+  if (owned.length === 0 && deps.people.registration !== 'open')
+    throw new DomainError('FORBIDDEN', 'Here only who owns a team makes another.');
+  const billing = owned.some((team) => team.billing === 'unmetered') ? 'unmetered' : 'credits';
+  const from = { ...request.defaultFrom, email: requireAddress(request.defaultFrom.email, 'defaultFrom.email') };
+  const id = assertDefined(parseTeamId(deps.ids.uuid()), 'team id');
+  const team = await asAnotherTeam(deps, caller, { owner, teams, id }, () =>
+    foundTeam(deps, id, { name: request.name, owner, billing, from }, causeOf(deps, caller)),
   );
+  return teamRecordOf(id, team, caller);
 };
 
-const recordOf = (id: TeamId, team: Team, caller: Caller): TeamRecord => {
-  const { settings, billing, plan, createdAt, members, requiresSecondFactor, revision } = team;
-  const { name, defaultFrom, company } = settings;
-  const role = caller.user === undefined ? undefined : members?.get(caller.user.id)?.role;
-  return {
-    id,
-    name,
-    role: role ?? null,
-    defaultFrom: { ...defaultFrom },
-    company: { ...company },
-    requiresSecondFactor: requiresSecondFactor === true,
-    billing,
-    plan: plan ?? null,
-    memberCount: members?.size ?? 0,
-    revision,
-    createdAt,
-  };
-};
-
-const apply = async (deps: CommandDeps, id: TeamId, command: TeamCommand, cause: Cause, expected?: ExpectedRevisions): Promise<Team> => {
-  const guard = ({ state }: Readonly<{ state: TeamState }>): void => {
-    if (state !== undefined) requireRevision(state.revision, expected, 'team');
-  };
-  const { state, events } = await handle(deps.eventLog, teamStream(id), teamDecider, command, { ...cause, teamId: id }, guard);
-  if (events.length > 0 && command.type !== 'FoundTeam') await deps.whenHeldEverywhere();
-  if (state === undefined) throw teamNotFound();
-  return state;
-};
-
-/** Who makes a team owns it. */
+/** Creates a team with its owner. */
 export const foundTeam = async (
   deps: CommandDeps,
   id: TeamId,
@@ -254,84 +91,15 @@ export const foundTeam = async (
   cause: Cause,
 ): Promise<Team> => {
   const settings = { name, defaultFrom: from, company: { ...emptyCompany, name } };
-  const team = await apply(deps, id, { type: 'FoundTeam', at: cause.at, owner, billing, settings }, cause);
+  const team = await applyToTeam(deps, id, { type: 'FoundTeam', at: cause.at, owner, billing, settings }, cause);
   if (billing === 'credits') await deps.credits.change(id, { type: 'OpenAccount', at: cause.at }, { ...cause, teamId: id });
   return team;
-};
-
-/** Of those teams the ones that the person owns, as they are now. */
-const ownedBy = async (deps: CommandDeps, owner: UserId, teams: readonly TeamId[]): Promise<readonly Team[]> => {
-  const owned: Team[] = [];
-  for (const id of teams) {
-    const { state } = await deps.team(teamStream(id));
-    if (state?.members?.get(owner)?.role === 'owner') owned.push(state);
-  }
-  return owned;
-};
-
-/**
- * `teams`: those of the person as far as they are known; each is asked itself who owns it. Who owns none makes one only where everybody
- * may register: else an invitation into one team would be one to send as much as one likes from another.
- */
-export const createTeam = async (
-  deps: CommandDeps,
-  caller: Caller,
-  request: CreateTeamRequest,
-  teams: readonly TeamId[],
-): Promise<TeamRecord> => {
-  const owner = byOf(caller);
-  if (owner === 'operator') throw new DomainError('FORBIDDEN', 'A team is made by whoever is to own it.');
-  const owned = await ownedBy(deps, owner, teams);
-  if (owned.length === 0 && deps.people.registration !== 'open')
-    throw new DomainError('FORBIDDEN', 'Here only who owns a team makes another.');
-  const billing = owned.some((team) => team.billing === 'unmetered') ? 'unmetered' : 'credits';
-  const from = { ...request.defaultFrom, email: requireAddress(request.defaultFrom.email, 'defaultFrom.email') };
-  const id = assertDefined(parseTeamId(deps.ids.uuid()), 'team id');
-  const team = await asOneMore(deps, caller, { owner, teams, id }, () =>
-    foundTeam(deps, id, { name: request.name, owner, billing, from }, causeOf(deps, caller)),
-  );
-  return recordOf(id, team, caller);
-};
-
-type OneMore = Readonly<{ owner: UserId; teams: readonly TeamId[]; id: TeamId }>;
-
-/**
- * How many teams somebody may own: what the most generous plan of those that they own allows. An unmetered team allows any number, and one on
- * no plan says nothing.
- */
-const boundOfOwned = (owned: readonly Team[], teamsOwnedMax: number): Bound => {
-  const deciding = owned.filter(({ billing, plan }) => billing === 'unmetered' || plan !== undefined);
-  const limits = deciding.map((team) => planLimitOf(team, 'teams'));
-  const most = limits.reduce(
-    (best, limit) => (best === undefined || limit === undefined || limit.maximum > best.maximum ? limit : best),
-    limits[0],
-  );
-  const refused = (actual: number): DomainError =>
-    new DomainError('TEAM_LIMIT_EXCEEDED', `You may own ${teamsOwnedMax} teams, and with this it would be ${actual}.`);
-  return assertDefined(boundOf(limits.includes(undefined) ? undefined : most, { maximum: teamsOwnedMax, refused }), 'bound');
-};
-
-/** Gives a person one more team that they own. They take a place for it first, in a stream of their own, so that calls at once make no more than they may own. */
-const asOneMore = async <Made>(
-  deps: CommandDeps,
-  caller: Caller,
-  { owner, teams, id }: OneMore,
-  make: () => Promise<Made>,
-): Promise<Made> => {
-  const bound = boundOfOwned(await ownedBy(deps, owner, teams), deps.limits.teamsOwnedMax);
-  const standingOf = async (key: string): Promise<Standing> => {
-    const { state } = await loadState(deps.eventLog, teamStream(assertDefined(parseTeamId(key), 'team id')), teamDecider);
-    if (state === undefined) return 'absent';
-    return state.deletedAt === undefined && state.members?.get(owner)?.role === 'owner' ? 'living' : 'gone';
-  };
-  const places = openPlaces(deps, { ...caller, teamId: NO_TEAM }, `teams.${owner}`, owner);
-  return inPlace(places, { key: id, standingOf, all: async () => teams, isAllAsked: true }, bound, make);
 };
 
 export const getTeam = async (deps: CommandDeps, caller: Caller): Promise<TeamRecord> => {
   const { state } = await deps.team(teamStream(caller.teamId));
   if (state === undefined) throw teamNotFound();
-  return recordOf(caller.teamId, state, caller);
+  return teamRecordOf(caller.teamId, state, caller);
 };
 
 export const updateTeam = async (
@@ -350,29 +118,262 @@ export const updateTeam = async (
     changes: { ...changes, ...(from === undefined ? {} : { defaultFrom: from }) },
     ...(requiresSecondFactor === undefined ? {} : { requiresSecondFactor }),
   };
-  return recordOf(caller.teamId, await apply(deps, caller.teamId, command, cause, expected), caller);
+  return teamRecordOf(caller.teamId, await applyToTeam(deps, caller.teamId, command, cause, expected), caller);
 };
 
-/** Nothing is let in for the team any more when this resolves. */
+/** When this resolves, no process admits calls for the team any more. */
 export const deleteTeam = async (deps: CommandDeps, caller: Caller): Promise<void> => {
   const cause = causeOf(deps, caller);
   const isFirst = (await firstTeam(deps)) === caller.teamId;
-  await apply(deps, caller.teamId, { type: 'DeleteTeam', at: cause.at, by: byOf(caller), firstTeam: isFirst }, cause);
+  await applyToTeam(deps, caller.teamId, { type: 'DeleteTeam', at: cause.at, by: byOf(caller), firstTeam: isFirst }, cause);
 };
 
 /**
- * `id`: the team may be deleted, so it is none that the caller is let in for. `teams`: those of the person as far as they are known. Whoever
- * restores a team owns one more again.
+ * `id`: a deleted team, so that it is not the team of the caller. `teams`: the teams of the person, from a read model; the restored team counts
+ * among those they may own.
  */
 export const restoreTeam = async (deps: CommandDeps, caller: Caller, id: TeamId, teams: readonly TeamId[] = []): Promise<TeamRecord> => {
   const cause = causeOf(deps, caller);
   const by = byOf(caller);
   const deletedSince = isoTime(Date.parse(cause.at) - deps.limits.teamRestoreDays * DAY_MS);
   const command = { type: 'RestoreTeam' as const, at: cause.at, by, deletedSince };
-  // What is refused takes no place, and neither does a team that lives.
+  // A refused call takes no place, and neither does a team that is not deleted.
   const { state } = await loadState(deps.eventLog, teamStream(id), teamDecider);
   const isDeleted = teamDecider.decide(command, state).length > 0;
-  const restore = () => apply(deps, id, command, cause);
-  const team = await (isDeleted && by !== 'operator' ? asOneMore(deps, caller, { owner: by, teams, id }, restore) : restore());
-  return recordOf(id, team, caller);
+  const restore = () => applyToTeam(deps, id, command, cause);
+  const team = await (isDeleted && by !== 'operator' ? asAnotherTeam(deps, caller, { owner: by, teams, id }, restore) : restore());
+  return teamRecordOf(id, team, caller);
+};
+
+/** Changes the settings for the operator. Out: the settings after the change. Throws ERR_EMAIL_001 for a sender that is no address. */
+export const changeTeam = async (deps: CommandDeps, teamId: TeamId, changes: TeamChanges, cause: Cause): Promise<TeamSettings> => {
+  const { defaultFrom } = changes;
+  const checked =
+    defaultFrom === undefined ? changes : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
+  const command = { type: 'ChangeTeam' as const, at: cause.at, by: 'operator' as const, changes: checked };
+  const { state } = await handle(deps.eventLog, teamStream(teamId), teamDecider, command, cause);
+  return state!.settings;
+};
+
+/** Changes how a team is billed, for the operator. A team that is billed by credits gets its account with the credits of the signup. */
+export const changeBilling = async (deps: CommandDeps, teamId: TeamId, changes: BillingChanges, cause: Cause): Promise<Team> => {
+  const { state, events } = await handle(deps.eventLog, teamStream(teamId), billingDecider, { at: cause.at, changes }, cause);
+  // Until its cached state expires, another process may bill the team as before.
+  if (events.length > 0) {
+    await deps.whenHeldEverywhere();
+    // Starts or stops the count of inactive days.
+    await noteBilling(deps, teamId, state!.billing !== 'unmetered', cause);
+  }
+  if (state!.billing === 'credits') await deps.credits.change(teamId, { type: 'OpenAccount', at: cause.at }, cause);
+  return state!;
+};
+
+export const listMembers = async (deps: CommandDeps, { teamId }: Caller): Promise<{ data: MemberRecord[] }> => {
+  const { state } = await deps.team(teamStream(teamId));
+  const members = [...(state?.members ?? [])];
+  const data: MemberRecord[] = [];
+  for (let from = 0; from < members.length; from += AT_ONCE)
+    data.push(...(await Promise.all(members.slice(from, from + AT_ONCE).map(([userId, member]) => memberRecordOf(deps, userId, member)))));
+  return { data };
+};
+
+/** Adds a user for the operator. */
+export const addMember = async (deps: CommandDeps, teamId: TeamId, userId: UserId, role: Role, cause: Cause): Promise<void> => {
+  const { teamMembersMax: membersMax } = deps.limits;
+  await changeMembers(deps, teamId, { type: 'AddMember', at: cause.at, by: 'operator', userId, role, membersMax }, cause);
+};
+
+export const changeMember = async (deps: CommandDeps, caller: Caller, userId: UserId, role: Role): Promise<MemberRecord> => {
+  const cause = causeOf(deps, caller);
+  const team = await changeMembers(deps, caller.teamId, { type: 'ChangeRole', at: cause.at, by: byOf(caller), userId, role }, cause);
+  return memberRecordOf(deps, userId, team.members!.get(userId)!);
+};
+
+export const removeMember = async (deps: CommandDeps, caller: Caller, userId: UserId): Promise<void> => {
+  const cause = causeOf(deps, caller);
+  await changeMembers(deps, caller.teamId, { type: 'RemoveMember', at: cause.at, by: byOf(caller), userId }, cause);
+};
+
+/** Removes the caller from the team. */
+export const leaveTeam = async (deps: CommandDeps, caller: Caller): Promise<void> => {
+  const by = byOf(caller);
+  if (by === 'operator') throw new DomainError('FORBIDDEN', 'Who runs the service is in no team.');
+  const cause = causeOf(deps, caller);
+  await changeMembers(deps, caller.teamId, { type: 'LeaveTeam', at: cause.at, userId: by, reason: 'left' }, cause);
+};
+
+/** Removes an erased user. Rejects with LAST_OWNER if the team is not deleted and would have no owner. */
+export const removeErased = async (deps: CommandDeps, teamId: TeamId, userId: UserId, cause: Cause): Promise<void> =>
+  void (await changeMembers(deps, teamId, { type: 'LeaveTeam', at: cause.at, userId, reason: 'erased' }, cause));
+
+export const transferOwnership = async (deps: CommandDeps, caller: Caller, to: UserId): Promise<{ data: MemberRecord[] }> => {
+  const by = byOf(caller);
+  if (by === 'operator') throw new DomainError('FORBIDDEN', 'An owner hands the team on.');
+  const cause = causeOf(deps, caller);
+  await changeMembers(deps, caller.teamId, { type: 'TransferOwnership', at: cause.at, by, to }, cause);
+  return listMembers(deps, caller);
+};
+
+/** A page of the list of what was changed, with the names of people, which no read model has. */
+export const describeActivity = async (deps: CommandDeps, page: readonly ActivityListing[]): Promise<TeamActivity[]> => {
+  const nameOf = namesOfPeople(deps);
+  return Promise.all(
+    page.map(async (listing) => {
+      const { eventId, at, kind, target, id, name, role } = listing;
+      return {
+        id: eventId,
+        at,
+        kind,
+        actor: await actorOf(deps, nameOf, listing),
+        target: { type: target, id, name: target === 'member' ? await nameOf(id) : name },
+        ...(role === undefined ? {} : { role }),
+      };
+    }),
+  );
+};
+
+/** Who changes the team. Throws FORBIDDEN for a key or an app, which are no members. */
+export const byOf = ({ user, key, app }: Caller): By => {
+  if (user !== undefined && app === undefined) return user.id;
+  if (key === undefined && app === undefined) return 'operator';
+  throw new DomainError('FORBIDDEN', 'Teams are changed by their members, not by keys and apps.');
+};
+
+const billingDecider: Decider<Readonly<{ at: string; changes: BillingChanges }>, TeamEvent, TeamState> = {
+  decide: ({ at, changes }, team) => {
+    if (team === undefined) throw new Error('the team does not exist');
+    const before = { billing: team.billing, plan: team.plan ?? null, emailsPerMonth: team.emailsPerMonth ?? null };
+    const after = { ...before, ...changes };
+    if (after.billing === 'plan' && after.plan === null) throw noPlan();
+    return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: 'TeamBillingChanged', data: { at, ...after } }];
+  },
+  evolve: evolveTeam,
+  initialState: undefined,
+};
+
+const noPlan = (): DomainError => {
+  const errors: readonly FieldError[] = [{ field: 'plan', message: `must be one of ${Object.keys(plans).join(', ')}` }];
+  return new DomainError('VALIDATION_ERROR', 'A team that is billed by its plan needs one.', { errors });
+};
+
+const changeMembers = async (deps: CommandDeps, teamId: TeamId, command: MemberCommand, cause: Cause): Promise<Team> => {
+  const { state, events } = await handle(deps.eventLog, teamStream(teamId), memberDecider, command, { ...cause, teamId });
+  if (events.length > 0) await deps.whenHeldEverywhere();
+  if (state === undefined) throw teamNotFound();
+  return state;
+};
+
+/** A member with their current name and address; without them once the user is erased. */
+const memberRecordOf = async (deps: CommandDeps, userId: UserId, { role, since }: Member): Promise<MemberRecord> => {
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  return { userId, name: user?.name ?? null, email: user?.email ?? null, role, since, secondFactor: user?.secondFactor !== undefined };
+};
+
+const namesOfPeople = (deps: CommandDeps): NameOf => {
+  const known = new Map<string, Promise<string | null>>();
+  const read = async (text: string): Promise<string | null> => {
+    const id = parseUserId(text);
+    return id === undefined ? null : ((await loadState(deps.eventLog, userStream(id), userFold)).state?.name ?? null);
+  };
+  return (userId) => {
+    const name = known.get(userId) ?? read(userId);
+    known.set(userId, name);
+    return name;
+  };
+};
+
+/** The app of the grant under which it acted. */
+const appOf = async (deps: CommandDeps, text: string): Promise<Actor> => {
+  const grantId = parseOAuthGrantId(text);
+  const grant = grantId && (await deps.oauthGrant(oauthGrantStream(grantId))).state;
+  if (grant === undefined) return { type: 'app', id: null, name: null };
+  const { state: app } = await deps.oauthApp(oauthClientStream(grant.clientId));
+  return { type: 'app', id: grant.clientId, name: app?.name ?? null };
+};
+
+const actorOf = async (deps: CommandDeps, nameOf: NameOf, { actor, actorName }: ActivityListing): Promise<Actor> => {
+  const at = actor.indexOf(':');
+  const [kind, id] = at < 0 ? [actor, ''] : [actor.slice(0, at), actor.slice(at + 1)];
+  if (kind === 'user') return { type: 'user', id, name: await nameOf(id) };
+  if (kind === 'apiKey') return { type: 'api-key', id, name: actorName };
+  if (kind === 'grant') return appOf(deps, id);
+  return { type: kind === 'cli' ? 'operator' : 'service', id: null, name: null };
+};
+
+const teamRecordOf = (id: TeamId, team: Team, caller: Caller): TeamRecord => {
+  const { settings, billing, plan, createdAt, members, requiresSecondFactor, revision } = team;
+  const { name, defaultFrom, company } = settings;
+  const role = caller.user === undefined ? undefined : members?.get(caller.user.id)?.role;
+  return {
+    id,
+    name,
+    role: role ?? null,
+    defaultFrom: { ...defaultFrom },
+    company: { ...company },
+    requiresSecondFactor: requiresSecondFactor === true,
+    billing,
+    plan: plan ?? null,
+    memberCount: members?.size ?? 0,
+    revision,
+    createdAt,
+  };
+};
+
+const applyToTeam = async (
+  deps: CommandDeps,
+  id: TeamId,
+  command: TeamCommand,
+  cause: Cause,
+  expected?: ExpectedRevisions,
+): Promise<Team> => {
+  const guard = ({ state }: Readonly<{ state: TeamState }>): void => {
+    if (state !== undefined) requireRevision(state.revision, expected, 'team');
+  };
+  const { state, events } = await handle(deps.eventLog, teamStream(id), teamDecider, command, { ...cause, teamId: id }, guard);
+  if (events.length > 0 && command.type !== 'FoundTeam') await deps.whenHeldEverywhere();
+  if (state === undefined) throw teamNotFound();
+  return state;
+};
+
+/** The teams among these that the person owns now. */
+const teamsOwnedBy = async (deps: CommandDeps, owner: UserId, teams: readonly TeamId[]): Promise<readonly Team[]> => {
+  const owned: Team[] = [];
+  for (const id of teams) {
+    const { state } = await deps.team(teamStream(id));
+    if (state?.members?.get(owner)?.role === 'owner') owned.push(state);
+  }
+  return owned;
+};
+
+/**
+ * How many teams a person may own: the maximum of the most generous plan among the teams they own. An unmetered team allows any number, and a
+ * team without a plan does not count.
+ */
+const boundOfOwned = (owned: readonly Team[], teamsOwnedMax: number): Bound => {
+  const deciding = owned.filter(({ billing, plan }) => billing === 'unmetered' || plan !== undefined);
+  const limits = deciding.map((team) => planLimitOf(team, 'teams'));
+  const most = limits.reduce(
+    (best, limit) => (best === undefined || limit === undefined || limit.maximum > best.maximum ? limit : best),
+    limits[0],
+  );
+  const refused = (actual: number): DomainError =>
+    new DomainError('TEAM_LIMIT_EXCEEDED', `You may own ${teamsOwnedMax} teams, and with this it would be ${actual}.`);
+  return assertDefined(boundOf(limits.includes(undefined) ? undefined : most, { maximum: teamsOwnedMax, refused }), 'bound');
+};
+
+/** Gives a person another team to own. A place for it is taken first, in a stream of the person, so that parallel calls do not exceed the bound. */
+const asAnotherTeam = async <Made>(
+  deps: CommandDeps,
+  caller: Caller,
+  { owner, teams, id }: AnotherTeam,
+  make: () => Promise<Made>,
+): Promise<Made> => {
+  const bound = boundOfOwned(await teamsOwnedBy(deps, owner, teams), deps.limits.teamsOwnedMax);
+  const standingOf = async (key: string): Promise<Standing> => {
+    const { state } = await loadState(deps.eventLog, teamStream(assertDefined(parseTeamId(key), 'team id')), teamDecider);
+    if (state === undefined) return 'absent';
+    return state.deletedAt === undefined && state.members?.get(owner)?.role === 'owner' ? 'living' : 'gone';
+  };
+  const places = openPlaces(deps, { ...caller, teamId: NO_TEAM }, `teams.${owner}`, owner);
+  return inPlace(places, { key: id, standingOf, all: async () => teams, isAllAsked: true }, bound, make);
 };

@@ -1,4 +1,4 @@
-/** What of the events of a team its members are told: a short list of what was changed, by whom. Nothing personal stands in it but ids. */
+/** Which events of a team its members see in the list of what was changed, and as what. The list holds no personal data except ids. */
 import type { Role } from '../access/permissions.js';
 import type { EventOfKind, Recorded } from '../events.js';
 import { splitStream } from '../core/ids.js';
@@ -17,7 +17,7 @@ export const activityTargets = [
 ] as const;
 export type ActivityTarget = (typeof activityTargets)[number];
 
-/** As past tense. */
+/** What happened to the target, in the past tense. */
 export const activityActions = [
   'created',
   'changed',
@@ -47,6 +47,13 @@ type Action = (typeof activityActions)[number];
 /** `id`: of the target. `role`: what a member or an invitation got. */
 export type Activity = Readonly<{ kind: `${ActivityTarget}.${Action}`; target: ActivityTarget; id: string; role?: Role }>;
 
+/**
+ * A row of the list. `actor`: as in the event. `name`: the current name of the target, `actorName` that of an acting key; null if it is gone,
+ * or is a person.
+ */
+export type ActivityListing = Activity &
+  Readonly<{ eventId: string; at: string; actor: string; name: string | null; actorName: string | null }>;
+
 export const activityStreams = [
   'team',
   'apiKey',
@@ -58,30 +65,30 @@ export const activityStreams = [
   'oauthClient',
 ] as const;
 type Kinds = (typeof activityStreams)[number];
-type Told = EventOfKind<Kinds>;
+type TeamStreamEvent = EventOfKind<Kinds>;
 
-/** What one event tells. `id`: absent where the target is what the stream is of. */
-type Telling = Readonly<{ target: ActivityTarget; action: Action; id?: string; role?: Role }>;
-type Tell<Event> = ((event: Event) => Telling) | 'silent';
+/** How one event is shown. `id`: absent if the target is the thing that the stream belongs to. */
+type Shown = Readonly<{ target: ActivityTarget; action: Action; id?: string; role?: Role }>;
+type Show<Event> = ((event: Event) => Shown) | 'silent';
 
-const tells = (target: ActivityTarget, action: Action) => (): Telling => ({ target, action });
+const shown = (target: ActivityTarget, action: Action) => (): Shown => ({ target, action });
 
 const domain =
   (action: Action) =>
-  ({ data }: Readonly<{ data: Readonly<{ id: string }> }>): Telling => ({ target: 'sender-domain', action, id: data.id });
+  ({ data }: Readonly<{ data: Readonly<{ id: string }> }>): Shown => ({ target: 'sender-domain', action, id: data.id });
 
-const template = (action: Action) => tells('template', action);
+const template = (action: Action) => shown('template', action);
 
-/** A new type does not compile until it is said what members are told of it. */
-const table: { readonly [Type in Told['type']]: Tell<Extract<Told, { type: Type }>> } = {
-  TeamCreated: tells('team', 'created'),
-  TeamSettingsChanged: tells('team', 'changed'),
-  TeamBillingChanged: tells('team', 'billing-changed'),
-  TeamTrackingChanged: tells('team', 'tracking-changed'),
+/** A new type of event does not compile until it has an entry here. */
+const table: { readonly [Type in TeamStreamEvent['type']]: Show<Extract<TeamStreamEvent, { type: Type }>> } = {
+  TeamCreated: shown('team', 'created'),
+  TeamSettingsChanged: shown('team', 'changed'),
+  TeamBillingChanged: shown('team', 'billing-changed'),
+  TeamTrackingChanged: shown('team', 'tracking-changed'),
   TeamSuppressionsBegan: 'silent',
-  TeamSecurityChanged: tells('team', 'security-changed'),
-  TeamDeleted: tells('team', 'deleted'),
-  TeamRestored: tells('team', 'restored'),
+  TeamSecurityChanged: shown('team', 'security-changed'),
+  TeamDeleted: shown('team', 'deleted'),
+  TeamRestored: shown('team', 'restored'),
   TeamRemoved: 'silent',
   TeamErased: 'silent',
   MemberAdded: ({ data: { userId: id, role } }) => ({ target: 'member', action: 'added', id, role }),
@@ -90,10 +97,10 @@ const table: { readonly [Type in Told['type']]: Tell<Extract<Told, { type: Type 
   MemberInvited: ({ data: { invitationId: id, role } }) => ({ target: 'invitation', action: 'made', id, role }),
   InvitationRenewed: ({ data: { invitationId: id, role } }) => ({ target: 'invitation', action: 'renewed', id, role }),
   InvitationWithdrawn: ({ data: { invitationId: id } }) => ({ target: 'invitation', action: 'withdrawn', id }),
-  ApiKeyCreated: tells('api-key', 'created'),
-  ApiKeyChanged: tells('api-key', 'changed'),
+  ApiKeyCreated: shown('api-key', 'created'),
+  ApiKeyChanged: shown('api-key', 'changed'),
   ApiKeyUsed: 'silent',
-  ApiKeyRevoked: tells('api-key', 'revoked'),
+  ApiKeyRevoked: shown('api-key', 'revoked'),
   TemplateCreated: template('created'),
   // Drafts are saved while somebody types.
   TemplateDraftSaved: 'silent',
@@ -102,9 +109,9 @@ const table: { readonly [Type in Told['type']]: Tell<Extract<Told, { type: Type 
   TemplateDeleted: template('deleted'),
   TemplateRestored: template('restored'),
   TemplateRemoved: 'silent',
-  AssetUploaded: tells('asset', 'uploaded'),
-  AssetTrashed: tells('asset', 'deleted'),
-  AssetRestored: tells('asset', 'restored'),
+  AssetUploaded: shown('asset', 'uploaded'),
+  AssetTrashed: shown('asset', 'deleted'),
+  AssetRestored: shown('asset', 'restored'),
   AssetDeleted: 'silent',
   SenderDomainAdded: domain('added'),
   SenderDomainsChecked: 'silent',
@@ -116,37 +123,33 @@ const table: { readonly [Type in Told['type']]: Tell<Extract<Told, { type: Type 
   SenderDomainTrashed: domain('deleted'),
   SenderDomainRestored: domain('restored'),
   SenderDomainDeleted: 'silent',
-  WebhookCreated: tells('webhook', 'created'),
-  WebhookChanged: tells('webhook', 'changed'),
-  WebhookSecretRotated: tells('webhook', 'secret-rotated'),
-  WebhookDisabled: tells('webhook', 'disabled'),
+  WebhookCreated: shown('webhook', 'created'),
+  WebhookChanged: shown('webhook', 'changed'),
+  WebhookSecretRotated: shown('webhook', 'secret-rotated'),
+  WebhookDisabled: shown('webhook', 'disabled'),
   WebhookBackfillAsked: 'silent',
-  WebhookTrashed: tells('webhook', 'deleted'),
-  WebhookRestored: tells('webhook', 'restored'),
+  WebhookTrashed: shown('webhook', 'deleted'),
+  WebhookRestored: shown('webhook', 'restored'),
   WebhookDeleted: 'silent',
-  OAuthAppRegistered: tells('app', 'created'),
-  OAuthAppChanged: tells('app', 'changed'),
-  OAuthAppSecretRotated: tells('app', 'secret-rotated'),
-  OAuthAppDeleted: tells('app', 'deleted'),
+  OAuthAppRegistered: shown('app', 'created'),
+  OAuthAppChanged: shown('app', 'changed'),
+  OAuthAppSecretRotated: shown('app', 'secret-rotated'),
+  OAuthAppDeleted: shown('app', 'deleted'),
   StreamRetired: 'silent',
 };
 
-/** Whether members are told anything of events of that type. */
-export const isTold = ({ event }: Readonly<{ event: Readonly<{ type: string }> }>): boolean =>
+/** Whether events of that type are in the list. */
+export const isActivity = ({ event }: Readonly<{ event: Readonly<{ type: string }> }>): boolean =>
   ((table as Readonly<Record<string, unknown>>)[event.type] ?? 'silent') !== 'silent';
 
-/** undefined: members are told nothing of it. */
-export const activityOf = ({ event, stream }: Recorded<Told>): Activity | undefined => {
+/** undefined: the event is not in the list. */
+export const activityOf = ({ event, stream }: Recorded<TeamStreamEvent>): Activity | undefined => {
   // Each entry takes the event of its own type.
-  const tell = table[event.type] as Tell<Told>;
-  if (tell === 'silent') return undefined;
+  const show = table[event.type] as Show<TeamStreamEvent>;
+  if (show === 'silent') return undefined;
   const of = splitStream(stream);
-  const { target: told, action, id = of.id, role } = tell(event);
+  const { target: general, action, id = of.id, role } = show(event);
   // Both kinds of templates have the same events.
-  const target = told === 'template' && of.kind === 'attachmentTemplate' ? 'attachment-template' : told;
+  const target = general === 'template' && of.kind === 'attachmentTemplate' ? 'attachment-template' : general;
   return { kind: `${target}.${action}`, target, id, ...(role === undefined ? {} : { role }) };
 };
-
-/** As it is listed. `actor`: as events have it. `name`, `actorName`: of the target and of a key as they are called now; null where they are gone, or are people. */
-export type ActivityListing = Activity &
-  Readonly<{ eventId: string; at: string; actor: string; name: string | null; actorName: string | null }>;

@@ -1,4 +1,7 @@
-/** Decisions about who is in a team and what they may do there. The stream of the team decides, so a team never loses its last owner. */
+/**
+ * Decisions about a team: its members, its invitations, its settings and its end. All are made on the stream of the team, so that it never loses
+ * its last owner, and an invitation is not both accepted and revoked.
+ */
 import { permissionsOfRole, roles, type Role, type AccessPermission } from '../access/permissions.js';
 import { planLimitExceeded, planLimitOf } from '../billing/plans.js';
 import type { Decider } from '../core/decider.js';
@@ -10,7 +13,7 @@ import type { Company } from '../rendering/scope/constants.js';
 import type { Recipient } from '../mime/address.js';
 import { invitationNotFound } from './invitation.js';
 
-/** A person, with the role that they have when it is decided; or who runs the service. */
+/** Who makes the change: a member, with the role they have at that moment, or the operator. */
 export type By = UserId | 'operator';
 
 export type MemberCommand =
@@ -18,8 +21,40 @@ export type MemberCommand =
   | Readonly<{ type: 'ChangeRole'; at: string; by: By; userId: UserId; role: Role }>
   | Readonly<{ type: 'RemoveMember'; at: string; by: By; userId: UserId }>
   | Readonly<{ type: 'LeaveTeam'; at: string; userId: UserId; reason: 'left' | 'erased' }>
-  /** Whoever hands a team on stays in it as an admin. */
+  /** The former owner stays in the team as an admin. */
   | Readonly<{ type: 'TransferOwnership'; at: string; by: UserId; to: UserId }>;
+
+export type TeamChanges = Readonly<{ name?: string; defaultFrom?: Recipient; company?: Partial<Company> }>;
+
+export type TeamCommand =
+  | Readonly<{ type: 'FoundTeam'; at: string; owner: UserId; billing: Billing; settings: TeamSettings }>
+  | Readonly<{ type: 'ChangeTeam'; at: string; by: By; changes: TeamChanges; requiresSecondFactor?: boolean }>
+  | Readonly<{ type: 'DeleteTeam'; at: string; by: By; firstTeam: boolean }>
+  /** A team that was deleted before `deletedSince` cannot be restored. */
+  | Readonly<{ type: 'RestoreTeam'; at: string; by: By; deletedSince: string }>
+  | Readonly<{ type: 'RemoveTeam'; at: string; deletedSince: string }>
+  | Readonly<{ type: 'NoteErased'; at: string }>;
+
+type InvitationBounds = Readonly<{ membersMax: number; invitationsMax: number }>;
+
+export type InvitingCommand =
+  /** `member`: the user who has the address, if there is one. An open invitation to the same address is replaced. */
+  | Readonly<{
+      type: 'InviteMember';
+      at: string;
+      by: By;
+      id: InvitationId;
+      role: Role;
+      address: string;
+      expiresAt: string;
+      member: UserId | undefined;
+      bounds: InvitationBounds;
+    }>
+  | Readonly<{ type: 'RenewInvitation'; at: string; by: By; id: InvitationId; expiresAt: string }>
+  | Readonly<{ type: 'AcceptInvitation'; at: string; id: InvitationId; userId: UserId }>
+  | Readonly<{ type: 'RevokeInvitation'; at: string; by: By; id: InvitationId }>
+  /** Withdraws the invitations that have expired. */
+  | Readonly<{ type: 'LapseInvitations'; at: string }>;
 
 export const teamNotFound = (): DomainError =>
   new DomainError('TEAM_NOT_FOUND', 'There is no team with this id. GET /api/teams lists yours.');
@@ -27,18 +62,96 @@ export const teamNotFound = (): DomainError =>
 export const memberNotFound = (): DomainError =>
   new DomainError('MEMBER_NOT_FOUND', 'Nobody with this id is in this team. GET /api/teams/:teamId/members lists who is.');
 
+export const memberDecider: Decider<MemberCommand, TeamEvent, TeamState> = {
+  decide: (command, state) => {
+    if (command.type === 'LeaveTeam') return leave(state, command);
+    const team = livingTeam(state);
+    switch (command.type) {
+      case 'AddMember':
+        return addMember(team, command);
+      case 'ChangeRole':
+        return changeRole(team, command);
+      case 'RemoveMember':
+        return removeMember(team, command);
+      case 'TransferOwnership':
+        return transfer(team, command);
+    }
+  },
+  evolve: evolveTeam,
+  initialState: undefined,
+};
+
+export const teamDecider: Decider<TeamCommand, TeamEvent, TeamState> = {
+  decide: (command, team) => {
+    const { at } = command;
+    switch (command.type) {
+      case 'FoundTeam': {
+        const { owner, billing, settings } = command;
+        if (team !== undefined) return [];
+        return [
+          { type: 'TeamCreated', data: { at, billing, settings } },
+          { type: 'MemberAdded', data: { at, userId: owner, role: 'owner' } },
+        ];
+      }
+      case 'ChangeTeam':
+        return changeTeam(livingTeam(team), command);
+      case 'DeleteTeam':
+        return deleteTeam(livingTeam(team), command);
+      case 'RestoreTeam':
+        return restoreTeam(team, command);
+      case 'RemoveTeam': {
+        const isLong = team?.deletedAt !== undefined && team.deletedAt < command.deletedSince;
+        return isLong && team.removedAt === undefined ? [{ type: 'TeamRemoved', data: { at } }] : [];
+      }
+      case 'NoteErased':
+        return team?.removedAt === undefined || team.erasedAt !== undefined ? [] : [{ type: 'TeamErased', data: { at } }];
+    }
+  },
+  evolve: evolveTeam,
+  initialState: undefined,
+};
+
+export const invitingDecider: Decider<InvitingCommand, TeamEvent, TeamState> = {
+  decide: (command, state) => {
+    const { at } = command;
+    switch (command.type) {
+      case 'InviteMember':
+        return invite(livingTeam(state), command);
+      case 'RenewInvitation': {
+        const team = livingTeam(state);
+        const { role } = openInvitation(team, command.id);
+        assertGivable(roleOf(team, command.by, 'members:manage'), role);
+        return [{ type: 'InvitationRenewed', data: { at, invitationId: command.id, role, expiresAt: command.expiresAt } }];
+      }
+      case 'AcceptInvitation':
+        if (state === undefined || state.deletedAt !== undefined) throw invitationNotFound();
+        return accept(state, command);
+      case 'RevokeInvitation': {
+        const team = livingTeam(state);
+        roleOf(team, command.by, 'members:manage');
+        openInvitation(team, command.id);
+        return [withdrawn(at, command.id, 'revoked')];
+      }
+      case 'LapseInvitations':
+        return [...(state?.invitations ?? [])].filter(([, { expiresAt }]) => expiresAt <= at).map(([id]) => withdrawn(at, id, 'lapsed'));
+    }
+  },
+  evolve: evolveTeam,
+  initialState: undefined,
+};
+
 const lastOwner = (): DomainError =>
   new DomainError('LAST_OWNER', 'A team always has an owner, and this is the only one. Make somebody else an owner first.');
 
 const forbidden = (why: string): DomainError => new DomainError('FORBIDDEN', why);
 
-/** The team where it lives. Throws TEAM_NOT_FOUND. */
+/** Throws TEAM_NOT_FOUND if the team is unknown or deleted. */
 const livingTeam = (team: TeamState): Team => {
   if (team === undefined || team.deletedAt !== undefined) throw teamNotFound();
   return team;
 };
 
-/** The role of who does something, as it is now. Throws TEAM_NOT_FOUND where they are not in the team any more, FORBIDDEN where the role does not allow it. */
+/** The current role of who makes the change. Throws TEAM_NOT_FOUND if they are not in the team any more, FORBIDDEN if the role lacks the permission. */
 const roleOf = (team: Team, by: By, permission: AccessPermission): Role => {
   if (by === 'operator') return 'owner';
   const role = team.members?.get(by)?.role;
@@ -49,7 +162,7 @@ const roleOf = (team: Team, by: By, permission: AccessPermission): Role => {
 
 const isAbove = (role: Role, other: Role): boolean => roles.indexOf(role) < roles.indexOf(other);
 
-/** Throws FORBIDDEN where the role is above that of who gives it. */
+/** Throws FORBIDDEN if the given role is above the giver's own. */
 const assertGivable = (own: Role, given: Role): void => {
   if (isAbove(given, own)) throw forbidden(`Nobody gives a role above their own: you are ${own}, and ${given} is above that.`);
 };
@@ -60,7 +173,7 @@ const memberOf = (team: Team, userId: UserId): Member => {
   return member;
 };
 
-/** Throws FORBIDDEN where the member is above who changes them. */
+/** Throws FORBIDDEN if the member's role is above that of who changes them. */
 const assertChangeable = (own: Role, { role }: Member): void => {
   if (isAbove(role, own)) throw forbidden(`You are ${own}: an ${role} is changed by an ${role} alone.`);
 };
@@ -82,13 +195,13 @@ const addMember = (team: Team, command: Extract<MemberCommand, { type: 'AddMembe
 const alreadyMember = (): DomainError =>
   new DomainError('ALREADY_MEMBER', 'This person is in the team already. PATCH /api/teams/:teamId/members/:userId changes a role.');
 
-/** Throws PLAN_LIMIT_EXCEEDED where that many are more than the plan of the team allows. */
+/** Throws PLAN_LIMIT_EXCEEDED if the plan of the team allows fewer members. */
 const assertPlanHolds = (team: Team, count: number): void => {
   const limit = planLimitOf(team, 'members');
   if (limit !== undefined && count > limit.maximum) throw planLimitExceeded(limit, count);
 };
 
-/** Throws PLAN_LIMIT_EXCEEDED or MEMBER_LIMIT_EXCEEDED where one more, beside those who are invited, would be too many. */
+/** Throws PLAN_LIMIT_EXCEEDED or MEMBER_LIMIT_EXCEEDED if one more member, with all who are invited, is too many. `besides`: invitations that are replaced. */
 const assertRoom = (team: Team, membersMax: number, besides = 0): void => {
   const { members, invitations } = team;
   const count = (members?.size ?? 0) + (invitations?.size ?? 0) + 1 - besides;
@@ -126,7 +239,7 @@ const transfer = (team: Team, { at, by, to }: Extract<MemberCommand, { type: 'Tr
   return [...(role === 'owner' ? [] : [raised]), { type: 'MemberRoleChanged', data: { at, userId: by, role: 'admin' } }];
 };
 
-/** Of a deleted team nobody is changed; that somebody is no user any more holds there too. */
+/** Nobody leaves a deleted team, but an erased user is removed from it too. */
 const leave = (team: TeamState, { at, userId, reason }: Extract<MemberCommand, { type: 'LeaveTeam' }>): readonly TeamEvent[] => {
   const member = team?.members?.get(userId);
   if (team === undefined || (team.deletedAt !== undefined && reason === 'left')) throw teamNotFound();
@@ -134,38 +247,6 @@ const leave = (team: TeamState, { at, userId, reason }: Extract<MemberCommand, {
   if (member.role === 'owner' && team.deletedAt === undefined) assertOwnerLeft(team, userId);
   return [{ type: 'MemberRemoved', data: { at, userId, reason } }];
 };
-
-export const memberDecider: Decider<MemberCommand, TeamEvent, TeamState> = {
-  decide: (command, state) => {
-    if (command.type === 'LeaveTeam') return leave(state, command);
-    const team = livingTeam(state);
-    switch (command.type) {
-      case 'AddMember':
-        return addMember(team, command);
-      case 'ChangeRole':
-        return changeRole(team, command);
-      case 'RemoveMember':
-        return removeMember(team, command);
-      case 'TransferOwnership':
-        return transfer(team, command);
-    }
-  },
-  evolve: evolveTeam,
-  initialState: undefined,
-};
-
-/* Decisions about a team itself: made, changed, deleted, restored, removed. */
-
-export type TeamChanges = Readonly<{ name?: string; defaultFrom?: Recipient; company?: Partial<Company> }>;
-
-export type TeamCommand =
-  | Readonly<{ type: 'FoundTeam'; at: string; owner: UserId; billing: Billing; settings: TeamSettings }>
-  | Readonly<{ type: 'ChangeTeam'; at: string; by: By; changes: TeamChanges; requiresSecondFactor?: boolean }>
-  | Readonly<{ type: 'DeleteTeam'; at: string; by: By; firstTeam: boolean }>
-  /** What was deleted before `deletedSince` is gone for good. */
-  | Readonly<{ type: 'RestoreTeam'; at: string; by: By; deletedSince: string }>
-  | Readonly<{ type: 'RemoveTeam'; at: string; deletedSince: string }>
-  | Readonly<{ type: 'NoteErased'; at: string }>;
 
 const changeTeam = (team: Team, command: Extract<TeamCommand, { type: 'ChangeTeam' }>): readonly TeamEvent[] => {
   const { at, by, changes, requiresSecondFactor } = command;
@@ -200,59 +281,6 @@ const restoreTeam = (team: TeamState, { at, by, deletedSince }: Extract<TeamComm
   return [{ type: 'TeamRestored', data: { at } }];
 };
 
-export const teamDecider: Decider<TeamCommand, TeamEvent, TeamState> = {
-  decide: (command, team) => {
-    const { at } = command;
-    switch (command.type) {
-      case 'FoundTeam': {
-        const { owner, billing, settings } = command;
-        if (team !== undefined) return [];
-        return [
-          { type: 'TeamCreated', data: { at, billing, settings } },
-          { type: 'MemberAdded', data: { at, userId: owner, role: 'owner' } },
-        ];
-      }
-      case 'ChangeTeam':
-        return changeTeam(livingTeam(team), command);
-      case 'DeleteTeam':
-        return deleteTeam(livingTeam(team), command);
-      case 'RestoreTeam':
-        return restoreTeam(team, command);
-      case 'RemoveTeam': {
-        const isLong = team?.deletedAt !== undefined && team.deletedAt < command.deletedSince;
-        return isLong && team.removedAt === undefined ? [{ type: 'TeamRemoved', data: { at } }] : [];
-      }
-      case 'NoteErased':
-        return team?.removedAt === undefined || team.erasedAt !== undefined ? [] : [{ type: 'TeamErased', data: { at } }];
-    }
-  },
-  evolve: evolveTeam,
-  initialState: undefined,
-};
-
-/* Decisions about who is invited to a team: made, renewed, accepted and withdrawn in its own stream, so that of an accepting and a revoking one wins. */
-
-type InvitationBounds = Readonly<{ membersMax: number; invitationsMax: number }>;
-
-export type InvitingCommand =
-  /** `member`: who has the address, where they are a user. An open invitation to the same address is replaced. */
-  | Readonly<{
-      type: 'InviteMember';
-      at: string;
-      by: By;
-      id: InvitationId;
-      role: Role;
-      address: string;
-      expiresAt: string;
-      member: UserId | undefined;
-      bounds: InvitationBounds;
-    }>
-  | Readonly<{ type: 'RenewInvitation'; at: string; by: By; id: InvitationId; expiresAt: string }>
-  | Readonly<{ type: 'AcceptInvitation'; at: string; id: InvitationId; userId: UserId }>
-  | Readonly<{ type: 'RevokeInvitation'; at: string; by: By; id: InvitationId }>
-  /** Those that have ended by then. */
-  | Readonly<{ type: 'LapseInvitations'; at: string }>;
-
 const openInvitation = (team: Team, id: InvitationId): Invitation => {
   const invitation = team.invitations?.get(id);
   if (invitation === undefined) throw invitationNotFound();
@@ -282,7 +310,7 @@ const withdrawn = (at: string, invitationId: InvitationId, reason: 'revoked' | '
   data: { at, invitationId, reason },
 });
 
-/** Whoever invited may give that role still: an invitation does not outlive the role of who made it. */
+/** Whether the inviter may still give that role: an invitation does not outlive the role of its inviter. */
 const isStillGiven = (team: Team, { by, role }: Invitation): boolean => {
   if (by === undefined) return true;
   try {
@@ -301,33 +329,4 @@ const accept = (team: Team, { at, id, userId }: Extract<InvitingCommand, { type:
   // The plan may allow less than when the invitation was made.
   assertPlanHolds(team, (team.members?.size ?? 0) + 1);
   return [{ type: 'MemberAdded', data: { at, userId, role: invitation.role, invitationId: id } }];
-};
-
-export const invitingDecider: Decider<InvitingCommand, TeamEvent, TeamState> = {
-  decide: (command, state) => {
-    const { at } = command;
-    switch (command.type) {
-      case 'InviteMember':
-        return invite(livingTeam(state), command);
-      case 'RenewInvitation': {
-        const team = livingTeam(state);
-        const { role } = openInvitation(team, command.id);
-        assertGivable(roleOf(team, command.by, 'members:manage'), role);
-        return [{ type: 'InvitationRenewed', data: { at, invitationId: command.id, role, expiresAt: command.expiresAt } }];
-      }
-      case 'AcceptInvitation':
-        if (state === undefined || state.deletedAt !== undefined) throw invitationNotFound();
-        return accept(state, command);
-      case 'RevokeInvitation': {
-        const team = livingTeam(state);
-        roleOf(team, command.by, 'members:manage');
-        openInvitation(team, command.id);
-        return [withdrawn(at, command.id, 'revoked')];
-      }
-      case 'LapseInvitations':
-        return [...(state?.invitations ?? [])].filter(([, { expiresAt }]) => expiresAt <= at).map(([id]) => withdrawn(at, id, 'lapsed'));
-    }
-  },
-  evolve: evolveTeam,
-  initialState: undefined,
 };

@@ -1,16 +1,15 @@
-/** The facts of a team, of the instance, and of the ledger that seals the log. */
+/** The events of a team, of an invitation, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf, nullable } from '../core/schema.js';
 import { text, type EventsOf, StoredRecipient, StoredTracking, retirementEventSchemas } from '../core/stored.js';
 
-/* The facts of an invitation that are no facts of its team: to which address it goes, and by which token it is accepted. */
-
+/** What the stream of a team must not hold of an invitation: its address and its token. */
 export const invitationEventSchemas = {
   InvitationMade: {
     data: Type.Object({ at: text, tokenHash: text, expiresAt: text }),
     sealed: Type.Object({ email: text }),
   },
-  /** The token before ends. */
+  /** The earlier token ends. */
   InvitationTokenMade: { data: Type.Object({ at: text, tokenHash: text, expiresAt: text }) },
   InvitationClosed: { data: Type.Object({ at: text, reason: oneOf(['accepted', 'revoked', 'lapsed']) }) },
 } as const;
@@ -59,14 +58,14 @@ export const teamEventSchemas = {
       emailsPerMonth: nullable(Type.Integer()),
     }),
   },
-  /** What is recorded of the readers of mails for which neither the call nor the template says it. */
+  /** Which opens and clicks are recorded if neither the call nor the template says so. */
   TeamTrackingChanged: { data: Type.Object({ at: text, ...StoredTracking.properties }) },
-  /** The team suppresses its first address, or the first of that list: before the first such event none of its sends needs to ask. */
+  /** The team suppresses its first address, or the first of that list. Without such an event its sends need not check suppressions. */
   TeamSuppressionsBegan: { data: Type.Object({ at: text, list: Type.Optional(text) }) },
   /** `invitationId`: absent where the person made the team, or the operator added them. */
   MemberAdded: { data: Type.Object({ at: text, userId: text, role: storedRole, invitationId: Type.Optional(text) }) },
   MemberRoleChanged: { data: Type.Object({ at: text, userId: text, role: storedRole }) },
-  /** `left`: by their own will. `erased`: the person is no user any more. */
+  /** `left`: the member left. `erased`: the user was erased. */
   MemberRemoved: { data: Type.Object({ at: text, userId: text, reason: oneOf(['removed', 'left', 'erased']) }) },
   /** `address`: an HMAC of team and address, which is sealed in the stream of the invitation. `by`: absent where the operator invites. */
   MemberInvited: {
@@ -78,9 +77,9 @@ export const teamEventSchemas = {
   TeamSecurityChanged: { data: Type.Object({ at: text, requiresSecondFactor: Type.Boolean() }) },
   TeamDeleted: { data: Type.Object({ at: text }) },
   TeamRestored: { data: Type.Object({ at: text }) },
-  /** It can be restored no more: from then on what is sealed of it is destroyed. */
+  /** The team can no longer be restored. From now on its sealed data is destroyed. */
   TeamRemoved: { data: Type.Object({ at: text }) },
-  /** Nothing sealed of it is left. */
+  /** No sealed data of the team is left. */
   TeamErased: { data: Type.Object({ at: text }) },
   ...retirementEventSchemas,
 } as const;
@@ -104,9 +103,9 @@ export const instanceEventSchemas = {
 } as const;
 
 export const ledgerEventSchemas = {
-  /** `root` covers every event after the previous seal up to and including `position`, and all seals before. */
-  /** Hourly while the instance runs. `awayMs`: of the first after a start, how long nobody had seen it before, by the time of day. */
+  /** Hourly while the instance runs. `awayMs`: in the first event after a start, the time since the event before, by the clock. */
   InstanceSeen: { data: Type.Object({ at: text, awayMs: Type.Union([Type.Integer(), Type.Null()]) }) },
+  /** `root` covers every event after the previous seal up to and including `position`, and all seals before. */
   LedgerSealed: { data: Type.Object({ at: text, position: Type.Integer(), count: Type.Integer(), root: text }) },
 } as const;
 

@@ -1,4 +1,4 @@
-/** What the events of an invitation add up to, and the token that accepts it. */
+/** An invitation in its own stream: the address it goes to, the decisions about it, and the token that accepts it. */
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
@@ -13,6 +13,10 @@ export type InvitationCommand =
   | Readonly<{ type: 'MakeInvitation'; at: string; email: string; tokenHash: string; expiresAt: string }>
   | Readonly<{ type: 'MakeToken'; at: string; tokenHash: string; expiresAt: string }>
   | Readonly<{ type: 'CloseInvitation'; at: string; reason: 'accepted' | 'revoked' | 'lapsed' }>;
+
+const PREFIX = 'sealpost_inv_';
+
+const FORMAT = /^sealpost_inv_([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}$/;
 
 export const invitationNotFound = (): DomainError =>
   new DomainError(
@@ -60,16 +64,12 @@ export const invitationDecider: Decider<InvitationCommand, InvitationEvent, Invi
   initialState: undefined,
 };
 
-const PREFIX = 'sealpost_inv_';
-
-/** Whether it was made to be one, good or not. */
+/** Whether the text has the prefix of an invitation token. The token need not be good. */
 export const isInvitationToken = (token: string): boolean => token.startsWith(PREFIX);
-
-const FORMAT = /^sealpost_inv_([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}$/;
 
 const hashOf = (token: string): string => digestOf('sha256', token, 'hex');
 
-/** In: 32 random bytes. Out: the token, which names the invitation so that nothing has to be looked up by it, and what is kept of it. */
+/** In: 32 random bytes. Out: the token, which contains the id of its invitation, and the hash that is stored. */
 export const makeInvitationToken = (id: InvitationId, bytes: Buffer): Readonly<{ token: string; hash: string }> => {
   const token = `${PREFIX}${Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')}${bytes.toString('base64url')}`;
   return { token, hash: hashOf(token) };

@@ -1,4 +1,4 @@
-/** What the events of a team, and those of the instance, add up to. */
+/** The state of a team (settings, billing, members, invitations) and of the instance, folded from their events. */
 import { assertDefined, parseInvitationId, parseUserId, type InvitationId, type UserId } from '../core/ids.js';
 import type { TeamEvent, InstanceEvent, TeamSettings } from './events.js';
 import type { Role } from '../access/permissions.js';
@@ -7,12 +7,114 @@ import type { Terms } from '../billing/decider.js';
 import type { Company } from '../rendering/scope/constants.js';
 import type { Tracking } from '../recipients/tracking.js';
 
-/* What the events of its people make of a team: who is in it, and who is invited. */
+export type Billing = 'credits' | 'plan' | 'unmetered';
+
+/** `plan`: absent where the team is on none. `emailsPerMonth`: what was agreed in place of the quota of its plan. */
+export type Team = Readonly<{
+  billing: Billing;
+  plan?: PlanName;
+  emailsPerMonth?: number;
+  /** Since when it is billed as it is; absent where it is billed as it was made. */
+  billedSince?: string;
+  settings: TeamSettings;
+  /** Number of the current settings, beginning with 1. */
+  revision: number;
+  createdAt: string;
+  /** Absent as long as the team has never suppressed an address. */
+  hasSuppressions?: true;
+  /** The lists that ever had an address suppressed for them alone; absent for none. */
+  suppressionLists?: readonly string[];
+  /** Absent until the team sets it. */
+  tracking?: Tracking;
+  /** The members in the order in which they joined; absent until the first member. */
+  members?: Members;
+  /** The open invitations; absent until the first one. */
+  invitations?: Invitations;
+  /** Members are admitted only with a second factor. */
+  requiresSecondFactor?: true;
+  /** Absent unless the team is deleted. */
+  deletedAt?: string;
+  /** Since when it cannot be restored any more. */
+  removedAt?: string;
+  /** Since when no sealed data of it is left. */
+  erasedAt?: string;
+}>;
+
+export type Member = Readonly<{ role: Role; since: string }>;
+
+type Members = ReadonlyMap<UserId, Member>;
+
+/** `address`: an HMAC of team and address. `by`: absent where the operator invited. */
+export type Invitation = Readonly<{ role: Role; address: string; invitedAt: string; expiresAt: string; by?: UserId }>;
+
+type Invitations = ReadonlyMap<InvitationId, Invitation>;
+
+export type TeamState = Team | undefined;
+
+/** The id of the first team; undefined before the first start is done. */
+export type InstanceState = string | undefined;
 
 type PeopleEvent = Extract<
   TeamEvent,
   { type: 'MemberAdded' | 'MemberRoleChanged' | 'MemberRemoved' | 'MemberInvited' | 'InvitationRenewed' | 'InvitationWithdrawn' }
 >;
+
+export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
+  switch (event.type) {
+    case 'TeamCreated':
+      return { billing: event.data.billing, settings: event.data.settings, revision: 1, createdAt: event.data.at };
+    case 'TeamSettingsChanged':
+      return team && { ...team, settings: event.data.settings, revision: team.revision + 1 };
+    case 'TeamBillingChanged': {
+      if (team === undefined) return undefined;
+      const { billing, plan, emailsPerMonth } = event.data;
+      const { plan: _plan, emailsPerMonth: _quota, ...others } = team;
+      const terms = { billing, ...(plan === null ? {} : { plan }), ...(emailsPerMonth === null ? {} : { emailsPerMonth }) };
+      return { ...others, ...terms, billedSince: event.data.at };
+    }
+    case 'TeamSuppressionsBegan':
+      return team && { ...team, hasSuppressions: true, ...listsWith(team.suppressionLists, event.data.list) };
+    case 'TeamTrackingChanged': {
+      const { opens, clicks } = event.data;
+      return team && { ...team, tracking: { opens, clicks } };
+    }
+    case 'MemberAdded':
+    case 'MemberRoleChanged':
+    case 'MemberRemoved':
+    case 'MemberInvited':
+    case 'InvitationRenewed':
+    case 'InvitationWithdrawn':
+      return team && evolveMembers(team, event);
+    case 'TeamSecurityChanged': {
+      if (team === undefined) return undefined;
+      const { requiresSecondFactor: _before, ...before } = team;
+      const others = { ...before, revision: team.revision + 1 };
+      return event.data.requiresSecondFactor ? { ...others, requiresSecondFactor: true } : others;
+    }
+    case 'TeamDeleted':
+      return team && { ...team, deletedAt: event.data.at };
+    case 'TeamRestored': {
+      if (team === undefined) return undefined;
+      const { deletedAt: _deletedAt, ...others } = team;
+      return others;
+    }
+    case 'TeamRemoved':
+      return team && { ...team, removedAt: event.data.at };
+    case 'TeamErased':
+      return team && { ...team, erasedAt: event.data.at };
+    case 'StreamRetired':
+      return undefined;
+  }
+};
+
+export const evolveInstance = (state: InstanceState, event: InstanceEvent): InstanceState => {
+  switch (event.type) {
+    case 'InstanceInitialised':
+      return event.data.teamId;
+    case 'LossAccepted':
+      return state;
+  }
+};
 
 const evolveMembers = (team: Team, event: PeopleEvent): Team => {
   switch (event.type) {
@@ -67,98 +169,10 @@ const withoutInvitation = (team: Team, id: string): Team => {
   return { ...team, invitations: left };
 };
 
-export type Billing = 'credits' | 'plan' | 'unmetered';
-
-/** `plan`: absent where the team is on none. `emailsPerMonth`: what was agreed in place of the quota of its plan. */
-export type Team = Readonly<{
-  billing: Billing;
-  plan?: PlanName;
-  emailsPerMonth?: number;
-  /** Since when it is billed as it is; absent where it is billed as it was made. */
-  billedSince?: string;
-  settings: TeamSettings;
-  /** How often its settings were changed, beginning with 1. */
-  revision: number;
-  createdAt: string;
-  /** Absent as long as the team has never suppressed an address. */
-  hasSuppressions?: true;
-  /** The lists that an address was ever kept from alone; absent for none. */
-  suppressionLists?: readonly string[];
-  /** Absent as long as the team has never said anything. */
-  tracking?: Tracking;
-  /** Who is in it, in the order in which they came; absent as long as nobody ever was. */
-  members?: Members;
-  /** Those that are open; absent as long as nobody ever was invited. */
-  invitations?: Invitations;
-  /** People are let in with a second factor alone. */
-  requiresSecondFactor?: true;
-  /** Absent of one that lives. */
-  deletedAt?: string;
-  /** It cannot be restored any more. */
-  removedAt?: string;
-  /** Nothing sealed of it is left. */
-  erasedAt?: string;
-}>;
-
-export type Member = Readonly<{ role: Role; since: string }>;
-type Members = ReadonlyMap<UserId, Member>;
-/** `address`: an HMAC of team and address. `by`: absent where the operator invited. */
-export type Invitation = Readonly<{ role: Role; address: string; invitedAt: string; expiresAt: string; by?: UserId }>;
-type Invitations = ReadonlyMap<InvitationId, Invitation>;
-export type TeamState = Team | undefined;
-
-export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
-  switch (event.type) {
-    case 'TeamCreated':
-      return { billing: event.data.billing, settings: event.data.settings, revision: 1, createdAt: event.data.at };
-    case 'TeamSettingsChanged':
-      return team && { ...team, settings: event.data.settings, revision: team.revision + 1 };
-    case 'TeamBillingChanged': {
-      if (team === undefined) return undefined;
-      const { billing, plan, emailsPerMonth } = event.data;
-      const { plan: _plan, emailsPerMonth: _quota, ...others } = team;
-      const terms = { billing, ...(plan === null ? {} : { plan }), ...(emailsPerMonth === null ? {} : { emailsPerMonth }) };
-      return { ...others, ...terms, billedSince: event.data.at };
-    }
-    case 'TeamSuppressionsBegan':
-      return team && { ...team, hasSuppressions: true, ...listsWith(team.suppressionLists, event.data.list) };
-    case 'TeamTrackingChanged': {
-      const { opens, clicks } = event.data;
-      return team && { ...team, tracking: { opens, clicks } };
-    }
-    case 'MemberAdded':
-    case 'MemberRoleChanged':
-    case 'MemberRemoved':
-    case 'MemberInvited':
-    case 'InvitationRenewed':
-    case 'InvitationWithdrawn':
-      return team && evolveMembers(team, event);
-    case 'TeamSecurityChanged': {
-      if (team === undefined) return undefined;
-      const { requiresSecondFactor: _before, ...before } = team;
-      const others = { ...before, revision: team.revision + 1 };
-      return event.data.requiresSecondFactor ? { ...others, requiresSecondFactor: true } : others;
-    }
-    case 'TeamDeleted':
-      return team && { ...team, deletedAt: event.data.at };
-    case 'TeamRestored': {
-      if (team === undefined) return undefined;
-      const { deletedAt: _deletedAt, ...others } = team;
-      return others;
-    }
-    case 'TeamRemoved':
-      return team && { ...team, removedAt: event.data.at };
-    case 'TeamErased':
-      return team && { ...team, erasedAt: event.data.at };
-    case 'StreamRetired':
-      return undefined;
-  }
-};
-
 const listsWith = (lists: readonly string[] | undefined, list: string | undefined): Pick<Team, 'suppressionLists'> =>
   list === undefined || lists?.includes(list) === true ? {} : { suppressionLists: [...(lists ?? []), list] };
 
-/** How what the team sends is paid; undefined where it is not metered. */
+/** How the emails of the team are paid for; undefined if they are not metered. */
 export const termsOf = ({ billing, plan, emailsPerMonth }: Pick<Team, 'billing' | 'plan' | 'emailsPerMonth'>): Terms | undefined => {
   if (billing === 'unmetered') return undefined;
   const given = plan === undefined ? undefined : plans[plan];
@@ -167,17 +181,6 @@ export const termsOf = ({ billing, plan, emailsPerMonth }: Pick<Team, 'billing' 
     quota: emailsPerMonth ?? given?.emailsPerMonth ?? null,
     overage: given?.overage ?? { isAllowed: false, microsPerEmail: null },
   };
-};
-
-/** The id of the first team; undefined before the first start is done. */
-export type InstanceState = string | undefined;
-export const evolveInstance = (state: InstanceState, event: InstanceEvent): InstanceState => {
-  switch (event.type) {
-    case 'InstanceInitialised':
-      return event.data.teamId;
-    case 'LossAccepted':
-      return state;
-  }
 };
 
 export const emptyCompany: Company = {

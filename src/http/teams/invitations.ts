@@ -1,4 +1,4 @@
-/** Invitations into a team: made, listed, sent again, revoked, accepted. */
+/** The routes by which people are invited into a team and accept. */
 import {
   acceptInvitationExamples,
   AcceptedInvitationSchema,
@@ -21,13 +21,6 @@ const PATH = '/api/teams/:teamId/invitations';
 const tags = ['Teams'];
 const access = 'members:manage';
 const unknownId = 'INVITATION_NOT_FOUND';
-
-/** A malformed id is answered as an unknown one. */
-const invitationIdOf = (text: string): InvitationId => {
-  const id = parseInvitationId(text);
-  if (id === undefined) throw invitationNotFound();
-  return id;
-};
 
 /** Registers the routes about invitations. */
 export const invitationRoutes = (app: App, deps: Deps): void => {
@@ -131,4 +124,11 @@ const acceptRoute = (app: App, { commands, queries }: Deps): void => {
       return { teamId, accepted: true as const };
     },
   );
+};
+
+/** A malformed id is answered as an unknown one. */
+const invitationIdOf = (text: string): InvitationId => {
+  const id = parseInvitationId(text);
+  if (id === undefined) throw invitationNotFound();
+  return id;
 };

@@ -1,4 +1,4 @@
-/** Ends invitations whose time is over, and removes teams that were deleted so long ago that nobody can take them back. */
+/** Ends expired invitations, and removes teams that were deleted too long ago to be restored. */
 import { lapseInvitations } from '../../commands/teams/invitations.js';
 import { type RemovalDeps, removeTeam, teamsRemovableBefore } from '../../commands/teams/removal.js';
 import type { TeamId } from '../../domain/core/ids.js';
@@ -28,7 +28,7 @@ export const lookAfterTeamsWorker = (deps: LookAfterTeamsDeps): Worker =>
     await removeAll(deps, held);
   });
 
-/** What ends streams of a team is appended beside others that write to them under other leases, so none is named. */
+/** Without a fence: other workers append to the same streams under other leases. */
 const causeNow = (deps: LookAfterTeamsDeps, teamId: TeamId): Cause => ({
   teamId,
   actor: `processor:${NAME}`,
@@ -53,7 +53,7 @@ const removeAll = async (deps: LookAfterTeamsDeps, held: Held): Promise<void> =>
     });
 };
 
-/** A fault of ours with one team keeps no other; it is met again at the next look. */
+/** A fault with one team is logged and does not stop the others; the next look tries it again. */
 const each = async (deps: LookAfterTeamsDeps, { signal }: Held, teamId: TeamId, work: () => Promise<void>): Promise<void> => {
   if (signal.aborted || !deps.mayDestroy()) return;
   try {

@@ -1,4 +1,4 @@
-/** What was changed in each team, by whom: a document for each change, without names, so that nothing of what is gone is kept here. */
+/** What was changed in each team, and by whom: one document for each change, without names, so that it keeps none that is destroyed elsewhere. */
 import { activityOf, activityStreams, type Activity, type ActivityListing, type ActivityTarget } from '../../domain/teams/activity.js';
 import type { EventOfKind } from '../../domain/events.js';
 import { splitStream, type TeamId } from '../../domain/core/ids.js';
@@ -20,15 +20,22 @@ import { SENDER_DOMAINS, type SenderDomainsDocument } from '../domains/sender-do
 import { TEAMS, type TeamDocument } from './teams.js';
 
 export const TEAM_ACTIVITY = 'teamActivity';
-/** Of each stream how far it is folded, and nothing else: those of one team that share an id may share one. */
+
+/** How far each stream is folded, and nothing else. Streams of one team that share an id may share a document. */
 const STREAMS = 'teamActivityStreams';
 
 type Kinds = (typeof activityStreams)[number];
-type Told = EventOfKind<Kinds>;
+
+type TeamStreamEvent = EventOfKind<Kinds>;
 
 export type TeamActivityDocument = Document & Readonly<{ team: string; at: string; actor: string; activity: Activity }>;
 
-const step: Handler<Told> = (recorded) => {
+type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
+
+/** The prefix of an actor that is an API key. */
+const KEY_PREFIX = 'apiKey:';
+
+const step: Handler<TeamStreamEvent> = (recorded) => {
   const { stream, position, metadata } = recorded;
   const activity = activityOf(recorded);
   if (activity === undefined) return [];
@@ -41,8 +48,8 @@ const step: Handler<Told> = (recorded) => {
   ];
 };
 
-/** Of what has left the log nothing is told: nobody is in that team any more. */
-const retired: Handler<Extract<Told, { type: 'StreamRetired' }>> = ({ event, stream }) => [
+/** Removes the changes of a stream that leaves the log. */
+const retired: Handler<Extract<TeamStreamEvent, { type: 'StreamRetired' }>> = ({ event, stream }) => [
   ...(event.data.told ?? []).map((id): Step => ({ collection: TEAM_ACTIVITY, id, document: undefined })),
   { collection: STREAMS, id: splitStream(stream).id, document: undefined },
 ];
@@ -116,8 +123,6 @@ export const teamActivityProjection = declareProjection({
   on: handlers,
 });
 
-type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
-
 /** Newest first. */
 export const listTeamActivity = async (deps: Deps, teamId: TeamId, paging: Paging): Promise<Page<ActivityListing>> => {
   const where = { team: { eq: teamId } };
@@ -136,15 +141,12 @@ export const listTeamActivity = async (deps: Deps, teamId: TeamId, paging: Pagin
   };
   const listed: ActivityListing[] = [];
   for (const { id: eventId, at, actor, activity } of data) {
-    const key = actor.startsWith(KEY) ? actor.slice(KEY.length) : undefined;
+    const key = actor.startsWith(KEY_PREFIX) ? actor.slice(KEY_PREFIX.length) : undefined;
     const actorName = key === undefined ? null : await nameOnce('api-key', key);
     listed.push({ ...activity, eventId, at, actor, name: await nameOnce(activity.target, activity.id), actorName });
   }
   return { data: listed, meta };
 };
-
-/** How an actor begins that is an API key. */
-const KEY = 'apiKey:';
 
 const nameOf = async ({ get }: Pick<ReadModels, 'get'>, teamId: TeamId, target: ActivityTarget, id: string): Promise<string | null> => {
   switch (target) {

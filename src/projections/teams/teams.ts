@@ -1,4 +1,4 @@
-/** Who is in which team: a document for each person and team, and one for each team. */
+/** Teams and their members: one document for each team, and one for each membership. */
 import type { Role } from '../../domain/access/permissions.js';
 import { type TeamId, type UserId, assertDefined, parseTeamId, splitStream } from '../../domain/core/ids.js';
 import { type Paging, type Page, counted, readPage } from '../core/paging.js';
@@ -7,18 +7,15 @@ import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import type { TeamEvent } from '../../domain/teams/events.js';
 import { declareProjection, type Handler, type Step } from '../core/projection.js';
 
-/** A team as its member finds it in a list. `deletedAt`: where it is deleted. */
+/** A team in the list of one of its members. `deletedAt` is absent unless it is deleted. */
 type TeamListing = { id: string; name: string; role: Role; memberCount: number; createdAt: string; deletedAt?: string };
 
 export type TeamQueries = Readonly<{
-  /** The living teams of a person, as far as the read models have them. */
+  /** The teams of a person that are not deleted, as far as the read model has them. */
   teamsOfUser: (userId: UserId) => Promise<readonly TeamId[]>;
-  /** The team last joined first. `deleted`: those that can be restored, instead of the living ones. */
+  /** The team last joined first. `deleted`: those that can be restored, instead of the others. */
   listTeams: (userId: UserId, filter: Readonly<{ deleted?: true }>, paging: Paging) => Promise<Page<TeamListing>>;
 }>;
-
-export const TEAMS = 'teams';
-export const MEMBERSHIPS = 'memberships';
 
 /** `seq`: the position of the event by which the person joined. */
 type Members = Readonly<Record<string, Readonly<{ role: Role; since: string; seq: number }>>>;
@@ -26,16 +23,23 @@ type Members = Readonly<Record<string, Readonly<{ role: Role; since: string; seq
 /** When each open invitation ends, by its id. */
 type Invited = Readonly<Record<string, string>>;
 
-/** `deletedAt`: absent of one that lives. `lapsesAt`: when the first of its invitations ends; absent where none is open. */
+/** `deletedAt`: absent unless it is deleted. `lapsesAt`: when the first open invitation ends; absent if none is open. */
 export type TeamDocument = Document &
   Readonly<{ name: string; createdAt: string; members: Members; invited: Invited; deletedAt?: string; lapsesAt?: string }>;
 
-/** `user` is absent where the team is deleted, and `deletedFor` where it lives: each list finds its own by one field. */
+/** `user` is absent if the team is deleted, `deletedFor` if it is not, so that each of the two lists is found by one field. */
 export type MembershipDocument = Document & Readonly<{ user?: string; deletedFor?: string; team: string; role: Role; since: string }>;
+
+type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
+
+export const TEAMS = 'teams';
+export const MEMBERSHIPS = 'memberships';
+
+const TEAMS_OF_USER_MAX = 1_000;
 
 const membershipId = (team: string, user: string): string => `${user}@${team}`;
 
-const inviting = (team: TeamDocument, invited: Invited): TeamDocument => {
+const withInvitations = (team: TeamDocument, invited: Invited): TeamDocument => {
   const { lapsesAt: _lapsesAt, ...others } = team;
   const [first] = Object.values(invited).toSorted();
   return { ...others, invited, ...(first === undefined ? {} : { lapsesAt: first }) };
@@ -44,11 +48,11 @@ const inviting = (team: TeamDocument, invited: Invited): TeamDocument => {
 const withoutInvitation = (team: TeamDocument, id: string | undefined): TeamDocument => {
   if (id === undefined || team.invited[id] === undefined) return team;
   const { [id]: _ended, ...invited } = team.invited;
-  return inviting(team, invited);
+  return withInvitations(team, invited);
 };
 
-/** The team after the event; undefined where it is forgotten, or its document is not there any more. */
-const after = (
+/** The document of the team after the event; undefined if there is none any more. */
+const teamAfter = (
   { event, stream, position }: Parameters<Handler<TeamEvent>>[0],
   before: TeamDocument | undefined,
 ): TeamDocument | undefined => {
@@ -87,7 +91,7 @@ const after = (
       return undefined;
     case 'MemberInvited':
     case 'InvitationRenewed':
-      return inviting(same, { ...same.invited, [event.data.invitationId]: event.data.expiresAt });
+      return withInvitations(same, { ...same.invited, [event.data.invitationId]: event.data.expiresAt });
     case 'InvitationWithdrawn':
       return withoutInvitation(same, event.data.invitationId);
     case 'TeamBillingChanged':
@@ -99,7 +103,7 @@ const after = (
   }
 };
 
-/** The documents of whom the event is about: one person, or all of them. */
+/** The changed memberships: that of one person, or all of them. */
 const membershipSteps = (event: TeamEvent, before: TeamDocument | undefined, team: TeamDocument): readonly Step[] => {
   switch (event.type) {
     case 'MemberAdded':
@@ -139,13 +143,13 @@ const membershipStep = (team: TeamDocument, user: string): Step => {
 
 const step: Handler<TeamEvent> = (recorded, document) => {
   const before = document as TeamDocument | undefined;
-  const team = after(recorded, before);
-  if (team === undefined) return before === undefined ? [] : forgotten(before);
+  const team = teamAfter(recorded, before);
+  if (team === undefined) return before === undefined ? [] : removed(before);
   return [...membershipSteps(recorded.event, before, team), { collection: TEAMS, id: team.id, next: () => team }];
 };
 
-/** Nothing of the team is left, nor who was in it. */
-const forgotten = ({ id, members }: TeamDocument): readonly Step[] => [
+/** Removes the team and its memberships. */
+const removed = ({ id, members }: TeamDocument): readonly Step[] => [
   ...Object.keys(members).map((user): Step => ({ collection: MEMBERSHIPS, id: membershipId(id, user), document: undefined })),
   { collection: TEAMS, id, next: () => undefined },
 ];
@@ -180,10 +184,6 @@ export const teamsProjection = declareProjection({
   },
 });
 
-type Deps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
-
-const TEAMS_OF_USER_MAX = 1_000;
-
 /** The teams of a person, the one last joined first. */
 export const makeTeamQueries = (deps: Deps): TeamQueries => ({
   teamsOfUser: async (user) => {
@@ -211,7 +211,7 @@ const listingOf = ({ role }: MembershipDocument, team: TeamDocument | undefined)
   return [deletedAt === undefined ? listing : { ...listing, deletedAt }];
 };
 
-/** Teams by a time of theirs, up to a moment, the earliest first. */
+/** The teams whose time in that field is up to a moment, the earliest first. */
 const teamsBy =
   (field: 'deletedAt' | 'lapsesAt') =>
   async (readModels: Pick<ReadModels, 'find'>, upTo: string, limit: number): Promise<readonly TeamId[]> => {
@@ -219,7 +219,7 @@ const teamsBy =
     return found.map(({ id }) => assertDefined(parseTeamId(id), 'team id'));
   };
 
-/** Teams that were deleted at that moment or before and of which something is left. */
+/** Teams that were deleted at that moment or before and are not erased yet. */
 export const teamsToRemove = teamsBy('deletedAt');
 /** Teams with open invitations that have ended by that moment. */
 export const teamsToLapse = teamsBy('lapsesAt');
