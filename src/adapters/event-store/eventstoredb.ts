@@ -31,9 +31,19 @@ export type EventStoreDbTimes = Readonly<{
   stillMs: number;
 }>;
 
+type AppendDeps = Readonly<{
+  appends: Pick<Appends, 'append'>;
+  reading: Pick<Reading, 'stream'>;
+  names: StreamNames;
+  watch: HeadWatch;
+  types: Pick<TypeNotes, 'note'>;
+}>;
+
 const timesDefault: EventStoreDbTimes = { connectMs: 3_000, appendMs: 5_000, readMs: 5_000, stillMs: 60_000 };
 /** More than any server can be set to take in one append. */
 const APPEND_BYTES_MAX = 16 * 1024 * 1024;
+
+const TRUNCATED_AT_ONCE = 500;
 
 export type EventStoreDbOptions = Readonly<{
   /** esdb://, esdb+discover://, kurrentdb:// or kurrentdb+discover://; the option `prefix` is ours and tells logs on one server apart. */
@@ -91,8 +101,8 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
 };
 
 /**
- * What stands before that revision is shown to no reader of the stream, and is removed when the server scavenges. A stream that is deleted at
- * this server could begin again.
+ * The server gives readers no events before that revision, and removes them when it scavenges. The stream is not deleted, because a deleted
+ * stream could begin again.
  */
 const truncate = async (appends: Pick<Appends, 'append'>, atServer: string, before: number): Promise<void> => {
   const data = Buffer.from(JSON.stringify({ $tb: before }));
@@ -102,7 +112,7 @@ const truncate = async (appends: Pick<Appends, 'append'>, atServer: string, befo
   if (answer.kind !== 'done') throw new Error(`the event store has not truncated ${atServer}`);
 };
 
-/** Events of a server count from 0, so others that say nothing take the place of what was truncated, and are truncated. */
+/** Revisions count from 0 at the server, so blank events are appended in place of the truncated ones, and truncated. */
 const begin = async (
   { appends, reading, names, append }: Pick<AppendDeps, 'appends' | 'reading' | 'names'> & Pick<EventStore, 'append'>,
   ...[stream, revision, events]: Parameters<EventStore['begin']>
@@ -125,18 +135,8 @@ const begin = async (
   return outcome;
 };
 
-const TRUNCATED_AT_ONCE = 500;
-
-type AppendDeps = Readonly<{
-  appends: Pick<Appends, 'append'>;
-  reading: Pick<Reading, 'stream'>;
-  names: StreamNames;
-  watch: HeadWatch;
-  types: Pick<TypeNotes, 'note'>;
-}>;
-
 const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventStore['append'] => {
-  /** Where the events stand by their ids, undefined where they do not. */
+  /** The revision and position of these very events in the stream, found by their ids; undefined if they are not there. */
   const standing = async (
     stream: string,
     expectedRevision: number,
@@ -154,7 +154,7 @@ const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventS
     return { kind: 'done', revision, position };
   };
 
-  /** A read after the append is done says nothing against it. */
+  /** If the read after a successful append fails, the outcome is unknown. */
   const orUnknown = (work: Promise<AppendOutcome | undefined>): Promise<AppendOutcome> =>
     work.then(
       (outcome) => outcome ?? { kind: 'unknown', cause: new Error('the event store has taken the events and does not show them') },
@@ -176,7 +176,7 @@ const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventS
     switch (answer.kind) {
       case 'done': {
         const { revision, commit } = answer;
-        // What stood there before has the position that it had then, which the server need not say.
+        // Events that were there before keep their position, which the server may not give.
         if (commit === undefined || positionOf(commit) <= newestBefore) return orUnknown(standing(stream, expectedRevision, events));
         return done(stream, events, revision, positionOf(commit));
       }

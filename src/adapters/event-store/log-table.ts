@@ -6,19 +6,19 @@ export type Append = Readonly<{
   stream: string;
   expectedRevision: number;
   events: readonly EventToStore[];
-  /** The stream is not there, and begins after that revision. */
+  /** The stream must not exist. It begins after that revision. */
   begins?: true;
 }>;
 
 export type LogTable = Readonly<{
   head: () => number;
-  /** Rises whenever another connection has committed; our own commits leave it alone. */
+  /** Changes whenever another connection has committed, and not with commits of this one. */
   foreignCommits: () => number;
   /** Inside a transaction: the events take the positions after `head`, and `written` is called for each. */
   append: (append: Append, head: number, written: (event: StoredEvent) => void) => AppendOutcome;
-  /** Overwrites what the stream has before that revision; nobody reads it any more. */
+  /** Overwrites the events of the stream before that revision. No read gives them any more. */
   truncate: (stream: string, before: number) => void;
-  /** To be called with true when appends are durable, with false before a group of them begins. */
+  /** Call it with true when appends are durable, and with false before a group of them begins. */
   settleTypes: (durable: boolean) => void;
   /** The noted types of event, each with the position of the first. */
   types: () => ReadonlyMap<string, number>;
@@ -28,10 +28,10 @@ export type LogTable = Readonly<{
   page: (range: Readonly<{ after: number; upTo: number; limit: number }>, filter?: Filter) => EventBatch;
 }>;
 
-/** What is read of the log, by kind of stream and by stored type; all where absent. */
+/** Selects events by kind of stream and by stored type. An absent filter selects all. */
 export type Filter = Readonly<{ kinds?: readonly string[] | undefined; types?: readonly string[] | undefined }>;
 
-/** As it comes from the driver, in the order of `columns`; arrays cost less than objects. */
+/** A row of the driver, in the order of `columns`. Arrays cost less than objects. */
 type Row = [
   stream: string,
   revision: number,
@@ -43,6 +43,13 @@ type Row = [
   hash: string,
   eventId: string | null,
 ];
+
+type TypeNotes = Readonly<{
+  /** Inside a transaction: notes the type if it is new. */
+  note: (type: string, position: number) => void;
+  /** Call it with true when the transaction is durable, and with false before the next one begins. */
+  settle: (durable: boolean) => void;
+}>;
 
 const schema = `
   CREATE TABLE IF NOT EXISTS events (
@@ -58,13 +65,16 @@ const schema = `
     UNIQUE (stream, revision)
   ) STRICT;
   CREATE TABLE IF NOT EXISTS event_types (type TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT`;
-/** No type of event begins with a space: a row whose type does is what is left of a truncated event. */
+
+/** No type of event begins with a space. A row whose type does is a truncated event. */
 const isThere = "type >= '!'";
-/** An append never gives a position below 1: what stands there was slipped in, and is no part of any stream. */
+/** An append never gives a position below 1. A row there was slipped in, and belongs to no stream. */
 const inOrder = `position >= 1 AND ${isThere}`;
 const columns = 'stream, revision, position, type, data, metadata, sealed, hash, event_id';
-/** Rows a filtered page looks at for each event it may return: bounds the time for which it holds up the event loop. */
+/** Rows that a filtered page looks at for each event it may return. Bounds the time for which it blocks the event loop. */
 const rowsScannedPerEvent = 8;
+
+const ID_AT = '{"eventId":"';
 
 export const openLogTable = (database: Database): LogTable => {
   prepareSchema(database);
@@ -105,18 +115,18 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
   const selectRevision = database
     .prepare<[string], number>('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1')
     .pluck();
-  // The unique constraint is the check: nothing is written where the revision is taken.
+  // The unique constraint is the check: nothing is written if the revision is taken.
   const insert = database.prepare(
     `INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash, event_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (stream, revision) DO NOTHING`,
   );
   const actualRevision = (stream: string): number => selectRevision.get(stream) ?? -1;
-  // What is left of the first event, outside the log: by it the unique constraint keeps the stream from beginning again.
+  // A blank first event, outside the log. With it the unique constraint keeps the stream from beginning again.
   const takeFirst = database.prepare(
     `INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash, event_id) VALUES (?, ?, 0, ' ', '', '', NULL, '', NULL)`,
   );
 
-  /** Where the events stand there already, by their ids, they are appended; else the stream is elsewhere. */
+  /** If the stream has these very events already, by their ids, the append is done; else it is a conflict. */
   const refused = ({ stream, expectedRevision, events }: Append): AppendOutcome => {
     const there = readStream(stream, expectedRevision + 1);
     const last = there[events.length - 1];
@@ -147,8 +157,8 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
 };
 
 /**
- * The rows stay, with spaces and zeros of the same length in place of what they had. A row that is deleted or becomes shorter has its page
- * rebuilt, and of the rows that are moved then the old bytes stay in the free space of pages.
+ * Overwrites rows with spaces and zeros of the same length. If a row were deleted or shortened, SQLite would rebuild its page, and the old
+ * bytes of the rows that it moves would stay in the free space of pages.
  */
 const truncater = (database: Database): LogTable['truncate'] => {
   const blank = (column: string): string => `${column} = printf('%*s', length(CAST(${column} AS BLOB)), '')`;
@@ -160,14 +170,7 @@ const truncater = (database: Database): LogTable['truncate'] => {
   return (stream, before) => void overwrite.run(stream, before);
 };
 
-type TypeNotes = Readonly<{
-  /** Inside a transaction: notes the type where it is new. */
-  note: (type: string, position: number) => void;
-  /** To be called with true when the transaction is durable, with false before the next one begins. */
-  settle: (durable: boolean) => void;
-}>;
-
-/** Notes each type of event at its first append, so that a start finds those that it does not know without reading the log. */
+/** Notes each type of event at its first append, so that a start finds unknown types without reading the log. */
 const openTypeNotes = (database: Database): TypeNotes => {
   const insert = database.prepare('INSERT OR IGNORE INTO event_types (type, position) VALUES (?, ?)');
   const durable = new Set<string>();
@@ -186,7 +189,7 @@ const openTypeNotes = (database: Database): TypeNotes => {
   };
 };
 
-/** Makes the table where there is none; a file that was written before events had a column for their id gets one. */
+/** Makes the table if there is none, and adds the column `event_id` to an older one. */
 const prepareSchema = (database: Database): void => {
   database.exec(schema);
   const hasEventId = (): boolean => (database.pragma('table_info(events)') as { name: string }[]).some(({ name }) => name === 'event_id');
@@ -197,9 +200,7 @@ const prepareSchema = (database: Database): void => {
   });
 };
 
-const ID_AT = '{"eventId":"';
-
-/** The id that the metadata begins with, as the program writes it; it is not stored a second time. */
+/** The id at the beginning of the metadata. The column is empty for an event whose metadata has it. */
 const idIn = (metadata: string): string | undefined =>
   metadata.startsWith(ID_AT) ? metadata.slice(ID_AT.length, metadata.indexOf('"', ID_AT.length)) : undefined;
 
@@ -218,7 +219,7 @@ const toEvent = ([stream, revision, position, type, data, metadata, sealed, hash
 /** A kind is a stream of that very name, or every name that begins with it and a hyphen ('.' follows '-' in ASCII). */
 const rangeOfKind = (kind: string): string[] => [kind, `${kind}-`, `${kind}.`];
 
-/** One statement for each number of kinds and of types asked for; callers ask for few. */
+/** One statement for each number of kinds and of types. Callers use few. */
 const pageStatements = (database: Database): ((filter: Filter) => Statement<(string | number)[], Row>) => {
   const made = new Map<string, Statement<(string | number)[], Row>>();
   return ({ kinds, types }) => {
@@ -227,7 +228,7 @@ const pageStatements = (database: Database): ((filter: Filter) => Statement<(str
     if (known !== undefined) return known;
     const anyKind = Array.from({ length: kinds?.length ?? 0 }, () => 'stream = ? OR (stream >= ? AND stream < ?)').join(' OR ');
     const ofKinds = kinds === undefined ? '' : `AND (${anyKind === '' ? 'FALSE' : anyKind})`;
-    // The types stand near the beginning of a row: of what is left out nothing else is read.
+    // The type is near the beginning of a row, so SQLite reads little of a row that does not match.
     const ofTypes = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
     const statement = database
       .prepare<(string | number)[], Row>(

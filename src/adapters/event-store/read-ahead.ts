@@ -1,4 +1,4 @@
-/** Reads a long stretch of the log in a thread of its own, a few pages ahead of whoever folds it. */
+/** Reads a long stretch of the log in a thread of its own, a few pages ahead of the reader. */
 import { Worker } from 'node:worker_threads';
 import type { EventBatch, StoredEvent } from '../../domain/ports/event-store.js';
 import type { Filter } from './log-table.js';
@@ -12,8 +12,8 @@ export type Stretch = Readonly<{
   Filter;
 
 /**
- * Pages cross between threads as one flat list and one block of bytes, which is far cheaper than an object for each event.
- * `sizes`: of the sealed part of each event, -1 where it has none.
+ * Pages pass between threads as one flat list and one block of bytes, which is far cheaper than an object for each event.
+ * `sizes`: the size of the sealed part of each event, -1 if it has none.
  */
 export type PackedPage = Readonly<{
   texts: readonly string[];
@@ -23,17 +23,15 @@ export type PackedPage = Readonly<{
   position: number;
 }>;
 
-/** Pages that are read and not asked for yet. */
+/** So many pages are read before they are asked for. */
 export const pagesAheadMax = 3;
 const textsPerEvent = 6;
 const placesPerEvent = 2;
 
-/**
- * A thread costs 40 MB while it runs: a shorter stretch, and so what a minute of the highest load appends, is read without one.
- */
+/** A thread costs 40 MB while it runs. A shorter stretch, such as the appends of a minute of the highest load, is read without one. */
 export const longFromEvents = 200_000;
 
-/** Below position 1 no more is counted: a sound log has nothing there. */
+/** Positions below 1 are not counted: a sound log has no events there. */
 export const isLong = ({ after, upTo }: Readonly<{ after: number; upTo: number }>, fromEvents: number): boolean =>
   upTo - Math.max(after, 0) > fromEvents;
 
@@ -73,7 +71,7 @@ export const unpack = ({ texts, places, sizes, sealed, position }: PackedPage): 
   return { events, position };
 };
 
-/** The events of the stretch in batches, in order. Ends when the signal aborts; rejects where the file cannot be read. */
+/** The events of the stretch in batches, in order. Ends when the signal aborts. Rejects if the file cannot be read. */
 export const readAhead = async function* (stretch: Stretch, signal: AbortSignal | undefined): AsyncGenerator<EventBatch> {
   const worker = new Worker(new URL('./read-ahead-thread.js', import.meta.url), { workerData: stretch });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));

@@ -14,29 +14,193 @@ import { openDatabase, type Database, logTruncation } from '../sqlite/database.j
 import { groupCommit, type GroupCommit } from '../sqlite/group-commit.js';
 import { isLong, longFromEvents, readAhead } from './read-ahead.js';
 
-/*
- * The newest events of the log as this process committed them, so that live subscribers read nothing from the database.
- * Their positions have no gaps; their number and their bytes are bounded.
- */
+type SqliteEventStoreOptions = Readonly<{
+  /** Reads of more events than this run in a thread. Default `longFromEvents`. */
+  longFrom?: number;
+}>;
 
 type Matches = (stream: string) => boolean;
 
+/**
+ * The newest events that this process committed, so that live subscribers read nothing from the database. Their positions have no gaps;
+ * their number and their bytes are bounded.
+ */
 type RecentEvents = Readonly<{
-  /** Takes the event at the next position; after a gap (another process has written) it starts anew. */
+  /** Takes the event at the next position. After a gap (another process has written) it starts anew. */
   push: (event: StoredEvent) => void;
-  /** The events after `after`, at most `limit`; undefined where the next one is not here. */
+  /** The events after `after`, at most `limit`; undefined if the next one is not here. */
   after: (after: number, limit: number, matches: Matches | undefined) => EventBatch | undefined;
 }>;
 
+/**
+ * Tells subscribers that the log has grown: at once if this process wrote, within some milliseconds if another did. One timer serves all
+ * subscribers, and runs only while there are any.
+ */
+type HeadWatch = Readonly<{
+  /** The newest position that this process knows of. */
+  head: () => number;
+  /** This process has committed up to `position`. */
+  notify: (position: number) => void;
+  /** Reads the head of the log. A fault rejects the waiting subscribers. */
+  look: () => void;
+  /** Out: true when the head is beyond `position`, false when the signal aborts or the store is closed. Rejects if the log cannot be read. */
+  beyond: (position: number, signal: AbortSignal) => Promise<boolean>;
+  /** Keeps the watch going until the returned function is called. */
+  subscribe: () => () => void;
+  hasSubscribers: () => boolean;
+  closed: () => boolean;
+  close: () => void;
+}>;
+
+type Waiters = Readonly<{
+  /** Resolves when woken or when the signal aborts. Rejects if it is woken with an error. */
+  wait: (signal: AbortSignal) => Promise<void>;
+  wake: (error?: unknown) => void;
+}>;
+
+const batchSizeDefault = 1_000;
+
 const boundsDefault = { countMax: 1_024, bytesMax: 2 * 1024 * 1024 };
-/** What an event takes beside its texts and bytes. */
+/** Memory of an event beside its texts and bytes. */
 const eventOverheadBytes = 256;
+
+const pollEveryMs = 15;
+/** Many streams are truncated one after the other, and the write-ahead log is cut once for them. */
+const CUT_WITHIN_MS = 2_000;
+
+/** In: the database file, made if there is none. Throws SqliteError if it cannot be opened. */
+export const openSqliteEventStore = ({ file, ...options }: Readonly<{ file: string }> & SqliteEventStoreOptions): EventStore =>
+  eventStoreOn(openDatabase({ file, synchronous: 'full' }), options);
+
+/** The event store on an open database, which it closes with itself. */
+export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: SqliteEventStoreOptions = {}): EventStore => {
+  const table = openLogTable(database);
+  const recent = createRecentEvents();
+  const watch = createHeadWatch(table);
+  const commits = appendCommits(database, table, recent, watch);
+  // Until it is cut, the write-ahead log holds the old pages. If the disk refuses, the cut is tried again.
+  const cut = logTruncation({ database, withinMs: CUT_WITHIN_MS, onFault: () => {} });
+  const append = (asked: Append): Promise<AppendOutcome> => {
+    if (asked.events.length === 0) return Promise.reject(new RangeError('an append needs at least one event'));
+    if (!Number.isInteger(asked.expectedRevision) || asked.expectedRevision < -1)
+      return Promise.reject(new RangeError('the expected revision is -1 or more'));
+    return commits.run(asked);
+  };
+  return {
+    append: (stream, expectedRevision, events) => append({ stream, expectedRevision, events }),
+    begin: (stream, revision, events) => append({ stream, expectedRevision: revision - 1, events, begins: true }),
+    truncate: async (stream, before) => {
+      table.truncate(stream, before);
+      cut.soon();
+    },
+    positions: 'dense',
+    readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
+    readLast: async (stream) => table.last(stream),
+    head: async () => table.head(),
+    types: async () => table.types(),
+    readAll: (after, options = {}) => readTo(database, table, after, longFrom, options),
+    subscribeAll: (after, options) => subscribed(table, recent, watch, after, options),
+    close: async () => {
+      commits.close();
+      watch.close();
+      cut.close();
+      database.close();
+    },
+  };
+};
+
+/** Appends of one turn of the event loop or a few share a commit. Durable events become recent events and wake the subscribers. */
+const appendCommits = (database: Database, table: LogTable, recent: RecentEvents, watch: HeadWatch): GroupCommit<Append, AppendOutcome> => {
+  /** Events of the group under way. */
+  let written: StoredEvent[] = [];
+  let head = 0;
+  return groupCommit<Append, AppendOutcome>({
+    database,
+    weight: ({ events }) => events.length,
+    begun: () => {
+      written = [];
+      head = table.head();
+      table.settleTypes(false);
+    },
+    apply: (append) => {
+      const outcome = table.append(append, head, (event) => void written.push(event));
+      // Events that stood there already have an older position.
+      if (outcome.kind === 'done') head = Math.max(head, outcome.position);
+      return outcome;
+    },
+    committed: () => {
+      table.settleTypes(true);
+      // Without subscribers in this process, recent events are not cached.
+      if (watch.hasSubscribers()) for (const event of written) recent.push(event);
+      watch.notify(head);
+    },
+    unknown: (cause) => {
+      watch.look();
+      return { kind: 'unknown', cause };
+    },
+  });
+};
+
+const subscribed = async function* (
+  table: LogTable,
+  recent: RecentEvents,
+  watch: HeadWatch,
+  after: Position,
+  { kinds, batchSize = batchSizeDefault, signal }: ReadAllOptions & Readonly<{ signal: AbortSignal }>,
+): AsyncGenerator<EventBatch> {
+  const matches = matcher(kinds);
+  const unsubscribe = watch.subscribe();
+  try {
+    for (let cursor = after; !signal.aborted && !watch.closed();) {
+      if (watch.head() <= cursor) {
+        if (!(await watch.beyond(cursor, signal))) return;
+        continue;
+      }
+      const near = recent.after(cursor, batchSize, matches);
+      const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, { kinds });
+      cursor = page.position;
+      yield page;
+      // A subscriber that catches up reads page after page. Other work gets its turn in between.
+      if (near === undefined || page.events.length === batchSize) await turn();
+    }
+  } finally {
+    unsubscribe();
+  }
+};
+
+const readTo = async function* (
+  database: Database,
+  table: LogTable,
+  after: number,
+  longFrom: number,
+  options: ReadLogOptions,
+): AsyncGenerator<EventBatch> {
+  const { kinds, types, batchSize = batchSizeDefault, signal } = options;
+  const upTo = table.head();
+  if (isLong({ after, upTo }, longFrom) && !database.memory)
+    return yield* readAhead({ file: database.name, after, upTo, batchSize, kinds, types }, signal);
+  for (let cursor = after; cursor < upTo && signal?.aborted !== true;) {
+    const page = table.page({ after: cursor, upTo, limit: batchSize }, { kinds, types });
+    cursor = page.position;
+    yield page;
+    await turn();
+  }
+};
+
+const matcher = (wanted: readonly string[] | undefined): Matches | undefined => {
+  if (wanted === undefined) return undefined;
+  const kinds = new Set(wanted);
+  return (stream) => {
+    const at = stream.indexOf('-');
+    return kinds.has(at < 0 ? stream : stream.slice(0, at));
+  };
+};
 
 const sizeOf = ({ data, metadata, sealed }: StoredEvent): number =>
   eventOverheadBytes + data.length + metadata.length + (sealed?.byteLength ?? 0);
 
 export const createRecentEvents = ({ countMax, bytesMax } = boundsDefault): RecentEvents => {
-  /** What stands before `start` is dropped (undefined, so that it can be collected); it is cut off in batches, for a cut moves the rest. */
+  /** Entries before `start` are dropped: undefined, so that they can be collected, and cut off in batches, because a cut moves the rest. */
   let events: (StoredEvent | undefined)[] = [];
   let start = 0;
   let bytes = 0;
@@ -79,29 +243,6 @@ export const createRecentEvents = ({ countMax, bytesMax } = boundsDefault): Rece
     },
   };
 };
-
-/*
- * Tells subscribers that the log has grown: at once where this process wrote, within some milliseconds
- * where another did. One timer serves all subscribers, and runs only while there are any.
- */
-
-type HeadWatch = Readonly<{
-  /** The newest position that this process knows of. */
-  head: () => number;
-  /** This process has committed up to `position`. */
-  notify: (position: number) => void;
-  /** Looks where the log ends now; waiting subscribers are told of a fault. */
-  look: () => void;
-  /** Resolves with true when the head is beyond `position`, with false when the signal aborts or the store is closed; rejects where the log cannot be read. */
-  beyond: (position: number, signal: AbortSignal) => Promise<boolean>;
-  /** Keeps the watch going until the function that it gives is called. */
-  subscribe: () => () => void;
-  hasSubscribers: () => boolean;
-  closed: () => boolean;
-  close: () => void;
-}>;
-
-const pollEveryMs = 15;
 
 const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>): HeadWatch => {
   let head = table.head();
@@ -159,14 +300,14 @@ const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>): Head
   };
 };
 
-/** Calls `look` where another process has committed since the last call, `fail` where that cannot be found out. */
+/** Calls `look` if another process has committed since the last call, `fail` if that cannot be read. */
 const foreignCommitPoll = (table: Pick<LogTable, 'foreignCommits'>, look: () => void, fail: (error: unknown) => void): (() => void) => {
   let version = table.foreignCommits();
   return () => {
     try {
       const now = table.foreignCommits();
       if (now === version) return;
-      // The version is noted before the head is read: what is committed in between is seen twice, never missed.
+      // The version is kept before the head is read: a commit in between is seen twice, never missed.
       version = now;
       look();
     } catch (error) {
@@ -174,12 +315,6 @@ const foreignCommitPoll = (table: Pick<LogTable, 'foreignCommits'>, look: () => 
     }
   };
 };
-
-type Waiters = Readonly<{
-  /** Resolves when woken or when the signal aborts; rejects where it is woken with an error. */
-  wait: (signal: AbortSignal) => Promise<void>;
-  wake: (error?: unknown) => void;
-}>;
 
 const createWaiters = (): Waiters => {
   const waiting = new Set<(error?: unknown) => void>();
@@ -201,142 +336,5 @@ const createWaiters = (): Waiters => {
         signal.addEventListener('abort', onAbort, { once: true });
         waiting.add(resume);
       }),
-  };
-};
-
-const batchSizeDefault = 1_000;
-/** Many streams are truncated one after the other, and the write-ahead log is cut once for them. */
-const CUT_WITHIN_MS = 2_000;
-
-type SqliteEventStoreOptions = Readonly<{
-  /** More events than that are read in a thread. Default `longFromEvents`. */
-  longFrom?: number;
-}>;
-
-/** In: the database file, made where there is none. Throws SqliteError where it cannot be opened. */
-export const openSqliteEventStore = ({ file, ...options }: Readonly<{ file: string }> & SqliteEventStoreOptions): EventStore =>
-  eventStoreOn(openDatabase({ file, synchronous: 'full' }), options);
-
-/** The event store on an open database, which it closes with itself. */
-export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: SqliteEventStoreOptions = {}): EventStore => {
-  const table = openLogTable(database);
-  const recent = createRecentEvents();
-  const watch = createHeadWatch(table);
-  const commits = appendCommits(database, table, recent, watch);
-  // Until it is cut the write-ahead log has the pages as they were; a disk that refuses is asked again.
-  const cut = logTruncation({ database, withinMs: CUT_WITHIN_MS, onFault: () => {} });
-  const append = (asked: Append): Promise<AppendOutcome> => {
-    if (asked.events.length === 0) return Promise.reject(new RangeError('an append needs at least one event'));
-    if (!Number.isInteger(asked.expectedRevision) || asked.expectedRevision < -1)
-      return Promise.reject(new RangeError('the expected revision is -1 or more'));
-    return commits.run(asked);
-  };
-  return {
-    append: (stream, expectedRevision, events) => append({ stream, expectedRevision, events }),
-    begin: (stream, revision, events) => append({ stream, expectedRevision: revision - 1, events, begins: true }),
-    truncate: async (stream, before) => {
-      table.truncate(stream, before);
-      cut.soon();
-    },
-    positions: 'dense',
-    readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
-    readLast: async (stream) => table.last(stream),
-    head: async () => table.head(),
-    types: async () => table.types(),
-    readAll: (after, options = {}) => readTo(database, table, after, longFrom, options),
-    subscribeAll: (after, options) => subscribed(table, recent, watch, after, options),
-    close: async () => {
-      commits.close();
-      watch.close();
-      cut.close();
-      database.close();
-    },
-  };
-};
-
-/** Appends of one turn of the event loop or a few share a commit; what is durable becomes a recent event and wakes the subscribers. */
-const appendCommits = (database: Database, table: LogTable, recent: RecentEvents, watch: HeadWatch): GroupCommit<Append, AppendOutcome> => {
-  /** Of the group under way. */
-  let written: StoredEvent[] = [];
-  let head = 0;
-  return groupCommit<Append, AppendOutcome>({
-    database,
-    weight: ({ events }) => events.length,
-    begun: () => {
-      written = [];
-      head = table.head();
-      table.settleTypes(false);
-    },
-    apply: (append) => {
-      const outcome = table.append(append, head, (event) => void written.push(event));
-      // Events that stood there already have an older position.
-      if (outcome.kind === 'done') head = Math.max(head, outcome.position);
-      return outcome;
-    },
-    committed: () => {
-      table.settleTypes(true);
-      // Where nothing subscribes in this process, recent events are not cached.
-      if (watch.hasSubscribers()) for (const event of written) recent.push(event);
-      watch.notify(head);
-    },
-    unknown: (cause) => {
-      watch.look();
-      return { kind: 'unknown', cause };
-    },
-  });
-};
-
-const subscribed = async function* (
-  table: LogTable,
-  recent: RecentEvents,
-  watch: HeadWatch,
-  after: Position,
-  { kinds, batchSize = batchSizeDefault, signal }: ReadAllOptions & Readonly<{ signal: AbortSignal }>,
-): AsyncGenerator<EventBatch> {
-  const matches = matcher(kinds);
-  const unsubscribe = watch.subscribe();
-  try {
-    for (let cursor = after; !signal.aborted && !watch.closed();) {
-      if (watch.head() <= cursor) {
-        if (!(await watch.beyond(cursor, signal))) return;
-        continue;
-      }
-      const near = recent.after(cursor, batchSize, matches);
-      const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, { kinds });
-      cursor = page.position;
-      yield page;
-      // A subscriber that catches up reads page after page: others get their turn in between.
-      if (near === undefined || page.events.length === batchSize) await turn();
-    }
-  } finally {
-    unsubscribe();
-  }
-};
-
-const readTo = async function* (
-  database: Database,
-  table: LogTable,
-  after: number,
-  longFrom: number,
-  options: ReadLogOptions,
-): AsyncGenerator<EventBatch> {
-  const { kinds, types, batchSize = batchSizeDefault, signal } = options;
-  const upTo = table.head();
-  if (isLong({ after, upTo }, longFrom) && !database.memory)
-    return yield* readAhead({ file: database.name, after, upTo, batchSize, kinds, types }, signal);
-  for (let cursor = after; cursor < upTo && signal?.aborted !== true;) {
-    const page = table.page({ after: cursor, upTo, limit: batchSize }, { kinds, types });
-    cursor = page.position;
-    yield page;
-    await turn();
-  }
-};
-
-const matcher = (wanted: readonly string[] | undefined): Matches | undefined => {
-  if (wanted === undefined) return undefined;
-  const kinds = new Set(wanted);
-  return (stream) => {
-    const at = stream.indexOf('-');
-    return kinds.has(at < 0 ? stream : stream.slice(0, at));
   };
 };

@@ -1,7 +1,7 @@
 /**
- * The connection to an EventStoreDB or KurrentDB server. Addresses, discovery of the leader, TLS and credentials are the client library's;
- * the calls are made through its generated stubs, because its own append keeps the pending appends of all clients of a process in one
- * table, ends the process where a stream breaks off while it is written to, and parses and formats what must stay byte for byte.
+ * The connection to an EventStoreDB or KurrentDB server. The client library handles addresses, discovery of the leader, TLS and credentials.
+ * The calls use its generated stubs instead of its own append, which keeps the pending appends of all clients of a process in one table,
+ * ends the process if a stream breaks off during a write, and parses and formats bytes that must not change.
  */
 import { EventStoreDBClient } from '@eventstore/db-client';
 import streamsGrpc, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
@@ -10,19 +10,51 @@ import { StoreAway } from '../../../domain/core/errors.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import { readMessage, type ReadMessage } from './read-message.js';
 
-/* The URL of an EventStoreDB or KurrentDB server: what of it is the client's, and what is ours. */
-
+/** The URL of a server: a part for the client library, and our own options. */
 type EventStoreDbUrl = Readonly<{
   /**
-   * As the client takes it. Connections of different generations share nothing: the library pools those of equal options, with the ever
-   * longer pauses between their attempts.
+   * The URL for the client. The library pools connections of equal options together with the growing pauses between their attempts, so
+   * each generation has different options.
    */
   clientUrl: (generation: number) => string;
-  /** What every stream name begins with at the server, before a dot. */
+  /** The beginning of every stream name at the server, before a dot. */
   prefix: string;
-  /** As messages name the server: without credentials and options. */
+  /** The server in messages: without credentials and options. */
   shown: string;
 }>;
+
+/** A call that takes encoded messages and gives the answers. */
+export type BatchCall = Readonly<{
+  write: (message: Buffer) => boolean;
+  cancel: () => void;
+  on: ((event: 'data', listener: (response: BatchAppendResp) => void) => unknown) &
+    ((event: 'error', listener: (error: Error) => void) => unknown) &
+    ((event: 'end', listener: () => void) => unknown);
+}>;
+
+export type Connection = Readonly<{
+  /** The server in messages. */
+  shown: string;
+  /**
+   * A call for appends on an open connection, and a function for its error, so that the next call goes to the present leader.
+   * Rejects with EventStoreAway if there is no connection in time.
+   */
+  openBatch: () => Promise<Readonly<{ call: BatchCall; failed: (error: Error) => void }>>;
+  /** The messages of one read. Rejects with the error of the call. `timeoutMs` bounds the whole read. */
+  read: (request: ReadReq, options: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>) => AsyncGenerator<ReadMessage>;
+  close: () => Promise<void>;
+}>;
+
+type ConnectionOptions = Readonly<{ url: EventStoreDbUrl; clock: Clock; connectMs: number }>;
+
+type Made = Readonly<{ client: EventStoreDBClient; stubs: StreamsClient }>;
+
+/** gRPC's numbers of the states of a channel. */
+const READY = 2;
+const TRANSIENT_FAILURE = 3;
+const SHUTDOWN = 4;
+/** For so long after a failure the server is not tried again, and callers get that failure's error. */
+const AGAIN_AFTER_MS = 100;
 
 const FORM = /^(esdb|kurrentdb)(\+discover)?:\/\/(?:([^@/?]+)@)?([^@/?]+)\/*(?:\?(.*))?$/;
 const TIMEOUT = 'keepAliveTimeout';
@@ -30,7 +62,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 10_000;
 const GENERATIONS = 1_000;
 const PREFIX_DEFAULT = 'sealpost';
 const PREFIX_FORM = /^[A-Za-z0-9_]{1,40}$/;
-/** The client prints an option that it does not know together with the whole URL, password included: such a URL never reaches it. */
+
+/** The client prints an unknown option together with the whole URL, password included, so it gets known options only. */
 const CLIENT_OPTIONS = [
   'userCertFile',
   'userKeyFile',
@@ -46,64 +79,11 @@ const CLIENT_OPTIONS = [
   'keepAliveTimeout',
 ];
 
-/** Throws RangeError, with a sentence that names no credentials, where the text is no such URL. */
-export const parseEventStoreDbUrl = (url: string): EventStoreDbUrl => {
-  const [, scheme, discover = '', credentials, hosts, query = ''] = FORM.exec(url) ?? [];
-  if (scheme === undefined || hosts === undefined)
-    throw new RangeError(
-      'the URL of the event store must have the form esdb://[user:password@]host[:port][,host[:port]][?option=value], or begin with esdb+discover, kurrentdb or kurrentdb+discover',
-    );
-  if (credentials !== undefined && !/^[^:]+:.+$/.test(credentials))
-    throw new RangeError('the URL of the event store has credentials without a password: they are written user:password@');
-  const options = query === '' ? [] : query.split('&').map(optionOf);
-  const prefix = options.find(([name]) => name === 'prefix')?.[1] ?? PREFIX_DEFAULT;
-  if (!PREFIX_FORM.test(prefix))
-    throw new RangeError(`prefix in the URL of the event store must be 1 to 40 letters, digits and underscores, but is ${prefix}`);
-  const passed = options.filter(([name]) => name !== 'prefix' && name !== TIMEOUT).map(([name, value]) => `${name}=${value}`);
-  const timeoutMs = Number(options.find(([name]) => name === TIMEOUT)?.[1] ?? KEEP_ALIVE_TIMEOUT_MS);
-  const shown = `esdb${discover}://${hosts}`;
-  const user = credentials === undefined ? '' : `${credentials}@`;
-  return {
-    clientUrl: (generation) =>
-      `esdb${discover}://${user}${hosts}?${[...passed, `${TIMEOUT}=${timeoutMs < 0 ? timeoutMs : timeoutMs + (generation % GENERATIONS)}`].join('&')}`,
-    prefix,
-    shown,
-  };
-};
+/** CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, NOT_FOUND (a former leader), ABORTED, INTERNAL, UNAVAILABLE. */
+const passingCodes: ReadonlySet<number> = new Set([1, 2, 4, 5, 10, 13, 14]);
 
-const optionOf = (text: string): readonly [name: string, value: string] => {
-  const at = text.indexOf('=');
-  const [name, value] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
-  const known = name === 'prefix' ? name : CLIENT_OPTIONS.find((one) => one.toLowerCase() === name.toLowerCase());
-  if (known === undefined)
-    throw new RangeError(
-      `the URL of the event store has an option that there is not: ${name}; there are ${CLIENT_OPTIONS.join(', ')}, prefix`,
-    );
-  if (value === '') throw new RangeError(`the option ${name} in the URL of the event store has no value`);
-  return [known, value];
-};
-
-/** Takes messages as they were encoded, gives the answers. */
-export type BatchCall = Readonly<{
-  write: (message: Buffer) => boolean;
-  cancel: () => void;
-  on: ((event: 'data', listener: (response: BatchAppendResp) => void) => unknown) &
-    ((event: 'error', listener: (error: Error) => void) => unknown) &
-    ((event: 'end', listener: () => void) => unknown);
-}>;
-
-export type Connection = Readonly<{
-  /** As messages name the server. */
-  shown: string;
-  /**
-   * A call for appends on a connection that stands, and what to tell of its error, so that the next one goes to where the leader is now.
-   * Rejects with EventStoreAway where there is no connection within the time.
-   */
-  openBatch: () => Promise<Readonly<{ call: BatchCall; failed: (error: Error) => void }>>;
-  /** The messages of one read; rejects with the error of the call. `timeoutMs`: within which all of it must have come. */
-  read: (request: ReadReq, options: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>) => AsyncGenerator<ReadMessage>;
-  close: () => Promise<void>;
-}>;
+/** PERMISSION_DENIED and UNAUTHENTICATED. */
+const deniedCodes: ReadonlySet<number> = new Set([7, 16]);
 
 /** The server cannot be reached, so nothing has been sent. */
 export class EventStoreAway extends StoreAway {
@@ -114,21 +94,6 @@ export class EventStoreAway extends StoreAway {
 export class EventStoreDenied extends Error {
   override name = 'EventStoreDenied';
 }
-
-/** What ends with the connection, and not with the request: another attempt may succeed. */
-export const isPassing = (error: unknown): boolean => {
-  const { code, details } = error as Readonly<{ code?: number; details?: string }>;
-  return error instanceof EventStoreAway || passingCodes.has(code ?? -1) || details?.includes('write after end') === true;
-};
-/** CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, NOT_FOUND (of a leader that is none any more), ABORTED, INTERNAL, UNAVAILABLE. */
-const passingCodes: ReadonlySet<number> = new Set([1, 2, 4, 5, 10, 13, 14]);
-
-type ConnectionOptions = Readonly<{ url: EventStoreDbUrl; clock: Clock; connectMs: number }>;
-
-/** The library goes to where the leader is now, where the error says so, and gives up a connection that has ended. */
-const failed = ({ client, stubs }: Made, error: Error): void => void client['handleError'](stubs, error);
-
-type Made = Readonly<{ client: EventStoreDBClient; stubs: StreamsClient }>;
 
 export const openConnection = ({ url, clock, connectMs }: ConnectionOptions): Connection => {
   const ready = readyConnections({ url, clock, connectMs });
@@ -149,14 +114,7 @@ export const openConnection = ({ url, clock, connectMs }: ConnectionOptions): Co
   };
 };
 
-/** The states of a channel, as gRPC numbers them. */
-const READY = 2;
-const TRANSIENT_FAILURE = 3;
-const SHUTDOWN = 4;
-/** After a failure the server is left alone so long; whoever comes meanwhile gets the same error. */
-const AGAIN_AFTER_MS = 100;
-
-/** Connects when a connection is needed. One that fails is given up with all that the library remembers of it. */
+/** Connects when a connection is needed. A failed connection is given up together with the client that remembers it. */
 const readyConnections = ({ url, clock, connectMs }: ConnectionOptions) => {
   let generation = 0;
   let client: EventStoreDBClient | undefined = clientOf(url, generation);
@@ -202,13 +160,16 @@ const readyConnections = ({ url, clock, connectMs }: ConnectionOptions) => {
   };
 };
 
-/** The stubs of the client's channel; others when the channel was given up. */
+/** Tells the library of an error: it follows the leader if the error names another, and gives up a connection that has ended. */
+const failed = ({ client, stubs }: Made, error: Error): void => void client['handleError'](stubs, error);
+
+/** The stubs of the client's channel. They change when the channel is given up. */
 const stubsOf = (client: EventStoreDBClient): Promise<StreamsClient> =>
   client['execute'](streamsGrpc.StreamsClient, 'streams', (made) => Promise.resolve(made));
 
 const stateOf = (stubs: StreamsClient): number => stubs.getChannel().getConnectivityState(false);
 
-/** Resolves when the channel is connected; rejects at the first failure, for the library would try on and on until the deadline. */
+/** Resolves when the channel is connected. Rejects at the first failure, because the library would go on trying until the deadline. */
 const connected = async (stubs: StreamsClient, connectMs: number): Promise<void> => {
   const channel = stubs.getChannel();
   const deadline = Date.now() + connectMs;
@@ -250,18 +211,15 @@ async function* readThrough(
     throw new EventStoreDenied('the event store refuses to be read with the credentials of its URL', { cause: error });
   } finally {
     signal?.removeEventListener('abort', cancel);
-    // A call that is cancelled ends with an error that nobody waits for.
+    // A cancelled call emits an error, which is ignored here.
     call.on('error', () => {});
     call.cancel();
   }
 }
 
-/** PERMISSION_DENIED and UNAUTHENTICATED. */
-const deniedCodes: ReadonlySet<number> = new Set([7, 16]);
-
 const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
 
-/** The library's errors hold the URL, password included, so they are not passed on. */
+/** The library's errors contain the URL, password included, so they are not passed on. */
 const clientOf = ({ clientUrl, shown }: EventStoreDbUrl, generation: number): EventStoreDBClient => {
   const [client, fault] = attempt(() => EventStoreDBClient.connectionString(clientUrl(generation)));
   if (client !== undefined) return client;
@@ -295,4 +253,47 @@ const within = async <T>(work: Promise<T>, ms: number, clock: Clock, late: () =>
   } finally {
     over.abort();
   }
+};
+
+/** Whether an error is one of the connection, not of the request, so that another attempt may succeed. */
+export const isPassing = (error: unknown): boolean => {
+  const { code, details } = error as Readonly<{ code?: number; details?: string }>;
+  return error instanceof EventStoreAway || passingCodes.has(code ?? -1) || details?.includes('write after end') === true;
+};
+
+/** Throws RangeError if the text is no such URL. The message shows no credentials. */
+export const parseEventStoreDbUrl = (url: string): EventStoreDbUrl => {
+  const [, scheme, discover = '', credentials, hosts, query = ''] = FORM.exec(url) ?? [];
+  if (scheme === undefined || hosts === undefined)
+    throw new RangeError(
+      'the URL of the event store must have the form esdb://[user:password@]host[:port][,host[:port]][?option=value], or begin with esdb+discover, kurrentdb or kurrentdb+discover',
+    );
+  if (credentials !== undefined && !/^[^:]+:.+$/.test(credentials))
+    throw new RangeError('the URL of the event store has credentials without a password: they are written user:password@');
+  const options = query === '' ? [] : query.split('&').map(optionOf);
+  const prefix = options.find(([name]) => name === 'prefix')?.[1] ?? PREFIX_DEFAULT;
+  if (!PREFIX_FORM.test(prefix))
+    throw new RangeError(`prefix in the URL of the event store must be 1 to 40 letters, digits and underscores, but is ${prefix}`);
+  const passed = options.filter(([name]) => name !== 'prefix' && name !== TIMEOUT).map(([name, value]) => `${name}=${value}`);
+  const timeoutMs = Number(options.find(([name]) => name === TIMEOUT)?.[1] ?? KEEP_ALIVE_TIMEOUT_MS);
+  const shown = `esdb${discover}://${hosts}`;
+  const user = credentials === undefined ? '' : `${credentials}@`;
+  return {
+    clientUrl: (generation) =>
+      `esdb${discover}://${user}${hosts}?${[...passed, `${TIMEOUT}=${timeoutMs < 0 ? timeoutMs : timeoutMs + (generation % GENERATIONS)}`].join('&')}`,
+    prefix,
+    shown,
+  };
+};
+
+const optionOf = (text: string): readonly [name: string, value: string] => {
+  const at = text.indexOf('=');
+  const [name, value] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+  const known = name === 'prefix' ? name : CLIENT_OPTIONS.find((one) => one.toLowerCase() === name.toLowerCase());
+  if (known === undefined)
+    throw new RangeError(
+      `the URL of the event store has an option that there is not: ${name}; there are ${CLIENT_OPTIONS.join(', ')}, prefix`,
+    );
+  if (value === '') throw new RangeError(`the option ${name} in the URL of the event store has no value`);
+  return [known, value];
 };

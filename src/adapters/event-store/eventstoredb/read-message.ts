@@ -1,13 +1,20 @@
 /**
- * Reads the bytes of `ReadResp` (streams.proto). Read by hand, for the library's decoder takes several times as long and is asked for every
- * event of every reader. The numbers are those of the fields.
+ * Decodes `ReadResp` (streams.proto) by hand: the library's decoder takes several times as long, and each reader decodes every event.
+ * The numbers are those of the fields.
  */
 import { commitFrom, isCommit, type RecordedServerEvent } from './records.js';
 
-/** An event, or how far the server has looked; neither is there in a message that says something else. */
+/** An event, or the position up to which the server has looked. Both are undefined for other messages. */
 export type ReadMessage = Readonly<{ event: RecordedServerEvent | undefined; checkpoint: number | undefined }>;
 
-/** Throws where the bytes are no such message. */
+const NOTHING = Buffer.alloc(0);
+
+const VARINT = 0;
+const EIGHT_BYTES = 1;
+const BYTES = 2;
+const FOUR_BYTES = 5;
+
+/** Throws if the bytes are no such message. */
 export const readMessage = (bytes: Buffer): ReadMessage => {
   let event: RecordedServerEvent | undefined;
   let checkpoint: number | undefined;
@@ -18,7 +25,7 @@ export const readMessage = (bytes: Buffer): ReadMessage => {
   return { event, checkpoint };
 };
 
-/** Of a link the event that it names is not asked for. */
+/** The event itself. Links are not resolved. */
 const eventIn = (bytes: Buffer): RecordedServerEvent | undefined => {
   let event: RecordedServerEvent | undefined;
   eachField(bytes, (field, part) => {
@@ -78,15 +85,7 @@ const textIn = (bytes: Buffer, wanted: number): string => {
   return text;
 };
 
-const NOTHING = Buffer.alloc(0);
-const ignore = (): void => {};
-
-const VARINT = 0;
-const EIGHT_BYTES = 1;
-const BYTES = 2;
-const FOUR_BYTES = 5;
-
-/** `onNumber`: of those of 64 bits that are too large the nearest is given. */
+/** `onNumber` gets the nearest number for one of 64 bits that is too large. */
 const eachField = (
   bytes: Buffer,
   onBytes: (field: number, part: Buffer) => void,
@@ -131,3 +130,4 @@ const eachField = (
 };
 
 const notUnderstood = (): Error => new Error('the event store sent a message that is none');
+const ignore = (): void => {};

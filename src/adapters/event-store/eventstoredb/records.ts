@@ -1,31 +1,58 @@
 /**
- * Events as they stand at the server. `data` is the event's data, byte for byte. The metadata bytes are one JSON object,
+ * The format of events at the server, and the names of our streams there. `data` is the event's data, byte for byte. The metadata bytes are one JSON object,
  *
  *     {"hash":"<hex>","sealed":null|"<base64>"[,"eventId":"<id>"],"metadata":<the event's metadata, byte for byte>}
  *
- * with its members in this order and without spaces, so that it is cut apart, never parsed: what is read is exactly what was written.
- * `eventId` is there only where the id of the event is no UUID; the server's id is then derived from it.
+ * with its members in this order and without spaces. It is cut apart, never parsed, so that reads give exactly the bytes that were written.
+ * `eventId` is present only if the id of the event is no UUID. The server's id is then derived from it.
  */
 import * as crypto from 'node:crypto';
 import type { EventToStore, Position, StoredEvent } from '../../../domain/ports/event-store.js';
 
-/** An event as the server is given it and gives it. */
+/** An event in the server's form. */
 export type ServerEvent = Readonly<{ id: string; type: string; data: Uint8Array; metadata: Uint8Array }>;
 export type RecordedServerEvent = ServerEvent & Readonly<{ stream: string; revision: number; commit: number }>;
 
+/** The names of our streams at a server that others may use too. */
+export type StreamNames = Readonly<{
+  /** The stream's name at the server. */
+  atServer: (stream: string) => string;
+  /** The stream's name here; undefined if it is not ours. */
+  ours: (atServer: string) => string | undefined;
+  /** The beginnings of the names of streams of these kinds at the server; if absent, of all our streams. */
+  prefixes: (kinds: readonly string[] | undefined) => readonly string[];
+  /** The stream beside the log in which the types of event are noted. */
+  typeNotes: string;
+}>;
+
+type Parts = Readonly<{ eventId: string | undefined; metadata: string; sealed: Uint8Array | undefined; hash: string }>;
+
+/** A prefix that no stream and no type has. A filter without any prefix would select everything. */
+export const NOTHING = '\u0000';
+
+const HASH_AT = '{"hash":"';
+const SEALED_AT = '","sealed":';
+const ID_AT = ',"eventId":';
+const METADATA_AT = ',"metadata":';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The type of an event that was truncated in the log from which this one was copied. No other type begins with a space. */
+const TRUNCATED = ' truncated';
+const COMMIT_MAX = (Number.MAX_SAFE_INTEGER - 1) / 2;
+
 /**
- * The position of an event is 2 × its commit position + 1. The even number before it stands just before the event, so that
- * `position - 1` is a place of the log too, although commit positions are offsets of bytes and the server knows none between them.
+ * The position of an event is 2 × its commit position + 1. The even number before it means "just before the event", so that
+ * `position - 1` is a position too, although commit positions are byte offsets and the server knows none between two events.
  */
 export const positionOf = (commit: number): Position => commit * 2 + 1;
 export const commitOf = (position: Position): number => Math.floor(position / 2);
 export const isBeforeEvent = (position: Position): boolean => position % 2 === 0;
-const COMMIT_MAX = (Number.MAX_SAFE_INTEGER - 1) / 2;
 
 /** The server writes "none" as the largest number of 64 bits. */
 export const isCommit = (commit: number): boolean => commit >= 0 && commit <= COMMIT_MAX;
 
-/** Throws where there is none, or the log is longer than positions can tell. */
+/** Throws if the text is no commit position, or one that is too large for a position. */
 export const commitFrom = (text: string): number => {
   const commit = Number(text);
   if (isCommit(commit)) return commit;
@@ -34,17 +61,12 @@ export const commitFrom = (text: string): number => {
   );
 };
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-/** The server takes UUIDs alone; of any other id one is derived, always the same. */
+/** The server takes only UUIDs. From any other id one is derived, always the same. */
 export const serverIdOf = (eventId: string): string => {
   if (UUID.test(eventId)) return eventId;
   const hex = crypto.hash('sha256', `sealpost event id\n${eventId}`, 'hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
-
-/** Stands where an event was truncated in the log from which this one was copied. No type of event begins with a space. */
-const TRUNCATED = ' truncated';
 
 export const truncatedEvent = (atServer: string, revision: number): ServerEvent => ({
   id: serverIdOf(`truncated ${revision} of ${atServer}`),
@@ -67,9 +89,9 @@ export const toServerEvent = ({ eventId, type, data, metadata, sealed, hash }: E
 
 export const toStoredEvent = ({ id, type, data, metadata, stream, revision, commit }: RecordedServerEvent): StoredEvent => {
   const text = textOf(metadata);
-  // What somebody changed beyond recognition is read as it stands, so that verification and readers find it damaged.
+  // Metadata in another form was changed by somebody. It is given as it is, so that verification and readers find it damaged.
   const parts = partsOf(text) ?? { eventId: undefined, metadata: text, sealed: undefined, hash: '' };
-  // An id that is not the one from which that of the server was derived was changed.
+  // If the server's id is not derived from this id, the id was changed.
   const eventId = parts.eventId !== undefined && serverIdOf(parts.eventId) === id ? parts.eventId : id;
   return {
     eventId,
@@ -84,14 +106,7 @@ export const toStoredEvent = ({ id, type, data, metadata, stream, revision, comm
   };
 };
 
-const HASH_AT = '{"hash":"';
-const SEALED_AT = '","sealed":';
-const ID_AT = ',"eventId":';
-const METADATA_AT = ',"metadata":';
-
-type Parts = Readonly<{ eventId: string | undefined; metadata: string; sealed: Uint8Array | undefined; hash: string }>;
-
-/** undefined where the text is not as it is written. */
+/** Out: undefined if the text has another form. */
 const partsOf = (text: string): Parts | undefined => {
   if (!text.startsWith(HASH_AT) || !text.endsWith('}')) return undefined;
   const hashEnd = text.indexOf('"', HASH_AT.length);
@@ -109,7 +124,7 @@ const partsOf = (text: string): Parts | undefined => {
   };
 };
 
-/** After the closing quotation mark of the JSON string that begins at `from`; -1 where there is none. */
+/** The index after the closing quotation mark of the JSON string that begins at `from`; -1 if there is none. */
 const endOfString = (text: string, from: number): number => {
   const found = /^"(?:[^"\\]|\\.)*"/.exec(text.slice(from));
   return found === null ? -1 : from + found[0].length;
@@ -126,22 +141,6 @@ const unquoted = (text: string): string | undefined => {
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 
-/* The names of our streams at a server that others may use too. */
-
-export type StreamNames = Readonly<{
-  /** As it is called at the server. */
-  atServer: (stream: string) => string;
-  /** As it is called here; undefined where it is not ours. */
-  ours: (atServer: string) => string | undefined;
-  /** What the names of the streams of these kinds begin with at the server; all of ours where absent. */
-  prefixes: (kinds: readonly string[] | undefined) => readonly string[];
-  /** Beside the log, where the types of event are noted. */
-  typeNotes: string;
-}>;
-
-/** No stream and no type begins so: a filter without any prefix would let all through. */
-export const NOTHING = '\u0000';
-
 export const streamNames = (prefix: string): StreamNames => {
   const begin = `${prefix}.`;
   return {
@@ -156,7 +155,7 @@ export const streamNames = (prefix: string): StreamNames => {
   };
 };
 
-/** Whether an event is of one of the kinds: the server's filter lets longer names through too. */
+/** Whether a stream is of one of the kinds. The server's filter matches longer names too. */
 export const kindMatcher = (kinds: readonly string[] | undefined): ((stream: string) => boolean) => {
   if (kinds === undefined) return () => true;
   const wanted = new Set(kinds);
@@ -166,14 +165,14 @@ export const kindMatcher = (kinds: readonly string[] | undefined): ((stream: str
   };
 };
 
-/** Whether an event is of one of the stored names; the server's filter lets longer ones through too. */
+/** Whether a type is one of the stored names. The server's filter matches longer names too. */
 export const typeMatcher = (types: readonly string[] | undefined): ((type: string) => boolean) => {
   if (types === undefined) return () => true;
   const wanted = new Set(types);
   return (type) => wanted.has(type);
 };
 
-/** The event under our name for its stream; undefined where that is not ours, or where it only stands for one that was truncated. */
+/** The event with our name for its stream; undefined if the stream is not ours or the event stands for a truncated one. */
 export const renamed = (names: StreamNames, event: RecordedServerEvent): RecordedServerEvent | undefined => {
   const stream = names.ours(event.stream);
   return stream === undefined || event.type === TRUNCATED ? undefined : { ...event, stream };

@@ -1,4 +1,4 @@
-/** Follows the log: the server sends what comes, filtered by the names of the streams; a subscription that breaks off is made anew. */
+/** Follows the log: the server sends new events, filtered by the names of the streams. A subscription that breaks off is made anew. */
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { Position, EventBatch, ReadAllOptions, StoredEvent } from '../../../domain/ports/event-store.js';
 import { type Head, type Reading, readAllRequest } from './reads.js';
@@ -7,59 +7,13 @@ import { isPassing, type Connection } from './connection.js';
 import type { ReadMessage } from './read-message.js';
 import { isBeforeEvent, positionOf, toStoredEvent, type RecordedServerEvent, kindMatcher, renamed, type StreamNames } from './records.js';
 
-/* How far the log is known to go: what filtered subscriptions compare themselves with. Looks by itself only while one of them waits. */
-
+/** The head of the log, as far as it is known. It is read from the server only while a filtered subscription waits. */
 export type HeadWatch = Readonly<{
   head: () => Head;
   note: (head: Head) => void;
   /** Resolves when the log is known to go beyond `position`, or the signal aborts. */
   beyond: (position: Position, signal: AbortSignal) => Promise<void>;
 }>;
-
-const LOOK_EVERY_MS = 1_000;
-
-export const openHeadWatch = (look: () => Promise<Head>, clock: Clock, closed: AbortSignal): HeadWatch => {
-  let head: Head = { position: 0, stream: '' };
-  const waiting = new Set<() => void>();
-  let isLooking = false;
-
-  const note = (found: Head): void => {
-    if (found.position <= head.position) return;
-    head = { position: found.position, stream: found.stream };
-    for (const wake of [...waiting]) wake();
-  };
-
-  const poll = async (): Promise<void> => {
-    if (isLooking) return;
-    isLooking = true;
-    while (waiting.size > 0 && !closed.aborted) {
-      const before = head;
-      await clock.sleep(LOOK_EVERY_MS, closed);
-      if (waiting.size === 0 || closed.aborted || head !== before) continue;
-      // Where the server is away the subscriptions tell of it.
-      await look().then(note, () => {});
-    }
-    isLooking = false;
-  };
-
-  return {
-    head: () => head,
-    note,
-    beyond: (position, signal) =>
-      new Promise((resolve) => {
-        if (head.position > position || signal.aborted) return resolve();
-        const wake = (): void => {
-          if (head.position <= position && !signal.aborted) return;
-          waiting.delete(wake);
-          signal.removeEventListener('abort', wake);
-          resolve();
-        };
-        waiting.add(wake);
-        signal.addEventListener('abort', wake, { once: true });
-        void poll();
-      }),
-  };
-};
 
 type SubscribingDeps = Readonly<{
   connection: Pick<Connection, 'read' | 'shown'>;
@@ -72,11 +26,29 @@ type SubscribingDeps = Readonly<{
 
 type Options = ReadAllOptions & Readonly<{ signal: AbortSignal }>;
 
+type Inbox = Readonly<{
+  /** The events that have come; undefined if nothing has. */
+  take: (countMax: number) => EventBatch | undefined;
+  hasNews: () => boolean;
+  /** Resolves when there is something to take or the signal aborts. Rejects if the subscription has ended. */
+  news: (signal: AbortSignal) => Promise<void>;
+}>;
+
+type Received = Readonly<{ event?: RecordedServerEvent; reached: Position }>;
+
 const BATCH_SIZE = 1_000;
 const PAUSE_FIRST_MS = 50;
 const PAUSE_MAX_MS = 2_000;
-/** A filtered subscription that has heard nothing for so long looks whether the log went on without anything for it. */
+/** A filtered subscription that has heard nothing for so long checks whether the log went on without events for it. */
 const QUIET_MS = 100;
+
+const LOOK_EVERY_MS = 1_000;
+
+/** When so many events wait for a slow reader, the server is not read any further. */
+const WAITING_MAX = 2_000;
+
+/** The reason of each abort. Without one, a DOMException with a stack is made each time. */
+const OVER = 'over';
 
 export async function* subscribeAll(deps: SubscribingDeps, after: Position, options: Options): AsyncGenerator<EventBatch> {
   const { signal } = options;
@@ -110,7 +82,7 @@ async function* followed(deps: SubscribingDeps, after: Position, options: Option
   const { batchSize = BATCH_SIZE, kinds, signal } = options;
   let cursor = after;
   if (isBeforeEvent(after) && after > 0) {
-    // A subscription begins after an event; the one that stands just behind this place is read.
+    // A subscription begins after an event, so the event just behind this position is read.
     const event = await deps.reading.justAfter(after);
     if (event !== undefined) {
       cursor = event.position;
@@ -136,8 +108,8 @@ async function* followed(deps: SubscribingDeps, after: Position, options: Option
 }
 
 /**
- * A batch without events tells a filtered reader alone how far it is, and never of a place beyond our own events: what others write at
- * the server is no part of the log.
+ * Only a filtered reader gets batches without events, which tell it how far it is. Their position is never beyond our own events: events
+ * that others write at the server are no part of the log.
  */
 const ofOurs = (batch: EventBatch | undefined, cursor: Position, head: Position, { kinds }: Options): EventBatch | undefined => {
   if (batch === undefined || batch.events.length > 0) return batch;
@@ -145,7 +117,7 @@ const ofOurs = (batch: EventBatch | undefined, cursor: Position, head: Position,
   return kinds === undefined || position <= cursor ? undefined : { events: [], position };
 };
 
-/** Waits for more; where nothing comes but the log has gone on, the batch without events that says so. */
+/** Waits for more. Out: a batch without events if nothing comes but the log has gone on. */
 const quietBatch = async (
   deps: SubscribingDeps,
   inbox: Inbox,
@@ -156,7 +128,7 @@ const quietBatch = async (
     await inbox.news(signal);
     return undefined;
   }
-  // Joined by hand: a composite signal for each wait would be noted in the long-lived one until it is collected.
+  // Joined by hand: the long-lived signal would keep a composite signal for each wait until it is collected.
   const stop = new AbortController();
   const either = stop.signal;
   const end = (): void => stop.abort(OVER);
@@ -166,7 +138,7 @@ const quietBatch = async (
     if (inbox.hasNews() || signal.aborted) return undefined;
     await Promise.race([inbox.news(either), deps.clock.sleep(QUIET_MS, either)]);
     if (inbox.hasNews() || signal.aborted) return undefined;
-    // The head that is known now is older than what the read sees: what it does not find is not there.
+    // The head known now is older than the log that the read sees, so the read finds every event up to it.
     const head = deps.watch.head();
     const isClear = await deps.reading.isClear(cursor, kinds, head);
     if (isClear && !inbox.hasNews()) return { events: [], position: head.position };
@@ -178,25 +150,11 @@ const quietBatch = async (
   }
 };
 
-/** With a reason of its own: without one, a DOMException with a stack is made each time. */
-const OVER = 'over';
-
-type Inbox = Readonly<{
-  /** What has come, undefined where nothing has. */
-  take: (countMax: number) => EventBatch | undefined;
-  hasNews: () => boolean;
-  /** Resolves when there is something to take or the signal aborts; rejects where the subscription has ended. */
-  news: (signal: AbortSignal) => Promise<void>;
-}>;
-
-/** So many events wait for a slow reader; the server is then not asked for more. */
-const WAITING_MAX = 2_000;
-
 const openInbox = (deps: SubscribingDeps, after: Position, { kinds }: Options, signal: AbortSignal): Inbox => {
   const { connection, names } = deps;
   const matches = kindMatcher(kinds);
   let events: StoredEvent[] = [];
-  /** Up to here everything has been looked at, once the events that wait are taken. */
+  /** The position up to which the server has looked. */
   let lookedAt = after;
   let taken = after;
   let fault: Error | undefined;
@@ -238,13 +196,13 @@ const openInbox = (deps: SubscribingDeps, after: Position, { kinds }: Options, s
     },
     news: async (until) => {
       if (!hasNews() && !until.aborted) await told(waiting, until);
-      // What came before the end is taken first.
+      // Events that came before the end are taken first.
       if (fault !== undefined && lookedAt <= taken) throw fault;
     },
   };
 };
 
-/** Resolves when all who wait are told, or when the signal aborts. */
+/** Resolves when all that wait are woken, or when the signal aborts. */
 const told = (waiting: Set<() => void>, until: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const tell = (): void => {
@@ -256,16 +214,57 @@ const told = (waiting: Set<() => void>, until: AbortSignal): Promise<void> =>
     until.addEventListener('abort', tell, { once: true });
   });
 
-type Received = Readonly<{ event?: RecordedServerEvent; reached: Position }>;
-
-/** An event of ours or a checkpoint; undefined where it is neither. */
+/** Out: an event of ours or a checkpoint; undefined if it is neither. */
 const receivedIn = ({ event: recorded, checkpoint }: ReadMessage, names: StreamNames): Received | undefined => {
   const event = recorded && renamed(names, recorded);
   if (event !== undefined) return { event, reached: positionOf(event.commit) };
   return checkpoint === undefined ? undefined : { reached: positionOf(checkpoint) };
 };
 
-/** As if the connection had ended (UNAVAILABLE). */
+export const openHeadWatch = (look: () => Promise<Head>, clock: Clock, closed: AbortSignal): HeadWatch => {
+  let head: Head = { position: 0, stream: '' };
+  const waiting = new Set<() => void>();
+  let isLooking = false;
+
+  const note = (found: Head): void => {
+    if (found.position <= head.position) return;
+    head = { position: found.position, stream: found.stream };
+    for (const wake of [...waiting]) wake();
+  };
+
+  const poll = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    while (waiting.size > 0 && !closed.aborted) {
+      const before = head;
+      await clock.sleep(LOOK_EVERY_MS, closed);
+      if (waiting.size === 0 || closed.aborted || head !== before) continue;
+      // If the server is away, the subscriptions log it.
+      await look().then(note, () => {});
+    }
+    isLooking = false;
+  };
+
+  return {
+    head: () => head,
+    note,
+    beyond: (position, signal) =>
+      new Promise((resolve) => {
+        if (head.position > position || signal.aborted) return resolve();
+        const wake = (): void => {
+          if (head.position <= position && !signal.aborted) return;
+          waiting.delete(wake);
+          signal.removeEventListener('abort', wake);
+          resolve();
+        };
+        waiting.add(wake);
+        signal.addEventListener('abort', wake, { once: true });
+        void poll();
+      }),
+  };
+};
+
+/** Has the code of an ended connection (UNAVAILABLE). */
 class SubscriptionEnded extends Error {
   readonly code = 14;
 }

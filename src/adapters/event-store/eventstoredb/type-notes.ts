@@ -1,6 +1,6 @@
 /**
- * Which types of event the log has, noted in a stream beside it: the server can only tell by reading all. A type is noted after its
- * first append through this client, so it may be missing where the process ended in between; the next append of that type notes it.
+ * The types of event in the log, noted in a stream beside it, because the server can list them only by reading everything. A type is noted
+ * after its first append through this client. If the process ends in between, the next append of that type notes it.
  */
 import type { Position } from '../../../domain/ports/event-store.js';
 import type { Appends } from './appends.js';
@@ -9,14 +9,16 @@ import type { Reading } from './reads.js';
 
 export type TypeNotes = Readonly<{
   all: () => Promise<ReadonlyMap<string, Position>>;
-  /** Notes those that are new; never rejects. */
+  /** Notes new types. Never rejects. */
   note: (appended: Appended) => Promise<void> | undefined;
 }>;
 
+/** An append that is done. `lastRevision` and `lastPosition` are those of its last event. */
+export type Appended = Readonly<{ stream: string; types: readonly string[]; lastRevision: number; lastPosition: Position }>;
+
 type Deps = Readonly<{ appends: Pick<Appends, 'append'>; reading: Pick<Reading, 'stream'>; names: StreamNames }>;
 
-/** Where the events of an append came to stand. */
-export type Appended = Readonly<{ stream: string; types: readonly string[]; lastRevision: number; lastPosition: Position }>;
+const NOTE_TYPE = 'SealpostTypeNoted';
 
 export const openTypeNotes = ({ appends, reading, names }: Deps): TypeNotes => {
   const known = new Set<string>();
@@ -34,7 +36,7 @@ export const openTypeNotes = ({ appends, reading, names }: Deps): TypeNotes => {
 
   const write = async (type: string, position: Position): Promise<void> => {
     const data = Buffer.from(JSON.stringify({ type, position }));
-    // The same id each time: of two processes that note a type at once, the server keeps one note.
+    // The id is derived from the type: if two processes note a type at once, the server keeps one note.
     const event = { id: serverIdOf(`type ${type} of ${names.typeNotes}`), type: NOTE_TYPE, data, metadata: Buffer.from('{}') };
     const answer = await appends.append({ stream: names.typeNotes, expectedRevision: undefined, events: [event] });
     if (answer.kind === 'done') known.add(type);
@@ -67,8 +69,6 @@ export const openTypeNotes = ({ appends, reading, names }: Deps): TypeNotes => {
     },
   };
 };
-
-const NOTE_TYPE = 'SealpostTypeNoted';
 
 const noteIn = (data: string): Readonly<{ type: string; position: Position }> | undefined => {
   try {
