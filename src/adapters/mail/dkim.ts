@@ -1,50 +1,8 @@
-/** Signs messages with DKIM (RFC 6376; Ed25519 by RFC 8463), relaxed/relaxed. */
+/** DKIM (RFC 6376; Ed25519 by RFC 8463): signs messages, relaxed/relaxed, and makes key pairs. */
 import { generateKeyPair, createHash, createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { DkimKeys, KeyPair } from '../../domain/ports/dkim-keys.js';
 import { openFairSlots } from '../../shared/fairness.js';
-
-/* Key pairs for DKIM from the system's generator: RSA with 2,048 bits (RFC 6376) and Ed25519 (RFC 8463). */
-
-const make = promisify(generateKeyPair);
-
-const RSA_BITS = 2_048;
-/** The key itself stands at the end of its DER form (RFC 8410). */
-const ED25519_BYTES = 32;
-
-/** The threads that make them are those of files and look-ups too. How many requests wait is bounded where they come in. */
-const SLOTS = { slotsMax: 2, shareMax: 1, queueMax: Infinity } as const;
-
-const never = new AbortController().signal;
-
-export const systemDkimKeys = (): DkimKeys => {
-  const slots = openFairSlots(SLOTS);
-  return {
-    make: async (teamId) => {
-      await slots.acquire(teamId, never);
-      try {
-        return await makePairs();
-      } finally {
-        slots.release(teamId);
-      }
-    },
-  };
-};
-
-const makePairs = async (): Promise<readonly KeyPair[]> => {
-  const rsa = await make('rsa', { modulusLength: RSA_BITS });
-  const ed25519 = await make('ed25519');
-  const pem = { type: 'pkcs8', format: 'pem' } as const;
-  const der = { type: 'spki', format: 'der' } as const;
-  return [
-    { algorithm: 'rsa', publicKey: rsa.publicKey.export(der).toString('base64'), privateKey: String(rsa.privateKey.export(pem)) },
-    {
-      algorithm: 'ed25519',
-      publicKey: ed25519.publicKey.export(der).subarray(-ED25519_BYTES).toString('base64'),
-      privateKey: String(ed25519.privateKey.export(pem)),
-    },
-  ];
-};
 
 export type DkimOptions = Readonly<{
   domain: string;
@@ -56,7 +14,12 @@ export type DkimOptions = Readonly<{
 /** In: a message with CRLF line ends. Out: the DKIM-Signature field with its CRLF, to be put before the message. */
 type DkimSigner = (message: Buffer) => Promise<string>;
 
-/** What a signature covers where the message has it (RFC 6376, section 5.4.1). */
+/** In: the keys that a message names, undefined if it names none. Out: the signers; none for a message that is not signed. */
+export type SignersFor = (keys: readonly DkimOptions[] | undefined) => readonly DkimSigner[];
+
+type Field = Readonly<{ name: string; text: string }>;
+
+/** A signature covers those of these fields that the message has (RFC 6376, section 5.4.1). */
 const signedFields = [
   'from',
   'sender',
@@ -75,7 +38,8 @@ const signedFields = [
   'list-unsubscribe',
   'list-unsubscribe-post',
 ];
-/** Named once more than they occur, so that nobody can add a second one in front that readers would show (section 8.15). */
+
+/** These are listed once more than they occur, so that nobody can add another in front, which readers would show (section 8.15). */
 const sealedFields = ['from', 'reply-to', 'subject'];
 
 const RSA_BITS_MIN = 1_024;
@@ -84,10 +48,19 @@ const LF = 0x0a;
 const SPACE = 0x20;
 const TAB = 0x09;
 
-/** RSA takes about half a millisecond: it is done beside the event loop. */
+const RSA_BITS = 2_048;
+/** The key is the end of its DER form (RFC 8410). */
+const ED25519_BYTES = 32;
+
+/** Key pairs are made in the threads that also serve files and DNS. The waiting requests are bounded where they come in. */
+const SLOTS = { slotsMax: 2, shareMax: 1, queueMax: Infinity } as const;
+
+const never = new AbortController().signal;
+
+/** RSA takes about half a millisecond, so it runs outside the event loop. */
 const signBeside = promisify<string | null, Buffer, KeyObject, Buffer>((algorithm, data, key, done) => sign(algorithm, data, key, done));
 
-/** Throws an Error with a sentence for the operator where domain, selector or key cannot be used. */
+/** Throws an Error with a sentence for the operator if domain, selector or key cannot be used. */
 export const openDkimSigner = ({ domain, selector, privateKey }: DkimOptions): DkimSigner => {
   const key = keyOf(privateKey);
   for (const [what, name] of [
@@ -111,13 +84,10 @@ export const openDkimSigner = ({ domain, selector, privateKey }: DkimOptions): D
   };
 };
 
-/** In: the keys that a message names, undefined where it names none. Out: what signs it; nothing where it is not signed. */
-export type SignersFor = (keys: readonly DkimOptions[] | undefined) => readonly DkimSigner[];
-
-/** `standard`: for messages that name no keys. Throws as `openDkimSigner` does. */
+/** `standard`: the key for messages that name none. Throws as `openDkimSigner` does. */
 export const openSigners = (standard: DkimOptions | undefined): SignersFor => {
   const standardSigners = standard === undefined ? [] : [openDkimSigner(standard)];
-  // Held no longer than whoever names the keys holds them.
+  // Signers are kept as long as the caller keeps the keys.
   const prepared = new WeakMap<readonly DkimOptions[], readonly DkimSigner[]>();
   return (keys) => {
     if (keys === undefined) return standardSigners;
@@ -149,8 +119,6 @@ const split = (message: Buffer): Readonly<{ head: string; body: Buffer }> => {
     : { head: message.toString('latin1', 0, end), body: message.subarray(end + 4) };
 };
 
-type Field = Readonly<{ name: string; text: string }>;
-
 const fieldsOf = (head: string): readonly Field[] =>
   head.split(/\r\n(?![ \t])/).map((text) => ({
     name: text
@@ -160,7 +128,7 @@ const fieldsOf = (head: string): readonly Field[] =>
     text,
   }));
 
-/** The covered fields as section 3.7 wants them hashed: of several with one name the last first. */
+/** The covered fields in the order of section 3.7: fields of one name from the last to the first. */
 const coveredFields = (fields: readonly Field[]): Readonly<{ names: readonly string[]; lines: string }> => {
   const names: string[] = [];
   let lines = '';
@@ -244,3 +212,35 @@ const relaxedBody = (body: Buffer): Buffer => {
   }
   return out.subarray(0, to);
 };
+
+/** Key pairs from the system's generator: RSA with 2,048 bits and Ed25519. */
+export const systemDkimKeys = (): DkimKeys => {
+  const slots = openFairSlots(SLOTS);
+  return {
+    make: async (teamId) => {
+      await slots.acquire(teamId, never);
+      try {
+        return await makePairs();
+      } finally {
+        slots.release(teamId);
+      }
+    },
+  };
+};
+
+const makePairs = async (): Promise<readonly KeyPair[]> => {
+  const rsa = await generate('rsa', { modulusLength: RSA_BITS });
+  const ed25519 = await generate('ed25519');
+  const pem = { type: 'pkcs8', format: 'pem' } as const;
+  const der = { type: 'spki', format: 'der' } as const;
+  return [
+    { algorithm: 'rsa', publicKey: rsa.publicKey.export(der).toString('base64'), privateKey: String(rsa.privateKey.export(pem)) },
+    {
+      algorithm: 'ed25519',
+      publicKey: ed25519.publicKey.export(der).subarray(-ED25519_BYTES).toString('base64'),
+      privateKey: String(ed25519.privateKey.export(pem)),
+    },
+  ];
+};
+
+const generate = promisify(generateKeyPair);

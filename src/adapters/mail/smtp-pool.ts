@@ -1,16 +1,14 @@
-/** Open connections to one SMTP relay: opened when needed, kept while useful, never more than a bound. */
+/** A pool of connections to one SMTP relay, and the URL that names it. A connection is opened when needed and closed when idle for long; their number is bounded. */
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { priorities, priorityShares, type Priority } from '../../domain/ports/bus.js';
 import { openShares, type Shares } from '../../shared/fairness.js';
 
-/* Reads the URL that names an SMTP relay: `smtp://user:password@host:port?tls=…&verify=…&name=…`. */
-
 type SmtpTls =
   /** From the first byte (`smtps:`). */
   | 'implicit'
-  /** STARTTLS or nothing. */
+  /** STARTTLS, or the connection is given up. */
   | 'required'
-  /** STARTTLS where the server offers it. */
+  /** STARTTLS if the server offers it. */
   | 'opportunistic'
   | 'off';
 
@@ -21,75 +19,12 @@ type SmtpServer = Readonly<{
   /** Check the certificate and its name. */
   verify: boolean;
   user: Readonly<{ name: string; password: string }> | undefined;
-  /** What we call ourselves in EHLO; undefined: the machine's name. */
+  /** Our name in EHLO; undefined: the machine's name. */
   clientName: string | undefined;
 }>;
 
-const parameters = ['tls', 'verify', 'name'];
-
-/**
- * Parameters: `tls=required|opportunistic|off` (smtp: only; default `required` where a user is given and the host is not
- * loopback, so that no password travels in clear, else `opportunistic`), `verify=on|off` (default on), `name=<EHLO name>`.
- * The default port is 587, with smtps: 465. Throws an Error whose sentence says what is wrong; it never holds the password.
- */
-export const parseSmtpUrl = (text: string): SmtpServer => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:')) {
-    throw new Error(
-      'the SMTP URL must look like smtp://user:password@host:port or smtps://…; special characters in user and password are written %XX',
-    );
-  }
-  const implicit = url.protocol === 'smtps:';
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (host === '') throw new Error('the SMTP URL names no host');
-  if (url.pathname !== '' && url.pathname !== '/') throw new Error('the SMTP URL has a path; only host, port and parameters are known');
-  for (const name of url.searchParams.keys()) {
-    if (!parameters.includes(name))
-      throw new Error(`the SMTP URL has the unknown parameter ${JSON.stringify(name)}; known are ${parameters.join(', ')}`);
-  }
-  const user = userOf(url);
-  const tls = oneOf(url, 'tls', ['required', 'opportunistic', 'off'] as const);
-  if (implicit && tls !== undefined) throw new Error('the SMTP URL has tls= although smtps: is TLS from the beginning');
-  return {
-    host,
-    port: url.port === '' ? (implicit ? 465 : 587) : Number(url.port),
-    tls: implicit ? 'implicit' : (tls ?? (user !== undefined && !isLoopback(host) ? 'required' : 'opportunistic')),
-    verify: oneOf(url, 'verify', ['on', 'off'] as const) !== 'off',
-    user,
-    clientName: clientNameOf(url),
-  };
-};
-
-const oneOf = <Choice extends string>(url: URL, name: string, choices: readonly Choice[]): Choice | undefined => {
-  const values = url.searchParams.getAll(name);
-  if (values.length === 0) return undefined;
-  const choice = choices.find((one) => values.length === 1 && values[0] === one);
-  if (choice === undefined) throw new Error(`the SMTP URL's parameter ${name} must be one of ${choices.join(', ')}`);
-  return choice;
-};
-
-const userOf = (url: URL): SmtpServer['user'] => {
-  if (url.username === '' && url.password === '') return undefined;
-  if (url.username === '' || url.password === '') throw new Error('the SMTP URL needs a user and a password, or neither');
-  try {
-    return { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
-  } catch {
-    throw new Error('the user or password of the SMTP URL has a % that does not begin %XX; write it as %25');
-  }
-};
-
-const clientNameOf = (url: URL): string | undefined => {
-  const name = url.searchParams.get('name');
-  if (name === null) return undefined;
-  if (!/^[A-Za-z0-9.-]{1,253}$|^\[[0-9A-Fa-f:.]+\]$/.test(name))
-    throw new Error("the SMTP URL's parameter name must be a host name or an address in brackets");
-  return name;
-};
-
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
-
 export type SmtpTimeouts = Readonly<{
-  /** From the DNS lookup to the end of the greeting and STARTTLS; more than a minute, for some servers greet late on purpose. */
+  /** From the DNS lookup to the end of the greeting and STARTTLS. More than a minute, because some servers greet late on purpose. */
   setupMs: number;
   /** Silence of the server in a dialogue (RFC 5321, section 4.5.3.2, wants at least 5 minutes; 10 for the reply to the message). */
   silenceMs: number;
@@ -99,15 +34,15 @@ export type SmtpTimeouts = Readonly<{
 
 export type PooledConnection = {
   readonly connection: SMTPConnection;
-  /** Messages begun on it. */
+  /** The number of messages begun on it. */
   used: number;
-  /** When its idle time is over; undefined while it is in use. */
+  /** Ends its idle time; undefined while it is in use. */
   idleTimer: NodeJS.Timeout | undefined;
   ended: boolean;
-  /** Somebody has it: then it keeps its slot, though it may have ended. */
+  /** A caller has it. It then keeps its slot even if it has ended. */
   isLent: boolean;
   isFreed: boolean;
-  /** Never rejects. Resolves when the outcome of its last dialogue is recorded; only then may another begin in its place. */
+  /** Never rejects. Resolves when the outcome of its last dialogue is recorded. Only then may another begin in its slot. */
   settled: Promise<void>;
 };
 
@@ -119,37 +54,29 @@ type SmtpPoolOptions = Readonly<{
   timeouts: SmtpTimeouts;
 }>;
 
-/** The pool was closed before a connection was free. */
-export class PoolClosed extends Error {
-  override readonly name = 'PoolClosed';
-}
-
 export type SmtpPool = Readonly<{
   /**
-   * A connection that is ours until `release` or `discard`. `fresh`: one that was just opened. `priority`: those who wait are served by
-   * their shares, within a priority in turn.
-   * Rejects with nodemailer's error where none can be opened, with PoolClosed, or with the signal's reason.
+   * A connection that is the caller's until `release` or `discard`. `fresh`: one that was just opened. Waiting callers are served by the
+   * shares of their priorities, and in turn within a priority.
+   * Rejects with nodemailer's error if none can be opened, with PoolClosed, or with the signal's reason.
    */
   acquire: (options: Readonly<{ fresh: boolean; signal: AbortSignal; priority: Priority }>) => Promise<PooledConnection>;
   release: (pooled: PooledConnection) => void;
   discard: (pooled: PooledConnection) => void;
-  /** Clears the session of the message that it has refused, then releases the connection, or discards it where that fails. */
+  /** Clears the session after a refused message, then releases the connection, or discards it if that fails. */
   reset: (pooled: PooledConnection) => void;
-  /** Ends a connection that is ours and opens another in its place, which is ours then. Rejects as `acquire` does; the old one is still ours then. */
+  /** Ends the caller's connection and opens another in its slot. Rejects as `acquire` does; the caller then still has the old one. */
   replace: (pooled: PooledConnection, signal: AbortSignal) => Promise<PooledConnection>;
-  /** Resolves when the last connection in use was given back and all are closed. */
+  /** Resolves when all connections were given back and closed. */
   close: () => Promise<void>;
 }>;
 
-/** How long a server may take to say good-bye before the socket is cut. */
-const quitMs = 1_000;
-
 type Waiter = Readonly<{ fresh: boolean; take: (pooled: PooledConnection | undefined) => void; refuse: (error: Error) => void }>;
 
-/** What the functions of one pool share. */
+/** The state of one pool. */
 type PoolState = Readonly<{
   options: SmtpPoolOptions;
-  /** Newest last: the one used last is used next, so that what is not needed grows idle. */
+  /** Newest last. The one used last is used next, so that connections that are not needed time out. */
   idle: PooledConnection[];
   waiters: Readonly<Record<Priority, Waiter[]>>;
   shares: Shares<Priority>;
@@ -158,6 +85,16 @@ type PoolState = Readonly<{
   slots: number;
   closed: Readonly<{ promise: Promise<void>; resolve: () => void }> | undefined;
 };
+
+const parameters = ['tls', 'verify', 'name'];
+
+/** How long a server may take to say good-bye before the socket is cut. */
+const quitMs = 1_000;
+
+/** The pool was closed before a connection was free. */
+export class PoolClosed extends Error {
+  override readonly name = 'PoolClosed';
+}
 
 export const openSmtpPool = (options: SmtpPoolOptions): SmtpPool => {
   const state: PoolState = {
@@ -178,7 +115,7 @@ export const openSmtpPool = (options: SmtpPoolOptions): SmtpPool => {
     release: (pooled) => release(state, pooled),
     discard: (pooled) => discard(state, pooled),
     reset: (pooled) => {
-      // From here on its end frees the slot: the session may end without an answer to RSET.
+      // From here on the end of the connection frees its slot, because the session may end without an answer to RSET.
       pooled.isLent = false;
       pooled.connection.reset((error) => (error ? discard(state, pooled) : release(state, pooled)));
     },
@@ -195,7 +132,7 @@ const takeIdle = ({ idle }: PoolState): PooledConnection | undefined => {
   return pooled;
 };
 
-/** A slot is free once its connection has ended, nobody has it, and the outcome of its last dialogue is recorded. */
+/** Frees a slot once its connection has ended, no caller has it, and the outcome of its last dialogue is recorded. */
 const freeWhenOver = (state: PoolState, pooled: PooledConnection): void => {
   if (!pooled.ended || pooled.isLent || pooled.isFreed) return;
   pooled.isFreed = true;
@@ -210,7 +147,7 @@ const freeSlot = (state: PoolState): void => {
 
 const nobodyWaits = ({ waiters }: PoolState): boolean => priorities.every((priority) => waiters[priority].length === 0);
 
-/** Gives what is free to who is next; `undefined` means: a slot is taken for it, open a connection. */
+/** Gives free connections to the next waiters. `undefined` tells a waiter that a slot is taken for it and it must open a connection. */
 const serve = (state: PoolState): void => {
   const { waiters, idle, options } = state;
   while (state.closed === undefined && (idle.length > 0 || state.slots < options.connectionsMax)) {
@@ -255,7 +192,7 @@ const wait = (state: PoolState, { fresh, signal, priority }: Parameters<SmtpPool
     serve(state);
   });
 
-/** In a slot that is taken for it; frees the slot where no session can be opened. */
+/** Opens a connection in a slot that is taken for it. Frees the slot if no session can be opened. */
 const open = async (state: PoolState, signal: AbortSignal): Promise<PooledConnection> => {
   const { idle, options } = state;
   const connection = new SMTPConnection(connectionOptions(options.server, options.timeouts));
@@ -277,7 +214,7 @@ const open = async (state: PoolState, signal: AbortSignal): Promise<PooledConnec
   }
 };
 
-/** The new connection takes over the slot once it is open; until then, and where it cannot be opened, the old one has it. */
+/** The new connection takes over the slot once it is open. Until then, and if it cannot be opened, the old one keeps it. */
 const replace = async (state: PoolState, pooled: PooledConnection, signal: AbortSignal): Promise<PooledConnection> => {
   cut(pooled);
   state.slots += 1;
@@ -366,7 +303,7 @@ const handshake = (connection: SMTPConnection, server: SmtpServer, signal: Abort
     };
     if (signal.aborted) return fail(abortError(signal));
     signal.addEventListener('abort', onAbort);
-    // It stays for good: an error without a listener would end the process. Those of a dialogue reach its callback too.
+    // This listener stays: an error without one would end the process. Errors of a dialogue reach its callback too.
     connection.on('error', fail);
     connection.connect((error) => {
       if (error) return fail(error);
@@ -374,3 +311,65 @@ const handshake = (connection: SMTPConnection, server: SmtpServer, signal: Abort
       connection.login({ user: server.user.name, pass: server.user.password }, (refusal) => (refusal ? fail(refusal) : done()));
     });
   });
+
+/**
+ * In: `smtp://user:password@host:port?tls=…&verify=…&name=…`, or `smtps://…`. Parameters: `tls=required|opportunistic|off` (smtp: only;
+ * default `required` if a user is given and the host is not loopback, so that no password is sent in clear, else `opportunistic`),
+ * `verify=on|off` (default on), `name=<EHLO name>`. The default port is 587, with smtps: 465.
+ * Throws an Error whose sentence says what is wrong and never holds the password.
+ */
+export const parseSmtpUrl = (text: string): SmtpServer => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:')) {
+    throw new Error(
+      'the SMTP URL must look like smtp://user:password@host:port or smtps://…; special characters in user and password are written %XX',
+    );
+  }
+  const implicit = url.protocol === 'smtps:';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (host === '') throw new Error('the SMTP URL names no host');
+  if (url.pathname !== '' && url.pathname !== '/') throw new Error('the SMTP URL has a path; only host, port and parameters are known');
+  for (const name of url.searchParams.keys()) {
+    if (!parameters.includes(name))
+      throw new Error(`the SMTP URL has the unknown parameter ${JSON.stringify(name)}; known are ${parameters.join(', ')}`);
+  }
+  const user = userOf(url);
+  const tls = oneOf(url, 'tls', ['required', 'opportunistic', 'off'] as const);
+  if (implicit && tls !== undefined) throw new Error('the SMTP URL has tls= although smtps: is TLS from the beginning');
+  return {
+    host,
+    port: url.port === '' ? (implicit ? 465 : 587) : Number(url.port),
+    tls: implicit ? 'implicit' : (tls ?? (user !== undefined && !isLoopback(host) ? 'required' : 'opportunistic')),
+    verify: oneOf(url, 'verify', ['on', 'off'] as const) !== 'off',
+    user,
+    clientName: clientNameOf(url),
+  };
+};
+
+const oneOf = <Choice extends string>(url: URL, name: string, choices: readonly Choice[]): Choice | undefined => {
+  const values = url.searchParams.getAll(name);
+  if (values.length === 0) return undefined;
+  const choice = choices.find((one) => values.length === 1 && values[0] === one);
+  if (choice === undefined) throw new Error(`the SMTP URL's parameter ${name} must be one of ${choices.join(', ')}`);
+  return choice;
+};
+
+const userOf = (url: URL): SmtpServer['user'] => {
+  if (url.username === '' && url.password === '') return undefined;
+  if (url.username === '' || url.password === '') throw new Error('the SMTP URL needs a user and a password, or neither');
+  try {
+    return { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
+  } catch {
+    throw new Error('the user or password of the SMTP URL has a % that does not begin %XX; write it as %25');
+  }
+};
+
+const clientNameOf = (url: URL): string | undefined => {
+  const name = url.searchParams.get('name');
+  if (name === null) return undefined;
+  if (!/^[A-Za-z0-9.-]{1,253}$|^\[[0-9A-Fa-f:.]+\]$/.test(name))
+    throw new Error("the SMTP URL's parameter name must be a host name or an address in brackets");
+  return name;
+};
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

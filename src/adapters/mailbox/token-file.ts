@@ -6,14 +6,12 @@ import { dirname } from 'node:path';
 const TOKEN_BYTES = 24;
 const TOKEN = /^[A-Za-z0-9_-]{32}$/;
 
-/** In: the file. Out: the token in it, which is made where there is no such file. Throws where the file holds no token. */
+/** Reads the token, and makes the file if there is none. Throws if the file holds no token. */
 export const openMailboxToken = (file: string): string => {
   const token = readIfThere(file) ?? create(file);
   if (!TOKEN.test(token)) throw new Error(`${file} does not hold the token of the mailbox; delete it, and the next start makes another`);
   return token;
 };
-
-const codeOf = (fault: unknown): unknown => (fault instanceof Error && 'code' in fault ? fault.code : undefined);
 
 const readIfThere = (file: string): string | undefined => {
   try {
@@ -27,7 +25,7 @@ const readIfThere = (file: string): string | undefined => {
 const create = (file: string): string => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
-  // Under its name it is whole, however early the process is killed.
+  // The file gets its name when it is whole, even if the process is killed.
   const partial = `${file}.${token.slice(0, 8)}.partial`;
   const handle = openSync(partial, 'wx', 0o600);
   try {
@@ -40,7 +38,7 @@ const create = (file: string): string => {
   return readIfThere(file) ?? token;
 };
 
-/** Two starts at once have one token: the second finds the file of the first. */
+/** Of two starts at once the second takes the token of the first. */
 const publish = (partial: string, file: string): void => {
   try {
     linkSync(partial, file);
@@ -50,3 +48,5 @@ const publish = (partial: string, file: string): void => {
   }
   rmSync(partial, { force: true });
 };
+
+const codeOf = (fault: unknown): unknown => (fault instanceof Error && 'code' in fault ? fault.code : undefined);

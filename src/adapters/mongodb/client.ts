@@ -30,39 +30,47 @@ export type MongoOptions = Readonly<{
   logger: Logger;
 }>;
 
-/** The server cannot be used. The message names the setting and the host, and carries no credentials. */
-export class MongoUnusable extends Error {
-  override readonly name = 'MongoUnusable';
-}
+type Shared = Readonly<{ client: MongoClient; driver: MongoDriver }>;
+type Entry = { users: number; readonly shared: Promise<Shared> };
+
+type NoteRow = { _id: string; instance: string; position: number; hash: string };
 
 const databaseDefault = 'sealpost';
 const settingDefault = 'SEALPOST_MONGODB_URL';
 
-/** What the URL itself may say otherwise. */
+/** Defaults that the URL may override. */
 const changeable = {
   appName: 'sealpost',
   /** How long an operation looks for a server that takes it. */
   serverSelectionTimeoutMS: 10_000,
   connectTimeoutMS: 5_000,
-  /** An answer that takes longer is not waited for; no operation of ours takes a tenth of it. */
+  /** An answer that takes longer is given up. No operation of ours takes a tenth of it. */
   socketTimeoutMS: 30_000,
   heartbeatFrequencyMS: 5_000,
   maxPoolSize: 40,
 } as const satisfies MongoClientOptions;
 
-/** What our promises rest on, whatever the URL says. A write that a majority has not taken may be rolled back. */
+/** Options that the ports' promises need, whatever the URL says: a write that a majority has not taken may be rolled back. */
 const fixed = {
   writeConcern: { w: 'majority' },
   readPreference: 'primary',
   ignoreUndefined: true,
 } as const satisfies MongoClientOptions;
 
-type Shared = Readonly<{ client: MongoClient; driver: MongoDriver }>;
-type Entry = { users: number; readonly shared: Promise<Shared> };
+/** Such a write survives a power loss. */
+export const durableWrites = { writeConcern: { w: 'majority', journal: true } } as const;
+
+const URL_FORM = /^mongodb(?:\+srv)?:\/\/(?:[^/?]*@)?([^/?@]+)(?:\/([^?]*))?(?:\?.*)?$/;
+const socketCalls: ReadonlySet<unknown> = new Set(['connect', 'read', 'write']);
 
 const entries = new Map<string, Entry>();
 
-/** Connects, or joins those who have. Rejects with MongoUnusable where the server does not answer or refuses the credentials. */
+/** The server cannot be used. The message names the setting and the host, and carries no credentials. */
+export class MongoUnusable extends Error {
+  override readonly name = 'MongoUnusable';
+}
+
+/** Connects, or shares the client of that URL. Rejects with MongoUnusable if the server does not answer or refuses the credentials. */
 export const openMongo = async ({ url, setting = settingDefault, logger }: MongoOptions): Promise<Mongo> => {
   const { hosts, database } = partsOf(url, setting);
   const entry = entries.get(url) ?? { users: 0, shared: connect({ url, setting, logger }, hosts, database) };
@@ -86,8 +94,8 @@ export const openMongo = async ({ url, setting = settingDefault, logger }: Mongo
 };
 
 /**
- * The same port, whose functions reject with StoreAway where the server cannot be reached. What a function answers at once, without a
- * promise, is passed on as it is. `what` is the part that is kept there.
+ * Wraps a port, so that its functions reject with StoreAway if the server cannot be reached. Answers without a promise are passed on.
+ * `what` names the data in the message.
  */
 export const tellingAway = <Port extends object>({ driver, host }: Pick<Mongo, 'driver' | 'host'>, what: string, port: Port): Port => {
   const toldAs = (error: unknown): never => {
@@ -108,21 +116,20 @@ export const tellingAway = <Port extends object>({ driver, host }: Pick<Mongo, '
   return Object.fromEntries(Object.entries(port).map(told)) as Port;
 };
 
-/** No connection, none in time, or a server that is no primary any more: the driver has repeated what can be repeated by then. */
+/** Whether there is no connection, none in time, or no primary. The driver has repeated by then what can be repeated. */
 const isAway = (driver: MongoDriver, error: unknown): boolean => {
   if (error instanceof driver.MongoNetworkError || error instanceof driver.MongoServerSelectionError) return true;
-  // Of several writes in one call the error that ended it stands inside.
+  // The error of several writes in one call contains the error that ended it.
   if (error instanceof driver.MongoBulkWriteError && isAway(driver, error.errorResponse)) return true;
   if (error instanceof driver.MongoError) return error.hasErrorLabel('RetryableWriteError');
-  // The driver passes on what a socket says that ends while it is written to.
+  // The driver passes on the error of a socket that ends during a write.
   return error instanceof Error && 'syscall' in error && socketCalls.has(error.syscall);
 };
-const socketCalls: ReadonlySet<unknown> = new Set(['connect', 'read', 'write']);
 
-/** True where a document of that `_id`, or of another value that an index holds once, is there already. */
+/** Whether the error says that a document has that `_id`, or another unique value, already. */
 export const isDuplicateKey = (error: unknown): boolean => codeOf(error) === 11_000;
 
-/** The server's number of an error; undefined where the error is not of the server. */
+/** The server's number of an error; undefined if the error is not of the server. */
 export const codeOf = (error: unknown): number | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
 
@@ -147,12 +154,10 @@ const clientOf = (driver: MongoDriver, url: string, setting: string): MongoClien
   try {
     return new driver.MongoClient(url, { ...Object.fromEntries(unsaid), ...fixed });
   } catch {
-    // What the driver says of it may repeat the password.
+    // The driver's message may contain the password.
     throw notUnderstood(setting);
   }
 };
-
-const URL_FORM = /^mongodb(?:\+srv)?:\/\/(?:[^/?]*@)?([^/?@]+)(?:\/([^?]*))?(?:\?.*)?$/;
 
 const partsOf = (url: string, setting: string): Readonly<{ hosts: string; database: string }> => {
   const [, hosts, path] = URL_FORM.exec(url) ?? [];
@@ -165,10 +170,10 @@ const notUnderstood = (setting: string): MongoUnusable =>
     `${setting} is no connection string of MongoDB; write for example mongodb://user:password@db1.example.com:27017,db2.example.com:27017/sealpost?replicaSet=rs0, with %-codes for special characters in the password.`,
   );
 
-/** Such messages name hosts and reasons; the driver puts no credentials into them. */
+/** Messages of a failed connection name hosts and reasons. The driver puts no credentials into them. */
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message.replace(/[.\s]+$/, '') : 'unknown reason');
 
-/** One line when a server stops to answer, and one when it answers again. */
+/** Logs one line when a server stops to answer, and one when it answers again. */
 const logAvailability = (client: MongoClient, logger: Logger): void => {
   const away = new Set<string>();
   client.on('serverHeartbeatFailed', ({ connectionId, failure }) => {
@@ -181,14 +186,7 @@ const logAvailability = (client: MongoClient, logger: Logger): void => {
   });
 };
 
-/* The note of the log in a database of MongoDB: one document beside what the database holds. */
-
-/** A note that was set survives a power loss, and so do the documents of the state of a store. */
-export const durableWrites = { writeConcern: { w: 'majority', journal: true } } as const;
-
-type NoteRow = { _id: string; instance: string; position: number; hash: string };
-
-/** In: the collection that holds the state of the store, a document for each thing. Closing the note closes this client. */
+/** The note of the log in a database: one document of the collection that holds the state of the store. Closing the note closes this client. */
 export const mongoLogNote = ({ db, host, close }: Mongo, collection: string): NotedStore => {
   const rows = db.collection<NoteRow>(collection);
   return {

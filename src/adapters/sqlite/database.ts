@@ -1,4 +1,7 @@
-/** Opens SQLite databases with the settings that every adapter here relies on; this folder alone imports the driver. */
+/**
+ * SQLite for all adapters: opening databases with the settings that they rely on, transactions, copies, checks, locks, the note of the log
+ * and the truncation of the write-ahead log. Only this folder imports the driver.
+ */
 import { closeSync, openSync, existsSync, fsyncSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -10,15 +13,39 @@ export type Statement<Parameters extends unknown[] = unknown[], Row = unknown> =
 
 type DatabaseOptions = Readonly<{
   file: string;
-  /** `full`: a commit survives a power loss; `normal`: it survives a crash of the process; `off`: for a file that is thrown away after any crash. */
+  /** `full`: a commit survives a power loss; `normal`: it survives a crash of the process; `off`: for a file that is deleted after any crash. */
   synchronous: 'full' | 'normal' | 'off';
-  /** `wal` lets other processes read and write beside us; `memory` is for a file that only we know of. Default `wal`. */
+  /** `wal` lets other processes read and write at the same time; `memory` is for a file that only this process uses. Default `wal`. */
   journal?: 'wal' | 'memory';
-  /** Overwrite what is deleted with zeros. */
+  /** Overwrite deleted rows with zeros. */
   secureDelete?: boolean;
   cacheSizeKiB?: number;
   /** Reject a file that does not exist instead of creating it. */
   mustExist?: boolean;
+}>;
+
+/** A lock of the operating system, which frees it when the process that holds it dies, however it dies. */
+type Lock = Readonly<{ release: () => void }>;
+
+/** `shared`: many may hold the lock at once, but no one exclusively meanwhile. Default: exclusive. */
+type LockOptions = Readonly<{ file: string; shared?: boolean }>;
+
+/** Empties the write-ahead log of a database, which still holds pages from before something was erased in them. */
+export type LogTruncation = Readonly<{
+  /** Copies the log into the database and cuts it to nothing. If another process reads at this moment, it is tried again soon. */
+  now: () => void;
+  /** Truncates within `withinMs`. Calls until then share one truncation. */
+  soon: () => void;
+  /** Does a truncation that is due. */
+  close: () => void;
+}>;
+
+type LogTruncationOptions = Readonly<{
+  database: Database;
+  /** A truncation waits for the disk, so this also bounds how often it is done. */
+  withinMs: number;
+  /** Called with a fault of the disk. The truncation is tried again. */
+  onFault: (fault: Error) => void;
 }>;
 
 /** How long a statement waits for another process's lock before it fails with SQLITE_BUSY. */
@@ -28,9 +55,23 @@ const cacheSizeKiBDefault = 4 * 1024;
 const walPagesBeforeCheckpoint = 2_000;
 const walSizeBytesMax = 64 * 1024 * 1024;
 
+/** More pages than any database has: all are copied in one step, which reads the source as it is at one moment. */
+const ALL_PAGES = 0x7fff_ffff;
+
+const whole = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'] as const;
+const part = ['SAVEPOINT part', 'RELEASE part', 'ROLLBACK TO part; RELEASE part'] as const;
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS log_note (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    instance TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    hash TEXT NOT NULL
+  ) STRICT`;
+
 /**
- * Opens (and where needed creates, readable by the owner only) a database file.
- * Throws the driver's SqliteError where the file cannot be opened or is no database.
+ * Opens a database file, and creates it, readable by its owner only, if there is none.
+ * Throws the driver's SqliteError if the file cannot be opened or is no database.
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
   if (options.mustExist !== true) createPrivately(options.file);
@@ -40,7 +81,7 @@ export const openDatabase = (options: DatabaseOptions): Database => {
     database.pragma(`synchronous = ${options.synchronous}`);
     database.pragma(`secure_delete = ${options.secureDelete === true ? 'on' : 'off'}`);
     database.pragma(`cache_size = -${options.cacheSizeKiB ?? cacheSizeKiBDefault}`);
-    // Sorting a whole table takes more memory than we have to give; everything else is small and stays off the disk.
+    // Sorting a whole table, as for a file with the journal in memory, takes too much memory. All other temporary data is small.
     database.pragma(`temp_store = ${options.journal === 'memory' ? 'file' : 'memory'}`);
     if (options.journal === 'memory') database.pragma('locking_mode = exclusive');
     database.pragma(`wal_autocheckpoint = ${walPagesBeforeCheckpoint}`);
@@ -52,24 +93,11 @@ export const openDatabase = (options: DatabaseOptions): Database => {
   }
 };
 
-/**
- * Makes the file, readable by its owner only, where there is none; its log and index take their mode from it.
- * A file that exists is not even opened: closing it would drop every lock that this process holds on it (POSIX).
- */
-const createPrivately = (file: string): void => {
-  makeDirectory(dirname(file));
-  try {
-    closeSync(openSync(file, 'wx', 0o600));
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  }
-};
-
-/** True where the driver reports that code, e.g. `SQLITE_BUSY`; extended codes such as `SQLITE_BUSY_SNAPSHOT` count too. */
+/** Whether the driver reports that code, e.g. `SQLITE_BUSY`; extended codes such as `SQLITE_BUSY_SNAPSHOT` count too. */
 export const isSqliteError = (error: unknown, code: string): boolean =>
   error instanceof Sqlite.SqliteError && (error.code === code || error.code.startsWith(`${code}_`));
 
-/** Runs `work` in one write transaction (or as a part of the open one): all of it is done, or nothing where it throws. */
+/** Runs `work` in one write transaction, or as a part of the open one. If it throws, nothing of it is done. */
 export const inTransaction = <Result>(database: Database, work: () => Result): Result => {
   const [begin, end, undo] = database.inTransaction ? part : whole;
   database.exec(begin);
@@ -84,15 +112,7 @@ export const inTransaction = <Result>(database: Database, work: () => Result): R
   }
 };
 
-const whole = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'] as const;
-const part = ['SAVEPOINT part', 'RELEASE part', 'ROLLBACK TO part; RELEASE part'] as const;
-
-/* A copy of a database while others read and write it. */
-
-/** More than any database has: all is copied in one step, for which the source is read as it is at one moment. */
-const ALL_PAGES = 0x7fff_ffff;
-
-/** Resolves when the copy, readable by its owner only, survives a power loss. There must be no file of that name. */
+/** Copies a database while others read and write it. Resolves when the copy, readable by its owner only, survives a power loss. There must be no file of that name. */
 export const copyDatabase = async ({ from, to }: Readonly<{ from: string; to: string }>): Promise<void> => {
   if (existsSync(to)) throw new Error(`${to} is there already`);
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
@@ -115,9 +135,7 @@ const syncPath = (path: string): void => {
   }
 };
 
-/* Whether a database is whole: SQLite looks at every page of it. */
-
-/** Out: undefined where it is whole or not there, else what is wrong in SQLite's words. It may run beside those who use the file. */
+/** Checks every page of a database, which others may use meanwhile. Out: undefined if it is whole or not there, else what is wrong in SQLite's words. */
 export const damageOf = ({ file }: Readonly<{ file: string }>): string | undefined => {
   if (!existsSync(file)) return undefined;
   try {
@@ -129,27 +147,20 @@ export const damageOf = ({ file }: Readonly<{ file: string }>): string | undefin
       database.close();
     }
   } catch (error) {
-    // Somebody fills it right now.
+    // Another process is filling the file.
     if (isSqliteError(error, 'SQLITE_BUSY')) return undefined;
     return error instanceof Error ? error.message : 'cannot be opened';
   }
 };
 
-/* Locks of the operating system, which frees them when the process that holds them dies, however it dies. */
-
-type Lock = Readonly<{ release: () => void }>;
-
-/** `shared`: many may hold it so at once, and nobody alone meanwhile. Default: alone. */
-type LockOptions = Readonly<{ file: string; shared?: boolean }>;
-
-/** In: the lock's own file (made where there is none). Out: the lock, or undefined where another holder stands against it. */
+/** In: the lock's own file, made if there is none. Out: the lock, or undefined if another holder prevents it. */
 export const holdLock = ({ file, shared = false }: LockOptions): Lock | undefined => {
   createPrivately(file);
   const database = new Sqlite(file, { timeout: 0 });
   try {
-    // A journal on disk would be left behind by a process that is killed.
+    // A killed process would leave a journal on disk behind.
     database.pragma('journal_mode = memory');
-    // An open transaction of a rollback journal is a lock on the file itself; nothing is ever written.
+    // An open transaction with a rollback journal is a lock on the file itself. Nothing is ever written.
     database.exec(shared ? 'BEGIN; SELECT count(*) FROM sqlite_schema' : 'BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();
@@ -159,12 +170,12 @@ export const holdLock = ({ file, shared = false }: LockOptions): Lock | undefine
   return { release: () => void database.close() };
 };
 
-/** True where somebody holds the lock of that file, in this process or another. Asking does not keep another from taking it. */
+/** Whether this process or another holds the lock of that file. The check does not keep others from taking it. */
 export const isLockHeld = ({ file }: Readonly<{ file: string }>): boolean => {
   if (!existsSync(file)) return false;
   const database = new Sqlite(file, { timeout: 0 });
   try {
-    // Reading takes a shared lock, which an exclusive one refuses.
+    // Reading takes a shared lock, which fails beside an exclusive one.
     database.pragma('user_version');
     return false;
   } catch (error) {
@@ -175,17 +186,7 @@ export const isLockHeld = ({ file }: Readonly<{ file: string }>): boolean => {
   }
 };
 
-/* The note of the log in a SQLite database: one row beside what the database holds. */
-
-const schema = `
-  CREATE TABLE IF NOT EXISTS log_note (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    instance TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    hash TEXT NOT NULL
-  ) STRICT`;
-
-/** In: a database file, which exists; the note has a connection of its own, for it is written beside all other work. */
+/** The note of the log in a database file that exists: one row beside its other tables. It has a connection of its own, because it is written beside all other work. */
 export const openLogNote = ({ file }: Readonly<{ file: string }>): NotedStore => {
   const database = openDatabase({ file, synchronous: 'full', cacheSizeKiB: 64, mustExist: true });
   database.exec(schema);
@@ -199,32 +200,13 @@ export const openLogNote = ({ file }: Readonly<{ file: string }>): NotedStore =>
   };
 };
 
-/* Empties the write-ahead log of a database, in which pages still stand as they were before something was erased from them. */
-
-export type LogTruncation = Readonly<{
-  /** Copies the log into the database and cuts it to nothing; where another process reads at this moment, it is tried again soon. */
-  now: () => void;
-  /** The same within `withinMs`; calls until then share one truncation. */
-  soon: () => void;
-  /** Does what was asked for and is not done. */
-  close: () => void;
-}>;
-
-type LogTruncationOptions = Readonly<{
-  database: Database;
-  /** A truncation waits for the disk, so this also bounds how often it is done. */
-  withinMs: number;
-  /** Told of a fault of the disk; it is tried again. */
-  onFault: (fault: Error) => void;
-}>;
-
 export const logTruncation = ({ database, withinMs, onFault }: LogTruncationOptions): LogTruncation => {
   let timer: NodeJS.Timeout | undefined;
 
   const now = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    // Another process may be reading the file: it is not waited for, since that would hold the event loop.
+    // Another process may be reading the file. Waiting for it would block the event loop.
     database.pragma('busy_timeout = 0');
     const busy = database.pragma('wal_checkpoint(TRUNCATE)', { simple: true });
     database.pragma(`busy_timeout = ${busyTimeoutMs}`);
@@ -250,4 +232,17 @@ export const logTruncation = ({ database, withinMs, onFault }: LogTruncationOpti
       clearTimeout(timer);
     },
   };
+};
+
+/**
+ * Makes the file, readable by its owner only, if there is none; its log and index take their mode from it.
+ * A file that exists is not even opened: closing it would drop every lock that this process holds on it (POSIX).
+ */
+const createPrivately = (file: string): void => {
+  makeDirectory(dirname(file));
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
 };

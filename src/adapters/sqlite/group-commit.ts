@@ -1,6 +1,6 @@
 /**
- * Lets concurrent writes share one durable commit. A commit waits for the disk and costs about the same for one write as for many:
- * what arrives in one turn of the event loop is committed together, and the more the last commit took, the more turns the next one waits.
+ * Lets concurrent writes share one durable commit. A commit waits for the disk and costs about the same for one write as for many.
+ * Requests of one turn of the event loop are committed together, and the larger the last group was, the more turns the next one waits.
  */
 import { isSqliteError, type Database } from './database.js';
 
@@ -8,38 +8,38 @@ export type GroupCommitOptions<Request, Result> = Readonly<{
   database: Database;
   /** Writes one request inside the group's transaction. Throwing rolls the whole group back and rejects all of it. */
   apply: (request: Request) => Result;
-  /** How much a request adds to its group, e.g. its number of events. */
+  /** The weight of a request in its group, e.g. its number of events. */
   weight: (request: Request) => number;
   /** Called inside the transaction before the first request of a group. */
   begun?: () => void;
   /** Called when the group is durable, before its promises resolve. */
   committed?: () => void;
-  /** The result of each request of a group of which nobody knows whether it is durable; where absent they are rejected with the cause. */
+  /** The result of each request of a group that may or may not be durable. If absent, they are rejected with the cause. */
   unknown?: (cause: Error) => Result;
   /** A monotonic clock in ms, for tests. */
   nowMs?: () => number;
 }>;
 
 export type GroupCommit<Request, Result> = Readonly<{
-  /** Resolves when the request is durable; rejects with the cause, nothing written, where the disk refused the group. */
+  /** Resolves when the request is durable. Rejects with the cause if the disk refused the group; nothing is written then. */
   run: (request: Request) => Promise<Result>;
-  /** Commits what waits, then refuses what comes. */
+  /** Commits the requests that wait, and refuses later ones. */
   close: () => void;
 }>;
 
-/** A group is closed when its weight reaches this, so that one commit does not hold up the event loop. */
+/** A group is closed when its weight reaches this, so that one commit does not block the event loop. */
 const weightMax = 500;
 /** So many requests are committed without further waiting. */
 const requestsEnough = 32;
 /** For each so many requests of the last group the next one waits a turn. */
 const requestsPerTurn = 4;
 const turnsMax = 8;
-/** A turn may be long where the program is busy: after this time the next one is not waited for. */
+/** A turn may be long in a busy program. After this time a group does not wait for the next one. */
 const gatheredMsMax = 4;
-/** Requests that wait; beyond it the caller is told to come again. */
+/** Requests that wait; more are refused. */
 const waitingMax = 200_000;
 
-/** A commit that fails so has not written its last page, or has not begun: the transaction is undone for certain. */
+/** A commit that fails with one of these has not begun or has not written its last page, so the transaction is certainly undone. */
 const certainCodes = ['SQLITE_BUSY', 'SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_READONLY'];
 
 type Waiting<Request, Result> = Readonly<{
