@@ -6,8 +6,9 @@ import { DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
 
 /**
- * One team: `waiting` emails have not ended and are not scheduled for later; `ready` of these wait only for their turn, `held` of these only for the host (absent from
- * documents of an earlier version). `done` counts how often a ready email has ended or begun to wait for something other than the host.
+ * One team: `waiting` emails have not ended and are not scheduled for later; `ready` of these wait only for their turn, `held` of these
+ * only for the host (absent from documents of an earlier version). `done` counts how often a ready email has ended or begun to wait for
+ * something other than the host.
  */
 export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; held?: number; done: number }>;
 

@@ -57,7 +57,10 @@ const accepted = {
   tracking: optional(Type.Object({ ...StoredTracking.properties, url: text })),
   /** Sent with a test key: it is not delivered, costs nothing and is not counted. Absent from all others. */
   test: optional(Type.Literal(true)),
-  /** A mail of the service with a secret such as a login link: its content is shown to nobody but its recipients; it costs nothing and is not counted. Absent from all others. */
+  /**
+   * A mail of the service with a secret such as a login link: its content is shown to nobody but its recipients; it costs nothing and is
+   * not counted. Absent from all others.
+   */
   confidential: optional(Type.Literal(true)),
 };
 
@@ -169,7 +172,10 @@ export const emailEventSchemas = {
       deadlineAt: text,
     }),
   },
-  /** In an attempt that sends one copy to each recipient: a final answer, while other copies are still to be sent. The event that ends the attempt repeats it. */
+  /**
+   * In an attempt that sends one copy to each recipient: a final answer, while other copies are still to be sent. The event that ends the
+   * attempt repeats it.
+   */
   CopyAnswered: { data: Type.Object(outcome), sealed: Replies },
   EmailSent: { data: Type.Object(outcome), sealed: Replies },
   /**

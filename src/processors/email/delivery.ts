@@ -260,7 +260,10 @@ const endAttempt = async (
   await context.end(isHeld ? { ...command, waitForHostMs: deps.waitForHostMs } : command);
 };
 
-/** Sends the other parts one after the other, each after the outcome of the one before is recorded. If the host becomes unavailable, the rest waits for the next attempt. */
+/**
+ * Sends the other parts one after the other, each after the outcome of the one before is recorded. If the host becomes unavailable, the
+ * rest waits for the next attempt.
+ */
 const sendOtherParts = async (deps: Delivering, context: Context, attempt: Attempt, begun: AttemptInParts): Promise<void> => {
   const { parts, progress } = begun;
   const finish = (outcomes: readonly DeliveryOutcome[]): Promise<void> =>
