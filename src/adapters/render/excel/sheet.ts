@@ -107,6 +107,8 @@ export type ComponentDrawer<Type extends ExcelComponentType> = (
 ) => Prepared;
 
 const DEFAULT_ROW_POINTS = 15;
+/** Excel knows no higher row. */
+export const ROW_POINTS_MAX = 409;
 /** Excel follows no more links than these in one sheet. */
 const LINKS_MAX = 65_530;
 /** A longer address makes Excel call the whole file damaged. */

@@ -50,6 +50,8 @@ export const mutedColor = ({ color }: Pick<Context, 'color'>): string => (isPale
 
 /** A line must fit on a sheet beside the header of a table; one that does not would be dropped. */
 export const LINE_SHARE_MAX = 0.3;
+/** Share of a sheet that a cell may take: its content must fit below the header, which is repeated on each sheet. */
+export const CELL_SHARE_MAX = 0.6;
 
 /** Never so large that a line fills the sheet. */
 export const boundedSize = (fontSize: number, { height, lineHeight }: Pick<Context, 'height' | 'lineHeight'>): number =>

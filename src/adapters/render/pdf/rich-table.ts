@@ -2,16 +2,15 @@
 import type { HorizontalAlign } from '../../../domain/rendering/expand/expanded.js';
 import type { TreeElement, TreeNode } from '../rich-tree.js';
 import { pdfColor } from '../colors.js';
-import { colorsOn, LINE_COLOR, lookOf, spaced, type Context } from './context.js';
+import { CELL_SHARE_MAX, colorsOn, LINE_COLOR, lookOf, spaced, type Context } from './context.js';
 import { inlineStyle, lengthOf, namesColor, type Inline } from './rich-style.js';
 import { type Node, type TableCell, type TableLayout, cellTag, rowTag, tableTag, type OpenTag, type Spans } from './nodes.js';
 
-type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
+/** Makes the blocks of an item or a cell. */
+export type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
 type Row = Readonly<{ element: TreeElement; group: TreeElement | undefined }>;
 
 const COLUMNS_MAX = 50;
-/** Share of a sheet that a cell may take: its content must fit below the header, which is repeated on each sheet. */
-const CELL_SHARE_MAX = 0.6;
 const SPAN_MAX = 1_000;
 
 export const richTable = (table: TreeElement, inline: Inline, around: Context, blocks: Blocks): Node => {

@@ -20,10 +20,7 @@ import type { Fonts } from './fonts.js';
 import { directionOfText, type Direction, type TextDirection } from '../../../domain/rendering/direction.js';
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../colors.js';
-import { richTable } from './rich-table.js';
-
-/** Makes the blocks of an item. */
-type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
+import { richTable, type Blocks } from './rich-table.js';
 
 type Shaping = Readonly<{
   fonts: Fonts;

@@ -20,7 +20,7 @@ export type GeneratorOptions = Readonly<{
   fontsDir?: string;
   /** The module that the processes run: a test lets it fail. */
   workerFile?: URL;
-  /** Whether a process stands ready once a document is expected. Default: false. */
+  /** True: a process stands ready once a document is expected. Default: false. */
   keepsReady?: boolean;
   /** Cores of the machine, one of which is left to the event loop where there are more than two. */
   cores?: number;

@@ -204,7 +204,7 @@ const runWithDeadline = async (
 };
 
 /** A process at its first job. */
-type Preparing = Readonly<{ child: Child; /** Whether it can take jobs now. */ done: Promise<boolean> }>;
+type Preparing = Readonly<{ child: Child; /** True if it can take jobs then. */ done: Promise<boolean> }>;
 
 type ReserveDeps = Readonly<{
   ready?: ReadyOptions;
@@ -212,7 +212,7 @@ type ReserveDeps = Readonly<{
   start: () => Child;
   /** Keeps a process that has nothing to do, for so long. */
   rest: (child: Child, forMs: number) => void;
-  /** Whether there is no process at all. */
+  /** True if there is no process at all. */
   isNeeded: () => boolean;
   /** The first job ended its process. */
   onFault: (trace: LogFields) => void;

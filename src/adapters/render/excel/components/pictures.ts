@@ -1,7 +1,15 @@
 /** Pictures, QR codes and bar codes of a sheet, in rows of their own, at one side or in the middle of the columns. */
 import { sideOf, type Direction } from '../../../../domain/rendering/direction.js';
 import type { HorizontalAlign, ExpandedImage, ExpandedQrCode } from '../../../../domain/rendering/expand/expanded.js';
-import { type Prepared, type Drawing, type Sheet, type ComponentDrawer, type ComponentContext, LINK_CHARS_MAX } from '../sheet.js';
+import {
+  ROW_POINTS_MAX,
+  type Prepared,
+  type Drawing,
+  type Sheet,
+  type ComponentDrawer,
+  type ComponentContext,
+  LINK_CHARS_MAX,
+} from '../sheet.js';
 import { pointsOf } from '../text.js';
 import { DomainError } from '../../../../domain/core/errors.js';
 import { safeLink } from '../../../../domain/rendering/addresses.js';
@@ -19,8 +27,6 @@ type PictureBlock = Readonly<{
 }> &
   Pick<Extract<Drawing, { kind: 'picture' }>, 'bytes' | 'extension' | 'alt' | 'href'>;
 
-/** Excel knows no higher row. */
-const ROW_POINTS_MAX = 409;
 const POINTS_AROUND = 3;
 
 const POINTS_PER_PIXEL = 0.75;

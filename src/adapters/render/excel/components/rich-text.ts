@@ -1,6 +1,6 @@
 /** Rich text as rows: each paragraph a cell merged over the sheet's columns, headings larger, tables inside it as cells. */
 import { argb } from '../../colors.js';
-import type { ComponentDrawer, CellStyle, Sheet } from '../sheet.js';
+import { ROW_POINTS_MAX, type ComponentDrawer, type CellStyle, type Sheet } from '../sheet.js';
 import { tooManyColumns, tooManyRows } from '../../../../domain/rendering/budget.js';
 import { directionOfText, sideOf, type Direction } from '../../../../domain/rendering/direction.js';
 import type { Html, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
@@ -8,8 +8,6 @@ import { fontOfStyle, fontOnFill, linkColorOnFill, type RunFont, filled } from '
 import { LINK_COLOR, richRows, type Paragraph, type RichRow, paragraphCell, type TextSpot } from '../rich-cells.js';
 import { linesIn } from '../text.js';
 
-/** Excel knows no higher row. */
-const ROW_POINTS_MAX = 409;
 const LINE_POINTS = { perFontPoint: 1.36, aroundHeading: 6, rule: 8 } as const;
 const RULE_COLOR = 'FFE5E7EB';
 

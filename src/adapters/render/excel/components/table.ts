@@ -13,7 +13,7 @@ import { assertDefined } from '../../../../domain/core/ids.js';
 import { sideOf } from '../../../../domain/rendering/direction.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
 import { tooManyColumns } from '../../../../domain/rendering/budget.js';
-import { type ComponentDrawer, type ComponentContext, columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
+import { ROW_POINTS_MAX, type ComponentDrawer, type ComponentContext, columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
 import { textCell, type Content, type TextSpot } from '../rich-cells.js';
 import { createLooks, type Looks } from '../looks.js';
 
@@ -47,8 +47,6 @@ const EMPTY_ROW_POINTS = 20;
 const HEADER_POINTS = 19;
 
 const LINE_POINTS_PER_FONT_POINT = 1.36;
-const ROW_POINTS_MAX = 409;
-
 /** Values that are written out to see how wide their format makes them: words for months differ in length. */
 const SAMPLES = 40;
 const TRUTH_CHARS = 5;

@@ -2,7 +2,17 @@
 import type { ExpandedColumn, ExpandedTable, Flow, Html } from '../../../../domain/rendering/expand/expanded.js';
 import type { Box } from '../../../../domain/rendering/lengths.js';
 import { pdfColor } from '../../colors.js';
-import { colorsOn, dashOf, LINE_COLOR, lookOf, mutedColor, narrower, type ComponentRenderer, type Context } from '../context.js';
+import {
+  CELL_SHARE_MAX,
+  colorsOn,
+  dashOf,
+  LINE_COLOR,
+  lookOf,
+  mutedColor,
+  narrower,
+  type ComponentRenderer,
+  type Context,
+} from '../context.js';
 import { padded } from './blocks.js';
 import { cellNodes } from '../rich.js';
 import {
@@ -17,8 +27,6 @@ import {
   type OpenTag,
 } from '../nodes.js';
 
-/** Share of a sheet that a cell may take: its content must fit below the header, which is repeated on each sheet. */
-const CELL_SHARE_MAX = 0.6;
 const STRIPE_COLOR = '#f9fafb';
 const PADDING = { top: 4, right: 6, bottom: 4, left: 6 } as const;
 
