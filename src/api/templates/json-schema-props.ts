@@ -75,7 +75,7 @@ const templated: JsonObject = { type: 'string', pattern: '\\{\\{' };
 /** The schema, or a text with `{{…}}` in its place. */
 const orTemplated = (...schemas: readonly JsonObject[]): JsonObject => ({ anyOf: [...schemas, templated] });
 
-/** One of several patterns, with blanks around it. Each is without its anchors. */
+/** A text that matches one of several patterns, with blanks around it. Patterns are given without anchors. */
 const trimmed = (...patterns: readonly string[]): JsonObject => ({ type: 'string', pattern: `^\\s*(?:${patterns.join('|')})\\s*$` });
 
 /**
@@ -98,7 +98,7 @@ export const given = (condition: JsonObject, then: JsonObject, otherwise?: JsonO
   ...(otherwise === undefined ? {} : { else: otherwise }),
 });
 
-/** None of these members. */
+/** An object that has none of these members. */
 export const without = (names: readonly string[]): JsonObject => ({
   properties: Object.fromEntries(names.map((name): [string, Json] => [name, false])),
 });

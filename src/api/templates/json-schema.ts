@@ -254,7 +254,7 @@ const typesOf = ({ name }: Medium): readonly ComponentsOf<Output>[] =>
 const nameOfComponent = (type: ComponentType, { name }: Medium): string =>
   `${name}${type.replace(/(?:^|-)([a-z])/g, (_all, letter: string) => letter.toUpperCase())}Component`;
 
-/** What the props of a component say about each other. */
+/** Rules between the props of one component. */
 const rules: Readonly<Partial<Record<ComponentType, readonly JsonObject[]>>> = {
   conditional: [given(where('operator', words(operators.filter(isUnary))), {}, { required: ['value'] })],
   table: [

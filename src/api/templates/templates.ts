@@ -76,7 +76,7 @@ const leftAsideTemplateFields = {
   revision: leftAside,
   createdAt: leftAside,
   updatedAt: leftAside,
-  // Of a published version.
+  // Only published versions have these.
   publishedAt: leftAside,
   current: leftAside,
   warnings: leftAside,
@@ -249,7 +249,7 @@ export const TemplatePageQuerySchema = Type.Object(
 
 export type PreviewRequest = Static<typeof PreviewRequestSchema>;
 
-/** As an answer lists them. */
+/** Empty paths as an answer lists them. */
 const emptyPathsField = Type.Array(Type.String(), {
   description: 'Paths that are shown and have no value, such as `items[2].note`; at most 100',
 });

@@ -37,12 +37,12 @@ type Prepared = ReadyAttachment & Readonly<{ temporary?: true; ofTemplate?: true
 /** What the attachments of one call share. */
 type AttachmentCall = Readonly<{
   variables: JsonObject;
-  /** Of the call, in place of that of each template. */
+  /** Language of the call, in place of that of each template. */
   language: CallLanguage | undefined;
   environment: RenderEnvironment;
-  /** Of the call; the names of its files are filled from it. */
+  /** Budget of the call; filling the names of its files takes from it. */
   budget: Budget;
-  /** Where it is there, documents are not made, only checked as far as that goes without drawing them; then they are no files. */
+  /** Present: documents are only checked, as far as that is possible without drawing them, and give no files. */
   onlyChecked?: KnownCharacters | undefined;
   /** Pictures of the gallery that the email's template shows; they are kept with the email, whatever becomes of the gallery. */
   assetIds: readonly string[];
@@ -51,7 +51,7 @@ type AttachmentCall = Readonly<{
 export type PreparedAttachments = Readonly<{
   files: readonly Prepared[];
   generated: Readonly<Record<OutputFormat, number>> | undefined;
-  /** What the email goes without, for it could not be made. */
+  /** Documents that could not be made, so that the email goes without them. */
   omitted: NonNullable<EmailContent['omitted']>;
   /** Characters of documents that no font has; absent where there is none. */
   replaced?: NonNullable<EmailContent['replaced']>;
@@ -345,7 +345,7 @@ const documentTypes: Readonly<Record<OutputFormat, string>> = {
 /** What file names are filled from. */
 type Filling = Readonly<{
   variables: JsonObject;
-  /** Of the call. */
+  /** Language of the call. */
   language?: CallLanguage | undefined;
   environment: RenderEnvironment;
   budget: Budget;

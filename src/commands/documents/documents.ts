@@ -20,7 +20,7 @@ export type DocumentOrder = Readonly<{
   variables: JsonObject;
   environment: RenderEnvironment;
   format: OutputFormat;
-  /** What the document calls itself. */
+  /** Title inside the document. */
   title: string;
   signal: AbortSignal;
 }>;

@@ -42,7 +42,7 @@ export const previewAttachmentTemplate = async (
   if (known === undefined) throw attachmentTemplateNotFound();
   const { id, template } = known;
   const { revision, name } = resolveAttachmentVersion(template, version ?? 'draft');
-  // A preview shows what is there, and tells what is missing.
+  // A preview shows what there is, and lists what is missing.
   const { strictVariables: _, ...inLanguages } = await attachmentContentAt(deps, id, revision);
   const language = requireLanguage(spoken);
   const content = documentInLanguage(inLanguages, language);

@@ -21,9 +21,9 @@ export type RequestedAttachment = Readonly<{ field: string }> &
         filename: string | undefined;
         outputFormats: readonly OutputFormat[] | undefined;
         variables: JsonObject;
-        /** The revision of the template that is meant, whatever is published by now. */
+        /** The revision of the template to use, whatever is published by now. */
         pinned?: PinnedDocument;
-        /** Where it cannot be made the email goes without it. */
+        /** If the document cannot be made, the email is sent without it. */
         isOptional?: boolean;
       }>
     | Readonly<{ kind: 'content'; filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>

@@ -39,9 +39,9 @@ export type Stored = Readonly<{ bytes: number; position: number }>;
 
 /** Room that an email takes whose append is under way. */
 export type Claim = Readonly<{
-  /** The email stands in the log at that position: the read models count it from there on. */
+  /** The email is in the log at that position: the read models count it from there on. */
   accepted: (position: number) => void;
-  /** It did not come to be. Where that is not known, the read models will tell. */
+  /** The email was not accepted, or nobody knows whether it was: then the read models will tell. */
   release: () => void;
 }>;
 
@@ -53,7 +53,7 @@ export type Claim = Readonly<{
 export type AttachmentClaims = Readonly<{
   /** Throws ATTACHMENT_STORAGE_EXCEEDED where the team has no room for so much; 0: for anything at all. */
   check: (team: string, stored: Stored, addedBytes: number) => void;
-  /** The same, and takes the room; `stored` may have been read some time before. */
+  /** Checks as `check` does, and claims the room; `stored` may have been read some time before. */
   claim: (team: string, stored: Stored, addedBytes: number) => Claim;
 }>;
 
@@ -70,7 +70,7 @@ export const openAttachmentClaims = (limits: Limits): AttachmentClaims => {
       teams.set(name, fresh);
       return fresh;
     }
-    // An answer that was read before another one and comes after it is older than what is not claimed any more.
+    // An older answer that arrives late lacks bytes whose claims have been removed since.
     if (told.position < team.stored.position) return team;
     team.stored = told;
     for (const claim of team.claims) if (claim.position !== undefined && claim.position <= told.position) team.claims.delete(claim);

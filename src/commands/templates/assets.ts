@@ -139,7 +139,7 @@ export const deleteAsset = async (
   const cause = causeOf(deps, caller);
   const guard = permanently ? leftOf(caller.teamId) : ownedBy(caller.teamId, assetNotFound);
   await handle(deps.eventLog, stream, assetDecider, { type: permanently ? 'DeleteAsset' : 'TrashAsset', at: cause.at }, cause, guard);
-  // Where the program dies before, the erase worker does it.
+  // If the program dies before this, the erase worker does it.
   if (permanently) await eraseStream(deps, stream);
   return { id, deleted: true };
 };

@@ -190,7 +190,7 @@ const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): Readonly<{ draf
   const { translations: given, ...untranslated } = draft;
   const { name, variables, schema, locale, timeZone } = draft;
   const { content, warnings } = checkAttachmentTemplate({ variables, schema, locale, timeZone, translations: given }, deps.limits, name);
-  // Who writes a template looks at it next.
+  // Its author looks at a preview next.
   deps.generator.prepare();
   assertLanguagesWritable(deps, content.translations !== undefined);
   const { outputFormats, pages, fonts, ...rest } = content.schema;

@@ -49,7 +49,7 @@ export const findTemplateOf = async <Id extends string, Draft extends TemplateDr
 ): Promise<Known<Id, TemplateOf<Draft, Shown>> | undefined> => {
   const living = (id: Id, { state: { template }, teamId: owner, version }: Loaded<TemplateStateOf<Draft, Shown>>) =>
     template === undefined || template.deletedAt !== null || owner !== teamId ? undefined : { id, template, revision: version.revision };
-  // Every email asks: what is at hand is not awaited.
+  // Runs for every email: a value that is in memory is not awaited.
   const load = (id: Id) => {
     const loaded = kind.load(deps, id);
     return loaded instanceof Promise ? loaded.then((later) => living(id, later)) : living(id, loaded);
@@ -218,7 +218,7 @@ export const changeOf = async <Id extends string, Draft extends TemplateDraft, S
     await takeBack(kind, deps, caller, { id, before, after: after.template });
     throw slugTaken(slug);
   }
-  // The same change by another call may have been the faster one: then the slug before is the one that it has now.
+  // Another call may have made this change first: then `before` already has this slug.
   if (before.slug !== slug) await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, before.slug), templateId: id });
   return after;
 };

@@ -62,7 +62,7 @@ export const previewTemplate = async (
     const asset = await loadAsset(deps, caller.teamId, assetId);
     return asset && (await withoutSvg(deps, caller.teamId, asset));
   });
-  // Only with the pictures at hand is known how large they are.
+  // The sizes of pictures are known only once they are loaded.
   const { subject, html, text, inline } = pictures.size === 0 ? first : await rendered({ ...email, pictures: sizesOfPictures(pictures) });
   const shown = withInlineImages(html, inline, { pictures, totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax });
   const emptyPaths = [...emptyPathsIn(content, deps.limits)(email.variables, email.environment)];
@@ -90,7 +90,10 @@ const renderedWhereItFits = async (
   return here ?? deps.generator.renderEmail({ teamId, content, cacheKey: templateCacheKey(id, revision, language), email }, signal);
 };
 
-/** Undefined where the rendering takes more than its share of the budget of a call; it is the same in a document process, up to the whole budget. */
+/**
+ * Renders in this process, within its share of the budget of a call; undefined where that does not suffice. A document process gives the
+ * same result, up to the whole budget.
+ */
 const renderedHere = async (
   { limits }: CommandDeps,
   compiled: () => ReturnType<typeof compiledTemplate>,
@@ -160,7 +163,7 @@ const isDocument = (content: EmailTemplateContent | AttachmentTemplateContent): 
 type Picture = Readonly<{ contentType: string; bytes: Uint8Array }>;
 
 type Source = Readonly<{
-  /** Those of the gallery. */ pictures: ReadonlyMap<string, Picture>;
+  /** Pictures of the gallery. */ pictures: ReadonlyMap<string, Picture>;
   totalSizeBytesMax: number;
 }>;
 

@@ -67,7 +67,7 @@ const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'su
   parseId: parseTemplateId,
   idOf: (_, reference) => parseTemplateId(reference),
   stream: templateStream,
-  // The same slugs are asked for with each email, and the digest of one takes 10 µs.
+  // Each email looks up a slug, and hashing one takes 10 µs.
   slugStream: memoized(1_000, (teamId, slug) => `${teamId} ${slug}`, templateSlugStream),
   load: (deps, id) => deps.template(templateStream(id)),
 };

@@ -89,7 +89,7 @@ export const sizeWarnings = async (
     const render = await compiled;
     return clippingWarnings(Buffer.byteLength(render({ ...email, budget }).html));
   } catch (fault) {
-    // What cannot be rendered with these values is told where it is sent.
+    // A mail that cannot be rendered with these values is refused when it is sent.
     if (fault instanceof DomainError) return [];
     throw fault;
   }

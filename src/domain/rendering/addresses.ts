@@ -3,7 +3,9 @@
  * author's HTML. One rule judges what an author wrote and what a variable brings.
  */
 
-/** What browsers drop or skip inside an address (WHATWG URL, section 4.4), and other invisible characters used to hide a scheme. */
+/**
+ * Characters that browsers drop or skip inside an address (WHATWG URL, section 4.4), and other invisible characters used to hide a scheme.
+ */
 const INVISIBLE =
   /\u034f|\u17b4|\u17b5|[\x00-\x20\x7f-\xa0\u00ad\u061c\u115f\u1160\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufeff\uffa0]/g;
 /** Scheme, then an authority of the characters that hosts are made of (international names included), then its end. */
@@ -87,7 +89,7 @@ export const urlAddress = (value: string): string => urlComponent(value).replace
 /** A host or a part of one; anything else makes an address that is refused. */
 export const urlHost = (value: string): string => (/^[A-Za-z0-9.-]+(?::\d{1,5})?$/.test(value) ? value : '/:');
 
-/** What follows a host that the template names: it cannot make it another host. */
+/** A value behind a host that the template names: it cannot change the host. */
 export const urlAfterHost = (value: string): string => (/^(?:$|[/?#])/.test(value) ? value : '/:');
 
 export const encodeFor: Readonly<Record<AddressPart, (value: string) => string>> = {
@@ -161,7 +163,7 @@ export const addressesIn = (html: string): readonly HtmlAddress[] => {
     const sides = new Set<string>();
     for (let one = ATTRIBUTE.exec(html); one !== null; one = ATTRIBUTE.exec(html)) {
       end = ATTRIBUTE.lastIndex;
-      // The first of two of one name counts, as in browsers.
+      // The first of two attributes of one name counts, as in browsers.
       const name = one[1]?.toLowerCase();
       const value = one[2] ?? one[3] ?? one[4] ?? '';
       if (name === wanted) address ??= value;

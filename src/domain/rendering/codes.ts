@@ -20,12 +20,12 @@ export const isBarKind = (kind: CodeKind): kind is BarKind => kind !== 'qr' && k
 /** Props of a payment, whose text the code puts together. */
 export const epcProps = ['name', 'iban', 'bic', 'amount', 'purpose', 'reference', 'text'] as const satisfies readonly (keyof EpcFields)[];
 
-/** What is drawn: the text of a code, and what is read in the place of the picture where that is another. */
+/** The text of a code, and the text that is read in place of the picture where that is another. */
 type CodeContent = Readonly<{ text: string; alt: string | undefined }>;
 /** The rest of a sentence that begins with the place of a prop. */
 type CodeFault = Readonly<{ prop: string; fault: string }>;
 
-/** As the props of a call give them. */
+/** Fields of a payment as the props of a call give them. */
 export type EpcFields = Readonly<{
   name: string;
   iban: string;
@@ -195,7 +195,7 @@ export const barCodeText = (value: string, { kind, gs1 }: Pick<BarLook<unknown>,
 
 const nameOf = (character: string): string => (/\p{L}/u.test(character) ? `"${character}"` : `the character ${codePointOf(character)}`);
 
-/** Whether each part is right for its identifier is judged where the code is laid. */
+/** Splits an element string; whether each part is right for its identifier is checked where the code is drawn. */
 const gs1Text = (value: string): CodeText | CodeFault =>
   /^(?:\(\d{2,4}\)[^()]+)+$/.test(value)
     ? { text: value }

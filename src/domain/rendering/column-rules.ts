@@ -25,7 +25,7 @@ export const RULES_MAX = 5;
 export const RULE_TEXT_CHARS_MAX = 200;
 const BAR_COLOR = '#93c5fd';
 
-/** What each kind of rule has. */
+/** Members of each kind of rule. */
 export const ruleMembers = {
   colorScale: ['kind', 'colors'],
   dataBar: ['kind', 'color'],

@@ -263,7 +263,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
   },
 };
 
-/** What a section may carry. */
+/** Props of a section. */
 export const sectionProps: PropSpecs = {
   backgroundColor: { kind: 'color' },
   color: { kind: 'color' },
@@ -275,7 +275,7 @@ export const sectionProps: PropSpecs = {
   lineHeight: { kind: 'lineHeight' },
 };
 
-/** What the whole email may carry, as `props` beside `sections`. */
+/** Props of the whole email, as `props` beside `sections`. */
 export const emailProps: PropSpecs = {
   preheader: { kind: 'text' },
   direction: { kind: 'direction' },

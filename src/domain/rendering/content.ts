@@ -75,7 +75,7 @@ export type PageMargin = Readonly<{
   content: string;
   height?: string | number;
   align?: 'left' | 'center' | 'right' | 'start' | 'end';
-  /** The props of a `qr-code` component, which stands beside the content. Of a PDF alone. */
+  /** The props of a `qr-code` component, which stands beside the content. Only PDFs have it. */
   code?: JsonObject;
 }>;
 
@@ -89,7 +89,7 @@ export const backgroundSheets = ['all', 'first'] as const;
 export type PageSettings = Readonly<{
   format?: PageFormat;
   orientation?: Orientation;
-  /** As the locale runs where it is not said. */
+  /** Default: the direction of the locale. */
   direction?: Direction;
   margin?: Readonly<Partial<Record<'top' | 'right' | 'bottom' | 'left', string | number>>>;
   backgroundColor?: string;
@@ -99,7 +99,7 @@ export type PageSettings = Readonly<{
   /** On the first sheet of the page, in place of `header` and `footer`. */
   firstPageHeader?: PageMargin;
   firstPageFooter?: PageMargin;
-  /** Behind all that stands on a sheet. */
+  /** Drawn behind everything else on a sheet. */
   backgroundImage?: Readonly<{ src: string; fit?: (typeof backgroundFits)[number]; sheets?: (typeof backgroundSheets)[number] }>;
   watermark?: Readonly<{ text: string; color?: string }>;
 }>;
@@ -116,7 +116,7 @@ export type GalleryFont = Readonly<{ family: string; regular: string }> &
 type AttachmentSchema = Readonly<{
   outputFormats: readonly OutputFormat[];
   pages: readonly Page[];
-  /** Not said: characters of the schema itself are refused, those of variables replaced. */
+  /** Default: characters of the schema itself are refused, those of variables replaced. */
   missingCharacters?: MissingCharacterRule;
   /** What `fontFamily` may name in a PDF, beside the families of the service. */
   fonts?: readonly GalleryFont[];

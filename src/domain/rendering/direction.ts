@@ -28,7 +28,7 @@ const FIRST_STRONG = /[\p{L}\u200e\u200f\u061c]/u;
 const RIGHT_TO_LEFT_LETTER =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Thaana}\p{Script=Syriac}\p{Script=Nko}\p{Script=Adlam}\p{Script=Mandaic}\p{Script=Samaritan}\u200f\u061c]/u;
 
-/** As the first letter of a text runs; undefined where it has none (rule P2 of UAX #9). */
+/** The direction of the first letter of a text; undefined where it has none (rule P2 of UAX #9). */
 export const directionOfText = (text: string): Direction | undefined => {
   const first = FIRST_STRONG.exec(text)?.[0];
   return first === undefined ? undefined : RIGHT_TO_LEFT_LETTER.test(first) ? 'rtl' : 'ltr';

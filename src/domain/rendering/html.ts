@@ -58,7 +58,7 @@ export const NESTING_MAX = 50;
 /** Parsers keep the open elements in a list and walk it for each tag. No mail comes near it. */
 const OPEN_MAX = 256;
 
-/** What an attribute, an entity or the declaration of a style takes, against a tag. */
+/** Cost of an attribute, an entity or the declaration of a style, where a tag costs 1. */
 const SMALL = 1 / 4;
 
 const VOID: ReadonlySet<string> = new Set(voidTags);

@@ -98,13 +98,13 @@ const round = (value: number): number => Math.round(value * 1_000) / 1_000;
 /** `expected` follows "must be". */
 type Kind = Readonly<{ accepts: (value: unknown) => boolean; expected: string }>;
 
-/** What a length, a border or the address of a picture may be in mails or in documents: props are checked against one or the other. */
+/** Lengths, borders and addresses of pictures that mails, or documents, may hold: props are checked against one or the other. */
 export type Media = Readonly<{
   /** In messages: "it must be known before any … is rendered". */
   noun: 'email' | 'document';
   length: Kind;
   fixedLength: Kind;
-  /** Of what has no measure that a share could be taken of. */
+  /** A length that cannot be a share, for there is no measure to take a share of. */
   size: Kind;
   box: Kind;
   border: Kind;

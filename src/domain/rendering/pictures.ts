@@ -84,7 +84,7 @@ const DENSITY = 2;
 const LONG_SIDE_MIN = 600;
 const LONG_SIDE_MAX = 2_400;
 
-/** What is to be drawn: the drawing's own size, and that of its PNG; both sides are at least one dot. */
+/** A drawing's own size, and the size of its PNG; both sides are at least one dot. */
 export type Drawing = Readonly<{ natural: PictureSize; width: number; height: number }>;
 
 /** In: the size that an SVG says it has. */

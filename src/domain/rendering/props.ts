@@ -31,7 +31,7 @@ type Check = (value: unknown, field: string, tools: CheckTools) => void;
 export type CheckTools = Readonly<{
   faults: Faults;
   limits: Limits;
-  /** Of the call: each text that is checked takes what it will cost. */
+  /** Budget of the call: each text that is checked takes what it will cost. */
   budget: Budget;
   media: Media;
   /** A sentence where a path may not stand at this place. */
@@ -117,7 +117,7 @@ const address =
     if (typeof value !== 'string' || !mayBeAddress(value, kind)) tools.faults.add(field, `must be ${kind.expected}, got ${shown(value)}`);
   };
 
-export type AddressRule = Media['image'];
+type AddressRule = Media['image'];
 
 /** False for an address that can never pass, whatever its variables bring. */
 export const mayBeAddress = (text: string, { safe, start: open }: AddressRule): boolean => {

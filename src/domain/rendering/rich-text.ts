@@ -8,7 +8,8 @@ import { hasPlaceholder, parseTemplatedText, pathsOf } from './fill/templated-te
 import type { Path } from './scope/path.js';
 
 type HtmlText = Readonly<{ kind: 'text'; html: string }>;
-/** What shows nothing: comments, scripts and the like with all that is in them, closing tags of nothing. */
+
+/** Parts that show nothing: comments, scripts and the like with all that is in them, closing tags without an opening one. */
 type HtmlOther = Readonly<{ kind: 'other'; html: string }>;
 /** `close` is empty where nothing closes it but what stands around it. */
 type HtmlElement = Readonly<{ kind: 'element'; tag: string; open: string; children: readonly HtmlNode[]; close: string }>;
@@ -32,9 +33,9 @@ const CELLS: ReadonlySet<string> = new Set(['td', 'th']);
 type Line = {
   /** Equal paths are one object. */
   readonly paths: Set<Path>;
-  /** Whether something in it can be seen, or could be. */
+  /** Whether something in the line is or may be visible. */
   isSeen: boolean;
-  /** Whether it is there whatever its paths say. */
+  /** Whether the line is shown whatever its paths say. */
   isKept: boolean;
 };
 /** The lines from one border of a block to the next, and which of them is the first and the last that is seen. */
@@ -123,7 +124,7 @@ const place = (node: HtmlNode, reader: Reader): Placed => {
 const SEEN = /[^ \t\n\f\r]/;
 const lineAt = ({ rows, run }: Reader): Line | undefined => rows.at(-1) ?? run?.lines.at(-1);
 
-/** What can be seen belongs to its line, or to each row around it. */
+/** Adds something visible to its line, or to each row around it. */
 const placeSeen = (node: HtmlNode, html: string, reader: Reader): Placed => {
   const { rows } = reader;
   if (rows.length === 0) {
@@ -163,7 +164,10 @@ const placeBlock = (node: HtmlElement, reader: Reader): Placed => {
   return { node, lines, children };
 };
 
-/** What one of the lines has a value for; undefined where one of them is always there, where none is meant, or where there are too many paths. */
+/**
+ * Paths of which at least one must have a value for one of the lines to be shown; undefined where one of them is always shown, where there
+ * is no path, or where there are too many.
+ */
 const groupOf = (lines: Iterable<Line>, pathsMax = Infinity): Group | undefined => {
   const paths = new Set<Path>();
   for (const line of lines) {
@@ -260,7 +264,8 @@ const DROPPED: ReadonlySet<string> = new Set(droppedTags);
 const P: ReadonlySet<string> = new Set(['p']);
 const DESCRIPTION: ReadonlySet<string> = new Set(['dt', 'dd']);
 const SECTION: ReadonlySet<string> = new Set(['thead', 'tbody']);
-/** Which open elements end where another begins, as readers of HTML have it. */
+
+/** Which open elements end where another begins, as HTML parsers do it. */
 const ENDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'address', 'blockquote', 'div', 'dl', 'hr', 'ol', 'pre', 'table', 'ul'].map(
     (tag) => [tag, P] as const,

@@ -1,9 +1,9 @@
 /** Chooses which of a template's translations a call gets. */
 
-/** By language tag (BCP 47, in its canonical form), the texts of that language by the name of the template's own text. */
+/** Texts by language tag (BCP 47, in its canonical form), then by the name of the template's own text. */
 export type Translations = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** What a call says in place of the template's own; both canonical. */
+/** Locale and time zone that a call says in place of the template's own; both canonical. */
 export type CallLanguage = Readonly<{ locale?: string; timeZone?: string }>;
 
 /** From a text of the template to the text that is shown. */

@@ -19,7 +19,7 @@ export type AssetCommand =
   | Readonly<{ type: 'TrashAsset'; at: string }>
   /** What was deleted before `deletedSince` cannot be taken back. */
   | Readonly<{ type: 'RestoreAsset'; at: string; deletedSince: string }>
-  /** For good, whether it was deleted before or not. */
+  /** Deletes for good, whether it was deleted before or not. */
   | Readonly<{ type: 'DeleteAsset'; at: string }>
   /** Nothing happens to an asset that lives, or that was deleted at `deletedSince` or later. */
   | Readonly<{ type: 'RemoveAsset'; at: string; deletedSince: string }>;
@@ -64,7 +64,7 @@ export const assetDecider: Decider<AssetCommand, AssetEvent, AssetState> = {
   initialState: undefined,
 };
 
-/** What is shown of an asset. */
+/** An asset as lists show it. */
 export type AssetListing = {
   id: string;
   filename: string;
@@ -187,7 +187,7 @@ const shortened = (text: string, charsMax: number): string =>
     .replace(/[\ud800-\udbff]$/, '')
     .trimEnd();
 
-/** What a team's gallery holds. `position`: of the newest event that is counted; absent for none. */
+/** Files and bytes in a team's gallery. `position`: of the newest event that is counted; absent for none. */
 export type AssetUsage = Readonly<{ count: number; sizeBytes: number; position?: number }>;
 
 const written = new Intl.NumberFormat('en-US');

@@ -34,7 +34,7 @@ export const attachmentTemplateRules: TemplateRules<AttachmentDraft, Shown> = {
 
 export const attachmentTemplateDecider = makeTemplateDecider(attachmentTemplateRules);
 
-/** What a call means by `version`: a revision and the name that it had. */
+/** The revision that a call means by `version`, and its name. */
 type ResolvedAttachmentVersion = Readonly<{ revision: number; version: number | null; name: string }>;
 
 /** Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND. */
@@ -45,7 +45,7 @@ export const resolveAttachmentVersion = (template: AttachmentTemplate, version: 
   return { ...found, name: shown.name };
 };
 
-/** What a document is made from. Drafts are checked before they are saved, so their parts have these types. */
+/** The content that a document is made from. Drafts are checked before they are saved, so their parts have these types. */
 export const contentOfAttachment = ({
   variables,
   schema,
@@ -62,7 +62,7 @@ export const contentOfAttachment = ({
   ...(translations === undefined ? {} : { translations }),
 });
 
-/** What lists show of an attachment template. */
+/** An attachment template as lists show it. */
 export type AttachmentTemplateListing = Publication & {
   id: string;
   shortId: string;

@@ -8,7 +8,7 @@ export type PublishedVersion<Shown> = Readonly<{ version: number; revision: numb
 
 export type TemplateOf<Draft extends TemplateDraft, Shown> = Readonly<{
   slug: string;
-  /** Of an attachment. */
+  /** Only attachment templates have one. */
   shortId?: string;
   /** The newest draft and its revision, which counts from 1. */
   draft: Draft;
@@ -40,7 +40,7 @@ export type TemplateCommandOf<Draft extends TemplateDraft> =
 /** Nothing happens to a template that lives, that was deleted at `deletedSince` or later, or that is removed. */
 export type RemoveTemplate = Readonly<{ type: 'RemoveTemplate'; at: string; deletedSince: string }>;
 
-/** What one kind of template is made of. */
+/** Rules of one kind of template. */
 export type TemplateRules<Draft extends TemplateDraft, Shown> = Readonly<{
   kind: TemplateKind;
   isDraft: (draft: TemplateDraft) => draft is Draft;

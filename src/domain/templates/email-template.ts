@@ -40,7 +40,7 @@ export const templateRules: TemplateRules<EmailDraft, Shown> = {
 
 export const templateDecider = makeTemplateDecider(templateRules);
 
-/** What a send call means by `version`: a revision, with its own name and sender. */
+/** The revision that a send call means by `version`, with its own name and sender. */
 export type ResolvedVersion = Readonly<{
   revision: number;
   version: number | null;
@@ -61,7 +61,7 @@ export const resolveVersion = (template: Template, version: string | number): Re
   return { revision, version: number, name, from, unsubscribeList, tracking };
 };
 
-/** What lists show of a template. */
+/** An email template as lists show it. */
 export type TemplateListing = Publication & {
   id: string;
   slug: string;

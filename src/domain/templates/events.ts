@@ -27,7 +27,7 @@ const EmailDraftSchema = Type.Object({
   from: Type.Union([StoredRecipient, Type.Null()]),
   /** The list that recipients can unsubscribe from; absent for none. */
   unsubscribeList: Type.Optional(text),
-  /** Absent where the team says it. */
+  /** Absent where the setting of the team applies. */
   tracking: Type.Optional(StoredTracking),
 });
 export type EmailDraft = Static<typeof EmailDraftSchema>;
@@ -65,9 +65,9 @@ export const templateEventSchemas = {
   TemplatePublished: { data: Type.Object({ at: text, version: Type.Integer(), revision: Type.Integer() }) },
   TemplateSlugChanged: { data: Type.Object({ at: text, slug: text }) },
   TemplateDeleted: { data: Type.Object({ at: text }) },
-  /** Taken back within the days in which that can be done. */
+  /** Restored within the days in which that can be done. */
   TemplateRestored: { data: Type.Object({ at: text }) },
-  /** Nothing is shown of it any more, and it cannot be taken back. */
+  /** The template is hidden for good: it cannot be restored. */
   TemplateRemoved: { data: Type.Object({ at: text }) },
   ...retirementEventSchemas,
 } as const;
@@ -82,7 +82,7 @@ export type TemplateSlugEvent = EventsOf<typeof templateSlugEventSchemas>;
 
 const Description = Type.Object({
   filename: text,
-  /** Of the bytes as they were uploaded, hex. */
+  /** SHA-256 of the bytes as they were uploaded, hex. */
   sha256: text,
 });
 export type AssetDescription = Static<typeof Description>;
@@ -102,7 +102,7 @@ export const assetEventSchemas = {
     }),
     sealed: Description,
   },
-  /** Nobody sees it any more, and for some days it can be taken back. */
+  /** The asset is hidden, and for some days it can be restored. */
   AssetTrashed: { data: Type.Object({ at: text }) },
   AssetRestored: { data: Type.Object({ at: text }) },
   /** Gone for good: its key and its bytes are destroyed right after. */

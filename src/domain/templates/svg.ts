@@ -14,7 +14,7 @@ const CLOSE = new RegExp(`</(${NAME})\\s*>`, 'y');
 const ATTRIBUTE = new RegExp(`\\s+(${NAME})\\s*=\\s*(?:"([^"<]*)"|'([^'<]*)')`, 'y');
 const TAG_END = /\s*(\/?)>/y;
 
-/** By local name, for a prefix may stand for any namespace. Animations can change a link into a script. */
+/** Elements that are refused, by local name, for a prefix may stand for any namespace. Animations can change a link into a script. */
 const FORBIDDEN: ReadonlySet<string> = new Set([
   'script',
   'foreignobject',

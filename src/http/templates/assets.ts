@@ -50,7 +50,7 @@ const uploadRoute = (app: App, deps: Deps): void => {
         description: 'As `multipart/form-data` with the one field `file`, or as JSON. The type is told from the bytes.',
         operationId: 'createAsset',
         tags,
-        // Of this media type only: a form is read and checked part by part.
+        // Only JSON has a schema: a form is read and checked part by part.
         body: { content: { 'application/json': { schema: CreateAssetRequestSchema } } },
         response: { 201: AssetRecordSchema },
       },

@@ -70,7 +70,7 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
     id: string,
     before: ListedDocument | undefined,
   ): Document | undefined => {
-    // A write that was torn has removed it already: what came before the removal is folded again.
+    // A torn write has removed the document already: the events before the removal are folded again.
     if (before === undefined && event.type !== 'TemplateCreated') return undefined;
     if (event.type === 'TemplateRemoved' || event.type === 'StreamRetired') return undefined;
     const state = slimState(rules, rules.decider.evolve(before?.state ?? rules.decider.initialState, event));

@@ -25,7 +25,8 @@ import { isOperator, isUnary } from '../scope/conditions.js';
 import { shorten } from '../scope/path.js';
 
 export const ID_CHARS_MAX = 100;
-/** What a section and a component may have. */
+
+/** Fields of a section, and of a component. */
 export const sectionFields = ['id', 'type', 'props', 'components'] as const;
 export const componentFields = ['id', 'type', 'content', 'props', 'children', 'elseChildren'] as const;
 
@@ -33,7 +34,7 @@ export type WalkTools = CheckTools &
   Readonly<{
     /** Where each id was first seen: they are unique in the whole template, those of sections included. */
     ids: Map<string, string>;
-    /** What the template is made for: each of its components must exist in all of them. */
+    /** Outputs of the template: each component must exist in all of them. */
     outputs: readonly Output[];
   }>;
 
@@ -302,7 +303,7 @@ export const childrenOf = (node: unknown, names: readonly string[]): readonly un
 const sizeOf = (root: unknown, namesMax: number): Readonly<{ chars: number; names: number }> => {
   const open: object[] = [];
   let chars = 0;
-  // Most of what there may be half a million of is a text or a number.
+  // There may be half a million members, most of them texts and numbers.
   const take = (member: unknown): void => {
     if (typeof member === 'string') chars += member.length;
     else if (typeof member === 'object' && member !== null) open.push(member);
@@ -340,7 +341,7 @@ const isCodeKind = (kind: unknown): kind is CodeKind => codeKinds.some((known) =
  */
 export const checkCode = (props: Props, field: string, { faults }: CheckTools): void => {
   const { kind = 'qr' } = props;
-  // A kind that is none has its own fault; which props it has nobody knows.
+  // An unknown kind has its own fault, and no known props.
   if (!isCodeKind(kind)) return;
   for (const [name, kinds] of Object.entries(kindsOfProps)) {
     if (props[name] !== undefined && !kinds.includes(kind))

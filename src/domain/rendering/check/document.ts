@@ -105,7 +105,7 @@ export const checkAttachmentTemplate = (
   return { content: whole, warnings: [...paths.warnings, ...shownWarnings(whole, limits), ...warnings] };
 };
 
-/** What the author of a checked template should know of what its documents show, in each of the languages that it has. */
+/** Warnings about what the documents of a checked template show, in each of the languages that it has. */
 export const shownWarnings = (content: AttachmentTemplateContent, { excelColumnsMax }: Limits): readonly FieldError[] => [
   ...formulaWarnings(content),
   ...watermarkWarnings(content),
@@ -119,7 +119,7 @@ function refuseNoObject(input: unknown, faults: Faults): asserts input is Readon
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
 }
 
-/** What stands beside variables and schema. */
+/** Checks the fields beside variables and schema. */
 const checkSettingsOfTemplate = (input: Readonly<Record<string, unknown>>, { faults }: WalkTools): void => {
   const { locale, timeZone, strictVariables } = input;
   for (const name of Object.keys(input))
@@ -219,7 +219,7 @@ const refusedOutsideMargins =
   ([name]: Path): string | undefined =>
     isPageMark(name) && !names.has(name) ? `{{${name}}} is known only in the header and the footer of pageSettings` : undefined;
 
-/** What a page, and its settings, may have. */
+/** Fields of a page and of its settings. */
 export const pageFields = ['pageId', 'pageName', 'pageSettings', 'sections'] as const;
 export const schemaFields = ['outputFormats', 'pages', 'missingCharacters', 'fonts'] as const;
 
@@ -338,7 +338,7 @@ const watermarkWarnings = ({ schema: { pages }, translations = {} }: AttachmentT
     );
   });
 
-/** One of these words and nothing else. */
+/** Refuses everything but one of these words. */
 const checkWord = (value: unknown, words: readonly string[], field: string, { faults }: WalkTools): void => {
   if (!words.some((word) => word === value)) faults.add(field, `must be one of ${words.join(', ')}`);
 };
@@ -427,7 +427,7 @@ const warningFor = (content: string, outputs: readonly OutputFormat[]): string |
   return unreadable(content) ?? (outputs.includes('pdf') ? IN_PDF : undefined);
 };
 
-/** What no program that opens the workbook can read; what stands in quotation marks is text, and the name of a sheet. */
+/** Finds what no program can read when it opens the workbook. Quoted parts are texts or names of sheets, and are not looked at. */
 const unreadable = (formula: string): string | undefined => {
   const bare = formula.replaceAll(/"[^"]*"|'[^']*'/g, '');
   const name = /\{([A-Za-z]+)\}/.exec(bare.replaceAll(/\{(?:row|first|last)\}/g, ''))?.[0];

@@ -81,7 +81,7 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
   };
 };
 
-/** What the author of a checked template should know of what its mails show, in each of the languages that it has. */
+/** Warnings about what the mails of a checked template show, in each of the languages that it has. */
 export const mailWarnings = (
   content: Pick<EmailTemplateContent, 'subject' | 'schema'> & Readonly<{ translations?: Translations | undefined }>,
 ): readonly FieldError[] => [...addressWarnings(content, mailMedia), ...pictureSideWarnings(content), ...bareConstantWarnings(content)];

@@ -3,13 +3,14 @@ import { DomainError, type ErrorCode, type FieldError } from '../../core/errors.
 
 /** Enough to work with; a hostile body cannot make the answer larger than this. */
 const FAULTS_MAX = 100;
-/** Nobody needs to know how many more there are. */
+
+/** Faults beyond this number are not counted any more. */
 const COUNTED_MAX = 1_000;
 
 export type Faults = Readonly<{
   add: (field: string, message: string) => void;
   count: () => number;
-  /** So much is wrong that no more need be looked for. */
+  /** True once so much is wrong that checks may stop. */
   isFull: () => boolean;
   /** Throws where anything was added. `what` begins the message: "the template". */
   throwIfAny: (code: ErrorCode, what: string) => void;
@@ -55,7 +56,7 @@ export const withoutNulls = (value: unknown, depthMax: number): unknown => {
     return elements.some((element, at) => element !== (value as readonly unknown[])[at]) ? elements : value;
   }
   const members = value as Readonly<Record<string, unknown>>;
-  // Of what is to be another: the members of an object of very many are gone through once where nothing is.
+  // Only members that change are collected, so that a large object without nulls is walked once and not copied.
   const changed = new Map<string, unknown>();
   for (const name in members) {
     const member = members[name];

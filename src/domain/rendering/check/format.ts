@@ -76,7 +76,7 @@ export const checkFormat = (format: unknown, field: string, faults: Faults, limi
   }
 };
 
-/** What a pattern may hold depends on the style. */
+/** Checks a pattern by the style, which says what it may hold. */
 const checkPattern = ({ style, pattern }: Readonly<Record<string, unknown>>, field: string, faults: Faults): void => {
   if (typeof pattern !== 'string' || pattern.length > PATTERN_CHARS_MAX) return;
   const isDate = style === 'date' || style === 'time' || style === 'datetime';

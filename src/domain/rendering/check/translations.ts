@@ -13,7 +13,7 @@ import { shorten } from '../scope/path.js';
 
 /** How one kind of templates maps and checks its texts. */
 type Translatable<Content> = Readonly<{
-  /** The content with other texts. */
+  /** The content with its texts replaced. */
   mapped: (map: MapText) => Content;
   /** Adds what is wrong with a content that has the texts of another language. */
   check: (content: Content, tools: WalkTools) => void;
@@ -108,7 +108,7 @@ const checkTexts = (texts: unknown, field: string, { faults, limits }: Pick<Walk
 /** `other`: where a text of the same name stands that looks different to its reader. */
 type OwnText = Readonly<{ text: string; field: string; isRead: boolean; other?: string }>;
 
-/** Each text once by its name, with the place where it first stands, and whether a reader reads it. */
+/** Lists each text once by its name, with the place where it first stands, and whether a reader reads it. */
 const textsOf = <Content>({ mapped }: Translatable<Content>): ReadonlyMap<string, OwnText> => {
   const texts = new Map<string, OwnText>();
   mapped((text, field, kind) => {
@@ -143,7 +143,7 @@ const warnOfTexts = (tag: string, translations: Translations, { texts, isOwnLang
         `${named} is shown in the place of two texts, which differ only in quotation marks, backslashes or blanks: ${own.field} and ${own.other}; word one of them otherwise where they need two translations`,
       );
   }
-  // Of a variety of its own language a template names what is different there.
+  // Translations into a variety of the own language name only the texts that differ.
   if (isOwnLanguage) return;
   const known = fallbackTags(tag).flatMap((one) => (Object.hasOwn(translations, one) ? [translations[one] ?? {}] : []));
   for (const [text, { field: at, isRead }] of texts)

@@ -15,7 +15,8 @@ import { compileVariableCheck } from '../fill/variables.js';
 import { DomainError } from '../../core/errors.js';
 
 export const MEMBERS_MAX = 500;
-/** What a node of its `schema` may have. */
+
+/** Fields of a node of `schema`. */
 export const memberFields = [
   'type',
   'description',
@@ -32,7 +33,8 @@ type Tools = Readonly<{ faults: Faults; limits: Limits }>;
 
 export const DESCRIPTION_CHARS_MAX = 2_000;
 export const VARIABLE_ID_CHARS_MAX = 100;
-/** What a definition may have. */
+
+/** Fields of a definition. */
 export const definitionFields = [
   'id',
   'name',
@@ -197,7 +199,7 @@ const checkItemType = (itemType: unknown, field: string, faults: Faults): void =
   if (itemType !== undefined && !isVariableType(itemType)) faults.add(field, `must be one of ${variableTypes.join(', ')}`);
 };
 
-/** What is known of a node before it is looked at. */
+/** Type and depth that a node has from outside. */
 type Outside = Readonly<{ depth: number; type?: unknown; itemType?: unknown }>;
 
 /** Checks a node of `schema`, which says what a value consists of: adds what is wrong to the faults, each with its path. */

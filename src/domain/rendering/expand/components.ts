@@ -246,7 +246,7 @@ const compilePayment = (props: JsonObject, scope: Scope): ((state: State) => Epc
 
 type Maker<T> = (state: State) => T;
 
-/** What CSS takes 1 em for, where the author gave no size. */
+/** Size of 1 em where the author gives no font size, as in CSS. */
 const FONT_SIZE_POINTS = 12;
 
 /** Leaves out members that are undefined: an optional prop is absent, not empty. */

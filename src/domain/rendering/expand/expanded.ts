@@ -24,7 +24,7 @@ export type HorizontalAlign = 'start' | 'end' | 'left' | 'center' | 'right' | 'j
 /** Lengths in points; colours as CSS writes them; a length of undefined is for the output to choose. */
 export type TextStyle = Readonly<{
   align?: HorizontalAlign;
-  /** Undefined: as the page runs. */
+  /** Undefined: the direction of the page. */
   direction?: TextDirection;
   color?: string;
   fontSize?: number;
@@ -34,13 +34,13 @@ export type TextStyle = Readonly<{
   backgroundColor?: string;
 }>;
 export type Cell = Readonly<{
-  /** In a workbook it is made when it is asked for: read it, do not copy the cell. */
+  /** A workbook computes it when it is read, so do not copy the cell. */
   html: Html;
   /** The value itself where the cell holds one placeholder and nothing else: a number, a date in ISO 8601, a text. */
   value: Json | undefined;
   /** How the value is shown, and the result of a formula; undefined: as text. */
   showing: Showing | undefined;
-  /** Only where the template itself has a content that begins with `=` and holds no placeholder: nothing that a variable brings is a formula. */
+  /** A content of the template itself that begins with `=` and holds no placeholder: nothing that a variable brings is a formula. */
   formula?: string;
 }>;
 
@@ -55,29 +55,29 @@ export type ExpandedColumn = Readonly<{
   width: Width;
   align: HorizontalAlign;
   headerAlign: HorizontalAlign;
-  /** What the author says the column holds; undefined: to be seen from the values. */
+  /** Type that the author gives the column; undefined: the values decide. */
   type: 'string' | 'number' | 'date' | 'boolean' | undefined;
   format: ValueFormat | undefined;
-  /** What its cells hold of the table's items, where they hold nothing else: a path from the item. */
+  /** Path from the item of the table to what the cells show, where they show nothing else. */
   path?: string;
-  /** Not seen in a workbook. */
+  /** Hidden in a workbook. */
   hidden?: boolean;
   /** For a workbook. */
   rules?: readonly ColumnRule[];
 }>;
 
-/** What the ends of sheets may do to a component, in an output that has sheets. */
+/** How a component behaves at the ends of sheets, in an output that has sheets. */
 export type Flow = Readonly<{
   pageBreak?: 'before' | 'after';
-  /** On one sheet, where it fits on one. */
+  /** Keeps the component on one sheet, where it fits on one. */
   keepTogether?: true;
-  /** On the sheet where the next component begins. */
+  /** Keeps the component on the sheet where the next one begins. */
   keepWithNext?: true;
 }>;
 
 type ExpandedOf<Type extends string, Props> = Readonly<{
   type: Type;
-  /** Of the component in the template. */ id: string;
+  /** Id of the component in the template. */ id: string;
   /** Its place in the template, for messages. */ field: string;
   flow?: Flow;
 }> &
@@ -101,7 +101,7 @@ export type ExpandedImage = ExpandedOf<
 export type ExpandedTable = ExpandedOf<
   'table',
   {
-    /** The variable whose items are the rows; undefined in a loop, where the same name means other items each time. */
+    /** The variable whose items are the rows; undefined in a loop, where one name means other items each time. */
     source?: string;
     columns: readonly ExpandedColumn[];
     rows: readonly (readonly Cell[])[];
@@ -165,7 +165,7 @@ export type ExpandedQrCode = ExpandedOf<
     color: string;
     backgroundColor: string;
     align: HorizontalAlign | undefined;
-    /** What is read in the place of the picture; undefined: the value. */
+    /** Text that is read in place of the picture; undefined: the value. */
     alt?: string;
     /** Undefined: a QR code. */
     bars?: BarLook<number>;
@@ -178,14 +178,14 @@ export type ChartSeries = Readonly<{
   name: string;
   color: string;
   /** One for each category; null where the data has no number. */ values: readonly (number | null)[];
-  /** How its definition shows them. */ showing?: Showing;
+  /** How the definition of the field shows the values. */ showing?: Showing;
 }>;
 export type ExpandedChart = ExpandedOf<
   'chart',
   {
     chartType: ChartType;
     title: string;
-    /** Where its numbers come from: as in a table. */
+    /** Source of the numbers, as `source` of a table. */
     source?: Readonly<{ name: string; category: string; values: readonly string[] }>;
     categories: readonly string[];
     series: readonly ChartSeries[];
@@ -220,7 +220,7 @@ export type ExpandedMargin = Readonly<{
 
 export type ExpandedSection = Readonly<{ style: TextStyle; linkColor?: string; padding: Box; components: readonly Expanded[] }>;
 
-/** What only the sheet of a page knows. */
+/** Settings that only the sheet of a page has. */
 export type ExpandedSheet = Readonly<{ hidden: boolean; fitToWidth: boolean; gridLines: boolean; printArea: string | undefined }>;
 
 export type ExpandedPage = Readonly<{
@@ -234,20 +234,20 @@ export type ExpandedPage = Readonly<{
   watermark?: Readonly<{ text: string; color: string; field: string }>;
   header: ExpandedMargin | undefined;
   footer: ExpandedMargin | undefined;
-  /** On the first sheet, in place of the other. */
+  /** Header of the first sheet, in place of `header`. */
   firstHeader?: ExpandedMargin;
   firstFooter?: ExpandedMargin;
   sections: readonly ExpandedSection[];
-  /** Undefined: as sheets usually are. */
+  /** Undefined: the defaults of sheets. */
   sheet?: ExpandedSheet;
 }>;
 
 export type ExpandedDocument = Readonly<{
   language: Language;
   pages: readonly ExpandedPage[];
-  /** Whether a character that no font has is refused; else its number stands in its place. Undefined: all are. */
+  /** Whether a character that no font has is refused; else its number stands in its place. Undefined: all such characters are refused. */
   refuses?: (character: string) => boolean;
-  /** What a PDF may name beside the families of the service; their files are among its sources. */
+  /** Families that a PDF may name beside those of the service; their files are among its sources. */
   fonts?: readonly GalleryFont[];
 }>;
 
@@ -259,10 +259,7 @@ const names: Readonly<Record<Exclude<Progress, 'other' | 'none'>, readonly strin
 
 const known = new Map(Object.entries(names).flatMap(([progress, all]) => all.map((name) => [name, progress as Progress] as const)));
 
-/**
- * What the status of a timeline's step says of its progress. Letter case, hyphens and underscores do not count: `IN_PROGRESS` is `in
- * progress`.
- */
+/** Reads the status of a timeline's step as progress. Letter case, hyphens and underscores do not count: `IN_PROGRESS` is `in progress`. */
 export const progressOf = (status: string): Progress => {
   const name = status
     .trim()

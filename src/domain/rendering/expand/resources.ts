@@ -54,7 +54,7 @@ const textsOf = ({ columns, rows, emptyText }: ExpandedTable): readonly (Html | 
   emptyText,
 ];
 
-/** Only addresses that are safe as they stand: the others are not shown. */
+/** Only addresses that are safe as they stand: others are not shown. */
 const picturesIn = (html: Html): readonly string[] =>
   addressesIn(html).flatMap(({ tag, address }) => (tag === 'img' && safeDocumentImage(address) === address ? [address] : []));
 

@@ -157,7 +157,7 @@ const itemPath = (path: Path | undefined, inside: Scope, scope: Scope): string |
   return writePath(path.slice(1));
 };
 
-/** What the author says, else what the definition of the value says. */
+/** The type that the author gives the column, else that of the value's definition. */
 const typeOf = ({ type }: JsonObject, format: ValueFormat | undefined, known: VariableType | undefined): ExpandedColumn['type'] => {
   if (type === 'currency' || type === 'percent') return 'number';
   if (isCellType(type)) return type;
@@ -226,7 +226,7 @@ const countRows = (count: number, state: State, { excelRowsMax }: Limits): void 
   if (state.rows > excelRowsMax) throw tooManyRows(state.rows, excelRowsMax);
 };
 
-/** One row; `row` counts from 0, for messages. */
+/** Makes one row; `row` counts from 0, for messages. */
 const rowOf = (cells: readonly MakeCell[], row: number, state: State, place: TablePlace): readonly Cell[] => {
   const { excelCellCharsMax } = place.limits;
   const made = new Array<Cell>(cells.length);

@@ -53,7 +53,7 @@ export type Context = Readonly<{
   names: ReadonlySet<string>;
   /** Parameters of the arrow functions around, by the place of their value in `Run.locals`. */
   locals: ReadonlyMap<string, number>;
-  /** What is learnt on the way; `depth` is that of the node in work. */
+  /** Collected while compiling; `depth` is that of the current node. */
   found: { locals: number; depth: number; operations: number; readonly reads: Set<string> };
   /** Compiles one node and what is below it. */
   step: (node: Expression, context: Context) => Step;

@@ -39,17 +39,17 @@ import type { ExpressionLimits } from '../../core/limits.js';
 import { spendOperations, type Budget } from '../budget.js';
 import type { Json, JsonObject } from '../../core/json.js';
 
-/** What an evaluation takes from outside, beside the variables. */
+/** Input of an evaluation beside the variables. */
 export type Moment = Readonly<{
   /** The pinned instant (ISO time) that `new Date()` and `Date.now()` answer. */
   at: string;
   /** The values of the global constants (`__COMPANY_NAME__`). */
   constants?: Readonly<Record<string, Json>>;
-  /** Less or more than the limit's `expressionRunOperationsMax`. */
+  /** In place of the limit `expressionRunOperationsMax`. */
   operationsMax?: number;
   /** Shared by several evaluations whose results are kept together. */
   resultSize?: ResultSize;
-  /** Of the call: each evaluation takes the operations that it needed. */
+  /** Budget of the call: each evaluation takes the operations that it needed. */
   budget?: Budget;
 }>;
 
@@ -108,7 +108,7 @@ const compileNode = (node: Expression, context: Context): Step => {
 const tooComplex = (at: number, { expressionOperationsMax }: ExpressionLimits): ExpressionError =>
   new ExpressionError('TOO_MANY_OPERATIONS', `holds more than ${expressionOperationsMax} operations, which is the maximum`, at);
 
-/** What an expression does that holds a node of a kind that is never compiled. */
+/** What an expression does that holds a node of such a kind, for the message that refuses it. */
 const refusals = {
   ArrowFunctionExpression: 'holds a function outside a method of arrays such as map, filter or reduce',
   FunctionExpression: 'holds a function: write it with an arrow, as in items.map(item => item.price)',

@@ -51,7 +51,7 @@ const knownOf = (node: Node, reading: Reading): Known | undefined => {
       return choice(node, reading);
     case 'LogicalExpression': {
       const [left, right] = [knownOf(node.left, reading), knownOf(node.right, reading)];
-      // Of `items ?? []` the items are known, of `a && b.c` only what stands last.
+      // `items ?? []` answers what is known of `items`; `a && b.c` answers only what is known of `b.c`.
       return node.operator === '&&' ? right : (left ?? right);
     }
     case 'ArrowFunctionExpression':
@@ -69,7 +69,7 @@ const knownOf = (node: Node, reading: Reading): Known | undefined => {
       return all(node.arguments);
     case 'ObjectExpression':
       return all(node.properties.map((property) => (property.type === 'Property' ? property.value : property)));
-    // Literals know of nothing, and none of the others compiles.
+    // Nothing is known of literals, and no other kind compiles.
     case 'Literal':
     case 'PrivateIdentifier':
     case 'Super':
@@ -156,7 +156,7 @@ const functionOf = (node: Expression | SpreadElement | undefined): ArrowFunction
   return node?.type === 'ArrowFunctionExpression' ? node : undefined;
 };
 
-/** What is known of the answer of a function whose parameters are these. */
+/** What is known of the answer of a function that is called with these values. */
 const arrow = ({ params, body }: ArrowFunctionExpression, given: readonly (Known | undefined)[], reading: Reading): Known | undefined => {
   const names = new Map(reading.names);
   const inner: Reading = { ...reading, names };

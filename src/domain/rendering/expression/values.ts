@@ -7,9 +7,9 @@ import type { ExpressionLimits } from '../../core/limits.js';
 
 /** What can be wrong with an expression, when it is read and when it is evaluated. */
 export type ExpressionReason =
-  /** It is no JavaScript. */
+  /** The source is not JavaScript. */
   | 'SYNTAX'
-  /** It is JavaScript that expressions do not have. */
+  /** The source is JavaScript that expressions do not have. */
   | 'NOT_ALLOWED'
   | 'UNKNOWN_NAME'
   | 'UNKNOWN_METHOD'
@@ -28,7 +28,7 @@ export type ExpressionReason =
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
   readonly reason: ExpressionReason;
-  /** Where in the source, in UTF-16 units from 0. */
+  /** Place in the source, in UTF-16 units from 0. */
   readonly at: number;
 
   constructor(reason: ExpressionReason, message: string, at: number) {
@@ -110,7 +110,7 @@ export const isDate = (value: Value): value is Date => value instanceof Date;
 export const isObject = (value: Value): value is ValueObject =>
   typeof value === 'object' && value !== null && !isList(value) && !isDate(value);
 
-/** What a value is, for a message; never the value itself. */
+/** Names the kind of a value for a message; never the value itself. */
 export const kindOf = (value: Value): string => {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
@@ -144,7 +144,7 @@ export const joined = (run: Run, list: readonly Value[], separator: string, at: 
   return text;
 };
 
-/** Two texts in a row. The shorter one counts: the engine does not copy the longer one. */
+/** Joins two texts. The shorter one is charged: the engine does not copy the longer one. */
 export const concat = (run: Run, left: string, right: string, at: number): string => {
   checkTextSize(run, left.length + right.length, at);
   const cost = costOfText(Math.min(left.length, right.length));
@@ -168,7 +168,7 @@ const numberFromText = (run: Run, text: string, at: number): number => {
 
 type Primitive = null | undefined | boolean | number | string;
 
-/** What an operator sees of a value; an instant is a number where things are ordered, a text elsewhere. */
+/** The primitive that an operator works with; a date is a number where things are ordered, a text elsewhere. */
 export const primitiveOf = (run: Run, value: Value, hint: 'number' | 'default', at: number): Primitive => {
   if (typeof value !== 'object' || value === null) return value;
   return hint === 'number' && isDate(value) ? value.getTime() : textOf(run, value, at);
@@ -222,7 +222,7 @@ export const memberNames = (value: ValueObject | readonly Value[]): readonly str
   return names.includes('__proto__') ? names.filter((name) => name !== '__proto__') : names;
 };
 
-/** What is left of the size of the results of one call; shared by its calculated variables. */
+/** Size that is left for the results of one call; its calculated variables share it. */
 export type ResultSize = { charsLeft: number };
 
 type Bounds = Readonly<{ size: ResultSize; depthMax: number }>;
@@ -235,7 +235,7 @@ type Bounds = Readonly<{ size: ResultSize; depthMax: number }>;
 export const toJson = (value: Value, bounds: Bounds): Json | undefined => nested(value, bounds, 1);
 
 const nested = (value: Value, bounds: Bounds, depth: number): Json | undefined => {
-  // Before anything else: a value that comes to nothing has been walked all the same.
+  // Charged first: a value that adds nothing to the result has been walked all the same.
   take(typeof value === 'string' ? value.length + VALUE_CHARS : VALUE_CHARS, bounds);
   if (value === undefined || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number') return finite(value);
@@ -254,7 +254,7 @@ const nested = (value: Value, bounds: Bounds, depth: number): Json | undefined =
   return Object.fromEntries(members);
 };
 
-/** What a value counts as beside its text: some of what it takes to hold and to walk it. */
+/** Characters that each value counts beside its text, for holding and walking it. */
 const VALUE_CHARS = 8;
 
 const take = (chars: number, { size }: Bounds): void => {

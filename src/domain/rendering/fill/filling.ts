@@ -30,14 +30,17 @@ type HtmlPlace =
 const SPECIAL = /[&<>"']/;
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** For text between tags and for quoted attributes. */
+/** Escapes a value in text between tags and in quoted attributes. */
 export const escapeHtml = (text: string): string =>
   SPECIAL.test(text) ? text.replace(/[&<>"']/g, (character) => entities[character] ?? '') : text;
 
-/** For a place inside a tag: blanks and equals signs are written as references too, so that a value is one value with or without quotes around it. */
+/**
+ * Escapes a value inside a tag: blanks and equals signs are written as references too, so that it stays one value with or without quotes
+ * around it.
+ */
 const escapeInTag = (text: string): string => escapeHtml(text).replace(/[\s=`]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** For a place without quotes, where a first letter could begin the name of a tag. */
+/** Escapes a value without quotes, whose first letter could begin the name of a tag. */
 const escapeLoose = (text: string): string => escapeInTag(text).replace(/^[A-Za-z/!?]/, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Text that was checked when the template was saved, taken apart. */
@@ -96,7 +99,7 @@ const valueFill = (path: Path, scope: Scope, column?: Showing): Fill => {
   return (state) => writer(state).write(read(state));
 };
 
-/** For addresses: a value is written as it came, but for a format that its definition gives. */
+/** Writes a value in an address: as it came, but for a format that its definition gives. */
 const addressFill = (path: Path, scope: Scope): Fill => {
   const read = compileShown(path, scope);
   const format = formatAt(rootShape(path, scope), path);
@@ -358,7 +361,7 @@ const readText = (html: string, from: number, reader: Reader): number => {
 
 const TOKEN = /([^\s"'<>/=]*)\s*(=?)\s*(["'>]?)/y;
 
-/** One name, with its equals sign and the quote that opens its value. */
+/** Reads one name, with its equals sign and the quote that opens its value. */
 const readTag = (html: string, from: number, reader: Reader): number => {
   TOKEN.lastIndex = from;
   const [token = '', name = '', equals = '', end = ''] = TOKEN.exec(html) ?? [];

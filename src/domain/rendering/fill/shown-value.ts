@@ -24,7 +24,7 @@ export const isFilter = (value: unknown): value is Filter => {
   return typeof truncate === 'number' && Number.isInteger(truncate) && truncate >= 1 && truncate <= TRUNCATE_MAX;
 };
 
-/** What a checked definition says; undefined where values are shown as they are. */
+/** Reads the filters and the fallback of a checked definition; undefined where values are shown as they are. */
 export const substitutionOf = ({ fallback, filters }: Readonly<{ fallback?: unknown; filters?: unknown }>): Substitution | undefined => {
   const given = Array.isArray(filters) ? (filters as readonly unknown[]).filter(isFilter) : [];
   if (typeof fallback !== 'string' && given.length === 0) return undefined;

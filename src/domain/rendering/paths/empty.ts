@@ -16,7 +16,7 @@ import { walkOf, walkTemplate, type PathReader, type WalkedTemplate } from './wa
 /** Most paths that an answer names. */
 export const EMPTY_PATHS_MAX = 100;
 
-/** What it costs of a budget to look at one path: a workbook of 10,000 rows and 50 columns stays within that of its call. */
+/** Cost of looking at one path: a workbook of 10,000 rows and 50 columns stays within the budget of its call. */
 const PATH_CHARS = 8;
 
 /** A variable of a loop: its value, and how one writes it from the variables of the call. */
@@ -48,7 +48,7 @@ export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): rea
     step,
     path: (path, _, scope, use) => {
       if (use === 'compared' || found.size >= EMPTY_PATHS_MAX || path[0] === UNSUBSCRIBE_CONSTANT) return;
-      // A list without items is as meant; one that is not there is not.
+      // An empty list is meant; a missing one is a gap.
       const isFound = use === 'repeated' ? (valueOf(path, scope) ?? null) === null : isMissed(path, scope);
       if (isFound) found.add(written(path, scope));
     },

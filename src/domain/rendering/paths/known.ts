@@ -21,7 +21,7 @@ const FINDINGS_MAX = 100;
 /** Most undeclared names that are compared with all declared ones; further names are reported without a suggestion. */
 const COMPARED_MAX = 2 * FINDINGS_MAX;
 
-/** Which declared name is meant. */
+/** Answers which declared name a misspelt one may mean. */
 export type Nearest = typeof nearestName;
 
 /** Shared by the checks of one save, so that all together compare no more names than that. */
@@ -104,7 +104,7 @@ const pathFinding = (path: Path, scope: Scope, use: PathUse, nearest: Nearest): 
 
 const markOf: Readonly<Record<PageMark, string>> = { pageNumber: 'the number of the page', totalPages: 'the number of all pages' };
 
-/** What has a member of that name: an item that is in reach goes before a variable. */
+/** The name in reach whose value has this member: an item goes before a variable. */
 const ownerOf = (member: string, scope: Scope): string | undefined => [...scope].findLast(([, { members }]) => members.has(member))?.[0];
 
 /** In: a path that asks an array for a member. Out: the path from an item of it that is in reach, where the item has the member. */
@@ -236,7 +236,7 @@ const expressionFinding = ({ name, shape: { type, members } }: Known, member: st
     if (nearest(member, ['length']) !== undefined) return { kind: 'fault', message: `${reads}, which is an array; did you mean "length"?` };
     return { kind: 'warning', message: `${reads}, which is an array: an item of it has an index, or comes by in map, filter and reduce` };
   }
-  // Where the definitions are silent anything may stand.
+  // An object without declared members may hold any.
   if (members.size === 0 || members.has(member)) return undefined;
   const near = nearest(member, members.keys());
   return near === undefined

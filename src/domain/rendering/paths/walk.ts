@@ -27,13 +27,13 @@ export type PathReader<Scope> = Readonly<{
   /** Called for each text and each component that is looked at, however often: the walk ends where it throws. */
   step?: () => void;
   path: (path: Path, field: string, scope: Scope, use: PathUse) => void;
-  /** Which branches of a conditional are gone into. */
+  /** Which branches of a conditional the walk enters. */
   branches: (path: Path, scope: Scope, props: JsonObject) => Readonly<{ then: boolean; otherwise: boolean }>;
-  /** The scopes of the items of a data source, anew each time one goes over them; each may be used until the next is asked for. */
+  /** The scopes of the items of a data source, made anew on each iteration; a scope may be used until the next is asked for. */
   items: (path: Path, scope: Scope, names: LoopNames) => Iterable<Scope>;
-  /** A member that is asked of each item of a data source. */
+  /** A member that is read of each item of a data source. */
   member: (source: Path, member: Path, field: string, scope: Scope) => void;
-  /** True where all of the paths are blank in all of the scopes, so that what has `hideWhenEmpty` for them is not there. */
+  /** True where all of the paths are blank in all of the scopes, so that `hideWhenEmpty` hides what depends on them. */
   isHidden: (paths: readonly Path[], scopes: Iterable<Scope>) => boolean;
 }>;
 

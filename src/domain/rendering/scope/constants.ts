@@ -15,12 +15,12 @@ export type Company = Readonly<{
   country: string;
 }>;
 
-/** What the global constants of a template stand for; pinned with the email, so that it renders the same for ever. */
+/** Values behind the global constants of a template; pinned with the email, so that it renders the same for ever. */
 export type RenderEnvironment = Readonly<{
   /** The moment of release (ISO time): what the date constants say. */
   at: string;
   company: Company;
-  /** Of the recipient of this copy; absent where there is none, and the constant is empty then. */
+  /** Unsubscribe address of the recipient of this copy; where it is absent the constant is empty. */
   unsubscribeUrl?: string;
 }>;
 
@@ -50,7 +50,7 @@ export const constants: readonly Constant[] = [...dateConstants, ...companyConst
 
 export const isConstant = (name: string): name is Constant => constants.some((constant) => constant === name);
 
-/** How a constant is written where nothing else is said: the date in full in the template's language. */
+/** Default format of a constant: the date in full in the template's language. */
 export const constantFormat = (name: Constant): ValueFormat | undefined =>
   name === '__CURRENT_DATE__' ? { style: 'date', dateStyle: 'long' } : undefined;
 
@@ -86,7 +86,7 @@ export const constantsOf = (language: Language): ((environment: RenderEnvironmen
   };
 };
 
-/** Each email pins a copy of its own. */
+/** Compares by value, for each email pins a copy of its own. */
 const isSameCompany = (a: Company, b: Company): boolean =>
   a === b ||
   (a.name === b.name &&

@@ -14,7 +14,7 @@ const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1
 export const parseDate = (text: string): Instant | undefined => {
   if (text.length < 10 || text.length > 40) return undefined;
   if (!ISO.test(text)) return undefined;
-  // Read by position and not by groups: every date of every mail comes by here.
+  // Read by position, not by groups: this runs for every date of every mail.
   const [year, month, day] = [numberAt(text, 0, 4), numberAt(text, 5, 7), numberAt(text, 8, 10)];
   if (day < 1 || day > daysOf(year, month)) return undefined;
   const dayMs = epochMsOf(year, month, day);

@@ -25,7 +25,7 @@ export type State = {
   images: number;
   /** Rows in the tables of a workbook. */
   rows: number;
-  /** What data sources gave. */
+  /** Items that data sources gave. */
   items: number;
   chars: number;
 };
@@ -61,7 +61,7 @@ export const compileRead = (path: Path, { locals }: Scope): Read => {
   return rest.length === 1 ? (state) => readStep(state.locals[slot], step) : (state) => readPath(state.locals[slot], rest);
 };
 
-/** What the definitions say of the variable that a path begins with. */
+/** The definition of the variable that a path begins with, as a shape. */
 export const rootShape = (path: Path, { locals, shapes }: Scope): Shape | undefined => {
   const name = String(path[0]);
   const local = locals.get(name);
@@ -82,9 +82,9 @@ export type Source = Readonly<{
   /** As the author wrote it, for messages. */
   name: string;
   itemShape: Shape | undefined;
-  /** Nothing where the variable is missing; VALIDATION_ERROR where it is no array. No limit is looked at. */
+  /** All items; none where the variable is missing. Throws VALIDATION_ERROR where it is no array. No limit is checked. */
   all: (state: State) => readonly Json[];
-  /** The same within the limits of a loop: ERR_LIMIT_007. */
+  /** All items, within the limits of a loop: throws ERR_LIMIT_007 beyond them. */
   items: (state: State) => readonly Json[];
   inside: Scope;
   enter: (state: State, item: Json, index: number) => void;

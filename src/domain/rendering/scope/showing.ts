@@ -18,7 +18,7 @@ export const isColumnType = (type: unknown): type is ColumnType => columnTypes.s
 export type Showing = Readonly<{
   type?: ColumnType;
   format?: ValueFormat;
-  /** The place is a cell that shows nothing else: a value that nothing is said about is what it looks like. */
+  /** The value is alone in its cell: without a type or a format it is taken for what it looks like. */
   isWhole?: true;
 }>;
 
@@ -28,7 +28,7 @@ type Meaning =
   | Readonly<{ kind: 'date'; instant: Instant; format: ValueFormat }>
   | Readonly<{ kind: 'boolean'; truth: boolean }>;
 
-/** How numbers and dates are written whose author gives no format; digits are not grouped, for nobody says that they count something. */
+/** Format of numbers whose author gives none; digits are not grouped, for the number need not be a count. */
 export const PLAIN_NUMBER: ValueFormat = { style: 'number', pattern: '0.##########' };
 const AMOUNT: ValueFormat = { style: 'number', minimumFractionDigits: 2, maximumFractionDigits: 2 };
 const PERCENT: ValueFormat = { style: 'percent', maximumFractionDigits: 2 };
@@ -106,7 +106,7 @@ const meaningOfUntyped = (value: Json | undefined, format: ValueFormat | undefin
 const seen = (value: Json | undefined): Meaning => {
   if (typeof value === 'number') return numeric(value, PLAIN_NUMBER);
   if (typeof value === 'boolean') return truthful(value);
-  // Only what begins as a date is looked at: every text of every table comes by here.
+  // Parses only texts that begin like a date: this runs for every text of every table.
   return typeof value === 'string' && value[4] === '-' && value[7] === '-' ? dated(value, undefined) : TEXT;
 };
 
