@@ -269,7 +269,7 @@ program
   .argument('<kind>', 'email or attachment')
   .action(async (kind: string) => (await import('./cli/ops/schema.js')).schema(kind));
 
-/** What was printed is out by then. */
+/** After a fault, the output has this long to drain. */
 const ENDS_WITHIN_MS = 2_000;
 
 /** Runs one command. In: the words after the name of the program. Out: false where it threw; `process.exitCode` is set then. */

@@ -15,6 +15,47 @@ export type AddOptions = Readonly<{ note?: string; json?: boolean }>;
 
 const billings = ['credits', 'plan', 'unmetered'] as const;
 
+export const showBalance = ({ json = false }: Pick<AddOptions, 'json'>): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const { billing, plan, quota } = await getAccount(engine, { teamId });
+    const { month, emailQuota, attachmentQuota, creditsRemaining, overage } = quota;
+    if (json)
+      return print(JSON.stringify({ billing, plan, month, emails: emailQuota, attachments: attachmentQuota, creditsRemaining, overage }));
+    print(`Billing  ${billing}${plan === null ? '' : `, plan ${plan}`}`);
+    if (!quota.isMetered) return print('The team is not metered: it has neither credits nor a quota.');
+    if (creditsRemaining !== null) print(`Credits  ${grouped(creditsRemaining)} left`);
+    const quotaText = emailQuota.limit === null ? 'no quota' : `quota ${grouped(emailQuota.limit)}`;
+    print(`${month}  ${grouped(emailQuota.used)} emails (${quotaText}), ${grouped(attachmentQuota.used)} documents`);
+    if (overage.emails > 0) print(`Overage  ${grouped(overage.emails)} emails beyond the quota`);
+  });
+
+export const grantCredits = (credits: string, options: AddOptions): Promise<void> =>
+  withTeam((engine, teamId) =>
+    add(engine, teamId, { credits: wholeNumber('<credits>', credits, GRANT_MAX), ...noted(options) }, options.json),
+  );
+
+export const buyCredits = (blocks: string, options: AddOptions): Promise<void> =>
+  withTeam((engine, teamId) =>
+    add(engine, teamId, { blocks: wholeNumber('<blocks>', blocks, BLOCKS_MAX), ...noted(options) }, options.json),
+  );
+
+/** All that is left is taken away, as after a year without use. */
+export const resetCredits = (): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const { quota } = await getAccount(engine, { teamId });
+    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    await engine.credits.change(teamId, { type: 'Reset', at: cause.at }, cause);
+    print(`${grouped(quota.creditsRemaining ?? 0)} credits taken away; 0 are left now.`);
+  });
+
+const add = async (engine: Engine, teamId: TeamId, request: Parameters<typeof addCredits>[2], json = false): Promise<void> => {
+  const added = await addCredits(engine, systemCaller(teamId, 'cli', 'cli'), request);
+  if (json) return print(JSON.stringify(added));
+  const price = added.priceCents === null ? '' : ` for ${dollars(added.priceCents)} ${added.currency ?? ''}`;
+  const left = added.creditsRemaining === null ? '' : `; ${grouped(added.creditsRemaining)} are left now`;
+  print(`${grouped(added.credits)} credits added${price}${left}.`);
+};
+
 export const setBilling = (options: BillingOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
@@ -44,48 +85,7 @@ const wholeNumber = (what: string, text: string, max: number): number => {
   return number;
 };
 
-const add = async (engine: Engine, teamId: TeamId, request: Parameters<typeof addCredits>[2], json = false): Promise<void> => {
-  const added = await addCredits(engine, systemCaller(teamId, 'cli', 'cli'), request);
-  if (json) return print(JSON.stringify(added));
-  const price = added.priceCents === null ? '' : ` for ${dollars(added.priceCents)} ${added.currency ?? ''}`;
-  const left = added.creditsRemaining === null ? '' : `; ${grouped(added.creditsRemaining)} are left now`;
-  print(`${grouped(added.credits)} credits added${price}${left}.`);
-};
-
 const grouped = (count: number): string => count.toLocaleString('en-US');
 const dollars = (cents: number): string => (cents / 100).toFixed(2);
 
 const noted = ({ note }: AddOptions) => (note === undefined ? {} : { note });
-
-export const grantCredits = (credits: string, options: AddOptions): Promise<void> =>
-  withTeam((engine, teamId) =>
-    add(engine, teamId, { credits: wholeNumber('<credits>', credits, GRANT_MAX), ...noted(options) }, options.json),
-  );
-
-export const buyCredits = (blocks: string, options: AddOptions): Promise<void> =>
-  withTeam((engine, teamId) =>
-    add(engine, teamId, { blocks: wholeNumber('<blocks>', blocks, BLOCKS_MAX), ...noted(options) }, options.json),
-  );
-
-/** All that is left is taken away, as after a year without use. */
-export const resetCredits = (): Promise<void> =>
-  withTeam(async (engine, teamId) => {
-    const { quota } = await getAccount(engine, { teamId });
-    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
-    await engine.credits.change(teamId, { type: 'Reset', at: cause.at }, cause);
-    print(`${grouped(quota.creditsRemaining ?? 0)} credits taken away; 0 are left now.`);
-  });
-
-export const showBalance = ({ json = false }: Pick<AddOptions, 'json'>): Promise<void> =>
-  withTeam(async (engine, teamId) => {
-    const { billing, plan, quota } = await getAccount(engine, { teamId });
-    const { month, emailQuota, attachmentQuota, creditsRemaining, overage } = quota;
-    if (json)
-      return print(JSON.stringify({ billing, plan, month, emails: emailQuota, attachments: attachmentQuota, creditsRemaining, overage }));
-    print(`Billing  ${billing}${plan === null ? '' : `, plan ${plan}`}`);
-    if (!quota.isMetered) return print('The team is not metered: it has neither credits nor a quota.');
-    if (creditsRemaining !== null) print(`Credits  ${grouped(creditsRemaining)} left`);
-    const quotaText = emailQuota.limit === null ? 'no quota' : `quota ${grouped(emailQuota.limit)}`;
-    print(`${month}  ${grouped(emailQuota.used)} emails (${quotaText}), ${grouped(attachmentQuota.used)} documents`);
-    if (overage.emails > 0) print(`Overage  ${grouped(overage.emails)} emails beyond the quota`);
-  });

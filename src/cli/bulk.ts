@@ -33,7 +33,7 @@ export type BulkSendOptions = Readonly<{
 
 const FILE_ROWS_MAX = 1_000_000;
 
-/** One call, its place among those of the file, and the line of each of its recipients. */
+/** One call to send, the line of each of its recipients, and its idempotency key. */
 type Part = Readonly<{ request: SendBulkRequest; lines: readonly number[]; key: string }>;
 
 export const sendFile = (file: string, options: BulkSendOptions): Promise<void> =>
@@ -43,7 +43,9 @@ export const sendFile = (file: string, options: BulkSendOptions): Promise<void> 
     if (options.dryRun === true) return dryRun(engine, caller, parts);
     const ids: BatchId[] = [];
     for (const part of parts) {
-      const { body, replayed } = await told(part, () => sendBulk(engine, caller, part.request, { key: part.key, body: part.request }));
+      const { body, replayed } = await withLineNumbers(part, () =>
+        sendBulk(engine, caller, part.request, { key: part.key, body: part.request }),
+      );
       ids.push(batchIdOf(body.batchId));
       print(`${body.batchId}  ${replayed ? 'was accepted before' : body.message}`);
       for (const warning of body.warnings) printFault(withLines(warning, part.lines));
@@ -51,7 +53,7 @@ export const sendFile = (file: string, options: BulkSendOptions): Promise<void> 
     if (options.follow === true) await follow(engine, caller, ids);
   });
 
-/** The key of each part is made of what is asked for and where in the file it stands: the same command once more makes nothing twice. */
+/** The key of each part is a hash of the options and the file, and its place in the file: the same command once more sends nothing twice. */
 const partsOf = async (engine: Engine, caller: Caller, file: string, options: BulkSendOptions): Promise<readonly Part[]> => {
   const bytes = readFileSync(file);
   const common = commonOf(options);
@@ -68,7 +70,7 @@ const partsOf = async (engine: Engine, caller: Caller, file: string, options: Bu
     const to = from + limits.bulkRecipientsMax;
     const request = { ...common, recipients: read.recipients.slice(from, to) as BulkRecipient[] };
     const lines = read.lines.slice(from, to);
-    // The time is checked where it is read.
+    // The command checks the time.
     const { scheduledAt: _, ...checked } = request;
     if (!Value.Check(SendBulkRequestSchema, checked)) throw new Error(faultsOf(checked, lines));
     parts.push({ request, lines, key: `sealpost bulk send ${asked} ${from}` });
@@ -110,7 +112,8 @@ const columnsOf = (map: readonly string[] | undefined): Columns | undefined => {
   return { ...Object.fromEntries(pairs.filter(([field]) => own.has(field))), variables };
 };
 
-const told = async <T>({ lines }: Part, work: () => Promise<T>): Promise<T> => {
+/** Does the work; a fault of a recipient names its line of the file. */
+const withLineNumbers = async <T>({ lines }: Part, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (fault) {
@@ -123,7 +126,7 @@ const dryRun = async (engine: Engine, caller: Caller, parts: readonly Part[]): P
   const sums = { emails: 0, cost: 0, failing: 0, valid: true };
   const warnings: string[] = [];
   for (const [at, part] of parts.entries()) {
-    const report = await told(part, () => dryRunBulk(engine, caller, { ...part.request, dryRun: true }));
+    const report = await withLineNumbers(part, () => dryRunBulk(engine, caller, { ...part.request, dryRun: true }));
     sums.emails += report.totalEmails;
     sums.cost += report.totalQuotaCost;
     sums.failing += report.recipientValidation.failing.length;
@@ -144,7 +147,7 @@ const summaryOf = ({ emails, failing, cost }: Readonly<{ emails: number; failing
 
 const FOLLOW_EVERY_MS = 500;
 
-/** Until every email has come to an end. */
+/** Shows progress until every email has come to an end. */
 const follow = async (engine: Engine, caller: Caller, ids: readonly BatchId[]): Promise<void> => {
   const { signal } = new AbortController();
   for (const id of ids) {

@@ -1,10 +1,10 @@
-/** The commands that look into the log. Each is loaded when it is called. */
+/** Declares the commands about teams and about the log. The code of each is loaded when it is called. */
 import type { Command } from 'commander';
 import type { BillingOptions } from './billing.js';
 import type { AddMemberOptions, ListOptions, OfTeamOptions, TeamOptions, TrackingOptions } from './teams.js';
 import type { EventsOptions, ReplayOptions, RetentionOptions, ShowOptions, TimelineOptions } from './log.js';
 
-/* The commands about teams. Each is loaded when it is called. */
+const TEAM = 'id of the team (default: the first team)';
 
 export const addTeamCommands = (program: Command): void => {
   const team = program.command('team').description('teams: their settings and their members');
@@ -45,8 +45,6 @@ const addAccountCommands = (team: Command): void => {
     .description('let the API keys of the team work again, which are disabled after 12 months without use')
     .action(async () => (await import('./teams.js')).reactivateTeam());
 };
-
-const TEAM = 'id of the team (default: the first team)';
 
 const addMemberCommands = (team: Command): void => {
   team

@@ -1,4 +1,4 @@
-/** `sealpost email`: cancels an email that has not left, or gives a scheduled one another time, beside a running server too. */
+/** `sealpost email` and `sealpost retry`: cancel, reschedule or push on emails that have not left, beside a running server too. */
 import { retryEmails, cancelEmail, rescheduleEmail } from '../commands/email/emails.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { parseTemplateId, parseEmailId, type EmailId } from '../domain/core/ids.js';
@@ -8,9 +8,9 @@ import type { RetryFilter } from '../projections/email/emails.js';
 import { momentOf, print } from './core/output.js';
 import { withTeam } from './core/engine.js';
 
-/* `sealpost retry`: pushes on by hand what waits or has failed, beside a running server too. */
-
 export type RetryOptions = Readonly<{ failed?: boolean; template?: string; domain?: string; since?: string; until?: string }>;
+
+const ZONED = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 export const retry = (options: RetryOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
@@ -71,8 +71,6 @@ const emailIdOf = (text: string): EmailId => {
   if (id === undefined) throw new Error(`${text} is not the id of an email; GET /api/emails lists yours`);
   return id;
 };
-
-const ZONED = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 /** Without a zone nobody can tell which moment is meant. */
 const withZone = (text: string): string => {

@@ -20,6 +20,8 @@ export type CreateKeyOptions = Readonly<{
 }>;
 export type ChangeKeyOptions = Readonly<{ name?: string; description?: string; rateLimit?: string; networks?: string; json?: boolean }>;
 
+const DESCRIPTION_CHARS_MAX = 2_000;
+
 export const createKey = (options: CreateKeyOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const granted =
@@ -78,8 +80,6 @@ const nameOf = (name: string, { apiKeyNameCharsMax }: Limits): string => {
   if (fault !== undefined) throw new Error(`--name ${fault}`);
   return name;
 };
-
-const DESCRIPTION_CHARS_MAX = 2_000;
 
 const descriptionOf = (description: string): string => {
   const chars = charsOf(description);

@@ -1,4 +1,4 @@
-/** `sealpost replay`: the events as auditors read them, sealed fields opened where the key still lives. */
+/** The commands that look into the log and change nothing: `replay`, `show`, `timeline`, `events unreadable` and `retention`. */
 import { emailTrace } from '../commands/email/emails.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { timelinePage, type TimelinePage } from '../domain/email/timeline.js';
@@ -15,80 +15,26 @@ import { readRetentionLines, retentionTable } from '../projections/retention/ret
 import { eventSchemas, type Recorded } from '../domain/events.js';
 import { isReadable, type Unreadable } from '../event-log/decoding.js';
 
-/* `sealpost timeline`: what happened to one email, a line for each event. */
+export type ReplayOptions = Readonly<{ all?: boolean; from?: string; json?: boolean }>;
+
+export type ShowOptions = Readonly<{ asOf?: string }>;
 
 export type TimelineOptions = Readonly<{ json?: boolean }>;
 
-export const timeline = (given: string, { json = false }: TimelineOptions): Promise<void> =>
-  withTeam(async (engine, teamId) => {
-    const id = parseEmailId(given.replace(/^email-/, ''));
-    if (id === undefined) throw new Error(`${given} is not the id of an email; GET /api/emails lists yours`);
-    const { placed, told } = await emailTrace(engine, systemCaller(teamId, 'cli', 'cli'), id);
-    const { attempts, isComplete } = await webhookTrail(engine.readModels, teamId, told);
-    const { data } = timelinePage([...placed, ...attempts.map(placedAttempt)], { limit: Number.MAX_SAFE_INTEGER, cursor: undefined });
-    if (json) data.forEach((entry) => print(JSON.stringify(entry)));
-    else for (const line of tableOf(data.map(cellsOf))) print(line);
-    if (!isComplete) printFault('some attempts of webhooks may be missing: more was sent to an endpoint since than is looked through');
-  });
-
-const HEAD = ['TIME', 'SINCE', 'KIND', 'TOOK', 'TO', 'WHAT', 'BY', 'CAUSE', 'ID'];
-
-const cellsOf = ({ at, sinceMs, kind, durationMs, recipients, actor, cause, id, details }: TimelinePage['data'][number]): string[] => [
-  at,
-  sinceMs === null ? '' : `+${duration(sinceMs)}`,
-  kind,
-  durationMs === null ? '' : duration(durationMs),
-  recipients.map(({ place, email }) => email ?? `#${place}`).join(', '),
-  [...recipients.flatMap(resultOf), ...SHOWN.flatMap((name) => shownOf(name, details[name]))].join(' '),
-  actor,
-  `${cause.kind} ${cause.id}`,
-  id,
-];
-
-const SHOWN = ['attempt', 'host', 'event', 'status', 'statusCode', 'error', 'nextAttemptAt', 'nextRetryAt', 'reason', 'scheduledAt', 'url'];
-
-const shownOf = (name: string, value: unknown): string[] =>
-  value === undefined || value === null ? [] : [`${name}=${JSON.stringify(value)}`];
-
-const resultOf = ({ result, replyCode, enhancedCode }: TimelinePage['data'][number]['recipients'][number]): string[] =>
-  [result, replyCode, enhancedCode].flatMap((part) => (part === undefined || part === null ? [] : [String(part)]));
-
-const duration = (ms: number): string =>
-  ms < 1_000 ? `${Math.round(ms)} ms` : ms < 120_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
-
-/** Columns as wide as their widest cell. */
-const tableOf = (rows: readonly (readonly string[])[]): readonly string[] => {
-  const all = [HEAD, ...rows];
-  const widths = HEAD.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  return all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join('  ')
-      .trimEnd(),
-  );
-};
-
-/* `sealpost events unreadable`: every event that cannot be read, with what is wrong with it. */
-
 export type EventsOptions = Readonly<{ json?: boolean }>;
 
-export const listUnreadable = (options: EventsOptions): Promise<void> =>
-  withEngine(async (engine) => {
-    const bar = progressBar('log       ', await engine.eventLog.head());
-    let count = 0;
-    for await (const event of unreadableEvents(engine.eventLog, bar.update)) {
-      count += 1;
-      const { position, stream, revision, storedType, unreadable } = event;
-      if (options.json === true) print(JSON.stringify({ position, stream, revision, type: storedType, cause: unreadable.message }));
-      else print(unreadableLine(event));
-    }
-    bar.stop();
-    if (count === 0) return options.json === true ? undefined : print('every event can be read');
-    printFault(`${count} ${count === 1 ? 'event cannot' : 'events cannot'} be read; only their own streams are affected`);
-    process.exitCode = exitCodes.damaged;
-  });
+export type RetentionOptions = Readonly<{ dryRun?: boolean; json?: boolean }>;
 
-/** What signs or lets in is for no screen, and for no file that an auditor keeps: such fields are named in its place. */
+type Cells = Readonly<Record<string, string | number | null>>;
+
+const TIMELINE_TITLES = ['TIME', 'SINCE', 'KIND', 'TOOK', 'TO', 'WHAT', 'BY', 'CAUSE', 'ID'];
+
+/** The details that a line of the timeline shows. */
+const SHOWN = ['attempt', 'host', 'event', 'status', 'statusCode', 'error', 'nextAttemptAt', 'nextRetryAt', 'reason', 'scheduledAt', 'url'];
+
+const DESTROYED = 'destroyed';
+
+/** Stands in place of a secret, which is shown on no screen and written into no file of an auditor. */
 export const NOT_SHOWN = '(not shown)';
 
 const secretFields: ReadonlySet<string> = new Set([
@@ -100,84 +46,9 @@ const secretFields: ReadonlySet<string> = new Set([
   'privateKeys',
 ]);
 
-export const isSecret = (field: string): boolean => secretFields.has(field);
-
-/** In: what is sealed of an event. Out: the same without its secrets; what callers gave stands deeper, and stays whatever its names. */
-export const withoutSecrets = <Sealed extends object>(sealed: Sealed): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(sealed).map(([field, value]) => [field, isSecret(field) ? NOT_SHOWN : (value as unknown)]));
-
-/* `sealpost show`: what a stream adds up to, now or at a moment of the past. */
-
-export type ShowOptions = Readonly<{ asOf?: string }>;
-
-export const show = (given: string, options: ShowOptions): Promise<void> =>
-  withEngine(async (engine) => {
-    const stream = streamNameOf(given);
-    const shown = await streamState(engine.eventLog, stream, asOfOf(options.asOf));
-    switch (shown) {
-      case 'unknown':
-        throw new Error(
-          `there is no stream ${stream}; streams are named email-<id>, batch-<id>, template-<id>, apiKey-<id>, team-<id>, ledger`,
-        );
-      case 'not yet':
-        throw new Error(`${stream} has no event up to ${options.asOf}; it began later`);
-      case 'no such event':
-        throw new Error(`${options.asOf} is the id of no event of ${stream}; \`sealpost replay ${stream} --json\` lists them`);
-      default:
-        print(JSON.stringify(shown, forScreen, 2));
-    }
-  });
-
-/** In: a stream, or the id of an email. */
-export const streamNameOf = (text: string): StreamName => {
-  const id = parseEmailId(text);
-  return (id === undefined ? text : `email-${id}`) as StreamName;
-};
-
-const asOfOf = (text: string | undefined): AsOf | undefined => {
-  if (text === undefined) return undefined;
-  const asOf = parseAsOf(text);
-  if (asOf === undefined) throw new Error(`--as-of ${text} is neither an ISO 8601 date, nor a time with a zone, nor the id of an event`);
-  return asOf;
-};
-
-/** JSON has no maps. */
-const forScreen = (name: string, value: unknown): unknown => {
-  if (value instanceof Map) return Object.fromEntries(value as ReadonlyMap<string, unknown>);
-  const isHidden = (name === 'hash' && typeof value === 'string') || (isSecret(name) && value !== undefined && value !== null);
-  return isHidden ? NOT_SHOWN : value;
-};
-
-/* `sealpost retention`: how long what is kept, and with `--dry-run` what would go now; nothing is changed. */
-
-export type RetentionOptions = Readonly<{ dryRun?: boolean; json?: boolean }>;
-
-export const retention = async ({ dryRun = false, json = false }: RetentionOptions): Promise<void> => {
-  if (dryRun) return withTeam(async (engine) => showRetention(await readRetentionLines(engine, engine.clock.now()), json, dueColumns));
-  return showRetention(retentionTable(readConfig().limits), json, tableColumns);
-};
-
-type Cells = Readonly<Record<string, string | number | null>>;
-
 /** The title of each column by the field that it shows. */
 const tableColumns = { what: 'what', period: 'kept', setting: 'setting' };
 const dueColumns = { what: 'what', due: 'would go now', oldest: 'due since', next: 'next' };
-
-const showRetention = (lines: readonly Cells[], json: boolean, columns: Readonly<Record<string, string>>): void => {
-  if (json) return print(JSON.stringify(lines));
-  const fields = Object.keys(columns);
-  const rows = [Object.values(columns), ...lines.map((line) => fields.map((field) => String(line[field] ?? '-')))];
-  const widths = fields.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  for (const row of rows)
-    print(
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    );
-};
-
-export type ReplayOptions = Readonly<{ all?: boolean; from?: string; json?: boolean }>;
 
 export const replay = (stream: string | undefined, options: ReplayOptions): Promise<void> =>
   withEngine(async (engine) => {
@@ -200,15 +71,12 @@ export const replay = (stream: string | undefined, options: ReplayOptions): Prom
     events.filter(({ position }) => position >= from).forEach(showOne);
   });
 
-const DESTROYED = 'destroyed';
-
-const sealedPart = ({ event }: Recorded): unknown => {
-  if (!('sealed' in eventSchemas[event.type])) return undefined;
-  if (!('sealed' in event) || event.sealed === undefined) return DESTROYED;
-  const sealed = withoutSecrets(event.sealed);
-  // Of mails whose links let somebody in.
-  const isConfidential = 'confidential' in event.data && event.data.confidential === true;
-  return isConfidential ? { ...sealed, variables: NOT_SHOWN, attachments: NOT_SHOWN } : sealed;
+const showText = (recorded: Recorded): void => {
+  const { position, stream, revision, metadata, event } = recorded;
+  print(`${position}  ${metadata.occurredAt}  ${stream}@${revision}  ${event.type}  by ${metadata.actor}`);
+  print(`    data   ${JSON.stringify(event.data)}`);
+  const sealed = sealedPart(recorded);
+  if (sealed !== undefined) print(`    sealed ${sealed === DESTROYED ? DESTROYED : JSON.stringify(sealed)}`);
 };
 
 const showJson = (recorded: Recorded): void => {
@@ -228,10 +96,128 @@ const showJson = (recorded: Recorded): void => {
   );
 };
 
-const showText = (recorded: Recorded): void => {
-  const { position, stream, revision, metadata, event } = recorded;
-  print(`${position}  ${metadata.occurredAt}  ${stream}@${revision}  ${event.type}  by ${metadata.actor}`);
-  print(`    data   ${JSON.stringify(event.data)}`);
-  const sealed = sealedPart(recorded);
-  if (sealed !== undefined) print(`    sealed ${sealed === DESTROYED ? DESTROYED : JSON.stringify(sealed)}`);
+const sealedPart = ({ event }: Recorded): unknown => {
+  if (!('sealed' in eventSchemas[event.type])) return undefined;
+  if (!('sealed' in event) || event.sealed === undefined) return DESTROYED;
+  const sealed = withoutSecrets(event.sealed);
+  // Mails of the service about an account: their links let somebody in.
+  const isConfidential = 'confidential' in event.data && event.data.confidential === true;
+  return isConfidential ? { ...sealed, variables: NOT_SHOWN, attachments: NOT_SHOWN } : sealed;
+};
+
+/** In: the sealed fields of an event. Out: the same without its secrets. Values of callers are nested deeper, and stay whatever their names. */
+export const withoutSecrets = <Sealed extends object>(sealed: Sealed): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(sealed).map(([field, value]) => [field, isSecret(field) ? NOT_SHOWN : (value as unknown)]));
+
+export const isSecret = (field: string): boolean => secretFields.has(field);
+
+export const show = (given: string, options: ShowOptions): Promise<void> =>
+  withEngine(async (engine) => {
+    const stream = streamNameOf(given);
+    const shown = await streamState(engine.eventLog, stream, asOfOf(options.asOf));
+    switch (shown) {
+      case 'unknown':
+        throw new Error(
+          `there is no stream ${stream}; streams are named email-<id>, batch-<id>, template-<id>, apiKey-<id>, team-<id>, ledger`,
+        );
+      case 'not yet':
+        throw new Error(`${stream} has no event up to ${options.asOf}; it began later`);
+      case 'no such event':
+        throw new Error(`${options.asOf} is the id of no event of ${stream}; \`sealpost replay ${stream} --json\` lists them`);
+      default:
+        print(JSON.stringify(shown, forScreen, 2));
+    }
+  });
+
+/** In: the name of a stream, or the id of an email. */
+export const streamNameOf = (text: string): StreamName => {
+  const id = parseEmailId(text);
+  return (id === undefined ? text : `email-${id}`) as StreamName;
+};
+
+const asOfOf = (text: string | undefined): AsOf | undefined => {
+  if (text === undefined) return undefined;
+  const asOf = parseAsOf(text);
+  if (asOf === undefined) throw new Error(`--as-of ${text} is neither an ISO 8601 date, nor a time with a zone, nor the id of an event`);
+  return asOf;
+};
+
+/** JSON has no maps. */
+const forScreen = (name: string, value: unknown): unknown => {
+  if (value instanceof Map) return Object.fromEntries(value as ReadonlyMap<string, unknown>);
+  const isHidden = (name === 'hash' && typeof value === 'string') || (isSecret(name) && value !== undefined && value !== null);
+  return isHidden ? NOT_SHOWN : value;
+};
+
+export const timeline = (given: string, { json = false }: TimelineOptions): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const id = parseEmailId(given.replace(/^email-/, ''));
+    if (id === undefined) throw new Error(`${given} is not the id of an email; GET /api/emails lists yours`);
+    const { placed, told } = await emailTrace(engine, systemCaller(teamId, 'cli', 'cli'), id);
+    const { attempts, isComplete } = await webhookTrail(engine.readModels, teamId, told);
+    const { data } = timelinePage([...placed, ...attempts.map(placedAttempt)], { limit: Number.MAX_SAFE_INTEGER, cursor: undefined });
+    if (json) data.forEach((entry) => print(JSON.stringify(entry)));
+    else for (const line of tableOf([TIMELINE_TITLES, ...data.map(cellsOf)])) print(line);
+    if (!isComplete) printFault('some attempts of webhooks may be missing: more was sent to an endpoint since than is looked through');
+  });
+
+const cellsOf = ({ at, sinceMs, kind, durationMs, recipients, actor, cause, id, details }: TimelinePage['data'][number]): string[] => [
+  at,
+  sinceMs === null ? '' : `+${duration(sinceMs)}`,
+  kind,
+  durationMs === null ? '' : duration(durationMs),
+  recipients.map(({ place, email }) => email ?? `#${place}`).join(', '),
+  [...recipients.flatMap(resultOf), ...SHOWN.flatMap((name) => shownOf(name, details[name]))].join(' '),
+  actor,
+  `${cause.kind} ${cause.id}`,
+  id,
+];
+
+const shownOf = (name: string, value: unknown): string[] =>
+  value === undefined || value === null ? [] : [`${name}=${JSON.stringify(value)}`];
+
+const resultOf = ({ result, replyCode, enhancedCode }: TimelinePage['data'][number]['recipients'][number]): string[] =>
+  [result, replyCode, enhancedCode].flatMap((part) => (part === undefined || part === null ? [] : [String(part)]));
+
+const duration = (ms: number): string =>
+  ms < 1_000 ? `${Math.round(ms)} ms` : ms < 120_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+
+export const listUnreadable = (options: EventsOptions): Promise<void> =>
+  withEngine(async (engine) => {
+    const bar = progressBar('log       ', await engine.eventLog.head());
+    let count = 0;
+    for await (const event of unreadableEvents(engine.eventLog, bar.update)) {
+      count += 1;
+      const { position, stream, revision, storedType, unreadable } = event;
+      if (options.json === true) print(JSON.stringify({ position, stream, revision, type: storedType, cause: unreadable.message }));
+      else print(unreadableLine(event));
+    }
+    bar.stop();
+    if (count === 0) return options.json === true ? undefined : print('every event can be read');
+    printFault(`${count} ${count === 1 ? 'event cannot' : 'events cannot'} be read; only their own streams are affected`);
+    process.exitCode = exitCodes.damaged;
+  });
+
+export const retention = async ({ dryRun = false, json = false }: RetentionOptions): Promise<void> => {
+  if (dryRun) return withTeam(async (engine) => printTable(await readRetentionLines(engine, engine.clock.now()), json, dueColumns));
+  return printTable(retentionTable(readConfig().limits), json, tableColumns);
+};
+
+const printTable = (lines: readonly Cells[], json: boolean, columns: Readonly<Record<string, string>>): void => {
+  if (json) return print(JSON.stringify(lines));
+  const fields = Object.keys(columns);
+  const rows = lines.map((line) => fields.map((field) => String(line[field] ?? '-')));
+  for (const line of tableOf([Object.values(columns), ...rows])) print(line);
+};
+
+/** In: rows of cells, the first of them the titles. Out: lines whose columns are as wide as their widest cell. */
+const tableOf = (rows: readonly (readonly string[])[]): readonly string[] => {
+  const [titles = []] = rows;
+  const widths = titles.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd(),
+  );
 };

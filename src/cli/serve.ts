@@ -5,21 +5,6 @@ import { readServeConfig, type Config } from '../service/settings/config.js';
 import { mailboxLink } from '../service/mailbox.js';
 import { print, printFault } from './core/output.js';
 
-/* The line to paste that sends the first mail. */
-
-/** In: the address of the service and a key. Out: a shell command that sends the order confirmation to an example address. */
-const orderConfirmationCurl = (base: string, key: string): string => {
-  const sample = sampleTemplates.find(({ slug }) => slug === 'order-confirmation');
-  const body = {
-    templateId: 'order-confirmation',
-    to: [{ email: 'ada@example.com', name: 'Ada Example' }],
-    variables: sample?.exampleVariables ?? {},
-  };
-  // Single quotes cannot stand inside a single-quoted word of the shell.
-  const json = JSON.stringify(body).replaceAll("'", '\\u0027');
-  return `curl -s ${base}/api/emails/send -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${json}'`;
-};
-
 export const serve = async (): Promise<void> => {
   const config = readServeConfig();
   const app = await startApp(config);
@@ -40,12 +25,12 @@ export const serve = async (): Promise<void> => {
   }
 };
 
-/** Set before anybody is told that we run: a signal that comes right after must find it. */
+/** Called before the command prints that it runs: a signal that comes right after must find the handlers. */
 const stopOnSignals = (app: App): void => {
   let signals = 0;
   const stop = (): void => {
     signals += 1;
-    // A second signal is from somebody who does not want to wait.
+    // A second signal ends the process at once.
     if (signals > 1) process.exit(1);
     app.stop().then(
       () => process.exit(0),
@@ -85,4 +70,17 @@ const showKey = (base: string, key: string, link: string | undefined): void => {
   print('Send the first mail:\n');
   print(orderConfirmationCurl(base, key));
   if (link !== undefined) print(`\nThen look at ${link}\n`);
+};
+
+/** In: the address of the service and a key. Out: a shell command that sends the order confirmation to an example address. */
+const orderConfirmationCurl = (base: string, key: string): string => {
+  const sample = sampleTemplates.find(({ slug }) => slug === 'order-confirmation');
+  const body = {
+    templateId: 'order-confirmation',
+    to: [{ email: 'ada@example.com', name: 'Ada Example' }],
+    variables: sample?.exampleVariables ?? {},
+  };
+  // Single quotes cannot stand inside a single-quoted word of the shell.
+  const json = JSON.stringify(body).replaceAll("'", '\\u0027');
+  return `curl -s ${base}/api/emails/send -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${json}'`;
 };

@@ -1,4 +1,4 @@
-/** `sealpost team …`: shows and changes what the team's mails say of its company. */
+/** `sealpost team …`: shows and changes the settings of the first team, and the members of any. A running server knows at once. */
 import { loadState } from '../commands/core/handle.js';
 import { systemCaller } from '../commands/core/caller.js';
 import { addMember, listMembers, removeMember, changeTeam, type TeamChanges } from '../commands/teams/teams.js';
@@ -17,7 +17,9 @@ import type { Company } from '../domain/rendering/scope/constants.js';
 import { NO_TRACKING } from '../domain/recipients/tracking.js';
 import { nameFault } from '../shared/text.js';
 
-/* `sealpost team list|members|add-member|remove-member`: what the operator does about who is in which team. A running server knows at once. */
+export type TeamOptions = Readonly<{ name?: string; from?: string; company?: readonly string[] }>;
+
+export type TrackingOptions = Readonly<{ opens?: string; clicks?: string }>;
 
 export type ListOptions = Readonly<{ json?: boolean }>;
 export type OfTeamOptions = Readonly<{ team?: string; json?: boolean }>;
@@ -27,17 +29,87 @@ type Listed = Readonly<{ id: TeamId; name: string; members: number; createdAt: s
 
 const fold = { evolve: evolveTeam, initialState: undefined as TeamState };
 
-/** From the log, so that it is exact. Those of which nothing is left are not shown. */
-async function* allTeams({ eventLog }: Engine): AsyncGenerator<Listed> {
-  for await (const { events } of eventLog.readAll(0, { kinds: ['team'], types: ['TeamCreated'], decrypt: [] }))
-    for (const { stream } of events) {
-      const id = assertDefined(parseTeamId(splitStream(stream).id), 'team id');
-      const { state } = await loadState(eventLog, teamStream(id), fold);
-      if (state === undefined || state.erasedAt !== undefined) continue;
-      const { settings, members, createdAt, deletedAt = null } = state;
-      yield { id, name: settings.name, members: members?.size ?? 0, createdAt, deletedAt };
-    }
-}
+const companyFields: readonly (keyof Company)[] = [
+  'name',
+  'legalName',
+  'email',
+  'phone',
+  'website',
+  'addressLine1',
+  'city',
+  'state',
+  'postalCode',
+  'country',
+];
+
+export const showTeam = (): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const { state } = await engine.team(teamStream(teamId));
+    print(JSON.stringify({ id: teamId, ...state, ...entriesOf(state) }, undefined, 2));
+  });
+
+/** Maps as objects, which JSON has. */
+const entriesOf = (state: TeamState): object => ({
+  ...(state?.members === undefined ? {} : { members: Object.fromEntries(state.members) }),
+  ...(state?.invitations === undefined ? {} : { invitations: Object.fromEntries(state.invitations) }),
+});
+
+export const setTeam = (options: TeamOptions): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    refuseNoName('--name', options.name);
+    const changes: TeamChanges = {
+      ...(options.name === undefined ? {} : { name: options.name }),
+      ...(options.from === undefined ? {} : { defaultFrom: senderOf(options.from) }),
+      ...(options.company === undefined ? {} : { company: Object.fromEntries(options.company.map(companyField)) }),
+    };
+    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    print(JSON.stringify(await changeTeam(engine, teamId, changes, cause), undefined, 2));
+  });
+
+/** Throws where the text cannot be a name. */
+const refuseNoName = (option: string, name: string | undefined): void => {
+  const fault = name === '' ? 'must not be empty' : nameFault(name ?? 'absent');
+  if (fault !== undefined) throw new Error(`${option} ${fault}`);
+};
+
+/** `Name <address>` or a bare address. */
+const senderOf = (text: string) => {
+  const named = /^\s*(.*?)\s*<([^<>]+)>\s*$/.exec(text);
+  if (named !== null && named[1] !== '') refuseNoName('--from', named[1]);
+  return named === null ? { email: text.trim() } : { email: named[2]!.trim(), ...(named[1] === '' ? {} : { name: named[1]! }) };
+};
+
+const companyField = (text: string): [keyof Company, string] => {
+  const at = text.indexOf('=');
+  const field = companyFields.find((known) => known === text.slice(0, at));
+  if (field === undefined)
+    throw new Error(`--company ${text} is not of the form field=value with one of the fields ${companyFields.join(', ')}`);
+  return [field, text.slice(at + 1)];
+};
+
+/** Changes what is given, and prints what holds then. A running server knows at once. */
+export const teamTracking = (options: TrackingOptions): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const asked = { opens: isOn('--opens', options.opens), clicks: isOn('--clicks', options.clicks) };
+    const now = (await engine.team(teamStream(teamId))).state?.tracking ?? NO_TRACKING;
+    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    const wanted = { opens: asked.opens ?? now.opens, clicks: asked.clicks ?? now.clicks };
+    print(JSON.stringify(await changeTracking(engine, teamId, wanted, cause)));
+  });
+
+const isOn = (option: string, text: string | undefined): boolean | undefined => {
+  if (text === undefined) return undefined;
+  if (text !== 'on' && text !== 'off') throw new Error(`${option} ${text} is neither on nor off`);
+  return text === 'on';
+};
+
+/** A running server knows at once. */
+export const reactivateTeam = (): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    const were = await reactivate(engine, teamId, cause);
+    print(were ? 'The API keys of the team work again.' : 'The API keys of the team are not disabled.');
+  });
 
 export const listTeams = ({ json = false }: ListOptions): Promise<void> =>
   withTeam(async (engine) => {
@@ -48,6 +120,18 @@ export const listTeams = ({ json = false }: ListOptions): Promise<void> =>
     }
     if (json) print(JSON.stringify(found));
   });
+
+/** Reads the teams from the log, which is never behind. Teams that were removed for good are left out. */
+async function* allTeams({ eventLog }: Engine): AsyncGenerator<Listed> {
+  for await (const { events } of eventLog.readAll(0, { kinds: ['team'], types: ['TeamCreated'], decrypt: [] }))
+    for (const { stream } of events) {
+      const id = assertDefined(parseTeamId(splitStream(stream).id), 'team id');
+      const { state } = await loadState(eventLog, teamStream(id), fold);
+      if (state === undefined || state.erasedAt !== undefined) continue;
+      const { settings, members, createdAt, deletedAt = null } = state;
+      yield { id, name: settings.name, members: members?.size ?? 0, createdAt, deletedAt };
+    }
+}
 
 const countOf = (members: number): string => (members === 1 ? '1 member' : `${members} members`);
 
@@ -99,89 +183,3 @@ const userIdOf = async (engine: Engine, text: string): Promise<UserId> => {
 };
 
 const noUser = (text: string): Error => new Error(`there is no user ${text}; people register themselves, or by an invitation`);
-
-export type TeamOptions = Readonly<{ name?: string; from?: string; company?: readonly string[] }>;
-
-export const showTeam = (): Promise<void> =>
-  withTeam(async (engine, teamId) => {
-    const { state } = await engine.team(teamStream(teamId));
-    print(JSON.stringify({ id: teamId, ...state, ...entriesOf(state) }, undefined, 2));
-  });
-
-/** Maps as objects, which JSON has. */
-const entriesOf = (state: TeamState): object => ({
-  ...(state?.members === undefined ? {} : { members: Object.fromEntries(state.members) }),
-  ...(state?.invitations === undefined ? {} : { invitations: Object.fromEntries(state.invitations) }),
-});
-
-export const setTeam = (options: TeamOptions): Promise<void> =>
-  withTeam(async (engine, teamId) => {
-    refuseNoName('--name', options.name);
-    const changes: TeamChanges = {
-      ...(options.name === undefined ? {} : { name: options.name }),
-      ...(options.from === undefined ? {} : { defaultFrom: senderOf(options.from) }),
-      ...(options.company === undefined ? {} : { company: Object.fromEntries(options.company.map(companyField)) }),
-    };
-    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
-    print(JSON.stringify(await changeTeam(engine, teamId, changes, cause), undefined, 2));
-  });
-
-export type TrackingOptions = Readonly<{ opens?: string; clicks?: string }>;
-
-/** Changes what is given, and prints what holds then. A running server knows at once. */
-export const teamTracking = (options: TrackingOptions): Promise<void> =>
-  withTeam(async (engine, teamId) => {
-    const asked = { opens: isOn('--opens', options.opens), clicks: isOn('--clicks', options.clicks) };
-    const now = (await engine.team(teamStream(teamId))).state?.tracking ?? NO_TRACKING;
-    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
-    const wanted = { opens: asked.opens ?? now.opens, clicks: asked.clicks ?? now.clicks };
-    print(JSON.stringify(await changeTracking(engine, teamId, wanted, cause)));
-  });
-
-/** A running server knows at once. */
-export const reactivateTeam = (): Promise<void> =>
-  withTeam(async (engine, teamId) => {
-    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
-    const were = await reactivate(engine, teamId, cause);
-    print(were ? 'The API keys of the team work again.' : 'The API keys of the team are not disabled.');
-  });
-
-const isOn = (option: string, text: string | undefined): boolean | undefined => {
-  if (text === undefined) return undefined;
-  if (text !== 'on' && text !== 'off') throw new Error(`${option} ${text} is neither on nor off`);
-  return text === 'on';
-};
-
-/** Throws where the text cannot be a name. */
-const refuseNoName = (option: string, name: string | undefined): void => {
-  const fault = name === '' ? 'must not be empty' : nameFault(name ?? 'absent');
-  if (fault !== undefined) throw new Error(`${option} ${fault}`);
-};
-
-/** `Name <address>` or a bare address. */
-const senderOf = (text: string) => {
-  const named = /^\s*(.*?)\s*<([^<>]+)>\s*$/.exec(text);
-  if (named !== null && named[1] !== '') refuseNoName('--from', named[1]);
-  return named === null ? { email: text.trim() } : { email: named[2]!.trim(), ...(named[1] === '' ? {} : { name: named[1]! }) };
-};
-
-const companyFields: readonly (keyof Company)[] = [
-  'name',
-  'legalName',
-  'email',
-  'phone',
-  'website',
-  'addressLine1',
-  'city',
-  'state',
-  'postalCode',
-  'country',
-];
-
-const companyField = (text: string): [keyof Company, string] => {
-  const at = text.indexOf('=');
-  const field = companyFields.find((known) => known === text.slice(0, at));
-  if (field === undefined)
-    throw new Error(`--company ${text} is not of the form field=value with one of the fields ${companyFields.join(', ')}`);
-  return [field, text.slice(at + 1)];
-};

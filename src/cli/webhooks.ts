@@ -1,4 +1,4 @@
-/** `sealpost webhooks listen`: a subscription and its receiver for as long as somebody looks on. */
+/** `sealpost webhooks listen`: a subscription, and a receiver on this machine that checks its signatures, until the command ends. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -15,13 +15,7 @@ import { keptWebhooks } from '../projections/webhooks/reads.js';
 import { print, printFault } from './core/output.js';
 import { withTeam } from './core/engine.js';
 
-/* An endpoint on loopback that takes what is signed with a secret, as any receiver should. */
-
-const HOST = '127.0.0.1';
-/** A post that was signed longer ago may be one that somebody kept. */
-const TOLERANCE_S = 300;
-/** Twice what a body may have. */
-const BODY_BYTES_MAX = 512 * 1024;
+export type ListenOptions = Readonly<{ events?: string; port?: string; json?: boolean }>;
 
 type LocalReceiver = Readonly<{ url: string; close: () => void }>;
 
@@ -34,58 +28,28 @@ type ReceiverOptions = Readonly<{
   refuse: (reason: string) => void;
 }>;
 
-/** Rejects where the port cannot be had. */
-const openReceiver = async ({ clock, port, secret, take, refuse }: ReceiverOptions): Promise<LocalReceiver> => {
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    let sizeBytes = 0;
-    request.on('data', (chunk: Buffer) => {
-      sizeBytes += chunk.byteLength;
-      if (sizeBytes > BODY_BYTES_MAX) request.destroy();
-      else chunks.push(chunk);
-    });
-    request.on('error', () => undefined);
-    request.on('end', () => {
-      const body = Buffer.concat(chunks);
-      const fault = faultOf(request.headers, body, secret(), clock.now());
-      response.writeHead(fault === undefined ? 204 : 401).end();
-      if (fault === undefined) take(String(request.headers['x-service-event-id']), body.toString());
-      else refuse(fault);
-    });
-  });
-  server.listen(port, HOST);
-  await once(server, 'listening');
-  return {
-    url: `http://${HOST}:${(server.address() as AddressInfo).port}/`,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-};
+type Shown = Readonly<{ event: string; timestamp: string; data: Readonly<Record<string, unknown>> }>;
 
-/** undefined where the post is signed with the secret, lately. */
-const faultOf = (headers: IncomingHttpHeaders, body: Buffer, secret: string, nowMs: number): string | undefined => {
-  const timestamp = String(headers['x-service-timestamp'] ?? '');
-  if (!(Math.abs(nowMs / 1_000 - Number(timestamp || Number.NaN)) <= TOLERANCE_S)) return 'its X-Service-Timestamp is not of now';
-  const expected = Buffer.from(`v1=${createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')}`);
-  const given = Buffer.from(String(headers['x-service-signature'] ?? ''));
-  return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : 'its X-Service-Signature is wrong';
-};
+const HOST = '127.0.0.1';
 
-export type ListenOptions = Readonly<{ events?: string; port?: string; json?: boolean }>;
-
-const LOCAL_HOST = '127.0.0.1';
-/** By this the subscription of a listener that was killed is known. */
+/** The description by which the subscription of a killed listener is recognised. */
 const DESCRIPTION = 'sealpost webhooks listen';
 const CONNECT_WITHIN_MS = 1_000;
+
+/** A post that was signed longer ago may be a replay. */
+const TOLERANCE_S = 300;
+/** Twice the largest body of a webhook. */
+const BODY_BYTES_MAX = 512 * 1024;
+
+/** Control characters: texts of mails must not steer the terminal. */
+const CONTROLS = /\p{Cc}/gu;
 
 export const listen = (options: ListenOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const [events, port] = [kindsOf(options.events), portOf(options.port)];
-    if (!engine.webhooks.insecureHosts.includes(LOCAL_HOST))
+    if (!engine.webhooks.insecureHosts.includes(HOST))
       throw new Error(
-        `webhooks go to https only here: start the service with SEALPOST_WEBHOOK_INSECURE_HOSTS=${LOCAL_HOST}, and set it for this command too`,
+        `webhooks go to https only here: start the service with SEALPOST_WEBHOOK_INSECURE_HOSTS=${HOST}, and set it for this command too`,
       );
     const caller = systemCaller(teamId, 'cli', 'cli');
     const held = await removeAbandoned(engine, caller);
@@ -127,7 +91,7 @@ const portOf = (text: string | undefined): number => {
   return port;
 };
 
-/** Takes away what listeners left that were killed: nothing listens where they did. Out: how many subscriptions the team has. */
+/** Deletes the subscriptions of killed listeners, at whose addresses nothing listens. Out: how many subscriptions the team has. */
 const removeAbandoned = async (engine: Engine, caller: Caller): Promise<number> => {
   const own = (await keptWebhooks(engine.readModels)).filter(({ team, isDeleted }) => team === caller.teamId && !isDeleted);
   let held = own.length;
@@ -154,13 +118,47 @@ const isListening = async ({ hostname, port }: URL): Promise<boolean> => {
   }
 };
 
-type Shown = Readonly<{ event: string; timestamp: string; data: Readonly<Record<string, unknown>> }>;
+/** Opens an endpoint on loopback that checks signatures as any receiver should. Rejects if the port is taken. */
+const openReceiver = async ({ clock, port, secret, take, refuse }: ReceiverOptions): Promise<LocalReceiver> => {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    let sizeBytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      sizeBytes += chunk.byteLength;
+      if (sizeBytes > BODY_BYTES_MAX) request.destroy();
+      else chunks.push(chunk);
+    });
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const fault = faultOf(request.headers, body, secret(), clock.now());
+      response.writeHead(fault === undefined ? 204 : 401).end();
+      if (fault === undefined) take(String(request.headers['x-service-event-id']), body.toString());
+      else refuse(fault);
+    });
+  });
+  server.listen(port, HOST);
+  await once(server, 'listening');
+  return {
+    url: `http://${HOST}:${(server.address() as AddressInfo).port}/`,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+};
+
+/** What is wrong with a post; undefined if it was signed with the secret within the tolerance. */
+const faultOf = (headers: IncomingHttpHeaders, body: Buffer, secret: string, nowMs: number): string | undefined => {
+  const timestamp = String(headers['x-service-timestamp'] ?? '');
+  if (!(Math.abs(nowMs / 1_000 - Number(timestamp || Number.NaN)) <= TOLERANCE_S)) return 'its X-Service-Timestamp is not of now';
+  const expected = Buffer.from(`v1=${createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')}`);
+  const given = Buffer.from(String(headers['x-service-signature'] ?? ''));
+  return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : 'its X-Service-Signature is wrong';
+};
 
 const lineOf = (id: string, body: string): string => {
   const { event, timestamp, data } = JSON.parse(body) as Shown;
   const about = ['recipient', 'batchName', 'subject'].flatMap((field) => (typeof data[field] === 'string' ? [data[field]] : []));
   return [timestamp, event.padEnd(16), ...about, id].join('  ').replace(CONTROLS, ' ');
 };
-
-/** What a mail says must not steer the terminal. */
-const CONTROLS = /\p{Cc}/gu;

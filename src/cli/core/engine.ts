@@ -1,4 +1,4 @@
-/** Opens the stores for one command and closes them after it, whatever came of it. */
+/** Opens the stores for one command and closes them when it ends, also if it fails. */
 import { firstTeam } from '../../commands/core/caller.js';
 import { readConfig } from '../../service/settings/config.js';
 import type { TeamId } from '../../domain/core/ids.js';
@@ -8,7 +8,7 @@ import { assertWholeEngine } from '../../service/startup.js';
 import { holdStopped } from '../../service/stores/instances.js';
 import { endWhenNobodyReads } from './output.js';
 
-/** The same where the service may not run meanwhile. */
+/** Opens the stores while no service can start. */
 export const withStoppedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withStopped(() => withEngine(work));
 
 /** Does the work while no service can start. */
@@ -21,7 +21,7 @@ export const withStopped = async (work: () => Promise<void>): Promise<void> => {
   }
 };
 
-/** Opens the stores, does the work and closes them. What the work erases goes out of the built-in mailbox too. */
+/** Opens the stores, does the work and closes them. Mails that the work erases leave the built-in mailbox too. */
 export const withEngine = async (work: (engine: Engine) => Promise<void>): Promise<void> => {
   endWhenNobodyReads();
   const config = readConfig();
@@ -35,7 +35,7 @@ export const withEngine = async (work: (engine: Engine) => Promise<void>): Promi
   }
 };
 
-/** The same for commands on behalf of the first team. */
+/** Opens the stores for a command on behalf of the first team. */
 export const withTeam = (work: (engine: Engine, teamId: TeamId) => Promise<void>): Promise<void> =>
   withEngine(async (engine) => {
     await assertWholeEngine(engine);

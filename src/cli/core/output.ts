@@ -1,11 +1,16 @@
-/** What the command line writes: lines to standard output, progress and faults to standard error. */
+/**
+ * What commands write: lines to standard output, progress and faults to standard error; how faults and moments are worded, and the exit
+ * codes.
+ */
 import { Presets, SingleBar } from 'cli-progress';
 import { parseMoment } from '../../domain/core/time.js';
 import { ConfigError } from '../../service/settings/settings.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { Unreadable } from '../../event-log/decoding.js';
 
-/** How the commands end that look for faults. Every other command ends with 0, or with 1 where it could not do what it was asked for. */
+export type Progress = Readonly<{ update: (events: number) => void; stop: () => void }>;
+
+/** The exit codes of commands that look for faults. Every other command ends with 0, or with 1 if it could not do its work. */
 export const exitCodes = {
   /** Nothing is wrong. */
   sound: 0,
@@ -17,28 +22,6 @@ export const exitCodes = {
   tampered: 3,
 } as const;
 
-/* What options of the command line stand for; each throws a sentence that names the option. */
-
-/** A date alone is its first or its last millisecond in UTC. */
-export const momentOf = (option: string, text: string, edge: 'start' | 'end'): string => {
-  const moment = parseMoment(text, edge);
-  if (moment === undefined)
-    throw new Error(`${option} ${text} is not an ISO 8601 time such as 2030-01-31T00:00:00Z, nor a date such as 2030-01-31`);
-  return moment;
-};
-
-/* What a command that could not do its work says of the fault. */
-
-/** Its message, and a line for each field that was wrong. */
-export const explain = (fault: unknown): string => {
-  if (fault instanceof ConfigError || fault instanceof DomainError) {
-    const details =
-      fault instanceof DomainError ? (fault.details.errors ?? []).map(({ field, message }) => `\n  ${field}: ${message}`) : [];
-    return `${fault.message}${details.join('')}`;
-  }
-  return fault instanceof Error ? fault.message : 'unknown fault';
-};
-
 export const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
@@ -47,21 +30,7 @@ export const printFault = (line: string): void => {
   process.stderr.write(`${line}\n`);
 };
 
-/** One event that cannot be read, as a line. */
-export const unreadableLine = ({ position, stream, revision, storedType, unreadable }: Unreadable): string =>
-  `${position}  ${stream}@${revision}  ${storedType}  cannot be read: ${unreadable.message}`;
-
-/** A reader that has seen enough, such as `head`, ends a command quietly. Not for a server, which lives on without a terminal. */
-export const endWhenNobodyReads = (): void => {
-  process.stdout.on('error', (fault) => {
-    if ('code' in fault && fault.code === 'EPIPE') process.exit(0);
-    throw fault;
-  });
-};
-
-export type Progress = Readonly<{ update: (events: number) => void; stop: () => void }>;
-
-/** A bar with events a second and the time left, on standard error; nothing where that is no terminal. */
+/** A bar with events a second and the time left, on standard error; nothing if that is no terminal. */
 export const progressBar = (title: string, total: number, unit = 'events'): Progress => {
   if (!process.stderr.isTTY || total === 0) return { update: () => {}, stop: () => {} };
   const format = `${title} {bar} {percentage}% | {value}/{total} ${unit} | {rate} ${unit}/s | {eta_formatted} left`;
@@ -75,4 +44,34 @@ export const progressBar = (title: string, total: number, unit = 'events'): Prog
     },
     stop: () => bar.stop(),
   };
+};
+
+/** A reader that has seen enough, such as `head`, ends a command quietly. Not for a server, which lives on without a terminal. */
+export const endWhenNobodyReads = (): void => {
+  process.stdout.on('error', (fault) => {
+    if ('code' in fault && fault.code === 'EPIPE') process.exit(0);
+    throw fault;
+  });
+};
+
+/** The message of a fault, and a line for each field that was wrong. */
+export const explain = (fault: unknown): string => {
+  if (fault instanceof ConfigError || fault instanceof DomainError) {
+    const details =
+      fault instanceof DomainError ? (fault.details.errors ?? []).map(({ field, message }) => `\n  ${field}: ${message}`) : [];
+    return `${fault.message}${details.join('')}`;
+  }
+  return fault instanceof Error ? fault.message : 'unknown fault';
+};
+
+/** One event that cannot be read, as a line. */
+export const unreadableLine = ({ position, stream, revision, storedType, unreadable }: Unreadable): string =>
+  `${position}  ${stream}@${revision}  ${storedType}  cannot be read: ${unreadable.message}`;
+
+/** Reads the moment that an option gives; a date alone is its first or its last millisecond in UTC. Throws a sentence that names the option. */
+export const momentOf = (option: string, text: string, edge: 'start' | 'end'): string => {
+  const moment = parseMoment(text, edge);
+  if (moment === undefined)
+    throw new Error(`${option} ${text} is not an ISO 8601 time such as 2030-01-31T00:00:00Z, nor a date such as 2030-01-31`);
+  return moment;
 };

@@ -1,4 +1,7 @@
-/** `sealpost backup DIRECTORY`: a consistent copy of the log with its files, or of the keys, while the service runs. */
+/**
+ * `sealpost backup`: copies the log with its files, or the keys, while the service runs. `sealpost restore`: puts such copies in their
+ * place while it is stopped.
+ */
 import {
   assertOnThisMachine,
   forgetReplaced,
@@ -20,11 +23,29 @@ import { removeReadModels, localStores, placesOf } from '../../service/stores/st
 import { print } from '../core/output.js';
 import { withEngine, withStopped } from '../core/engine.js';
 
-/* `sealpost restore [DIRECTORY] [--keys DIRECTORY]`: puts backups in their place on a stopped service. */
+export type BackupOptions = Readonly<{ keys?: boolean; days?: string }>;
 
 export type RestoreOptions = Readonly<{ keys?: string; acceptLoss?: boolean; expired?: boolean }>;
 
-type Given = Readonly<{ kind: Backup['kind']; directory: string; backup: Backup }>;
+type GivenBackup = Readonly<{ kind: Backup['kind']; directory: string; backup: Backup }>;
+
+const DAYS_DEFAULT = '7';
+const DAYS_MAX = 365;
+
+export const backup = async (directory: string, { keys, days }: BackupOptions): Promise<void> => {
+  const config = readConfig();
+  if (keys !== true) {
+    if (days !== undefined) throw new Error('--days goes with --keys; a backup of the log does not expire');
+    const { note, files } = await backUpLog(config, directory);
+    const ofFiles = localStores(config).files ? `and ${files} files` : `without the files, which are at ${placesOf(config).files}`;
+    print(`${directory}: the log up to position ${note?.position ?? 0}, ${ofFiles}. Keep the keys apart: sealpost backup --keys DIRECTORY`);
+    return;
+  }
+  const kept = Number(days ?? DAYS_DEFAULT);
+  if (!Number.isInteger(kept) || kept < 1 || kept > DAYS_MAX) throw new Error(`--days ${days} is not a whole number from 1 to ${DAYS_MAX}`);
+  const { expiresAt } = await backUpKeys(config, directory, kept);
+  print(`${directory}: the keys. Destroy this copy by ${expiresAt}: it opens what is deleted or archived from now on.`);
+};
 
 export const restore = (directory: string | undefined, options: RestoreOptions): Promise<void> =>
   withStopped(async () => {
@@ -35,19 +56,19 @@ export const restore = (directory: string | undefined, options: RestoreOptions):
     if (given.some(({ kind }) => kind === 'log')) assertMayGiveUp(config.writeEvents);
     for (const { kind, directory } of given) await placeBackup(config, kind, directory);
     removeReadModels(config);
-    await withEngine((engine) => settle(config, engine, given));
+    await withEngine((engine) => reconcile(config, engine, given));
     forgetReplaced(config);
   });
 
-const backupsGiven = (log: string | undefined, keys: string | undefined): readonly Given[] => {
-  const given: Given[] = [];
+const backupsGiven = (log: string | undefined, keys: string | undefined): readonly GivenBackup[] => {
+  const given: GivenBackup[] = [];
   if (log !== undefined) given.push({ kind: 'log', directory: log, backup: readBackup(log, 'log') });
   if (keys !== undefined) given.push({ kind: 'keys', directory: keys, backup: readBackup(keys, 'keys') });
   if (given.length === 0) throw new Error('name the backup of the log, or that of the keys with --keys, or both');
   return given;
 };
 
-const assertUsable = (config: Config, given: readonly Given[], { acceptLoss, expired }: RestoreOptions): void => {
+const assertUsable = (config: Config, given: readonly GivenBackup[], { acceptLoss, expired }: RestoreOptions): void => {
   const instances = new Set(given.flatMap(({ backup }) => backup.note?.instance ?? []));
   if (instances.size > 1) throw new Error('these backups are of two instances: the keys of one open nothing in the log of the other');
   for (const { directory, backup } of given) {
@@ -68,8 +89,11 @@ const assertUsable = (config: Config, given: readonly Given[], { acceptLoss, exp
   }
 };
 
-/** What was destroyed and deleted since the backups stays so, the log says what is given up, and the stores are noted to belong together. */
-const settle = async (config: Config, engine: Engine, given: readonly Given[]): Promise<void> => {
+/**
+ * Destroys again what was destroyed or deleted since the backups, records in the log what is given up, and notes that the stores belong
+ * together.
+ */
+const reconcile = async (config: Config, engine: Engine, given: readonly GivenBackup[]): Promise<void> => {
   const replaced = openReplaced(config);
   let knownUpTo = 0;
   try {
@@ -93,24 +117,4 @@ const settle = async (config: Config, engine: Engine, given: readonly Given[]): 
   for (const { kind, backup } of given) print(`Restored: ${kind} of ${backup.at}.`);
   for (const { message, isTold } of await checkStores(checkable(engine)))
     print(isTold === true ? `The start will say: ${message}` : `The start will be refused: ${message}`);
-};
-
-export type BackupOptions = Readonly<{ keys?: boolean; days?: string }>;
-
-const DAYS_DEFAULT = '7';
-const DAYS_MAX = 365;
-
-export const backup = async (directory: string, { keys, days }: BackupOptions): Promise<void> => {
-  const config = readConfig();
-  if (keys !== true) {
-    if (days !== undefined) throw new Error('--days goes with --keys; a backup of the log does not expire');
-    const { note, files } = await backUpLog(config, directory);
-    const ofFiles = localStores(config).files ? `and ${files} files` : `without the files, which are at ${placesOf(config).files}`;
-    print(`${directory}: the log up to position ${note?.position ?? 0}, ${ofFiles}. Keep the keys apart: sealpost backup --keys DIRECTORY`);
-    return;
-  }
-  const kept = Number(days ?? DAYS_DEFAULT);
-  if (!Number.isInteger(kept) || kept < 1 || kept > DAYS_MAX) throw new Error(`--days ${days} is not a whole number from 1 to ${DAYS_MAX}`);
-  const { expiresAt } = await backUpKeys(config, directory, kept);
-  print(`${directory}: the keys. Destroy this copy by ${expiresAt}: it opens what is deleted or archived from now on.`);
 };

@@ -1,40 +1,13 @@
-/** `sealpost doctor`: one line for each check, and what to do where it is not well. */
+/**
+ * `sealpost doctor`: one line for each check of an instance, and what helps. `sealpost migrate`: copies a stopped instance to stores of
+ * another engine.
+ */
 import { migrate as migrateTo, settingsOf } from '../../service/ops/migration.js';
 import { endWhenNobodyReads, print, progressBar, type Progress, exitCodes } from '../core/output.js';
 import { ConfigError, readConfig, type Config } from '../../service/settings/config.js';
 import { examine, type Check } from '../../service/ops/doctor.js';
 
-/* `sealpost migrate --from DATA --to SETTINGS`: copies an instance to stores of another engine while its service is stopped. */
-
 export type MigrateCliOptions = Readonly<{ from: string; to: string; oneAtATime?: boolean }>;
-
-/** A bar for each part whose size is known, which begins with the first thing that is told of it. */
-const openBars = () => {
-  let open: Readonly<{ title: string; bar: Progress }> | undefined;
-  const stop = (): void => open?.bar.stop();
-  const of =
-    (title: string) =>
-    (done: number, total = 0): void => {
-      if (open?.title !== title) {
-        stop();
-        open = { title, bar: progressBar(title.padEnd(10), total) };
-      }
-      open.bar.update(done);
-    };
-  return { of, stop };
-};
-
-export const migrate = async ({ from, to, oneAtATime = false }: MigrateCliOptions): Promise<void> => {
-  endWhenNobodyReads();
-  const [source, target] = [settingsOf(from), settingsOf(to)];
-  const { of, stop } = openBars();
-  const progress = { keys: of('keys'), files: of('files'), copied: of('copy'), verified: of('verify') };
-  const { events, streams, seals, keyRows, files } = await migrateTo({ from: source, to: target, oneAtATime, progress }).finally(stop);
-  print(
-    `${events} events in ${streams} streams, ${seals} seals, ${keyRows} rows of keys and ${files} files were copied; chain and seals verify.`,
-  );
-  print(`Start the service with ${to}: it makes the read models anew. Keep ${from} until you have seen mail go out.`);
-};
 
 const signs: Readonly<Record<Check['level'], string>> = { ok: 'ok     ', warning: 'WARNING', fault: 'FAULT  ' };
 
@@ -60,4 +33,32 @@ const configOr = (show: (check: Check) => void): Config | undefined => {
     show({ level: 'fault', name: 'settings', says: fault.message, help: '.env.example lists all settings' });
     return undefined;
   }
+};
+
+export const migrate = async ({ from, to, oneAtATime = false }: MigrateCliOptions): Promise<void> => {
+  endWhenNobodyReads();
+  const [source, target] = [settingsOf(from), settingsOf(to)];
+  const { of, stop } = openBars();
+  const progress = { keys: of('keys'), files: of('files'), copied: of('copy'), verified: of('verify') };
+  const { events, streams, seals, keyRows, files } = await migrateTo({ from: source, to: target, oneAtATime, progress }).finally(stop);
+  print(
+    `${events} events in ${streams} streams, ${seals} seals, ${keyRows} rows of keys and ${files} files were copied; chain and seals verify.`,
+  );
+  print(`Start the service with ${to}: it makes the read models anew. Keep ${from} until you have seen mail go out.`);
+};
+
+/** A bar for each part whose size is known, which begins with the first thing that is told of it. */
+const openBars = () => {
+  let open: Readonly<{ title: string; bar: Progress }> | undefined;
+  const stop = (): void => open?.bar.stop();
+  const of =
+    (title: string) =>
+    (done: number, total = 0): void => {
+      if (open?.title !== title) {
+        stop();
+        open = { title, bar: progressBar(title.padEnd(10), total) };
+      }
+      open.bar.update(done);
+    };
+  return { of, stop };
 };

@@ -1,4 +1,7 @@
-/** `sealpost repair STORE`: what the sentence of a refused start names. */
+/**
+ * `sealpost repair STORE`: what the message of a refused start names, on a stopped service. `sealpost rebuild` and `sealpost forget`:
+ * make read models anew, and erase again, beside a running one.
+ */
 import { makeProjections } from '../../projections/index.js';
 import { rebuildProjection } from '../../projections/core/rebuild.js';
 import { print, printFault, progressBar, unreadableLine } from '../core/output.js';
@@ -10,37 +13,6 @@ import { readConfig } from '../../service/settings/config.js';
 import type { Engine } from '../../service/engine.js';
 import { checkable } from '../../service/startup.js';
 import { removeReadModels } from '../../service/stores/stores.js';
-
-/* `sealpost rebuild [PROJECTION]`: makes read models again from the log, beside a running server too. */
-
-export const rebuild = (name: string | undefined): Promise<void> =>
-  withEngine(async (engine) => {
-    const projections = makeProjections(engine.limits);
-    const chosen = name === undefined ? projections : projections.filter((projection) => projection.name === name);
-    if (chosen.length === 0)
-      throw new Error(`there is no projection ${name}; there are ${projections.map((projection) => projection.name).join(', ')}`);
-    for (const projection of chosen) {
-      const started = performance.now();
-      const bar = progressBar(projection.name.padEnd(10), await engine.eventLog.head());
-      const events = await rebuildProjection(projection, engine, {
-        onProgress: bar.update,
-        onUnreadable: (event) => printFault(`passed over: ${unreadableLine(event)}`),
-      });
-      bar.stop();
-      const seconds = (performance.now() - started) / 1_000;
-      print(`${projection.name}: ${events} events in ${seconds.toFixed(1)} s (${Math.round(events / seconds)} events/s)`);
-    }
-  });
-
-/* `sealpost forget`: erases again what the log says is deleted, archived or erased; an older backup of the keys still has its keys. */
-
-export const forget = (): Promise<void> =>
-  withEngine(async (engine) => {
-    const bar = progressBar('log       ', await engine.eventLog.head());
-    const erased = await eraseAll(engine, 0, { reached: ({ position }) => bar.update(position) });
-    bar.stop();
-    print(`${erased} keys of what is deleted, archived or erased were still there; they are destroyed now`);
-  });
 
 export type RepairOptions = Readonly<{ acceptLoss?: boolean }>;
 
@@ -69,7 +41,7 @@ export const repair = async (store: string, options: RepairOptions): Promise<voi
   }
 };
 
-/** Does what an operator has accepted, where the stores have a fault of those codes. */
+/** Does what the operator has accepted, if the stores have a fault of one of those codes. */
 const accept = ({ acceptLoss }: RepairOptions, codes: readonly StoreFaultCode[], work: (engine: Engine) => Promise<void>): Promise<void> =>
   withStoppedEngine(async (engine) => {
     const findings = await checkStores(checkable(engine));
@@ -96,3 +68,31 @@ const repairReadModels = async (): Promise<void> => {
     await noteIn(engine, engine.noted.readModels);
   });
 };
+
+export const rebuild = (name: string | undefined): Promise<void> =>
+  withEngine(async (engine) => {
+    const projections = makeProjections(engine.limits);
+    const chosen = name === undefined ? projections : projections.filter((projection) => projection.name === name);
+    if (chosen.length === 0)
+      throw new Error(`there is no projection ${name}; there are ${projections.map((projection) => projection.name).join(', ')}`);
+    for (const projection of chosen) {
+      const started = performance.now();
+      const bar = progressBar(projection.name.padEnd(10), await engine.eventLog.head());
+      const events = await rebuildProjection(projection, engine, {
+        onProgress: bar.update,
+        onUnreadable: (event) => printFault(`passed over: ${unreadableLine(event)}`),
+      });
+      bar.stop();
+      const seconds = (performance.now() - started) / 1_000;
+      print(`${projection.name}: ${events} events in ${seconds.toFixed(1)} s (${Math.round(events / seconds)} events/s)`);
+    }
+  });
+
+/** Erases again what the log says is deleted, archived or erased: an older backup of the keys still has its keys. */
+export const forget = (): Promise<void> =>
+  withEngine(async (engine) => {
+    const bar = progressBar('log       ', await engine.eventLog.head());
+    const erased = await eraseAll(engine, 0, { reached: ({ position }) => bar.update(position) });
+    bar.stop();
+    print(`${erased} keys of what is deleted, archived or erased were still there; they are destroyed now`);
+  });

@@ -1,4 +1,4 @@
-/** What the first start does, once: the first team and its sample templates; and its first key, when somebody can see it. */
+/** The first start, done once: makes the first team and its sample templates, and the first key when somebody can see it. */
 import { createApiKey } from '../keys/api-keys.js';
 import { createAttachmentTemplate, findAttachmentTemplate } from '../templates/attachment-templates.js';
 import type { CommandDeps } from '../core/deps.js';
@@ -15,7 +15,7 @@ import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../../api/templates/templates.js';
 import { firstTeam, loadInstance, systemCaller } from '../core/caller.js';
 
-/** What the samples say of their company until `sealpost team set` says better. */
+/** The settings of the first team until `sealpost team set` changes them; the samples show this company. */
 const initialSettings: TeamSettings = {
   name: 'First team',
   defaultFrom: { email: 'hello@sealpost.example', name: 'Sealpost' },
@@ -37,9 +37,9 @@ const initialSettings: TeamSettings = {
 export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attachments: readonly CreateAttachmentTemplateRequest[] }>;
 
 /**
- * Makes the first team and the samples, and chooses the first key, which is none before it is shown. Every step is safe to
- * repeat, so a start that died in the middle is finished by the next; the instance is marked as initialised last. `pending` is absent
- * in a process that nobody talks to: the first one that serves requests chooses the key.
+ * Makes the first team and the samples, and draws the first key, which is not created before it is shown. Every step is safe to repeat, so the
+ * next start finishes one that died in the middle; the instance is marked as initialised last. `pending` is absent in a process that serves
+ * no requests: the first one that does draws the key.
  */
 export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: PendingFirstKey): Promise<void> => {
   const instance = await loadInstance(deps);
@@ -72,13 +72,13 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: 
   }
 };
 
-/** A sample without its other languages where an older version, which runs beside this one, could not read them. */
+/** Leaves the translations out of a sample while an older version, which could not read them, may run beside this one. */
 const writableOf = <Sample extends { translations?: unknown }>({ withoutLanguages }: CommandDeps, sample: Sample): Sample =>
   withoutLanguages === true ? { ...sample, translations: null } : sample;
 
 /**
- * Makes the key that waits and shows it. It is forgotten only then: where the program dies in between, the next start shows the same
- * key, so there is never one that works and that nobody has seen.
+ * Creates the pending key, shows it, and only then removes it from where it waits: if the program dies in between, the next start shows the
+ * same key, so no key ever works that nobody has seen.
  */
 export const showFirstKey = async (deps: CommandDeps, pending: PendingFirstKey, show: (key: string) => void): Promise<void> => {
   if (pending.read() === undefined && !(await hasKeys(deps))) pending.keep(formatApiKey(deps.ids.bytes(32)));

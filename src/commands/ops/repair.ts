@@ -1,4 +1,7 @@
-/** Goes on without what is lost, where an operator says so, and records in the log what was given up. */
+/**
+ * What an operator does with stores that were lost or put back: verify the files, destroy again what is deleted since, go on without what
+ * is lost, and record in the log what was given up.
+ */
 import { erasingEvents, type Recorded } from '../../domain/events.js';
 import { eraseAll, eraseStream } from '../core/erase.js';
 import { firstAfter, noteOfLog } from '../core/log-notes.js';
@@ -25,18 +28,170 @@ import { evolveInstance, type InstanceState } from '../../domain/teams/state.js'
 import type { InstanceEvent } from '../../domain/teams/events.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-/* What a restored log and restored keys still lack: that what was destroyed and deleted since stays so. */
+type RepairDeps = CommandDeps & CheckDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'setMark'> }>;
+
+type Loss = Omit<Extract<InstanceEvent, { type: 'LossAccepted' }>['data'], 'at'>;
+
+type WithoutKey = Readonly<{ recipients: readonly number[]; cause: Cause }>;
+
+type VerifiedFiles = Readonly<{ files: number; findings: readonly FileFinding[]; unreadable: readonly Unreadable[] }>;
+
+type FileFinding = Readonly<{ file: string; position: number; stream: string; message: string }>;
+
+type Deps = Pick<CommandDeps, 'eventLog' | 'files'> & Readonly<{ clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'generatedFileDays'> }>;
+
+type Named = Readonly<{ file: string; sizeBytes?: number; mayBeGone?: boolean }>;
 
 type DestroyDeps = Readonly<{ keys: Pick<Keys, 'destroy'> }>;
 
-/** Destroys what is destroyed in the keys that were replaced. */
+/** Bytes that sealing adds to an attachment: nonce and tag. */
+const SEALING_BYTES = 28;
+
+const erasing = namesOf(erasingEvents);
+
+const instanceFold: Fold<InstanceEvent, InstanceState> = { evolve: evolveInstance, initialState: undefined };
+
+/** Makes the log, as it is, the one that all stores belong to. In: the last position that other stores knew of. Out: what was given up. */
+export const acceptLogAsItIs = async (deps: RepairDeps, knownUpTo = 0): Promise<Loss> => {
+  const { keys, files, readModels } = deps.noted;
+  const notes = await Promise.all([keys.note(), files.note(), readModels.note()]);
+  const seen = [...notes.map((note) => note?.position ?? 0), ...(await deps.checkpoints()).map(({ position }) => position)];
+  const after = await deps.store.head();
+  const upTo = Math.max(after, knownUpTo, ...seen);
+  const loss: Loss = { store: 'log', after, upTo, lost: upTo - after };
+  await record(deps, loss);
+  await deleteWhatHasNoKey(deps);
+  await eraseAll(deps, 0);
+  const now = await noteOfLog(deps.store);
+  if (now === undefined) return loss;
+  await deps.keys.setMark({ position: now.position, hash: now.hash });
+  // A store that is not newer than this log keeps its note: the next check finds what it lacks.
+  for (const [index, store] of [keys, files, readModels].entries()) {
+    const note = notes[index];
+    if (note !== undefined && !(await isOfLog(deps, note))) await store.setNote(now);
+  }
+  return loss;
+};
+
+/** Fails every waiting email whose key is missing. Out: how many streams have lost their key. */
+export const acceptKeysAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
+  const after = (await deps.noted.keys.note())?.position ?? 0;
+  const upTo = await deps.store.head();
+  const missing = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: after, filesAfter: upTo });
+  const loss: Loss = { store: 'keys', after, upTo, lost: missing.keys.size };
+  await record(deps, loss);
+  for (const stream of missing.keys.keys()) if (splitStream(stream).kind === 'email') await loseContent(deps, stream);
+  await noteIn(deps, deps.noted.keys);
+  return loss;
+};
+
+/** Gives up missing files: what needs one fails when it is read. Out: how many files are lost. */
+export const acceptFilesAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
+  const after = (await deps.noted.files.note())?.position ?? 0;
+  const upTo = await deps.store.head();
+  const missing = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: upTo, filesAfter: after, isThorough: true });
+  const loss: Loss = { store: 'files', after, upTo, lost: missing.files.length };
+  await record(deps, loss);
+  await noteIn(deps, deps.noted.files);
+  return loss;
+};
+
+/** Throws, before anything is changed, if an older version may still read this log: it would stop at the LossAccepted event. */
+export const assertMayGiveUp = (level: number): void => {
+  if (level >= LOSSES_FROM) return;
+  throw new DomainError(
+    'NOT_DURING_UPDATE',
+    `What is given up is written into the log as LossAccepted, which level ${level} of SEALPOST_WRITE_EVENTS leaves out for the sake of an older version. ` +
+      `When no older version runs on this log any more, repeat this with SEALPOST_WRITE_EVENTS=${LOSSES_FROM} or without that setting. Nothing was changed.`,
+  );
+};
+
+/** The position up to which missing keys or files were given up. */
+export const givenUp = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, store: 'keys' | 'files'): Promise<number> =>
+  (await eventLog.load(INSTANCE_STREAM)).reduce(
+    (upTo, { event }) => (event.type === 'LossAccepted' && event.data.store === store ? event.data.upTo : upTo),
+    0,
+  );
+
+/** Writes the note of one store: where the log ends now. */
+export const noteIn = async ({ store }: Pick<RepairDeps, 'store'>, noted: NotedStore): Promise<void> => {
+  const now = await noteOfLog(store);
+  if (now !== undefined) await noted.setNote(now);
+};
+
+const record = async (deps: RepairDeps, loss: Loss): Promise<void> => {
+  const cause = causeOfRepair(deps);
+  const { version } = await loadState(deps.eventLog, INSTANCE_STREAM, instanceFold);
+  await deps.eventLog.append(INSTANCE_STREAM, version, [{ type: 'LossAccepted', data: { at: cause.at, ...loss } }], cause);
+};
+
+const causeOfRepair = ({ clock }: Pick<CommandDeps, 'clock'>): Cause => ({
+  teamId: '',
+  actor: 'cli',
+  correlationId: 'repair',
+  causationId: 'repair',
+  at: isoTime(clock.now()),
+});
+
+const isOfLog = async ({ store }: RepairDeps, { position, hash }: LogNote): Promise<boolean> =>
+  (await firstAfter(store, position - 1))?.hash === hash;
+
+/** Records in the log the deletions and erasures after its end, which it has lost: their keys are destroyed. */
+const deleteWhatHasNoKey = async (deps: RepairDeps): Promise<void> => {
+  const head = await deps.store.head();
+  const { keys } = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: await givenUp(deps, 'keys'), filesAfter: head });
+  for (const [stream, keyIds] of keys) {
+    const destroyed: string[] = [];
+    // A key that this store never had is missing, not destroyed.
+    for (const keyId of keyIds) if (await deps.noted.keys.isDestroyed(keyId)) destroyed.push(keyId);
+    if (destroyed.length === 0) continue;
+    const { teamId = '', recipientKeys = [] } = (await deps.eventLog.load(stream))[0]?.metadata ?? {};
+    const cause = { ...causeOfRepair(deps), teamId };
+    const recipients = recipientKeys.flatMap((keyId, place) => (destroyed.includes(keyId) ? [place] : []));
+    if (recipients.length === destroyed.length) await eraseRecipientsWithoutKey(deps, stream, { recipients, cause });
+    else await deleteStream(deps, stream, cause);
+  }
+};
+
+const deleteStream = async (deps: RepairDeps, stream: StreamName, cause: Cause): Promise<void> => {
+  const { at } = cause;
+  switch (splitStream(stream).kind) {
+    case 'email':
+      if (await isProcessing(deps, stream)) await loseContent(deps, stream);
+      await handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause);
+      await handle(deps.eventLog, stream, emailDecider, { type: 'ArchiveEmail', at, retentionMs: 0 }, cause);
+      break;
+    case 'asset':
+      await handle(deps.eventLog, stream, assetDecider, { type: 'DeleteAsset', at }, cause);
+      break;
+  }
+  await eraseStream(deps, stream);
+};
+
+/** Erases the recipients whose keys are destroyed. The other recipients of the email stay. */
+const eraseRecipientsWithoutKey = async (deps: RepairDeps, stream: StreamName, { recipients, cause }: WithoutKey): Promise<void> => {
+  if (await isProcessing(deps, stream)) await loseContent(deps, stream);
+  await eraseRecipients(deps, { stream, recipients, cause });
+};
+
+const isProcessing = async ({ eventLog }: RepairDeps, stream: StreamName): Promise<boolean> =>
+  (await loadState(eventLog, stream, emailDecider)).state?.status === 'processing';
+
+const loseContent = async (deps: RepairDeps, stream: StreamName): Promise<void> => {
+  const cause = causeOfRepair(deps);
+  const command = { type: 'LoseContent' as const, at: cause.at, text: 'the key of this email is lost' };
+  await handle(deps.eventLog, stream, emailDecider, command, { ...cause, teamId: await teamOf(deps, stream) });
+};
+
+const teamOf = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, stream: StreamName): Promise<string> =>
+  (await eventLog.load(stream))[0]?.metadata.teamId ?? '';
+
+/** Destroys the keys that the replaced store of keys says are destroyed, after older ones were put back. */
 export const destroyAsIn = async ({ keys }: DestroyDeps, replaced: Pick<NotedKeys, 'destroyed'>): Promise<void> => {
   for await (const ids of replaced.destroyed()) await keys.destroy(ids);
 };
 
-const erasing = namesOf(erasingEvents);
-
-/** Destroys the keys of what is deleted or archived, and of recipients who are erased, in the log that was replaced, as far as that can be read. */
+/** Destroys the keys of everything that the replaced log says is deleted, archived or erased, as far as it can be read. */
 export const destroyAsDeletedIn = async ({ keys }: DestroyDeps, replaced: Pick<EventStore, 'readAll'>): Promise<void> => {
   for await (const { events } of replaced.readAll(0, { types: [...erasing, ...recipientsErasedNames] })) {
     const ids = events.flatMap((event) =>
@@ -46,26 +201,16 @@ export const destroyAsDeletedIn = async ({ keys }: DestroyDeps, replaced: Pick<E
   }
 };
 
-/** Where the replaced log goes beyond the restored one and is of the same instance, where it ends; else 0. */
+/** Out: where the replaced log ends, if it is of the same instance as the restored one; otherwise 0. */
 export const endOfReplaced = async (restored: EventStore, replaced: EventStore): Promise<number> => {
   const [ours, theirs] = [await firstAfter(restored, 0), await firstAfter(replaced, 0)];
   return ours !== undefined && ours.hash === theirs?.hash ? replaced.head() : 0;
 };
 
-/* Opens every file that the log names: each must be there, whole, and of the size that the log says. */
-
-type FileFinding = Readonly<{ file: string; position: number; stream: string; message: string }>;
-
-type Deps = Pick<CommandDeps, 'eventLog' | 'files'> & Readonly<{ clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'generatedFileDays'> }>;
-
-/** What sealing adds to an attachment: its nonce and its tag. */
-const SEALING_BYTES = 28;
-
-type Named = Readonly<{ file: string; sizeBytes?: number; mayBeGone?: boolean }>;
-
-type VerifiedFiles = Readonly<{ files: number; findings: readonly FileFinding[]; unreadable: readonly Unreadable[] }>;
-
-/** Reads the whole log once, decrypting what has a key. `unreadable` are the events that it could not read, and so not look behind. */
+/**
+ * Opens every file that the log names: each must exist, be whole, and have the size that the log says. Reads the whole log once, decrypting
+ * what has a key. `unreadable`: the events that could not be read, whose files are not checked.
+ */
 export const verifyFiles = async (deps: Deps, onProgress: (position: number) => void = () => {}): Promise<VerifiedFiles> => {
   const findings: FileFinding[] = [];
   const unreadable: Unreadable[] = [];
@@ -85,7 +230,7 @@ export const verifyFiles = async (deps: Deps, onProgress: (position: number) => 
   return { files, findings, unreadable };
 };
 
-/** What a stream that is being erased lacks is no fault, and only its whole stream tells that it is. */
+/** A stream that is being erased lacks parts without being damaged. Only the whole stream tells that it is being erased. */
 const isReadableInStream = async ({ eventLog }: Deps, { stream, position }: Unreadable): Promise<boolean> =>
   (await eventLog.inspect(stream as StreamName)).some((one) => one.position === position && isReadable(one));
 
@@ -118,146 +263,3 @@ const faultOf = async ({ eventLog, files }: Deps, { stream }: Recorded, named: N
 /** Erasing deletes files after the fact is recorded and before the key is destroyed: a crash in between leaves some. */
 const isErased = async (eventLog: Deps['eventLog'], stream: string): Promise<boolean> =>
   (await eventLog.inspect(stream as StreamName)).some((one) => isReadable(one) && erasingEvents.includes(one.event.type));
-
-type RepairDeps = CommandDeps & CheckDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'setMark'> }>;
-
-type Loss = Omit<Extract<InstanceEvent, { type: 'LossAccepted' }>['data'], 'at'>;
-
-/** Throws, before anything is changed, where an older program may still read this log: it could not read what is given up, and would stop there. */
-export const assertMayGiveUp = (level: number): void => {
-  if (level >= LOSSES_FROM) return;
-  throw new DomainError(
-    'NOT_DURING_UPDATE',
-    `What is given up is written into the log as LossAccepted, which level ${level} of SEALPOST_WRITE_EVENTS leaves out for the sake of an older version. ` +
-      `When no older version runs on this log any more, repeat this with SEALPOST_WRITE_EVENTS=${LOSSES_FROM} or without that setting. Nothing was changed.`,
-  );
-};
-
-/** The log as it is becomes the one that all stores belong to. In: the position up to which others knew of it. Out: what was given up. */
-export const acceptLogAsItIs = async (deps: RepairDeps, knownUpTo = 0): Promise<Loss> => {
-  const { keys, files, readModels } = deps.noted;
-  const notes = await Promise.all([keys.note(), files.note(), readModels.note()]);
-  const seen = [...notes.map((note) => note?.position ?? 0), ...(await deps.checkpoints()).map(({ position }) => position)];
-  const after = await deps.store.head();
-  const upTo = Math.max(after, knownUpTo, ...seen);
-  const loss: Loss = { store: 'log', after, upTo, lost: upTo - after };
-  await record(deps, loss);
-  await deleteWhatHasNoKey(deps);
-  await eraseAll(deps, 0);
-  const now = await noteOfLog(deps.store);
-  if (now === undefined) return loss;
-  await deps.keys.setMark({ position: now.position, hash: now.hash });
-  // A store that is no newer than this log keeps its note: what it lacks is still to be found.
-  for (const [index, store] of [keys, files, readModels].entries()) {
-    const note = notes[index];
-    if (note !== undefined && !(await isOfLog(deps, note))) await store.setNote(now);
-  }
-  return loss;
-};
-
-const isOfLog = async ({ store }: RepairDeps, { position, hash }: LogNote): Promise<boolean> =>
-  (await firstAfter(store, position - 1))?.hash === hash;
-
-/** Every email that still waits and whose key is missing ends as failed. Out: how many streams have lost their key. */
-export const acceptKeysAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
-  const after = (await deps.noted.keys.note())?.position ?? 0;
-  const upTo = await deps.store.head();
-  const missing = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: after, filesAfter: upTo });
-  const loss: Loss = { store: 'keys', after, upTo, lost: missing.keys.size };
-  await record(deps, loss);
-  for (const stream of missing.keys.keys()) if (splitStream(stream).kind === 'email') await loseContent(deps, stream);
-  await noteIn(deps, deps.noted.keys);
-  return loss;
-};
-
-/** What needs a missing file fails when it is read. Out: how many files are lost. */
-export const acceptFilesAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
-  const after = (await deps.noted.files.note())?.position ?? 0;
-  const upTo = await deps.store.head();
-  const missing = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: upTo, filesAfter: after, isThorough: true });
-  const loss: Loss = { store: 'files', after, upTo, lost: missing.files.length };
-  await record(deps, loss);
-  await noteIn(deps, deps.noted.files);
-  return loss;
-};
-
-/** Notes in one store where the log ends now. */
-export const noteIn = async ({ store }: Pick<RepairDeps, 'store'>, noted: NotedStore): Promise<void> => {
-  const now = await noteOfLog(store);
-  if (now !== undefined) await noted.setNote(now);
-};
-
-const causeOfRepair = ({ clock }: Pick<CommandDeps, 'clock'>): Cause => ({
-  teamId: '',
-  actor: 'cli',
-  correlationId: 'repair',
-  causationId: 'repair',
-  at: isoTime(clock.now()),
-});
-
-const instanceFold: Fold<InstanceEvent, InstanceState> = { evolve: evolveInstance, initialState: undefined };
-
-const record = async (deps: RepairDeps, loss: Loss): Promise<void> => {
-  const cause = causeOfRepair(deps);
-  const { version } = await loadState(deps.eventLog, INSTANCE_STREAM, instanceFold);
-  await deps.eventLog.append(INSTANCE_STREAM, version, [{ type: 'LossAccepted', data: { at: cause.at, ...loss } }], cause);
-};
-
-/** What was deleted or erased after this log ended stays so: its key is destroyed, and the log now says it too. */
-const deleteWhatHasNoKey = async (deps: RepairDeps): Promise<void> => {
-  const head = await deps.store.head();
-  const { keys } = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: await givenUp(deps, 'keys'), filesAfter: head });
-  for (const [stream, keyIds] of keys) {
-    const destroyed: string[] = [];
-    // Of a key that never was there nobody knows whether it was destroyed.
-    for (const keyId of keyIds) if (await deps.noted.keys.isDestroyed(keyId)) destroyed.push(keyId);
-    if (destroyed.length === 0) continue;
-    const { teamId = '', recipientKeys = [] } = (await deps.eventLog.load(stream))[0]?.metadata ?? {};
-    const cause = { ...causeOfRepair(deps), teamId };
-    const recipients = recipientKeys.flatMap((keyId, place) => (destroyed.includes(keyId) ? [place] : []));
-    if (recipients.length === destroyed.length) await eraseRecipientsWithoutKey(deps, stream, { recipients, cause });
-    else await deleteStream(deps, stream, cause);
-  }
-};
-
-const deleteStream = async (deps: RepairDeps, stream: StreamName, cause: Cause): Promise<void> => {
-  const { at } = cause;
-  switch (splitStream(stream).kind) {
-    case 'email':
-      if (await isProcessing(deps, stream)) await loseContent(deps, stream);
-      await handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause);
-      await handle(deps.eventLog, stream, emailDecider, { type: 'ArchiveEmail', at, retentionMs: 0 }, cause);
-      break;
-    case 'asset':
-      await handle(deps.eventLog, stream, assetDecider, { type: 'DeleteAsset', at }, cause);
-      break;
-  }
-  await eraseStream(deps, stream);
-};
-
-type WithoutKey = Readonly<{ recipients: readonly number[]; cause: Cause }>;
-
-/** The others go on. */
-const eraseRecipientsWithoutKey = async (deps: RepairDeps, stream: StreamName, { recipients, cause }: WithoutKey): Promise<void> => {
-  if (await isProcessing(deps, stream)) await loseContent(deps, stream);
-  await eraseRecipients(deps, { stream, recipients, cause });
-};
-
-/** The position up to which what is missing of a store was given up. */
-export const givenUp = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, store: 'keys' | 'files'): Promise<number> =>
-  (await eventLog.load(INSTANCE_STREAM)).reduce(
-    (upTo, { event }) => (event.type === 'LossAccepted' && event.data.store === store ? event.data.upTo : upTo),
-    0,
-  );
-
-const isProcessing = async ({ eventLog }: RepairDeps, stream: StreamName): Promise<boolean> =>
-  (await loadState(eventLog, stream, emailDecider)).state?.status === 'processing';
-
-const loseContent = async (deps: RepairDeps, stream: StreamName): Promise<void> => {
-  const cause = causeOfRepair(deps);
-  const command = { type: 'LoseContent' as const, at: cause.at, text: 'the key of this email is lost' };
-  await handle(deps.eventLog, stream, emailDecider, command, { ...cause, teamId: await teamOf(deps, stream) });
-};
-
-const teamOf = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, stream: StreamName): Promise<string> =>
-  (await eventLog.load(stream))[0]?.metadata.teamId ?? '';

@@ -1,4 +1,4 @@
-/** What any stream of the log adds up to, now or at a moment of the past, for those who look into it. */
+/** The state that any stream of the log adds up to, now or at a moment of the past, for auditors. */
 import { emailRecord } from '../email/answers.js';
 import { evolveActivity } from '../../domain/billing/inactivity.js';
 import { apiKeyDecider } from '../../domain/keys/decider.js';
@@ -28,12 +28,19 @@ import type { EventLog } from '../../event-log/event-log.js';
 
 type Fold<Kind extends StreamKind> = (events: readonly EventOfKind<Kind>[], id: string) => unknown;
 
+export type StreamState = Readonly<{
+  stream: string;
+  /** The last event that is folded in. */
+  upTo: Readonly<{ eventId: string; type: string; revision: number; position: number; occurredAt: string }>;
+  state: unknown;
+}>;
+
 const foldedBy =
   <Event, State>(evolve: (state: State, event: Event) => State, initialState: State) =>
   (events: readonly Event[]): State =>
     events.reduce(evolve, initialState);
 
-/** Of streams each of whose facts says all that the next ones depend on. */
+/** The state of a stream whose newest event says everything: that event. */
 const lastFact = <Event extends Readonly<{ type: string; data: object }>>(events: readonly Event[]): unknown => {
   const last = events.at(-1);
   return last && { event: last.type, ...last.data };
@@ -45,7 +52,7 @@ const creditsOf: Fold<'credits'> = (events) => {
   return { balance: balanceOf(state.sums), ...state.sums, open: Object.fromEntries(state.open) };
 };
 
-/** Who looks into the log signs in as nobody. */
+/** Leaves out what would let an auditor sign in as the user. */
 const withoutSecrets = (user: UserState): unknown =>
   user && {
     ...user,
@@ -54,7 +61,7 @@ const withoutSecrets = (user: UserState): unknown =>
     secondFactor: user.secondFactor && { step: user.secondFactor.step },
   };
 
-/** A new kind of stream does not compile until it says here what its events add up to. */
+/** How each kind of stream is folded. A new kind does not compile until it has an entry here. */
 const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   email: (events, id) => {
     const email = foldedBy(evolveEmail, undefined)(events);
@@ -98,16 +105,9 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   ledger: lastFact,
 };
 
-export type StreamState = Readonly<{
-  stream: string;
-  /** The last event that is folded in. */
-  upTo: Readonly<{ eventId: string; type: string; revision: number; position: number; occurredAt: string }>;
-  state: unknown;
-}>;
-
 const isKind = (kind: string): kind is StreamKind => kind in folds;
 
-/** Out: 'unknown' where there is no such stream, 'not yet' where it began later, 'no such event' where `asOf` names none of its events. */
+/** Out: the state; 'unknown' if there is no such stream, 'not yet' if it began later, 'no such event' if `asOf` names none of its events. */
 export const streamState = async (
   eventLog: Pick<EventLog, 'load'>,
   stream: StreamName,
