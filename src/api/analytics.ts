@@ -1,4 +1,4 @@
-/** What analytics take in their query, and what they answer: days are days in UTC. */
+/** The queries and answers of analytics. Days are in UTC. */
 import { Type, type Static, type TProperties } from '@sinclair/typebox';
 import { emailMilestones } from '../domain/email/milestones.js';
 import { emailStatuses } from '../domain/email/status.js';

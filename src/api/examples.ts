@@ -1,12 +1,12 @@
-/** Example bodies for the API description. They run as they stand against the sample templates of a first start. */
+/**
+ * Example bodies of the API description. Those of the send call have one for each sample template of a first start, and run as they are.
+ */
 import type { TrackingSettings } from './recipients.js';
 
-/* Example bodies of the send call, one for each sample template of a first start, against which they run as they stand. */
-
-/** By name. */
+/** Examples by their name in the API description. */
 type Examples = Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
 
-/** An order, for whatever else takes one. */
+/** An order, which several examples use. */
 const orderVariables = {
   customer: { firstName: 'Ada' },
   order: {
@@ -25,10 +25,10 @@ const orderVariables = {
   },
 };
 
-/** Who gets the examples. */
+/** The recipient of the examples. */
 const ada = { email: 'ada@example.com', name: 'Ada Example' };
 
-/** By the names under which the description shows them. */
+/** Bodies of the send call. */
 export const sendExamples: Examples = {
   orderConfirmation: {
     summary: 'An order confirmation with two items',
@@ -355,7 +355,7 @@ export const replayWebhookExamples: Examples = {
   bounces: { summary: 'The bounces since a moment', value: { since: '2030-01-31T09:00:00Z', events: ['email.bounced'] } },
 };
 
-/** A delivery report (RFC 3464), as a host hands it on. */
+/** A delivery report (RFC 3464) as a mail server sends it. */
 export const feedbackExamples = {
   bounce: {
     summary: 'A mailbox that does not exist',

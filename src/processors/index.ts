@@ -1,4 +1,4 @@
-/** All processors. */
+/** The list of all processors. */
 import type { CommandDeps } from '../commands/core/deps.js';
 import { ERASURES_FROM, RECORD_REMOVALS_FROM, SUPPRESSIONS_FROM, TEMPLATE_REMOVALS_FROM, TRASH_FROM } from '../domain/core/write-level.js';
 import type { Codec } from '../event-log/codec.js';
@@ -36,14 +36,10 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   settleCredits(deps),
   endInactive(deps),
   checkSenderDomains(deps),
-  // Below that level no address is suppressed: the refusals wait.
+  // Each processor below writes events of a level. While an older version may run, it is left out, and its timers and events wait.
   ...(deps.codec.level < SUPPRESSIONS_FROM ? [] : [noteBounces(deps)]),
-  // Below that level no erasure is asked for.
   ...(deps.codec.level < ERASURES_FROM ? [] : [eraseAddressProcessor(deps)]),
-  // Below that level it cannot be written that they are removed: their timers wait.
   ...(deps.codec.level < TEMPLATE_REMOVALS_FROM ? [] : [removeTemplate(deps), removeAttachmentTemplate(deps)]),
-  // Below that level records stay: their timers wait.
   ...(deps.codec.level < RECORD_REMOVALS_FROM ? [] : [removeEmailInTime(deps), removeBatchInTime(deps)]),
-  // Below that level nothing can be restored.
   ...(deps.codec.level < TRASH_FROM ? [] : [removeDeletedAsset(deps), removeDeletedWebhook(deps), removeDeletedDomains(deps)]),
 ];

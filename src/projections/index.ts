@@ -1,4 +1,4 @@
-/** All projections. */
+/** The list of all projections. */
 import type { Limits } from '../domain/core/limits.js';
 import { activityProjection, creditsProjection } from './billing/credits.js';
 import { auditProjection } from './audit/audit.js';

@@ -44,7 +44,7 @@ import { listSuppressions, SUPPRESSIONS, suppressionPages } from './recipients/s
 import { listTeamActivity } from './teams/activity.js';
 import { makeTeamQueries } from './teams/teams.js';
 
-/** So many sessions of a person are ended by one call; what is left ends when it is used, or expires. */
+/** The most sessions of a person that one call ends; the others end when they are used, or expire. */
 const SESSIONS_AT_ONCE = 500;
 
 export type QueryDeps = Readonly<{
@@ -52,7 +52,7 @@ export type QueryDeps = Readonly<{
   clock: Clock;
   limits: Limits;
   awaitOwnWrites: Queries['awaitOwnWrites'];
-  /** How long so many emails of a team that are still open are likely to take; nothing where absent. */
+  /** How long that many open emails of a team are likely to take. */
   waitMs?: (teamId: TeamId, emails: number) => number;
 }>;
 
@@ -152,17 +152,17 @@ const listGrants = async (deps: QueryDeps, userId: UserId | undefined, paging: P
   return { data: await listedGrants(deps.readModels, data), meta };
 };
 
-/** Stored times are ISO 8601 in UTC with milliseconds, and compare as texts only with their like. */
+/** Stored times are ISO 8601 in UTC with milliseconds; they compare as texts only with times in that form. */
 const inUtc = <Filter extends Pick<EmailFilter, 'startDate' | 'endDate'>>(filter: Filter): Filter => ({
   ...filter,
   ...(filter.startDate === undefined ? {} : { startDate: isoTime(Date.parse(filter.startDate)) }),
   ...(filter.endDate === undefined ? {} : { endDate: isoTime(Date.parse(filter.endDate)) }),
 });
 
-/** As documents have it: times in UTC, and what is searched for folded. */
+/** The filter as documents are stored: times in UTC, and the searched text folded. */
 const asStored = (filter: EmailFilter): EmailFilter => ({ ...inUtc(filter), ...folded(filter) });
 
-/** What a filter finds by terms. */
+/** The search terms of a filter. */
 const termsOf = ({ recipient, tag, metadataKey, metadata = {} }: EmailFilter): readonly string[] => [
   ...(recipient === undefined ? [] : [recipientTerm(recipient)]),
   ...(tag === undefined ? [] : [tagTerm(tag)]),
@@ -193,7 +193,7 @@ const filtersOf = (teamId: TeamId, filter: EmailFilter): Filters => {
     : { where: whereOf(teamId, others), anyOf: withRecipientStatus(recipientStatus, filter) };
 };
 
-/** A search goes by `seq`: where days are given, it looks only between the first and the last email of those days. */
+/** A search is ordered by `seq`: if days are given, it looks only between the first and the last email of those days. */
 const filtersInOrder = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Filters> => {
   const filters = filtersOf(teamId, filter);
   const { startDate, endDate } = filter;
@@ -204,7 +204,7 @@ const filtersInOrder = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilt
   return { ...filters, where: { ...filters.where, seq: { gte, lte } } };
 };
 
-/** What a team has of a collection of which it has few, all or those that the search finds. */
+/** The list of a team's documents of a small collection: all, or those that the search finds. */
 const allOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter: SearchFilter = {}): ListQuery => ({
   collection,
   where: { team: { eq: teamId } },
@@ -221,7 +221,7 @@ const deletableOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter
   return { collection, where, sortField: 'deletedAt', searchTotalMax, total: () => counted(deps, collection, where) };
 };
 
-/** With the moment of its deletion where it is deleted. */
+/** The item of a document, with the moment of its deletion if it is deleted. */
 const listedItem = <Item extends object>({ item, deletedAt }: Readonly<{ item: Item; deletedAt?: string }>): Listed<Item> =>
   deletedAt === undefined ? item : { ...item, deletedAt };
 
@@ -230,14 +230,14 @@ const assetUsage = async (deps: QueryDeps, teamId: TeamId): Promise<AssetUsage> 
   return found === undefined ? { count: 0, sizeBytes: 0 } : { ...found.usage, position: found.position };
 };
 
-/** No daily counts tell of the statuses of recipients, so those emails are counted by index, as far as the hits of a search. */
+/** Daily counts have no statuses of recipients, so these emails are counted by index, up to the most hits of a search. */
 const totalOfRecipients = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Total> => {
   const max = deps.limits.searchTotalMax;
   const total = await deps.readModels.count(EMAILS, filtersOf(teamId, filter), max);
   return { total, isLowerBound: total >= max };
 };
 
-/** Emails are many: whole days come from the daily counts, and only the cut days at both ends are counted by index. */
+/** Sums the daily counts of whole days; only the cut days at both ends are counted by index. */
 const totalEmails = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Total> => {
   const { startDate, endDate } = filter;
   if (startDate !== undefined && endDate !== undefined && startDate > endDate) return { total: 0, isLowerBound: false };
@@ -261,7 +261,7 @@ const totalEmails = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter)
   return { total, isLowerBound: false };
 };
 
-/** How many of the `whole` of a day were made at `from` or later: by index, on the side of the cut that is the shorter. */
+/** How many of the `whole` emails of a day were created at `from` or later. Counts by index on the shorter side of the cut. */
 const countRest = async (
   deps: QueryDeps,
   teamId: TeamId,
@@ -273,7 +273,7 @@ const countRest = async (
   if (whole === 0) return 0;
   if (from >= `${day}T12`) return countBetween(deps, teamId, filter, from, `${day}T23:59:59.999Z`);
   const before = await countBetween(deps, teamId, filter, `${day}T00:00:00.000Z`, isoTime(Date.parse(from) - 1));
-  // An email may have come in between the two counts.
+  // An email may have arrived between the two counts.
   return Math.max(0, whole - before);
 };
 

@@ -1,4 +1,4 @@
-/** What became of emails, day by day: for reports, and for the start page of a dashboard. */
+/** The routes of analytics and of the dashboard's start page: what became of emails, day by day. */
 import {
   type OverviewQuery,
   type RowsQuery,
@@ -22,54 +22,15 @@ import type { TeamId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { coerceQuery } from '../server/validation.js';
 
-/* The ranges, counts and filters that the query of an analytics endpoint stands for. */
+type Deps = Pick<HttpDeps, 'queries' | 'clock'>;
 
-type Asked = Pick<OverviewQuery, 'startDate' | 'endDate'>;
+type RangeQuery = Pick<OverviewQuery, 'startDate' | 'endDate'>;
 
 const DAYS_DEFAULT = 30;
 
-/** Throws VALIDATION_ERROR where the range is empty or has more days than `max`. */
-const rangeOf = ({ startDate, endDate }: Asked, now: number, max: number = limits.analyticsDaysMax): DayRange => {
-  const last = endDate === undefined ? dayOf(isoTime(now)) : dayOf(momentOf('endDate', endDate, 'end'));
-  const first =
-    startDate === undefined ? dayOfNumber(dayNumber(last) - DAYS_DEFAULT + 1) : dayOf(momentOf('startDate', startDate, 'start'));
-  const days = dayNumber(last) - dayNumber(first) + 1;
-  if (days < 1) throw invalid('query', 'startDate', `must not lie after the last day of the range, which is ${last}`);
-  if (days > max) throw invalid('query', 'startDate', `makes a range of ${days} days; ${max} are the most here`);
-  return { startDate: first, endDate: last, days };
-};
-
-/** A point for each day is for shorter ranges than one for each week or month. */
-const seriesRangeOf = (query: TimeSeriesQuery, now: number): DayRange =>
-  rangeOf(query, now, (query.interval ?? 'day') === 'day' ? limits.analyticsPointsMax : limits.analyticsDaysMax);
-
-/** Throws VALIDATION_ERROR where both are given: emails are counted by each of them alone. */
-const summaryFilterOf = ({ templateId, tag }: Pick<OverviewQuery, 'templateId' | 'tag'>): SummaryFilter => {
-  if (templateId !== undefined && tag !== undefined)
-    throw invalid('query', 'tag', 'cannot stand beside `templateId`: emails are counted by template and by tag, not by both at once');
-  return { ...(templateId === undefined ? {} : { templateId: templateId.toLowerCase() }), ...(tag === undefined ? {} : { tag }) };
-};
-
-/** Throws VALIDATION_ERROR where one is not known. */
-const metricsOf = ({ metrics }: Pick<TimeSeriesQuery, 'metrics'>): readonly EmailMilestone[] => {
-  if (metrics === undefined) return emailMilestones;
-  const named = new Set(metrics.split(','));
-  for (const name of named) if (!(emailMilestones as readonly string[]).includes(name)) throw unknownMetric();
-  return emailMilestones.filter((name) => named.has(name));
-};
-
-const unknownMetric = () => invalid('query', 'metrics', `must be one or more of ${emailMilestones.join(', ')}, with commas between them`);
-
-const rowsAskedOf = (query: RowsQuery, now: number): RowsAsked => {
-  const { sort = 'accepted', page = 1, limit = limits.pageSizeDefault } = query;
-  return { range: rangeOf(query, now, limits.analyticsPointsMax), sort, page, limit };
-};
-
-type Deps = Pick<HttpDeps, 'queries' | 'clock'>;
-
 const tags = ['Analytics'];
 const access = 'analytics:read';
-/** A range, a metric and two filters at once are refused by the route itself. */
+/** The routes check range, metrics and filters themselves, hence the code. */
 const config = { access, codes: ['VALIDATION_ERROR'] } as const;
 
 /** Registers the routes under /api/analytics and /api/dashboard. */
@@ -77,13 +38,6 @@ export const analyticsRoutes = (app: App, deps: Deps): void => {
   rangeRoutes(app, deps);
   rowRoutes(app, deps);
   dashboardRoute(app, deps);
-};
-
-/** The team of the caller, when the read models hold what it wrote. */
-const teamOf = async ({ queries }: Deps, request: Parameters<typeof callerOf>[0]): Promise<TeamId> => {
-  const { teamId } = callerOf(request);
-  await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-  return teamId;
 };
 
 const rangeRoutes = (app: App, deps: Deps): void => {
@@ -187,4 +141,48 @@ const dashboardRoute = (app: App, deps: Deps): void => {
     },
     async (request) => deps.queries.dashboardSummary(await teamOf(deps, request)),
   );
+};
+
+/** The team of the caller, once the read models show what it wrote. */
+const teamOf = async ({ queries }: Deps, request: Parameters<typeof callerOf>[0]): Promise<TeamId> => {
+  const { teamId } = callerOf(request);
+  await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+  return teamId;
+};
+
+/** The range of days that the query asks for. Throws VALIDATION_ERROR if it is empty or has more days than `max`. */
+const rangeOf = ({ startDate, endDate }: RangeQuery, now: number, max: number = limits.analyticsDaysMax): DayRange => {
+  const last = endDate === undefined ? dayOf(isoTime(now)) : dayOf(momentOf('endDate', endDate, 'end'));
+  const first =
+    startDate === undefined ? dayOfNumber(dayNumber(last) - DAYS_DEFAULT + 1) : dayOf(momentOf('startDate', startDate, 'start'));
+  const days = dayNumber(last) - dayNumber(first) + 1;
+  if (days < 1) throw invalid('query', 'startDate', `must not lie after the last day of the range, which is ${last}`);
+  if (days > max) throw invalid('query', 'startDate', `makes a range of ${days} days; ${max} are the most here`);
+  return { startDate: first, endDate: last, days };
+};
+
+/** A series with a point for each day takes a shorter range than one by week or month. */
+const seriesRangeOf = (query: TimeSeriesQuery, now: number): DayRange =>
+  rangeOf(query, now, (query.interval ?? 'day') === 'day' ? limits.analyticsPointsMax : limits.analyticsDaysMax);
+
+/** Throws VALIDATION_ERROR if both are given: emails are counted by each of them alone. */
+const summaryFilterOf = ({ templateId, tag }: Pick<OverviewQuery, 'templateId' | 'tag'>): SummaryFilter => {
+  if (templateId !== undefined && tag !== undefined)
+    throw invalid('query', 'tag', 'cannot stand beside `templateId`: emails are counted by template and by tag, not by both at once');
+  return { ...(templateId === undefined ? {} : { templateId: templateId.toLowerCase() }), ...(tag === undefined ? {} : { tag }) };
+};
+
+/** The metrics that the query names; all without it. Throws VALIDATION_ERROR if one is unknown. */
+const metricsOf = ({ metrics }: Pick<TimeSeriesQuery, 'metrics'>): readonly EmailMilestone[] => {
+  if (metrics === undefined) return emailMilestones;
+  const named = new Set(metrics.split(','));
+  for (const name of named) if (!(emailMilestones as readonly string[]).includes(name)) throw unknownMetric();
+  return emailMilestones.filter((name) => named.has(name));
+};
+
+const unknownMetric = () => invalid('query', 'metrics', `must be one or more of ${emailMilestones.join(', ')}, with commas between them`);
+
+const rowsAskedOf = (query: RowsQuery, now: number): RowsAsked => {
+  const { sort = 'accepted', page = 1, limit = limits.pageSizeDefault } = query;
+  return { range: rangeOf(query, now, limits.analyticsPointsMax), sort, page, limit };
 };

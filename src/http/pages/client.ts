@@ -1,4 +1,6 @@
-/** The style of the mailbox page, light and dark, from wide screens down to phones. */
+/** The style and the script of the mailbox page. */
+
+/** Light and dark, from wide screens down to phones. */
 export const mailboxStyle = String.raw`
 :root {
   color-scheme: light dark;

@@ -4,6 +4,8 @@ import type { App, HttpDeps } from '../server/context.js';
 import { ICON, firstMailCurl } from './page.js';
 import { pageTemplate } from '../server/forms.js';
 
+type Card = Readonly<{ href: string; title: string; text: string; isShown: boolean }>;
+
 const style = `
 :root { color-scheme: light dark; --ground: light-dark(#fff, #17181b); --raised: light-dark(#f6f6f4, #1f2125); --line: light-dark(#e2e1dd, #33363c); --ink: light-dark(#1d1d1b, #ececea); --soft: light-dark(#63625d, #a3a5aa); --accent: light-dark(#b3261e, #ff8a80); }
 * { box-sizing: border-box; }
@@ -24,7 +26,15 @@ pre { margin: 10px 0 0; padding: 14px 16px; border: 1px solid var(--line); borde
 const styleHash = createHash('sha256').update(style).digest('base64');
 const CSP = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-type Card = Readonly<{ href: string; title: string; text: string; isShown: boolean }>;
+/** Registers `/`. The mailbox is linked where there is one. */
+export const landingRoutes = (app: App, deps: Pick<HttpDeps, 'settings' | 'mailbox'>): void => {
+  const landing = page(firstMailCurl(deps.settings.publicUrl), deps.mailbox !== undefined);
+  app.get('/', { config: { access: 'public' }, schema: { hide: true } }, (_request, reply) =>
+    reply.header('content-type', 'text/html; charset=utf-8').header('content-security-policy', CSP).send(landing),
+  );
+};
+
+const page = (curl: string, withMailbox: boolean): string => fill({ curl, cards: cardsOf(withMailbox), icon: ICON, style });
 
 const cardsOf = (withMailbox: boolean): readonly Card[] => [
   { href: '/docs', title: 'API reference', text: 'Every endpoint, with examples that run', isShown: true },
@@ -58,13 +68,3 @@ const fill = pageTemplate<{ curl: string; cards: readonly Card[]; icon: string; 
 </body>
 </html>
 `);
-
-const page = (curl: string, withMailbox: boolean): string => fill({ curl, cards: cardsOf(withMailbox), icon: ICON, style });
-
-/** Registers `/`. The mailbox is linked where there is one. */
-export const landingRoutes = (app: App, deps: Pick<HttpDeps, 'settings' | 'mailbox'>): void => {
-  const landing = page(firstMailCurl(deps.settings.publicUrl), deps.mailbox !== undefined);
-  app.get('/', { config: { access: 'public' }, schema: { hide: true } }, (_request, reply) =>
-    reply.header('content-type', 'text/html; charset=utf-8').header('content-security-policy', CSP).send(landing),
-  );
-};

@@ -1,4 +1,4 @@
-/** The mailbox as JSON, as files and as a page, for whoever opened its link or sends a key. */
+/** The routes of the built-in mailbox: its mails as JSON and files, and its page, for a browser that has opened its link or a caller with a key. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { idParams } from '../../api/core/common.js';
 import {
@@ -22,18 +22,39 @@ import { MAILBOX_PATH, mailboxCookie, ownPageOnly } from '../server/cookies.js';
 import type { Commands } from '../../commands/index.js';
 import { coerceQuery } from '../server/validation.js';
 
+type Reading = Readonly<{ mails: Mailbox; isConfidentialMail: Commands['isConfidentialMail'] }>;
+
+type MailboxDeps = Pick<HttpDeps, 'settings' | 'commands'> & Readonly<{ mailbox: NonNullable<HttpDeps['mailbox']> }>;
+
 const PAGE_CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** A file of a mail must never act on the page's origin, whatever type it claims. */
 const FILE_CSP = "default-src 'none'; sandbox";
 
+const MIME_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/i;
+
 const tags = ['Mailbox'];
 const config = { access: 'emails:read', mailbox: true } as const;
 const params = idParams('Id of the message');
 
+/** Registers everything under /mailbox. */
+export const mailboxRoutes = (app: App, deps: MailboxDeps): void => {
+  const { mails } = deps.mailbox;
+  const reading: Reading = { mails, isConfidentialMail: deps.commands.isConfidentialMail };
+  void app.register(async (scope) => {
+    scope.addHook('onRequest', ownPageOnly(deps.settings));
+    scope.setErrorHandler(closedForPeople);
+    listRoutes(scope, mails);
+    messageRoutes(scope, reading);
+    fileRoutes(scope, reading);
+    linkRoute(scope, deps);
+    pageRoutes(scope, reading);
+  });
+};
+
 const missing = (): DomainError => new DomainError('NOT_FOUND', 'There is no such message in the mailbox.');
 
-/** Who opened the mailbox by its link runs the service, and sees every mail whole. */
+/** The link is shown to the operator alone, so a request by it sees every mail whole. */
 const isByLink = ({ caller }: Pick<FastifyRequest, 'caller'>): boolean => caller === null;
 
 const notShown = (): DomainError =>
@@ -48,22 +69,18 @@ const messageOf = async (mailbox: Mailbox, id: string): Promise<MailboxMessage> 
   return message;
 };
 
-type Reading = Readonly<{ mails: Mailbox; isConfidentialMail: Commands['isConfidentialMail'] }>;
-
 const isHidden = async ({ isConfidentialMail }: Reading, request: FastifyRequest, { headers }: MailboxMessage): Promise<boolean> => {
   if (isByLink(request)) return false;
   for (const { name, value } of headers) if (name.toLowerCase() === 'message-id' && (await isConfidentialMail(value))) return true;
   return false;
 };
 
-/** Throws NOT_FOUND where the caller may not see what the mail says. */
+/** Throws NOT_FOUND if the caller may not see the contents of the mail. */
 const openMessage = async (reading: Reading, request: FastifyRequest, id: string): Promise<MailboxMessage> => {
   const message = await messageOf(reading.mails, id);
   if (await isHidden(reading, request, message)) throw notShown();
   return message;
 };
-
-const MIME_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/i;
 
 const sendFile = (reply: FastifyReply, type: string, content: Buffer | string, csp: string): FastifyReply =>
   reply.header('content-type', type).header('content-security-policy', csp).send(content);
@@ -171,8 +188,6 @@ const fileRoutes = (app: App, reading: Reading): void => {
   );
 };
 
-type MailboxDeps = Pick<HttpDeps, 'settings' | 'commands'> & Readonly<{ mailbox: NonNullable<HttpDeps['mailbox']> }>;
-
 /** The page, and the link that opens it: the token goes into a cookie and out of the address. */
 const linkRoute = (app: App, { settings, mailbox: { token } }: MailboxDeps): void => {
   const page = mailboxPage(firstMailCurl(settings.publicUrl));
@@ -205,24 +220,9 @@ const pageRoutes = (app: App, reading: Reading): void => {
   );
 };
 
-/** A person gets a page that says what to do; all else is answered as everywhere. */
+/** Answers a browser without the link with a page that says what to do; other errors are answered as everywhere. */
 const closedForPeople = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   if (error.code !== 'UNAUTHORIZED' || request.headers.accept?.includes('text/html') !== true) throw error;
   reply.code(401).header('www-authenticate', 'Bearer realm="sealpost"');
   return sendFile(reply, 'text/html; charset=utf-8', closedPage, CLOSED_CSP);
-};
-
-/** Registers everything under /mailbox. */
-export const mailboxRoutes = (app: App, deps: MailboxDeps): void => {
-  const { mails } = deps.mailbox;
-  const reading: Reading = { mails, isConfidentialMail: deps.commands.isConfidentialMail };
-  void app.register(async (scope) => {
-    scope.addHook('onRequest', ownPageOnly(deps.settings));
-    scope.setErrorHandler(closedForPeople);
-    listRoutes(scope, mails);
-    messageRoutes(scope, reading);
-    fileRoutes(scope, reading);
-    linkRoute(scope, deps);
-    pageRoutes(scope, reading);
-  });
 };

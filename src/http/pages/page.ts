@@ -1,25 +1,24 @@
-/** The HTML of the mailbox page; its style and its script are files of their own, so that its CSP needs no exception. */
+/**
+ * The HTML of the mailbox page and of the page that a browser gets before it has opened the link, and what the pages of the service
+ * share.
+ */
 import { createHash } from 'node:crypto';
 import { pageTemplate } from '../server/forms.js';
-
-/* The call that the pages show to somebody who has not sent a mail yet. */
-
-/** A `curl` line for the pages that sends a first mail; the key is for the reader to put in. */
-export const firstMailCurl = (publicUrl: string): string =>
-  [
-    `curl ${publicUrl}/api/emails/send \\`,
-    `  -H 'Authorization: Bearer <API_KEY>' \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d '{`,
-    `    "templateId": "sign-in-code",`,
-    `    "to": [{ "email": "ada@example.com", "name": "Ada Example" }],`,
-    `    "variables": { "code": "482 913", "firstName": "Ada" }`,
-    `  }'`,
-  ].join('\n');
 
 /** The mark of the service, as an icon that needs no request. */
 export const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%23b3261e'/%3E%3Cpath d='M7 11h18v11H7z' fill='none' stroke='%23fff' stroke-width='2' stroke-linejoin='round'/%3E%3Cpath d='m7 11 9 7 9-7' fill='none' stroke='%23fff' stroke-width='2' stroke-linejoin='round'/%3E%3C/svg%3E";
+
+const style = `
+:root { color-scheme: light dark; --ground: light-dark(#fff, #17181b); --ink: light-dark(#1d1d1b, #ececea); --soft: light-dark(#63625d, #a3a5aa); --accent: light-dark(#b3261e, #ff8a80); }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+main { max-width: 560px; margin: 0 auto; padding: 14vh 24px 48px; }
+h1 { display: flex; align-items: center; gap: 12px; font-size: 26px; line-height: 1.2; margin: 0 0 14px; }
+p { margin: 0 0 12px; }
+.soft { color: var(--soft); }
+a { color: var(--accent); }
+code { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+`;
 
 /** `curl`: the command line that sends a first mail. */
 const fill = pageTemplate<{ curl: string; icon: string }>(`<!doctype html>
@@ -83,26 +82,13 @@ const fill = pageTemplate<{ curl: string; icon: string }>(`<!doctype html>
 </html>
 `);
 
-/** In: the command line that sends a first mail. Out: the page. */
+/** In: the command line that sends a first mail. Out: the mailbox page; its style and script are served as files, so that its CSP needs no exception. */
 export const mailboxPage = (curl: string): string => fill({ curl, icon: ICON });
 
-/* The page that a browser gets in place of the mailbox where it has not opened the link. */
-
-const style = `
-:root { color-scheme: light dark; --ground: light-dark(#fff, #17181b); --ink: light-dark(#1d1d1b, #ececea); --soft: light-dark(#63625d, #a3a5aa); --accent: light-dark(#b3261e, #ff8a80); }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-main { max-width: 560px; margin: 0 auto; padding: 14vh 24px 48px; }
-h1 { display: flex; align-items: center; gap: 12px; font-size: 26px; line-height: 1.2; margin: 0 0 14px; }
-p { margin: 0 0 12px; }
-.soft { color: var(--soft); }
-a { color: var(--accent); }
-code { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-`;
-
-/** The page loads nothing. */
+/** Lets the page load nothing. */
 export const CLOSED_CSP = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** A browser that came from another site's page keeps the cookie of the link, but sends it only from the next click on. */
+/** The page in place of the mailbox. A browser that follows the link from another site keeps the cookie, but sends it only from the next click on. */
 export const closedPage: string = pageTemplate<{ icon: string; style: string }>(`<!doctype html>
 <html lang="en">
 <head>
@@ -122,3 +108,16 @@ export const closedPage: string = pageTemplate<{ icon: string; style: string }>(
 </body>
 </html>
 `)({ icon: ICON, style });
+
+/** The `curl` line that the pages show to send a first mail; the reader puts in the key. */
+export const firstMailCurl = (publicUrl: string): string =>
+  [
+    `curl ${publicUrl}/api/emails/send \\`,
+    `  -H 'Authorization: Bearer <API_KEY>' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '{`,
+    `    "templateId": "sign-in-code",`,
+    `    "to": [{ "email": "ada@example.com", "name": "Ada Example" }],`,
+    `    "variables": { "code": "482 913", "firstName": "Ada" }`,
+    `  }'`,
+  ].join('\n');

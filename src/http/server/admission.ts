@@ -15,189 +15,15 @@ import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress } from '.
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands' | 'queries' | 'mailbox'>;
 
-/** What is wrong with the request whatever it asks for; undefined where nothing is. */
-const transportFault = (request: FastifyRequest, deps: Deps, access: Access | undefined): DomainError | undefined => {
-  const { headers } = request;
-  const url = request.raw.url ?? '';
-  if (url.length > deps.limits.urlSizeBytesMax) {
-    return new DomainError('URL_TOO_LONG', `The URL is ${url.length} bytes long; at most ${deps.limits.urlSizeBytesMax} are read.`);
-  }
-  if (headers.host === undefined && request.raw.httpVersion === '1.1') {
-    return new DomainError('MALFORMED_REQUEST', 'The request has no Host header, which HTTP/1.1 requires (RFC 9112, section 3.2).');
-  }
-  if (isRepeated(request, 'host')) {
-    return new DomainError('MALFORMED_REQUEST', 'The request has more than one Host header; send one (RFC 9112, section 3.2).');
-  }
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    return new DomainError('MALFORMED_REQUEST', 'The only expectation that is met is `Expect: 100-continue`.');
-  }
-  if (isRepeated(request, 'authorization')) {
-    return new DomainError('MALFORMED_REQUEST', 'The request has more than one Authorization header; send one, with one key.');
-  }
-  if (deps.settings.requireHttps && request.protocol !== 'https' && !pathOf(url).startsWith('/health/')) {
-    return new DomainError('HTTPS_REQUIRED', 'This service is reached by HTTPS only; use an https:// address.');
-  }
-  if (access === undefined) {
-    return new DomainError(
-      'NOT_FOUND',
-      `There is no ${request.method} ${shortened(pathOf(url))}; the API is described at ${deps.settings.publicUrl}/docs.`,
-    );
-  }
-  return undefined;
-};
-
-const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
-
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
 const NO_KEY = 'The request carries no API key; send it in the header `Authorization: Bearer <API_KEY>`.';
 const NO_LINK =
   'The mailbox opens by the link that `sealpost serve` printed (`sealpost mailbox` prints it again), or by an API key in the header `Authorization: Bearer <API_KEY>`.';
 
-/** The bearer token (RFC 6750, section 2.1). */
-const tokenOf = (request: FastifyRequest): string => {
-  const header = request.headers.authorization;
-  if (header === undefined) {
-    throw new DomainError('UNAUTHORIZED', request.routeOptions.config.mailbox === true ? NO_LINK : NO_KEY);
-  }
-  const token = BEARER.exec(header)?.[1];
-  if (token === undefined) {
-    throw new DomainError('UNAUTHORIZED', 'The Authorization header must read `Bearer <API_KEY>`, with one key and no other scheme.');
-  }
-  return token;
-};
-
-const setRateHeaders = (reply: FastifyReply, admission: Pick<Admission, 'limit' | 'remaining' | 'resetAtMs'>): void => {
-  reply.header('x-ratelimit-limit', admission.limit);
-  reply.header('x-ratelimit-remaining', admission.remaining);
-  reply.header('x-ratelimit-reset', Math.ceil(admission.resetAtMs / 1_000));
-};
-
-const seconds = (count: number): string => `${count} second${count === 1 ? '' : 's'}`;
-
-const tooMany = (why: string, retryAfterS: number): DomainError =>
-  new DomainError('RATE_LIMIT_EXCEEDED', `${why}. Try again in ${seconds(retryAfterS)}.`, { retryAfterS });
-
-/** The request was counted: writes the three headers. Throws RATE_LIMIT_EXCEEDED where a window is full. */
-const enforce = (admission: Admission, reply: FastifyReply, inWords: () => string): void => {
-  setRateHeaders(reply, admission);
-  if (!admission.admitted) throw tooMany(inWords(), admission.retryAfterS);
-};
-
-const count = async (deps: Pick<Deps, 'limiter'>, reply: FastifyReply, windows: readonly Window[], inWords: () => string): Promise<void> =>
-  enforce(await deps.limiter.hit(windows), reply, inWords);
-
-/** A caller without a limit of its own has so many concurrency slots on the general endpoints. */
-const needsSlot = (policy: RatePolicy, caller: Authenticated): boolean => policy.general && caller.rateLimit === null;
-
-/** Takes one of these slots until the answer is out. */
-const acquireSlot = async (deps: Deps, reply: FastifyReply, caller: Authenticated): Promise<void> => {
-  const { concurrentRequests, slotTtlMs } = generalRateLimit;
-  const slot = await deps.limiter.acquire(slotsOf(caller), concurrentRequests, slotTtlMs);
-  if (slot === undefined) throw tooMany(`${subjectOf(caller)} may have ${concurrentRequests} requests under way at once`, 1);
-  // `close` also comes where the caller goes away.
-  if (reply.raw.destroyed) slot.release();
-  else reply.raw.once('close', slot.release);
-};
-
-/** Counted as a request of nobody: who has stolen a key spends nothing of what its owner may do. */
-const checkNetwork = (request: FastifyRequest, admitted: Authenticated): void => {
-  if (admitted.kind !== 'apiKey' || admitted.networks === null || isFrom(admitted.networks, request.ip ?? '')) return;
-  request.refused = { teamId: admitted.teamId, actor: `apiKey:${admitted.keyId}` };
-  throw new DomainError(
-    'API_KEY_NETWORK_NOT_ALLOWED',
-    'This API key may be used from its own networks alone, and this call comes from another. GET /api/api-keys/:id shows them to a key that manages keys.',
-  );
-};
-
-/** In: a credential that is good. Throws where it may not do this. */
-const checkPermission = (request: FastifyRequest, access: AccessPermission, rate: RatePolicy, caller: Authenticated): void => {
-  if (!isAllowed(caller.permissions, access)) throw lacking(access, rate, caller);
-  const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new DomainError('UNSUPPORTED_CONTENT_TYPE', 'Compressed bodies are not read; send the JSON without Content-Encoding.');
-  }
-};
-
-const lacking = (access: AccessPermission, { endpoint }: RatePolicy, { kind }: Authenticated): DomainError => {
-  const requiredPermission = kind === 'apiKey' ? permissionOfKey(access) : access;
-  const relatedInfo = { requiredPermission };
-  switch (kind) {
-    case 'apiKey':
-      return new DomainError('FORBIDDEN', `This API key lacks the permission \`${requiredPermission}\`, which ${endpoint} needs.`, {
-        relatedInfo,
-      });
-    case 'user':
-      return new DomainError('FORBIDDEN', `Your role in this team lacks the permission \`${access}\`, which ${endpoint} needs.`, {
-        relatedInfo,
-      });
-    case 'app':
-      return new DomainError('FORBIDDEN', `This app was not granted the scope \`${access}\`, which ${endpoint} needs.`, { relatedInfo });
-  }
-};
-
-/** The caller of commands that a good credential makes. */
-export const callerWith = (admitted: Authenticated, request: FastifyRequest): Caller => {
-  const { teamId, permissions } = admitted;
-  const correlationId = request.id;
-  const calledFrom = (): CallOrigin => callOrigin(request.ip ?? '', String(request.headers['user-agent'] ?? ''));
-  switch (admitted.kind) {
-    case 'apiKey': {
-      const { keyId: id, expiresAt, rateLimit, madeBy, networks, test } = admitted;
-      const key = { id, expiresAt, rateLimit, madeBy, networks, test };
-      return { teamId, actor: `apiKey:${id}`, permissions, correlationId, key, calledFrom };
-    }
-    case 'user': {
-      const { userId: id, sessionId } = admitted;
-      return { teamId, actor: `user:${id}`, permissions, correlationId, user: { id, sessionId }, calledFrom };
-    }
-    case 'app': {
-      const { clientId, grantId, userId } = admitted;
-      const app = { clientId, grantId };
-      return {
-        teamId,
-        actor: `grant:${grantId}`,
-        permissions,
-        correlationId,
-        app,
-        calledFrom,
-        ...(userId === undefined ? {} : { user: { id: userId } }),
-      };
-    }
-  }
-};
-
-/** The team that a call is for: the one in its path, else the one in its header. */
-const teamOf = (request: FastifyRequest, { queries }: Pick<Deps, 'queries'>): ForTeam => {
-  const { withoutTeam } = request.routeOptions.config;
-  const { teamId } = request.params as Readonly<{ teamId?: string }>;
-  const header = request.headers['x-team-id'];
-  const asked = teamId ?? (typeof header === 'string' ? header : undefined);
-  return withoutTeam === true ? { asked: undefined, isNeeded: false } : { asked, isNeeded: true, teamsOf: queries.teamsOfUser };
-};
-
-/** The headers of every answer, whatever becomes of the request. */
-export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply, tls: boolean): void => {
-  reply.header('x-request-id', request.id);
-  reply.header('x-content-type-options', 'nosniff');
-  reply.header('cache-control', 'no-store');
-  reply.header('referrer-policy', 'no-referrer');
-  if (tls) reply.header('strict-transport-security', 'max-age=31536000');
-};
-
-/** Where the limiter itself gave no numbers (it failed, or the request never came so far). */
-export const setRateHeadersUnknown = (reply: FastifyReply, nowMs: number): void => {
-  if (reply.hasHeader('x-ratelimit-limit')) return;
-  setRateHeaders(reply, { limit: addressRateLimits.failedPerMinute, remaining: 0, resetAtMs: nowMs + 60_000 });
-};
-
-/** Counts a request that failed before its caller was known against its remote address. Throws RATE_LIMIT_EXCEEDED where that is full. */
-export const countFailed = (deps: Pick<Deps, 'limiter'>, request: FastifyRequest, reply: FastifyReply): Promise<void> =>
-  count(deps, reply, windowsOfAddress(request.ip ?? '', 'failed'), () => 'Too many requests from this address failed within a minute');
-
 /**
  * The hook that runs first on every request. A request that fails before its caller is known counts against its remote
- * address; where that is full, the answer is 429 and no longer tells what was wrong.
+ * address; if that window is full, the answer is 429 and no longer tells what was wrong.
  */
 export const admission = (deps: Deps) => {
   const tls = deps.settings.tls !== undefined;
@@ -242,4 +68,178 @@ export const admission = (deps: Deps) => {
     if (fault === undefined && forReaders === true) return done();
     admit(request, reply, fault).then(() => done(), done);
   };
+};
+
+/** What is wrong with the request, whatever it asks for; undefined if nothing is. */
+const transportFault = (request: FastifyRequest, deps: Deps, access: Access | undefined): DomainError | undefined => {
+  const { headers } = request;
+  const url = request.raw.url ?? '';
+  if (url.length > deps.limits.urlSizeBytesMax) {
+    return new DomainError('URL_TOO_LONG', `The URL is ${url.length} bytes long; at most ${deps.limits.urlSizeBytesMax} are read.`);
+  }
+  if (headers.host === undefined && request.raw.httpVersion === '1.1') {
+    return new DomainError('MALFORMED_REQUEST', 'The request has no Host header, which HTTP/1.1 requires (RFC 9112, section 3.2).');
+  }
+  if (isRepeated(request, 'host')) {
+    return new DomainError('MALFORMED_REQUEST', 'The request has more than one Host header; send one (RFC 9112, section 3.2).');
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    return new DomainError('MALFORMED_REQUEST', 'The only expectation that is met is `Expect: 100-continue`.');
+  }
+  if (isRepeated(request, 'authorization')) {
+    return new DomainError('MALFORMED_REQUEST', 'The request has more than one Authorization header; send one, with one key.');
+  }
+  if (deps.settings.requireHttps && request.protocol !== 'https' && !pathOf(url).startsWith('/health/')) {
+    return new DomainError('HTTPS_REQUIRED', 'This service is reached by HTTPS only; use an https:// address.');
+  }
+  if (access === undefined) {
+    return new DomainError(
+      'NOT_FOUND',
+      `There is no ${request.method} ${shortened(pathOf(url))}; the API is described at ${deps.settings.publicUrl}/docs.`,
+    );
+  }
+  return undefined;
+};
+
+const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
+
+/** The bearer token (RFC 6750, section 2.1). */
+const tokenOf = (request: FastifyRequest): string => {
+  const header = request.headers.authorization;
+  if (header === undefined) {
+    throw new DomainError('UNAUTHORIZED', request.routeOptions.config.mailbox === true ? NO_LINK : NO_KEY);
+  }
+  const token = BEARER.exec(header)?.[1];
+  if (token === undefined) {
+    throw new DomainError('UNAUTHORIZED', 'The Authorization header must read `Bearer <API_KEY>`, with one key and no other scheme.');
+  }
+  return token;
+};
+
+/** The team that a call is for: the one in its path, otherwise the one in its header. */
+const teamOf = (request: FastifyRequest, { queries }: Pick<Deps, 'queries'>): ForTeam => {
+  const { withoutTeam } = request.routeOptions.config;
+  const { teamId } = request.params as Readonly<{ teamId?: string }>;
+  const header = request.headers['x-team-id'];
+  const asked = teamId ?? (typeof header === 'string' ? header : undefined);
+  return withoutTeam === true ? { asked: undefined, isNeeded: false } : { asked, isNeeded: true, teamsOf: queries.teamsOfUser };
+};
+
+/** Throws if the key may not be used from the caller's network. The request counts as failed for the address, so a thief uses up none of the key's limit. */
+const checkNetwork = (request: FastifyRequest, admitted: Authenticated): void => {
+  if (admitted.kind !== 'apiKey' || admitted.networks === null || isFrom(admitted.networks, request.ip ?? '')) return;
+  request.refused = { teamId: admitted.teamId, actor: `apiKey:${admitted.keyId}` };
+  throw new DomainError(
+    'API_KEY_NETWORK_NOT_ALLOWED',
+    'This API key may be used from its own networks alone, and this call comes from another. GET /api/api-keys/:id shows them to a key that manages keys.',
+  );
+};
+
+/** In: a good credential. Throws if it lacks the permission, or if the body is compressed. */
+const checkPermission = (request: FastifyRequest, access: AccessPermission, rate: RatePolicy, caller: Authenticated): void => {
+  if (!isAllowed(caller.permissions, access)) throw lacking(access, rate, caller);
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new DomainError('UNSUPPORTED_CONTENT_TYPE', 'Compressed bodies are not read; send the JSON without Content-Encoding.');
+  }
+};
+
+const lacking = (access: AccessPermission, { endpoint }: RatePolicy, { kind }: Authenticated): DomainError => {
+  const requiredPermission = kind === 'apiKey' ? permissionOfKey(access) : access;
+  const relatedInfo = { requiredPermission };
+  switch (kind) {
+    case 'apiKey':
+      return new DomainError('FORBIDDEN', `This API key lacks the permission \`${requiredPermission}\`, which ${endpoint} needs.`, {
+        relatedInfo,
+      });
+    case 'user':
+      return new DomainError('FORBIDDEN', `Your role in this team lacks the permission \`${access}\`, which ${endpoint} needs.`, {
+        relatedInfo,
+      });
+    case 'app':
+      return new DomainError('FORBIDDEN', `This app was not granted the scope \`${access}\`, which ${endpoint} needs.`, { relatedInfo });
+  }
+};
+
+/** The caller for commands, of a good credential. */
+export const callerWith = (admitted: Authenticated, request: FastifyRequest): Caller => {
+  const { teamId, permissions } = admitted;
+  const correlationId = request.id;
+  const calledFrom = (): CallOrigin => callOrigin(request.ip ?? '', String(request.headers['user-agent'] ?? ''));
+  switch (admitted.kind) {
+    case 'apiKey': {
+      const { keyId: id, expiresAt, rateLimit, madeBy, networks, test } = admitted;
+      const key = { id, expiresAt, rateLimit, madeBy, networks, test };
+      return { teamId, actor: `apiKey:${id}`, permissions, correlationId, key, calledFrom };
+    }
+    case 'user': {
+      const { userId: id, sessionId } = admitted;
+      return { teamId, actor: `user:${id}`, permissions, correlationId, user: { id, sessionId }, calledFrom };
+    }
+    case 'app': {
+      const { clientId, grantId, userId } = admitted;
+      const app = { clientId, grantId };
+      return {
+        teamId,
+        actor: `grant:${grantId}`,
+        permissions,
+        correlationId,
+        app,
+        calledFrom,
+        ...(userId === undefined ? {} : { user: { id: userId } }),
+      };
+    }
+  }
+};
+
+/** Callers without a limit of their own need a concurrency slot on the general endpoints. */
+const needsSlot = (policy: RatePolicy, caller: Authenticated): boolean => policy.general && caller.rateLimit === null;
+
+/** Takes a concurrency slot of the caller until the answer is out. Throws RATE_LIMIT_EXCEEDED if all are taken. */
+const acquireSlot = async (deps: Deps, reply: FastifyReply, caller: Authenticated): Promise<void> => {
+  const { concurrentRequests, slotTtlMs } = generalRateLimit;
+  const slot = await deps.limiter.acquire(slotsOf(caller), concurrentRequests, slotTtlMs);
+  if (slot === undefined) throw tooMany(`${subjectOf(caller)} may have ${concurrentRequests} requests under way at once`, 1);
+  // `close` also comes where the caller goes away.
+  if (reply.raw.destroyed) slot.release();
+  else reply.raw.once('close', slot.release);
+};
+
+/** Counts a request that failed before its caller was known against its remote address. Throws RATE_LIMIT_EXCEEDED if that window is full. */
+export const countFailed = (deps: Pick<Deps, 'limiter'>, request: FastifyRequest, reply: FastifyReply): Promise<void> =>
+  count(deps, reply, windowsOfAddress(request.ip ?? '', 'failed'), () => 'Too many requests from this address failed within a minute');
+
+const count = async (deps: Pick<Deps, 'limiter'>, reply: FastifyReply, windows: readonly Window[], inWords: () => string): Promise<void> =>
+  enforce(await deps.limiter.hit(windows), reply, inWords);
+
+/** Writes the three headers of a request that was counted. Throws RATE_LIMIT_EXCEEDED if a window is full. */
+const enforce = (admission: Admission, reply: FastifyReply, inWords: () => string): void => {
+  setRateHeaders(reply, admission);
+  if (!admission.admitted) throw tooMany(inWords(), admission.retryAfterS);
+};
+
+const tooMany = (why: string, retryAfterS: number): DomainError =>
+  new DomainError('RATE_LIMIT_EXCEEDED', `${why}. Try again in ${seconds(retryAfterS)}.`, { retryAfterS });
+
+const seconds = (count: number): string => `${count} second${count === 1 ? '' : 's'}`;
+
+const setRateHeaders = (reply: FastifyReply, admission: Pick<Admission, 'limit' | 'remaining' | 'resetAtMs'>): void => {
+  reply.header('x-ratelimit-limit', admission.limit);
+  reply.header('x-ratelimit-remaining', admission.remaining);
+  reply.header('x-ratelimit-reset', Math.ceil(admission.resetAtMs / 1_000));
+};
+
+/** Sets the headers that every answer has. */
+export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply, tls: boolean): void => {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  reply.header('cache-control', 'no-store');
+  reply.header('referrer-policy', 'no-referrer');
+  if (tls) reply.header('strict-transport-security', 'max-age=31536000');
+};
+
+/** Sets the rate headers if the limiter gave no numbers, because it failed or was not reached. */
+export const setRateHeadersUnknown = (reply: FastifyReply, nowMs: number): void => {
+  if (reply.hasHeader('x-ratelimit-limit')) return;
+  setRateHeaders(reply, { limit: addressRateLimits.failedPerMinute, remaining: 0, resetAtMs: nowMs + 60_000 });
 };

@@ -13,6 +13,11 @@ import { isoTime } from '../../domain/core/time.js';
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500 | 503;
 
+/** What is answered, and, where the fault is ours, what caused it. */
+export type Failure = Readonly<{ code: ErrorCode; status: ErrorStatus; message: string; details: ErrorDetails; cause?: unknown }>;
+
+export type ErrorContext = Readonly<{ nowMs: number; path: string; requestId: string }>;
+
 /** A code that is missing here does not compile. */
 export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   VALIDATION_ERROR: 400,
@@ -149,8 +154,7 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   INTERNAL_ERROR: 500,
 };
 
-/** What is answered, and, where the fault is ours, what caused it. */
-export type Failure = Readonly<{ code: ErrorCode; status: ErrorStatus; message: string; details: ErrorDetails; cause?: unknown }>;
+const AWAY_RETRY_AFTER_S = 5;
 
 const failure = (code: ErrorCode, message: string, details: ErrorDetails = {}): Failure => ({
   code,
@@ -177,8 +181,6 @@ const fromFastify: Readonly<Record<string, Failure>> = {
 
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-
-const AWAY_RETRY_AFTER_S = 5;
 
 const storeAway = (cause: StoreAway): Failure => ({
   ...failure(
@@ -230,8 +232,6 @@ export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => 
     cause: error,
   };
 };
-
-export type ErrorContext = Readonly<{ nowMs: number; path: string; requestId: string }>;
 
 /** The error body of the contract as JSON text; fields that do not apply are left out. */
 export const errorBody = (found: Failure, context: ErrorContext): string =>

@@ -1,4 +1,4 @@
-/** Turns whatever goes wrong into the error body of the contract: in a handler, in the framework, or on the bare connection. */
+/** Answers every failure with the error body of the API: failures of a handler, of the framework, and of the bare connection. */
 import { STATUS_CODES, type IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
@@ -12,46 +12,14 @@ import { windowsOfAddress } from './rates.js';
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'clock' | 'logger' | 'limiter' | 'positions' | 'audit'>;
 
+type ClientError = Error & { readonly code?: string; readonly rawPacket?: unknown };
+
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The log writes an error without its message, which may quote what a caller sent. */
-const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new TypeError(`a ${typeof thrown} was thrown`));
+const REQUEST_LINE = /^[A-Z]+ (\S+)/;
+const REQUEST_ID = /\r\nx-request-id:[ \t]*([^\r\n]*?)[ \t]*\r\n/i;
 
-/** Fastify ends the connection after every fault of a body; a caller that made one mistake need not connect again. */
-const keepOpen = (request: FastifyRequest, reply: FastifyReply): void => {
-  if (reply.hasHeader('connection') && request.raw.headers.connection?.toLowerCase() !== 'close') reply.header('connection', 'keep-alive');
-};
-
-/**
- * Where an error is answered before the body was read, Node reads and drops the rest of it, so that the caller gets to
- * see the answer instead of a reset. That is only fine for a body of known and bounded length; else the connection ends.
- */
-const settleConnection = (request: FastifyRequest, reply: FastifyReply, bodySizeBytesMax: number): void => {
-  const { 'content-length': length, 'transfer-encoding': transfer }: IncomingHttpHeaders = request.raw.headers;
-  const bounded = transfer === undefined && Number(length ?? 0) <= 4 * bodySizeBytesMax;
-  if (request.raw.complete || bounded) keepOpen(request, reply);
-  else reply.header('connection', 'close');
-};
-
-/** A command that appends more than once may have begun; what others of the team wrote meanwhile is taken for its own. */
-const mayHaveWritten = ({ positions }: Deps, { caller, writtenBefore, routeOptions }: FastifyRequest): boolean => {
-  const { command } = routeOptions.config;
-  if (caller === null || writtenBefore === undefined || (command !== undefined && appendingOnce.has(command))) return false;
-  return positions.written(caller.teamId) > writtenBefore;
-};
-
-const failureOfRequest = (deps: Deps, error: unknown, request: FastifyRequest): Failure => {
-  const found = failureOf(error, deps.limits.bodySizeBytesMax);
-  return found.code === 'STORE_AWAY' && mayHaveWritten(deps, request) ? outcomeUnknown(error) : found;
-};
-
-const logFault = ({ logger }: Deps, { cause, status }: Failure, request: FastifyRequest): void => {
-  const fields = { requestId: request.id, method: request.method, route: request.routeOptions.url, error: asError(cause) };
-  if (status === 500) logger.error(fields, 'a request failed by a fault of ours');
-  else logger.warn(fields, 'a request was refused, for a server does not answer');
-};
-
-/** The one handler of errors thrown while a request is handled; also of those that the router finds. */
+/** Handles the errors that are thrown while a request is handled, and those that the router finds. */
 export const errorHandler =
   (deps: Deps) =>
   (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -70,7 +38,44 @@ export const errorHandler =
       .send(errorBody(found, { nowMs, path: pathOf(request.raw.url ?? ''), requestId: request.id }));
   };
 
-/** For what the router refuses before any hook has run. */
+const failureOfRequest = (deps: Deps, error: unknown, request: FastifyRequest): Failure => {
+  const found = failureOf(error, deps.limits.bodySizeBytesMax);
+  return found.code === 'STORE_AWAY' && mayHaveWritten(deps, request) ? outcomeUnknown(error) : found;
+};
+
+/** Whether a command that appends more than once may have begun. Writes of others in the team meanwhile count as its own. */
+const mayHaveWritten = ({ positions }: Deps, { caller, writtenBefore, routeOptions }: FastifyRequest): boolean => {
+  const { command } = routeOptions.config;
+  if (caller === null || writtenBefore === undefined || (command !== undefined && appendingOnce.has(command))) return false;
+  return positions.written(caller.teamId) > writtenBefore;
+};
+
+const logFault = ({ logger }: Deps, { cause, status }: Failure, request: FastifyRequest): void => {
+  const fields = { requestId: request.id, method: request.method, route: request.routeOptions.url, error: asError(cause) };
+  if (status === 500) logger.error(fields, 'a request failed by a fault of ours');
+  else logger.warn(fields, 'a request was refused, for a server does not answer');
+};
+
+/** The log writes an error without its message, which may quote what a caller sent. */
+const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new TypeError(`a ${typeof thrown} was thrown`));
+
+/**
+ * If an error is answered before the body was read, Node reads and drops the rest of the body, so that the caller gets the answer instead of a
+ * reset. That is done only for a body of known and bounded length; otherwise the connection ends.
+ */
+const settleConnection = (request: FastifyRequest, reply: FastifyReply, bodySizeBytesMax: number): void => {
+  const { 'content-length': length, 'transfer-encoding': transfer }: IncomingHttpHeaders = request.raw.headers;
+  const bounded = transfer === undefined && Number(length ?? 0) <= 4 * bodySizeBytesMax;
+  if (request.raw.complete || bounded) keepOpen(request, reply);
+  else reply.header('connection', 'close');
+};
+
+/** Fastify ends the connection after every fault of a body; a caller that made one mistake need not connect again. */
+const keepOpen = (request: FastifyRequest, reply: FastifyReply): void => {
+  if (reply.hasHeader('connection') && request.raw.headers.connection?.toLowerCase() !== 'close') reply.header('connection', 'keep-alive');
+};
+
+/** Handles what the router refuses before any hook has run. */
 export const routerErrorHandler = (deps: Deps) => {
   const answer = errorHandler(deps);
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
@@ -82,40 +87,7 @@ export const routerErrorHandler = (deps: Deps) => {
   };
 };
 
-type ClientError = Error & { readonly code?: string; readonly rawPacket?: unknown };
-
-const REQUEST_LINE = /^[A-Z]+ (\S+)/;
-const REQUEST_ID = /\r\nx-request-id:[ \t]*([^\r\n]*?)[ \t]*\r\n/i;
-
-/** What the bytes that could not be read as a request still tell. */
-const readable = (error: ClientError, bytesMax: number): Readonly<{ target: string; id: string | undefined }> => {
-  const head = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.subarray(0, 2 * bytesMax).toString('latin1') : '';
-  return { target: REQUEST_LINE.exec(head)?.[1] ?? '', id: REQUEST_ID.exec(head)?.[1] };
-};
-
-const clientFailure = (error: ClientError, target: string, deps: Deps): Failure => {
-  const made = (code: ErrorCode, message: string): Failure => ({ code, status: statusOf[code], message, details: {} });
-  const { urlSizeBytesMax, headerSizeBytesMax } = deps.limits;
-  if (error.code === 'HPE_HEADER_OVERFLOW' && target.length > urlSizeBytesMax) {
-    return made('URL_TOO_LONG', `The URL is longer than ${urlSizeBytesMax} bytes, the most that is read.`);
-  }
-  if (error.code === 'HPE_HEADER_OVERFLOW') {
-    return made(
-      'MALFORMED_REQUEST',
-      `The header section of the request is larger than ${headerSizeBytesMax} bytes, the most that is read.`,
-    );
-  }
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return made('MALFORMED_REQUEST', 'The request did not arrive whole in time.');
-  return made('MALFORMED_REQUEST', 'The bytes sent are not a well-formed HTTP/1.1 request.');
-};
-
-/** True where an answer is already on its way over this connection, into which nothing may be written. */
-const isAnswering = (socket: Duplex): boolean => {
-  const { _httpMessage: message } = socket as Duplex & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
-  return message?.headersSent === true;
-};
-
-/** Answers what Node's parser could not read: bytes that are no HTTP, headers beyond the bound, a request that stalls. */
+/** Answers what Node's parser cannot read: bytes that are no HTTP, headers beyond the bound, a request that stalls. */
 export const clientErrorHandler = (deps: Deps, requestIdOf: RequestIds) => {
   const answer = async (error: ClientError, socket: Duplex & { readonly remoteAddress?: string | undefined }): Promise<void> => {
     const { target, id } = readable(error, deps.limits.urlSizeBytesMax);
@@ -151,4 +123,32 @@ export const clientErrorHandler = (deps: Deps, requestIdOf: RequestIds) => {
       socket.destroy();
     });
   };
+};
+
+/** The target and the request id, as far as bytes that are no HTTP request tell them. */
+const readable = (error: ClientError, bytesMax: number): Readonly<{ target: string; id: string | undefined }> => {
+  const head = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.subarray(0, 2 * bytesMax).toString('latin1') : '';
+  return { target: REQUEST_LINE.exec(head)?.[1] ?? '', id: REQUEST_ID.exec(head)?.[1] };
+};
+
+const clientFailure = (error: ClientError, target: string, deps: Deps): Failure => {
+  const made = (code: ErrorCode, message: string): Failure => ({ code, status: statusOf[code], message, details: {} });
+  const { urlSizeBytesMax, headerSizeBytesMax } = deps.limits;
+  if (error.code === 'HPE_HEADER_OVERFLOW' && target.length > urlSizeBytesMax) {
+    return made('URL_TOO_LONG', `The URL is longer than ${urlSizeBytesMax} bytes, the most that is read.`);
+  }
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    return made(
+      'MALFORMED_REQUEST',
+      `The header section of the request is larger than ${headerSizeBytesMax} bytes, the most that is read.`,
+    );
+  }
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return made('MALFORMED_REQUEST', 'The request did not arrive whole in time.');
+  return made('MALFORMED_REQUEST', 'The bytes sent are not a well-formed HTTP/1.1 request.');
+};
+
+/** True if an answer is on its way over this connection: nothing may be written into it. */
+const isAnswering = (socket: Duplex): boolean => {
+  const { _httpMessage: message } = socket as Duplex & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
+  return message?.headersSent === true;
 };

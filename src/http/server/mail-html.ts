@@ -8,7 +8,18 @@ export const MAIL_CSP =
 const INLINE_BYTES_MAX = 10 * 1024 * 1024;
 const IMAGE_TYPE = /^image\/[a-z0-9.+-]+$/i;
 
-const bare = (contentId: string): string => contentId.replace(/^<|>$/g, '').toLowerCase();
+const CID = /\bcid:([^"'\s)>]{1,500})/gi;
+
+/** In: a message with HTML. Out: the page for the frame; it is served with MAIL_CSP. */
+export const mailHtml = async (mailbox: Mailbox, message: MailboxMessage, dark: boolean): Promise<string> => {
+  const images = await inlineImages(mailbox, message);
+  const html = (message.html ?? '').replace(CID, (whole, id: string) => images.get(bare(decoded(id))) ?? whole);
+  const scheme = dark ? '<style>:root{color-scheme:dark}</style>' : '<style>:root{color-scheme:light}</style>';
+  const head = `<base target="_blank">${scheme}`;
+  const shown = withScheme(html, dark);
+  const at = /<head[^>]*>/i.exec(shown);
+  return at === null ? `${head}${shown}` : `${shown.slice(0, at.index + at[0].length)}${head}${shown.slice(at.index + at[0].length)}`;
+};
 
 /** In: a message. Out: data URIs by Content-ID for the images that its HTML may refer to (RFC 2392). */
 const inlineImages = async (mailbox: Mailbox, message: MailboxMessage): Promise<ReadonlyMap<string, string>> => {
@@ -24,7 +35,7 @@ const inlineImages = async (mailbox: Mailbox, message: MailboxMessage): Promise<
   return images;
 };
 
-const CID = /\bcid:([^"'\s)>]{1,500})/gi;
+const bare = (contentId: string): string => contentId.replace(/^<|>$/g, '').toLowerCase();
 
 const decoded = (text: string): string => {
   try {
@@ -42,14 +53,3 @@ const withScheme = (html: string, dark: boolean): string =>
   html
     .replace(/\(\s*prefers-color-scheme\s*:\s*dark\s*\)/gi, dark ? '(min-width:0)' : '(max-width:0)')
     .replace(/\(\s*prefers-color-scheme\s*:\s*light\s*\)/gi, dark ? '(max-width:0)' : '(min-width:0)');
-
-/** In: a message with HTML. Out: the page for the frame; it is served with MAIL_CSP. */
-export const mailHtml = async (mailbox: Mailbox, message: MailboxMessage, dark: boolean): Promise<string> => {
-  const images = await inlineImages(mailbox, message);
-  const html = (message.html ?? '').replace(CID, (whole, id: string) => images.get(bare(decoded(id))) ?? whole);
-  const scheme = dark ? '<style>:root{color-scheme:dark}</style>' : '<style>:root{color-scheme:light}</style>';
-  const head = `<base target="_blank">${scheme}`;
-  const shown = withScheme(html, dark);
-  const at = /<head[^>]*>/i.exec(shown);
-  return at === null ? `${head}${shown}` : `${shown.slice(0, at.index + at[0].length)}${head}${shown.slice(at.index + at[0].length)}`;
-};

@@ -5,11 +5,13 @@ import type { Upload } from '../../commands/templates/assets.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { callerOf, type App, type HttpDeps } from './context.js';
 
-/** Of one upload: longer than any takes, so that a slot whose process died is free again after it. */
+/** Longer than any upload takes: after it the slot of a process that died is free again. */
 const SLOT_TTL_MS = 10 * 60_000;
 
-const busy = (message: string): DomainError =>
-  new DomainError('RATE_LIMIT_EXCEEDED', `${message}. Try again in 1 second.`, { retryAfterS: 1 });
+/** Lets the routes of this scope, and no others, take multipart/form-data. */
+export const registerUploads = async (scope: App): Promise<void> => {
+  await scope.register(multipart, { throwFileSizeLimit: false });
+};
 
 /** A hook before the body is read: takes a slot of the team and one of all until the answer is out. Throws RATE_LIMIT_EXCEEDED. */
 export const uploadSlots =
@@ -29,13 +31,8 @@ export const uploadSlots =
     if (shared === undefined) throw busy(`As many uploads are under way as the service takes at once, ${uploadsAtOnceMax}`);
   };
 
-/** Lets the routes of this scope, and no others, take multipart/form-data. */
-export const registerUploads = async (scope: App): Promise<void> => {
-  await scope.register(multipart, { throwFileSizeLimit: false });
-};
-
-const wrong = (message: string): DomainError =>
-  new DomainError('VALIDATION_ERROR', `The upload is invalid: ${message}.`, { errors: [{ field: 'file', message }] });
+const busy = (message: string): DomainError =>
+  new DomainError('RATE_LIMIT_EXCEEDED', `${message}. Try again in 1 second.`, { retryAfterS: 1 });
 
 /**
  * The file in the field `file`. Throws VALIDATION_ERROR where there is another field or no file, MALFORMED_REQUEST where the
@@ -63,3 +60,6 @@ export const readUpload = async (request: FastifyRequest, sizeBytesMax: number, 
   if (upload === undefined) throw wrong('the form must have the field `file` with one file');
   return upload;
 };
+
+const wrong = (message: string): DomainError =>
+  new DomainError('VALIDATION_ERROR', `The upload is invalid: ${message}.`, { errors: [{ field: 'file', message }] });

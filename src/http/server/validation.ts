@@ -1,4 +1,4 @@
-/** How Ajv checks requests, and how its findings become sentences with the path of the field and what would be right. */
+/** Sets up how Ajv checks requests, and turns its findings into sentences with the path of the field and what would be right. */
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
@@ -6,14 +6,29 @@ import { isJsonObject, type Json } from '../../domain/core/json.js';
 import { NAME, nameFault, TEXT, editDistance } from '../../shared/text.js';
 import { childPath } from './json/scan.js';
 
-/** As many faults as one answer lists. */
+type Finding = FastifySchemaValidationError & { readonly parentSchema?: Json; readonly schema?: Json; readonly data?: unknown };
+
+type Formats = Readonly<{
+  formats: Readonly<Record<string, unknown>>;
+  addFormat: (name: string, format: Readonly<{ validate: (text: string) => boolean }>) => unknown;
+}>;
+
+/** The most faults that one answer lists. */
 const FAULTS_MAX = 50;
-/** More than faults, for of a union each branch is among the findings. */
+/** More than faults, because each branch of a union is among the findings. */
 const FINDINGS_MAX = 4 * FAULTS_MAX;
 
+/** Longer than any time that is written. */
+const TIME_CHARS_MAX = 64;
+
+/** Longer names get no guess at what was meant. */
+const GUESSED_CHARS_MAX = 40;
+
+const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
+
 /**
- * In: a check as Ajv has written it. Out: the same, which ends at so many findings. Those of a branch that another branch of its union
- * makes good count until then: in requests, only one branch of a union may be other than a plain value, which has few findings.
+ * In: the code of a check that Ajv has made. Out: code that ends at `FINDINGS_MAX` findings. Findings of a branch of a union count even if another
+ * branch fits: in requests, all but one branch of a union are plain values, which have few findings.
  */
 const endingEarly = (code: string): string => {
   const name = /\bfunction (validate\d+)\(/.exec(code)?.[1];
@@ -35,49 +50,6 @@ export const ajvOptions = {
   code: { process: endingEarly },
 } as const;
 
-/** Longer than any time that is written. */
-const TIME_CHARS_MAX = 64;
-
-type Formats = Readonly<{
-  formats: Readonly<Record<string, unknown>>;
-  addFormat: (name: string, format: Readonly<{ validate: (text: string) => boolean }>) => unknown;
-}>;
-
-/** The check of `date-time` splits a text at every blank: it gets none of megabytes. */
-export const boundFormats = (ajv: Formats): void => {
-  const { validate } = ajv.formats['date-time'] as Readonly<{ validate: (text: string) => boolean }>;
-  ajv.addFormat('date-time', { validate: (text) => text.length <= TIME_CHARS_MAX && validate(text) });
-};
-
-type Finding = FastifySchemaValidationError & { readonly parentSchema?: Json; readonly schema?: Json; readonly data?: unknown };
-
-/** In: a JSON pointer of Ajv. Out: the same as `to[2].email`. */
-const fieldOf = (pointer: string): string => {
-  let path = '';
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    path = childPath(path, /^(?:0|[1-9]\d{0,8})$/.test(key) ? Number(key) : key);
-  }
-  return path;
-};
-
-const textParam = (finding: Finding, name: string): string => {
-  const value = finding.params[name];
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-};
-
-/** Longer names are answered without a guess. */
-const GUESSED_CHARS_MAX = 40;
-
-const unknownField = (name: string, parentSchema: Json | undefined): string => {
-  const properties = isJsonObject(parentSchema) ? parentSchema['properties'] : undefined;
-  const known = isJsonObject(properties) ? Object.keys(properties) : [];
-  if (known.length === 0) return 'is not a known field';
-  const near =
-    name.length > GUESSED_CHARS_MAX ? undefined : known.find((candidate) => editDistance(name.toLowerCase(), candidate.toLowerCase()) <= 2);
-  return near === undefined ? `is not a known field; known are ${known.join(', ')}` : `is not a known field; did you mean \`${near}\`?`;
-};
-
 const typeNames: Readonly<Record<string, string>> = {
   object: 'a JSON object',
   array: 'an array',
@@ -94,7 +66,7 @@ const formatNames: Readonly<Record<string, string>> = {
   'date-time': 'an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z',
 };
 
-const plural = (count: string, unit: string): string => `${count} ${unit}${count === '1' ? '' : 's'}`;
+const places: Readonly<Record<string, string>> = { body: 'request body', querystring: 'query', params: 'path', headers: 'headers' };
 
 /** What would be right, by the keyword of JSON Schema that was broken. */
 const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
@@ -126,63 +98,6 @@ const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
   anyOf: (finding) => `must be ${alternatives(finding.schema)}`,
 };
 
-const alternatives = (schema: Json | undefined): string => {
-  const branches = Array.isArray(schema) ? (schema as readonly Json[]) : [];
-  const names = branches.map((branch) => {
-    const type = isJsonObject(branch) ? branch['type'] : undefined;
-    return typeof type === 'string' ? (typeNames[type] ?? type) : 'one of the known shapes';
-  });
-  return [...new Set(names)].join(' or ');
-};
-
-/**
- * Of a union Ajv reports every branch. Where a branch had the right type and failed inside, its faults are the ones to
- * show; where none had, one sentence names the types.
- */
-const withoutBranches = (findings: readonly Finding[]): readonly Finding[] => {
-  const unions = findings.filter((finding) => finding.keyword === 'anyOf');
-  if (unions.length === 0) return findings;
-  const dropped = new Set<Finding>();
-  for (const union of unions) {
-    const branches = findings.filter(
-      (finding) =>
-        finding !== union && finding.schemaPath.startsWith(`${union.schemaPath}/`) && finding.instancePath.startsWith(union.instancePath),
-    );
-    const inside = branches.filter((finding) => finding.keyword !== 'type' || finding.instancePath !== union.instancePath);
-    for (const branch of branches) if (inside.length === 0 || !inside.includes(branch)) dropped.add(branch);
-    if (inside.length > 0) dropped.add(union);
-  }
-  return findings.filter((finding) => !dropped.has(finding));
-};
-
-/** A parameter of a query that is given twice becomes an array; no query takes one. */
-const isRepeated = ({ keyword, data }: Finding, part: string): boolean =>
-  part === 'querystring' && keyword !== 'additionalProperties' && Array.isArray(data);
-
-/** An object in a query that is written without the name of its member. */
-const isWithoutKey = ({ keyword, schemaPath, params }: Finding, part: string): boolean =>
-  part === 'querystring' && ((keyword === 'type' && params['type'] === 'object') || schemaPath.endsWith('/propertyNames/minLength'));
-
-/** What a finding says where the same keyword would say something else of a body. */
-const sentenceOfQuery = (finding: Finding, part: string): string | undefined => {
-  if (isWithoutKey(finding, part)) {
-    const name = fieldOf(finding.instancePath);
-    return `must be written ${name}[key]=value, with a key between the brackets, such as ${name}[orderId]=4711`;
-  }
-  return isRepeated(finding, part) ? 'is given more than once; give it once' : undefined;
-};
-
-const fieldErrorOf = (finding: Finding, part: string): FieldError => {
-  const path = fieldOf(finding.instancePath);
-  const name = textParam(finding, finding.keyword === 'required' ? 'missingProperty' : 'additionalProperty');
-  return {
-    field: name === '' ? path : childPath(path, name),
-    message: sentenceOfQuery(finding, part) ?? sentences[finding.keyword]?.(finding) ?? finding.message ?? 'is invalid',
-  };
-};
-
-const places: Readonly<Record<string, string>> = { body: 'request body', querystring: 'query', params: 'path', headers: 'headers' };
-
 /** In: the findings of Ajv for one part of a request. Out: the error to answer. */
 export const validationError = (findings: readonly FastifySchemaValidationError[], part: string): DomainError => {
   const place = places[part] ?? part;
@@ -204,26 +119,91 @@ export const validationError = (findings: readonly FastifySchemaValidationError[
   return new DomainError('VALIDATION_ERROR', `The ${place} is invalid: ${subject} ${fault}${end}${more}`, { errors });
 };
 
-const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
-
-const coerced = (text: string, type: unknown): unknown => {
-  if ((type === 'integer' || type === 'number') && INTEGER.test(text)) return Number(text);
-  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
-  return text;
+const fieldErrorOf = (finding: Finding, part: string): FieldError => {
+  const path = fieldOf(finding.instancePath);
+  const name = textParam(finding, finding.keyword === 'required' ? 'missingProperty' : 'additionalProperty');
+  return {
+    field: name === '' ? path : childPath(path, name),
+    message: sentenceOfQuery(finding, part) ?? sentences[finding.keyword]?.(finding) ?? finding.message ?? 'is invalid',
+  };
 };
 
-/** Puts `name[key]=value` into an object under that name, which the schema knows. */
-const gatherObject = (query: Record<string, unknown>, name: string): void => {
-  const gathered: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  let count = 0;
-  for (const [parameter, value] of Object.entries(query)) {
-    if (!parameter.startsWith(`${name}[`) || !parameter.endsWith(']')) continue;
-    gathered[parameter.slice(name.length + 1, -1)] = value;
-    delete query[parameter];
-    count += 1;
+/** The sentence of a finding that differs for a query; undefined if the keyword says the same as for a body. */
+const sentenceOfQuery = (finding: Finding, part: string): string | undefined => {
+  if (isWithoutKey(finding, part)) {
+    const name = fieldOf(finding.instancePath);
+    return `must be written ${name}[key]=value, with a key between the brackets, such as ${name}[orderId]=4711`;
   }
-  // A plain value under the name itself stays, and the check refuses it.
-  if (count > 0 && query[name] === undefined) query[name] = gathered;
+  return isRepeated(finding, part) ? 'is given more than once; give it once' : undefined;
+};
+
+/** A parameter of a query that is given twice becomes an array; no query takes one. */
+const isRepeated = ({ keyword, data }: Finding, part: string): boolean =>
+  part === 'querystring' && keyword !== 'additionalProperties' && Array.isArray(data);
+
+/** An object in a query that is written without the name of its member. */
+const isWithoutKey = ({ keyword, schemaPath, params }: Finding, part: string): boolean =>
+  part === 'querystring' && ((keyword === 'type' && params['type'] === 'object') || schemaPath.endsWith('/propertyNames/minLength'));
+
+/**
+ * Ajv reports every branch of a union. If a branch had the right type and failed inside, its faults are shown; if none had, one sentence names
+ * the types.
+ */
+const withoutBranches = (findings: readonly Finding[]): readonly Finding[] => {
+  const unions = findings.filter((finding) => finding.keyword === 'anyOf');
+  if (unions.length === 0) return findings;
+  const dropped = new Set<Finding>();
+  for (const union of unions) {
+    const branches = findings.filter(
+      (finding) =>
+        finding !== union && finding.schemaPath.startsWith(`${union.schemaPath}/`) && finding.instancePath.startsWith(union.instancePath),
+    );
+    const inside = branches.filter((finding) => finding.keyword !== 'type' || finding.instancePath !== union.instancePath);
+    for (const branch of branches) if (inside.length === 0 || !inside.includes(branch)) dropped.add(branch);
+    if (inside.length > 0) dropped.add(union);
+  }
+  return findings.filter((finding) => !dropped.has(finding));
+};
+
+/** In: a JSON pointer of Ajv. Out: the same as `to[2].email`. */
+const fieldOf = (pointer: string): string => {
+  let path = '';
+  for (const part of pointer.split('/').slice(1)) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    path = childPath(path, /^(?:0|[1-9]\d{0,8})$/.test(key) ? Number(key) : key);
+  }
+  return path;
+};
+
+const textParam = (finding: Finding, name: string): string => {
+  const value = finding.params[name];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+};
+
+const unknownField = (name: string, parentSchema: Json | undefined): string => {
+  const properties = isJsonObject(parentSchema) ? parentSchema['properties'] : undefined;
+  const known = isJsonObject(properties) ? Object.keys(properties) : [];
+  if (known.length === 0) return 'is not a known field';
+  const near =
+    name.length > GUESSED_CHARS_MAX ? undefined : known.find((candidate) => editDistance(name.toLowerCase(), candidate.toLowerCase()) <= 2);
+  return near === undefined ? `is not a known field; known are ${known.join(', ')}` : `is not a known field; did you mean \`${near}\`?`;
+};
+
+const alternatives = (schema: Json | undefined): string => {
+  const branches = Array.isArray(schema) ? (schema as readonly Json[]) : [];
+  const names = branches.map((branch) => {
+    const type = isJsonObject(branch) ? branch['type'] : undefined;
+    return typeof type === 'string' ? (typeNames[type] ?? type) : 'one of the known shapes';
+  });
+  return [...new Set(names)].join(' or ');
+};
+
+const plural = (count: string, unit: string): string => `${count} ${unit}${count === '1' ? '' : 's'}`;
+
+/** The check of `date-time` splits a text at every blank: it gets none of megabytes. */
+export const boundFormats = (ajv: Formats): void => {
+  const { validate } = ajv.formats['date-time'] as Readonly<{ validate: (text: string) => boolean }>;
+  ajv.addFormat('date-time', { validate: (text) => text.length <= TIME_CHARS_MAX && validate(text) });
 };
 
 /**
@@ -244,4 +224,24 @@ export const coerceQuery = (schema: TSchema) => {
     }
     done();
   };
+};
+
+/** Collects the parameters `name[key]=value` into an object under that name. */
+const gatherObject = (query: Record<string, unknown>, name: string): void => {
+  const gathered: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  let count = 0;
+  for (const [parameter, value] of Object.entries(query)) {
+    if (!parameter.startsWith(`${name}[`) || !parameter.endsWith(']')) continue;
+    gathered[parameter.slice(name.length + 1, -1)] = value;
+    delete query[parameter];
+    count += 1;
+  }
+  // A plain value under the name itself stays, and the check refuses it.
+  if (count > 0 && query[name] === undefined) query[name] = gathered;
+};
+
+const coerced = (text: string, type: unknown): unknown => {
+  if ((type === 'integer' || type === 'number') && INTEGER.test(text)) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
 };

@@ -1,4 +1,7 @@
-/** The queries behind the analytics and the start page: from the daily summaries, in bounded reads. */
+/**
+ * The queries behind the analytics and the start page: counts, rates and times of days in UTC, from the daily summaries, in bounded
+ * reads.
+ */
 import { type EmailMilestone, emailMilestones, besideMilestones, type DurationSums } from '../../domain/email/milestones.js';
 import type { EmailStatus } from '../../domain/email/status.js';
 import type { TeamId } from '../../domain/core/ids.js';
@@ -21,7 +24,17 @@ import type { Clock } from '../../domain/ports/clock.js';
 import { emailListItem } from '../email/emails.js';
 import type { BacklogDocument } from '../email/backlogs.js';
 
-/* What the analytics answer: counts, rates and times of a range of days, all of them in UTC. */
+export type AnalyticsQueries = Readonly<{
+  analyticsOverview: (teamId: TeamId, range: DayRange, filter: SummaryFilter) => Promise<Overview>;
+  analyticsTimeSeries: (
+    teamId: TeamId,
+    asked: Readonly<{ range: DayRange; interval: Interval; metrics: readonly EmailMilestone[] }>,
+    filter: SummaryFilter,
+  ) => Promise<TimeSeries>;
+  analyticsTemplates: (teamId: TeamId, asked: RowsAsked) => Promise<Rows<TemplateRow>>;
+  analyticsTags: (teamId: TeamId, asked: RowsAsked) => Promise<Rows<TagRow>>;
+  dashboardSummary: (teamId: TeamId) => Promise<DashboardSummary>;
+}>;
 
 /** Days, from the first to the last, both of them included. */
 export type DayRange = { startDate: string; endDate: string; days: number };
@@ -29,10 +42,12 @@ export type DayRange = { startDate: string; endDate: string; days: number };
 /** All emails of a team, or those of one template or with one tag. */
 export type SummaryFilter = Readonly<{ templateId?: string; tag?: string }>;
 
-/** How many emails came to it for the first time; null is what this version does not measure. */
+export type RowsAsked = Readonly<{ range: DayRange; sort: EmailMilestone; page: number; limit: number }>;
+
+/** How many emails reached each milestone for the first time. */
 type Totals = Record<EmailMilestone, number>;
 
-/** In percent, to two digits; null where there is nothing to take a part of. */
+/** In percent, to two digits; null if the whole is 0. */
 type Rates = {
   sent: number | null;
   delivered: number | null;
@@ -43,7 +58,7 @@ type Rates = {
   complained: number | null;
 };
 
-/** Averages in milliseconds, from when an email last entered the queue; null where there is none. */
+/** Averages in milliseconds, counted from when an email last entered the queue; null without emails. */
 type Times = { firstAttemptMs: number | null; sentMs: number | null; deliveredMs: number | null };
 
 type Period = { range: DayRange; totals: Totals; rates: Rates; times: Times };
@@ -53,7 +68,7 @@ type Overview = Period & {
   isLowerBound: boolean;
   /** As many days just before. */
   previous: Period & { isLowerBound: boolean };
-  /** In percent of the range before; null where that is 0. */
+  /** In percent of the range before; null if that is 0. */
   change: Record<EmailMilestone, number | null>;
 };
 
@@ -64,12 +79,10 @@ type Point = { startDate: string; endDate: string } & Partial<Record<EmailMilest
 
 type TimeSeries = { range: DayRange; interval: Interval; data: Point[]; isLowerBound: boolean };
 
-export type RowsAsked = Readonly<{ range: DayRange; sort: EmailMilestone; page: number; limit: number }>;
-
 type Rows<Row> = {
   range: DayRange;
   data: (Row & { totals: Totals; rates: Rates })[];
-  /** Of days with more names than are counted by name: what is counted of the rest; null where there is none. */
+  /** The sum of the names that are not counted by name on days with many; null if there is none. */
   other: Totals | null;
   meta: Page<never>['meta'];
 };
@@ -98,84 +111,104 @@ type DashboardSummary = {
   recentFailures: RecentFailure[];
 };
 
-export type AnalyticsQueries = Readonly<{
-  analyticsOverview: (teamId: TeamId, range: DayRange, filter: SummaryFilter) => Promise<Overview>;
-  analyticsTimeSeries: (
-    teamId: TeamId,
-    asked: Readonly<{ range: DayRange; interval: Interval; metrics: readonly EmailMilestone[] }>,
-    filter: SummaryFilter,
-  ) => Promise<TimeSeries>;
-  analyticsTemplates: (teamId: TeamId, asked: RowsAsked) => Promise<Rows<TemplateRow>>;
-  analyticsTags: (teamId: TeamId, asked: RowsAsked) => Promise<Rows<TagRow>>;
-  dashboardSummary: (teamId: TeamId) => Promise<DashboardSummary>;
-}>;
-
-/* Totals, rates and times of days that are added up. */
-
 type Sums = Readonly<MilestoneCounts & DurationSums>;
+
+/** What was counted on one day. */
+type Day = Readonly<{ day: string; sums: Sums; isLowerBound: boolean }>;
+
+type AnalyticsDeps = Readonly<{ readModels: Pick<ReadModels, 'get' | 'find'>; clock: Pick<Clock, 'now'> }>;
 
 const durations = ['attempted', 'waitMs', 'sendMs', 'deliverMs'] as const satisfies readonly (keyof DurationSums)[];
 
-const addUp = (days: readonly Readonly<{ sums: Sums }>[]): Sums => {
-  const all: MilestoneCounts & DurationSums = {};
-  for (const { sums } of days) addTo(all, sums);
-  return all;
+const RECENT_FAILURES = 10;
+
+export const makeAnalyticsQueries = (deps: AnalyticsDeps): AnalyticsQueries => ({
+  analyticsOverview: (teamId, range, filter) => overview(deps, teamId, range, filter),
+  analyticsTimeSeries: async (teamId, { range, interval, metrics }, filter) => {
+    const days = await readDays(deps, teamId, range, filter);
+    return { range, interval, data: pointsOf(range, interval, metrics, days), isLowerBound: days.some(({ isLowerBound }) => isLowerBound) };
+  },
+  analyticsTemplates: (teamId, asked) => listTemplates(deps, teamId, asked),
+  analyticsTags: (teamId, asked) => listTags(deps, teamId, asked),
+  dashboardSummary: (teamId) => dashboard(deps, teamId),
+});
+
+const overview = async (deps: AnalyticsDeps, teamId: TeamId, range: DayRange, filter: SummaryFilter): Promise<Overview> => {
+  const before = rangeBefore(range);
+  const [now, then] = [await readDays(deps, teamId, range, filter), await readDays(deps, teamId, before, filter)];
+  const [period, previous] = [periodOf(range, addUp(now)), periodOf(before, addUp(then))];
+  const change = Object.fromEntries(
+    emailMilestones.map((name) => [name, percent(period.totals[name] - previous.totals[name], previous.totals[name])]),
+  ) as Overview['change'];
+  const isLower = (days: readonly Day[]): boolean => days.some(({ isLowerBound }) => isLowerBound);
+  return { ...period, isLowerBound: isLower(now), previous: { ...previous, isLowerBound: isLower(then) }, change };
 };
 
-const addTo = (all: MilestoneCounts & DurationSums, sums: Sums): void => {
-  for (const name of [...emailMilestones, ...besideMilestones, ...durations]) {
-    const more = sums[name];
-    if (more !== undefined) all[name] = (all[name] ?? 0) + more;
+const rangeBefore = ({ startDate, days }: DayRange): DayRange => lastDays(dayNumber(startDate) - 1, days);
+
+const lastDays = (last: number, days: number): DayRange => ({
+  startDate: dayOfNumber(last - days + 1),
+  endDate: dayOfNumber(last),
+  days,
+});
+
+const readDays = async (
+  { readModels }: AnalyticsDeps,
+  teamId: TeamId,
+  range: DayRange,
+  { templateId, tag }: SummaryFilter,
+): Promise<readonly Day[]> => {
+  const found: Day[] = [];
+  const name = tag === undefined ? templateId : tagTerm(tag);
+  if (name === undefined)
+    for await (const day of summariesOf(readModels, SUMMARIES, teamId, range)) found.push(dayOfTeam(day as DaySummaryDocument));
+  else
+    for await (const day of summariesOf(readModels, tag === undefined ? TEMPLATE_SUMMARIES : TAG_SUMMARIES, teamId, range))
+      found.push(dayOfName(day as DayRowsDocument, name));
+  return found;
+};
+
+const dayOfTeam = ({ day, counts }: DaySummaryDocument): Day => ({ day, sums: counts, isLowerBound: false });
+
+const dayOfName = ({ day, rows }: DayRowsDocument, name: string): Day => {
+  const row = rows[name];
+  return { day, sums: row ?? {}, isLowerBound: row === undefined && rows[OTHER] !== undefined };
+};
+
+const pointsOf = (
+  { startDate, days }: DayRange,
+  interval: Interval,
+  metrics: readonly EmailMilestone[],
+  counted: readonly Day[],
+): Point[] => {
+  const byDay = new Map(counted.map(({ day, sums }) => [day, sums]));
+  const points: Point[] = [];
+  let begun = Number.NaN;
+  for (let number = dayNumber(startDate), end = number + days; number < end; number += 1) {
+    const day = dayOfNumber(number);
+    const begin = beginOf(number, interval);
+    if (begin !== begun) points.push({ startDate: day, endDate: day, ...Object.fromEntries(metrics.map((name) => [name, 0])) });
+    begun = begin;
+    const point = points.at(-1)!;
+    point.endDate = day;
+    for (const name of metrics) point[name] = (point[name] ?? 0) + (byDay.get(day)?.[name] ?? 0);
+  }
+  return points;
+};
+
+/** The number of the first day of the interval that a day lies in. */
+const beginOf = (day: number, interval: Interval): number => {
+  switch (interval) {
+    case 'day':
+      return day;
+    case 'week':
+      return mondayOf(day);
+    case 'month':
+      return dayNumber(`${dayOfNumber(day).slice(0, 7)}-01`);
   }
 };
 
-const totalsOf = (sums: Sums): Totals => {
-  const { accepted = 0, sent = 0, delivered = 0, opened = 0, clicked = 0, complained = 0 } = sums;
-  const { bounced = 0, failed = 0, cancelled = 0, suppressed = 0 } = sums;
-  return { accepted, sent, delivered, opened, clicked, complained, bounced, failed, cancelled, suppressed };
-};
-
-/** To two digits; null where there is nothing to take a part of. */
-const percent = (part: number, whole: number): number | null => (whole === 0 ? null : Math.round((part / whole) * 10_000) / 100);
-
-/**
- * Of emails that came to an end: sent, bounced or failed, each counted once. `delivered` and `complained` are of those that were sent,
- * `opened` and `clicked` of those that were sent with a record of it.
- */
-const ratesOf = ({ sent = 0, delivered = 0, bounced = 0, complained = 0, failed = 0, returned = 0, ...sums }: Sums): Rates => {
-  const { opened = 0, clicked = 0, sentWithOpens = 0, sentWithClicks = 0 } = sums;
-  const ended = sent + bounced + failed - returned;
-  return {
-    sent: percent(sent, ended),
-    delivered: percent(delivered, sent),
-    bounced: percent(bounced, ended),
-    failed: percent(failed, ended),
-    opened: percent(opened, sentWithOpens),
-    clicked: percent(clicked, sentWithClicks),
-    complained: percent(complained, sent),
-  };
-};
-
-const average = (sum: number | undefined, count: number | undefined): number | null =>
-  sum === undefined || count === undefined || count === 0 ? null : Math.round(sum / count);
-
-/** Those of one template or tag have no sums of durations. */
-const timesOf = ({ attempted, waitMs, sent, sendMs, delivered, deliverMs }: Sums): Times => ({
-  firstAttemptMs: average(waitMs, attempted),
-  sentMs: average(sendMs, sent),
-  deliveredMs: average(deliverMs, delivered),
-});
-
-const periodOf = (range: DayRange, sums: Sums): Period => {
-  const totals = totalsOf(sums);
-  return { range, totals, rates: ratesOf(sums), times: timesOf(sums) };
-};
-
-/* Lists of what the emails of each template, or with each tag, came to in a range: the first by one count, page by page. */
-
-type Deps = Readonly<{ readModels: Pick<ReadModels, 'get' | 'find'> }>;
-
-const listTemplates = async (deps: Deps, teamId: TeamId, asked: RowsAsked): Promise<Rows<TemplateRow>> => {
+const listTemplates = async (deps: AnalyticsDeps, teamId: TeamId, asked: RowsAsked): Promise<Rows<TemplateRow>> => {
   const { data, ...rest } = await listRows(deps, TEMPLATE_SUMMARIES, teamId, asked);
   const named = data.map(async ({ name: templateId, ...row }) => ({
     templateId,
@@ -185,19 +218,19 @@ const listTemplates = async (deps: Deps, teamId: TeamId, asked: RowsAsked): Prom
   return { ...rest, data: await Promise.all(named) };
 };
 
-const listTags = async (deps: Deps, teamId: TeamId, asked: RowsAsked): Promise<Rows<TagRow>> => {
+const listTags = async (deps: AnalyticsDeps, teamId: TeamId, asked: RowsAsked): Promise<Rows<TagRow>> => {
   const { data, ...rest } = await listRows(deps, TAG_SUMMARIES, teamId, asked);
   return { ...rest, data: data.map(({ name, ...row }) => ({ tag: tagOfTerm(name), ...row })) };
 };
 
-/** As it is called now; null where it is no more, or was never, one of the team. */
-const templateName = async ({ readModels }: Deps, teamId: TeamId, id: string): Promise<string | null> => {
+/** The current name of a template; null if the team does not have it, or not any more. */
+const templateName = async ({ readModels }: AnalyticsDeps, teamId: TeamId, id: string): Promise<string | null> => {
   const found = (await readModels.get(TEMPLATES, id)) as TemplateDocument | undefined;
   return found !== undefined && (found.team === teamId || found.deletedOf === teamId) ? found.item.name : null;
 };
 
 const listRows = async (
-  { readModels }: Deps,
+  { readModels }: AnalyticsDeps,
   collection: typeof TEMPLATE_SUMMARIES | typeof TAG_SUMMARIES,
   teamId: TeamId,
   { range, sort, page, limit }: RowsAsked,
@@ -224,99 +257,6 @@ const listRows = async (
     meta: { page, limit, total, totalPages: Math.ceil(total / limit), totalIsLowerBound: other !== undefined, nextCursor: null },
   };
 };
-
-type AnalyticsDeps = Readonly<{ readModels: Pick<ReadModels, 'get' | 'find'>; clock: Pick<Clock, 'now'> }>;
-
-export const makeAnalyticsQueries = (deps: AnalyticsDeps): AnalyticsQueries => ({
-  analyticsOverview: (teamId, range, filter) => overview(deps, teamId, range, filter),
-  analyticsTimeSeries: async (teamId, { range, interval, metrics }, filter) => {
-    const days = await readDays(deps, teamId, range, filter);
-    return { range, interval, data: pointsOf(range, interval, metrics, days), isLowerBound: days.some(({ isLowerBound }) => isLowerBound) };
-  },
-  analyticsTemplates: (teamId, asked) => listTemplates(deps, teamId, asked),
-  analyticsTags: (teamId, asked) => listTags(deps, teamId, asked),
-  dashboardSummary: (teamId) => dashboard(deps, teamId),
-});
-
-/** What was counted on one day. */
-type Day = Readonly<{ day: string; sums: Sums; isLowerBound: boolean }>;
-
-const readDays = async (
-  { readModels }: AnalyticsDeps,
-  teamId: TeamId,
-  range: DayRange,
-  { templateId, tag }: SummaryFilter,
-): Promise<readonly Day[]> => {
-  const found: Day[] = [];
-  const name = tag === undefined ? templateId : tagTerm(tag);
-  if (name === undefined)
-    for await (const day of summariesOf(readModels, SUMMARIES, teamId, range)) found.push(dayOfTeam(day as DaySummaryDocument));
-  else
-    for await (const day of summariesOf(readModels, tag === undefined ? TEMPLATE_SUMMARIES : TAG_SUMMARIES, teamId, range))
-      found.push(dayOfName(day as DayRowsDocument, name));
-  return found;
-};
-
-const dayOfTeam = ({ day, counts }: DaySummaryDocument): Day => ({ day, sums: counts, isLowerBound: false });
-
-const dayOfName = ({ day, rows }: DayRowsDocument, name: string): Day => {
-  const row = rows[name];
-  return { day, sums: row ?? {}, isLowerBound: row === undefined && rows[OTHER] !== undefined };
-};
-
-const overview = async (deps: AnalyticsDeps, teamId: TeamId, range: DayRange, filter: SummaryFilter): Promise<Overview> => {
-  const before = rangeBefore(range);
-  const [now, then] = [await readDays(deps, teamId, range, filter), await readDays(deps, teamId, before, filter)];
-  const [period, previous] = [periodOf(range, addUp(now)), periodOf(before, addUp(then))];
-  const change = Object.fromEntries(
-    emailMilestones.map((name) => [name, percent(period.totals[name] - previous.totals[name], previous.totals[name])]),
-  ) as Overview['change'];
-  const isLower = (days: readonly Day[]): boolean => days.some(({ isLowerBound }) => isLowerBound);
-  return { ...period, isLowerBound: isLower(now), previous: { ...previous, isLowerBound: isLower(then) }, change };
-};
-
-const rangeBefore = ({ startDate, days }: DayRange): DayRange => lastDays(dayNumber(startDate) - 1, days);
-
-const lastDays = (last: number, days: number): DayRange => ({
-  startDate: dayOfNumber(last - days + 1),
-  endDate: dayOfNumber(last),
-  days,
-});
-
-/** The number of the first day of the interval that a day lies in. */
-const beginOf = (day: number, interval: Interval): number => {
-  switch (interval) {
-    case 'day':
-      return day;
-    case 'week':
-      return mondayOf(day);
-    case 'month':
-      return dayNumber(`${dayOfNumber(day).slice(0, 7)}-01`);
-  }
-};
-
-const pointsOf = (
-  { startDate, days }: DayRange,
-  interval: Interval,
-  metrics: readonly EmailMilestone[],
-  counted: readonly Day[],
-): Point[] => {
-  const byDay = new Map(counted.map(({ day, sums }) => [day, sums]));
-  const points: Point[] = [];
-  let begun = Number.NaN;
-  for (let number = dayNumber(startDate), end = number + days; number < end; number += 1) {
-    const day = dayOfNumber(number);
-    const begin = beginOf(number, interval);
-    if (begin !== begun) points.push({ startDate: day, endDate: day, ...Object.fromEntries(metrics.map((name) => [name, 0])) });
-    begun = begin;
-    const point = points.at(-1)!;
-    point.endDate = day;
-    for (const name of metrics) point[name] = (point[name] ?? 0) + (byDay.get(day)?.[name] ?? 0);
-  }
-  return points;
-};
-
-const RECENT_FAILURES = 10;
 
 const dashboard = async (deps: AnalyticsDeps, teamId: TeamId): Promise<DashboardSummary> => {
   const today = Math.floor(deps.clock.now() / DAY_MS);
@@ -352,4 +292,59 @@ const recentFailures = async ({ readModels }: AnalyticsDeps, teamId: TeamId, { s
     const { updatedAt } = document.summary;
     return { id, status, templateId, emailTemplateName, recipientCount, failedRecipients, createdAt, updatedAt };
   });
+};
+
+const periodOf = (range: DayRange, sums: Sums): Period => {
+  const totals = totalsOf(sums);
+  return { range, totals, rates: ratesOf(sums), times: timesOf(sums) };
+};
+
+const totalsOf = (sums: Sums): Totals => {
+  const { accepted = 0, sent = 0, delivered = 0, opened = 0, clicked = 0, complained = 0 } = sums;
+  const { bounced = 0, failed = 0, cancelled = 0, suppressed = 0 } = sums;
+  return { accepted, sent, delivered, opened, clicked, complained, bounced, failed, cancelled, suppressed };
+};
+
+/**
+ * `sent`, `bounced` and `failed` are shares of the emails that came to an end, each counted once; `delivered` and `complained` of those that
+ * were sent; `opened` and `clicked` of those that were sent with tracking.
+ */
+const ratesOf = ({ sent = 0, delivered = 0, bounced = 0, complained = 0, failed = 0, returned = 0, ...sums }: Sums): Rates => {
+  const { opened = 0, clicked = 0, sentWithOpens = 0, sentWithClicks = 0 } = sums;
+  const ended = sent + bounced + failed - returned;
+  return {
+    sent: percent(sent, ended),
+    delivered: percent(delivered, sent),
+    bounced: percent(bounced, ended),
+    failed: percent(failed, ended),
+    opened: percent(opened, sentWithOpens),
+    clicked: percent(clicked, sentWithClicks),
+    complained: percent(complained, sent),
+  };
+};
+
+/** To two digits; null if the whole is 0. */
+const percent = (part: number, whole: number): number | null => (whole === 0 ? null : Math.round((part / whole) * 10_000) / 100);
+
+/** The average times; null for one template or tag, which have no sums of durations. */
+const timesOf = ({ attempted, waitMs, sent, sendMs, delivered, deliverMs }: Sums): Times => ({
+  firstAttemptMs: average(waitMs, attempted),
+  sentMs: average(sendMs, sent),
+  deliveredMs: average(deliverMs, delivered),
+});
+
+const average = (sum: number | undefined, count: number | undefined): number | null =>
+  sum === undefined || count === undefined || count === 0 ? null : Math.round(sum / count);
+
+const addUp = (days: readonly Readonly<{ sums: Sums }>[]): Sums => {
+  const all: MilestoneCounts & DurationSums = {};
+  for (const { sums } of days) addTo(all, sums);
+  return all;
+};
+
+const addTo = (all: MilestoneCounts & DurationSums, sums: Sums): void => {
+  for (const name of [...emailMilestones, ...besideMilestones, ...durations]) {
+    const more = sums[name];
+    if (more !== undefined) all[name] = (all[name] ?? 0) + more;
+  }
 };
