@@ -1,4 +1,4 @@
-/** The audit log as owners and admins see it. */
+/** Requests and answers of the audit log. */
 import { Type, type Static } from '@sinclair/typebox';
 import { auditActors, auditResults } from '../domain/audit/entry.js';
 import { auditCategories } from '../domain/audit/table.js';

@@ -1,4 +1,4 @@
-/** Erasure and export of what is held about an address, as callers see them. */
+/** Requests and answers for erasing and exporting the data of an address. */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { closed, enumOf, Time } from './core/common.js';

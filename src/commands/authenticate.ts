@@ -1,4 +1,4 @@
-/** Admission of a call by its credential. */
+/** Authenticates a call by its bearer token: an API key, the access token of a person, or that of an app. */
 import { readAccessToken } from './access/tokens.js';
 import { type ForTeam, type UserAuthenticated, refusing, type AppAuthenticated, type Authenticated } from './core/caller.js';
 import { teamNotFound } from '../domain/teams/decider.js';
@@ -8,18 +8,44 @@ import { DomainError } from '../domain/core/errors.js';
 import { NO_TEAM, parseTeamId, sessionStream, teamStream, userStream, type UserId, activityStream } from '../domain/core/ids.js';
 import { invalidToken, sessionEnded } from '../domain/people/session.js';
 import { holdsSession } from '../domain/people/user.js';
-import { readAccessToken as readAccessTokenAuthenticateApp, type OpenAccessToken } from './apps/tokens.js';
+import { readAccessToken as readAppToken, type OpenAccessToken } from './apps/tokens.js';
 import { admitActive } from '../domain/billing/inactivity.js';
 import { noteActivity } from './billing/account.js';
 import { authenticateKey } from './keys/api-keys.js';
 import { isoMoment } from './core/memo.js';
 import { isTokenOfKind } from '../domain/apps/tokens.js';
 
-/* Admission of people by their access token. */
+/** A call that names no team, on a route that needs one. */
+const ANY_TEAM: ForTeam = { asked: undefined, isNeeded: true };
+
+/** Every JWT begins with this: `{"` in base64url. */
+const JWT = 'eyJ';
 
 /**
- * Rejects with INVALID_TOKEN, TOKEN_EXPIRED, SESSION_ENDED, TEAM_REQUIRED, TEAM_NOT_FOUND and SECOND_FACTOR_REQUIRED. A session that
- * another process ended is refused within the bound of the state cache; that process answers no sooner.
+ * In: the bearer token, and the team that it is used for. Rejects with the code of what is wrong with the credential, and with TEAM_NOT_FOUND if it
+ * is valid but not for that team.
+ */
+export const authenticate = async (deps: CommandDeps, token: string, team = ANY_TEAM): Promise<Authenticated> => {
+  if (isTokenOfKind('access', token)) return inUse(deps, await authenticateApp(deps, token, team));
+  if (token.startsWith(JWT)) return inUse(deps, await authenticateUser(deps, token, team));
+  const key = await authenticateKey(deps, token);
+  if (team.asked !== undefined && team.asked.toLowerCase() !== key.teamId) throw teamNotFound();
+  return key;
+};
+
+/** Notes that the account of the team is used by a person or an app. The use of keys is noted with the key itself. */
+const inUse = async <By extends UserAuthenticated | AppAuthenticated>(deps: CommandDeps, admitted: By): Promise<By> => {
+  const { teamId } = admitted;
+  if (teamId === NO_TEAM) return admitted;
+  const [actor, by] =
+    admitted.kind === 'user' ? [`user:${admitted.userId}`, admitted.sessionId] : [`grant:${admitted.grantId}`, admitted.grantId];
+  await noteActivity(deps, teamId, { teamId, actor, correlationId: by, causationId: by, at: isoMoment(deps.clock.now()) });
+  return admitted;
+};
+
+/**
+ * Rejects with INVALID_TOKEN, TOKEN_EXPIRED, SESSION_ENDED, TEAM_REQUIRED, TEAM_NOT_FOUND and SECOND_FACTOR_REQUIRED. A session that another
+ * process ended is refused within the freshness limit of the state cache; the other process answers no sooner.
  */
 const authenticateUser = async (deps: CommandDeps, token: string, team: ForTeam): Promise<UserAuthenticated> => {
   const { userId, sessionId } = await readAccessToken(deps, token);
@@ -29,13 +55,13 @@ const authenticateUser = async (deps: CommandDeps, token: string, team: ForTeam)
   if (session === undefined || user === undefined || session.userId !== userId) throw invalidToken();
   if (session.ended !== undefined) throw refusing(userId, sessionEnded(session.ended));
   if (!holdsSession(user, sessionId, session.epoch)) throw refusing(userId, sessionEnded(user.endedBy ?? 'revoked'));
-  // What was given of a factor that is taken away since counts for nothing.
+  // A second factor that was removed since does not count.
   const gaveFactor = session.secondFactor && user.secondFactor !== undefined;
-  return { kind: 'user', userId, sessionId, rateLimit: null, ...(await placeOf(deps, { userId, gaveFactor }, team)) };
+  return { kind: 'user', userId, sessionId, rateLimit: null, ...(await membershipOf(deps, { userId, gaveFactor }, team)) };
 };
 
-/** The team that a person calls for, and what they may do there. */
-const placeOf = async (
+/** The team that a person calls for, and the person's permissions there. */
+const membershipOf = async (
   deps: CommandDeps,
   { userId, gaveFactor }: Readonly<{ userId: UserId; gaveFactor: boolean }>,
   team: ForTeam,
@@ -70,11 +96,9 @@ const onlyTeam = async (userId: UserId, { teamsOf }: ForTeam): Promise<string> =
   );
 };
 
-/* Admission of a call by the access token of an app. */
-
-/** Rejects with INVALID_TOKEN, TOKEN_EXPIRED, API_KEY_DISABLED, or TEAM_NOT_FOUND where the token is good for another team. */
+/** Rejects with INVALID_TOKEN, TOKEN_EXPIRED, API_KEY_DISABLED, or TEAM_NOT_FOUND if the token is valid for another team only. */
 export const authenticateApp = async (deps: CommandDeps, token: string, team: ForTeam): Promise<AppAuthenticated> => {
-  const open = await readAccessTokenAuthenticateApp(deps, token);
+  const open = await readAppToken(deps, token);
   if (open === undefined) {
     throw new DomainError('INVALID_TOKEN', 'This access token is unknown, or what it stood for has ended. Ask the person for a new grant.');
   }
@@ -89,7 +113,7 @@ export const authenticateApp = async (deps: CommandDeps, token: string, team: Fo
   return { kind: 'app', teamId: team.isNeeded ? teamId : NO_TEAM, permissions, rateLimit: null, clientId: app.id, grantId, userId };
 };
 
-/** What was granted, as far as the person may do it themselves at this moment. Rejects with INVALID_TOKEN where they are not in the team any more. */
+/** The granted permissions that the person has now. Rejects with INVALID_TOKEN if the person is not in the team any more. */
 const permissionsNow = async (deps: CommandDeps, { teamId, grant, scopes }: OpenAccessToken): Promise<readonly AccessPermission[]> => {
   const granted = permissionsOfScopes(scopes);
   const { state: team } = await deps.team(teamStream(teamId));
@@ -99,36 +123,8 @@ const permissionsNow = async (deps: CommandDeps, { teamId, grant, scopes }: Open
   if (role === undefined) {
     throw new DomainError('INVALID_TOKEN', 'The person who granted this access token is not in the team any more.');
   }
-  // Else an app would be the way in for who has none.
+  // Otherwise a person without a second factor could get in through an app.
   if (team?.requiresSecondFactor === true && (await deps.user(userStream(grant.userId))).state?.secondFactor === undefined)
     throw secondFactorRequired();
   return granted.filter((permission) => permissionsOfRole[role].includes(permission));
-};
-
-/** A call that names no team, on a route that needs one. */
-const ANY_TEAM: ForTeam = { asked: undefined, isNeeded: true };
-
-/** How the header of every JWT begins: `{"`, in base64url. */
-const JWT = 'eyJ';
-
-/**
- * In: the bearer token, and for which team it is used. Rejects with the code of what is wrong with the credential, and with
- * TEAM_NOT_FOUND where it is good and is none of that team.
- */
-export const authenticate = async (deps: CommandDeps, token: string, team = ANY_TEAM): Promise<Authenticated> => {
-  if (isTokenOfKind('access', token)) return inUse(deps, await authenticateApp(deps, token, team));
-  if (token.startsWith(JWT)) return inUse(deps, await authenticateUser(deps, token, team));
-  const key = await authenticateKey(deps, token);
-  if (team.asked !== undefined && team.asked.toLowerCase() !== key.teamId) throw teamNotFound();
-  return key;
-};
-
-/** What a person or an app does for a team is use of its account; that of keys is noted with the use of the key itself. */
-const inUse = async <By extends UserAuthenticated | AppAuthenticated>(deps: CommandDeps, admitted: By): Promise<By> => {
-  const { teamId } = admitted;
-  if (teamId === NO_TEAM) return admitted;
-  const [actor, by] =
-    admitted.kind === 'user' ? [`user:${admitted.userId}`, admitted.sessionId] : [`grant:${admitted.grantId}`, admitted.grantId];
-  await noteActivity(deps, teamId, { teamId, actor, correlationId: by, causationId: by, at: isoMoment(deps.clock.now()) });
-  return admitted;
 };

@@ -1,37 +1,33 @@
 /**
- * What each command may reject with: the API description names these codes for the endpoint that calls it. A command without a line
- * does not compile, and the commands of the tests may reject with nothing else.
+ * The codes that each command may reject with, which the API description names for its endpoint. A command without a line does not compile, and
+ * tests check that commands reject with no other code.
  */
 import type { Commands } from './index.js';
 import type { ErrorCode } from '../domain/core/errors.js';
 
-/* What the commands may reject with that a person gives about their own account. */
-
 type Codes = readonly ErrorCode[];
 
-/** Others may have changed the same stream, each time faster; a server may stop to answer while it is told to write. */
+/** Every write: other writers may be faster each time, and a server may stop answering during a write. */
 const write: Codes = ['CONFLICT', 'OUTCOME_UNKNOWN'];
 
-/** Who is signed in shows again who they are. */
-const showPassword: Codes = ['USER_NOT_FOUND', 'INVALID_CREDENTIALS', 'RATE_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write];
+/** A signed-in person confirms the password. */
+const confirmPassword: Codes = ['USER_NOT_FOUND', 'INVALID_CREDENTIALS', 'RATE_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write];
 
 const ownAccountCodes = {
   csrfTokenOf: [],
   sessionOfRefreshToken: ['INVALID_TOKEN'],
   ownLoginBucket: ['USER_NOT_FOUND'],
   addressLinkBucket: ['LINK_INVALID'],
-  prepareSecondFactor: ['SECOND_FACTOR_SET', ...showPassword],
+  prepareSecondFactor: ['SECOND_FACTOR_SET', ...confirmPassword],
   confirmSecondFactor: ['USER_NOT_FOUND', 'SECOND_FACTOR_SET', 'SECOND_FACTOR_NOT_SET', 'INVALID_CODE', 'NOT_DURING_UPDATE', ...write],
-  removeSecondFactor: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...showPassword],
-  renewRecoveryCodes: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...showPassword],
+  removeSecondFactor: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...confirmPassword],
+  renewRecoveryCodes: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...confirmPassword],
   readSessions: ['USER_NOT_FOUND'],
   revokeSession: ['USER_NOT_FOUND', 'SESSION_NOT_FOUND', ...write],
   revokeOtherSessions: ['USER_NOT_FOUND', 'SESSION_ENDED', ...write],
-  eraseOwnUser: ['CODE_REQUIRED', 'INVALID_CODE', 'LAST_OWNER', ...showPassword],
-  changePassword: ['VALIDATION_ERROR', 'SESSION_ENDED', ...showPassword],
+  eraseOwnUser: ['CODE_REQUIRED', 'INVALID_CODE', 'LAST_OWNER', ...confirmPassword],
+  changePassword: ['VALIDATION_ERROR', 'SESSION_ENDED', ...confirmPassword],
 } satisfies Partial<Record<keyof Commands, Codes>>;
-
-/* What the commands may reject with that are about apps, and what people grant them. */
 
 const oauthAppCodes = {
   createOAuthApp: ['VALIDATION_ERROR', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
@@ -40,9 +36,9 @@ const oauthAppCodes = {
   rotateOAuthAppSecret: ['OAUTH_APP_NOT_FOUND', 'OAUTH_APP_PUBLIC', ...write],
   deleteOAuthApp: ['OAUTH_APP_NOT_FOUND', ...write],
   revokeGrant: ['OAUTH_GRANT_NOT_FOUND', ...write],
-} satisfies Partial<Record<keyof Commands, readonly ErrorCode[]>>;
+} satisfies Partial<Record<keyof Commands, Codes>>;
 
-/** Filling in and laying out a mail. */
+/** Rendering of a mail. */
 const renderEmail: Codes = [
   'VALIDATION_ERROR',
   'ERR_LIMIT_002',
@@ -55,7 +51,7 @@ const renderEmail: Codes = [
 
 const acceptEmail: Codes = [...renderEmail, 'VARIABLES_EMPTY'];
 
-/** What a document process may add. */
+/** Work in a document process. */
 const makeApart: Codes = ['GENERATOR_BUSY', 'GENERATION_TIMEOUT', 'GENERATION_FAILED'];
 
 const makeDocument: Codes = [
@@ -106,7 +102,7 @@ const saveAttachmentTemplate: Codes = [
   ...takeSlug,
 ];
 
-/** A template that is there, and changes of the revision that is meant. */
+/** Finding a template, and changing the revision that the caller names. */
 const find: Codes = ['TEMPLATE_NOT_FOUND'];
 const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
 
@@ -115,9 +111,9 @@ const sendMail: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_ALLOWED', ...
 
 const accountMail: Codes = ['ERR_EMAIL_001', 'PUBLIC_URL_REQUIRED', 'NOT_DURING_UPDATE', ...sendMail, ...write];
 const invitation: Codes = ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'];
-const showOneself: Codes = ['INVALID_CREDENTIALS', 'CODE_REQUIRED', 'INVALID_CODE'];
+const confirmIdentity: Codes = ['INVALID_CREDENTIALS', 'CODE_REQUIRED', 'INVALID_CODE'];
 
-/** Changing a team by somebody whose role may have changed meanwhile. */
+/** Changing a team, by a person whose role may have changed meanwhile. */
 const changeTeam: Codes = ['TEAM_NOT_FOUND', 'FORBIDDEN', 'NOT_DURING_UPDATE', ...write];
 
 export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
@@ -164,7 +160,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   resetPassword: ['VALIDATION_ERROR', 'LINK_INVALID', 'RATE_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
   sendVerifyLink: accountMail,
   sendResetLink: accountMail,
-  askAddressChange: ['VALIDATION_ERROR', ...showOneself, 'USER_NOT_FOUND', 'RATE_LIMIT_EXCEEDED', ...accountMail],
+  askAddressChange: ['VALIDATION_ERROR', ...confirmIdentity, 'USER_NOT_FOUND', 'RATE_LIMIT_EXCEEDED', ...accountMail],
   changeAddress: ['LINK_INVALID', 'INVALID_CREDENTIALS', 'ADDRESS_TAKEN', 'NOT_DURING_UPDATE', ...sendMail, ...write],
   getOwnUser: ['USER_NOT_FOUND'],
   updateOwnUser: ['USER_NOT_FOUND', ...write],

@@ -1,4 +1,4 @@
-/** Every command, bound once to the ports it works on: what HTTP calls. Each may reject with DomainError; nothing is written then. */
+/** Every command, bound once to its dependencies: what HTTP calls. Each may reject with DomainError; nothing is written then. */
 import type { CommandDeps } from './core/deps.js';
 import {
   authenticateOAuthApp,
@@ -138,8 +138,6 @@ import {
 import { previewAttachmentTemplate } from './documents/preview.js';
 import { previewTemplate } from './templates/preview.js';
 
-/* Functions that take what commands are made of as their first argument, bound to it. */
-
 type Unbound = (deps: CommandDeps, ...args: never[]) => unknown;
 
 type Bound<Commands extends Readonly<Record<string, Unbound>>> = {
@@ -148,12 +146,11 @@ type Bound<Commands extends Readonly<Record<string, Unbound>>> = {
     : never;
 };
 
+/** Binds the first argument of each function. */
 const bindAll = <Commands extends Readonly<Record<string, Unbound>>>(commands: Commands, deps: CommandDeps): Bound<Commands> =>
   Object.fromEntries(Object.entries<Unbound>(commands).map(([name, command]) => [name, command.bind(undefined, deps)])) as Bound<Commands>;
 
-/* What the endpoints of OAuth work with, bound once to the ports. */
-
-const commandsOauth = {
+const oauthCommands = {
   openOAuthApp,
   authenticateOAuthApp,
   giveConsent,
@@ -166,9 +163,10 @@ const commandsOauth = {
   revokeToken,
 } as const;
 
+/** The commands behind the endpoints of OAuth. */
 export type OAuth = ReturnType<typeof openOAuth>;
 
-export const openOAuth = (deps: CommandDeps) => bindAll(commandsOauth, deps);
+export const openOAuth = (deps: CommandDeps) => bindAll(oauthCommands, deps);
 
 const commands = {
   authenticate,

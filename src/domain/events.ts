@@ -1,4 +1,4 @@
-/** Every event of the program, and the schemas of all. */
+/** All events of the program by kind of stream, their schemas, and the recorded form of an event. */
 import {
   activityEventSchemas,
   type ActivityEvent,
@@ -151,10 +151,10 @@ export const eventSchemas = {
   ...ledgerEventSchemas,
 } as const;
 
-/** With one of these a stream may begin, for what stood before it has left the log. */
+/** A stream may begin with one of these, after its earlier events have left the log. */
 export const retiringTypes: readonly EventType[] = ['EmailSummarised', 'EmailRetired', 'BatchRetired', 'StreamRetired'];
 
-/** After one of these nothing personal of the stream may be left. */
+/** After one of these no personal data of the stream may be left. */
 export const erasingEvents: readonly EventType[] = [
   'EmailDeleted',
   'EmailArchived',
@@ -183,24 +183,24 @@ export type EventMetadata = Readonly<{
   teamId: string;
   occurredAt: string;
   actor: string;
-  /** The request id of the call at the root of it all. */
+  /** The request id of the call that started the chain of causes. */
   correlationId: string;
   /** The event or request that led to this one directly. */
   causationId: string;
-  /** The fence of the lease under which it was appended; absent where there was none. */
+  /** The fence of the lease under which the event was appended, if any. */
   fence?: number;
-  /** The key that seals what is personal in the stream; every event of a stream that has one names it. */
+  /** The key that seals the personal data of the stream; every event of a stream with a key names it. */
   keyId?: string;
   /**
-   * Of an email with several recipients the keys of each, in their order, which seal what belongs to that recipient alone; every event of
-   * its stream names them. Absent where all is sealed under `keyId`.
+   * The key of each recipient of an email with several, in their order; it seals what belongs to that recipient alone. Every event of the stream
+   * names them. Absent if all is sealed under `keyId`.
    */
   recipientKeys?: readonly string[];
-  /** SHA-256 of the file that holds `data` where it is too large for the event. */
+  /** SHA-256 of the file that holds `data`, if it is too large for the event. */
   dataFile?: string;
-  /** The same for the sealed part; the file is ciphertext. */
+  /** SHA-256 of the file that holds the sealed part as ciphertext, if it is too large. */
   sealedFile?: string;
-  /** Where it is kept from which network and agent it was called; only of events that the audit log lists. */
+  /** The reference to the origin of the call; only for events that the audit log lists. */
   origin?: string;
 }>;
 

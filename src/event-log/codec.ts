@@ -1,6 +1,6 @@
 /**
- * Between events as the code knows them and as they are stored. The stored name carries its version; the code knows only
- * the newest shape, and older ones are upcast on read. Structure is checked on read, business rules are not.
+ * The codec between events of the domain and their stored form. The stored name carries its version; the code knows only the newest shape, and
+ * older shapes are upcast on read. Structure is checked on read, business rules are not.
  */
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TObject, TSchema } from '@sinclair/typebox';
@@ -11,30 +11,6 @@ import { WRITE_LEVEL_NEWEST } from '../domain/core/write-level.js';
 import { current, fieldsFrom, writtenFrom } from './stored-names.js';
 
 export { current } from './stored-names.js';
-
-/* The shapes that stored events must have, by the schemas of their types, and what an event is called that has another. */
-
-type Checks = Readonly<{
-  data: TypeCheck<TSchema>;
-  sealed: TypeCheck<TSchema> | undefined;
-  /** Of a type whose sealed part is written as two lines of JSON: the envelope, and the rest. */
-  envelope: Readonly<{ check: TypeCheck<TSchema>; fields: readonly string[] }> | undefined;
-}>;
-const compiled = new Map<EventType, Checks>();
-
-/** Compiled on first use: a start pays only for the types that its log holds. */
-const checksOf = (type: EventType): Checks => {
-  const known = compiled.get(type);
-  if (known !== undefined) return known;
-  const { data, sealed, envelope }: { data: TSchema; sealed?: TSchema; envelope?: TObject } = eventSchemas[type];
-  const checks = {
-    data: TypeCompiler.Compile(data),
-    sealed: sealed === undefined ? undefined : TypeCompiler.Compile(sealed),
-    envelope: envelope === undefined ? undefined : { check: TypeCompiler.Compile(envelope), fields: Object.keys(envelope.properties) },
-  };
-  compiled.set(type, checks);
-  return checks;
-};
 
 /** The stored event is not what its name promises: it was changed, or a part of it is missing. */
 export class UnreadableEvent extends Error {
@@ -49,12 +25,6 @@ export class UnknownEvent extends Error {
     super(`${storedType} is a type or version of event that this version of sealpost does not know: a newer one wrote it`);
   }
 }
-
-const assertShape = (check: TypeCheck<TSchema>, value: unknown, what: string): void => {
-  if (check.Check(value)) return;
-  const first = check.Errors(value).First();
-  throw new UnreadableEvent(`${what}${first?.path ?? ''}: ${first?.message ?? 'wrong shape'}`);
-};
 
 type Payload = Readonly<{ data: unknown; sealed: unknown }>;
 
@@ -161,6 +131,36 @@ export const makeCodec = (versions: EventVersions, level: number): Codec => {
     knows: (storedType) => Object.hasOwn(readers, storedType),
     level,
   };
+};
+
+/** The compiled schemas of one type of event. */
+type Checks = Readonly<{
+  data: TypeCheck<TSchema>;
+  sealed: TypeCheck<TSchema> | undefined;
+  /** For types whose sealed part is two lines of JSON: the envelope, and the rest. */
+  envelope: Readonly<{ check: TypeCheck<TSchema>; fields: readonly string[] }> | undefined;
+}>;
+
+const compiled = new Map<EventType, Checks>();
+
+/** Compiled on first use: a start pays only for the types that its log holds. */
+const checksOf = (type: EventType): Checks => {
+  const known = compiled.get(type);
+  if (known !== undefined) return known;
+  const { data, sealed, envelope }: { data: TSchema; sealed?: TSchema; envelope?: TObject } = eventSchemas[type];
+  const checks = {
+    data: TypeCompiler.Compile(data),
+    sealed: sealed === undefined ? undefined : TypeCompiler.Compile(sealed),
+    envelope: envelope === undefined ? undefined : { check: TypeCompiler.Compile(envelope), fields: Object.keys(envelope.properties) },
+  };
+  compiled.set(type, checks);
+  return checks;
+};
+
+const assertShape = (check: TypeCheck<TSchema>, value: unknown, what: string): void => {
+  if (check.Check(value)) return;
+  const first = check.Errors(value).First();
+  throw new UnreadableEvent(`${what}${first?.path ?? ''}: ${first?.message ?? 'wrong shape'}`);
 };
 
 const namesIn = (readers: Readonly<Record<string, Reader>>, wanted: readonly EventType[]): ReadonlySet<string> =>

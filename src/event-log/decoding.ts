@@ -1,4 +1,4 @@
-/** From stored events to events of the domain: decrypts what is sealed where its key lives, fetches what lies in files, and decodes. */
+/** Turns stored events into events of the domain: decrypts sealed parts whose key exists, reads payloads from files, and decodes. */
 import { UnreadableEvent, UnknownEvent, type Codec, type PlainApart, type SealedPart } from './codec.js';
 import { eventSchemas, type DomainEvent, type EventType, erasingEvents, type EventMetadata, type Recorded } from '../domain/events.js';
 import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './hash-chain.js';
@@ -11,34 +11,18 @@ import type { Files } from '../domain/ports/files.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
 import { nextTurn } from '../shared/concurrency.js';
 
-/* Folds compute with the times of events: a text that is no time is found when the event is read, not where it is used. */
-
-const isTimeName = (name: string): boolean => name === 'at' || name.endsWith('At');
-
-const timesOf: ReadonlyMap<EventType, readonly string[]> = new Map(
-  (Object.keys(eventSchemas) as EventType[]).map((type) => [type, Object.keys(eventSchemas[type].data.properties).filter(isTimeName)]),
-);
-
-/** Throws UnreadableEvent where a time of the event is none. */
-const assertTimes = ({ type, data }: DomainEvent): void => {
-  for (const name of timesOf.get(type) ?? []) {
-    const time = (data as Readonly<Record<string, unknown>>)[name];
-    if (typeof time === 'string' && Number.isNaN(Date.parse(time))) throw new UnreadableEvent(`${type}/${name}: is no time`);
-  }
-};
-
 type ReadingPorts = Readonly<{ keys: Pick<Keys, 'getMany'>; files: Pick<Files, 'get'>; codec: Codec }>;
 
-/** An event that is there and cannot be read: changed or without its file, or written by a newer version of the program. */
+/** An event that exists but cannot be read: it was changed, its file is missing, or a newer version of the program wrote it. */
 export type Unreadable = EventPlace & Readonly<{ unreadable: UnreadableEvent | UnknownEvent }>;
 
 export const isReadable = (decoded: Recorded | Unreadable): decoded is Recorded => !('unreadable' in decoded);
 export const isUnreadable = (decoded: Recorded | Unreadable): decoded is Unreadable => 'unreadable' in decoded;
-/** Of a type or version that this program does not know. */
+/** True if this program does not know the type or version of the event. */
 export const isUnknown = (decoded: Recorded | Unreadable): decoded is Unreadable =>
   'unreadable' in decoded && decoded.unreadable instanceof UnknownEvent;
 
-/** Events that are at hand decoded. */
+/** Decoded events in memory. */
 type RecentEvents = Readonly<{ find: (stored: StoredEvent) => Recorded | undefined }>;
 
 /**
@@ -232,3 +216,17 @@ class RecordedWithLazyMetadata implements Recorded {
     return (this.#metadata = typeof this.#metadata === 'string' ? decodeMetadata(this.#metadata) : this.#metadata);
   }
 }
+
+const isTimeName = (name: string): boolean => name === 'at' || name.endsWith('At');
+
+const timesOf: ReadonlyMap<EventType, readonly string[]> = new Map(
+  (Object.keys(eventSchemas) as EventType[]).map((type) => [type, Object.keys(eventSchemas[type].data.properties).filter(isTimeName)]),
+);
+
+/** Throws UnreadableEvent if a time of the event is no time: folds compute with times, so the fault is found when the event is read. */
+const assertTimes = ({ type, data }: DomainEvent): void => {
+  for (const name of timesOf.get(type) ?? []) {
+    const time = (data as Readonly<Record<string, unknown>>)[name];
+    if (typeof time === 'string' && Number.isNaN(Date.parse(time))) throw new UnreadableEvent(`${type}/${name}: is no time`);
+  }
+};

@@ -1,4 +1,4 @@
-/** From events of the domain to events as they are stored: encoded, sealed under the keys of their stream, chained, and in files where they are large. */
+/** Turns events of the domain into stored events: encoded, sealed under the keys of their stream, chained by hashes, and in files if they are large. */
 import { UnreadableEvent, type PlainApart, type SealedPart, type Codec } from './codec.js';
 import { BOUND_SEALS_FROM } from '../domain/core/write-level.js';
 import type { StoredEvent, EventToStore } from '../domain/ports/event-store.js';
@@ -14,115 +14,6 @@ import type { Files } from '../domain/ports/files.js';
 import type { Ids } from '../domain/ports/ids.js';
 import { nextTurn } from '../shared/concurrency.js';
 
-/*
- * The sealed part of an event: bound to its stream and its event by what is authenticated with it, so that it opens in no other place.
- * The format stands in its first byte. Before there were formats a part began with the random nonce and was bound to the id of the
- * event alone; such a part may begin with the same byte, and is then opened at the second try.
- */
-
-const FORMAT_BOUND = 2;
-const formatByte = Uint8Array.of(FORMAT_BOUND);
-
-type Place = Pick<StoredEvent, 'stream' | 'eventId'>;
-
-const boundTo = ({ stream, eventId }: Place): string => `sealpost event\n${stream}\n${eventId}`;
-
-/** As the write level says. */
-const sealPart = (key: SealingKey, plain: string | Uint8Array, place: Place, level: number): Uint8Array =>
-  level < BOUND_SEALS_FROM ? key.seal(plain, place.eventId) : key.seal(plain, boundTo(place), formatByte);
-
-/** Out: the plain text, or its first line where only the envelope is wanted. Throws UnreadableEvent where it does not open here. */
-export const openSealed = (key: SealingKey, sealed: Uint8Array, place: Place, part: SealedPart): string =>
-  firstLine(open(key, sealed, place), part);
-
-/** All of it where the whole is wanted. */
-const firstLine = (plain: Buffer, part: SealedPart): string => {
-  const lineEnd = part === 'envelope' ? plain.indexOf('\n') : -1;
-  return lineEnd < 0 ? plain.toString() : plain.toString('utf8', 0, lineEnd);
-};
-
-const open = (key: SealingKey, sealed: Uint8Array, place: Place): Buffer => {
-  const bound = sealed[0] === FORMAT_BOUND ? tryOpen(key, sealed.subarray(1), boundTo(place)) : undefined;
-  const opened = bound instanceof Buffer ? bound : tryOpen(key, sealed, place.eventId);
-  if (opened instanceof Error) throw new UnreadableEvent(opened.message, { cause: opened });
-  return opened;
-};
-
-const tryOpen = (key: SealingKey, sealed: Uint8Array, context: string): Buffer | Error => {
-  try {
-    return key.open(sealed, context);
-  } catch (fault) {
-    return fault instanceof Error ? fault : new Error('cannot be decrypted');
-  }
-};
-
-/**
- * Of an email with several recipients: pieces behind each other, each sealed under a key of its own, behind two bytes that say to which
- * recipient it belongs and four that say how long it is.
- */
-const FORMAT_APART = 3;
-const SHARED = 0xff_ff;
-const HEAD_BYTES = 6;
-
-/** The keys of such an event; of recipients whose key is destroyed there is none. */
-type KeysApart = Readonly<{ shared: SealingKey; own: (place: number) => SealingKey | undefined }>;
-
-const boundToPiece = (place: Place, piece: number): string => `${boundTo(place)}\n${piece === SHARED ? 'shared' : `recipient ${piece}`}`;
-
-/** What has no key any more is left out. */
-export const sealApart = ({ shared, own }: KeysApart, plain: SealablePieces, place: Place): Buffer => {
-  const pieces: Uint8Array[] = [Uint8Array.of(FORMAT_APART)];
-  const add = (piece: number, key: SealingKey, text: string | Uint8Array): void => {
-    const sealed = key.seal(text, boundToPiece(place, piece));
-    const head = Buffer.alloc(HEAD_BYTES);
-    head.writeUInt16BE(piece, 0);
-    head.writeUInt32BE(sealed.byteLength, 2);
-    pieces.push(head, sealed);
-  };
-  if (plain.shared !== undefined) add(SHARED, shared, plain.shared);
-  for (const [piece, text] of plain.own) {
-    const key = own(piece);
-    if (key !== undefined) add(piece, key, text);
-  }
-  return Buffer.concat(pieces);
-};
-
-type SealablePieces = Readonly<{ shared: string | Uint8Array | undefined; own: ReadonlyMap<number, string> }>;
-
-/**
- * Out: the plain text, in pieces where it was sealed in pieces, of what belongs to all no more than the first line where only the envelope
- * is wanted. Throws UnreadableEvent where it does not open here.
- */
-export const openApart = (keys: KeysApart, sealed: Uint8Array, place: Place, part: SealedPart): string | PlainApart => {
-  if (sealed[0] !== FORMAT_APART) return openSealed(keys.shared, sealed, place, part);
-  let shared: string | undefined;
-  const own = new Map<number, string>();
-  for (const [piece, bytes] of piecesOf(sealed)) {
-    const key = piece === SHARED ? keys.shared : keys.own(piece);
-    if (key === undefined) continue;
-    const opened = tryOpen(key, bytes, boundToPiece(place, piece));
-    if (opened instanceof Error) throw new UnreadableEvent(opened.message, { cause: opened });
-    if (piece === SHARED) shared = firstLine(opened, part);
-    else own.set(piece, opened.toString());
-  }
-  return { shared, own };
-};
-
-const piecesOf = (sealed: Uint8Array): ReadonlyMap<number, Uint8Array> => {
-  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
-  const pieces = new Map<number, Uint8Array>();
-  for (let at = 1; at < bytes.length;) {
-    const from = at + HEAD_BYTES;
-    const end = from > bytes.length ? Infinity : from + bytes.readUInt32BE(at + 2);
-    const piece = from > bytes.length ? undefined : bytes.readUInt16BE(at);
-    if (piece === undefined || end > bytes.length || pieces.has(piece))
-      throw new UnreadableEvent('its sealed part is too short, or has a piece twice');
-    pieces.set(piece, bytes.subarray(from, end));
-    at = end;
-  }
-  return pieces;
-};
-
 type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits; codec: Codec }>;
 
 /** On whose behalf, when and why events are appended. `at` is ISO 8601 in UTC. */
@@ -132,15 +23,15 @@ export type Cause = Readonly<{
   correlationId: string;
   causationId: string;
   at: string;
-  /** Of the lease under which the writer works. */
+  /** The fence of the lease under which the writer works. */
   fence?: number;
-  /** From where somebody called; read only where an event is listed in the audit log. */
+  /** The origin of the call; called only if the audit log lists an event. */
   calledFrom?: (() => CallOrigin) | undefined;
-  /** Where that is kept. */
+  /** The reference to the stored origin. */
   origin?: string;
 }>;
 
-/** For each event its own: those of several calls that share an append. */
+/** One cause for each event, if several calls share an append. */
 export type EachCause = readonly [Cause, ...Cause[]];
 
 const isEach = (cause: Cause | EachCause): cause is EachCause => Array.isArray(cause);
@@ -171,7 +62,7 @@ export const encodeAll = async (
     const place = { stream, eventId };
     const ciphertext = key && ciphertextOf({ shared: key, own }, { plain, apart }, place, ports.codec.level);
     if (isLarge) await nextTurn();
-    // Awaited only where it is: nearly every event is small.
+    // Nearly every event is small and needs no await.
     const parts = isSmallEnough(ports.limits, data, ciphertext)
       ? { data, sealed: ciphertext, files: undefined }
       : await outsource(ports, data, ciphertext);
@@ -206,7 +97,7 @@ type Plain = ReturnType<Codec['encode']> & Readonly<{ apart?: PlainApart | undef
 
 const withSealed = (event: DomainEvent, sealed: unknown): DomainEvent => ({ ...event, sealed }) as DomainEvent;
 
-/** The event as those will read it who come after: without what belongs to recipients who have no key any more. */
+/** The event as later readers will see it: without what belongs to recipients whose key is destroyed. */
 const asReadable = (event: DomainEvent, apart: PlainApart | undefined, own: (place: number) => unknown): DomainEvent => {
   const parts = recipientPartsOf(event.type);
   if (apart === undefined || parts === undefined || [...apart.own.keys()].every((place) => own(place) !== undefined)) return event;
@@ -256,4 +147,115 @@ const outsource = async (ports: EncodingPorts, data: string, sealed: Uint8Array 
     sealed: sealedFile === undefined ? sealed : undefined,
     files: { ...(dataFile === undefined ? {} : { dataFile }), ...(sealedFile === undefined ? {} : { sealedFile }) },
   };
+};
+
+/**
+ * The first byte of a sealed part that is bound to its stream and event by authenticated data, so that it opens in no other place. Older parts
+ * have no format byte: they begin with a random nonce and are bound to the id of the event alone. A part that begins with this byte by chance is
+ * opened at the second try.
+ */
+const FORMAT_BOUND = 2;
+
+const formatByte = Uint8Array.of(FORMAT_BOUND);
+
+type Place = Pick<StoredEvent, 'stream' | 'eventId'>;
+
+const boundTo = ({ stream, eventId }: Place): string => `sealpost event\n${stream}\n${eventId}`;
+
+/** Seals in the format of the write level. */
+const sealPart = (key: SealingKey, plain: string | Uint8Array, place: Place, level: number): Uint8Array =>
+  level < BOUND_SEALS_FROM ? key.seal(plain, place.eventId) : key.seal(plain, boundTo(place), formatByte);
+
+/** The plain text of a sealed part, or only its first line for the envelope. Throws UnreadableEvent if it does not open at this place. */
+export const openSealed = (key: SealingKey, sealed: Uint8Array, place: Place, part: SealedPart): string =>
+  firstLine(open(key, sealed, place), part);
+
+/** All of it where the whole is wanted. */
+const firstLine = (plain: Buffer, part: SealedPart): string => {
+  const lineEnd = part === 'envelope' ? plain.indexOf('\n') : -1;
+  return lineEnd < 0 ? plain.toString() : plain.toString('utf8', 0, lineEnd);
+};
+
+const open = (key: SealingKey, sealed: Uint8Array, place: Place): Buffer => {
+  const bound = sealed[0] === FORMAT_BOUND ? tryOpen(key, sealed.subarray(1), boundTo(place)) : undefined;
+  const opened = bound instanceof Buffer ? bound : tryOpen(key, sealed, place.eventId);
+  if (opened instanceof Error) throw new UnreadableEvent(opened.message, { cause: opened });
+  return opened;
+};
+
+const tryOpen = (key: SealingKey, sealed: Uint8Array, context: string): Buffer | Error => {
+  try {
+    return key.open(sealed, context);
+  } catch (fault) {
+    return fault instanceof Error ? fault : new Error('cannot be decrypted');
+  }
+};
+
+/**
+ * The first byte of the sealed part of an email with several recipients. Pieces follow, each sealed under its own key: two bytes for the recipient,
+ * four for the length, then the ciphertext.
+ */
+const FORMAT_APART = 3;
+
+const SHARED = 0xff_ff;
+
+const HEAD_BYTES = 6;
+
+/** The keys of such an event; a destroyed key of a recipient is undefined. */
+type KeysApart = Readonly<{ shared: SealingKey; own: (place: number) => SealingKey | undefined }>;
+
+const boundToPiece = (place: Place, piece: number): string => `${boundTo(place)}\n${piece === SHARED ? 'shared' : `recipient ${piece}`}`;
+
+/** Seals the pieces. Pieces whose key is destroyed are left out. */
+export const sealApart = ({ shared, own }: KeysApart, plain: SealablePieces, place: Place): Buffer => {
+  const pieces: Uint8Array[] = [Uint8Array.of(FORMAT_APART)];
+  const add = (piece: number, key: SealingKey, text: string | Uint8Array): void => {
+    const sealed = key.seal(text, boundToPiece(place, piece));
+    const head = Buffer.alloc(HEAD_BYTES);
+    head.writeUInt16BE(piece, 0);
+    head.writeUInt32BE(sealed.byteLength, 2);
+    pieces.push(head, sealed);
+  };
+  if (plain.shared !== undefined) add(SHARED, shared, plain.shared);
+  for (const [piece, text] of plain.own) {
+    const key = own(piece);
+    if (key !== undefined) add(piece, key, text);
+  }
+  return Buffer.concat(pieces);
+};
+
+type SealablePieces = Readonly<{ shared: string | Uint8Array | undefined; own: ReadonlyMap<number, string> }>;
+
+/**
+ * The plain text, in pieces if it was sealed in pieces. For the envelope only the first line of the shared piece. Throws UnreadableEvent if it
+ * does not open at this place.
+ */
+export const openApart = (keys: KeysApart, sealed: Uint8Array, place: Place, part: SealedPart): string | PlainApart => {
+  if (sealed[0] !== FORMAT_APART) return openSealed(keys.shared, sealed, place, part);
+  let shared: string | undefined;
+  const own = new Map<number, string>();
+  for (const [piece, bytes] of piecesOf(sealed)) {
+    const key = piece === SHARED ? keys.shared : keys.own(piece);
+    if (key === undefined) continue;
+    const opened = tryOpen(key, bytes, boundToPiece(place, piece));
+    if (opened instanceof Error) throw new UnreadableEvent(opened.message, { cause: opened });
+    if (piece === SHARED) shared = firstLine(opened, part);
+    else own.set(piece, opened.toString());
+  }
+  return { shared, own };
+};
+
+const piecesOf = (sealed: Uint8Array): ReadonlyMap<number, Uint8Array> => {
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+  const pieces = new Map<number, Uint8Array>();
+  for (let at = 1; at < bytes.length;) {
+    const from = at + HEAD_BYTES;
+    const end = from > bytes.length ? Infinity : from + bytes.readUInt32BE(at + 2);
+    const piece = from > bytes.length ? undefined : bytes.readUInt16BE(at);
+    if (piece === undefined || end > bytes.length || pieces.has(piece))
+      throw new UnreadableEvent('its sealed part is too short, or has a piece twice');
+    pieces.set(piece, bytes.subarray(from, end));
+    at = end;
+  }
+  return pieces;
 };

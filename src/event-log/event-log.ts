@@ -1,6 +1,6 @@
 /**
- * The log as the rest of the program sees it: events of the domain in, events of the domain out. Between them and the store
- * stand the codec, the sealing under the stream's own key, the hash chain, and the files that hold what is too large.
+ * The event log as the program sees it: events of the domain in, events of the domain out. Between the log and the store stand the codec, the
+ * sealing under the key of each stream, the hash chain, and files for large payloads.
  */
 import { AppendUnknown, WrongExpectedRevision, EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/core/errors.js';
 import type { Clock } from '../domain/ports/clock.js';
@@ -30,161 +30,6 @@ import type { Keys, NewKey, SealingKey } from '../domain/ports/keys.js';
 export { startOf, versionOf, type StreamVersion } from './stream-keys.js';
 export type { Cause, EachCause } from './encoding.js';
 
-/* Appends to the store until it is certain what became of it: an answer that was lost is made up for by reading the stream. */
-
-type AppendingPorts = Readonly<{ store: Pick<EventStore, 'append' | 'readStream'>; clock: Pick<Clock, 'sleep'> }>;
-
-type Append = Readonly<{ stream: string; expectedRevision: number; events: readonly EventToStore[] }>;
-type Done = Readonly<{ revision: number; position: Position }>;
-
-const ATTEMPTS_MAX = 6;
-const PAUSE_MS = 50;
-const never = new AbortController().signal;
-
-/**
- * Resolves when the events are durable. Rejects with WrongExpectedRevision, or as the store does, where they are certainly not in the
- * log, and with AppendUnknown where that could not be found out within a bounded number of attempts.
- */
-const appendForCertain = async (ports: AppendingPorts, append: Append): Promise<Done> => {
-  const { stream, expectedRevision } = append;
-  let outcome = await ports.store.append(stream, expectedRevision, append.events);
-  for (let attempt = 1; outcome.kind === 'unknown'; attempt += 1) {
-    if (attempt > ATTEMPTS_MAX)
-      throw new AppendUnknown(stream, outcome.cause, { after: expectedRevision, eventIds: append.events.map(({ eventId }) => eventId) });
-    // The first look is taken at once: most answers are lost after the deed.
-    if (attempt > 1) await ports.clock.sleep(PAUSE_MS * 2 ** (attempt - 2), never);
-    outcome = await settle(ports, append);
-  }
-  if (outcome.kind === 'conflict') throw new WrongExpectedRevision(stream, expectedRevision, outcome.actualRevision);
-  return outcome;
-};
-
-/** Looks for the events in the stream; where they are not, appends them again under the same ids. */
-const settle = async ({ store }: AppendingPorts, append: Append): Promise<AppendOutcome> => {
-  try {
-    const written = await find(store, append);
-    if (written !== undefined) return written;
-    const outcome = await store.append(append.stream, append.expectedRevision, append.events);
-    // What stands in the way may be the first attempt, which was written late.
-    return outcome.kind === 'conflict' ? ((await find(store, append)) ?? outcome) : outcome;
-  } catch (cause) {
-    // That this attempt failed says nothing of the one before.
-    return { kind: 'unknown', cause: cause instanceof Error ? cause : new Error('not an Error', { cause }) };
-  }
-};
-
-const find = async (store: AppendingPorts['store'], { stream, expectedRevision, events }: Append): Promise<AppendOutcome | undefined> => {
-  const stored = await store.readStream(stream, expectedRevision + 1);
-  const last = stored[events.length - 1];
-  if (last === undefined || events.some(({ eventId }, index) => stored[index]!.eventId !== eventId)) return undefined;
-  return { kind: 'done', revision: last.revision, position: last.position };
-};
-
-/*
- * The events that this process wrote last, as they are in the domain: relay, processors and projections all read what was just
- * written, and need not decrypt and parse it each for itself. An event is found by its hash, so another's is never taken for ours.
- */
-
-/** `hash` is that of the event, and so names its place in the stream too. */
-type Decoded = Readonly<{
-  event: DomainEvent;
-  metadata: EventMetadata;
-  hash: string;
-  /** Of its stored parts. */ sizeBytes: number;
-}>;
-
-type DecodedCache = Readonly<{
-  find: (stored: StoredEvent) => Recorded | undefined;
-  keep: (stream: string, decoded: Decoded) => void;
-  /** Removes what is cached of the stream. */
-  forget: (stream: string) => void;
-  /** How often something was removed so. */
-  forgotten: () => number;
-}>;
-
-/** A larger event is read again by each of its readers. */
-const EVENT_SIZE_BYTES_MAX = 16 * 1024;
-/** What an event takes beside its parts. */
-const OVERHEAD_BYTES = 512;
-
-/** Streams that were gone on with, or read, last. */
-const RECENT_SIZE_BYTES_MAX = 1024 * 1024;
-const RECENT_STREAMS_MAX = 4_096;
-const EVENTS_PER_STREAM_MAX = 8;
-
-/** Streams that have begun and wait for somebody to go on with them. */
-const WAITING_SIZE_BYTES_MAX = 3 * 1024 * 1024;
-/** After so many begun streams one that still waits (it is scheduled, or another process has gone on with it) gives way. */
-const WAITING_AGE_MAX = 16_384;
-
-const sizeOf = ({ sizeBytes }: Decoded): number => sizeBytes + OVERHEAD_BYTES;
-
-const openDecodedCache = (): DecodedCache => {
-  const recent = boundedCache<string, readonly Decoded[]>({
-    entriesMax: RECENT_STREAMS_MAX,
-    size: { max: RECENT_SIZE_BYTES_MAX, of: (events) => events.reduce((sum, one) => sum + sizeOf(one), 0) },
-  });
-  const waiting = openWaiting();
-  let forgotten = 0;
-  return {
-    find: ({ stream, revision, position, hash }) => {
-      const begun = waiting.get(stream);
-      const known = begun?.hash === hash ? begun : recent.get(stream)?.find((one) => one.hash === hash);
-      return known && { event: known.event, stream, revision, position, hash, metadata: known.metadata };
-    },
-    keep: (stream, decoded) => {
-      const begun = waiting.take(stream);
-      if (decoded.sizeBytes > EVENT_SIZE_BYTES_MAX) return;
-      const known = begun === undefined ? recent.get(stream) : [begun];
-      if (known === undefined && waiting.add(stream, decoded)) return;
-      recent.set(stream, known === undefined ? [decoded] : [...known.slice(1 - EVENTS_PER_STREAM_MAX), decoded]);
-    },
-    forget: (stream) => {
-      forgotten += 1;
-      waiting.take(stream);
-      recent.delete(stream);
-    },
-    forgotten: () => forgotten,
-  };
-};
-
-type Waiting = Readonly<{
-  get: (stream: string) => Decoded | undefined;
-  /** Out: false where there is no room. */
-  add: (stream: string, decoded: Decoded) => boolean;
-  /** Takes the stream out. */
-  take: (stream: string) => Decoded | undefined;
-}>;
-
-/** The streams that wait longest stay: they are gone on with next, and in a backlog the newest would push out just those. */
-const openWaiting = (): Waiting => {
-  const begun = new Map<string, Readonly<{ decoded: Decoded; number: number }>>();
-  let sizeBytes = 0;
-  let count = 0;
-
-  const take = (stream: string): Decoded | undefined => {
-    const known = begun.get(stream);
-    if (known === undefined) return undefined;
-    begun.delete(stream);
-    sizeBytes -= sizeOf(known.decoded);
-    return known.decoded;
-  };
-
-  return {
-    get: (stream) => begun.get(stream)?.decoded,
-    take,
-    add: (stream, decoded) => {
-      count += 1;
-      const [oldest] = begun;
-      if (oldest !== undefined && count - oldest[1].number > WAITING_AGE_MAX) take(oldest[0]);
-      if (sizeBytes + sizeOf(decoded) > WAITING_SIZE_BYTES_MAX) return false;
-      begun.set(stream, { decoded, number: count });
-      sizeBytes += sizeOf(decoded);
-      return true;
-    },
-  };
-};
-
 export type Appended = StreamVersion & Readonly<{ position: Position }>;
 
 export type EventLog = Readonly<{
@@ -193,7 +38,7 @@ export type EventLog = Readonly<{
    * and with EventUnknown where a newer program wrote one. `decrypt`: as of those who read the whole log.
    */
   load: (stream: StreamName, fromRevision?: number, decrypt?: readonly EventType[]) => Promise<readonly Recorded[]>;
-  /** The same, with what cannot be read as a value: for those who tell of it, or save what is left. */
+  /** All events of a stream, unreadable ones as values: for reports and for saving what is left. */
   inspect: (stream: StreamName) => Promise<readonly (Recorded | Unreadable)[]>;
   /**
    * Appends after `version`, all or nothing. Resolves with the version after and the position of the last event, once the events are durable. Rejects with
@@ -202,7 +47,7 @@ export type EventLog = Readonly<{
    * `cause`: one of all of them, or one for each, of the same team and lease.
    */
   append: (stream: StreamName, version: StreamVersion, events: readonly DomainEvent[], cause: Cause | EachCause) => Promise<Appended>;
-  /** Where a stream ends, and the stored name of its last event; undefined where there is none. Nothing is decoded. */
+  /** The last revision of a stream and the stored name of its event, undefined for no stream. Nothing is decoded. */
   last: (stream: StreamName) => Promise<Readonly<{ revision: number; storedType: string }> | undefined>;
   /** `types`: of these alone; what is left out costs little. */
   readAll: (after: Position, options?: ReadOptions & Readonly<{ types?: readonly EventType[] }>) => AsyncIterable<RecordedBatch>;
@@ -279,7 +124,7 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
       const encoded = await encodeAll(ports, stream, version, events, cause);
       const toStore = encoded.map((one) => one.toStore);
       const done = await appendForCertain(ports, { stream, expectedRevision: version.revision, events: toStore });
-      // What was sealed while a key was destroyed is not cached: it may have been this one.
+      // Events that were sealed while a key was destroyed are not cached: it may have been their key.
       if (readers.subscribers() > 0 && cache.forgotten() === forgotten) keepWritten(cache, stream, encoded);
       ports.onAppended?.(stream, teamId, done.position);
       const last = encoded.at(-1)!;
@@ -317,9 +162,162 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
   };
 };
 
+type AppendingPorts = Readonly<{ store: Pick<EventStore, 'append' | 'readStream'>; clock: Pick<Clock, 'sleep'> }>;
+
+type Append = Readonly<{ stream: string; expectedRevision: number; events: readonly EventToStore[] }>;
+type Done = Readonly<{ revision: number; position: Position }>;
+
+const ATTEMPTS_MAX = 6;
+const PAUSE_MS = 50;
+const never = new AbortController().signal;
+
+/**
+ * Appends until the outcome is certain: after a lost answer it reads the stream. Resolves when the events are durable. Rejects with
+ * WrongExpectedRevision, or as the store does, if they are certainly not in the log, and with AppendUnknown if a bounded number of attempts did
+ * not find out.
+ */
+const appendForCertain = async (ports: AppendingPorts, append: Append): Promise<Done> => {
+  const { stream, expectedRevision } = append;
+  let outcome = await ports.store.append(stream, expectedRevision, append.events);
+  for (let attempt = 1; outcome.kind === 'unknown'; attempt += 1) {
+    if (attempt > ATTEMPTS_MAX)
+      throw new AppendUnknown(stream, outcome.cause, { after: expectedRevision, eventIds: append.events.map(({ eventId }) => eventId) });
+    // The first look is at once: most answers are lost after the append was done.
+    if (attempt > 1) await ports.clock.sleep(PAUSE_MS * 2 ** (attempt - 2), never);
+    outcome = await settle(ports, append);
+  }
+  if (outcome.kind === 'conflict') throw new WrongExpectedRevision(stream, expectedRevision, outcome.actualRevision);
+  return outcome;
+};
+
+/** Looks for the events in the stream; if they are missing, appends them again under the same ids. */
+const settle = async ({ store }: AppendingPorts, append: Append): Promise<AppendOutcome> => {
+  try {
+    const written = await find(store, append);
+    if (written !== undefined) return written;
+    const outcome = await store.append(append.stream, append.expectedRevision, append.events);
+    // The conflicting events may be those of the first attempt, written late.
+    return outcome.kind === 'conflict' ? ((await find(store, append)) ?? outcome) : outcome;
+  } catch (cause) {
+    // A failure of this attempt says nothing about the attempt before.
+    return { kind: 'unknown', cause: cause instanceof Error ? cause : new Error('not an Error', { cause }) };
+  }
+};
+
+const find = async (store: AppendingPorts['store'], { stream, expectedRevision, events }: Append): Promise<AppendOutcome | undefined> => {
+  const stored = await store.readStream(stream, expectedRevision + 1);
+  const last = stored[events.length - 1];
+  if (last === undefined || events.some(({ eventId }, index) => stored[index]!.eventId !== eventId)) return undefined;
+  return { kind: 'done', revision: last.revision, position: last.position };
+};
+
+/** `hash` is that of the event, and so names its place in the stream too. */
+type Decoded = Readonly<{
+  event: DomainEvent;
+  metadata: EventMetadata;
+  hash: string;
+  /** Of its stored parts. */ sizeBytes: number;
+}>;
+
+/**
+ * The decoded events that this process wrote last: relay, processors and projections read them without decrypting and parsing again. An event is
+ * found by its hash, so an event of another process is never mistaken for it.
+ */
+type DecodedCache = Readonly<{
+  find: (stored: StoredEvent) => Recorded | undefined;
+  keep: (stream: string, decoded: Decoded) => void;
+  /** Removes what is cached of the stream. */
+  forget: (stream: string) => void;
+  /** How often `forget` was called. */
+  forgotten: () => number;
+}>;
+
+/** A larger event is not cached. */
+const EVENT_SIZE_BYTES_MAX = 16 * 1024;
+/** Memory of a cached event beside its parts. */
+const OVERHEAD_BYTES = 512;
+
+/** Limits for the streams that were continued or read last. */
+const RECENT_SIZE_BYTES_MAX = 1024 * 1024;
+const RECENT_STREAMS_MAX = 4_096;
+const EVENTS_PER_STREAM_MAX = 8;
+
+/** Limits for streams that have begun and wait for the next step. */
+const WAITING_SIZE_BYTES_MAX = 3 * 1024 * 1024;
+/** A stream that still waits after this many newer ones is dropped: it is scheduled, or another process continues it. */
+const WAITING_AGE_MAX = 16_384;
+
+const sizeOf = ({ sizeBytes }: Decoded): number => sizeBytes + OVERHEAD_BYTES;
+
+const openDecodedCache = (): DecodedCache => {
+  const recent = boundedCache<string, readonly Decoded[]>({
+    entriesMax: RECENT_STREAMS_MAX,
+    size: { max: RECENT_SIZE_BYTES_MAX, of: (events) => events.reduce((sum, one) => sum + sizeOf(one), 0) },
+  });
+  const waiting = openWaiting();
+  let forgotten = 0;
+  return {
+    find: ({ stream, revision, position, hash }) => {
+      const begun = waiting.get(stream);
+      const known = begun?.hash === hash ? begun : recent.get(stream)?.find((one) => one.hash === hash);
+      return known && { event: known.event, stream, revision, position, hash, metadata: known.metadata };
+    },
+    keep: (stream, decoded) => {
+      const begun = waiting.take(stream);
+      if (decoded.sizeBytes > EVENT_SIZE_BYTES_MAX) return;
+      const known = begun === undefined ? recent.get(stream) : [begun];
+      if (known === undefined && waiting.add(stream, decoded)) return;
+      recent.set(stream, known === undefined ? [decoded] : [...known.slice(1 - EVENTS_PER_STREAM_MAX), decoded]);
+    },
+    forget: (stream) => {
+      forgotten += 1;
+      waiting.take(stream);
+      recent.delete(stream);
+    },
+    forgotten: () => forgotten,
+  };
+};
+
+type Waiting = Readonly<{
+  get: (stream: string) => Decoded | undefined;
+  /** Out: false if there is no room. */
+  add: (stream: string, decoded: Decoded) => boolean;
+  /** Removes the stream. */
+  take: (stream: string) => Decoded | undefined;
+}>;
+
+/** Keeps the streams that wait longest, because they are continued next; in a backlog the newest would displace just these. */
+const openWaiting = (): Waiting => {
+  const begun = new Map<string, Readonly<{ decoded: Decoded; number: number }>>();
+  let sizeBytes = 0;
+  let count = 0;
+
+  const take = (stream: string): Decoded | undefined => {
+    const known = begun.get(stream);
+    if (known === undefined) return undefined;
+    begun.delete(stream);
+    sizeBytes -= sizeOf(known.decoded);
+    return known.decoded;
+  };
+
+  return {
+    get: (stream) => begun.get(stream)?.decoded,
+    take,
+    add: (stream, decoded) => {
+      count += 1;
+      const [oldest] = begun;
+      if (oldest !== undefined && count - oldest[1].number > WAITING_AGE_MAX) take(oldest[0]);
+      if (sizeBytes + sizeOf(decoded) > WAITING_SIZE_BYTES_MAX) return false;
+      begun.set(stream, { decoded, number: count });
+      sizeBytes += sizeOf(decoded);
+      return true;
+    },
+  };
+};
+
 type KeyNames = Pick<EventMetadata, 'keyId' | 'recipientKeys'>;
 
-/** Every event of a stream that has keys names them, so any one whose metadata can be read tells. */
+/** The keys of a stream, from any event with readable metadata: every event of a stream with keys names them. */
 const keyNamesOf = async (store: EventStore, stream: StreamName): Promise<KeyNames> => {
   const last = await store.readLast(stream);
   const metadata = last && readableMetadata(last);
@@ -331,7 +329,7 @@ const keyNamesOf = async (store: EventStore, stream: StreamName): Promise<KeyNam
   return {};
 };
 
-/** Throws for the first event that is missing, damaged or unknown: what was decided on without it would be decided wrongly. */
+/** Throws for the first event that is missing, damaged or unknown: a decision without it would be wrong. */
 const decodeStream = (decoded: readonly (Recorded | Unreadable)[], fromRevision: number, note: Note): readonly Recorded[] => {
   const recorded: Recorded[] = [];
   let expected = fromRevision;
@@ -341,7 +339,7 @@ const decodeStream = (decoded: readonly (Recorded | Unreadable)[], fromRevision:
       note([event]);
       throw new EventUnreadable(event, event.unreadable.message, { cause: event.unreadable });
     }
-    // What stood before these has left the log.
+    // Earlier events have left the log.
     if (recorded.length === 0 && retiringTypes.includes(event.event.type)) expected = Math.max(expected, event.revision);
     if (event.revision !== expected)
       throw new EventUnreadable({ ...event, storedType: event.event.type }, `revision ${expected} of the stream is missing before it`);
@@ -365,7 +363,7 @@ const keepWritten = (cache: DecodedCache, stream: string, encoded: readonly Enco
 
 type Decode = (stored: readonly StoredEvent[], types?: ReadonlySet<string>) => ReturnType<typeof decodeAll>;
 
-/** Where the log says that something personal of a stream is destroyed, by whatever process, it is not read from memory either. */
+/** When the log says that personal data of a stream is destroyed, by any process, the cached events of the stream are dropped too. */
 const decoderOf = (ports: Ports, cache: DecodedCache): Decode => {
   const erasing = ports.codec.namesOf([...erasingEvents, 'RecipientsErased']);
   return (stored, types) => {
@@ -420,12 +418,12 @@ function* withUnreadable(
   throw new EventUnknown(stop);
 }
 
-/** Beyond it an event may be told of again. */
+/** Positions that are remembered; beyond them an event may be reported again. */
 const UNREADABLE_NOTED_MAX = 1_000;
 
 type Note = (events: readonly Unreadable[]) => readonly Unreadable[];
 
-/** Tells of each unreadable event once, however many readers meet it. */
+/** Reports each unreadable event once, however many readers meet it. */
 const unreadableNotes = (tell: EventLogPorts['onUnreadable']): Note => {
   const noted = new Set<Position>();
   return (events) => {

@@ -1,65 +1,18 @@
 /**
- * The chain that makes a changed, removed, moved or inserted event visible: each event's hash covers its stored bytes
- * and the hash before it in the stream; sealed bytes count as ciphertext, so the chain can be checked when the key is gone.
+ * Hashes over the log: the chain through the events of a stream, the Merkle tree of seals, and the metadata text that the chain covers.
+ * Each hash covers the stored bytes and the hash before it in the stream, so a changed, removed, moved or inserted event is noticed. Sealed parts
+ * count as ciphertext, so the chain can be checked after their key is destroyed.
  */
 import * as crypto from 'node:crypto';
 import { UnreadableEvent } from './codec.js';
 import type { EventMetadata } from '../domain/events.js';
 
-/* The metadata of an event as JSON text. Structure is checked on read, as that of the event is. */
-
-const texts = ['eventId', 'teamId', 'occurredAt', 'actor', 'correlationId', 'causationId'] as const;
-const optionalTexts = ['keyId', 'dataFile', 'sealedFile', 'origin'] as const;
-
-export const encodeMetadata = (metadata: EventMetadata): string => JSON.stringify(metadata);
-
-/** Throws UnreadableEvent where the text is no metadata. */
-export const decodeMetadata = (text: string): EventMetadata => {
-  const value = parse(text);
-  if (typeof value !== 'object' || value === null) throw new UnreadableEvent('the metadata is no object');
-  const metadata = value as Readonly<Record<string, unknown>>;
-  for (const name of texts) if (typeof metadata[name] !== 'string') throw new UnreadableEvent(`the metadata has no text ${name}`);
-  for (const name of optionalTexts) {
-    const given = metadata[name];
-    if (given !== undefined && typeof given !== 'string') throw new UnreadableEvent(`${name} of the metadata is no text`);
-  }
-  const { fence, recipientKeys } = metadata;
-  if (recipientKeys !== undefined && !(Array.isArray(recipientKeys) && recipientKeys.every((id) => typeof id === 'string')))
-    throw new UnreadableEvent('recipientKeys of the metadata are no texts');
-  if (fence !== undefined && typeof fence !== 'number') throw new UnreadableEvent('fence of the metadata is no number');
-  return metadata as EventMetadata;
-};
-
-/** undefined where the text is no metadata. */
-export const readableMetadata = ({ metadata }: Readonly<{ metadata: string }>): EventMetadata | undefined => {
-  try {
-    return decodeMetadata(metadata);
-  } catch {
-    return undefined;
-  }
-};
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new UnreadableEvent('the metadata is no JSON');
-  }
-};
-
-/** As `encodeMetadata` writes it, where no text needs an escape. */
-const AS_WRITTEN =
-  /^\{"eventId":"[^"\\\0-\x1f]*","teamId":"[^"\\\0-\x1f]*","occurredAt":"[^"\\\0-\x1f]*","actor":"[^"\\\0-\x1f]*","correlationId":"[^"\\\0-\x1f]*","causationId":"[^"\\\0-\x1f]*"(?:,"keyId":"[^"\\\0-\x1f]*")?(?:,"recipientKeys":\[(?:"[^"\\\0-\x1f]*",)*"[^"\\\0-\x1f]*"\])?(?:,"fence":\d+)?(?:,"origin":"[^"\\\0-\x1f]*")?\}$/;
-
-/** True where the text can certainly be decoded and names no file: looked at in far less time than it takes to parse it. */
-export const isCertainlyMetadata = (text: string): boolean => AS_WRITTEN.test(text);
-
-/** `sealed`: a text where no more than its hash is known. */
+/** `sealed`: the bytes, or their hash as text if only that is known. */
 type Hashable = Readonly<{ type: string; data: string; metadata: string; sealed: Uint8Array | string | undefined }>;
 
 const sha256 = (data: string | Uint8Array): string => crypto.hash('sha256', data, 'hex');
 
-/** What stands before the first event of a stream. */
+/** The hash before the first event of a stream. */
 export const chainStart = (stream: string): string => sha256(`stream:${stream}`);
 
 /** In: the predecessor's hash (hex), the place of the event, and its stored parts. Out: its hash (hex). */
@@ -69,7 +22,7 @@ export const chainHash = (previous: string, stream: string, revision: number, ev
   return sha256(`${previous}\n${stream}\n${revision}\n${event.type}\n${sealed}\n${event.data.length}\n${event.data}\n${event.metadata}`);
 };
 
-/** Empty where nothing is sealed. */
+/** The hash of the sealed part; empty if there is none. */
 export const sealedHashOf = (sealed: Hashable['sealed']): string =>
   sealed === undefined ? '' : typeof sealed === 'string' ? sealed : sha256(sealed);
 
@@ -98,3 +51,50 @@ export const merkleRoot = (leaves: readonly string[]): string => {
 export const sealRoot = (previousSeal: string, segmentRoot: string): string =>
   sha256(Buffer.from(`02${previousSeal}${segmentRoot}`, 'hex'));
 export const FIRST_SEAL = sha256('sealpost ledger');
+
+const texts = ['eventId', 'teamId', 'occurredAt', 'actor', 'correlationId', 'causationId'] as const;
+
+const optionalTexts = ['keyId', 'dataFile', 'sealedFile', 'origin'] as const;
+
+export const encodeMetadata = (metadata: EventMetadata): string => JSON.stringify(metadata);
+
+/** Reads the metadata of an event. Throws UnreadableEvent if the text is no metadata. */
+export const decodeMetadata = (text: string): EventMetadata => {
+  const value = parse(text);
+  if (typeof value !== 'object' || value === null) throw new UnreadableEvent('the metadata is no object');
+  const metadata = value as Readonly<Record<string, unknown>>;
+  for (const name of texts) if (typeof metadata[name] !== 'string') throw new UnreadableEvent(`the metadata has no text ${name}`);
+  for (const name of optionalTexts) {
+    const given = metadata[name];
+    if (given !== undefined && typeof given !== 'string') throw new UnreadableEvent(`${name} of the metadata is no text`);
+  }
+  const { fence, recipientKeys } = metadata;
+  if (recipientKeys !== undefined && !(Array.isArray(recipientKeys) && recipientKeys.every((id) => typeof id === 'string')))
+    throw new UnreadableEvent('recipientKeys of the metadata are no texts');
+  if (fence !== undefined && typeof fence !== 'number') throw new UnreadableEvent('fence of the metadata is no number');
+  return metadata as EventMetadata;
+};
+
+/** As `decodeMetadata`, but undefined if the text is no metadata. */
+export const readableMetadata = ({ metadata }: Readonly<{ metadata: string }>): EventMetadata | undefined => {
+  try {
+    return decodeMetadata(metadata);
+  } catch {
+    return undefined;
+  }
+};
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UnreadableEvent('the metadata is no JSON');
+  }
+};
+
+/** Metadata as `encodeMetadata` writes it, if no text needs an escape and no file is named. */
+const AS_WRITTEN =
+  /^\{"eventId":"[^"\\\0-\x1f]*","teamId":"[^"\\\0-\x1f]*","occurredAt":"[^"\\\0-\x1f]*","actor":"[^"\\\0-\x1f]*","correlationId":"[^"\\\0-\x1f]*","causationId":"[^"\\\0-\x1f]*"(?:,"keyId":"[^"\\\0-\x1f]*")?(?:,"recipientKeys":\[(?:"[^"\\\0-\x1f]*",)*"[^"\\\0-\x1f]*"\])?(?:,"fence":\d+)?(?:,"origin":"[^"\\\0-\x1f]*")?\}$/;
+
+/** True if the text can certainly be decoded and names no file; far faster than parsing it. */
+export const isCertainlyMetadata = (text: string): boolean => AS_WRITTEN.test(text);

@@ -1,6 +1,6 @@
 /**
- * Events that have left the log: the last events of their streams say which, what their hashes were, and as which event of the log each
- * stood. By that the chains and the seals over them can be checked as if they were there, on every engine, whatever positions it gives.
+ * Events that have left the log. The last events of their streams keep their hashes and ordinals in the log, so that chains and seals over them
+ * are checked as if they were there, on every engine. Also finds streams whose time is over and whose events are still in the log.
  */
 import { decodeEvent, namesOf } from './codec.js';
 import type { DomainEvent, EventType, StreamKind } from '../domain/events.js';
@@ -188,21 +188,19 @@ const retiredBetween = async (
   return found;
 };
 
-/* What streams have in common that nobody needs any more and whose events are still in the log. */
-
 type OldStreamsDeps = Readonly<{ eventLog: Pick<EventLog, 'readAll' | 'last' | 'load'>; limits: Pick<Limits, 'auditDays'> }>;
 
-/** `overMs`: since when nobody needs it. */
+/** `overMs`: when its time was over. */
 type OldStream = Readonly<{ stream: StreamName; overMs: number }>;
 
-/** In the order of the log; and when the first will be over that is not yet. */
+/** In the order of the log. `nextMs`: when the time of the next stream is over. */
 type OldStreams = Readonly<{ over: readonly OldStream[]; nextMs: number | undefined }>;
 
 type LookForOld = Readonly<{ limit: number; signal?: AbortSignal }>;
 
 const retired = namesOf(['StreamRetired']);
 
-/** Whether it is said of all of a stream that it leaves the log. */
+/** True if the log says that all events of the stream leave it. */
 const isRetired = async ({ eventLog }: Pick<OldStreamsDeps, 'eventLog'>, stream: StreamName): Promise<boolean> => {
   const last = await eventLog.last(stream);
   if (last === undefined || !retired.has(last.storedType)) return false;
@@ -210,9 +208,7 @@ const isRetired = async ({ eventLog }: Pick<OldStreamsDeps, 'eventLog'>, stream:
   return recorded?.event.type === 'StreamRetired' && isWhole(recorded.event);
 };
 
-/* Streams of the audit log whose month is over for as long as it is kept, and whose events are still in the log. */
-
-/** At most `limit`. Reads the log up to the first event of that kind that is kept still. */
+/** Streams of the audit log whose month is kept no longer, at most `limit`. Reads the log up to the first audit event that is still kept. */
 export const oldAuditStreams = async (deps: OldStreamsDeps, nowMs: number, { limit, signal }: LookForOld): Promise<OldStreams> => {
   const { eventLog, limits } = deps;
   const over: OldStream[] = [];
@@ -232,9 +228,7 @@ export const oldAuditStreams = async (deps: OldStreamsDeps, nowMs: number, { lim
   return { over, nextMs };
 };
 
-/* Streams of teams that were removed so long ago that the audit log tells nothing of them, and whose events are still in the log. */
-
-/** Those, beside that of the team itself, in which something stands in clear that a team has called or written. */
+/** The kinds of stream, beside that of the team itself, that hold names and texts of a team in clear. */
 export const teamKinds = [
   'template',
   'attachmentTemplate',
@@ -243,10 +237,13 @@ export const teamKinds = [
   'oauthClient',
 ] as const satisfies readonly StreamKind[];
 
-/** With one of these each of them begins. */
+/** The first events of these streams. */
 const begunBy: readonly EventType[] = ['TemplateCreated', 'ApiKeyCreated', 'SenderDomainAdded', 'OAuthAppRegistered'];
 
-/** At most `limit`. The stream of a team itself is among them once all others are gone, for by it they are found. */
+/**
+ * Streams of removed teams that the audit log tells nothing of any more, at most `limit`. The stream of the team itself comes last, because the others
+ * are found by it.
+ */
 export const oldTeamStreams = async (deps: OldStreamsDeps, nowMs: number, look: LookForOld): Promise<OldStreams> => {
   const { teams, nextMs } = await oldTeams(deps, nowMs, look);
   if (teams.size === 0) return { over: [], nextMs };
@@ -269,7 +266,7 @@ export const oldTeamStreams = async (deps: OldStreamsDeps, nowMs: number, look: 
   return { over: over.slice(0, look.limit), nextMs };
 };
 
-/** Since when each is over, by its id. */
+/** When the time of each removed team was over, by its id. */
 const oldTeams = async (
   deps: OldStreamsDeps,
   nowMs: number,

@@ -1,4 +1,4 @@
-/** The names of events as they are stored; each carries its version. */
+/** The stored names of events, each with its version, and the write level from which each type and field is written. */
 import type { EventType } from '../domain/events.js';
 import {
   BULK_SENDS_FROM,
@@ -22,8 +22,7 @@ import {
   WEBHOOKS_FROM,
 } from '../domain/core/write-level.js';
 
-/* The write level from which each type of event is written that there was not from the beginning. */
-
+/** The write level from which a type of event is written, for types that were added later. */
 export const writtenFrom: { readonly [Type in EventType]?: number } = {
   TemplateRestored: 2,
   TemplateRemoved: TEMPLATE_REMOVALS_FROM,
@@ -168,7 +167,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   AuditEntriesForgotten: PEOPLE_FROM,
 };
 
-/** The same for a field of `data` that there was not before. */
+/** The write level from which a field of `data` is written, for fields that were added later. */
 export const fieldsFrom: { readonly [Type in EventType]?: Readonly<Record<string, number>> } = {
   ApiKeyCreated: { networks: KEY_BOUNDS_FROM, test: TEST_KEYS_FROM },
   EmailQueued: { confidential: PEOPLE_FROM, test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
@@ -177,7 +176,7 @@ export const fieldsFrom: { readonly [Type in EventType]?: Readonly<Record<string
   BatchScheduled: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
 };
 
-/** The name under which each type is written now. */
+/** The stored name of each type. */
 export const current: { readonly [Type in EventType]: string } = {
   EmailQueued: 'EmailQueued.v1',
   EmailScheduled: 'EmailScheduled.v1',

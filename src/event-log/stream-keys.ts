@@ -1,4 +1,4 @@
-/** The keys of a stream: its own and, of an email with several recipients, one for each of them. */
+/** The version of a stream that an append continues, and its keys: one for the stream, and one for each recipient of an email with several. */
 import { chainStart, readableMetadata } from './hash-chain.js';
 import type { Recorded, DomainEvent, EventMetadata } from '../domain/events.js';
 import { decodeEvent, namesOf } from './codec.js';
@@ -7,8 +7,6 @@ import { recipientCountOf } from '../domain/email/recipient-parts.js';
 import type { MaybePromise } from '../domain/core/decider.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
 import { RECIPIENT_KEYS_FROM } from '../domain/core/write-level.js';
-
-/* Where a stream ends, as an append needs to know it. */
 
 /**
  * The expected revision of the next append, the hash that it continues, the key of the stream where it has one, those of its recipients
@@ -34,15 +32,13 @@ export const versionOf = ({ revision, hash, metadata }: Pick<Recorded, 'revision
   ...(metadata.fence === undefined ? {} : { fence: metadata.fence }),
 });
 
-/* Which keys of recipients the log says are destroyed, told by stored events without any key. */
-
 const erased = namesOf(['RecipientsErased']);
 
 export const recipientsErasedNames: readonly string[] = [...erased];
 
 type ErasedRecipients = Readonly<{ recipients: readonly number[]; keyIds: readonly string[] }>;
 
-/** undefined for any other event, and for one that cannot be read. */
+/** The recipients that an event says are erased, read without any key; undefined for other events and for an unreadable one. */
 export const recipientsErasedBy = (event: Pick<StoredEvent, 'type' | 'data' | 'metadata'>): ErasedRecipients | undefined => {
   if (!erased.has(event.type)) return undefined;
   const { recipientKeys = [] } = readableMetadata(event) ?? {};

@@ -1,4 +1,4 @@
-/** Finds what was done to the log behind its back: the first event that was changed, removed, moved or slipped in. */
+/** Verifies the log: finds the first event that was changed, removed, moved or slipped in, and all events that cannot be read. */
 import { UnknownEvent, type Codec, decodeEvent } from './codec.js';
 import { type Unreadable, isUnreadable } from './decoding.js';
 import { EventUnknown, type EventPlace } from '../domain/core/errors.js';
@@ -10,68 +10,6 @@ import { evolveLedger, sealOf, type LedgerState, type Seal } from './ledger.js';
 import { countRetirements, isForeignRetirement, withRetired, type RetiredEvent, type RetiringStore } from './retirement.js';
 import type { Keys } from '../domain/ports/keys.js';
 import type { LedgerEvent } from '../domain/teams/events.js';
-
-/* What of the log this process cannot read: for health, and for the sentences of the start. */
-
-export type LogFaults = Readonly<{
-  note: (event: Unreadable) => void;
-  /** How many damaged events were met since the start, up to a bound. */
-  unreadable: () => number;
-  /** The first event of a newer program that was met; undefined where none was. */
-  unknown: () => EventPlace | undefined;
-}>;
-
-/** Beyond it more events may be damaged than are counted. */
-const COUNTED_MAX = 10_000;
-
-export const openLogFaults = (): LogFaults => {
-  const damaged = new Set<number>();
-  let unknown: EventPlace | undefined;
-  return {
-    note: (event) => {
-      if (event.unreadable instanceof UnknownEvent) {
-        if (unknown === undefined || event.position < unknown.position) unknown = event;
-      } else if (damaged.size < COUNTED_MAX) damaged.add(event.position);
-    },
-    unreadable: () => damaged.size,
-    unknown: () => unknown,
-  };
-};
-
-/** The first of the noted types of the log that this program does not know, as the error that says so; undefined where it knows all. */
-export const unknownTypeIn = async (store: Pick<EventStore, 'types' | 'readAll'>, codec: Codec): Promise<EventUnknown | undefined> => {
-  const [first] = [...(await store.types())].filter(([type]) => !codec.knows(type)).sort(([, a], [, b]) => a - b);
-  if (first === undefined) return undefined;
-  const [storedType, position] = first;
-  const event = await eventAt(store, position);
-  return new EventUnknown({ stream: event?.stream ?? 'unknown', revision: event?.revision ?? 0, position, storedType });
-};
-
-/** Positions are opaque, so the event is the last of those up to its position. */
-const eventAt = async (store: Pick<EventStore, 'readAll'>, position: number): Promise<StoredEvent | undefined> => {
-  for await (const { events } of store.readAll(position - 1, { batchSize: 1 }))
-    for (const event of events) return event.position === position ? event : undefined;
-  return undefined;
-};
-
-/* Finds every event of the log that cannot be read: damaged, without its file, or written by a newer program. */
-
-/**
- * Reads the whole log and decrypts what has a key. `onProgress` is told of the position up to which all was looked at. What a stream that
- * is being erased lacks is no fault, so an event is told of only where its stream says the same.
- */
-export async function* unreadableEvents(
-  eventLog: Pick<EventLog, 'readAll' | 'inspect'>,
-  onProgress: (position: number) => void = () => {},
-): AsyncGenerator<Unreadable> {
-  for await (const { unreadable, position } of eventLog.readAll(0, { unknown: 'listed' })) {
-    for (const event of unreadable) {
-      const inStream = await eventLog.inspect(event.stream as StreamName);
-      if (inStream.some((one) => one.position === event.position && isUnreadable(one))) yield event;
-    }
-    onProgress(position);
-  }
-}
 
 export type Finding = Readonly<{
   kind: 'changed' | 'removed' | 'moved' | 'inserted' | 'seal-broken' | 'cut-off';
@@ -138,17 +76,17 @@ export const eventOutsideLog = async (store: Pick<EventStore, 'readAll'>): Promi
   return undefined;
 };
 
+const LOOKS_MAX = 3;
+
 /** Reads the whole log once. `onProgress` gets the number of events so far. */
 export const verifyLog = async (...[store, noted, options]: Parameters<typeof verifyOnce>): Promise<Verification> => {
   for (let look = 1; ; look += 1) {
     const before = await countRetirements(store);
     const verification = await verifyOnce(store, noted, options);
-    // What was read may have left the log while it was read.
+    // Events may have left the log while it was read.
     if (verification.finding === undefined || look === LOOKS_MAX || (await countRetirements(store)) === before) return verification;
   }
 };
-
-const LOOKS_MAX = 3;
 
 const verifyOnce = async (
   store: RetiringStore & Pick<EventStore, 'head' | 'positions'>,
@@ -314,3 +252,62 @@ const readLedger = (event: StoredEvent): LedgerEvent | undefined => {
     return undefined;
   }
 };
+
+/** Counts the events that readers could not read, for health and for messages at start. */
+export type LogFaults = Readonly<{
+  note: (event: Unreadable) => void;
+  /** How many damaged events were met since the start, up to a bound. */
+  unreadable: () => number;
+  /** The first event of a newer program that was met; undefined where none was. */
+  unknown: () => EventPlace | undefined;
+}>;
+
+/** Damaged events that are counted; there may be more. */
+const COUNTED_MAX = 10_000;
+
+export const openLogFaults = (): LogFaults => {
+  const damaged = new Set<number>();
+  let unknown: EventPlace | undefined;
+  return {
+    note: (event) => {
+      if (event.unreadable instanceof UnknownEvent) {
+        if (unknown === undefined || event.position < unknown.position) unknown = event;
+      } else if (damaged.size < COUNTED_MAX) damaged.add(event.position);
+    },
+    unreadable: () => damaged.size,
+    unknown: () => unknown,
+  };
+};
+
+/** The first of the noted types of the log that this program does not know, as the error that says so; undefined where it knows all. */
+export const unknownTypeIn = async (store: Pick<EventStore, 'types' | 'readAll'>, codec: Codec): Promise<EventUnknown | undefined> => {
+  const [first] = [...(await store.types())].filter(([type]) => !codec.knows(type)).sort(([, a], [, b]) => a - b);
+  if (first === undefined) return undefined;
+  const [storedType, position] = first;
+  const event = await eventAt(store, position);
+  return new EventUnknown({ stream: event?.stream ?? 'unknown', revision: event?.revision ?? 0, position, storedType });
+};
+
+/** Positions are opaque, so the event is the last of those up to its position. */
+const eventAt = async (store: Pick<EventStore, 'readAll'>, position: number): Promise<StoredEvent | undefined> => {
+  for await (const { events } of store.readAll(position - 1, { batchSize: 1 }))
+    for (const event of events) return event.position === position ? event : undefined;
+  return undefined;
+};
+
+/**
+ * Finds every event that cannot be read: reads the whole log and decrypts what has a key. `onProgress` is called with the position reached. Parts
+ * that are missing because a stream is being erased are no fault, so each event is checked again in its stream.
+ */
+export async function* unreadableEvents(
+  eventLog: Pick<EventLog, 'readAll' | 'inspect'>,
+  onProgress: (position: number) => void = () => {},
+): AsyncGenerator<Unreadable> {
+  for await (const { unreadable, position } of eventLog.readAll(0, { unknown: 'listed' })) {
+    for (const event of unreadable) {
+      const inStream = await eventLog.inspect(event.stream as StreamName);
+      if (inStream.some((one) => one.position === event.position && isUnreadable(one))) yield event;
+    }
+    onProgress(position);
+  }
+}

@@ -6,8 +6,8 @@ import {
   auditLineOf,
   auditScopeOf,
   isAudited,
-  isToldBySpell,
-  spellsAfter,
+  isWithinMembership,
+  membershipsAfter,
 } from '../../src/domain/audit/entry.js';
 import { auditCategories, auditTable } from '../../src/domain/audit/table.js';
 import { endOfMonth, monthsUpTo, callOrigin, readOrigin, writeOrigin } from '../../src/domain/access/origins.js';
@@ -122,12 +122,15 @@ void t.test('who was in a team when', async (t) => {
   const at = (minute: number): string => `2030-01-01T12:0${minute}:00.000Z`;
   const added = (minute: number) => ({ type: 'MemberAdded' as const, data: { at: at(minute), userId: USER, role: 'viewer' as const } });
   const removed = (minute: number) => ({ type: 'MemberRemoved' as const, data: { at: at(minute), userId: USER, reason: 'left' as const } });
-  const spells = [added(1), removed(3), added(5)].reduce<ReturnType<typeof spellsAfter>>(spellsAfter, []);
+  const spells = [added(1), removed(3), added(5)].reduce<ReturnType<typeof membershipsAfter>>(membershipsAfter, []);
   t.strictSame(spells, [
     { user: USER, from: at(1), until: at(3) },
     { user: USER, from: at(5) },
   ]);
-  const told = [0, 1, 2, 3, 4, 5, 6].filter((minute) => spells.some((spell) => isToldBySpell(spell, { scope: USER, at: at(minute) })));
+  const told = [0, 1, 2, 3, 4, 5, 6].filter((minute) => spells.some((spell) => isWithinMembership(spell, { scope: USER, at: at(minute) })));
   t.strictSame(told, [1, 2, 5, 6]);
-  t.equal(Array.from({ length: 300 }, (_, n) => added(n % 10)).reduce<ReturnType<typeof spellsAfter>>(spellsAfter, []).length, 200);
+  t.equal(
+    Array.from({ length: 300 }, (_, n) => added(n % 10)).reduce<ReturnType<typeof membershipsAfter>>(membershipsAfter, []).length,
+    200,
+  );
 });

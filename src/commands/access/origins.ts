@@ -1,4 +1,7 @@
-/** From where calls came: each network and agent of a person, or of the keys of a team, is kept once a month, sealed under a key of its own. */
+/**
+ * Stores the origins of calls: each network address and user agent of a person, or of the keys of a team, once a month, sealed under the key of
+ * that month.
+ */
 import { hash as digestOf } from 'node:crypto';
 import { auditActorOf, isAudited } from '../../domain/audit/entry.js';
 import type { AuditOriginEvent } from '../../domain/audit/events.js';
@@ -12,24 +15,24 @@ import { boundedCache } from '../../shared/cache.js';
 type Log = Pick<EventLog, 'load' | 'append' | 'destroyKey' | 'last'>;
 
 export type CallOrigins = Readonly<{
-  /** In: who calls, from where, when. Out: how the metadata of events names it; undefined where no more is kept of that month, or of an erased person. */
+  /** Stores the origin of a call. Out: the reference for the metadata of events; undefined if the month is full or forgotten, or the person erased. */
   keep: (cause: Cause, from: CallOrigin) => Promise<string | undefined>;
-  /** What is kept under those names, as far as it is not forgotten. */
+  /** The stored origins of these references; forgotten ones are missing. */
   read: (names: readonly string[]) => Promise<ReadonlyMap<string, CallOrigin>>;
 }>;
 
-/** Kept of one month with their agents; what is new after that is kept by its network alone, and then not at all. */
+/** Origins of one month that are stored with their user agent. Further ones are stored without it, up to ORIGINS_MAX. */
 const PAIRS_MAX = 500;
 const ORIGINS_MAX = 2_000;
 const STREAMS_MAX = 500;
 const CONFLICTS_MAX = 8;
 
-/** `places`: by a digest, so that nothing personal stays in memory. */
-type Known = { version: StreamVersion; isForgotten: boolean; readonly places: Map<string, number> };
+/** `places`: the revision of each origin, by a digest, so that no personal data stays in memory. */
+type KnownOrigins = { version: StreamVersion; isForgotten: boolean; readonly places: Map<string, number> };
 
 const digest = ({ ipAddress, userAgent }: CallOrigin): string => digestOf('sha256', `${ipAddress}\n${userAgent}`, 'base64url');
 
-/** People have their own; keys, and apps, share that of their team. */
+/** Whose stream an origin goes to: that of the person, or for keys and apps that of the team. */
 export const originScopeOf = ({ actor, teamId }: Pick<Cause, 'actor' | 'teamId'>): string | undefined => {
   const { type, id } = auditActorOf(actor);
   if (type === 'user' && id !== null) return id;
@@ -37,10 +40,10 @@ export const originScopeOf = ({ actor, teamId }: Pick<Cause, 'actor' | 'teamId'>
 };
 
 export const openCallOrigins = (eventLog: Log): CallOrigins => {
-  const streams = boundedCache<StreamName, Known>({ entriesMax: STREAMS_MAX });
+  const streams = boundedCache<StreamName, KnownOrigins>({ entriesMax: STREAMS_MAX });
 
-  const load = async (stream: StreamName): Promise<Known> => {
-    const known: Known = { version: startOf(stream), isForgotten: false, places: new Map() };
+  const load = async (stream: StreamName): Promise<KnownOrigins> => {
+    const known: KnownOrigins = { version: startOf(stream), isForgotten: false, places: new Map() };
     for (const recorded of await eventLog.load(stream)) evolve(known, recorded);
     streams.set(stream, known);
     return known;
@@ -57,7 +60,7 @@ export const openCallOrigins = (eventLog: Log): CallOrigins => {
       if (again !== undefined || known.places.size >= ORIGINS_MAX) return again;
       const event: AuditOriginEvent = { type: 'CallOriginSeen', data: { at: cause.at }, sealed: kept };
       const { calledFrom: _calledFrom, fence: _fence, ...others } = cause;
-      // What people do belongs to no team, whichever they call for: it does not go with a team.
+      // The origin of a person belongs to no team, so that it is not removed with a team.
       const plain = auditActorOf(cause.actor).type === 'user' ? { ...others, teamId: NO_TEAM } : others;
       try {
         const version = await eventLog.append(stream, known.version, [event], plain);
@@ -83,7 +86,7 @@ export const openCallOrigins = (eventLog: Log): CallOrigins => {
   };
 };
 
-const evolve = (known: Known, recorded: Recorded): void => {
+const evolve = (known: KnownOrigins, recorded: Recorded): void => {
   known.version = versionOf(recorded);
   const event = recorded.event as AuditOriginEvent;
   switch (event.type) {
@@ -101,7 +104,7 @@ const evolve = (known: Known, recorded: Recorded): void => {
 
 const isForgetting = ({ type }: DomainEvent): boolean => type === 'CallOriginsForgotten' || type === 'StreamRetired';
 
-/** Of streams that were forgotten nothing is read, whatever is still at hand. */
+/** Reads origins. Forgotten streams are not read, even while their key exists. */
 const readOrigins = async (eventLog: Pick<EventLog, 'load'>, names: readonly string[]): Promise<ReadonlyMap<string, CallOrigin>> => {
   const found = new Map<string, CallOrigin>();
   const byStream = new Map<StreamName, [string, number][]>();
@@ -123,8 +126,8 @@ const readOrigins = async (eventLog: Pick<EventLog, 'load'>, names: readonly str
 };
 
 /**
- * The log whose appends keep from where they were called, where an auditor is told of them. Of others it is not asked, so that what is
- * done most often costs no more.
+ * An `append` that stores the origin of calls whose events are audited. Other events do not ask for the origin, so that frequent calls cost no
+ * more.
  */
 export const keepingOrigins = (eventLog: EventLog, origins: CallOrigins): EventLog['append'] => {
   const keepThenAppend = async (...[stream, version, events, cause]: [StreamName, StreamVersion, readonly DomainEvent[], Cause]) => {
@@ -137,7 +140,7 @@ export const keepingOrigins = (eventLog: EventLog, origins: CallOrigins): EventL
       : eventLog.append(stream, version, events, cause);
 };
 
-/** Forgets from where was called in one month: the fact first, then the key. Safe to repeat. */
+/** Forgets the origins of one month: appends the fact, then destroys the key. Safe to repeat. */
 export const forgetOrigins = async (eventLog: Log, stream: StreamName, cause: Cause): Promise<void> => {
   for (let conflicts = 0; ; conflicts += 1) {
     const events = await eventLog.load(stream, 0, []);
@@ -154,7 +157,7 @@ export const forgetOrigins = async (eventLog: Log, stream: StreamName, cause: Ca
   await eventLog.destroyKey(stream);
 };
 
-/** Of a person who is erased, or a team of which nothing sealed is left: of every month that can have been kept. `keptDays`: for how long. */
+/** Forgets all origins of an erased person or removed team, in every month that can have any. `keptDays`: how long origins are kept. */
 export const forgetAllOrigins = async (eventLog: Log, scope: string, keptDays: number, cause: Cause): Promise<void> => {
   for (const month of monthsUpTo(cause.at, keptDays)) {
     const stream = streamOfOrigin({ scope, month });

@@ -1,4 +1,4 @@
-/** Access tokens: made with the key of their period, and read. */
+/** Access tokens of people: signed with the key of their period, and verified. Tokens of sessions that begin in another process are made here too. */
 import { loadState } from '../core/handle.js';
 import type { CommandDeps, KnownToken } from '../core/deps.js';
 import type { JsonWebKeys } from '../../api/people.js';
@@ -22,19 +22,18 @@ import { startOf, type Cause } from '../../event-log/event-log.js';
 
 type TokenMakers = Pick<CommandDeps, 'tokenKey' | 'people' | 'tokenParties' | 'limits' | 'knownTokens'>;
 
-/** Whom a token is for, and since when: the moment of the event of its session that it is made with. */
+/** The person and session of a token. `at`: the time of the session event that the token is made with. */
 export type TokenOf = Readonly<{ userId: UserId; sessionId: SessionId; at: string }>;
 
-/** A token that is good for `accessTokenMs`. Its first call here checks no signature: that was made here. */
+/** A token that is valid for `accessTokenMs`. This process made it, so its calls here need no signature check. */
 export const makeAccessToken = async (deps: CommandDeps, of: TokenOf): Promise<string> => {
   const key = await signingKey(deps, tokenKeyPeriod(Date.parse(of.at)));
   return keepToken(deps, key, of);
 };
 
 /**
- * The token that another process gave for a session, made here once more: EdDSA has one signature for one text, and to make it costs less
- * than to check it. Where it is not the same after all, its first call is checked as every other. Nothing is made where the key is not
- * there.
+ * Makes the token that another process gave for a session once more: EdDSA signatures are deterministic, and signing costs less than
+ * verifying. If the token differs after all, its first call is verified as usual. Without the signing key nothing is made.
  */
 const foreseeAccessToken = async (deps: TokenMakers, of: TokenOf): Promise<void> => {
   const { state } = await deps.tokenKey(tokenKeysStream(tokenKeyPeriod(Date.parse(of.at))));
@@ -45,12 +44,12 @@ const keepToken = async (deps: TokenMakers, key: UsableKey, { userId, sessionId,
   const issuedAtMs = Date.parse(at);
   const claims = { userId, sessionId, issuedAtMs, expiresAtMs: issuedAtMs + deps.limits.accessTokenMs };
   const token = await deps.people.accessTokens.sign(key, deps.tokenParties, claims);
-  // As it is read: in whole seconds.
+  // Tokens hold whole seconds.
   deps.knownTokens.set(token, { userId, sessionId, expiresAtMs: Math.floor(claims.expiresAtMs / 1_000) * 1_000 });
   return token;
 };
 
-/** Rejects with INVALID_TOKEN and TOKEN_EXPIRED. Whether its session still is one is another question. */
+/** Verifies a token. Rejects with INVALID_TOKEN and TOKEN_EXPIRED. Whether its session has ended is not checked here. */
 export const readAccessToken = async (deps: CommandDeps, token: string): Promise<KnownToken> => {
   const { tokenSkewMs: skewMs, accessTokenCharsMax } = deps.limits;
   const nowMs = deps.clock.now();
@@ -80,7 +79,7 @@ export const readAccessToken = async (deps: CommandDeps, token: string): Promise
 const tokenExpired = (): DomainError =>
   new DomainError('TOKEN_EXPIRED', 'This access token has expired. POST /api/auth/refresh gives another.');
 
-/** The key that a token names: of this period, or of one that is close enough. */
+/** The key that a token names: of this period or a neighbouring one. */
 const namedKey = async (deps: CommandDeps, kid: string | undefined, nowMs: number): Promise<TokenKey> => {
   const period = kid === undefined ? undefined : periodOfKid(kid);
   if (period === undefined || Math.abs(period - tokenKeyPeriod(nowMs)) > 1) throw invalidToken();
@@ -112,7 +111,7 @@ const causeAt = (at: string): Cause => ({
 
 const fold = { evolve: evolveTokenKey, initialState: undefined as TokenKeyState };
 
-/** Of processes that make one at once, one is the first, and the others take its key. */
+/** Makes the key of a period. If several processes do at once, the first append wins and the others use its key. */
 const makeKey = async (deps: CommandDeps, period: number): Promise<TokenKey> => {
   const stream = tokenKeysStream(period);
   const { publicKey, privateKey } = await deps.people.accessTokens.makeKey();
@@ -134,7 +133,7 @@ const makeKey = async (deps: CommandDeps, period: number): Promise<TokenKey> => 
   return { kid, publicKey, privateKey, isRetired: false };
 };
 
-/** No token of that period is good any more: nobody shall make one that looks like it. */
+/** Destroys the key of a period whose tokens have all expired, so that nobody can make one that looks valid. */
 const retireKey = async (deps: CommandDeps, period: number): Promise<void> => {
   const stream = tokenKeysStream(period);
   const { state, version } = await loadState(deps.eventLog, stream, fold);
@@ -148,7 +147,7 @@ const retireKey = async (deps: CommandDeps, period: number): Promise<void> => {
   await deps.eventLog.destroyKey(stream);
 };
 
-/** The public keys by which access tokens are checked. */
+/** The public keys that verify access tokens. */
 export const readJsonWebKeys = async (deps: CommandDeps): Promise<JsonWebKeys> => {
   const period = tokenKeyPeriod(deps.clock.now());
   const loaded = [await deps.tokenKey(tokenKeysStream(period)), await deps.tokenKey(tokenKeysStream(period - 1))];
@@ -170,12 +169,13 @@ export const readJsonWebKeys = async (deps: CommandDeps): Promise<JsonWebKeys> =
   };
 };
 
-/* Sessions that begin in another process: they are read here, with their person, and their token is foreseen, before their first call comes. */
-
-/** Of more that begin at once the last ones are read by their first calls. */
+/** Sessions that wait to be read ahead; further ones are read by their first calls. */
 const WAITING_MAX = 1_000;
 
-/** Out: to be told of each session that begins; one after the other is read. */
+/**
+ * Out: a function that is called with each session that begins. Sessions of other processes are read here one after the other, with their person
+ * and token, before their first call comes.
+ */
 export const readingSessionsAhead = (
   deps: Pick<CommandDeps, 'session' | 'user' | 'clock'> & TokenMakers,
 ): ((begun: StreamName) => void) => {
@@ -191,11 +191,11 @@ export const readingSessionsAhead = (
         const [userId, sessionId] = [parseUserId(state?.userId ?? ''), parseSessionId(splitStream(next).id)];
         if (state === undefined || userId === undefined || sessionId === undefined) continue;
         await user(userStream(userId));
-        // What is not good yet by the clock of this process is checked by its first call.
+        // A token from the future of this clock is verified by its first call.
         const isGoodNow = Date.parse(state.refreshedAt) <= deps.clock.now();
         if (state.ended === undefined && isGoodNow) await foreseeAccessToken(deps, { userId, sessionId, at: state.refreshedAt });
       } catch {
-        // The call that needs it reads it itself, and is told what is wrong.
+        // The first call reads the session itself and reports the fault.
       }
     }
     isReading = false;

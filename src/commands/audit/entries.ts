@@ -1,4 +1,4 @@
-/** What an auditor is shown: entries, with from where was called as far as it is kept. */
+/** Audit entries as auditors see them, with the origin of each call while it is kept. */
 import type { Caller } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import type { AuditEntryRecord, AuditFormat } from '../../api/audit.js';

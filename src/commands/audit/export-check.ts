@@ -1,4 +1,4 @@
-/** Checks an export of the audit log by itself, line by line: against the proof that it carries, and so against the seals of the ledger. */
+/** Checks an export of the audit log line by line: against its own proof, and so against the seals of the ledger. */
 import { auditRecordOf } from './entries.js';
 import { CHAIN_START, chainAfter, type EntryLine, type ExportLine, type ReadLine, type SegmentLine } from './export.js';
 import { auditEntryOf } from '../../domain/audit/entry.js';

@@ -1,4 +1,7 @@
-/** Exports the audit log of a team from the log itself, with what proves each entry against the seals of the ledger. */
+/**
+ * Exports the audit log of a team from the event log, as lines of JSON or a table, with the proof of each entry against the seals of the ledger.
+ * Each line carries the link of a chain over all lines up to it.
+ */
 import { hash as digestOf } from 'node:crypto';
 import type { AuditEntryRecord, AuditFormat } from '../../api/audit.js';
 import { type ProvenLeaf, sealOf, type Seal, merkleProof } from '../../event-log/ledger.js';
@@ -8,10 +11,10 @@ import {
   auditEntryOf,
   isAudited,
   type AuditEntry,
-  isToldBySpell,
-  changesSpells,
-  spellsAfter,
-  type AuditSpell,
+  isWithinMembership,
+  changesMemberships,
+  membershipsAfter,
+  type AuditMembership,
 } from '../../domain/audit/entry.js';
 import { auditTable } from '../../domain/audit/table.js';
 import { DomainError } from '../../domain/core/errors.js';
@@ -23,7 +26,70 @@ import { decodeEvent, namesOf } from '../../event-log/codec.js';
 import { chainStart, FIRST_SEAL, merkleRoot, sealedHashOf, readableMetadata } from '../../event-log/hash-chain.js';
 import { withRetired, type RetiredEvent } from '../../event-log/retirement.js';
 
-/* The lines of an export of the audit log, as JSON or as a table; each carries the link of a chain over all lines up to it. */
+type AuditExportDeps = Pick<CommandDeps, 'eventLog' | 'origins' | 'clock' | 'limits'> &
+  Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'> & Partial<Pick<EventStore, 'types'>> }>;
+
+/** `from`, `to`: moments in UTC. */
+export type AuditPeriod = Readonly<{ from?: string | undefined; to?: string | undefined }>;
+
+/** What the file came to. `root`: the link of its last line. */
+export type Exported = Readonly<{ entries: number; upTo: number; root: string }>;
+
+/** Events of a segment so long are read at once: far more than a seal covers. */
+const SEGMENT_EVENTS_MAX = 50_000;
+
+/** An event is sealed after it is appended, and appended after it is decided on; clocks of several processes may be apart. */
+const APART_MS = HOUR_MS;
+
+/** The seals that cover a period: the one before it, up to which `skipped` events stand, and how many events they cover. */
+type Covering = Readonly<{ before: Seal | undefined; skipped: number; last: Seal; events: number }>;
+
+async function* sealsOf({ store }: Pick<AuditExportDeps, 'store'>): AsyncGenerator<Seal & Readonly<{ at: string }>> {
+  for await (const { events } of store.readAll(0, { kinds: ['ledger'] }))
+    for (const event of events) {
+      if (event.stream !== LEDGER_STREAM) continue;
+      const decoded = decodeEvent(event.type, event.data, undefined);
+      if (decoded.type === 'LedgerSealed') yield decoded.data;
+    }
+}
+
+const coveringOf = async (deps: AuditExportDeps, { from, to }: AuditPeriod): Promise<Covering | undefined> => {
+  const start = from === undefined ? '' : isoTime(Date.parse(from) - APART_MS);
+  const end = to === undefined ? undefined : isoTime(Date.parse(to) + APART_MS);
+  let before: Seal | undefined;
+  let last: Seal | undefined;
+  let [skipped, events] = [0, 0];
+  for await (const seal of sealsOf(deps)) {
+    if (seal.at < start) {
+      before = seal;
+      skipped += seal.count;
+    } else {
+      last = seal;
+      events += seal.count;
+    }
+    if (end !== undefined && last !== undefined && seal.at > end) break;
+  }
+  return last && { before, skipped, last, events };
+};
+
+/** Rejects with AUDIT_EXPORT_TOO_LARGE. Nothing is read of the entries until their text is taken. */
+export const openAuditExport = async (
+  deps: AuditExportDeps,
+  team: Readonly<{ teamId: TeamId; format: AuditFormat }>,
+  given: AuditPeriod,
+  done: (exported: Exported) => Promise<void>,
+): Promise<AsyncGenerator<string>> => {
+  const kept = isoTime(deps.clock.now() - deps.limits.auditDays * DAY_MS);
+  const period = { from: given.from === undefined || given.from < kept ? kept : given.from, to: given.to };
+  const covering = await coveringOf(deps, period);
+  const max = deps.limits.auditExportEventsMax;
+  if (covering !== undefined && covering.events > max)
+    throw new DomainError(
+      'AUDIT_EXPORT_TOO_LARGE',
+      `In this period the log has ${covering.events} events, all of which an export proves itself against; at most ${max} at once. Ask for a shorter period by \`from\` and \`to\`.`,
+    );
+  return linesOf(deps, { ...team, period, given, covering }, await exportWriter(team.format), done);
+};
 
 /** The event of which an entry is made, as it stands in the log. `sealed`: the hash of its sealed part, empty where it has none. */
 type ExportedEvent = Readonly<{
@@ -132,7 +198,7 @@ const cellsOf = (line: ExportLine): Cells => {
 
 const optional = (text: string): string | null => (text === '' ? null : text);
 
-const entryOfExportLines = (cells: Cells): AuditEntryRecord => {
+const entryOfRow = (cells: Cells): AuditEntryRecord => {
   const [, id = '', at = '', scope, category, action = '', actorType, actorId = '', targetType = '', targetId = ''] = cells;
   const [result, code = '', count, detail = '', network = '', agent = '', requestId = ''] = cells.slice(10);
   return {
@@ -225,73 +291,9 @@ export const exportReader = async (first: string): Promise<Readonly<{ read: Expo
     if (cells?.length !== columns.length - 1) return undefined;
     const proof = parsed(cells.at(-1)!);
     if (!isLine(proof) || proof.kind !== cells[0]) return undefined;
-    return { line: proof.kind === 'entry' ? { ...proof, entry: entryOfExportLines(cells) } : proof, body, chain };
+    return { line: proof.kind === 'entry' ? { ...proof, entry: entryOfRow(cells) } : proof, body, chain };
   };
   return { read, isHead: true };
-};
-
-type AuditExportDeps = Pick<CommandDeps, 'eventLog' | 'origins' | 'clock' | 'limits'> &
-  Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'> & Partial<Pick<EventStore, 'types'>> }>;
-
-/** `from`, `to`: moments in UTC. */
-export type AuditPeriod = Readonly<{ from?: string | undefined; to?: string | undefined }>;
-
-/** What the file came to. `root`: the link of its last line. */
-export type Exported = Readonly<{ entries: number; upTo: number; root: string }>;
-
-/** Events of a segment so long are read at once: far more than a seal covers. */
-const SEGMENT_EVENTS_MAX = 50_000;
-/** An event is sealed after it is appended, and appended after it is decided on; clocks of several processes may be apart. */
-const APART_MS = HOUR_MS;
-
-/** The seals that cover a period: the one before it, up to which `skipped` events stand, and how many events they cover. */
-type Covering = Readonly<{ before: Seal | undefined; skipped: number; last: Seal; events: number }>;
-
-async function* sealsOf({ store }: Pick<AuditExportDeps, 'store'>): AsyncGenerator<Seal & Readonly<{ at: string }>> {
-  for await (const { events } of store.readAll(0, { kinds: ['ledger'] }))
-    for (const event of events) {
-      if (event.stream !== LEDGER_STREAM) continue;
-      const decoded = decodeEvent(event.type, event.data, undefined);
-      if (decoded.type === 'LedgerSealed') yield decoded.data;
-    }
-}
-
-const coveringOf = async (deps: AuditExportDeps, { from, to }: AuditPeriod): Promise<Covering | undefined> => {
-  const start = from === undefined ? '' : isoTime(Date.parse(from) - APART_MS);
-  const end = to === undefined ? undefined : isoTime(Date.parse(to) + APART_MS);
-  let before: Seal | undefined;
-  let last: Seal | undefined;
-  let [skipped, events] = [0, 0];
-  for await (const seal of sealsOf(deps)) {
-    if (seal.at < start) {
-      before = seal;
-      skipped += seal.count;
-    } else {
-      last = seal;
-      events += seal.count;
-    }
-    if (end !== undefined && last !== undefined && seal.at > end) break;
-  }
-  return last && { before, skipped, last, events };
-};
-
-/** Rejects with AUDIT_EXPORT_TOO_LARGE. Nothing is read of the entries until their text is taken. */
-export const openAuditExport = async (
-  deps: AuditExportDeps,
-  team: Readonly<{ teamId: TeamId; format: AuditFormat }>,
-  given: AuditPeriod,
-  done: (exported: Exported) => Promise<void>,
-): Promise<AsyncGenerator<string>> => {
-  const kept = isoTime(deps.clock.now() - deps.limits.auditDays * DAY_MS);
-  const period = { from: given.from === undefined || given.from < kept ? kept : given.from, to: given.to };
-  const covering = await coveringOf(deps, period);
-  const max = deps.limits.auditExportEventsMax;
-  if (covering !== undefined && covering.events > max)
-    throw new DomainError(
-      'AUDIT_EXPORT_TOO_LARGE',
-      `In this period the log has ${covering.events} events, all of which an export proves itself against; at most ${max} at once. Ask for a shorter period by \`from\` and \`to\`.`,
-    );
-  return linesOf(deps, { ...team, period, given, covering }, await exportWriter(team.format), done);
 };
 
 type Asked = Readonly<{ teamId: TeamId; period: AuditPeriod; given: AuditPeriod; covering: Covering | undefined }>;
@@ -303,7 +305,7 @@ async function* linesOf(
   done: (exported: Exported) => Promise<void>,
 ): AsyncGenerator<string> {
   const { teamId, given, covering } = asked;
-  const isTold = toldTo(teamId, asked.period, await spellsOf(deps, teamId));
+  const isTold = toldTo(teamId, asked.period, await membershipsOf(deps, teamId));
   yield (
     writer.head +
     writer.write({
@@ -356,15 +358,16 @@ const entryOf = (stored: StoredEvent, place: number, isTold: (entry: AuditEntry)
 };
 
 const toldTo =
-  (teamId: TeamId, { from = '', to }: AuditPeriod, spells: readonly AuditSpell[]) =>
+  (teamId: TeamId, { from = '', to }: AuditPeriod, spells: readonly AuditMembership[]) =>
   (entry: AuditEntry): boolean =>
     entry.at >= from &&
     (to === undefined || entry.at <= to) &&
-    (entry.scope === teamId || spells.some((spell) => isToldBySpell(spell, entry)));
+    (entry.scope === teamId || spells.some((spell) => isWithinMembership(spell, entry)));
 
-const spellsOf = async ({ eventLog }: AuditExportDeps, teamId: TeamId): Promise<readonly AuditSpell[]> => {
-  let spells: readonly AuditSpell[] = [];
-  for (const { event } of await eventLog.load(teamStream(teamId), 0, [])) if (changesSpells(event)) spells = spellsAfter(spells, event);
+const membershipsOf = async ({ eventLog }: AuditExportDeps, teamId: TeamId): Promise<readonly AuditMembership[]> => {
+  let spells: readonly AuditMembership[] = [];
+  for (const { event } of await eventLog.load(teamStream(teamId), 0, []))
+    if (changesMemberships(event)) spells = membershipsAfter(spells, event);
   return spells;
 };
 

@@ -1,4 +1,4 @@
-/** Records who read and who was refused, without keeping calls waiting: they are answered before anything of it is written. */
+/** Records who read and who was refused. Calls do not wait for it: they are answered first, and many facts of one stream share an append. */
 import type { CallOrigins } from '../access/origins.js';
 import type { CommandDeps } from '../core/deps.js';
 import type { AuditEvent } from '../../domain/audit/events.js';
@@ -12,8 +12,6 @@ import { isoMoment } from '../core/memo.js';
 import { auditActorOf, auditScopeOf } from '../../domain/audit/entry.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Worker } from '../../domain/ports/worker.js';
-
-/* Writes what an auditor is told beside other events: many facts of one stream in one append. */
 
 /** Who called: as in the metadata of events. */
 export type AuditedCall = Readonly<{ teamId: string; actor: string; requestId: string; calledFrom: () => CallOrigin }>;

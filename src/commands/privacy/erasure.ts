@@ -1,6 +1,6 @@
 /**
- * Carries out the erasure of an address. What is found is recorded before anything of it is destroyed, and all of it may be repeated: where
- * the program dies in between, the next run goes on.
+ * Erases an address: takes requests, reports progress, and destroys what is found. Findings are recorded before anything of them is destroyed, and
+ * every step may be repeated, so the next run continues after a crash.
  */
 import { type Caller, ownedBy, assertNoTestKey } from '../core/caller.js';
 import { requireAddress } from '../../domain/mime/address.js';
@@ -48,8 +48,6 @@ import { isoTime } from '../../domain/core/time.js';
 import { foldForSearch } from '../../domain/core/search-text.js';
 import { suppressionDecider } from '../../domain/recipients/suppression.js';
 import { nextTurn } from '../../shared/concurrency.js';
-
-/* Erasures of addresses: asked for, and told how far they came. */
 
 /** How long the answer waits for the end of the erasure, and how often it looks. */
 const WAIT_MS = 10_000;
@@ -102,8 +100,6 @@ const receiptOf = (id: ErasureId, { state }: Loaded<ErasureState>, recorded: rea
     events: recorded.map(({ event, metadata }) => ({ id: metadata.eventId, type: event.type, at: metadata.occurredAt })),
   };
 };
-
-/* Erases some recipients of an email, which goes on for the others. */
 
 type RecipientsToErase = Readonly<{
   stream: StreamName;

@@ -1,4 +1,4 @@
-/** What is held about an address, for whoever it belongs to: a line of JSON for each thing, read as it is taken. */
+/** Exports what is stored about an address, one line of JSON for each thing, read while it is sent. */
 import type { Caller } from '../core/caller.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import { loadState } from '../core/handle.js';

@@ -1,6 +1,6 @@
 /**
- * Takes what is left of old emails, bulk sends and months of the audit log out of the log: the last events of their streams say again what is
- * counted of them, and keep the hashes of the others.
+ * Retires streams: appends the last event of an old email, bulk send, month of the audit log or removed team, which keeps what is counted of it and
+ * the hashes of the events that leave the log.
  */
 import type { CommandDeps } from '../core/deps.js';
 import { auditOverAt, teamOverAt } from '../../domain/access/origins.js';
@@ -18,8 +18,6 @@ import { evolveEmail, type EmailState } from '../../domain/email/state.js';
 import { mayBeRetired } from '../../domain/email/timers.js';
 import { DAY_MS } from '../../domain/core/time.js';
 import { namesOf } from '../../event-log/codec.js';
-
-/* Takes streams of which nothing is counted out of the log: of months of the audit log, and of teams that were removed. */
 
 type Deps = Pick<CommandDeps, 'eventLog' | 'limits' | 'keys'>;
 

@@ -1,27 +1,25 @@
-/** From where somebody calls, and how events name it without saying it. */
+/** Origins of calls (network address and user agent), how event metadata refers to them, and how long the audit log keeps them, month by month. */
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../core/time.js';
 import { firstChars } from '../../shared/text.js';
 import { auditOriginsStream, type StreamName } from '../core/ids.js';
 
-/* The months by which keys of the audit log are made and destroyed. */
-
 /** The month of a moment: `2026-11`. */
 export const monthOf = (at: string): string => at.slice(0, 7);
 
-/** The first moment after a month: nothing of that month is as late. */
+/** The first moment after a month. */
 export const endOfMonth = (month: string): number => {
   const [year = 0, number = 0] = month.split('-').map(Number);
   return Date.UTC(year, number, 1);
 };
 
-/** In: a stream of one month of the audit log. Out: when all of it is over. */
+/** In: a stream of one month of the audit log. Out: when none of its events is kept any more. */
 export const auditOverAt = (stream: string, auditDays: number): number =>
   endOfMonth(stream.slice(stream.lastIndexOf('.') + 1)) + auditDays * DAY_MS + CLOCKS_APART_MS;
 
-/** In: when nothing sealed of a team was left. Out: when all is over that the audit log tells of it. */
+/** In: when the sealed data of a team was erased. Out: when no audit entry of the team is kept any more. */
 export const teamOverAt = (erasedAt: string, auditDays: number): number => Date.parse(erasedAt) + auditDays * DAY_MS + CLOCKS_APART_MS;
 
-/** The months in which something was kept for so many days up to a moment, and the one before, for clocks that are apart. */
+/** The months of the last `days` days up to a moment, and the month before, because clocks differ. */
 export const monthsUpTo = (at: string, days: number): readonly string[] => {
   const months: string[] = [];
   const until = endOfMonth(monthOf(at));
@@ -34,28 +32,28 @@ export const monthsUpTo = (at: string, days: number): readonly string[] => {
   return months;
 };
 
-/** The address of the network, and what the program of the caller says of itself. */
+/** The network address of a caller, and the user agent that its program sends. */
 export type CallOrigin = Readonly<{ ipAddress: string; userAgent: string }>;
 
 const IP_ADDRESS_CHARS_MAX = 64;
 const USER_AGENT_CHARS_MAX = 256;
 
-/** What callers send is cut, and shows no control characters to whoever reads it in a terminal. */
+/** Cuts what callers send, and replaces control characters, which would act in a terminal. */
 export const callOrigin = (ipAddress: string, userAgent: string): CallOrigin => ({
   ipAddress: firstChars(ipAddress, IP_ADDRESS_CHARS_MAX),
   // Cut twice: the first bounds what is searched. Half a surrogate pair is a control character too.
   userAgent: firstChars(userAgent.slice(0, 2 * USER_AGENT_CHARS_MAX).replaceAll(/[\p{C}\u2028\u2029]/gu, ' '), USER_AGENT_CHARS_MAX),
 });
 
-/** Where one origin is kept: the stream by whose it is and the month, and the revision in it. */
+/** Where one origin is stored: its stream, by person or team and month, and the revision in it. */
 type OriginPlace = Readonly<{ scope: string; month: string; revision: number }>;
 
 const PLACE = /^([0-9a-f-]{36})\.(\d{4}-\d{2})#(\d{1,9})$/;
 
-/** As the metadata of events name it. */
+/** The reference to an origin in the metadata of events. */
 export const writeOrigin = ({ scope, month, revision }: OriginPlace): string => `${scope}.${month}#${revision}`;
 
-/** undefined where the text names none. */
+/** Reads such a reference; undefined for any other text. */
 export const readOrigin = (text: string): OriginPlace | undefined => {
   const match = PLACE.exec(text);
   return match === null ? undefined : { scope: match[1]!, month: match[2]!, revision: Number(match[3]) };

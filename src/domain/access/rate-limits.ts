@@ -1,4 +1,4 @@
-/** How many requests are taken, by endpoint, by key and by address. */
+/** Rate limits: requests by endpoint, by API key and by network address, and attempts to sign in. */
 
 /** Requests per minute of one API key, by endpoint; every endpoint not named has the general limit. */
 export const rateLimits = {
@@ -37,14 +37,14 @@ export const generalRateLimit = {
   slotTtlMs: 10 * 60_000,
 } as const;
 
-/** Whoever may do that many of any request a minute has no more than the defaults give. */
+/** The smallest default: a key with no more requests per minute than this never exceeds a default. */
 export const leastDefaultRate = Math.min(generalRateLimit.perMinute, ...Object.values(rateLimits));
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Attempts to sign in or to register, good and bad ones alike: of one address from one network, of one network, of one address. */
+/** Attempts to sign in or register, successful or not: for one address from one network (`ofBoth`), for one network, for one address. */
 export const loginLimits = {
   ofBoth: [
     { limit: 5, windowMs: MINUTE_MS },
@@ -62,7 +62,7 @@ export const loginLimits = {
   ],
 } as const;
 
-/** Requests per minute of one remote address where no API key tells who calls. */
+/** Requests per minute of one network address without an API key. */
 export const addressRateLimits = {
   /** Pages, health and the API description. */
   publicPerMinute: 1_200,

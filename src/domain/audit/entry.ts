@@ -1,29 +1,11 @@
-/** One line of the audit log, made of an event as it was recorded: nothing is added to what the log says. */
+/**
+ * Audit entries: one for each event that the table lists, made from the recorded event alone; and the memberships by which a team is told what
+ * its members did to their own accounts.
+ */
 import type { DomainEvent, EventMetadata, EventType } from '../events.js';
 import type { TeamEvent } from '../teams/events.js';
 import { NO_TEAM, splitStream } from '../core/ids.js';
 import { type AuditCategory, type AuditLine, type AuditTarget, auditTable } from './table.js';
-
-/* Who was in a team when: what they did to their own account meanwhile is told to the team. */
-
-/** Somebody was in a team from then on, and until then; absent where they still are. */
-export type AuditSpell = Readonly<{ user: string; from: string; until?: string }>;
-
-/** Of one team so many are told, those that began last. */
-const SPELLS_MAX = 200;
-
-type Change = Extract<TeamEvent, { type: 'MemberAdded' | 'MemberRemoved' }>;
-
-export const changesSpells = (event: DomainEvent): event is Change => event.type === 'MemberAdded' || event.type === 'MemberRemoved';
-
-export const spellsAfter = (spells: readonly AuditSpell[], { type, data: { userId: user, at } }: Change): readonly AuditSpell[] => {
-  const ended = spells.map((spell) => (spell.user === user && spell.until === undefined ? { ...spell, until: at } : spell));
-  return type === 'MemberAdded' ? [...ended, { user, from: at }].slice(-SPELLS_MAX) : ended;
-};
-
-/** In: an entry by whom it tells of and when. */
-export const isToldBySpell = ({ user, from, until }: AuditSpell, { scope, at }: Readonly<{ scope: string; at: string }>): boolean =>
-  scope === user && from <= at && (until === undefined || at < until);
 
 export const auditActors = ['user', 'api_key', 'app', 'operator', 'system'] as const;
 export type AuditActorType = (typeof auditActors)[number];
@@ -34,9 +16,9 @@ export const auditResults = ['success', 'denied'] as const;
 export type AuditResult = (typeof auditResults)[number];
 
 export type AuditEntry = Readonly<{
-  /** That of the event. */
+  /** The id of the event. */
   id: string;
-  /** The team, or the person where it belongs to no team. */
+  /** The team, or the person if the event belongs to no team. */
   scope: string;
   at: string;
   category: AuditCategory;
@@ -48,14 +30,14 @@ export type AuditEntry = Readonly<{
   count: number;
   detail: string | null;
   requestId: string;
-  /** Where it is kept from which network and agent it was called. */
+  /** The reference to the origin of the call. */
   origin: string | null;
 }>;
 
-/** What of a recorded event an entry is made of. */
+/** The parts of a recorded event that an entry is made of. */
 type AuditSource = Readonly<{ event: DomainEvent; stream: string; metadata: EventMetadata }>;
 
-/** The kinds of stream as callers name what is in them. */
+/** The names of things in the API, by kind of stream, if they differ. */
 const targetTypes: Readonly<Record<string, string>> = {
   attachmentTemplate: 'attachment_template',
   apiKey: 'api_key',
@@ -71,13 +53,13 @@ const prefixes: readonly (readonly [string, AuditActorType])[] = [
   ['grant:', 'app'],
 ];
 
-/** In: the actor of the metadata. */
+/** In: the actor in the metadata of an event. */
 export const auditActorOf = (actor: string): AuditActor => {
   for (const [prefix, type] of prefixes) if (actor.startsWith(prefix)) return { type, id: actor.slice(prefix.length) };
   return { type: actor === 'cli' ? 'operator' : 'system', id: null };
 };
 
-/** Of whom the log of an audit tells: the team, else the person; undefined where it is of neither. */
+/** Whose audit log an event belongs to: the team's or the person's; undefined if neither. */
 export const auditScopeOf = (stream: string, { teamId, actor }: Pick<EventMetadata, 'teamId' | 'actor'>): string | undefined => {
   const { kind, id } = splitStream(stream);
   if (kind === 'team' || kind === 'user') return id;
@@ -86,16 +68,16 @@ export const auditScopeOf = (stream: string, { teamId, actor }: Pick<EventMetada
   return type === 'user' && person !== null ? person : undefined;
 };
 
-/** The line of the table for a type; undefined where it is not listed. */
+/** The line of the table for a type; undefined if it is not listed. */
 export const auditLineOf = <Name extends EventType>(type: Name): AuditLine<Name> | undefined => {
   const line = auditTable[type] as AuditLine<Name> | Readonly<{ not: string }>;
   return 'not' in line ? undefined : line;
 };
 
-/** Whether events of that type are ever listed. */
+/** True if events of the type may be listed. */
 export const isAudited = (type: EventType): boolean => !('not' in auditTable[type]);
 
-/** undefined where an auditor is told nothing of it. */
+/** The audit entry of an event; undefined if it is not listed. */
 export const auditEntryOf = ({ event, stream, metadata }: AuditSource): AuditEntry | undefined => {
   const line = auditLineOf(event.type) as AnyLine | undefined;
   const scope = line && auditScopeOf(stream, metadata);
@@ -133,3 +115,27 @@ type AnyLine = Readonly<{
   count?: { of(data: unknown): number }['of'];
   ofCallers?: true;
 }>;
+
+/** When a person was in a team; `until` is absent while the person is in it. */
+export type AuditMembership = Readonly<{ user: string; from: string; until?: string }>;
+
+/** Memberships that are kept for one team, those that began last. */
+const MEMBERSHIPS_MAX = 200;
+
+type Change = Extract<TeamEvent, { type: 'MemberAdded' | 'MemberRemoved' }>;
+
+export const changesMemberships = (event: DomainEvent): event is Change => event.type === 'MemberAdded' || event.type === 'MemberRemoved';
+
+export const membershipsAfter = (
+  spells: readonly AuditMembership[],
+  { type, data: { userId: user, at } }: Change,
+): readonly AuditMembership[] => {
+  const ended = spells.map((spell) => (spell.user === user && spell.until === undefined ? { ...spell, until: at } : spell));
+  return type === 'MemberAdded' ? [...ended, { user, from: at }].slice(-MEMBERSHIPS_MAX) : ended;
+};
+
+/** True if an entry about a person falls into the membership. */
+export const isWithinMembership = (
+  { user, from, until }: AuditMembership,
+  { scope, at }: Readonly<{ scope: string; at: string }>,
+): boolean => scope === user && from <= at && (until === undefined || at < until);

@@ -1,4 +1,7 @@
-/** What every type of event is to an auditor: a new type does not compile until it is said here. */
+/**
+ * What each type of event is to an auditor: a line of the audit log, or the reason why it is not listed. A new type does not compile until it
+ * has an entry here.
+ */
 import type { DomainEvent, EventType } from '../events.js';
 import type { ApiKeyEvent } from '../keys/events.js';
 import type { InvitationEvent, TeamEvent, InstanceEvent, LedgerEvent } from '../teams/events.js';
@@ -10,29 +13,27 @@ import type { EmailEvent } from '../email/events.js';
 import type { TemplateEvent, TemplateSlugEvent } from '../templates/events.js';
 import type { WebhookEvent, WebhookOutcomeEvent, WebhookRouteEvent, WebhookRouterEvent, WebhookSlotsEvent } from '../webhooks/events.js';
 
-/* What one type of event is to an auditor: a line of the table, or the reason why it is none. */
-
 export const auditCategories = ['authentication', 'api_keys', 'team', 'data_access', 'oauth', 'settings'] as const;
 export type AuditCategory = (typeof auditCategories)[number];
 
-/** On what it was done: `email:…`, `apiKey:…`. */
+/** The thing that something was done to. */
 export type AuditTarget = Readonly<{ type: string; id: string }>;
 
 type EventOf<Name extends EventType> = Extract<DomainEvent, { type: Name }>;
 type DataOf<Name extends EventType> = EventOf<Name>['data'];
 
 /**
- * `target`: of the data and the id of the stream; default: the thing of the stream. `detail`: what is said beside, in one text.
- * `ofCallers`: only where somebody called; what the service does by itself is not listed.
+ * `target`: from the data and the id of the stream; default: the thing of the stream. `detail`: further facts as one text. `ofCallers`: listed only
+ * if somebody called; what the service does by itself is not listed.
  */
 export type AuditLine<Name extends EventType> = Readonly<{
   category: AuditCategory | ((data: DataOf<Name>) => AuditCategory);
   action: string | ((data: DataOf<Name>) => string);
   target?: (data: DataOf<Name>, streamId: string) => AuditTarget | null;
   detail?: (data: DataOf<Name>) => string | null;
-  /** The code with which it was refused; what is not refused succeeded. */
+  /** The code of a refusal; without one the call succeeded. */
   code?: (data: DataOf<Name>) => string | null;
-  /** How often; default: once. */
+  /** How often it was done; default: once. */
   count?: (data: DataOf<Name>) => number;
   ofCallers?: true;
 }>;
@@ -43,8 +44,6 @@ type NotAudited = Readonly<{ not: string }>;
 type AuditTable<Names extends EventType> = { readonly [Name in Names]: AuditLine<Name> | NotAudited };
 
 const not = (reason: string): NotAudited => ({ not: reason });
-
-/* What events of people, teams, keys and apps are to an auditor. */
 
 type PeopleEvent =
   | UserEvent
@@ -132,8 +131,6 @@ const auditedPeople: AuditTable<Exclude<PeopleEvent['type'], 'StreamRetired'>> =
   OAuthTokensCounted: not('it counts the tokens of grants, which are listed'),
 };
 
-/* What events of mails, templates, webhooks, accounts and the instance are to an auditor. */
-
 type WorkEvent =
   | EmailEvent
   | BatchEvent
@@ -150,7 +147,7 @@ type WorkEvent =
   | InstanceEvent
   | LedgerEvent;
 
-/** Who sent, cancelled or deleted an email stands in its own timeline; that a person read or deleted it is recorded where they call. */
+/** The timeline of an email says who sent, cancelled or deleted it. That a person read it is recorded at the call (ContentRead). */
 const mail = not('the timeline of the email tells it');
 const sending = not('the bulk send tells it');
 const account = not('the account of credits tells it');
@@ -253,7 +250,7 @@ const targetOf = (text: string | null): AuditTarget | null => {
   return text === null || at < 0 ? null : { type: text.slice(0, at), id: text.slice(at + 1) };
 };
 
-/** Refusals of who signs in, or has signed in. */
+/** Refusals of people who sign in, or whose session is refused. */
 const OF_SIGNING_IN: ReadonlySet<string> = new Set([
   'INVALID_CREDENTIALS',
   'INVALID_CODE',

@@ -1,11 +1,10 @@
-/** How far the erasure of an address has come. */
+/** The erasure of an address: its commands, decisions and state, and the index that says where an address may stand. */
 import type { BatchId, EmailId, TeamId, WebhookId } from '../core/ids.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { ErasureEvent } from './events.js';
 
-/* Where an address may stand: what read models tell, which may lag. */
-
+/** Where an address may stand, as read models say, which may lag. */
 export type AddressIndex = Readonly<{
   /**
    * The emails of a team that have the address as a recipient, the newest first, some at a time; at least one page, and after the last none.
@@ -34,9 +33,9 @@ export type Erasure = Readonly<{
   batches: readonly BatchPlace[];
   /** The bulk sends that may still hold the address. */
   openBatches: readonly string[];
-  /** Whether all is found that there is. */
+  /** The search has ended. */
   isSearched: boolean;
-  /** How often it has waited since something was destroyed. */
+  /** How often the erasure has waited since something was last destroyed. */
   waits: number;
   completedAt: string | null;
   isSuppressed: boolean;
@@ -45,7 +44,7 @@ export type Erasure = Readonly<{
 /** undefined: no event yet. */
 export type ErasureState = Erasure | undefined;
 
-/** So many ids are shown of the emails of one erasure; its events have all. */
+/** Ids of emails that the state keeps; the events have all. */
 const IDS_SHOWN_MAX = 10_000;
 
 export type ErasureCommand =

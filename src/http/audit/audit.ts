@@ -1,4 +1,4 @@
-/** The audit log: what was done in a team, by whom and from where. */
+/** Routes of the audit log: its list, and its export. */
 import { Readable } from 'node:stream';
 import { AuditEntrySchema, AuditExportQuerySchema, AuditQuerySchema, type AuditQuery } from '../../api/audit.js';
 import { idParams, pageOf } from '../../api/core/common.js';

@@ -1,4 +1,4 @@
-/** What is held about an address: given out, and erased. */
+/** Routes that export and erase the data of an address. */
 import { Readable } from 'node:stream';
 import { idParams } from '../../api/core/common.js';
 import { addressExamples } from '../../api/examples.js';

@@ -1,4 +1,7 @@
-/** Folds the total order into a Merkle tree and appends its root to the ledger, so that even a rewritten chain is noticed. */
+/**
+ * Workers that guard the log: they seal it in the ledger (the root of a Merkle tree over the total order), note its end in the other stores, and
+ * forget audit entries and origins whose time is over.
+ */
 import { noteLog, type LogToNote } from '../../commands/core/log-notes.js';
 import type { NotedStores } from '../../domain/ports/log-note.js';
 import type { Worker } from '../../domain/ports/worker.js';
@@ -13,66 +16,6 @@ import { sealSegments, type LedgerState, evolveLedger } from '../../event-log/le
 import type { Codec } from '../../event-log/codec.js';
 import { HEARTBEATS_FROM } from '../../domain/core/write-level.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
-
-/* Notes in the other stores, every minute, where the log ends: by that an older copy of any of them is known at the next start. */
-
-const NOTE_EVERY_MS = 60_000;
-
-export const noteLogWorker = (deps: LeaseDeps & Readonly<{ store: LogToNote; noted: NotedStores }>): Worker => ({
-  name: 'note-log',
-  run: (stop) =>
-    underLease(deps, 'note-log', stop, async ({ signal }) => {
-      while (!signal.aborted) {
-        await noteLog(deps.store, deps.noted);
-        await deps.clock.sleep(NOTE_EVERY_MS, signal);
-      }
-    }),
-});
-
-/* Forgets what of the audit log is over: from where calls came, by the key of its month, and what is listed. */
-
-type ForgetAuditDeps = LeaseDeps &
-  Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits' | 'mayDestroy'> &
-  Readonly<{
-    /** What is over by then, as far as the read models have it: the streams of origins, and the entries up to a moment. */
-    overdue: (
-      now: string,
-      entriesUpTo: string,
-      limit: number,
-    ) => Promise<Readonly<{ origins: readonly StreamName[]; entries: readonly string[] }>>;
-    /** Resolves when the read models have what was appended up to that position. */
-    auditCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
-  }>;
-
-/** So many at once: a fact names each entry. */
-const AT_ONCE = 500;
-
-export const forgetAuditWorker = (deps: ForgetAuditDeps): Worker =>
-  recurringWorker(deps, 'forget-audit', HOUR_MS, async ({ fence, signal }) => {
-    if (deps.mayDestroy()) await forgetOverdue(deps, signal, fence);
-  });
-
-/** Repeats what a crash has left: what is told as overdue once more is forgotten once more. */
-const forgetOverdue = async (deps: ForgetAuditDeps, signal: AbortSignal, fence: number): Promise<void> => {
-  while (!signal.aborted) {
-    await deps.auditCaughtUp(await deps.eventLog.head(), signal);
-    if (signal.aborted) return;
-    const nowMs = deps.clock.now();
-    const upTo = isoTime(nowMs - deps.limits.auditDays * DAY_MS - CLOCKS_APART_MS);
-    const { origins, entries } = await deps.overdue(isoTime(nowMs), upTo, AT_ONCE);
-    const cause = causeOfWork(deps, 'forget-audit', { teamId: '', correlationId: 'forget-audit', causationId: 'forget-audit' }, fence);
-    // Whoever calls appends to these without a lease.
-    const { fence: _fence, ...unfenced } = cause;
-    for (const stream of origins) await forgetOrigins(deps.eventLog, stream, unfenced);
-    if (entries.length > 0) await forgetEntries(deps, entries, cause);
-    if (origins.length < AT_ONCE && entries.length < AT_ONCE) return;
-  }
-};
-
-const forgetEntries = async ({ eventLog }: ForgetAuditDeps, ids: readonly string[], cause: Cause): Promise<void> => {
-  const { version } = await loadState(eventLog, AUDIT_RETENTION_STREAM, { evolve: (state: null) => state, initialState: null });
-  await eventLog.append(AUDIT_RETENTION_STREAM, version, [{ type: 'AuditEntriesForgotten', data: { at: cause.at, ids: [...ids] } }], cause);
-};
 
 type SealDeps = Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits'> & Readonly<{ store: Pick<EventStore, 'readAll' | 'head'> }>;
 
@@ -127,4 +70,61 @@ export const sealOnce = async (deps: SealDeps, signal: AbortSignal, fence?: numb
     seals += 1;
   }
   return seals;
+};
+
+const NOTE_EVERY_MS = 60_000;
+
+/** Notes the end of the log in the other stores every minute, so that the next start recognises an older copy of any of them. */
+export const noteLogWorker = (deps: LeaseDeps & Readonly<{ store: LogToNote; noted: NotedStores }>): Worker => ({
+  name: 'note-log',
+  run: (stop) =>
+    underLease(deps, 'note-log', stop, async ({ signal }) => {
+      while (!signal.aborted) {
+        await noteLog(deps.store, deps.noted);
+        await deps.clock.sleep(NOTE_EVERY_MS, signal);
+      }
+    }),
+});
+
+type ForgetAuditDeps = LeaseDeps &
+  Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits' | 'mayDestroy'> &
+  Readonly<{
+    /** What is over by then, as far as the read models have it: the streams of origins, and the entries up to a moment. */
+    overdue: (
+      now: string,
+      entriesUpTo: string,
+      limit: number,
+    ) => Promise<Readonly<{ origins: readonly StreamName[]; entries: readonly string[] }>>;
+    /** Resolves when the read models have what was appended up to that position. */
+    auditCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
+  }>;
+
+/** So many at once: a fact names each entry. */
+const AT_ONCE = 500;
+
+export const forgetAuditWorker = (deps: ForgetAuditDeps): Worker =>
+  recurringWorker(deps, 'forget-audit', HOUR_MS, async ({ fence, signal }) => {
+    if (deps.mayDestroy()) await forgetOverdue(deps, signal, fence);
+  });
+
+/** Repeats what a crash has left: what is told as overdue once more is forgotten once more. */
+const forgetOverdue = async (deps: ForgetAuditDeps, signal: AbortSignal, fence: number): Promise<void> => {
+  while (!signal.aborted) {
+    await deps.auditCaughtUp(await deps.eventLog.head(), signal);
+    if (signal.aborted) return;
+    const nowMs = deps.clock.now();
+    const upTo = isoTime(nowMs - deps.limits.auditDays * DAY_MS - CLOCKS_APART_MS);
+    const { origins, entries } = await deps.overdue(isoTime(nowMs), upTo, AT_ONCE);
+    const cause = causeOfWork(deps, 'forget-audit', { teamId: '', correlationId: 'forget-audit', causationId: 'forget-audit' }, fence);
+    // Whoever calls appends to these without a lease.
+    const { fence: _fence, ...unfenced } = cause;
+    for (const stream of origins) await forgetOrigins(deps.eventLog, stream, unfenced);
+    if (entries.length > 0) await forgetEntries(deps, entries, cause);
+    if (origins.length < AT_ONCE && entries.length < AT_ONCE) return;
+  }
+};
+
+const forgetEntries = async ({ eventLog }: ForgetAuditDeps, ids: readonly string[], cause: Cause): Promise<void> => {
+  const { version } = await loadState(eventLog, AUDIT_RETENTION_STREAM, { evolve: (state: null) => state, initialState: null });
+  await eventLog.append(AUDIT_RETENTION_STREAM, version, [{ type: 'AuditEntriesForgotten', data: { at: cause.at, ids: [...ids] } }], cause);
 };

@@ -1,4 +1,4 @@
-/** Carries out the erasure of an address: at once, and again for what could not be destroyed then. */
+/** Destroys personal data: the processor that erases an address, and the worker that destroys keys which should be gone already. */
 import { eraseAll, type EraseAllDeps } from '../../commands/core/erase.js';
 import type { Keys, LogMark } from '../../domain/ports/keys.js';
 import type { Worker } from '../../domain/ports/worker.js';
@@ -11,13 +11,12 @@ import { assertDefined, parseErasureId, splitStream } from '../../domain/core/id
 import type { Processor } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
 
-/* Erases at the start, and every minute, what the log says is deleted or archived and whose key still exists. */
-
 const ERASE_EVERY_MS = 60_000;
 
 type EraseWorkerDeps = LeaseDeps & EraseAllDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'mark' | 'setMark'> }>;
 
 /** It goes on behind the mark that is kept with the keys, so that an older copy of them is erased again from its own mark on. */
+/** Erases at start and every minute the streams that the log says are deleted or archived and whose key still exists. */
 export const eraseWorker = (deps: EraseWorkerDeps): Worker => ({
   name: 'erase',
   run: (stop) =>

@@ -1,4 +1,7 @@
-/** Assets, webhook subscriptions and sender domains that were deleted so long ago that nobody can take them back are destroyed. */
+/**
+ * Removes what has outlived its time: deleted templates, assets, webhook subscriptions and sender domains that can be restored no longer, expired
+ * files, and old mails of the built-in mailbox.
+ */
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { attachmentTemplateDecider } from '../../domain/templates/attachment-template.js';
 import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
@@ -23,8 +26,6 @@ import { assertDefined, parseAssetId, parseSenderDomainId, parseWebhookId, split
 import { domainsToRemove, senderDomainDecider, type SenderDomainCommand } from '../../domain/domains/decider.js';
 import type { SenderDomainsState } from '../../domain/domains/state.js';
 import { webhookDecider, type WebhookCommand, type WebhookState } from '../../domain/webhooks/decider.js';
-
-/* Templates that were deleted so long ago that nobody can take them back are removed: a fact, by which the read models forget them. */
 
 type RemovalDeps = Pick<CommandDeps, 'clock' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>;
 
@@ -75,8 +76,6 @@ export const removeAttachmentTemplate = (deps: RemovalDeps): Processor =>
     deadlineMs: DEADLINE_MS,
     act: removal(deps),
   });
-
-/* Removes what has outlived its time outside the log: files with an expiry, and mails in the built-in mailbox. */
 
 const SWEEP_EVERY_MS = 60 * 60_000;
 

@@ -1,7 +1,7 @@
 /**
- * Takes the events of emails and bulk sends whose record is gone, and those of months of the audit
- * log and of removed teams that are over, out of the log. Each pass reads the whole log and verifies it: what was
- * changed in it is not removed. First it is recorded what stays of a stream, then, once the read models have that, the rest is truncated.
+ * Takes the events of streams whose time is over out of the log: of emails and bulk sends without a record, of months of the audit log, of removed
+ * teams. Each pass verifies the whole log first, so that nothing that was changed is removed. It appends what stays of a stream, waits until the
+ * read models have that, and truncates the rest.
  */
 import { retireStream, type RetireDeps, type OrdinalOf, type Retired } from '../../commands/retention/retirement.js';
 import { LEDGER_STREAM, type StreamName } from '../../domain/core/ids.js';

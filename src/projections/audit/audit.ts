@@ -1,14 +1,14 @@
-/** What an auditor is told, a document for each line; who was in which team when; and of which months it is kept from where calls came. */
+/** The audit log as a read model: one document for each entry, the memberships of each team, and the months with stored origins; and its lists. */
 import {
   type AuditActorType,
   type AuditEntry,
   type AuditResult,
   auditEntryOf,
   isAudited,
-  changesSpells,
-  spellsAfter,
-  type AuditSpell,
-  isToldBySpell,
+  changesMemberships,
+  membershipsAfter,
+  type AuditMembership,
+  isWithinMembership,
 } from '../../domain/audit/entry.js';
 import { type AuditCategory, auditTable } from '../../domain/audit/table.js';
 import { type TeamId, splitStream, auditOriginsStreamOf, type StreamName } from '../../domain/core/ids.js';
@@ -65,7 +65,7 @@ export type AuditDocument = Document &
   }>;
 
 /** Its id is that of the team. */
-type AuditPeopleDocument = Document & Readonly<{ spells: readonly AuditSpell[] }>;
+type AuditPeopleDocument = Document & Readonly<{ spells: readonly AuditMembership[] }>;
 
 /** Its id is that of the stream. `forgetAt`: when its key is to be destroyed. */
 type AuditOriginsDocument = Document & Readonly<{ scope: string; forgetAt: string }>;
@@ -139,7 +139,10 @@ const rowSteps = (recorded: Recorded): readonly Step[] => {
   return entry === undefined ? [] : [{ collection: AUDIT, id: entry.id, document: documentOf(entry, recorded.position) }];
 };
 
-const spellStep = ({ stream, position }: Recorded, change: (spells: readonly AuditSpell[]) => readonly AuditSpell[]): Step => {
+const membershipStep = (
+  { stream, position }: Recorded,
+  change: (spells: readonly AuditMembership[]) => readonly AuditMembership[],
+): Step => {
   const { id } = splitStream(stream);
   return {
     collection: AUDIT_PEOPLE,
@@ -155,7 +158,7 @@ const peopleSteps = (recorded: Recorded): readonly Step[] => {
   const { event, stream } = recorded;
   const { kind, id } = splitStream(stream);
   if (event.type === 'StreamRetired') return kind === 'team' ? [{ collection: AUDIT_PEOPLE, id, document: undefined }] : [];
-  return changesSpells(event) ? [spellStep(recorded, (spells) => spellsAfter(spells, event))] : [];
+  return changesMemberships(event) ? [membershipStep(recorded, (spells) => membershipsAfter(spells, event))] : [];
 };
 
 const originsId = (scope: string, month: string): string => `${scope}.${month}`;
@@ -230,21 +233,19 @@ export const auditProjection = (days: number): Projection => {
   };
 };
 
-/* Lists of the audit log, of one team: of its own events, and of what its members did to their accounts while they were in it. */
-
 type Deps = Readonly<{ readModels: ReadModels; clock: Pick<Clock, 'now'>; limits: Pick<Limits, 'listTotalMax' | 'auditDays'> }>;
 
 /** Of what is older nothing is shown, though it be there. */
 const keptSince = ({ clock, limits }: Deps): string => isoTime(clock.now() - limits.auditDays * DAY_MS);
 
-const spellsOf = async ({ readModels }: Deps, teamId: TeamId): Promise<readonly AuditSpell[]> => {
+const membershipsOf = async ({ readModels }: Deps, teamId: TeamId): Promise<readonly AuditMembership[]> => {
   const found = (await readModels.get(AUDIT_PEOPLE, teamId)) as AuditPeopleDocument | undefined;
   return found?.spells ?? [];
 };
 
 type Alternative = NonNullable<Query['anyOf']>[number];
 
-const alternativesOf = (teamId: TeamId, spells: readonly AuditSpell[], since: string): readonly Alternative[] => [
+const alternativesOf = (teamId: TeamId, spells: readonly AuditMembership[], since: string): readonly Alternative[] => [
   { scope: { eq: teamId } },
   ...spells
     .filter(({ until }) => until === undefined || until > since)
@@ -263,7 +264,7 @@ export const makeAuditQueries = (deps: Deps): AuditQueries => ({
   listAudit: async (teamId, filter, paging) => {
     const since = keptSince(deps);
     const where = whereOf(filter, since);
-    const anyOf = alternativesOf(teamId, await spellsOf(deps, teamId), since);
+    const anyOf = alternativesOf(teamId, await membershipsOf(deps, teamId), since);
     const max = deps.limits.listTotalMax;
     const total = async () => {
       const count = await deps.readModels.count(AUDIT, { where, anyOf }, max);
@@ -276,7 +277,7 @@ export const makeAuditQueries = (deps: Deps): AuditQueries => ({
     const found = (await deps.readModels.get(AUDIT, id)) as AuditDocument | undefined;
     if (found === undefined || found.at < keptSince(deps)) return undefined;
     if (found.scope === teamId) return auditEntryIn(found);
-    return (await spellsOf(deps, teamId)).some((spell) => isToldBySpell(spell, found)) ? auditEntryIn(found) : undefined;
+    return (await membershipsOf(deps, teamId)).some((spell) => isWithinMembership(spell, found)) ? auditEntryIn(found) : undefined;
   },
 });
 

@@ -1,4 +1,7 @@
-/** Where an address may stand: the emails of a team that have it as a recipient, and the bulk sends whose emails are not all made. */
+/**
+ * Where an address or a person stands in the read models: emails, bulk sends and webhooks of an address, open erasures, and what has to end when a
+ * person leaves.
+ */
 import type { ErasureEvent } from '../../domain/privacy/events.js';
 import type { Recorded } from '../../domain/events.js';
 import {
@@ -27,8 +30,6 @@ import type { AddressIndex } from '../../domain/privacy/decider.js';
 import { priorities } from '../../domain/ports/bus.js';
 import { BATCH_TIMERS } from '../bulk/batches.js';
 import { webhooksOfTeam } from '../webhooks/reads.js';
-
-/* When an erasure of an address is to be gone on with. */
 
 const ERASURES = 'erasures';
 export const ERASURE_TIMERS = timersOf('erasure');
@@ -77,8 +78,6 @@ export type UserTraces = Readonly<{
 
 /** Under which team, and to which addresses, such mails went. */
 export type AddressesOfTeam = Readonly<{ teamId: TeamId | undefined; addresses: readonly string[] }>;
-
-/* Where a person is known: what has to end when they go. */
 
 /** More than anybody has. */
 const TRACES_MAX = 10_000;

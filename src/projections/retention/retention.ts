@@ -1,4 +1,7 @@
-/** What has outlived its time and waits for the worker of its line, as the read models and the files tell it. */
+/**
+ * What has outlived its time and waits for its worker, as read models and files tell it; and the streams of emails and bulk sends that may leave
+ * the log.
+ */
 import type { StreamName } from '../../domain/core/ids.js';
 import { defaultLimits, type Limits } from '../../domain/core/limits.js';
 import { priorities } from '../../domain/ports/bus.js';
@@ -14,8 +17,6 @@ import { SESSIONS } from '../people/sessions.js';
 import { TEAMS } from '../teams/teams.js';
 import { AUDIT, type AuditDocument } from '../audit/audit.js';
 import { WEBHOOKS, type WebhookPartDocument } from '../webhooks/webhooks.js';
-
-/* The streams of emails and bulk sends whose events are to leave the log. */
 
 type Retirable = Readonly<{ stream: StreamName; dueAt: string }>;
 
