@@ -1,4 +1,4 @@
-/** Webhook subscriptions as callers see them: what makes one, and what is shown of it and of its deliveries. */
+/** Requests and answers of webhook subscriptions, their deliveries, events and replays. */
 import { Type, type Static } from '@sinclair/typebox';
 import { webhookKinds } from '../domain/webhooks/kinds.js';
 import { defaultLimits } from '../domain/core/limits.js';

@@ -1,4 +1,4 @@
-/** One attempt to deliver one event to an endpoint: signed, posted, and what came of it as a value. */
+/** One attempt to deliver an event to an endpoint: the body is made from the log, signed and posted, and the result is a value. */
 import { EventUnreadable } from '../../domain/core/errors.js';
 import type { Recorded } from '../../domain/events.js';
 import type { StreamName, WebhookId } from '../../domain/core/ids.js';
@@ -12,87 +12,16 @@ import { OutboundFault, type OutboundPost } from '../../domain/ports/outbound-ht
 import { keptAnswer, deliveryHeaders } from '../../domain/webhooks/delivery.js';
 import { signingAt, type Endpoint } from '../../domain/webhooks/decider.js';
 
-/* The body of an event that goes to a subscription, made of the log each time. */
-
-/** undefined where what the body would say is destroyed or damaged. */
+/** undefined if the content of the body is destroyed or damaged. */
 export type ReadBody = (entry: RoutedEntry) => Promise<string | undefined>;
 
 export type BodyDeps = Readonly<{ eventLog: Pick<EventLog, 'load'> }>;
 
-const bodyIn = (entry: RoutedEntry, recorded: readonly Recorded[]): string | undefined =>
-  bodyOf(
-    entry,
-    recorded.slice(0, entry.revision + 1).map(({ event }) => event),
-  );
-
-/** In: what is awaited of the log. Out: undefined where that is damaged. */
-const unlessDamaged = async <T>(awaited: () => Promise<T>): Promise<T | undefined> => {
-  try {
-    return await awaited();
-  } catch (fault) {
-    if (fault instanceof EventUnreadable) return undefined;
-    throw fault;
-  }
-};
-
-export const loadedBody = ({ eventLog }: BodyDeps, entry: RoutedEntry): Promise<string | undefined> =>
-  unlessDamaged(async () => bodyIn(entry, await eventLog.load(entry.stream as StreamName)));
-
-/** What is deleted meanwhile is told of no longer than twice that: a body is kept, and what it was made of. */
-const KEPT_MS = 500;
-const STREAMS_MAX = 8;
-
-type Kept = Readonly<{ readMs: number; recorded: Promise<readonly Recorded[]> }>;
-
-/** Of bodies, in UTF-16 code units. */
-const [BODIES_MAX, BODIES_SIZE_MAX] = [1_024, 4_000_000];
-
-/**
- * The same for many entries in about their order, as several subscriptions read them: those of one stream follow each other, and it is read
- * once for them; and what one subscription was told is told to the others without being made anew.
- */
-export const openBodies = (deps: BodiesDeps): ReadBody => {
-  const made = boundedCache<string, Made>({ entriesMax: BODIES_MAX, size: { max: BODIES_SIZE_MAX, of: ({ body }) => body.length } });
-  const read = openStreams(deps);
-  return async (entry) => {
-    const { stream, revision, kind, recipient } = entry;
-    const key = `${stream} ${revision} ${kind} ${recipient ?? ''}`;
-    const known = made.get(key);
-    const nowMs = deps.clock.monotonic();
-    if (known !== undefined && nowMs - known.readMs < KEPT_MS) return known.body;
-    const body = await unlessDamaged(async () => bodyIn(entry, await read(entry)));
-    if (body !== undefined) made.set(key, { readMs: nowMs, body });
-    return body;
-  };
-};
-
 type BodiesDeps = BodyDeps & Readonly<{ clock: Pick<Clock, 'monotonic'> }>;
-type Made = Readonly<{ readMs: number; body: string }>;
 
-/** The events of the stream of an entry, that one among them. */
-const openStreams = ({ eventLog, clock }: BodiesDeps): ((entry: RoutedEntry) => Promise<readonly Recorded[]>) => {
-  const kept = new Map<string, Kept>();
-  const read = (stream: string): Promise<readonly Recorded[]> => {
-    const recorded = eventLog.load(stream as StreamName);
-    kept.delete(stream);
-    kept.set(stream, { readMs: clock.monotonic(), recorded });
-    for (const oldest of kept.keys()) {
-      if (kept.size <= STREAMS_MAX) break;
-      kept.delete(oldest);
-    }
-    return recorded;
-  };
-  return async ({ stream, revision }) => {
-    const known = kept.get(stream);
-    const isFresh = known !== undefined && clock.monotonic() - known.readMs < KEPT_MS;
-    const recorded = await (isFresh ? known.recorded : read(stream));
-    // It was read before that event was there.
-    return recorded.length > revision ? recorded : read(stream);
-  };
-};
+type CachedStream = Readonly<{ readMs: number; recorded: Promise<readonly Recorded[]> }>;
 
-const ANSWER_BYTES_MAX = 1_024;
-const TIMEOUT_MS = 30_000;
+type CachedBody = Readonly<{ readMs: number; body: string }>;
 
 /** How webhooks leave the program. */
 export type WebhookPorts = Readonly<{
@@ -103,7 +32,8 @@ export type WebhookPorts = Readonly<{
 
 type WebhookToPost = Readonly<{ id: string; previousId: string | null; kind: string; body: string }>;
 
-export type Tried = Readonly<{
+/** What came of an attempt. */
+export type AttemptResult = Readonly<{
   result: 'success' | 'failed';
   attemptedAt: string;
   statusCode?: number;
@@ -114,13 +44,25 @@ export type Tried = Readonly<{
   answer: string | null;
 }>;
 
+/** How long a body is cached, and the stream it was made from: a deleted email may still be sent for at most twice that. */
+const CACHED_MS = 500;
+
+const STREAMS_MAX = 8;
+
+/** Bounds of the cache of bodies: entries, and UTF-16 code units. */
+const [BODIES_MAX, BODIES_SIZE_MAX] = [1_024, 4_000_000];
+
+const ANSWER_BYTES_MAX = 1_024;
+
+const TIMEOUT_MS = 30_000;
+
 export const attemptDelivery = async (
   { webhooks, clock }: Readonly<{ webhooks: WebhookPorts; clock: Clock }>,
   id: WebhookId,
   endpoint: Endpoint,
   { id: eventId, previousId, kind, body }: WebhookToPost,
   signal: AbortSignal,
-): Promise<Tried> => {
+): Promise<AttemptResult> => {
   const nowMs = clock.now();
   const attemptedAt = isoTime(nowMs);
   const headers = deliveryHeaders({ keys: signingAt(endpoint, attemptedAt), id: eventId, previousId, kind, body, nowMs });
@@ -142,5 +84,65 @@ export const attemptDelivery = async (
   } catch (fault) {
     if (!(fault instanceof OutboundFault)) throw fault;
     return { result: 'failed', attemptedAt, responseMs: elapsed(), error: fault.message, answer: null };
+  }
+};
+
+export const loadedBody = ({ eventLog }: BodyDeps, entry: RoutedEntry): Promise<string | undefined> =>
+  unlessDamaged(async () => bodyIn(entry, await eventLog.load(entry.stream as StreamName)));
+
+/**
+ * Makes bodies for several subscriptions that read entries in about the same order. Entries of one stream follow each other, so that the stream
+ * is read once for them; a body that was made for one subscription is reused for the others.
+ */
+export const openBodies = (deps: BodiesDeps): ReadBody => {
+  const made = boundedCache<string, CachedBody>({ entriesMax: BODIES_MAX, size: { max: BODIES_SIZE_MAX, of: ({ body }) => body.length } });
+  const read = openStreams(deps);
+  return async (entry) => {
+    const { stream, revision, kind, recipient } = entry;
+    const key = `${stream} ${revision} ${kind} ${recipient ?? ''}`;
+    const known = made.get(key);
+    const nowMs = deps.clock.monotonic();
+    if (known !== undefined && nowMs - known.readMs < CACHED_MS) return known.body;
+    const body = await unlessDamaged(async () => bodyIn(entry, await read(entry)));
+    if (body !== undefined) made.set(key, { readMs: nowMs, body });
+    return body;
+  };
+};
+
+/** The events of the stream of an entry, up to that entry at least. */
+const openStreams = ({ eventLog, clock }: BodiesDeps): ((entry: RoutedEntry) => Promise<readonly Recorded[]>) => {
+  const kept = new Map<string, CachedStream>();
+  const read = (stream: string): Promise<readonly Recorded[]> => {
+    const recorded = eventLog.load(stream as StreamName);
+    kept.delete(stream);
+    kept.set(stream, { readMs: clock.monotonic(), recorded });
+    for (const oldest of kept.keys()) {
+      if (kept.size <= STREAMS_MAX) break;
+      kept.delete(oldest);
+    }
+    return recorded;
+  };
+  return async ({ stream, revision }) => {
+    const known = kept.get(stream);
+    const isFresh = known !== undefined && clock.monotonic() - known.readMs < CACHED_MS;
+    const recorded = await (isFresh ? known.recorded : read(stream));
+    // The cached stream was read before that event was appended.
+    return recorded.length > revision ? recorded : read(stream);
+  };
+};
+
+const bodyIn = (entry: RoutedEntry, recorded: readonly Recorded[]): string | undefined =>
+  bodyOf(
+    entry,
+    recorded.slice(0, entry.revision + 1).map(({ event }) => event),
+  );
+
+/** undefined if the log is damaged there. */
+const unlessDamaged = async <T>(awaited: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await awaited();
+  } catch (fault) {
+    if (fault instanceof EventUnreadable) return undefined;
+    throw fault;
   }
 };

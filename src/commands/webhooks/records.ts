@@ -1,6 +1,9 @@
-/** The end of the records of deliveries: old ones, and those of a subscription that is deleted, are removed part by part. */
+/**
+ * The outcomes of a subscription's attempts: appended in parts, each with a key of its own, so that old ones are destroyed part by part; and
+ * exported for a person.
+ */
 import { versionOf, startOf, type Appended, type Cause, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
-import { lastThat } from './ledger.js';
+import { lastThat } from './route.js';
 import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import { webhookOutcomeStream, type WebhookId, webhookOfStream, splitStream } from '../../domain/core/ids.js';
 import { DAY_MS } from '../../domain/core/time.js';
@@ -11,13 +14,7 @@ import type { Recorded } from '../../domain/events.js';
 import type { ExportedDelivery } from '../../api/privacy.js';
 import { deliveryListing } from '../../domain/webhooks/delivery.js';
 
-/* What came of the attempts of a subscription: facts in parts, each under a key of its own, so that what is old can be destroyed part by part. */
-
-/** A part has no more facts than these, and none that is appended later than so long after its first. */
-const FACTS_PER_PART = 128;
-const PART_MAX_MS = DAY_MS;
-
-/** Where the next fact goes, and how far the sending has come. `since`: of the part; undefined where it has no fact yet. */
+/** Where the next fact goes, and how far the sending has come. `since`: when the part began; undefined if it has no fact yet. */
 export type Outcomes = Readonly<{
   part: number;
   version: StreamVersion;
@@ -26,16 +23,24 @@ export type Outcomes = Readonly<{
   isEnded: boolean;
 }>;
 
-/** Makes a fact of its place and of how far the sending has come. */
+/** Makes the next fact from its place and the progress of the sending. */
 type MakeOutcome = (place: Readonly<{ at: string; since: string }>, progress: WebhookProgress) => WebhookOutcomeEvent;
 
-const nextPart = (id: WebhookId, part: number): Pick<Outcomes, 'part' | 'version' | 'since'> => ({
-  part: part + 1,
-  version: startOf(webhookOutcomeStream(id, part + 1)),
-  since: undefined,
-});
+type Deps = EraseDeps & Pick<CommandDeps, 'eventLog'>;
 
-/** `from`: a part that is known to be there, or the first. */
+/** By the id of an email: the places of the person among its recipients, and whether it has no others. */
+export type Places = ReadonlyMap<string, Readonly<{ places: readonly number[]; isOnly: boolean }>>;
+
+type Facts = readonly Recorded<WebhookOutcomeEvent>[];
+
+/** A part is full when it has that many facts, or when its first fact is that old. */
+const FACTS_PER_PART = 128;
+
+const PART_MAX_MS = DAY_MS;
+
+const CONFLICTS_MAX = 16;
+
+/** Where the outcomes end. `from`: a part that is known to exist, or the first. */
 export const outcomesOf = async (eventLog: Pick<EventLog, 'load' | 'last'>, id: WebhookId, from = 0): Promise<Outcomes> => {
   const part = await lastThat(async (number) => (await eventLog.last(webhookOutcomeStream(id, number))) !== undefined, from);
   const stream = webhookOutcomeStream(id, part);
@@ -59,12 +64,9 @@ export const outcomesOf = async (eventLog: Pick<EventLog, 'load' | 'last'>, id: 
   }
 };
 
-const isFull = ({ version, since }: Outcomes, at: string): boolean =>
-  since !== undefined && (version.revision + 2 >= FACTS_PER_PART || Date.parse(at) - Date.parse(since) >= PART_MAX_MS);
-
 /**
- * Appends one fact where the subscription's outcomes end; a part that is full is closed first. Rejects with WrongExpectedRevision where
- * they do not end there any more.
+ * Appends one fact where the outcomes end; a full part is closed first. Rejects with WrongExpectedRevision if they do not end there any
+ * more.
  */
 export const appendAfter = async (
   eventLog: Pick<EventLog, 'append'>,
@@ -86,9 +88,7 @@ export const appendAfter = async (
   return { outcomes: { part, version: appended, since, progress: event.data.progress, isEnded }, appended };
 };
 
-const CONFLICTS_MAX = 16;
-
-/** Appends what `make` says after the newest fact of the subscription's outcomes; where another was faster it is asked again. */
+/** Appends a fact after the newest one. If another process appended first, `make` is called again. */
 export const appendOutcome = async (eventLog: EventLog, id: WebhookId, cause: Cause, make: MakeOutcome): Promise<void> => {
   for (let conflicts = 0, from = 0; ; conflicts += 1) {
     const known = await outcomesOf(eventLog, id, from);
@@ -103,34 +103,14 @@ export const appendOutcome = async (eventLog: EventLog, id: WebhookId, cause: Ca
   }
 };
 
-type Deps = EraseDeps & Pick<CommandDeps, 'eventLog'>;
-
-/** Nothing follows in the outcomes of a subscription. Safe to repeat. */
+/** Ends the outcomes of a subscription and destroys the key of the last part. Safe to repeat. */
 export const endOutcomes = async (deps: Deps, id: WebhookId, cause: Cause): Promise<void> => {
   await appendOutcome(deps.eventLog, id, cause, (place, progress) => ({ type: 'WebhookOutcomesEnded', data: { ...place, progress } }));
   const { part, version } = await outcomesOf(deps.eventLog, id);
   if (version.revision >= 0) await eraseStream(deps, webhookOutcomeStream(id, part));
 };
 
-const lastOf = async (eventLog: EventLog, id: WebhookId, part: number): Promise<Recorded<WebhookOutcomeEvent> | undefined> => {
-  const stream = webhookOutcomeStream(id, part);
-  const last = await eventLog.last(stream);
-  const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision, []);
-  return recorded as Recorded<WebhookOutcomeEvent> | undefined;
-};
-
-/** The deliveries that have failed in a part, or were asked for again. */
-const failedIn = (facts: readonly Recorded[]): number[] => {
-  const failed = new Set<number>();
-  for (const { event } of facts as readonly Recorded<WebhookOutcomeEvent>[]) {
-    if (event.type === 'WebhookRetryAsked') failed.add(event.data.sent.number);
-    if (event.type !== 'WebhookAttempted') continue;
-    for (const { number, result } of event.data.outcomes) if (result === 'failed') failed.add(number);
-  }
-  return [...failed];
-};
-
-/** Records that a part is shown no more, then destroys its key. Nothing is done where another has appended meanwhile. Safe to repeat. */
+/** Records that a part is shown no more, then destroys its key. Does nothing if another process appended meanwhile. Safe to repeat. */
 export const removeOutcomes = async (deps: Deps, id: WebhookId, part: number, cause: Cause): Promise<void> => {
   const { eventLog } = deps;
   const stream = webhookOutcomeStream(id, part);
@@ -152,22 +132,15 @@ export const removeOutcomes = async (deps: Deps, id: WebhookId, part: number, ca
   await eraseStream(deps, stream);
 };
 
-/** The oldest part that is not removed, or the one after that: those that are removed stand before those that are not. */
-const firstKeptPart = async (eventLog: EventLog, id: WebhookId, upTo: number): Promise<number> => {
-  const isRemoved = async (part: number): Promise<boolean> =>
-    part <= upTo && (await lastOf(eventLog, id, part))?.event.type === 'WebhookOutcomesRemoved';
-  return (await isRemoved(0)) ? (await lastThat(isRemoved)) + 1 : 0;
-};
-
-/** The same as for one part for all up to that one, the oldest first. */
+/** Removes all parts up to that one, the oldest first. */
 export const removeAllOutcomes = async (deps: Deps, id: WebhookId, upTo: number, cause: Cause, signal: AbortSignal): Promise<void> => {
   const first = await firstKeptPart(deps.eventLog, id, upTo);
   for (let part = first; part <= upTo && !signal.aborted; part += 1) await removeOutcomes(deps, id, part, cause);
 };
 
 /**
- * Ends the outcomes of the subscriptions of which the log says between those positions that they are deleted, where the program died before
- * it did. Safe to repeat.
+ * Ends the outcomes of the subscriptions that were deleted between those positions of the log, in case the program died before it did. Safe to
+ * repeat.
  */
 export const endOutcomesOfDeleted = async (deps: Deps, after: number, upTo: number, signal?: AbortSignal): Promise<void> => {
   const options = { kinds: ['webhook'], types: ['WebhookDeleted'] as const, decrypt: [], ...(signal && { signal }) };
@@ -182,13 +155,41 @@ export const endOutcomesOfDeleted = async (deps: Deps, after: number, upTo: numb
   }
 };
 
-/* The records of deliveries that are about given recipients of emails: of one subscription, the oldest first, part by part. */
+const nextPart = (id: WebhookId, part: number): Pick<Outcomes, 'part' | 'version' | 'since'> => ({
+  part: part + 1,
+  version: startOf(webhookOutcomeStream(id, part + 1)),
+  since: undefined,
+});
 
-/** By the id of an email: the places at which the address is its recipient, and whether it has no other. */
-export type Places = ReadonlyMap<string, Readonly<{ places: readonly number[]; isOnly: boolean }>>;
+const isFull = ({ version, since }: Outcomes, at: string): boolean =>
+  since !== undefined && (version.revision + 2 >= FACTS_PER_PART || Date.parse(at) - Date.parse(since) >= PART_MAX_MS);
 
-type Facts = readonly Recorded<WebhookOutcomeEvent>[];
+const lastOf = async (eventLog: EventLog, id: WebhookId, part: number): Promise<Recorded<WebhookOutcomeEvent> | undefined> => {
+  const stream = webhookOutcomeStream(id, part);
+  const last = await eventLog.last(stream);
+  const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision, []);
+  return recorded as Recorded<WebhookOutcomeEvent> | undefined;
+};
 
+/** The numbers of the deliveries that failed in a part, or were asked for again. */
+const failedIn = (facts: readonly Recorded[]): number[] => {
+  const failed = new Set<number>();
+  for (const { event } of facts as readonly Recorded<WebhookOutcomeEvent>[]) {
+    if (event.type === 'WebhookRetryAsked') failed.add(event.data.sent.number);
+    if (event.type !== 'WebhookAttempted') continue;
+    for (const { number, result } of event.data.outcomes) if (result === 'failed') failed.add(number);
+  }
+  return [...failed];
+};
+
+/** The oldest part that is not removed. Parts are removed from the oldest on. */
+const firstKeptPart = async (eventLog: EventLog, id: WebhookId, upTo: number): Promise<number> => {
+  const isRemoved = async (part: number): Promise<boolean> =>
+    part <= upTo && (await lastOf(eventLog, id, part))?.event.type === 'WebhookOutcomesRemoved';
+  return (await isRemoved(0)) ? (await lastThat(isRemoved)) + 1 : 0;
+};
+
+/** The records of deliveries of a subscription about given recipients, part by part, the oldest first. */
 export async function* deliveriesAbout(
   { eventLog }: Pick<CommandDeps, 'eventLog'>,
   webhook: WebhookId,
@@ -197,9 +198,9 @@ export async function* deliveriesAbout(
   const { part: last } = await outcomesOf(eventLog, webhook);
   for (let part = await firstKeptPart(eventLog, webhook, last); part <= last; part += 1) {
     const stream = webhookOutcomeStream(webhook, part);
-    // Answers are decrypted only where there are some of these.
-    const told = (await eventLog.load(stream, 0, [])) as Facts;
-    const isAbout = told.some(({ event }) => event.type === 'WebhookAttempted' && event.data.outcomes.some((one) => isOf(one, about)));
+    // The answers are decrypted only if the part has such deliveries.
+    const facts = (await eventLog.load(stream, 0, [])) as Facts;
+    const isAbout = facts.some(({ event }) => event.type === 'WebhookAttempted' && event.data.outcomes.some((one) => isOf(one, about)));
     yield isAbout ? ((await eventLog.load(stream)) as Facts).flatMap((fact) => deliveriesIn(fact, webhook, about)) : [];
   }
 }
@@ -216,7 +217,7 @@ const deliveriesIn = ({ event }: Facts[number], webhook: WebhookId, about: Place
   return data.outcomes.flatMap((outcome, at) => {
     if (!isOf(outcome, about)) return [];
     const emailId = splitStream(outcome.stream).id;
-    // What an endpoint answers to an event of the whole email may be about any recipient.
+    // An answer to an event of the whole email may name any recipient.
     const isOwn = outcome.recipient !== undefined || about.get(emailId)?.isOnly === true;
     return [{ webhookId: webhook, emailId, ...deliveryListing(outcome, isOwn ? sealed?.answers[at] : null) }];
   });

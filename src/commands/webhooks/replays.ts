@@ -1,9 +1,9 @@
-/** Asks for deliveries that were made before: an event that failed, or a range of them; and shows the events of a subscription in order. */
+/** Commands that send events again (a failed delivery, or a range by time), and the list of the events of a subscription in order. */
 import { type Caller, ownedBy } from '../core/caller.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { loadedBody, type BodyDeps } from './attempt.js';
 import { handle } from '../core/handle.js';
-import { numberRoutedSince, numberSince, routeEnd, sentFrom } from './ledger.js';
+import { numberRoutedSince, numberSince, routeEnd, sentFrom } from './route.js';
 import { appendOutcome, outcomesOf } from './records.js';
 import { openWebhook } from './subscriptions.js';
 import type { ReplayedWebhook, ReplayWebhookRequest, WebhookEvents, WebhookEventsQuery } from '../../api/webhooks.js';
@@ -24,15 +24,22 @@ import {
 } from '../../domain/webhooks/decider.js';
 import type { Cause } from '../../event-log/event-log.js';
 
+type Range = Readonly<{ next: number; end: number }>;
+
+type MissedRequest = Readonly<{
+  cause: Cause;
+  replayId: string;
+  since: string;
+  until: string | undefined;
+  events: readonly string[] | undefined;
+}>;
+
 const PAGE_SIZE = 50;
 
-const deliveryNotFound = (): DomainError => new DomainError('WEBHOOK_DELIVERY_NOT_FOUND', 'The subscription has no delivery with this id.');
+/** The clocks of processes differ by less than this. */
+const SKEW_MS = 60_000;
 
-const assertEnabled = (enabled: boolean): void => {
-  if (!enabled) throw new DomainError('WEBHOOK_DISABLED', 'The subscription is disabled; enable it first (PATCH, `enabled: true`).');
-};
-
-/** `failedAttempts`: how many attempts have failed, undefined where the last one did not; the route asks the read model first. */
+/** `failedAttempts`: how many attempts have failed, undefined if the last one did not fail; the route asks the read model first. */
 export const retryWebhookDelivery = async (
   deps: CommandDeps,
   caller: Caller,
@@ -55,7 +62,7 @@ export const retryWebhookDelivery = async (
   return { id: delivery, eventId: webhookEventId(sent.number, sent.key), nextRetryAt: cause.at };
 };
 
-/** What was sent since a moment is sent again, with the same ids and bodies; what it missed since then goes to it too. */
+/** Sends again what was sent since a moment, with the same ids and bodies, and routes what the subscription missed since then. */
 export const replayWebhook = async (
   deps: CommandDeps,
   caller: Caller,
@@ -71,7 +78,7 @@ export const replayWebhook = async (
   const cause = causeOf(deps, caller);
   const replayId = deps.ids.uuid();
   const isAsked = await askForMissed(deps, caller, id, { cause, replayId, since, until, events });
-  // What it missed and went to it later stands behind what occurred after it.
+  // Missed events that were routed later have higher numbers than events that occurred after them.
   const { next, end } = await (backfill === undefined && !isAsked ? inOrder : outOfOrder)(deps, id, since, until);
   const window = { since, ...(until === undefined ? {} : { until }), ...(events === undefined ? {} : { events: [...events] }) };
   const replay = { id: replayId, next, end: Math.max(next, end), ...window };
@@ -82,48 +89,7 @@ export const replayWebhook = async (
   return { replayId, from: replay.next, to: replay.end };
 };
 
-type Range = Readonly<{ next: number; end: number }>;
-const endOf = async ({ eventLog }: CommandDeps, id: WebhookId): Promise<number> => (await routeEnd(eventLog, id)).count;
-
-const inOrder = async (deps: CommandDeps, id: WebhookId, since: string, until: string | undefined): Promise<Range> => ({
-  next: await numberSince(deps.eventLog, id, since),
-  end: until === undefined ? await endOf(deps, id) : await numberSince(deps.eventLog, id, until),
-});
-
-/** Clocks of several processes differ by less. */
-const SKEW_MS = 60_000;
-
-const outOfOrder = async (deps: CommandDeps, id: WebhookId, since: string): Promise<Range> => ({
-  next: await numberRoutedSince(deps.eventLog, id, isoTime(Date.parse(since) - SKEW_MS)),
-  end: await endOf(deps, id),
-});
-
-type Wanted = Readonly<{ cause: Cause; replayId: string; since: string; until: string | undefined; events: readonly string[] | undefined }>;
-
-/** Emails that are archived tell nothing more, so that nobody asks for what is older. Out: whether there may be some. */
-const askForMissed = async (
-  deps: CommandDeps,
-  caller: Caller,
-  id: WebhookId,
-  { cause, replayId, since, until, events }: Wanted,
-): Promise<boolean> => {
-  const facts = (await deps.eventLog.load(webhookStream(id))) as readonly Recorded<WebhookEvent>[];
-  const { events: kinds = [] } = facts.reduce((state, { event }) => evolveWebhook(state, event), undefined as WebhookState) ?? {};
-  const oldest = isoTime(deps.clock.now() - deps.limits.retentionDays * DAY_MS);
-  const wanted = {
-    since: since > oldest ? since : oldest,
-    until,
-    events: kinds.filter((kind) => events?.includes(kind as WebhookKind) ?? true),
-  };
-  if (!mayHaveMissed(facts, wanted)) return false;
-  const { backfill } = await routeEnd(deps.eventLog, id);
-  const ask = { at: cause.at, id: replayId, since: wanted.since, ...(until === undefined ? {} : { until }), events: wanted.events };
-  const command = { type: 'AskBackfill', ask, doneId: backfill?.isDone ? backfill.id : undefined } as const;
-  await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, ownedBy(caller.teamId, webhookNotFound));
-  return true;
-};
-
-/** The events of a subscription in the order in which they are sent, for who would rather pull. */
+/** The events of a subscription in the order in which they are sent, for receivers that pull them. */
 export const webhookEvents = async (
   deps: CommandDeps & BodyDeps,
   caller: Caller,
@@ -151,4 +117,44 @@ export const webhookEvents = async (
     events.push({ id: webhookEventId(place, key), previousId, event, timestamp, body });
   }
   return { events, hasMore: found.length > limit };
+};
+
+const deliveryNotFound = (): DomainError => new DomainError('WEBHOOK_DELIVERY_NOT_FOUND', 'The subscription has no delivery with this id.');
+
+const assertEnabled = (enabled: boolean): void => {
+  if (!enabled) throw new DomainError('WEBHOOK_DISABLED', 'The subscription is disabled; enable it first (PATCH, `enabled: true`).');
+};
+const endOf = async ({ eventLog }: CommandDeps, id: WebhookId): Promise<number> => (await routeEnd(eventLog, id)).count;
+
+const inOrder = async (deps: CommandDeps, id: WebhookId, since: string, until: string | undefined): Promise<Range> => ({
+  next: await numberSince(deps.eventLog, id, since),
+  end: until === undefined ? await endOf(deps, id) : await numberSince(deps.eventLog, id, until),
+});
+
+const outOfOrder = async (deps: CommandDeps, id: WebhookId, since: string): Promise<Range> => ({
+  next: await numberRoutedSince(deps.eventLog, id, isoTime(Date.parse(since) - SKEW_MS)),
+  end: await endOf(deps, id),
+});
+
+/** Asks for missed events, not older than the retention of emails: archived ones have no content. Out: whether there may be some. */
+const askForMissed = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: WebhookId,
+  { cause, replayId, since, until, events }: MissedRequest,
+): Promise<boolean> => {
+  const facts = (await deps.eventLog.load(webhookStream(id))) as readonly Recorded<WebhookEvent>[];
+  const { events: kinds = [] } = facts.reduce((state, { event }) => evolveWebhook(state, event), undefined as WebhookState) ?? {};
+  const oldest = isoTime(deps.clock.now() - deps.limits.retentionDays * DAY_MS);
+  const wanted = {
+    since: since > oldest ? since : oldest,
+    until,
+    events: kinds.filter((kind) => events?.includes(kind as WebhookKind) ?? true),
+  };
+  if (!mayHaveMissed(facts, wanted)) return false;
+  const { backfill } = await routeEnd(deps.eventLog, id);
+  const ask = { at: cause.at, id: replayId, since: wanted.since, ...(until === undefined ? {} : { until }), events: wanted.events };
+  const command = { type: 'AskBackfill', ask, doneId: backfill?.isDone ? backfill.id : undefined } as const;
+  await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, ownedBy(caller.teamId, webhookNotFound));
+  return true;
 };

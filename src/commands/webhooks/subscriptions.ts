@@ -1,4 +1,4 @@
-/** Commands on webhook subscriptions: made, changed, deleted, their secrets rotated, an event sent for a test. */
+/** Commands on webhook subscriptions: create, change, delete and restore them, rotate the secret, send a test event; and the mail to owners when one is disabled. */
 import { sendAccountMail } from '../people/mails.js';
 import { loadState, handle, type Loaded } from '../core/handle.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
@@ -50,69 +50,20 @@ import { deliveryId, eventKey, webhookEventId, formatSecret, SECRET_BYTES } from
 import type { WebhookEvent } from '../../domain/webhooks/events.js';
 import { attemptDelivery } from './attempt.js';
 
-/* The owners of a team hear that a subscription gets no webhooks any more, which nobody of them asked for. */
-
 export type DisabledWebhook = Readonly<{ id: WebhookId; reason: 'gone' | 'failing' }>;
 
-const WHY: Readonly<Record<DisabledWebhook['reason'], string>> = {
+type OpenWebhook = Webhook & Readonly<{ sealed: NonNullable<Webhook['sealed']> }>;
+
+type DestroyDeps = EraseDeps & Pick<CommandDeps, 'eventLog'>;
+
+const DISABLED_TEXTS: Readonly<Record<DisabledWebhook['reason'], string>> = {
   gone: 'It answered 410, which says that it is gone for good.',
   failing: 'For five days it has taken nothing of what was sent to it.',
 };
 
-/**
- * To be called before it is disabled, by whoever is about to: each owner gets one mail, however often this is begun again. Nobody is told of
- * a subscription that is disabled already. Rejects as a send call does.
- */
-export const tellOwners = async (deps: CommandDeps, { id, reason }: DisabledWebhook, cause: Cause): Promise<void> => {
-  const { state: webhook, version } = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
-  if (webhook?.enabled !== true || webhook.sealed === undefined) return;
-  const { state: team } = await deps.team(teamStream(assertDefined(parseTeamId(cause.teamId), 'team id')));
-  if (team === undefined || team.deletedAt !== undefined) return;
-  const variables = { team: team.settings.name, endpoint: new URL(webhook.sealed.url).origin, subscription: id, why: WHY[reason] };
-  for (const userId of ownersOf(team)) {
-    const to = await recipientOf(deps, userId);
-    if (to === undefined) continue;
-    const parts = JSON.stringify(['webhook-disabled', id, version.revision, userId]);
-    const emailId = emailIdOfFingerprint(deps.keys.fingerprint('email id', parts));
-    await sendAccountMail(deps, { kind: 'webhook-disabled', to, variables, id: emailId }, cause);
-  }
-};
-
-const ownersOf = ({ members }: Team): readonly UserId[] =>
-  [...(members ?? [])].filter(([, { role }]) => role === 'owner').map(([userId]) => userId);
-
-/** Undefined of somebody who is erased. */
-const recipientOf = async ({ eventLog }: CommandDeps, userId: UserId): Promise<Recipient | undefined> => {
-  const { state: user } = await loadState(eventLog, userStream(userId), userFold);
-  if (user?.email === undefined) return undefined;
-  return user.name === undefined ? { email: user.email } : { email: user.email, name: user.name };
-};
-
 const HOUR_MS = 3_600_000;
+
 const OVERLAP_HOURS = 24;
-
-type Open = Webhook & Readonly<{ sealed: NonNullable<Webhook['sealed']> }>;
-
-/** The team's subscription; another team's, a deleted and an unknown one are refused alike. */
-export const openWebhook = async (deps: Pick<CommandDeps, 'eventLog'>, caller: Pick<Caller, 'teamId'>, id: WebhookId): Promise<Open> => {
-  const loaded = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
-  ownedBy(caller.teamId, webhookNotFound)(loaded);
-  const { sealed, ...webhook } = loaded.state!;
-  if (sealed === undefined) throw webhookNotFound();
-  return { ...webhook, sealed };
-};
-
-const assertUrl = (deps: CommandDeps, text: string): void => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const { insecureHosts } = deps.webhooks;
-  if (url === undefined || (url.protocol !== 'https:' && !(url.protocol === 'http:' && insecureHosts.includes(url.hostname))))
-    throw invalid('request body', 'url', 'must be an https URL');
-  if (url.username !== '' || url.password !== '') throw invalid('request body', 'url', 'must carry no user name or password');
-};
-
-const assertRoom = (held: number): void => {
-  if (held >= WEBHOOKS_MAX) throw webhookLimitReached();
-};
 
 /** `held`: how many subscriptions the team has; the route asks the read model first. */
 export const createWebhook = async (
@@ -137,29 +88,9 @@ export const createWebhook = async (
   return { ...webhookListing(id, state!, state!.sealed!), secret };
 };
 
-/** The place of a subscription within the plan of its team, and within what any team may have. */
-const placeOf = (deps: CommandDeps, { teamId }: Caller, id: WebhookId): Place => ({
-  resource: 'webhookSubscriptions',
-  key: id,
-  standingOf: async (key) => {
-    const { state } = await loadState(deps.eventLog, webhookStream(key as WebhookId), webhookDecider);
-    if (state === undefined) return 'absent';
-    return state.deletedAt === null ? 'living' : 'gone';
-  },
-  all: idsOfKind(deps, teamId, 'webhook', 'WebhookCreated'),
-  cap: { maximum: WEBHOOKS_MAX, refused: webhookLimitReached },
-});
-
 export const getWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<WebhookRecord> => {
   const webhook = await openWebhook(deps, caller, id);
   return webhookListing(id, webhook, webhook.sealed);
-};
-
-const change = async (deps: CommandDeps, caller: Caller, id: WebhookId, command: (at: string) => WebhookCommand): Promise<Webhook> => {
-  const cause = causeOf(deps, caller);
-  const owned = ownedBy(caller.teamId, webhookNotFound);
-  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command(cause.at), cause, owned);
-  return state!;
 };
 
 export const updateWebhook = async (
@@ -174,7 +105,7 @@ export const updateWebhook = async (
   return webhookListing(id, webhook, sealed);
 };
 
-/** Nothing more is sent to it, and it can be restored for some days. `permanently`: it is destroyed now, whether it was deleted before or not. */
+/** Deletes it, so that it can be restored for some days. `permanently`: destroys it now, also if it was deleted before. */
 export const deleteWebhook = async (
   deps: CommandDeps,
   caller: Caller,
@@ -182,60 +113,28 @@ export const deleteWebhook = async (
   { permanently = false }: DeleteQuery = {},
 ): Promise<Deleted> => {
   const cause = causeOf(deps, caller);
-  if (permanently) await destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, leftOf(caller.teamId));
+  if (permanently) await destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, assertNotGone(caller.teamId));
   else await change(deps, caller, id, (at) => ({ type: 'TrashWebhook', at }));
   return { id, deleted: true };
 };
 
-/** `held`: how many subscriptions the team has; the route asks the read model first. Of a living one nothing is changed. */
+/** `held`: how many subscriptions the team has; the route asks the read model first. A subscription that is not deleted stays as it is. */
 export const restoreWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId, held: number): Promise<WebhookRecord> => {
   const cause = causeOf(deps, caller);
   const command = { type: 'RestoreWebhook' as const, at: cause.at, deletedSince: restorableSince(deps) };
   const guard = (loaded: Loaded<WebhookState>): void => {
-    leftOf(caller.teamId)(loaded);
+    assertNotGone(caller.teamId)(loaded);
     if (loaded.state?.deletedAt !== null) assertRoom(held);
   };
   const before = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
   guard(before);
   const restore = () => handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
-  // A living one takes no place of the plan.
+  // A subscription that is not deleted has its place already.
   const isDeleted = before.state?.deletedAt !== null;
   const { state } = await (isDeleted ? withPlace(deps, caller, placeOf(deps, caller, id), restore) : restore());
   if (state?.sealed === undefined) throw webhookNotFound();
   return webhookListing(id, state, state.sealed);
 };
-
-/** Removes a subscription for good that was deleted so long ago that nobody can take it back. Safe to repeat. */
-export const removeWebhook = (deps: DestroyDeps & Pick<CommandDeps, 'clock' | 'limits'>, id: WebhookId, cause: Cause): Promise<void> =>
-  destroyWebhook(deps, id, { type: 'RemoveWebhook', at: cause.at, deletedSince: removableBefore(deps) }, cause, () => {});
-
-/** The same of one that lives or not, whenever that was: its team is gone. */
-export const endWebhook = (deps: DestroyDeps, id: WebhookId, cause: Cause): Promise<void> =>
-  destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, () => {});
-
-type DestroyDeps = EraseDeps & Pick<CommandDeps, 'eventLog'>;
-
-/** Records it, then destroys the key of its settings; the records of its deliveries follow. What a crash leaves the erase worker does. */
-const destroyWebhook = async (
-  deps: DestroyDeps,
-  id: WebhookId,
-  command: WebhookCommand,
-  cause: Cause,
-  guard: (loaded: Loaded<WebhookState>) => void,
-): Promise<void> => {
-  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
-  if (state === undefined || state.deletedAt === null || state.restorable !== undefined) return;
-  await eraseStream(deps, webhookStream(id));
-  await endOutcomes(deps, id, cause);
-};
-
-/** The guard of what may be done with a deleted subscription: what is unknown, gone or another team's is refused alike. */
-const leftOf =
-  (teamId: TeamId) =>
-  ({ state, teamId: owner }: Pick<Loaded<WebhookState>, 'state' | 'teamId'>): void => {
-    const isGone = state?.deletedAt !== null && state?.restorable === undefined;
-    if (state === undefined || owner !== teamId || isGone) throw webhookNotFound();
-  };
 
 export const rotateWebhookSecret = async (
   deps: CommandDeps,
@@ -250,7 +149,7 @@ export const rotateWebhookSecret = async (
   return { ...webhookListing(id, webhook, sealed), secret, overlapUntil };
 };
 
-/** Sends an `email.delivered` of no email now, once, and tells what came of it. It stands in no list and in no chain of ids. */
+/** Sends an `email.delivered` of no email once, and answers with the outcome. It is in no list, and other events do not refer to it. */
 export const testWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<WebhookDelivery> => {
   const webhook = await openWebhook(deps, caller, id);
   const nowMs = deps.clock.now();
@@ -271,3 +170,112 @@ export const testWebhook = async (deps: CommandDeps, caller: Caller, id: Webhook
     ...(answer === null ? {} : { response: answer }),
   };
 };
+
+/** The subscription of the team. That of another team, a deleted and an unknown one are refused alike. */
+export const openWebhook = async (
+  deps: Pick<CommandDeps, 'eventLog'>,
+  caller: Pick<Caller, 'teamId'>,
+  id: WebhookId,
+): Promise<OpenWebhook> => {
+  const loaded = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
+  ownedBy(caller.teamId, webhookNotFound)(loaded);
+  const { sealed, ...webhook } = loaded.state!;
+  if (sealed === undefined) throw webhookNotFound();
+  return { ...webhook, sealed };
+};
+
+/** Removes a subscription that was deleted too long ago to be restored. Safe to repeat. */
+export const removeWebhook = (deps: DestroyDeps & Pick<CommandDeps, 'clock' | 'limits'>, id: WebhookId, cause: Cause): Promise<void> =>
+  destroyWebhook(deps, id, { type: 'RemoveWebhook', at: cause.at, deletedSince: removableBefore(deps) }, cause, () => {});
+
+/** Removes a subscription whose team is removed, whether it was deleted or not. Safe to repeat. */
+export const endWebhook = (deps: DestroyDeps, id: WebhookId, cause: Cause): Promise<void> =>
+  destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, () => {});
+
+/**
+ * Tells the owners of the team by mail that the subscription is disabled, which none of them asked for. Call it before disabling: each owner
+ * gets one mail, however often the call is repeated, and none if it is disabled already. Rejects as a send call does.
+ */
+export const tellOwners = async (deps: CommandDeps, { id, reason }: DisabledWebhook, cause: Cause): Promise<void> => {
+  const { state: webhook, version } = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
+  if (webhook?.enabled !== true || webhook.sealed === undefined) return;
+  const { state: team } = await deps.team(teamStream(assertDefined(parseTeamId(cause.teamId), 'team id')));
+  if (team === undefined || team.deletedAt !== undefined) return;
+  const variables = {
+    team: team.settings.name,
+    endpoint: new URL(webhook.sealed.url).origin,
+    subscription: id,
+    why: DISABLED_TEXTS[reason],
+  };
+  for (const userId of ownersOf(team)) {
+    const to = await recipientOf(deps, userId);
+    if (to === undefined) continue;
+    const parts = JSON.stringify(['webhook-disabled', id, version.revision, userId]);
+    const emailId = emailIdOfFingerprint(deps.keys.fingerprint('email id', parts));
+    await sendAccountMail(deps, { kind: 'webhook-disabled', to, variables, id: emailId }, cause);
+  }
+};
+
+const ownersOf = ({ members }: Team): readonly UserId[] =>
+  [...(members ?? [])].filter(([, { role }]) => role === 'owner').map(([userId]) => userId);
+
+/** undefined for an erased user. */
+const recipientOf = async ({ eventLog }: CommandDeps, userId: UserId): Promise<Recipient | undefined> => {
+  const { state: user } = await loadState(eventLog, userStream(userId), userFold);
+  if (user?.email === undefined) return undefined;
+  return user.name === undefined ? { email: user.email } : { email: user.email, name: user.name };
+};
+
+const assertUrl = (deps: CommandDeps, text: string): void => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const { insecureHosts } = deps.webhooks;
+  if (url === undefined || (url.protocol !== 'https:' && !(url.protocol === 'http:' && insecureHosts.includes(url.hostname))))
+    throw invalid('request body', 'url', 'must be an https URL');
+  if (url.username !== '' || url.password !== '') throw invalid('request body', 'url', 'must carry no user name or password');
+};
+
+const assertRoom = (held: number): void => {
+  if (held >= WEBHOOKS_MAX) throw webhookLimitReached();
+};
+
+/** The place of a subscription within the plan of its team, and within what any team may have. */
+const placeOf = (deps: CommandDeps, { teamId }: Caller, id: WebhookId): Place => ({
+  resource: 'webhookSubscriptions',
+  key: id,
+  standingOf: async (key) => {
+    const { state } = await loadState(deps.eventLog, webhookStream(key as WebhookId), webhookDecider);
+    if (state === undefined) return 'absent';
+    return state.deletedAt === null ? 'living' : 'gone';
+  },
+  all: idsOfKind(deps, teamId, 'webhook', 'WebhookCreated'),
+  cap: { maximum: WEBHOOKS_MAX, refused: webhookLimitReached },
+});
+
+const change = async (deps: CommandDeps, caller: Caller, id: WebhookId, command: (at: string) => WebhookCommand): Promise<Webhook> => {
+  const cause = causeOf(deps, caller);
+  const owned = ownedBy(caller.teamId, webhookNotFound);
+  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command(cause.at), cause, owned);
+  return state!;
+};
+
+/** Appends the event, then destroys the key of the settings and ends the outcomes. The erase worker finishes what a crash leaves. */
+const destroyWebhook = async (
+  deps: DestroyDeps,
+  id: WebhookId,
+  command: WebhookCommand,
+  cause: Cause,
+  guard: (loaded: Loaded<WebhookState>) => void,
+): Promise<void> => {
+  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
+  if (state === undefined || state.deletedAt === null || state.restorable !== undefined) return;
+  await eraseStream(deps, webhookStream(id));
+  await endOutcomes(deps, id, cause);
+};
+
+/** Refuses a subscription that is unknown, gone for good or of another team; a deleted one that can be restored passes. */
+const assertNotGone =
+  (teamId: TeamId) =>
+  ({ state, teamId: owner }: Pick<Loaded<WebhookState>, 'state' | 'teamId'>): void => {
+    const isGone = state?.deletedAt !== null && state?.restorable === undefined;
+    if (state === undefined || owner !== teamId || isGone) throw webhookNotFound();
+  };

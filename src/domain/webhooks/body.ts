@@ -1,4 +1,4 @@
-/** The body of a webhook event: a pure function of the event of the log and of its stream up to it, so that it is the same on every attempt. */
+/** The body of a webhook event, made only from the stream of the event up to its revision, so that it is the same on every attempt. */
 import type { BatchEvent } from '../bulk/events.js';
 import { evolveBatch, type BatchState } from '../bulk/decider.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailEngaged, EmailEvent } from '../email/events.js';
@@ -8,17 +8,17 @@ import type { SuppressionEvent } from '../recipients/events.js';
 import type { RoutedEntry } from './events.js';
 import type { WebhookKind } from './kinds.js';
 
-/** The contract's bound of a body. */
+/** Largest body, by the contract. */
 export const WEBHOOK_BODY_BYTES_MAX = 256 * 1024;
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** What of a body is left out where it is too large, in that order; `truncated` names it. */
+/** Fields that are left out of a body that is too large, in that order. `truncated` names them. */
 const LEFT_OUT = ['metadata', 'recipients', 'bounceMessage'] as const;
 
 /**
- * In: what goes to the subscription, and the events of its stream from the first up to that revision. Out: the JSON text; undefined where
- * what it would say is destroyed.
+ * In: the routed entry, and the events of its stream from the first up to its revision. Out: the JSON text; undefined if its content is
+ * destroyed.
  */
 export const bodyOf = (
   entry: Pick<RoutedEntry, 'kind' | 'recipient' | 'stream' | 'at'>,
@@ -40,7 +40,7 @@ const dataOf = (
   return emailData(id, entry, events as readonly EmailEvent[]);
 };
 
-/** Of an email that was archived before its link was followed nothing tells the recipient. */
+/** The recipient is null if the email was archived before its link was followed. */
 const unsubscribedData = (event: SuppressionEvent | undefined): Data | undefined => {
   if (event?.type !== 'AddressSuppressed' || event.sealed === undefined) return undefined;
   const { at, emailId, list } = event.data;
@@ -73,7 +73,7 @@ const statuses: Readonly<Partial<Record<WebhookKind, string>>> = {
   'email.cancelled': 'cancelled',
 };
 
-/** The subject is that of the moment: it may have been rendered anew for another time. */
+/** The subject at that revision: rescheduling may have rendered it again. */
 const subjectOf = (first: EmailAccepted, events: readonly EmailEvent[]): string =>
   events.reduce(
     (subject, event) => (event.type === 'EmailRescheduled' ? (event.sealed?.subject ?? subject) : subject),
@@ -108,7 +108,7 @@ const emailData = (
   };
 };
 
-/** What one kind says beside the common fields. */
+/** The fields of one kind beside the common ones. */
 const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
   switch (event.type) {
     case 'EmailSent':
@@ -191,7 +191,7 @@ const outcomeDetails = (event: DeliveryOutcomeEvent, recipient: number | undefin
   }
 };
 
-/** Nothing of it is personal, so it outlives the key of the bulk send. */
+/** These fields are not personal: they stay readable after the key of the bulk send is destroyed. */
 const batchData = (id: string, kind: string, events: readonly BatchEvent[]): Data | undefined => {
   const batch = events.reduce(evolveBatch, undefined as BatchState);
   const last = events.at(-1);

@@ -1,18 +1,10 @@
-/** A subscription: where its events go, which ones, and the secrets that sign them. */
+/** A webhook subscription: its state, the decisions about it, its endpoint and signing keys, and which events it missed. */
 import { DomainError } from '../core/errors.js';
 import type { Decider } from '../core/decider.js';
 import type { WebhookEvent } from './events.js';
 import { signingKeysOf, type SigningKeys } from './delivery.js';
 
-/* How many subscriptions a team has. */
-
-/** Of one team, on whichever plan. */
-export const WEBHOOKS_MAX = 25;
-
-export const webhookLimitReached = (): DomainError =>
-  new DomainError('WEBHOOK_LIMIT_REACHED', `A team may have ${WEBHOOKS_MAX} webhook subscriptions; delete one first.`);
-
-/** What its key seals; undefined once that is destroyed. */
+/** The sealed part of the settings. */
 type Sealed = Readonly<{ url: string; description?: string; secret: string; earlierSecret?: string }>;
 
 export type Webhook = Readonly<{
@@ -21,15 +13,17 @@ export type Webhook = Readonly<{
   events: readonly string[];
   enabled: boolean;
   disabledReason: 'gone' | 'failing' | null;
-  /** Until when the secret before the one in force signs too. */
+  /** Until when the earlier secret signs too. */
   overlapUntil: string | null;
   deletedAt: string | null;
-  /** The newest request for events that were missed. */
+  /** The id of the newest request for missed events. */
   backfill?: string;
-  /** Of a deleted one that can be taken back: whether it was enabled. */
+  /** Present while a deleted subscription can be restored: whether it was enabled. */
   restorable?: Readonly<{ enabled: boolean }>;
+  /** undefined once the key is destroyed. */
   sealed: Sealed | undefined;
 }>;
+
 export type WebhookState = Webhook | undefined;
 
 export type WebhookCommand =
@@ -37,15 +31,64 @@ export type WebhookCommand =
   | Readonly<{ type: 'ChangeWebhook'; at: string; events?: readonly string[]; enabled?: boolean; url?: string; description?: string }>
   | Readonly<{ type: 'RotateSecret'; at: string; overlapUntil: string; secret: string }>
   | Readonly<{ type: 'DisableWebhook'; at: string; reason: 'gone' | 'failing' }>
-  /** `doneId`: the request before, as far as it is known to be done. */
+  /** `doneId`: the earlier request, if it is known to be done. */
   | Readonly<{ type: 'AskBackfill'; ask: Extract<WebhookEvent, { type: 'WebhookBackfillAsked' }>['data']; doneId: string | undefined }>
   | Readonly<{ type: 'TrashWebhook'; at: string }>
-  /** What was deleted before `deletedSince` cannot be taken back. */
+  /** A subscription that was deleted before `deletedSince` cannot be restored. */
   | Readonly<{ type: 'RestoreWebhook'; at: string; deletedSince: string }>
-  /** For good, whether it was deleted before or not. */
+  /** Deletes for good, whether it was in the trash or not. */
   | Readonly<{ type: 'DeleteWebhook'; at: string }>
-  /** Nothing happens to one that lives, or that was deleted at `deletedSince` or later. */
+  /** Deletes for good what was deleted before `deletedSince`; anything else stays. */
   | Readonly<{ type: 'RemoveWebhook'; at: string; deletedSince: string }>;
+
+/** Where the events of a subscription are posted to, and what signs them. */
+export type Endpoint = Readonly<{
+  url: string;
+  keys: SigningKeys;
+  /** The keys of the earlier secret, which sign too until `until`. */
+  earlier: Readonly<{ keys: SigningKeys; until: string }> | undefined;
+}>;
+
+/** A subscription as the API shows it. */
+export type WebhookListing = {
+  id: string;
+  url: string;
+  events: string[];
+  description?: string;
+  enabled: boolean;
+  disabledReason?: 'gone' | 'failing';
+  createdAt: string;
+  updatedAt: string;
+};
+
+/** One event of the stream of a subscription. */
+export type SettingsFact = Readonly<{ event: WebhookEvent; position: number }>;
+
+type BackfillAsked = Extract<WebhookEvent, { type: 'WebhookBackfillAsked' }>['data'];
+
+type Window = Readonly<{ since: string; until?: string | undefined; events: readonly string[] }>;
+
+/** The kinds of event that go to the subscription from one position on, up to the next span. */
+type Span = Readonly<{ from: number; at: string; kinds: readonly string[] }>;
+
+/** Which events one request brings: those between the positions `from` and `upTo` for which `isMissed` holds. */
+export type Missed = Readonly<{
+  from: number;
+  upTo: number;
+  /** Whether the event of that kind, time and position did not go to the subscription, and no earlier request brings it. */
+  isMissed: (kind: string, at: string, position: number) => boolean;
+}>;
+
+/** Subscriptions of one team, on any plan. */
+export const WEBHOOKS_MAX = 25;
+
+/** The order of the log may differ from the order of times by less than this, as clocks of processes differ. */
+const SKEW_MS = 60_000;
+
+const END_OF_TIME = '~';
+
+export const webhookLimitReached = (): DomainError =>
+  new DomainError('WEBHOOK_LIMIT_REACHED', `A team may have ${WEBHOOKS_MAX} webhook subscriptions; delete one first.`);
 
 export const webhookNotFound = (): DomainError =>
   new DomainError('WEBHOOK_NOT_FOUND', 'There is no webhook subscription with this id. GET /api/v1/webhook-subscriptions lists yours.');
@@ -154,14 +197,6 @@ export const webhookDecider: Decider<WebhookCommand, WebhookEvent, WebhookState>
   initialState: undefined,
 };
 
-/** Where the events of a subscription are posted to, and what signs them. */
-export type Endpoint = Readonly<{
-  url: string;
-  keys: SigningKeys;
-  /** Those of the secret before; they sign too until then. */
-  earlier: Readonly<{ keys: SigningKeys; until: string }> | undefined;
-}>;
-
 export const endpointOf = ({
   sealed: { url, secret, earlierSecret },
   overlapUntil,
@@ -171,21 +206,9 @@ export const endpointOf = ({
   return { url, keys: signingKeysOf(secret), earlier };
 };
 
-/** The keys that sign at a moment, those of the secret in force first. */
+/** The keys that sign at a moment, those of the current secret first. */
 export const signingAt = ({ keys, earlier }: Endpoint, at: string): readonly [SigningKeys, ...SigningKeys[]] =>
   earlier !== undefined && at < earlier.until ? [keys, earlier.keys] : [keys];
-
-/** What is shown of a subscription. */
-export type WebhookListing = {
-  id: string;
-  url: string;
-  events: string[];
-  description?: string;
-  enabled: boolean;
-  disabledReason?: 'gone' | 'failing';
-  createdAt: string;
-  updatedAt: string;
-};
 
 export const webhookListing = (
   id: string,
@@ -202,65 +225,26 @@ export const webhookListing = (
   updatedAt,
 });
 
-/* Which events a subscription missed, by its settings as they were at each position of the log, and by what was asked for before. */
-
-/** One event of the stream of a subscription. */
-export type SettingsFact = Readonly<{ event: WebhookEvent; position: number }>;
-
-type Asked = Extract<WebhookEvent, { type: 'WebhookBackfillAsked' }>['data'];
-type Window = Readonly<{ since: string; until?: string | undefined; events: readonly string[] }>;
-
-/** The settings from one position on, up to the next. */
-type Span = Readonly<{ from: number; at: string; kinds: readonly string[] }>;
-
-const spansOf = (facts: readonly SettingsFact[]): readonly Span[] => {
-  let state: WebhookState;
-  return facts.map(({ event, position }) => {
-    state = evolveWebhook(state, event);
-    return { from: position, at: event.data.at, kinds: state?.enabled === true ? state.events : [] };
-  });
-};
-
-const asksOf = (facts: readonly SettingsFact[]): readonly Readonly<{ asked: Asked; position: number }>[] =>
-  facts.flatMap(({ event, position }) => (event.type === 'WebhookBackfillAsked' ? [{ asked: event.data, position }] : []));
-
-const isWithin = ({ since, until, events }: Window, kind: string, at: string): boolean =>
-  at >= since && (until === undefined || at < until) && events.includes(kind);
-
-/** What one request brings. Events after `from` and up to `upTo` are looked at. */
-export type Missed = Readonly<{
-  from: number;
-  upTo: number;
-  /** Whether an event of that kind, that occurred then and stands there, did not go to it, and no request before this one brings it. */
-  isMissed: (kind: string, at: string, position: number) => boolean;
-}>;
-
-/** undefined where there is no request with that id. */
+/** undefined if there is no request with that id. */
 export const missedBy = (facts: readonly SettingsFact[], id: string): Missed | undefined => {
   const [spans, asks] = [spansOf(facts), asksOf(facts)];
   const ask = asks.find(({ asked }) => asked.id === id);
   const from = spans[0]?.from;
   if (ask === undefined || from === undefined) return undefined;
   const earlier = asks.filter(({ position }) => position < ask.position);
-  const wentThen = (kind: string, position: number): boolean =>
+  const wasRouted = (kind: string, position: number): boolean =>
     spans.findLast((span) => span.from < position)?.kinds.includes(kind) === true;
   return {
     from,
     upTo: ask.position,
     isMissed: (kind, at, position) =>
       isWithin(ask.asked, kind, at) &&
-      !wentThen(kind, position) &&
+      !wasRouted(kind, position) &&
       !earlier.some((before) => position < before.position && isWithin(before.asked, kind, at)),
   };
 };
 
-/** Events stand in the log in about the order in which they occurred: clocks of several processes differ by less. */
-const SKEW_MS = 60_000;
-const END_OF_TIME = '~';
-
-const shifted = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
-
-/** Whether it may have missed events of that window that no earlier request brings. */
+/** Whether the subscription may have missed events of that window that no earlier request brings. */
 export const mayHaveMissed = (facts: readonly SettingsFact[], window: Window): boolean => {
   const [spans, asks] = [spansOf(facts), asksOf(facts)];
   return window.events.some((kind) =>
@@ -279,5 +263,21 @@ export const mayHaveMissed = (facts: readonly SettingsFact[], window: Window): b
     }),
   );
 };
+
+const spansOf = (facts: readonly SettingsFact[]): readonly Span[] => {
+  let state: WebhookState;
+  return facts.map(({ event, position }) => {
+    state = evolveWebhook(state, event);
+    return { from: position, at: event.data.at, kinds: state?.enabled === true ? state.events : [] };
+  });
+};
+
+const asksOf = (facts: readonly SettingsFact[]): readonly Readonly<{ asked: BackfillAsked; position: number }>[] =>
+  facts.flatMap(({ event, position }) => (event.type === 'WebhookBackfillAsked' ? [{ asked: event.data, position }] : []));
+
+const isWithin = ({ since, until, events }: Window, kind: string, at: string): boolean =>
+  at >= since && (until === undefined || at < until) && events.includes(kind);
+
+const shifted = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
 
 const least = (one: string, other: string): string => (one < other ? one : other);

@@ -1,27 +1,25 @@
-/** Records of deliveries as they are shown. */
+/** A delivery of an event to an endpoint: its ids, its signed headers, when it is tried again, what is stored of the answer, and how it is listed. */
 import { hash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { WebhookId } from '../core/ids.js';
 import { DAY_MS } from '../core/time.js';
 import type { WebhookOutcome } from './events.js';
 import type { TimelineEntry, TimelineRecipient, Placed } from '../email/timeline.js';
 
-/* Ids of webhook events: the number of the event for its subscription, and a key that is derived from both. They are the same on every attempt. */
-
 const KEY_CHARS = 22;
 
-/** In: the subscription, the id of the event of the log, and the place of the recipient where it is about one. */
+/** The last part of the id of an event, the same on every attempt. `recipient`: the place of the recipient if the event is about one. */
 export const eventKey = (webhook: WebhookId, sourceEventId: string, recipient: number | undefined): string =>
   hash('sha256', `webhook event\n${webhook}\n${sourceEventId}\n${recipient ?? ''}`, 'base64url').slice(0, KEY_CHARS);
 
-const written = (prefix: string, number: number, key: string): string => `${prefix}_${number.toString(36)}_${key}`;
+const idOf = (prefix: string, number: number, key: string): string => `${prefix}_${number.toString(36)}_${key}`;
 
-/** `number`: how many events went to the subscription before it. */
-export const webhookEventId = (number: number, key: string): string => written('evt', number, key);
-export const deliveryId = (number: number, key: string): string => written('del', number, key);
+/** The id of an event. `number`: how many events went to the subscription before it. */
+export const webhookEventId = (number: number, key: string): string => idOf('evt', number, key);
+export const deliveryId = (number: number, key: string): string => idOf('del', number, key);
 
 const ID = /^(evt|del)_([0-9a-z]{1,11})_([A-Za-z0-9_-]{22})$/;
 
-/** undefined where it is no such id. */
+/** undefined if the text is not an id of that kind. */
 export const readWebhookEventId = (text: string, prefix: 'evt' | 'del'): Readonly<{ number: number; key: string }> | undefined => {
   const [, kind, number, key] = ID.exec(text) ?? [];
   if (kind !== prefix || number === undefined || key === undefined) return undefined;
@@ -29,18 +27,16 @@ export const readWebhookEventId = (text: string, prefix: 'evt' | 'del'): Readonl
   return Number.isSafeInteger(parsed) ? { number: parsed, key } : undefined;
 };
 
-/* What is kept of the answer of an endpoint: it may say again what it was sent, and an address must not outlive its email that way. */
-
 const REPLACED = '[address]';
-/** The sign of an address as it is, and as URLs, JSON and HTML write it. */
+/** The @ of an address as plain text, and as URLs, JSON and HTML encode it. */
 const AT_SIGN = /@|%40|\\u0040|&#(?:0*64|x0*40)|&commat/i;
-/** A local part in quotes may hold what else ends a word. */
+/** A quoted local part may contain characters that otherwise end a word. */
 const QUOTED = /"[^"]*"(?=@)/g;
 const WORD = /[^\s"'<>()[\],;:]+/g;
 
 /**
- * In: the beginning of an answer, cut at so many bytes. Out: the same with each word replaced that has the sign of an address in it, and the
- * last one of a text that was cut, for it may be the beginning of one.
+ * What is stored of the beginning of an answer. An endpoint may echo what it was sent, and an address must not outlive its email that way:
+ * each word with an @ is replaced, and so is the last word of a text that was cut, which may be the beginning of an address.
  */
 export const keptAnswer = (text: string, bytesMax: number): string => {
   const isCut = Buffer.byteLength(text) >= bytesMax;
@@ -52,18 +48,16 @@ export const keptAnswer = (text: string, bytesMax: number): string => {
   return replaced.slice(0, bytesMax);
 };
 
-/* When a delivery is tried again, and when a subscription is given up. */
-
 const DELAYS_MS = [60_000, 5 * 60_000, 30 * 60_000] as const;
 export const ATTEMPTS_MAX = DELAYS_MS.length + 1;
 const JITTER_SHARE = 0.1;
 const RETRY_AFTER_MAX_MS = 60 * 60_000;
-/** Nothing but failures for that long disables a subscription. */
+/** A subscription whose attempts have all failed for that long is disabled. */
 export const FAILING_MAX_MS = 5 * DAY_MS;
 
 /**
- * The moment of the attempt after the one with that number; undefined where there is none. The jitter is derived from the id of the event,
- * below a tenth of the pause; `retryAfterMs`, what the receiver asked for, only makes the pause longer.
+ * When the next attempt follows after the one with that number; undefined if none does. The jitter, less than a tenth of the pause, is derived
+ * from the id of the event; `retryAfterMs`, which the receiver asked for, can only make the pause longer.
  */
 export const nextAttemptMs = (attempt: number, eventId: string, nowMs: number, retryAfterMs = 0): number | undefined => {
   const delayMs = DELAYS_MS[attempt - 1];
@@ -73,7 +67,7 @@ export const nextAttemptMs = (attempt: number, eventId: string, nowMs: number, r
   return nowMs + Math.max(pauseMs, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS));
 };
 
-/** In: a Retry-After header (RFC 9110, section 10.2.3). Out: the pause it asks for; 0 where it says nothing that can be read. */
+/** In: a Retry-After header (RFC 9110, section 10.2.3). Out: the pause it asks for; 0 if it cannot be read. */
 export const retryAfterMs = (header: string | undefined, nowMs: number): number => {
   if (header === undefined) return 0;
   const text = header.trim();
@@ -82,15 +76,13 @@ export const retryAfterMs = (header: string | undefined, nowMs: number): number 
   return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
 };
 
-/* The headers of a delivery: the contract's, and those of Standard Webhooks, from the same secret. */
-
 const SECRET_PREFIX = 'whsec_';
 export const SECRET_BYTES = 32;
 
 /** In: 32 random bytes. */
 export const formatSecret = (bytes: Buffer): string => `${SECRET_PREFIX}${bytes.toString('base64')}`;
 
-/** The keys that a secret stands for; made once for many signatures, for the making costs more than a signature. */
+/** The keys of a secret. They are made once for many signatures, because making them costs more than a signature. */
 export type SigningKeys = Readonly<{ contract: KeyObject; standard: KeyObject }>;
 
 export const signingKeysOf = (secret: string): SigningKeys => ({
@@ -98,7 +90,7 @@ export const signingKeysOf = (secret: string): SigningKeys => ({
   standard: createSecretKey(secret.slice(SECRET_PREFIX.length), 'base64'),
 });
 
-/** `keys`: those of the secret in force first, then those of the one before it while both are accepted. */
+/** `keys`: those of the current secret, then those of the earlier one while both sign. */
 type ToSign = Readonly<{
   keys: readonly [SigningKeys, ...SigningKeys[]];
   id: string;
@@ -109,8 +101,9 @@ type ToSign = Readonly<{
 }>;
 
 /**
- * The contract's signature is keyed by the secret as it is written, the Standard one by the bytes that it stands for. In an overlap the
- * Standard header carries both, and the contract's one is by the older.
+ * The headers of a delivery: those of the contract, and those of Standard Webhooks. The contract's signature is keyed by the text of the
+ * secret, the Standard one by the bytes it encodes. While two secrets sign, the Standard header carries both signatures, and the contract's is
+ * by the older secret.
  */
 export const deliveryHeaders = ({ keys, id, previousId, kind, body, nowMs }: ToSign): Readonly<Record<string, string>> => {
   const timestamp = String(Math.floor(nowMs / 1_000));
@@ -131,7 +124,7 @@ export const deliveryHeaders = ({ keys, id, previousId, kind, body, nowMs }: ToS
   };
 };
 
-/** What is shown of one attempt to deliver an event. `nextRetryAt` stands only where it is tried again by itself. */
+/** One attempt as the API shows it. `nextRetryAt` is present only if the event is tried again automatically. */
 export type DeliveryListing = {
   id: string;
   eventId: string;
@@ -162,15 +155,13 @@ export const deliveryListing = (outcome: WebhookOutcome, answer: string | null |
   ...(answer === null || answer === undefined || answer === '' ? {} : { response: answer }),
 });
 
-/* What became of the events of one email at the endpoints that heard of them. */
-
-/** An event of the log that subscriptions may hear of, of one recipient where it is about one. */
+/** An event of the log that subscriptions may get, with the recipient if it is about one. */
 export type WebhookCause = Readonly<{ eventId: string; requestId: string; at: string; recipients: readonly TimelineRecipient[] }>;
 
-/** One attempt, and where what came of it stands in the log. */
+/** One attempt, and the place of its outcome in the log. */
 export type TrailAttempt = Readonly<{ webhook: string; position: number; index: number; item: DeliveryListing; cause: WebhookCause }>;
 
-/** `isComplete`: false where there is more of it than one question looks through. */
+/** The attempts to deliver the events of one email. `isComplete`: false if there are more than one query looks through. */
 export type WebhookTrail = Readonly<{ attempts: readonly TrailAttempt[]; isComplete: boolean }>;
 
 export const placedAttempt = ({ webhook, position, index, item, cause }: TrailAttempt): Placed => {

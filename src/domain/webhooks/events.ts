@@ -1,4 +1,4 @@
-/** The facts of webhooks: settings of a subscription, which events go to it, what came of each attempt, and how far the log has been looked at. */
+/** The events of webhooks: the settings of a subscription, the events that go to it, the outcome of each attempt, and how far the log is routed. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
 import { text, type EventsOf } from '../core/stored.js';
@@ -6,7 +6,7 @@ import { text, type EventsOf } from '../core/stored.js';
 const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
 const count = Type.Integer();
 
-/** What lists show of the sealed part; the secret stands apart. */
+/** The sealed settings that lists show; the secret is sealed apart from them. */
 const Envelope = Type.Object({ url: text, description: optional(text) });
 
 export const webhookEventSchemas = {
@@ -19,16 +19,16 @@ export const webhookEventSchemas = {
     data: Type.Object({ at: text, events: optional(Type.Array(text)), enabled: optional(Type.Boolean()) }),
     sealed: Type.Object({ url: optional(text), description: optional(text) }),
   },
-  /** The secret before this one signs too until that moment. */
+  /** The earlier secret signs too until `overlapUntil`. */
   WebhookSecretRotated: { data: Type.Object({ at: text, overlapUntil: text }), sealed: Type.Object({ secret: text }) },
   WebhookDisabled: { data: Type.Object({ at: text, reason: oneOf(['gone', 'failing'] as const) }) },
-  /** Events of those kinds that occurred since then, and before `until`, and did not go to it then, go to it now. */
+  /** Events of those kinds that occurred from `since` to `until` and did not go to the subscription go to it now. */
   WebhookBackfillAsked: { data: Type.Object({ at: text, id: text, since: text, until: optional(text), events: Type.Array(text) }) },
-  /** Nothing is sent to it any more, and for some days it can be taken back. */
+  /** Nothing is sent to it any more; for some days it can be restored. */
   WebhookTrashed: { data: Type.Object({ at: text }) },
-  /** It goes on with what occurs from now on, enabled where it was. */
+  /** It gets what occurs from now on, if it was enabled before. */
   WebhookRestored: { data: Type.Object({ at: text }) },
-  /** Gone for good: its key is destroyed right after, and that of its outcomes. */
+  /** Deleted for good: its key and that of its outcomes are destroyed right after. */
   WebhookDeleted: { data: Type.Object({ at: text }) },
 } as const;
 
@@ -36,7 +36,7 @@ const place = { stream: text, revision: count };
 const Place = Type.Object(place);
 export type Place = Static<typeof Place>;
 
-/** The newest of what was asked for of events that were missed, and up to where the log was looked at for it. */
+/** The newest request for missed events, and how far the log was read for it. */
 const Backfill = Type.Object({ id: text, reached: optional(Place), isDone: Type.Boolean() });
 export type BackfillReached = Static<typeof Backfill>;
 
@@ -52,8 +52,8 @@ export type RoutedEntry = Static<typeof RoutedEntry>;
 
 export const webhookRouteEventSchemas = {
   /**
-   * `before`: how many events went to the subscription before these; `previous`: the id of the last of them. `backfill` stands in each after
-   * the first that has it. `isMissed`: the entries, if any, are of that; `live` is then the last entry that is not, where there is one.
+   * `before`: how many events went to the subscription before these; `previous`: the id of the last of them. `backfill` is in every event after
+   * the first that has it. `isMissed`: the entries are missed events; `live` is then the last entry that was routed as it occurred.
    */
   WebhookRouted: {
     data: Type.Object({
@@ -68,7 +68,7 @@ export const webhookRouteEventSchemas = {
   },
 } as const;
 
-/** Events from number `next` up to before `end` are sent again where they are of those kinds, and occurred since then and before `until`. */
+/** Events with numbers from `next` to below `end` are sent again if they are of those kinds and occurred from `since` to `until`. */
 const Replay = Type.Object({
   id: text,
   events: optional(Type.Array(text)),
@@ -79,7 +79,7 @@ const Replay = Type.Object({
 });
 export type WebhookReplay = Static<typeof Replay>;
 
-/** Each fact of what came of attempts says all that the next ones depend on, so that only the last one is read. */
+/** Each event of outcomes repeats everything the next one depends on, so that only the last one is read. */
 const Progress = Type.Object({
   /** Every event with a lower number has had its first attempt. */
   reached: count,
@@ -89,7 +89,7 @@ const Progress = Type.Object({
 });
 export type WebhookProgress = Static<typeof Progress>;
 
-/** A routed event by its number, with what making its body again needs. */
+/** A routed event with its number and all that is needed to make its body. */
 const Sent = { number: count, previous: nullable(text), ...RoutedEntry.properties };
 
 const SentEvent = Type.Object(Sent);
@@ -117,23 +117,23 @@ export const webhookOutcomeEventSchemas = {
     data: Type.Object({ ...outcomeFact, outcomes: Type.Array(Outcome) }),
     sealed: Type.Object({ answers: Type.Array(nullable(text)) }),
   },
-  /** By hand: the event is sent again now, as the attempt after `attempt`. */
+  /** A caller asked for it: the event is sent again now, as the attempt after `attempt`. */
   WebhookRetryAsked: { data: Type.Object({ ...outcomeFact, attempt: count, sent: SentEvent }) },
   WebhookReplayAsked: { data: Type.Object(outcomeFact) },
-  /** What follows stands in the next part. */
+  /** The next event is in the next part. */
   WebhookOutcomesClosed: { data: Type.Object(outcomeFact) },
-  /** The subscription is deleted, and nothing follows; the key of this part is destroyed right after. */
+  /** The subscription is deleted and no event follows. The key of this part is destroyed right after. */
   WebhookOutcomesEnded: { data: Type.Object(outcomeFact) },
-  /** What the part tells is shown no more: `failed`, by number, are the deliveries that failed in it. Its key is destroyed right after. */
+  /** The part is shown no more and its key is destroyed right after. `failed`: the numbers of the deliveries that failed in it. */
   WebhookOutcomesRemoved: { data: Type.Object({ ...outcomeFact, isEnded: Type.Boolean(), failed: Type.Array(count) }) },
 } as const;
 
 export const webhookRouterEventSchemas = {
-  /** The log has been looked at up to that event, for every subscription. */
+  /** Every subscription has what occurred up to that event. */
   WebhookRoutesReached: { data: Type.Object({ at: text, stream: text, revision: count }) },
 } as const;
 
-/** Of former programs: places are taken in the stream of the team's plan now. */
+/** Written by earlier versions only: places are now taken in the stream of the team's plan. */
 export const webhookSlotsEventSchemas = {
   /** The subscriptions of a team, and since when each has its place. */
   WebhookSlotsChanged: { data: Type.Object({ at: text, held: Type.Array(Type.Object({ id: text, at: text })) }) },

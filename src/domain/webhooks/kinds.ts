@@ -1,4 +1,4 @@
-/** The kinds of event that a subscription may ask for, and which of them an event of the log is. */
+/** The kinds of event that a subscription may ask for, and the kinds that each event of the log notifies of. */
 import type { BatchEvent } from '../bulk/events.js';
 import type { DeliveryOutcomeEvent, EmailEvent } from '../email/events.js';
 import type { EventType } from '../events.js';
@@ -23,14 +23,14 @@ export const webhookKinds = [
 ] as const;
 export type WebhookKind = (typeof webhookKinds)[number];
 
-/** `recipient`: its place in the email, where it is about one. */
+/** `recipient`: the place of the recipient in the email, if the notice is about one. */
 export type Notice = Readonly<{ kind: WebhookKind; recipient?: number }>;
 
 type OfEvent<Event extends { type: string }> = {
   readonly [Type in Event['type']]: ((event: Extract<Event, { type: Type }>) => readonly Notice[]) | 'silent';
 };
 
-/** What the recipients of one attempt are told of: who was deferred is tried again only where the whole is. */
+/** One notice for each recipient of an attempt. A deferred recipient is tried again only if the whole email is. */
 const ofOutcomes = ({ type, data }: DeliveryOutcomeEvent): readonly Notice[] =>
   data.outcomes.map(({ recipient, result }): Notice => {
     switch (result) {
@@ -45,7 +45,7 @@ const ofOutcomes = ({ type, data }: DeliveryOutcomeEvent): readonly Notice[] =>
     }
   });
 
-/** Where a complaint does not tell which of several recipients has complained, it is about the email. */
+/** A complaint that does not name its recipient is about the whole email. */
 const ofComplaint = (recipients: readonly number[]): readonly Notice[] =>
   recipients.length === 0 ? [{ kind: 'email.complained' }] : recipients.map((recipient) => ({ kind: 'email.complained', recipient }));
 
@@ -53,7 +53,7 @@ const whole =
   (kind: WebhookKind): (() => readonly Notice[]) =>
   () => [{ kind }];
 
-/** A new type of event does not compile until it says here what subscriptions hear of it. */
+/** A new type of event does not compile until it has an entry here. */
 const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<SuppressionEvent> = {
   EmailQueued: whole('email.queued'),
   EmailScheduled: whole('email.scheduled'),
@@ -80,7 +80,7 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
   EmailRemoved: 'silent',
   EmailSummarised: 'silent',
   EmailRetired: 'silent',
-  // Who brings entries in by a file knows of them.
+  // Other reasons, such as an import, come from the team itself.
   AddressSuppressed: ({ data }) => (data.reason === 'unsubscribe' && data.emailId !== undefined ? [{ kind: 'email.unsubscribed' }] : []),
   SuppressionRemoved: 'silent',
   SuppressedAddressErased: 'silent',
@@ -99,12 +99,12 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
 
 export type NotifyingEvent = EmailEvent | BatchEvent | SuppressionEvent;
 
-/** The types of event that subscriptions may hear of. */
+/** The types of event that notify subscriptions. */
 export const notifyingTypes: readonly EventType[] = (Object.keys(noticesOf) as NotifyingEvent['type'][]).filter(
   (type) => noticesOf[type] !== 'silent',
 );
 
-/** What subscriptions hear of an event, in order. */
+/** The notices of an event, in order. */
 export const noticesOfEvent = (event: NotifyingEvent): readonly Notice[] => {
   const notices = noticesOf[event.type] as ((event: NotifyingEvent) => readonly Notice[]) | 'silent';
   return notices === 'silent' ? [] : notices(event);

@@ -1,4 +1,4 @@
-/** Webhook subscriptions: where events are posted to, what came of it, and the events themselves for who would rather pull. */
+/** The routes under /api/v1/webhook-subscriptions: subscriptions, their deliveries, and their events for receivers that pull. */
 import { Type } from '@sinclair/typebox';
 import { DeletedSchema, DeleteQuerySchema, idParams, pageOf } from '../../api/core/common.js';
 import {
@@ -27,33 +27,39 @@ import { readWebhookEventId } from '../../domain/webhooks/delivery.js';
 import { bodyMayBeAbsent } from '../server/headers.js';
 import { pagingOf } from '../server/query.js';
 
-/* Webhook subscriptions that are deleted: for some days they can be taken back. */
-
-type DepsDeletion = Pick<HttpDeps, 'commands' | 'queries'>;
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
 const PATH = '/api/v1/webhook-subscriptions';
+
 const tags = ['Webhooks'];
+
 const access = 'webhooks:write';
+
+const readable = 'webhooks:read';
+
 const unknownId = 'WEBHOOK_NOT_FOUND';
+
 const params = idParams('Id of the subscription (`wh_…`)');
-/** More than are restorable at any time, but for what is deleted at the same moment. */
+
+const deliveryParams = Type.Object({
+  id: Type.String({ description: 'Id of the subscription (`wh_…`)' }),
+  deliveryId: Type.String({ description: 'Id of the delivery (`del_…`)' }),
+});
+
+/** More than are restorable at any time, apart from parallel deletions. */
 const RESTORABLE_READ_MAX = 100;
 
-/** A malformed id is answered as an unknown one. */
-const webhookIdOf = (text: string): WebhookId => {
-  const id = parseWebhookId(text);
-  if (id === undefined) throw webhookNotFound();
-  return id;
+/** Registers the routes under /api/v1/webhook-subscriptions. */
+export const webhookRoutes = (app: App, deps: Deps): void => {
+  collectionRoutes(app, deps);
+  readRoutes(app, deps);
+  deletionRoutes(app, deps);
+  changeRoutes(app, deps);
+  deliveryRoutes(app, deps);
+  eventRoutes(app, deps);
 };
 
-/** How many subscriptions the team has. */
-const heldBy = async ({ queries }: Pick<HttpDeps, 'queries'>, teamId: TeamId): Promise<number> => {
-  await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-  return (await queries.listWebhooks(teamId, { page: 1, limit: 1 })).meta.total;
-};
-
-/** Registers the routes by which a subscription goes and comes back. */
-const webhookDeletionRoutes = (app: App, deps: DepsDeletion): void => {
+const deletionRoutes = (app: App, deps: Deps): void => {
   app.delete(
     `${PATH}/:id`,
     {
@@ -73,7 +79,7 @@ const webhookDeletionRoutes = (app: App, deps: DepsDeletion): void => {
     async (request) => {
       const caller = callerOf(request);
       const deleted = await deps.commands.deleteWebhook(caller, webhookIdOf(request.params.id), request.query);
-      // A team that makes and deletes without end keeps no more than it may have: the oldest are gone before their time.
+      // A team that creates and deletes without end keeps no more deleted ones than it may have: the oldest are removed early.
       await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
       const restorable = await deps.queries.restorableWebhooks(caller.teamId, RESTORABLE_READ_MAX);
       for (const id of restorable.slice(0, -WEBHOOKS_MAX)) await deps.commands.deleteWebhook(caller, id, { permanently: true });
@@ -101,25 +107,6 @@ const webhookDeletionRoutes = (app: App, deps: DepsDeletion): void => {
       return deps.commands.restoreWebhook(caller, id, await heldBy(deps, caller.teamId));
     },
   );
-};
-
-type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
-
-const readable = 'webhooks:read';
-
-const deliveryParams = Type.Object({
-  id: Type.String({ description: 'Id of the subscription (`wh_…`)' }),
-  deliveryId: Type.String({ description: 'Id of the delivery (`del_…`)' }),
-});
-
-/** Registers the routes under /api/v1/webhook-subscriptions. */
-export const webhookRoutes = (app: App, deps: Deps): void => {
-  collectionRoutes(app, deps);
-  readRoutes(app, deps);
-  webhookDeletionRoutes(app, deps);
-  changeRoutes(app, deps);
-  deliveryRoutes(app, deps);
-  eventRoutes(app, deps);
 };
 
 const collectionRoutes = (app: App, deps: Deps): void => {
@@ -318,4 +305,17 @@ const eventRoutes = (app: App, deps: Deps): void => {
     },
     (request) => deps.commands.replayWebhook(callerOf(request), webhookIdOf(request.params.id), request.body),
   );
+};
+
+/** A malformed id is answered as an unknown one. */
+const webhookIdOf = (text: string): WebhookId => {
+  const id = parseWebhookId(text);
+  if (id === undefined) throw webhookNotFound();
+  return id;
+};
+
+/** How many subscriptions the team has. */
+const heldBy = async ({ queries }: Pick<HttpDeps, 'queries'>, teamId: TeamId): Promise<number> => {
+  await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+  return (await queries.listWebhooks(teamId, { page: 1, limit: 1 })).meta.total;
 };

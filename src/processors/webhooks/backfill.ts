@@ -1,6 +1,6 @@
-/** What a subscription missed, read from the log in bounded slices, each when what went to it before has been sent for the first time. */
+/** Reads the missed events of a subscription from the log in bounded slices; each is read once the one before has been sent for the first time. */
 import { outcomesOf } from '../../commands/webhooks/records.js';
-import type { RouteEnd } from '../../commands/webhooks/ledger.js';
+import type { RouteEnd } from '../../commands/webhooks/route.js';
 import type { Recorded } from '../../domain/events.js';
 import { webhookStream, type StreamName, type WebhookId } from '../../domain/core/ids.js';
 import type { BackfillReached, RoutedEntry, WebhookEvent } from '../../domain/webhooks/events.js';
@@ -9,27 +9,31 @@ import { missedBy, type Missed } from '../../domain/webhooks/decider.js';
 import { eventKey } from '../../domain/webhooks/delivery.js';
 import type { EventLog } from '../../event-log/event-log.js';
 
-/** Of a slice: so many entries, and those that share an event of the log with the last, and so many events that are looked at for them. */
+/** Bounds of a slice: entries, except that those of one event of the log stay together, and events that are looked at. */
 const ENTRIES_MAX = 250;
 const LOOKED_AT_MAX = 20_000;
 const BATCH_SIZE = 1_000;
 
-/** Entries that follow all that went to the subscription, and how far the log has been looked at with them. */
+/** Missed entries to be appended, and how far the log was read for them. */
 export type Slice = Readonly<{ entries: readonly RoutedEntry[]; backfill: BackfillReached; cause: Recorded['metadata'] }>;
 
 export type Backfill = Readonly<{
   id: string;
-  /** The next slice; undefined where there is nothing to append yet. `end`: where the events of the subscription end now. */
+  /** The next slice; undefined if there is nothing to append yet. `end`: the current end of the route. */
   next: (end: RouteEnd, signal: AbortSignal) => Promise<Slice | undefined>;
 }>;
 
 type Deps = Readonly<{ eventLog: EventLog; kinds: readonly string[] }>;
 
-/** Whether something was asked for and not all of it appended. */
+type Reading = Readonly<{ webhook: WebhookId; team: string; missed: Missed; after: number; signal: AbortSignal }>;
+
+type Read = { entries: RoutedEntry[]; reached: BackfillReached['reached']; position: number; isLast: boolean };
+
+/** Whether a request for missed events is not fully appended yet. */
 export const isBackfillOpen = (asked: string | undefined, { backfill }: RouteEnd): boolean =>
   asked !== undefined && !(backfill?.id === asked && backfill.isDone);
 
-/** Goes on behind what was appended before. undefined where nothing is asked for. */
+/** Goes on behind the last appended slice. undefined without a request. */
 export const openBackfill = async (deps: Deps, webhook: WebhookId, team: string, end: RouteEnd): Promise<Backfill | undefined> => {
   const { eventLog } = deps;
   const facts = (await eventLog.load(webhookStream(webhook))) as readonly Recorded<WebhookEvent>[];
@@ -62,9 +66,6 @@ export const openBackfill = async (deps: Deps, webhook: WebhookId, team: string,
   };
 };
 
-type Reading = Readonly<{ webhook: WebhookId; team: string; missed: Missed; after: number; signal: AbortSignal }>;
-type Read = { entries: RoutedEntry[]; reached: BackfillReached['reached']; position: number; isLast: boolean };
-
 const readSlice = async ({ eventLog, kinds }: Deps, { webhook, team, missed, after, signal }: Reading): Promise<Read> => {
   const read: Read = { entries: [], reached: undefined, position: after, isLast: false };
   let lookedAt = 0;
@@ -85,7 +86,7 @@ const readSlice = async ({ eventLog, kinds }: Deps, { webhook, team, missed, aft
     lookedAt += events.length;
     if (lookedAt >= LOOKED_AT_MAX) return read;
   }
-  // The log ends where it was asked for.
+  // The end of the log was reached.
   return { ...read, isLast: !signal.aborted };
 };
 
@@ -103,13 +104,13 @@ const missedIn = (webhook: WebhookId, { isMissed }: Missed, { event, stream, rev
     }));
 };
 
-/** Positions differ from engine to engine: a fact names the event, and where that stands is asked for. 0 for none. */
+/** The position of an event; 0 for none. Facts name stream and revision, because positions differ between event stores. */
 export const positionOf = async (
   eventLog: Pick<EventLog, 'inspect'>,
   place: Readonly<{ stream: string; revision: number }> | undefined,
 ): Promise<number> => {
   if (place === undefined) return 0;
-  // It stands where it stood, whether it can be read or not.
+  // `inspect` has the position even if the event cannot be decrypted.
   const events = await eventLog.inspect(place.stream as StreamName);
   return events.find(({ revision }) => revision === place.revision)?.position ?? 0;
 };

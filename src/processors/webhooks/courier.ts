@@ -1,25 +1,21 @@
-/** Sends the events of one subscription, bounded in connections and in events a second, and has what came of them recorded. */
-import { routeReader } from '../../commands/webhooks/ledger.js';
+/**
+ * Sends the events of one subscription (new ones in order, failed ones when they are due, those of a replay) with bounded connections and
+ * events a second, and has the results recorded.
+ */
+import { routeReader } from '../../commands/webhooks/route.js';
 import { type WebhookId, webhookStream } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { SentEvent, WebhookReplay } from '../../domain/webhooks/events.js';
-import { type Recorder, type CourierDeps, type Due, type Source, type Work, ERASED, openRecorder, type PostSlots } from './recorder.js';
+import { type Recorder, type CourierDeps, type Due, type Source, type Job, ERASED, openRecorder, type PostSlots } from './recorder.js';
 import type { Clock } from '../../domain/ports/clock.js';
-import { attemptDelivery, type Tried, type ReadBody } from '../../commands/webhooks/attempt.js';
+import { attemptDelivery, type AttemptResult, type ReadBody } from '../../commands/webhooks/attempt.js';
 import { loadState } from '../../commands/core/handle.js';
 import { isTeamDeleted } from '../../commands/core/caller.js';
 import { webhookEventId } from '../../domain/webhooks/delivery.js';
 import { endpointOf, webhookDecider, type Endpoint, type Webhook } from '../../domain/webhooks/decider.js';
 
-/* The events that are to be sent to one subscription: new ones in their order, failed ones when they are due, those of a replay. */
-
-/** Of all connections of a subscription so many at most are for failed deliveries, and for those of a replay. */
-const [DUE_AT_ONCE_MAX, REPLAY_AT_ONCE_MAX] = [4, 2];
-const DUE_PER_LOOK = 50;
-/** While those that are due are all under way. */
-const LOOK_AGAIN_MS = 1_000;
-
 type Reading = Readonly<{ id: string; read: () => Promise<readonly SentEvent[]> }>;
+
 type State = {
   first: SentEvent[];
   replay: SentEvent[];
@@ -29,25 +25,313 @@ type State = {
   reading: Reading | undefined;
   /** Whether there may be more events of the replay: the last look found some. */
   isReplaying: boolean;
-  /** When failed deliveries are looked for, and up to which position the read models must have come for it. */
+  /** When to look for failed deliveries, and the position that the read models must have reached for it. */
   lookAtMs: number;
   knownUpTo: number;
 };
 
 type Queues = Readonly<{
   refill: (underWay: ReadonlyMap<number, Source>, signal: AbortSignal) => Promise<void>;
-  next: (underWay: ReadonlyMap<number, Source>) => Work | undefined;
-  putBack: (work: Work) => void;
-  /** How many are ready to be sent. */
+  next: (underWay: ReadonlyMap<number, Source>) => Job | undefined;
+  putBack: (job: Job) => void;
+  /** How many events are ready to be sent. */
   waiting: () => number;
   /** Whether looking for more may find some. */
   wantsMore: () => boolean;
   /** New events went to the subscription. */
   routed: () => void;
-  /** Failed deliveries may be due from then on; the log tells of them up to that position. */
+  /** Failed deliveries may be due from then on; their facts are in the log up to that position. */
   lookFrom: (atMs: number, position: number) => void;
   lookAtMs: () => number;
 }>;
+
+type Pace = Readonly<{
+  mayStart: () => boolean;
+  started: () => void;
+  /** How long until so many may be started; `count` is at most PER_SECOND_MAX. */
+  pauseMs: (count: number) => number;
+}>;
+
+/** Ends a wait early. */
+type Waker = Readonly<{ wake: () => void; wait: (ms: number, signal: AbortSignal) => Promise<void> }>;
+
+/** What has changed for a courier, by an event at that position. */
+export type News = Readonly<{ of: 'routed' | 'settings' | 'asked'; position: number }>;
+
+export type Courier = Readonly<{
+  wake: (news: News) => void;
+  run: (signal: AbortSignal, cutOff: AbortSignal, fence: number) => Promise<void>;
+}>;
+
+type Run = {
+  readonly recorder: Recorder;
+  readonly queues: Queues;
+  readonly underWay: Map<number, Source>;
+  readonly waker: Waker;
+  /** Woken when an attempt has ended. */
+  readonly attemptEnded: Waker;
+  /** Woken when results must be appended at once. */
+  readonly flushNow: Waker;
+  webhook: Webhook | undefined;
+  endpoint: Endpoint | undefined;
+  isChanged: boolean;
+  isAsked: boolean;
+  isHanging: boolean;
+  /** Called when an attempt has ended and makes room; absent while nothing may be started. */
+  startNext: (() => void) | undefined;
+  /** Whether the wait is for the pace to allow more. */
+  isPaced: boolean;
+  /** Nothing is started any more. */
+  isEnding: boolean;
+};
+
+/** What all couriers share: slots for posts, and bodies. */
+type Shared = Readonly<{ slots: PostSlots; bodyOf: ReadBody }>;
+
+type CourierOf = CourierDeps & Shared & Readonly<{ id: WebhookId; teamId: string }>;
+
+/** Connections of a subscription for failed deliveries, and for those of a replay, at most. */
+const [DUE_AT_ONCE_MAX, REPLAY_AT_ONCE_MAX] = [4, 2];
+
+const DUE_PER_LOOK = 50;
+
+/** Pause before looking again while all due deliveries are under way. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** Events a second to one subscription, by the contract. */
+const PER_SECOND_MAX = 100;
+
+const SECOND_MS = 1_000;
+
+/** The abort reason, made once: making an error for each abort costs more than a post. */
+const WOKEN = new Error('woken');
+
+/** The results of attempts within that time share a fact. */
+const GATHER_MS = 500;
+
+const AT_ONCE_MAX = 8;
+
+/** An endpoint that gave no answer for so long gets fewer connections until it answers. */
+const [HANGING_MS, HANGING_AT_ONCE_MAX] = [5_000, 2];
+
+const LOOK_MS = 5_000;
+
+const GONE = 410;
+
+/** Pause between looks while a replay has events that are not sent. */
+const REPLAY_LOOK_MS = 200;
+
+export const openCourier = (given: CourierDeps & Shared, id: WebhookId, teamId: string): Courier => {
+  const deps: CourierOf = { ...given, id, teamId };
+  let run: Run | undefined;
+  const pace = openPace(deps.clock);
+  return {
+    wake: ({ of, position }) => {
+      if (run === undefined) return;
+      if (of === 'routed') run.queues.routed();
+      else if (of === 'settings') run.isChanged = true;
+      else {
+        run.isAsked = true;
+        run.queues.lookFrom(0, position);
+      }
+      run.waker.wake();
+    },
+    run: async (signal, cutOffOfAll, fence) => {
+      // Adding a listener to a signal walks all its listeners. A signal shared by all couriers would have one for each post.
+      const cutOff = AbortSignal.any([cutOffOfAll]);
+      const recorder = openRecorder(deps, id, teamId, fence);
+      await recorder.load();
+      const queues = openQueues(deps, id, recorder);
+      const waker = openWaker(deps.clock);
+      const own: Run = {
+        recorder,
+        queues,
+        waker,
+        attemptEnded: openWaker(deps.clock),
+        flushNow: openWaker(deps.clock),
+        underWay: new Map(),
+        webhook: undefined,
+        endpoint: undefined,
+        isChanged: true,
+        isAsked: true,
+        isHanging: false,
+        startNext: undefined,
+        isPaced: false,
+        isEnding: false,
+      };
+      run = own;
+      const failed = new AbortController();
+      const either = AbortSignal.any([signal, failed.signal]);
+      const writing = keepWriting(deps, own, either);
+      writing.catch(() => failed.abort());
+      try {
+        await send(deps, own, pace, either, cutOff);
+      } finally {
+        failed.abort();
+        own.isEnding = true;
+        while (own.underWay.size > 0 && !cutOff.aborted) await waker.wait(LOOK_MS, cutOff);
+        await writing;
+        if (!cutOff.aborted) await recorder.flush(false);
+        deps.webhooks.outbound.forget(id);
+      }
+    },
+  };
+};
+
+const send = async (deps: CourierOf, run: Run, pace: Pace, signal: AbortSignal, cutOff: AbortSignal): Promise<void> => {
+  const { queues, recorder, waker } = run;
+  const startNext = openStarting(deps, run, pace, cutOff);
+  try {
+    while (!signal.aborted && !recorder.isEnded()) {
+      run.startNext = undefined;
+      await refresh(deps, run);
+      if (run.webhook === undefined || run.webhook.deletedAt !== null) return;
+      // Events of a deleted team wait: they are sent if the team is restored.
+      if (!run.webhook.enabled || (await isTeamDeleted(deps, deps.teamId))) {
+        await waker.wait(LOOK_MS, signal);
+        continue;
+      }
+      await queues.refill(run.underWay, signal);
+      startNext(true);
+      run.startNext = () => startNext(run.isPaced);
+      await waker.wait(waitMs(deps, run, pace), signal);
+    }
+  } finally {
+    run.startNext = undefined;
+  }
+};
+
+/**
+ * Out: a function that starts what may be started now, and wakes the loop to look for more or to wait for the pace. `isPaced`: the loop waits
+ * for the pace already.
+ */
+const openStarting =
+  (deps: CourierOf, run: Run, pace: Pace, cutOff: AbortSignal): ((isPaced: boolean) => void) =>
+  (isPaced) => {
+    const { queues, underWay, waker } = run;
+    while (underWay.size < atOnceMax(run) && !run.isChanged && !run.isAsked && queues.waiting() > 0) {
+      if (!pace.mayStart()) {
+        if (!isPaced) waker.wake();
+        return;
+      }
+      const job = queues.next(underWay);
+      if (job === undefined) break;
+      start(deps, run, job, cutOff);
+      pace.started();
+    }
+    if (queues.wantsMore()) waker.wake();
+  };
+
+/** How long to wait unless woken. */
+const waitMs = (deps: CourierOf, run: Run, pace: Pace): number => {
+  const { queues, underWay } = run;
+  const lookMs = idleMs(deps, run);
+  const waiting = queues.waiting();
+  run.isPaced = waiting > 0 && underWay.size < atOnceMax(run) && !pace.mayStart();
+  // Wait until several may be started: a wake-up for each costs as much as starting it.
+  return run.isPaced ? Math.min(lookMs, pace.pauseMs(Math.min(waiting, AT_ONCE_MAX))) : lookMs;
+};
+
+const atOnceMax = ({ isHanging }: Run): number => (isHanging ? HANGING_AT_ONCE_MAX : AT_ONCE_MAX);
+
+const idleMs = ({ clock }: CourierDeps, { queues, recorder }: Run): number =>
+  recorder.progress().replay === undefined ? Math.max(1, Math.min(LOOK_MS, queues.lookAtMs() - clock.now())) : REPLAY_LOOK_MS;
+
+const refresh = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => {
+  if (run.isChanged) {
+    run.isChanged = false;
+    const { state: webhook } = await loadState(eventLog, webhookStream(id), webhookDecider);
+    run.webhook = webhook;
+    run.endpoint = webhook?.sealed && endpointOf({ sealed: webhook.sealed, overlapUntil: webhook.overlapUntil });
+  }
+  if (run.isAsked) {
+    run.isAsked = false;
+    await run.recorder.refresh();
+  }
+};
+
+const start = (deps: CourierOf, run: Run, job: Job, cutOff: AbortSignal): void => {
+  const { underWay, recorder, queues, waker } = run;
+  const { number } = job.sent;
+  // An event is not sent twice in parallel.
+  if (underWay.has(number)) {
+    if (job.source !== 'due') recorder.passOver(job.source, number);
+    return;
+  }
+  underWay.set(number, job.source);
+  void tryOnce(deps, run.endpoint, job.sent, cutOff)
+    .then(
+      (tried) => {
+        underWay.delete(number);
+        if (tried === undefined) return;
+        if (tried === 'kept') {
+          queues.putBack(job);
+          // Nothing else is started before the state of the team is read again.
+          run.isChanged = true;
+          waker.wake();
+          return;
+        }
+        run.isHanging = tried.statusCode === undefined && tried.responseMs >= HANGING_MS;
+        recorder.ended({ job, tried });
+        run.attemptEnded.wake();
+        // The subscription is disabled at once.
+        if (tried.statusCode === GONE) run.flushNow.wake();
+      },
+      (fault: unknown) => {
+        // Before it is put back, or the next start finds it under way and passes over it.
+        underWay.delete(number);
+        deps.logger.error(
+          { webhook: deps.id, err: fault instanceof Error ? fault : undefined },
+          'a webhook could not be tried, trying again',
+        );
+        queues.putBack(job);
+      },
+    )
+    .finally(() => {
+      if (run.isEnding) waker.wake();
+      else run.startNext?.();
+    });
+};
+
+/** Out: undefined without a result, because the subscription is deleted or the program stops; 'kept' if the team is deleted. */
+const tryOnce = async (
+  deps: CourierOf,
+  endpoint: Endpoint | undefined,
+  sent: SentEvent,
+  cutOff: AbortSignal,
+): Promise<AttemptResult | 'kept' | undefined> => {
+  if (endpoint === undefined) return undefined;
+  if (await isTeamDeleted(deps, deps.teamId)) return 'kept';
+  const body = await deps.bodyOf(sent);
+  if (body === undefined) return { result: 'failed', attemptedAt: isoTime(deps.clock.now()), responseMs: 0, error: ERASED, answer: null };
+  const post = { id: webhookEventId(sent.number, sent.key), previousId: sent.previous, kind: sent.kind, body };
+  if ((await deps.slots.acquire(deps.teamId, cutOff)) !== 'acquired') return undefined;
+  try {
+    const tried = await attemptDelivery(deps, deps.id, endpoint, post, cutOff);
+    return cutOff.aborted ? undefined : tried;
+  } finally {
+    deps.slots.release(deps.teamId);
+  }
+};
+
+/** Appends the results of attempts while others are under way. */
+const keepWriting = async (
+  { clock }: CourierDeps,
+  { recorder, queues, waker, attemptEnded, flushNow }: Run,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    // The wait is bounded: a replay that wants none of its events ends without an attempt.
+    await attemptEnded.wait(LOOK_MS, signal);
+    // All couriers append at the same moments, so that their facts share a commit.
+    await flushNow.wait(GATHER_MS - (clock.monotonic() % GATHER_MS), signal);
+    const { outcomes, position } = await recorder.flush(true);
+    const next = outcomes.flatMap(({ nextRetryAt }) => (nextRetryAt === undefined ? [] : [Date.parse(nextRetryAt)]));
+    if (next.length === 0) continue;
+    queues.lookFrom(Math.min(...next), position);
+    waker.wake();
+  }
+};
 
 const openQueues = (deps: CourierDeps, id: WebhookId, recorder: Recorder): Queues => {
   const state: State = {
@@ -64,7 +348,7 @@ const openQueues = (deps: CourierDeps, id: WebhookId, recorder: Recorder): Queue
   return {
     refill: async (underWay, signal) => {
       if (state.first.length === 0 && state.isRouted) {
-        // What is routed while this reads is read again.
+        // Set before reading, so that events routed meanwhile are read by the next call.
         state.isRouted = false;
         state.first = [...(await readFirst())];
         if (state.first.length > 0) state.isRouted = true;
@@ -103,7 +387,7 @@ const openQueues = (deps: CourierDeps, id: WebhookId, recorder: Recorder): Queue
 const refillReplay = async (deps: CourierDeps, id: WebhookId, recorder: Recorder, state: State): Promise<void> => {
   const { replay: asked } = recorder.progress();
   if (state.replay.length > 0) return;
-  // Who sends looks again at once where there may be more: that must not stay true where nothing more is read.
+  // `isReplaying` makes `send` look again at once: reset it before each return.
   state.isReplaying = false;
   if (asked === undefined || recorder.isReplayOver()) return;
   if (state.reading?.id !== asked.id) state.reading = { id: asked.id, read: routeReader(deps.eventLog, id, asked.next) };
@@ -127,7 +411,7 @@ const refillDue = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const lookedMs = clock.now();
-  // What is recorded while this reads may be due sooner.
+  // Set before reading: what is recorded meanwhile may be due sooner.
   state.lookAtMs = Number.POSITIVE_INFINITY;
   const found = await read(id, state.knownUpTo, DUE_PER_LOOK, signal);
   const now = isoTime(lookedMs);
@@ -137,21 +421,8 @@ const refillDue = async (
   else if (found.length > 0) state.lookAtMs = Math.min(state.lookAtMs, Math.max(Date.parse(later?.dueAt ?? now), lookedMs + LOOK_AGAIN_MS));
 };
 
-/* No more than so many events a second to one subscription. */
-
-/** The contract's. */
-const PER_SECOND_MAX = 100;
-const SECOND_MS = 1_000;
-
-type Pace = Readonly<{
-  mayStart: () => boolean;
-  started: () => void;
-  /** How long until so many may be started, at most as many as in a second. */
-  pauseMs: (count: number) => number;
-}>;
-
 export const openPace = (clock: Pick<Clock, 'monotonic'>): Pace => {
-  /** When each of the last ones was started, in a ring. */
+  /** When each of the last events was started, in a ring. */
   const startedMs: number[] = [];
   let count = 0;
   const waitMs = (more = 1): number => {
@@ -168,282 +439,26 @@ export const openPace = (clock: Pick<Clock, 'monotonic'>): Pace => {
   };
 };
 
-/* Wakes a worker before the time that it waits for. */
-
-type Bell = Readonly<{ ring: () => void; wait: (ms: number, signal: AbortSignal) => Promise<void> }>;
-
-/** The reason of each: a reason that is made anew costs more than a post. */
-const RUNG = new Error('rung');
-
-/** A ring that nobody waits for ends the next wait at once. */
-const openBell = (clock: Pick<Clock, 'sleep'>): Bell => {
-  let hasRung = false;
+/** A wake-up while nobody waits ends the next wait at once. */
+const openWaker = (clock: Pick<Clock, 'sleep'>): Waker => {
+  let isWoken = false;
   let wake: (() => void) | undefined;
   return {
-    ring: () => {
-      hasRung = true;
+    wake: () => {
+      isWoken = true;
       wake?.();
     },
     wait: async (ms, signal) => {
-      if (!hasRung && !signal.aborted) {
+      if (!isWoken && !signal.aborted) {
         const woken = new AbortController();
-        const end = (): void => woken.abort(RUNG);
+        const end = (): void => woken.abort(WOKEN);
         wake = end;
         signal.addEventListener('abort', end);
         await clock.sleep(ms, woken.signal);
         signal.removeEventListener('abort', end);
       }
-      hasRung = false;
+      isWoken = false;
       wake = undefined;
     },
   };
-};
-
-/** What came of attempts within that time shares a fact. */
-const GATHER_MS = 500;
-const AT_ONCE_MAX = 8;
-/** To an endpoint that gave no answer for so long so few connections are held at once, until it answers. */
-const [HANGING_MS, HANGING_AT_ONCE_MAX] = [5_000, 2];
-const LOOK_MS = 5_000;
-const GONE = 410;
-/** While a replay has events that are not sent. */
-const REPLAY_LOOK_MS = 200;
-
-/** What there may be news of. `position`: of the event that tells of it. */
-export type News = Readonly<{ of: 'routed' | 'settings' | 'asked'; position: number }>;
-
-export type Courier = Readonly<{
-  wake: (news: News) => void;
-  run: (signal: AbortSignal, cutOff: AbortSignal, fence: number) => Promise<void>;
-}>;
-
-type Run = {
-  readonly recorder: Recorder;
-  readonly queues: Queues;
-  readonly underWay: Map<number, Source>;
-  readonly bell: Bell;
-  /** Rung when something has come of an attempt. */
-  readonly ended: Bell;
-  /** Rung when that is to be appended at once. */
-  readonly hurry: Bell;
-  webhook: Webhook | undefined;
-  endpoint: Endpoint | undefined;
-  isChanged: boolean;
-  isAsked: boolean;
-  isHanging: boolean;
-  /** Called where one that has ended makes room; absent while nothing may be started. */
-  startNext: (() => void) | undefined;
-  /** What is waited for is that the pace allows more. */
-  isPaced: boolean;
-  /** Nothing is started any more. */
-  isEnding: boolean;
-};
-
-/** What all couriers share: connections and bodies. */
-type Shared = Readonly<{ slots: PostSlots; bodyOf: ReadBody }>;
-type CourierOf = CourierDeps & Shared & Readonly<{ id: WebhookId; teamId: string }>;
-
-export const openCourier = (given: CourierDeps & Shared, id: WebhookId, teamId: string): Courier => {
-  const deps: CourierOf = { ...given, id, teamId };
-  let run: Run | undefined;
-  const pace = openPace(deps.clock);
-  return {
-    wake: ({ of, position }) => {
-      if (run === undefined) return;
-      if (of === 'routed') run.queues.routed();
-      else if (of === 'settings') run.isChanged = true;
-      else {
-        run.isAsked = true;
-        run.queues.lookFrom(0, position);
-      }
-      run.bell.ring();
-    },
-    run: async (signal, cutOffOfAll, fence) => {
-      // Each listener that is added walks the list of the signal's others: a signal that all couriers share would have one for each post.
-      const cutOff = AbortSignal.any([cutOffOfAll]);
-      const recorder = openRecorder(deps, id, teamId, fence);
-      await recorder.load();
-      const queues = openQueues(deps, id, recorder);
-      const bell = openBell(deps.clock);
-      const own: Run = {
-        recorder,
-        queues,
-        bell,
-        ended: openBell(deps.clock),
-        hurry: openBell(deps.clock),
-        underWay: new Map(),
-        webhook: undefined,
-        endpoint: undefined,
-        isChanged: true,
-        isAsked: true,
-        isHanging: false,
-        startNext: undefined,
-        isPaced: false,
-        isEnding: false,
-      };
-      run = own;
-      const failed = new AbortController();
-      const either = AbortSignal.any([signal, failed.signal]);
-      const writing = keepWriting(deps, own, either);
-      writing.catch(() => failed.abort());
-      try {
-        await send(deps, own, pace, either, cutOff);
-      } finally {
-        failed.abort();
-        own.isEnding = true;
-        while (own.underWay.size > 0 && !cutOff.aborted) await bell.wait(LOOK_MS, cutOff);
-        await writing;
-        if (!cutOff.aborted) await recorder.flush(false);
-        deps.webhooks.outbound.forget(id);
-      }
-    },
-  };
-};
-
-const send = async (deps: CourierOf, run: Run, pace: Pace, signal: AbortSignal, cutOff: AbortSignal): Promise<void> => {
-  const { queues, recorder, bell } = run;
-  const startNext = openStarting(deps, run, pace, cutOff);
-  try {
-    while (!signal.aborted && !recorder.isEnded()) {
-      run.startNext = undefined;
-      await refresh(deps, run);
-      if (run.webhook === undefined || run.webhook.deletedAt !== null) return;
-      // What waits for a deleted team is sent where that is restored.
-      if (!run.webhook.enabled || (await isTeamDeleted(deps, deps.teamId))) {
-        await bell.wait(LOOK_MS, signal);
-        continue;
-      }
-      await queues.refill(run.underWay, signal);
-      startNext(true);
-      run.startNext = () => startNext(run.isPaced);
-      await bell.wait(waitMs(deps, run, pace), signal);
-    }
-  } finally {
-    run.startNext = undefined;
-  }
-};
-
-/** Out: starts what may be started now, and rings where more is to be looked for, or waited for by the pace. `isPaced`: that is known. */
-const openStarting =
-  (deps: CourierOf, run: Run, pace: Pace, cutOff: AbortSignal): ((isPaced: boolean) => void) =>
-  (isPaced) => {
-    const { queues, underWay, bell } = run;
-    while (underWay.size < atOnceMax(run) && !run.isChanged && !run.isAsked && queues.waiting() > 0) {
-      if (!pace.mayStart()) {
-        if (!isPaced) bell.ring();
-        return;
-      }
-      const work = queues.next(underWay);
-      if (work === undefined) break;
-      start(deps, run, work, cutOff);
-      pace.started();
-    }
-    if (queues.wantsMore()) bell.ring();
-  };
-
-/** How long nothing is looked for unless the bell rings. */
-const waitMs = (deps: CourierOf, run: Run, pace: Pace): number => {
-  const { queues, underWay } = run;
-  const lookMs = idleMs(deps, run);
-  const waiting = queues.waiting();
-  run.isPaced = waiting > 0 && underWay.size < atOnceMax(run) && !pace.mayStart();
-  // Some are started in one go: waking for each costs as much as what is done then.
-  return run.isPaced ? Math.min(lookMs, pace.pauseMs(Math.min(waiting, AT_ONCE_MAX))) : lookMs;
-};
-
-const atOnceMax = ({ isHanging }: Run): number => (isHanging ? HANGING_AT_ONCE_MAX : AT_ONCE_MAX);
-
-const idleMs = ({ clock }: CourierDeps, { queues, recorder }: Run): number =>
-  recorder.progress().replay === undefined ? Math.max(1, Math.min(LOOK_MS, queues.lookAtMs() - clock.now())) : REPLAY_LOOK_MS;
-
-const refresh = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => {
-  if (run.isChanged) {
-    run.isChanged = false;
-    const { state: webhook } = await loadState(eventLog, webhookStream(id), webhookDecider);
-    run.webhook = webhook;
-    run.endpoint = webhook?.sealed && endpointOf({ sealed: webhook.sealed, overlapUntil: webhook.overlapUntil });
-  }
-  if (run.isAsked) {
-    run.isAsked = false;
-    await run.recorder.refresh();
-  }
-};
-
-const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void => {
-  const { underWay, recorder, queues, bell } = run;
-  const { number } = work.sent;
-  // The same event is not under way twice.
-  if (underWay.has(number)) {
-    if (work.source !== 'due') recorder.passOver(work.source, number);
-    return;
-  }
-  underWay.set(number, work.source);
-  void tryOnce(deps, run.endpoint, work.sent, cutOff)
-    .then(
-      (tried) => {
-        underWay.delete(number);
-        if (tried === undefined) return;
-        if (tried === 'kept') {
-          queues.putBack(work);
-          // Nothing else is started before the team is asked for again.
-          run.isChanged = true;
-          bell.ring();
-          return;
-        }
-        run.isHanging = tried.statusCode === undefined && tried.responseMs >= HANGING_MS;
-        recorder.ended({ work, tried });
-        run.ended.ring();
-        // It is disabled at once.
-        if (tried.statusCode === GONE) run.hurry.ring();
-      },
-      (fault: unknown) => {
-        // Before it is put back: who takes it then shall not find it under way, and pass over it.
-        underWay.delete(number);
-        deps.logger.error(
-          { webhook: deps.id, err: fault instanceof Error ? fault : undefined },
-          'a webhook could not be tried, trying again',
-        );
-        queues.putBack(work);
-      },
-    )
-    .finally(() => {
-      if (run.isEnding) bell.ring();
-      else run.startNext?.();
-    });
-};
-
-/** Out: undefined where nothing can be said of it: the subscription is deleted, or the program stops; 'kept' where the team is deleted. */
-const tryOnce = async (
-  deps: CourierOf,
-  endpoint: Endpoint | undefined,
-  sent: SentEvent,
-  cutOff: AbortSignal,
-): Promise<Tried | 'kept' | undefined> => {
-  if (endpoint === undefined) return undefined;
-  if (await isTeamDeleted(deps, deps.teamId)) return 'kept';
-  const body = await deps.bodyOf(sent);
-  if (body === undefined) return { result: 'failed', attemptedAt: isoTime(deps.clock.now()), responseMs: 0, error: ERASED, answer: null };
-  const post = { id: webhookEventId(sent.number, sent.key), previousId: sent.previous, kind: sent.kind, body };
-  if ((await deps.slots.acquire(deps.teamId, cutOff)) !== 'acquired') return undefined;
-  try {
-    const tried = await attemptDelivery(deps, deps.id, endpoint, post, cutOff);
-    return cutOff.aborted ? undefined : tried;
-  } finally {
-    deps.slots.release(deps.teamId);
-  }
-};
-
-/** Appends what came of the attempts while others are under way. */
-const keepWriting = async ({ clock }: CourierDeps, { recorder, queues, bell, ended, hurry }: Run, signal: AbortSignal): Promise<void> => {
-  while (!signal.aborted) {
-    // A replay that wants none of its events ends without an attempt.
-    await ended.wait(LOOK_MS, signal);
-    // All couriers append at the same moments: their facts share a commit.
-    await hurry.wait(GATHER_MS - (clock.monotonic() % GATHER_MS), signal);
-    const { outcomes, position } = await recorder.flush(true);
-    const next = outcomes.flatMap(({ nextRetryAt }) => (nextRetryAt === undefined ? [] : [Date.parse(nextRetryAt)]));
-    if (next.length === 0) continue;
-    queues.lookFrom(Math.min(...next), position);
-    bell.ring();
-  }
 };

@@ -1,4 +1,7 @@
-/** Sends what goes to each subscription: one courier for each, so that an endpoint that is slow or dead delays no other. */
+/**
+ * The two workers of deliveries. One sends events to each subscription by a courier of its own, so that a slow or dead endpoint delays no other;
+ * the other removes records of deliveries that are too old, or whose subscription is deleted.
+ */
 import { setMaxListeners } from 'node:events';
 import { removeAllOutcomes, removeOutcomes } from '../../commands/webhooks/records.js';
 import type { EraseDeps } from '../../commands/core/erase.js';
@@ -13,68 +16,43 @@ import { openFairSlots } from '../../shared/fairness.js';
 import { openCourier, type Courier, type News } from './courier.js';
 import type { CourierDeps } from './recorder.js';
 
-/* Removes the records of deliveries that are too old to be shown, and those of subscriptions that are deleted. */
-
-const NAME_REMOVE_WEBHOOK_RECORDS = 'remove-webhook-records';
-const LOOK_EVERY_MS = 60_000;
-const PARTS_PER_LOOK = 500;
-
 type Removable = Readonly<{ webhook: WebhookId; part: number; team: string; isEnded: boolean }>;
 
 type RemoveWebhookRecordsDeps = LeaseDeps &
   EraseDeps &
   Pick<ProcessorDeps, 'mayDestroy' | 'limits'> &
   Readonly<{
-    /** Parts whose last fact is as old as that or older, and those that end all; the oldest first. */
+    /** Parts whose last fact is as old as that, and those of deleted subscriptions; the oldest first. */
     removable: (upTo: string, limit: number) => Promise<readonly Removable[]>;
   }>;
-
-export const removeWebhookRecordsWorker = (deps: RemoveWebhookRecordsDeps): Worker =>
-  recurringWorker(deps, NAME_REMOVE_WEBHOOK_RECORDS, LOOK_EVERY_MS, (held) => removeOnce(deps, held));
-
-/** What cannot be read stays, and is told of; it keeps no other. */
-const removeOnce = async (deps: RemoveWebhookRecordsDeps, held: Held): Promise<void> => {
-  const { clock, limits, logger } = deps;
-  const found = await deps.removable(isoTime(clock.now() - limits.webhookRecordDays * DAY_MS), PARTS_PER_LOOK);
-  for (const removable of found) {
-    if (held.signal.aborted) return;
-    try {
-      await removeOne(deps, removable, held);
-    } catch (fault) {
-      logger.error({ webhook: removable.webhook, err: fault instanceof Error ? fault : undefined }, 'records of webhooks are not removed');
-    }
-  }
-};
-
-/** Of a subscription that is deleted nothing depends on what time it is. Those who send append under another lease, so none is named. */
-const removeOne = async (deps: RemoveWebhookRecordsDeps, { webhook, part, team, isEnded }: Removable, held: Held): Promise<void> => {
-  const at = isoTime(deps.clock.now());
-  const cause = { teamId: team, actor: `processor:${NAME_REMOVE_WEBHOOK_RECORDS}`, correlationId: webhook, causationId: webhook, at };
-  if (isEnded) await removeAllOutcomes(deps, webhook, part, cause, held.signal);
-  else if (deps.mayDestroy()) await removeOutcomes(deps, webhook, part, cause);
-};
-
-const NAME = 'deliver-webhooks';
-const [AGAIN_AFTER_MS, AGAIN_AFTER_MAX_MS] = [5_000, 300_000];
-/** What is under way when the work is to stop is given that long to end. */
-const STOP_MS = 3_000;
-/** Posts under way at once in this process, and of one team: endpoints that hang hold each of theirs for the whole time of a post. */
-const SLOTS = { slotsMax: 1_024, shareMax: 128, queueMax: Number.MAX_SAFE_INTEGER };
-const KINDS = ['webhook', 'webhookRoute', 'webhookOutcome'];
 
 type DeliverWebhooksDeps = LeaseDeps &
   CourierDeps &
   Readonly<{
-    /** Every subscription that is not gone for good, as the read models know them up to that position at least. */
+    /** Every subscription that is not gone for good, from a read model that has reached that position. */
     keptUpTo: (position: number, signal: AbortSignal) => Promise<readonly Readonly<{ id: WebhookId; team: string }>[]>;
   }>;
 
-export const deliverWebhooksWorker = (deps: DeliverWebhooksDeps): Worker => ({
-  name: NAME,
-  run: (stop) => underLease(deps, NAME, stop, (held) => deliver(deps, held)),
-});
+const REMOVE_NAME = 'remove-webhook-records';
 
-/** What there is news of, by the type of the event that tells of it; of others there is none for who sends. */
+/** Of the worker that removes records. */
+const LOOK_EVERY_MS = 60_000;
+
+const PARTS_PER_LOOK = 500;
+
+const DELIVER_NAME = 'deliver-webhooks';
+
+const [AGAIN_AFTER_MS, AGAIN_AFTER_MAX_MS] = [5_000, 300_000];
+
+/** After a stop, posts under way have that long to end. */
+const STOP_MS = 3_000;
+
+/** Posts in parallel in this process, and of one team: an endpoint that hangs holds a slot until the post times out. */
+const SLOTS = { slotsMax: 1_024, shareMax: 128, queueMax: Number.MAX_SAFE_INTEGER };
+
+const KINDS = ['webhook', 'webhookRoute', 'webhookOutcome'];
+
+/** What a courier is told by each type of event. Other types do not concern it. */
 const news: Readonly<Partial<Record<EventType, News['of']>>> = {
   WebhookRouted: 'routed',
   WebhookCreated: 'settings',
@@ -89,14 +67,22 @@ const news: Readonly<Partial<Record<EventType, News['of']>>> = {
   WebhookOutcomesEnded: 'asked',
 };
 
+export const deliverWebhooksWorker = (deps: DeliverWebhooksDeps): Worker => ({
+  name: DELIVER_NAME,
+  run: (stop) => underLease(deps, DELIVER_NAME, stop, (held) => deliver(deps, held)),
+});
+
+export const removeWebhookRecordsWorker = (deps: RemoveWebhookRecordsDeps): Worker =>
+  recurringWorker(deps, REMOVE_NAME, LOOK_EVERY_MS, (held) => removeOnce(deps, held));
+
 const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => {
-  const deaf = new AbortController();
-  const signal = AbortSignal.any([held.signal, deaf.signal]);
+  const unsubscribed = new AbortController();
+  const signal = AbortSignal.any([held.signal, unsubscribed.signal]);
   setMaxListeners(0, signal);
   const working: Held = { ...held, signal };
   const couriers = new Map<WebhookId, Courier>();
   const running = new Set<Promise<void>>();
-  /** A subscription may be restored while its courier still ends. */
+  /** Subscriptions that were restored while their courier was ending. */
   const again = new Set<WebhookId>();
   const cutOff = cutOffAfter(deps, working);
   const shared = { ...deps, slots: openFairSlots(SLOTS), bodyOf: openBodies(deps) };
@@ -124,13 +110,13 @@ const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => 
   try {
     for await (const { events } of deps.eventLog.subscribeAll(head, { kinds: KINDS, only, decrypt: [], signal })) events.forEach(tell);
   } finally {
-    // Nobody wakes the couriers any more: they end, so that the work begins anew and reads what they were not told of.
-    deaf.abort();
+    // Nothing wakes the couriers any more: they end, and the next run reads what they were not told of.
+    unsubscribed.abort();
     await Promise.all(running);
   }
 };
 
-/** Aborts where nothing is worth finishing: a while after the stop, and at once where the lease is lost. */
+/** Aborts the posts under way: some time after the stop, and at once if the lease is lost. */
 const cutOffAfter = ({ clock }: DeliverWebhooksDeps, { signal, lost }: Held): AbortSignal => {
   const cutOff = new AbortController();
   const later = (): void => void clock.sleep(STOP_MS, lost).then(() => cutOff.abort());
@@ -139,7 +125,7 @@ const cutOffAfter = ({ clock }: DeliverWebhooksDeps, { signal, lost }: Held): Ab
   return cutOff.signal;
 };
 
-/** A fault of ours with one subscription is met again after a pause, and no other waits for it. */
+/** Runs the courier again after a fault, with a growing pause; the couriers of other subscriptions go on. */
 const keepRunning = async (
   { clock, logger }: DeliverWebhooksDeps,
   id: WebhookId,
@@ -160,4 +146,29 @@ const keepRunning = async (
       await clock.sleep(pauseMs, signal);
     }
   }
+};
+
+/** A part that cannot be read is logged and skipped. */
+const removeOnce = async (deps: RemoveWebhookRecordsDeps, held: Held): Promise<void> => {
+  const { clock, limits, logger } = deps;
+  const found = await deps.removable(isoTime(clock.now() - limits.webhookRecordDays * DAY_MS), PARTS_PER_LOOK);
+  for (const removable of found) {
+    if (held.signal.aborted) return;
+    try {
+      await removeOne(deps, removable, held);
+    } catch (fault) {
+      logger.error({ webhook: removable.webhook, err: fault instanceof Error ? fault : undefined }, 'records of webhooks are not removed');
+    }
+  }
+};
+
+/**
+ * A deleted subscription does not depend on the clock, so that its records go without `mayDestroy`. The cause names no fence, because couriers
+ * append under another lease.
+ */
+const removeOne = async (deps: RemoveWebhookRecordsDeps, { webhook, part, team, isEnded }: Removable, held: Held): Promise<void> => {
+  const at = isoTime(deps.clock.now());
+  const cause = { teamId: team, actor: `processor:${REMOVE_NAME}`, correlationId: webhook, causationId: webhook, at };
+  if (isEnded) await removeAllOutcomes(deps, webhook, part, cause, held.signal);
+  else if (deps.mayDestroy()) await removeOutcomes(deps, webhook, part, cause);
 };

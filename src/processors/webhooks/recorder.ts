@@ -1,8 +1,8 @@
-/** What came of the attempts of one subscription: gathered, and appended together with how far the sending has come. */
+/** Records the results of a courier's attempts: they are gathered, and appended in batches together with the progress of the sending. */
 import type { CommandDeps } from '../../commands/core/deps.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { DisabledWebhook } from '../../commands/webhooks/subscriptions.js';
-import type { Tried } from '../../commands/webhooks/attempt.js';
+import type { AttemptResult } from '../../commands/webhooks/attempt.js';
 import { type WebhookId, webhookStream } from '../../domain/core/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { FairSlots } from '../../shared/fairness.js';
@@ -14,17 +14,15 @@ import { isoTime } from '../../domain/core/time.js';
 import { webhookEventId, FAILING_MAX_MS, nextAttemptMs, retryAfterMs } from '../../domain/webhooks/delivery.js';
 import { webhookDecider } from '../../domain/webhooks/decider.js';
 
-/* What a courier does: one attempt to send one event, and what came of it. */
-
-/** How many posts are under way at once, of all teams: none has them all. */
+/** Slots for posts in parallel, shared fairly by all teams. */
 export type PostSlots = Pick<FairSlots, 'acquire' | 'release'>;
 
 export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'webhooks' | 'team'> &
   Readonly<{
     logger: Logger;
-    /** Who owns the team hears that the subscription is about to be disabled. */
+    /** Tells the owners of the team that the subscription is about to be disabled. */
     tellOwners: (disabled: DisabledWebhook, cause: Cause) => Promise<void>;
-    /** Failed deliveries in the order in which they are due, as the read models know them up to that position at least. */
+    /** Failed deliveries in the order in which they are due, from a read model that has reached that position. */
     due: (id: WebhookId, upTo: number, limit: number, signal: AbortSignal) => Promise<readonly Due[]>;
   }>;
 
@@ -32,20 +30,17 @@ export type Due = Readonly<{ sent: SentEvent; attempt: number; dueAt: string }>;
 
 /** Why an event is sent: for the first time, because an attempt has failed, or because somebody asked for it again. */
 export type Source = 'first' | 'due' | 'replay';
-export type Work = Readonly<{ sent: SentEvent; attempt: number; source: Source }>;
-type Ended = Readonly<{ work: Work; tried: Tried }>;
-
-const NAME = 'deliver-webhooks';
-const OUTCOMES_PER_FACT = 100;
+export type Job = Readonly<{ sent: SentEvent; attempt: number; source: Source }>;
+type EndedAttempt = Readonly<{ job: Job; tried: AttemptResult }>;
 
 export type Recorder = Readonly<{
   progress: () => WebhookProgress;
   isEnded: () => boolean;
   load: () => Promise<void>;
-  /** Somebody else has appended: a replay may have been asked for, or the subscription deleted. */
+  /** Reads what a command has appended: a replay was asked for, or the subscription was deleted. */
   refresh: () => Promise<void>;
-  ended: (ended: Ended) => void;
-  /** Whether the outcome of an attempt to send that event waits to be appended. */
+  ended: (ended: EndedAttempt) => void;
+  /** Whether the outcome of an attempt with that event is not appended yet. */
   awaits: (number: number) => boolean;
   /** The event of that number is not sent: the replay does not want it, or it is under way already. */
   passOver: (source: 'first' | 'replay', number: number) => void;
@@ -56,11 +51,26 @@ export type Recorder = Readonly<{
 }>;
 
 type Context = Readonly<{ deps: CourierDeps; id: WebhookId; cause: () => Cause }>;
+
 type State = {
   outcomes: Outcomes;
-  readonly ended: Ended[];
-  readonly looked: Readonly<Record<'first' | 'replay', Passed>>;
+  readonly ended: EndedAttempt[];
+  readonly looked: Readonly<Record<'first' | 'replay', NumberSet>>;
 };
+
+/** A set of numbers that mostly arrive in order: a range without gaps, and the numbers beyond it. */
+type NumberSet = Readonly<{
+  add: (number: number) => void;
+  /** The first number from that one on that is not in the set. */
+  upTo: (from: number) => number;
+  forget: () => void;
+}>;
+
+const NAME = 'deliver-webhooks';
+const OUTCOMES_PER_FACT = 100;
+
+/** The error of an event whose key is destroyed. */
+export const ERASED = 'ERASED';
 
 export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fence: number): Recorder => {
   const cause = (): Cause => ({
@@ -72,7 +82,7 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
     fence,
   });
   const context: Context = { deps, id, cause };
-  const state = { ended: [], looked: { first: openPassed(), replay: openPassed() } } as unknown as State;
+  const state = { ended: [], looked: { first: openNumberSet(), replay: openNumberSet() } } as unknown as State;
   const isReplayOver = (): boolean => {
     const { replay } = state.outcomes.progress;
     return replay !== undefined && state.looked.replay.upTo(replay.next) >= replay.end;
@@ -87,29 +97,29 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
       state.outcomes = { ...known, progress: { ...known.progress, ...(progress.replay && { replay: progress.replay }) }, isEnded };
     },
     ended: (ended) => void state.ended.push(ended),
-    awaits: (number) => state.ended.some(({ work }) => work.sent.number === number),
+    awaits: (number) => state.ended.some(({ job }) => job.sent.number === number),
     passOver: (source, number) => void state.looked[source].add(number),
     isReplayOver,
     flush: async (alsoEmpty) => {
       const done: WebhookOutcome[] = [];
       let position = 0;
-      // What ends while facts are appended waits for the next time: else a busy subscription has a fact for each few.
+      // Attempts that end during this flush wait for the next one: otherwise a busy subscription would append many small facts.
       const count = state.ended.length;
       while (!state.outcomes.isEnded && (done.length < count || (alsoEmpty && isReplayOver()))) {
         const batch = state.ended.slice(0, Math.min(OUTCOMES_PER_FACT, count - done.length));
         const outcomes = batch.map((one) => outcomeOf(deps.clock.now(), one));
-        for (const { work } of batch) if (work.source !== 'due') state.looked[work.source].add(work.sent.number);
+        for (const { job } of batch) if (job.source !== 'due') state.looked[job.source].add(job.sent.number);
         position = (await append(context, state, batch, outcomes)) ?? position;
         state.ended.splice(0, batch.length);
         done.push(...outcomes);
-        await disableWhere(context, state, outcomes);
+        await disableIfDead(context, state, outcomes);
       }
       return { outcomes: done, position };
     },
   };
 };
 
-const outcomeOf = (nowMs: number, { work: { sent, attempt, source }, tried }: Ended): WebhookOutcome => {
+const outcomeOf = (nowMs: number, { job: { sent, attempt, source }, tried }: EndedAttempt): WebhookOutcome => {
   const { result, attemptedAt, statusCode, responseMs, error, retryAfter } = tried;
   const isFinal = result === 'success' || error === ERASED || statusCode === 410;
   const pauseMs = retryAfterMs(retryAfter, nowMs);
@@ -127,9 +137,6 @@ const outcomeOf = (nowMs: number, { work: { sent, attempt, source }, tried }: En
   };
 };
 
-/** Of an event whose key is destroyed. */
-export const ERASED = 'ERASED';
-
 const progressAfter = ({ outcomes: { progress }, looked }: State, outcomes: readonly WebhookOutcome[]): WebhookProgress => {
   const told = outcomes.filter(({ error }) => error !== ERASED);
   const hasSuccess = told.some(({ result }) => result === 'success');
@@ -144,7 +151,7 @@ const progressAfter = ({ outcomes: { progress }, looked }: State, outcomes: read
 const append = async (
   { deps, id, cause }: Context,
   state: State,
-  batch: readonly Ended[],
+  batch: readonly EndedAttempt[],
   outcomes: WebhookOutcome[],
 ): Promise<number | undefined> => {
   const answers = batch.map(({ tried }) => tried.answer);
@@ -169,21 +176,21 @@ const append = async (
   }
 };
 
-/** An endpoint that is gone for good, or has failed for days, is asked no more. */
-const disableWhere = async ({ deps, id, cause }: Context, { outcomes }: State, appended: readonly WebhookOutcome[]): Promise<void> => {
+/** Disables a subscription whose endpoint is gone for good, or has failed for days. */
+const disableIfDead = async ({ deps, id, cause }: Context, { outcomes }: State, appended: readonly WebhookOutcome[]): Promise<void> => {
   const { failingSince } = outcomes.progress;
   const isGone = appended.some(({ statusCode }) => statusCode === 410);
   const isFailing = failingSince !== null && deps.clock.now() - Date.parse(failingSince) >= FAILING_MAX_MS;
   if (!isGone && !isFailing) return;
   const { fence: _fence, ...by } = cause();
   const reason = isGone ? 'gone' : 'failing';
-  await tellQuietly(deps, { id, reason }, by);
+  await tryToTellOwners(deps, { id, reason }, by);
   const command = { type: 'DisableWebhook', at: by.at, reason } as const;
   await handle(deps.eventLog, webhookStream(id), webhookDecider, command, by);
 };
 
-/** What keeps the mail from being sent, as a template that somebody broke, does not keep the subscription enabled. */
-const tellQuietly = async ({ tellOwners, logger }: CourierDeps, disabled: DisabledWebhook, cause: Cause): Promise<void> => {
+/** If the mail cannot be sent, because somebody broke its template, the subscription is disabled all the same. */
+const tryToTellOwners = async ({ tellOwners, logger }: CourierDeps, disabled: DisabledWebhook, cause: Cause): Promise<void> => {
   try {
     await tellOwners(disabled, cause);
   } catch (fault) {
@@ -192,15 +199,7 @@ const tellQuietly = async ({ tellOwners, logger }: CourierDeps, disabled: Disabl
   }
 };
 
-/** Which numbers were looked at: as a rule each is the one after the last, and those before it take no room. */
-type Passed = Readonly<{
-  add: (number: number) => void;
-  /** The first number from that one on that was not looked at. */
-  upTo: (from: number) => number;
-  forget: () => void;
-}>;
-
-const openPassed = (): Passed => {
+const openNumberSet = (): NumberSet => {
   const beyond = new Set<number>();
   let [start, end] = [0, 0];
   const goOn = (): void => {

@@ -1,4 +1,4 @@
-/** What is read of the documents of webhooks: subscriptions, parts that may be removed, failed and past deliveries. */
+/** Queries on webhooks: lists of subscriptions and deliveries, the attempts that concern one email, and what workers look for. */
 import { type TeamId, type WebhookId, assertDefined } from '../../domain/core/ids.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { Cursor, ReadModels } from '../../domain/ports/read-models.js';
@@ -28,196 +28,26 @@ import type { Clock } from '../../domain/ports/clock.js';
 import { readCursor, readPage, writeCursor, type Listed } from '../core/paging.js';
 import type { Queries } from '../query-types.js';
 
-/* Finds the attempts to deliver what was told of one email, among those of every subscription of its team. */
-
 type Reader = Pick<ReadModels, 'find'>;
 
-/** Facts of one subscription that are looked through from the first event on, and from each time on at which an attempt was to follow. */
-export const TRAIL_FACTS_MAX = 500;
-const RETRY_FACTS_MAX = 100;
-const PAGE = 100;
-/** More than a team has. */
-const SUBSCRIPTIONS_MAX_TRAIL = 100;
-/** An attempt may begin that much before the time that was said. */
-const EARLY_MS = 1_000;
-
-export const webhookTrail = async (readModels: Reader, teamId: TeamId, told: readonly WebhookCause[]): Promise<WebhookTrail> => {
-  if (told.length === 0) return { attempts: [], isComplete: true };
-  const subscriptions = (await readModels.find(WEBHOOKS, {
-    where: { team: { eq: teamId } },
-    limit: SUBSCRIPTIONS_MAX_TRAIL,
-  })) as readonly WebhookDocument[];
-  const trails: WebhookTrail[] = [];
-  for (const { id } of subscriptions) trails.push(await trailOf(readModels, id as WebhookId, told));
-  return { attempts: trails.flatMap(({ attempts }) => attempts), isComplete: trails.every(({ isComplete }) => isComplete) };
-};
-
-/**
- * The first attempts follow soon, so they are looked for from the first event on; where that is not enough, the others are looked for
- * from where a failed attempt said that the next is due.
- */
-const trailOf = async (readModels: Reader, webhook: WebhookId, told: readonly WebhookCause[]): Promise<WebhookTrail> => {
-  const causes = new Map(told.map((cause) => [eventKey(webhook, cause.eventId, cause.recipients[0]?.place), cause]));
-  const found = new Map<string, TrailAttempt>();
-  const first = told.reduce((earliest, { at }) => (at < earliest ? at : earliest), told[0]!.at);
-  const look = (since: string, max: number) => lookThrough(readModels, { webhook, causes, since, max }, found);
-  let end = await look(first, TRAIL_FACTS_MAX);
-  const isComplete = end === undefined;
-  while (end !== undefined) {
-    const next = dueAfter(found.values(), end);
-    if (next === undefined) break;
-    const reached = await look(next, RETRY_FACTS_MAX);
-    end = reached === undefined || reached > end ? reached : next;
-  }
-  return { attempts: [...found.values()], isComplete };
-};
-
-/** The earliest time after that one at which an attempt was to follow. */
-const dueAfter = (found: Iterable<TrailAttempt>, after: string): string | undefined => {
-  const due = [...found]
-    .flatMap(({ item }) => (item.nextRetryAt === undefined ? [] : [early(item.nextRetryAt)]))
-    .filter((at) => at > after);
-  return due.toSorted()[0];
-};
-
-const early = (at: string): string => isoTime(Date.parse(at) - EARLY_MS);
+type Deps = Readonly<{ readModels: ReadModels; clock: Clock; limits: Limits }>;
 
 type Search = Readonly<{ webhook: WebhookId; causes: ReadonlyMap<string, WebhookCause>; since: string; max: number }>;
 
-/** Adds what it finds. Out: up to when it has looked where there is more, undefined where it has seen all. */
-const lookThrough = async (
-  readModels: Reader,
-  { webhook, causes, since, max }: Search,
-  found: Map<string, TrailAttempt>,
-): Promise<string | undefined> => {
-  let after: Cursor | undefined;
-  for (let looked = 0; looked < max; looked += PAGE) {
-    const facts = (await readModels.find(WEBHOOK_ATTEMPTS, {
-      where: { webhook: { eq: webhook }, at: { gte: since } },
-      sort: { field: 'at', direction: 'asc' },
-      limit: PAGE,
-      ...(after === undefined ? {} : { after }),
-    })) as readonly WebhookAttemptsDocument[];
-    for (const fact of facts) addOf(fact, webhook, causes, found);
-    const last = facts.at(-1);
-    if (last === undefined || facts.length < PAGE) return undefined;
-    after = { value: last.at, seq: last.seq };
-  }
-  return after?.value as string | undefined;
-};
+/** Facts of one subscription that are looked through from the first event on; and from each time on at which an attempt was due, RETRY_FACTS_MAX. */
+export const TRAIL_FACTS_MAX = 500;
 
-const addOf = (
-  { position, items }: WebhookAttemptsDocument,
-  webhook: WebhookId,
-  causes: Search['causes'],
-  found: Map<string, TrailAttempt>,
-): void => {
-  items.forEach((item, index) => {
-    const cause = causes.get(readWebhookEventId(item.eventId, 'evt')?.key ?? '');
-    // An event of the log stands before what came of it: an index of 0 is its own.
-    if (cause !== undefined) found.set(`${position}.${index}`, { webhook, position, index: index + 1, item, cause });
-  });
-};
+const RETRY_FACTS_MAX = 100;
+
+const PAGE = 100;
+
+/** An attempt may begin that much before it is due. */
+const EARLY_MS = 1_000;
 
 const SUBSCRIPTIONS_MAX = 100_000;
 
 /** More than a team may have. */
 const OF_TEAM_MAX = 100;
-
-/** The subscriptions of a team that are not deleted. */
-export const webhooksOfTeam = async (readModels: Pick<ReadModels, 'find'>, team: TeamId): Promise<readonly WebhookId[]> => {
-  const found = await readModels.find(WEBHOOKS, { where: { team: { eq: team } }, limit: OF_TEAM_MAX });
-  return found.map(({ id }) => id as WebhookId);
-};
-
-/** Every subscription that is not gone for good, deleted or not, with its team and the position of its first event, oldest first. */
-export const keptWebhooks = async (
-  readModels: Pick<ReadModels, 'find'>,
-): Promise<readonly Readonly<{ id: WebhookId; team: string; seq: number; isDeleted: boolean }>[]> => {
-  const sort = { field: 'seq', direction: 'asc' } as const;
-  const limit = SUBSCRIPTIONS_MAX;
-  const living = (await readModels.find(WEBHOOKS, { where: { team: { gte: '' } }, sort, limit })) as readonly WebhookDocument[];
-  const deleted = (await readModels.find(WEBHOOKS, { where: { deletedOf: { gte: '' } }, sort, limit })) as readonly WebhookDocument[];
-  const kept = living.map(({ id, team, seq }) => ({ id: id as WebhookId, team: team!, seq, isDeleted: false }));
-  for (const { id, deletedOf, seq } of deleted) kept.push({ id: id as WebhookId, team: deletedOf!, seq, isDeleted: true });
-  return kept.sort((a, b) => a.seq - b.seq);
-};
-
-/** Those that a team can restore, the first deleted first. */
-const restorableWebhooks = async (readModels: Pick<ReadModels, 'find'>, team: string, limit: number): Promise<readonly WebhookId[]> => {
-  const found = await readModels.find(WEBHOOKS, {
-    where: { deletedOf: { eq: team } },
-    sort: { field: 'deletedAt', direction: 'asc' },
-    limit,
-  });
-  return found.map(({ id }) => id as WebhookId);
-};
-
-/** Parts of outcomes whose last fact is as old as that or older, and those that end all of them; the oldest first. */
-export const removableParts = async (
-  readModels: Pick<ReadModels, 'find'>,
-  upTo: string,
-  limit: number,
-): Promise<readonly (Part & Readonly<{ team: string; isEnded: boolean }>)[]> => {
-  const found = (await readModels.find(WEBHOOKS, {
-    where: { removeAfter: { lte: upTo } },
-    sort: { field: 'removeAfter', direction: 'asc' },
-    limit,
-  })) as readonly WebhookPartDocument[];
-  return found.map(({ id, ofTeam, isEnded }) => ({ ...partOf(`webhookOutcome-${id}`), team: ofTeam, isEnded }));
-};
-
-/** The failed deliveries of a subscription that are tried again, the one due first before the others. */
-export const dueFailures = async (
-  readModels: Pick<ReadModels, 'find'>,
-  webhook: WebhookId,
-  limit: number,
-): Promise<readonly (WebhookFailureDocument & Readonly<{ dueAt: string }>)[]> =>
-  (await readModels.find(WEBHOOK_FAILURES, {
-    where: { webhook: { eq: webhook }, dueAt: { gte: '' } },
-    sort: { field: 'dueAt', direction: 'asc' },
-    limit,
-  })) as readonly (WebhookFailureDocument & Readonly<{ dueAt: string }>)[];
-
-/** How many attempts of a delivery have failed; undefined where the last one did not. */
-const failedAttempts = async (readModels: Pick<ReadModels, 'get'>, webhook: WebhookId, number: number): Promise<number | undefined> =>
-  ((await readModels.get(WEBHOOK_FAILURES, failureIdOf(webhook, number))) as WebhookFailureDocument | undefined)?.attempt;
-
-/** In: the document of a subscription of a team. Its URL is empty where its key is lost. */
-const listedWebhook = ({ id, webhook, shown, deletedAt }: WebhookDocument): WebhookListing & { deletedAt?: string } => ({
-  ...webhookListing(id, assertDefined(webhook, 'subscription'), shown ?? { url: '' }),
-  ...(deletedAt === undefined ? {} : { deletedAt }),
-});
-
-/** Of one subscription, newest first, since a moment. `cursor`: the position of a fact and how many of its attempts were shown. */
-export const listDeliveries = async (
-  readModels: Pick<ReadModels, 'find'>,
-  webhook: WebhookId,
-  since: string,
-  { limit, cursor }: Readonly<{ limit: number; cursor: Readonly<{ seq: number; shown: number }> | undefined }>,
-): Promise<Readonly<{ deliveries: DeliveryListing[]; next: Readonly<{ seq: number; shown: number }> | undefined }>> => {
-  const seq = cursor === undefined ? {} : { seq: { lte: cursor.seq } };
-  // Each fact has one attempt at least.
-  const facts = (await readModels.find(WEBHOOK_ATTEMPTS, {
-    where: { webhook: { eq: webhook }, at: { gte: since }, ...seq },
-    sort: { field: 'seq', direction: 'desc' },
-    limit: limit + 1,
-  })) as readonly WebhookAttemptsDocument[];
-  const deliveries: DeliveryListing[] = [];
-  for (const fact of facts) {
-    let shown = fact.seq === cursor?.seq ? cursor.shown : 0;
-    for (const item of fact.items.toReversed().slice(shown)) {
-      if (deliveries.length === limit) return { deliveries, next: { seq: fact.seq, shown } };
-      deliveries.push(item);
-      shown += 1;
-    }
-  }
-  return { deliveries, next: undefined };
-};
-
-/* The queries behind the lists of webhook subscriptions and their deliveries. */
-
-type Deps = Readonly<{ readModels: ReadModels; clock: Clock; limits: Limits }>;
 
 export const makeWebhookQueries = ({
   readModels,
@@ -247,3 +77,171 @@ export const makeWebhookQueries = ({
   webhookTrail: (teamId, told) => webhookTrail(readModels, teamId, told),
   webhookFailedAttempts: (id, number) => failedAttempts(readModels, id, number),
 });
+
+/** The subscriptions of a team that are not deleted. */
+export const webhooksOfTeam = async (readModels: Reader, team: TeamId): Promise<readonly WebhookId[]> => {
+  const found = await readModels.find(WEBHOOKS, { where: { team: { eq: team } }, limit: OF_TEAM_MAX });
+  return found.map(({ id }) => id as WebhookId);
+};
+
+/** Every subscription that is not gone for good, deleted or not, with its team and the position of its first event, oldest first. */
+export const keptWebhooks = async (
+  readModels: Reader,
+): Promise<readonly Readonly<{ id: WebhookId; team: string; seq: number; isDeleted: boolean }>[]> => {
+  const sort = { field: 'seq', direction: 'asc' } as const;
+  const limit = SUBSCRIPTIONS_MAX;
+  const living = (await readModels.find(WEBHOOKS, { where: { team: { gte: '' } }, sort, limit })) as readonly WebhookDocument[];
+  const deleted = (await readModels.find(WEBHOOKS, { where: { deletedOf: { gte: '' } }, sort, limit })) as readonly WebhookDocument[];
+  const kept = living.map(({ id, team, seq }) => ({ id: id as WebhookId, team: team!, seq, isDeleted: false }));
+  for (const { id, deletedOf, seq } of deleted) kept.push({ id: id as WebhookId, team: deletedOf!, seq, isDeleted: true });
+  return kept.sort((a, b) => a.seq - b.seq);
+};
+
+/** Parts of outcomes whose last fact is as old as that, and those of deleted subscriptions; the oldest first. */
+export const removableParts = async (
+  readModels: Reader,
+  upTo: string,
+  limit: number,
+): Promise<readonly (Part & Readonly<{ team: string; isEnded: boolean }>)[]> => {
+  const found = (await readModels.find(WEBHOOKS, {
+    where: { removeAfter: { lte: upTo } },
+    sort: { field: 'removeAfter', direction: 'asc' },
+    limit,
+  })) as readonly WebhookPartDocument[];
+  return found.map(({ id, ofTeam, isEnded }) => ({ ...partOf(`webhookOutcome-${id}`), team: ofTeam, isEnded }));
+};
+
+/** The failed deliveries of a subscription that are tried again, the first due first. */
+export const dueFailures = async (
+  readModels: Reader,
+  webhook: WebhookId,
+  limit: number,
+): Promise<readonly (WebhookFailureDocument & Readonly<{ dueAt: string }>)[]> =>
+  (await readModels.find(WEBHOOK_FAILURES, {
+    where: { webhook: { eq: webhook }, dueAt: { gte: '' } },
+    sort: { field: 'dueAt', direction: 'asc' },
+    limit,
+  })) as readonly (WebhookFailureDocument & Readonly<{ dueAt: string }>)[];
+
+/** The subscriptions that a team can restore, the first deleted first. */
+const restorableWebhooks = async (readModels: Reader, team: string, limit: number): Promise<readonly WebhookId[]> => {
+  const found = await readModels.find(WEBHOOKS, {
+    where: { deletedOf: { eq: team } },
+    sort: { field: 'deletedAt', direction: 'asc' },
+    limit,
+  });
+  return found.map(({ id }) => id as WebhookId);
+};
+
+/** How many attempts of a delivery have failed; undefined if the last one did not fail. */
+const failedAttempts = async (readModels: Pick<ReadModels, 'get'>, webhook: WebhookId, number: number): Promise<number | undefined> =>
+  ((await readModels.get(WEBHOOK_FAILURES, failureIdOf(webhook, number))) as WebhookFailureDocument | undefined)?.attempt;
+
+/** A subscription in the list. The URL is empty if its key is lost. */
+const listedWebhook = ({ id, webhook, shown, deletedAt }: WebhookDocument): WebhookListing & { deletedAt?: string } => ({
+  ...webhookListing(id, assertDefined(webhook, 'subscription'), shown ?? { url: '' }),
+  ...(deletedAt === undefined ? {} : { deletedAt }),
+});
+
+/** The attempts of a subscription since a moment, the newest first. `cursor`: the position of a fact and how many of its attempts were shown. */
+export const listDeliveries = async (
+  readModels: Reader,
+  webhook: WebhookId,
+  since: string,
+  { limit, cursor }: Readonly<{ limit: number; cursor: Readonly<{ seq: number; shown: number }> | undefined }>,
+): Promise<Readonly<{ deliveries: DeliveryListing[]; next: Readonly<{ seq: number; shown: number }> | undefined }>> => {
+  const seq = cursor === undefined ? {} : { seq: { lte: cursor.seq } };
+  // Each fact has at least one attempt.
+  const facts = (await readModels.find(WEBHOOK_ATTEMPTS, {
+    where: { webhook: { eq: webhook }, at: { gte: since }, ...seq },
+    sort: { field: 'seq', direction: 'desc' },
+    limit: limit + 1,
+  })) as readonly WebhookAttemptsDocument[];
+  const deliveries: DeliveryListing[] = [];
+  for (const fact of facts) {
+    let shown = fact.seq === cursor?.seq ? cursor.shown : 0;
+    for (const item of fact.items.toReversed().slice(shown)) {
+      if (deliveries.length === limit) return { deliveries, next: { seq: fact.seq, shown } };
+      deliveries.push(item);
+      shown += 1;
+    }
+  }
+  return { deliveries, next: undefined };
+};
+
+/** The attempts to deliver the events of one email, by every subscription of its team. */
+export const webhookTrail = async (readModels: Reader, teamId: TeamId, told: readonly WebhookCause[]): Promise<WebhookTrail> => {
+  if (told.length === 0) return { attempts: [], isComplete: true };
+  const subscriptions = (await readModels.find(WEBHOOKS, {
+    where: { team: { eq: teamId } },
+    limit: OF_TEAM_MAX,
+  })) as readonly WebhookDocument[];
+  const trails: WebhookTrail[] = [];
+  for (const { id } of subscriptions) trails.push(await trailOf(readModels, id as WebhookId, told));
+  return { attempts: trails.flatMap(({ attempts }) => attempts), isComplete: trails.every(({ isComplete }) => isComplete) };
+};
+
+/**
+ * First attempts follow soon after the event, so that they are found from the first event on. If there is more than one search looks through,
+ * later attempts are searched from the time at which a failed attempt announced them.
+ */
+const trailOf = async (readModels: Reader, webhook: WebhookId, told: readonly WebhookCause[]): Promise<WebhookTrail> => {
+  const causes = new Map(told.map((cause) => [eventKey(webhook, cause.eventId, cause.recipients[0]?.place), cause]));
+  const found = new Map<string, TrailAttempt>();
+  const first = told.reduce((earliest, { at }) => (at < earliest ? at : earliest), told[0]!.at);
+  const look = (since: string, max: number) => lookThrough(readModels, { webhook, causes, since, max }, found);
+  let end = await look(first, TRAIL_FACTS_MAX);
+  const isComplete = end === undefined;
+  while (end !== undefined) {
+    const next = dueAfter(found.values(), end);
+    if (next === undefined) break;
+    const reached = await look(next, RETRY_FACTS_MAX);
+    end = reached === undefined || reached > end ? reached : next;
+  }
+  return { attempts: [...found.values()], isComplete };
+};
+
+/** The earliest time after that one at which an attempt was due. */
+const dueAfter = (found: Iterable<TrailAttempt>, after: string): string | undefined => {
+  const due = [...found]
+    .flatMap(({ item }) => (item.nextRetryAt === undefined ? [] : [early(item.nextRetryAt)]))
+    .filter((at) => at > after);
+  return due.toSorted()[0];
+};
+
+const early = (at: string): string => isoTime(Date.parse(at) - EARLY_MS);
+
+/** Adds what it finds. Out: the time up to which it has searched; undefined if it has seen all facts. */
+const lookThrough = async (
+  readModels: Reader,
+  { webhook, causes, since, max }: Search,
+  found: Map<string, TrailAttempt>,
+): Promise<string | undefined> => {
+  let after: Cursor | undefined;
+  for (let looked = 0; looked < max; looked += PAGE) {
+    const facts = (await readModels.find(WEBHOOK_ATTEMPTS, {
+      where: { webhook: { eq: webhook }, at: { gte: since } },
+      sort: { field: 'at', direction: 'asc' },
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    })) as readonly WebhookAttemptsDocument[];
+    for (const fact of facts) addOf(fact, webhook, causes, found);
+    const last = facts.at(-1);
+    if (last === undefined || facts.length < PAGE) return undefined;
+    after = { value: last.at, seq: last.seq };
+  }
+  return after?.value as string | undefined;
+};
+
+const addOf = (
+  { position, items }: WebhookAttemptsDocument,
+  webhook: WebhookId,
+  causes: Search['causes'],
+  found: Map<string, TrailAttempt>,
+): void => {
+  items.forEach((item, index) => {
+    const cause = causes.get(readWebhookEventId(item.eventId, 'evt')?.key ?? '');
+    // The index 0 is that of the event itself.
+    if (cause !== undefined) found.set(`${position}.${index}`, { webhook, position, index: index + 1, item, cause });
+  });
+};

@@ -1,4 +1,4 @@
-/** Webhook subscriptions, what came of each attempt to deliver to them, and which deliveries have failed and when they are due again. */
+/** The read models of webhooks: subscriptions, the attempts to deliver to them, and failed deliveries with the time they are due again. */
 import { deliveryListing, type DeliveryListing } from '../../domain/webhooks/delivery.js';
 import type { Recorded } from '../../domain/events.js';
 import { assertDefined, splitStream, webhookOfStream, type WebhookId } from '../../domain/core/ids.js';
@@ -22,9 +22,14 @@ export const WEBHOOK_ATTEMPTS = 'webhookAttempts';
 export const WEBHOOK_FAILURES = 'webhookFailures';
 const WEBHOOK_TIMERS = timersOf('webhook');
 
+const BEFORE_EVERY_TIME = '0';
+
+/** More than there are outcomes in one fact, so that each failed delivery of a fact has a `seq` of its own. */
+const FAILURES_PER_FACT_MAX = 128;
+
 /**
- * Of a subscription. `shown`: what its key seals and lists show. Of a deleted one that can be restored there is `deletedOf` in place of
- * `team`: each list finds its own by one field.
+ * A subscription. `shown`: the sealed settings that lists show. A deleted one that can be restored has `deletedOf` in place of `team`, so that
+ * each of the two lists is found by one field.
  */
 export type WebhookDocument = Document &
   Readonly<{
@@ -36,8 +41,8 @@ export type WebhookDocument = Document &
   }>;
 
 /**
- * Of a part of its outcomes, in the same collection. `removeAfter`: when its last attempt was told of; of a part that ends all of them it is
- * before every time.
+ * A part of its outcomes, in the same collection. `removeAfter`: when its last attempt was recorded; for the last part of a deleted subscription
+ * it sorts before every time.
  */
 export type WebhookPartDocument = Document & Readonly<{ ofTeam: string; removeAfter: string; isEnded: boolean }>;
 
@@ -45,9 +50,15 @@ export type WebhookPartDocument = Document & Readonly<{ ofTeam: string; removeAf
 export type WebhookAttemptsDocument = Document &
   Readonly<{ webhook: string; at: string; items: readonly DeliveryListing[]; answers?: readonly (string | null)[] }>;
 
-/** A delivery whose last attempt has failed, and the part that says so. `dueAt`: when it is tried again; absent where it is not by itself. */
+/** A delivery whose last attempt has failed, and the part that says so. `dueAt`: when it is tried again; absent if it is not, unless a caller asks. */
 export type WebhookFailureDocument = Document &
   Readonly<{ webhook: string; dueAt?: string; attempt: number; sent: SentEvent; part: number }>;
+
+type Outcomes = Recorded<WebhookOutcomeEvent>;
+
+export type Part = Readonly<{ webhook: WebhookId; part: number }>;
+
+type Removed = Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookOutcomesRemoved' }>>;
 
 const settingsStep: Handler<WebhookEvent> = ({ event, stream, position, metadata }, document) => {
   const { id } = splitStream(stream);
@@ -58,7 +69,7 @@ const settingsStep: Handler<WebhookEvent> = ({ event, stream, position, metadata
   const { sealed, ...webhook } = after;
   const { deletedAt } = webhook;
   const shownNow = sealed && { url: sealed.url, ...(sealed.description === undefined ? {} : { description: sealed.description }) };
-  // Secrets are not decrypted here, and nothing that is shown changes with one.
+  // Secrets are not decrypted here, and lists show none.
   const shown = event.type === 'WebhookSecretRotated' ? before?.shown : shownNow;
   const { teamId } = metadata;
   const next: WebhookDocument = {
@@ -83,23 +94,17 @@ const effects: Readonly<Record<WebhookEvent['type'], RemovalEffect>> = {
   WebhookDeleted: 'ends',
 };
 
-type Outcomes = Recorded<WebhookOutcomeEvent>;
-
-const BEFORE_EVERY_TIME = '0';
-
-/** The part's own document says how far it is folded, and when it may be removed. */
+/** The document of a part: how far it is folded, and when it may be removed. */
 const partStep = ({ stream, position, event, metadata }: Outcomes, document: Document | undefined): Step => {
   const { id } = splitStream(stream);
   const before = document as WebhookPartDocument | undefined;
   const isEnded = event.type === 'WebhookOutcomesEnded';
-  // A part is closed when the next begins, which may be long after what it tells.
-  const told = event.type === 'WebhookOutcomesClosed' ? before?.removeAfter : undefined;
-  const removeAfter = isEnded ? BEFORE_EVERY_TIME : (told ?? event.data.at);
+  // A part is closed when the next one begins, which may be long after its last attempt.
+  const earlier = event.type === 'WebhookOutcomesClosed' ? before?.removeAfter : undefined;
+  const removeAfter = isEnded ? BEFORE_EVERY_TIME : (earlier ?? event.data.at);
   const next: WebhookPartDocument = { id, seq: before?.seq ?? position, position, ofTeam: metadata.teamId, removeAfter, isEnded };
   return { collection: WEBHOOKS, id, document: next };
 };
-
-export type Part = Readonly<{ webhook: WebhookId; part: number }>;
 
 export const partOf = (stream: string): Part => ({
   webhook: assertDefined(webhookOfStream(stream), 'subscription'),
@@ -108,9 +113,6 @@ export const partOf = (stream: string): Part => ({
 
 const factIdOf = ({ webhook, part }: Part, revision: number): string => `${webhook}.${part}.${revision}`;
 export const failureIdOf = (webhook: string, number: number): string => `${webhook}.${number.toString(36)}`;
-
-/** More than there are outcomes in one fact: several of its deliveries may have failed, and each document has a place of its own. */
-const FAILURES_PER_FACT_MAX = 128;
 const failureSeq = (position: number, index: number): number => position * FAILURES_PER_FACT_MAX + index;
 
 const failureStep = ({ webhook, part }: Part, position: number, outcome: WebhookOutcome, index: number): Step | undefined => {
@@ -151,9 +153,7 @@ const retryAsked = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'Web
   return [{ collection: WEBHOOK_FAILURES, id, document: failure }, partStep(recorded, document)];
 };
 
-type Removed = Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookOutcomesRemoved' }>>;
-
-/** A delivery that has failed again since is told of by a later part, and stays. */
+/** Removes the documents of a part, except deliveries that have failed again in a later part. */
 const removed = ({ stream, revision, event }: Removed): readonly Step[] => {
   const part = partOf(stream);
   const facts = Array.from({ length: revision }, (_, fact) => factIdOf(part, fact));

@@ -1,4 +1,4 @@
-/** The events that go to a subscription, by their number: parts of bounded length, found by bisection and read one at a time. */
+/** The route of a subscription: the numbered events that go to it, in parts of bounded length. A part is found by bisection; parts are read one at a time. */
 import { versionOf, startOf, type EventLog, type StreamVersion } from '../../event-log/event-log.js';
 import type { Recorded } from '../../domain/events.js';
 import { webhookRouteStream, type WebhookId } from '../../domain/core/ids.js';
@@ -7,7 +7,7 @@ import type { BackfillReached, Place, SentEvent, WebhookRouteEvent } from '../..
 
 type Log = Pick<EventLog, 'load' | 'last'>;
 
-/** Facts of one part: what reads an old event reads no more than these. */
+/** Facts in one part: reading an old event reads at most one part. */
 export const FACTS_PER_PART = 32;
 
 /** Where the events of a subscription end. */
@@ -16,14 +16,14 @@ export type RouteEnd = Readonly<{
   version: StreamVersion;
   count: number;
   previous: string | null;
-  /** The last of those that went to it as they occurred. */
+  /** The last event that was routed as it occurred, not by a request for missed ones. */
   last: Place | undefined;
   backfill: BackfillReached | undefined;
 }>;
 
 const dataOf = (recorded: Recorded): WebhookRouteEvent['data'] => (recorded.event as WebhookRouteEvent).data;
 
-/** The largest number from `from` on for which `holds`: it is taken to hold for that one, and holds for none after one for which it does not. */
+/** The largest number for which `holds`, found by bisection. It must hold for `from`, and for none after the first for which it does not. */
 export const lastThat = async (holds: (number: number) => Promise<boolean>, from = 0): Promise<number> => {
   let [low, high] = [from, from + 1];
   while (await holds(high)) [low, high] = [high, high + (high - from)];
@@ -51,7 +51,7 @@ export const routeEnd = async (eventLog: Log, id: WebhookId): Promise<RouteEnd> 
     : { ...end, part: part + 1, version: startOf(webhookRouteStream(id, part + 1)) };
 };
 
-/** The part that has the event with that number, or would have it; -1 where there is none at all. */
+/** The last part whose first fact is before what is searched; 0 if none is. */
 const partOf = async (eventLog: Log, id: WebhookId, isBefore: (first: WebhookRouteEvent['data']) => boolean): Promise<number> =>
   lastThat(async (number) => {
     const [first] = await eventLog.load(webhookRouteStream(id, number));
@@ -67,14 +67,14 @@ const sentOf = (facts: readonly Recorded[]): SentEvent[] =>
     });
   });
 
-/** The events from that number on, of one part: none where there is none yet. */
+/** The events of one part from that number on; none if there are none yet. */
 export const sentFrom = async (eventLog: Log, id: WebhookId, number: number): Promise<readonly SentEvent[]> => {
   const part = await partOf(eventLog, id, ({ before }) => before <= number);
   const found = sentOf(await eventLog.load(webhookRouteStream(id, part))).filter((sent) => sent.number >= number);
   return found.length > 0 ? found : sentOf(await eventLog.load(webhookRouteStream(id, part + 1)));
 };
 
-/** Reads on from a number, and remembers where it is: what was read is not looked for again. */
+/** Reads the events from a number on, one part a call, and remembers its place. */
 export const routeReader = (eventLog: Log, id: WebhookId, from: number): (() => Promise<readonly SentEvent[]>) => {
   let place: { part: number; revision: number } | undefined;
   let next = from;
@@ -92,7 +92,7 @@ export const routeReader = (eventLog: Log, id: WebhookId, from: number): (() => 
   };
 };
 
-/** Of events that went to it later than others that occurred after them: the number from which on all that occurred at that moment or later stand. */
+/** For a route with missed events, which are not in the order of their times: the number from which on all events were routed at that moment or later. */
 export const numberRoutedSince = async (eventLog: Log, id: WebhookId, since: string): Promise<number> => {
   const part = await partOf(eventLog, id, ({ at }) => at < since);
   for (const at of [part, part + 1]) {
@@ -102,7 +102,7 @@ export const numberRoutedSince = async (eventLog: Log, id: WebhookId, since: str
   return (await routeEnd(eventLog, id)).count;
 };
 
-/** The number of the first event that occurred at that moment or later, where all went to it as they occurred. */
+/** For a route in the order of times: the number of the first event that occurred at that moment or later. */
 export const numberSince = async (eventLog: Log, id: WebhookId, since: string): Promise<number> => {
   const part = await partOf(eventLog, id, ({ entries }) => (entries[0]?.at ?? '') < since);
   for (const at of [part, part + 1]) {
