@@ -1,6 +1,7 @@
 /** A running server, and every command of the program beside it on the same data directory. */
 import type { Test } from 'tap';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { copyFounded } from '../support/founded.js';
 import { runCommand, startServer, type Finished, type ServerProcess, type Settings } from '../support/server-process.js';
 
 type Answer = Readonly<{ status: number; headers: Headers; body: Record<string, unknown> }>;
@@ -29,11 +30,11 @@ export type CliWorld = Readonly<{
 /** The server ends with the test. */
 export const openCliWorld = async (t: Test, more: Settings = {}): Promise<CliWorld> => {
   const dataDir = temporaryDirectory(t);
+  const firstKey = await copyFounded(dataDir);
   const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error', ...more };
   const server = startServer(settings);
   t.teardown(() => server.end('SIGTERM'));
   const base = await server.listening;
-  const firstKey = await server.firstKey();
   const run = (...args: readonly string[]) => runCommand(args, settings);
   return {
     dataDir,

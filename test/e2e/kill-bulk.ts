@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
+import { copyFounded, createdKey } from '../support/founded.js';
 import { seededRandom, type Random } from '../support/random.js';
 import { runCommand, startServer, type ServerProcess, type Settings } from '../support/server-process.js';
 import { late, openSmtpScript, type SmtpScriptServer } from '../support/smtp-script.js';
@@ -97,15 +98,8 @@ export const killBulkTest = async ({ rounds, seed, print = () => undefined }: Ki
 };
 
 const makeKey = async (run: Run): Promise<void> => {
-  const server = startServer(run.settings);
-  const base = await server.listening;
-  const response = await fetch(`${base}/api/api-keys`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${await server.firstKey()}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'bulk', permissions: ['emails:send', 'emails:read'], rateLimit: 10_000_000 }),
-  });
-  run.apiKey = ((await response.json()) as { key: string }).key;
-  await server.end('SIGTERM');
+  await copyFounded(run.dataDir);
+  run.apiKey = await createdKey(run.settings, 'bulk');
   for (const args of [
     ['team', 'billing', '--by', 'credits'],
     ['credits', 'grant', String(GRANTED - CREDITS_OF_SIGNUP)],
