@@ -28,13 +28,30 @@ export const csvOf = (t: Test, workbook: Uint8Array, options: string): Promise<s
 /** In: a workbook. Out: the same as a flat OpenDocument spreadsheet, in which every cell says how it is shown. */
 export const openDocumentOf = (t: Test, workbook: Uint8Array): Promise<string> => converted(t, workbook, 'fods', 'fods');
 
-const converted = async (t: Test, workbook: Uint8Array, ending: string, filter: string): Promise<string> => {
+/** LibreOffice makes its profile at its first start, which costs most of it; the others of this process wait for the one before. */
+let profile: string | undefined;
+let previous: Promise<unknown> = Promise.resolve();
+
+const profileOfProcess = (): string => {
+  if (profile !== undefined) return profile;
+  const made = mkdtempSync(join(tmpdir(), 'sealpost-libreoffice-'));
+  process.once('exit', () => rmSync(made, { recursive: true, force: true }));
+  return (profile = made);
+};
+
+const converted = (t: Test, workbook: Uint8Array, ending: string, filter: string): Promise<string> => {
+  const mine = previous.then(() => convert(t, workbook, ending, filter));
+  previous = mine.catch(() => undefined);
+  return mine;
+};
+
+const convert = async (t: Test, workbook: Uint8Array, ending: string, filter: string): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), 'sealpost-workbook-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'book.xlsx');
   writeFileSync(file, workbook);
   await promisify(execFile)('soffice', [
-    `-env:UserInstallation=file://${folder}/profile`,
+    `-env:UserInstallation=file://${profileOfProcess()}`,
     '--headless',
     '--convert-to',
     filter,
