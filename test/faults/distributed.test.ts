@@ -11,7 +11,7 @@ t.setTimeout(900_000);
 await t.test('a killed process and a wiped NATS lose nothing', { timeout: 900_000 }, async (t) => {
   const { counts, faults } = await distributedTest({
     ...{ rounds: 1, seed: SEED, print: (line) => t.comment(line) },
-    ...{ roles: ['http', 'process,project', 'process,project'], senders: 2, verifiesEach: false },
+    ...{ roles: ['http', 'process,project', 'process,project'], senders: 2, pauseMs: 1_000, verifiesEach: false },
     faults: ['kill -9 of process 1', 'the data of nats wiped'].flatMap(faultNamed),
   });
   t.same(faults, []);
