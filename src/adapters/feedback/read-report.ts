@@ -1,57 +1,12 @@
-/** Reads delivery reports, complaints and bounces with postal-mime. Of a message only the beginning is looked at: the report stands before what it returns. */
+/** Reads delivery reports, complaints and bounces with postal-mime. Only the beginning of a message is read, because the report comes before the returned mail. */
 import PostalMime, { type Email } from 'postal-mime';
 import { classifyBounce } from '../../domain/email/bounce-rules.js';
 import { type ReportedRecipient, REPORT_BYTES_READ_MAX, type Report, type ReportReader } from '../../domain/ports/report-reader.js';
 
-/* Bounces that follow no standard: what they say in words, before the mail that they return. */
-
-/** A plain address anywhere in a text; its parts are bounded, so that no text makes it slow. */
-const ADDRESS = /[\w.!#$%&'*+/?^`{|}~-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}/;
-
-const WORDS_CHARS_MAX = 8_000;
-const TEXT_CHARS_MAX = 2_000;
-const ADDRESSES_MAX = 100;
-
-/** Where the mail begins that came back. */
-const RETURNED =
-  /^[\s*>#|=-]{0,80}(original message|returned (message|mail)|unsent message|copy of (the|your) message|message headers? follow|start of returned|received: )/im;
-
-/** Who writes bounces. */
-const DAEMON = /mailer-?daemon|postmaster|mail ?delivery|mail administrator|^$/i;
-
-const DELAYED =
-  /warning (message )?only|this is (just )?a warning|delivery attempts will continue|has been (delayed|postponed)|not yet been delivered|will continue to (attempt|try)|message.{0,20}delayed/i;
-
-const FAILED =
-  /could not be (delivered|reached)|(not|n't|unable|un) ?(been |able to |to )?deliver|un-?deliverable|deliver(y|ed)? .{0,40}fail|failed recipient|failed addresses|returned mail|has been returned|did not reach|permanent (error|fatal)|fatal error|user unknown|unknown user|no such user|did not (receive|exactly match)|not accepting mail|delivery (status notification|failure)|mail delivery failed|automatically rejected|n'a pas pu|can ?not be delivered|error detail|invalid mailbox|final delivery userid|unknown recipient|quota|no mailbox here|delivery has failed|mailbox unavailable|(is |was )?unavailable: |could not be reached|was not accepted|not been delivered|invalid recipient|sorry it didn.t work out/i;
-
-/** An answer of a machine for its user says so. */
-const answersByMachine = ({ headers, subject }: Email): boolean =>
-  headers.some(
-    ({ key, value }) =>
-      (key === 'auto-submitted' && /auto-replied/i.test(value)) ||
-      ((key === 'precedence' || key === 'x-precedence') && /auto_reply/i.test(value)),
-  ) || /^(auto(matic)? ?-?reply|out of (the )?office|vacation)/i.test(subject ?? '');
-
-/** In: a message and its text. Out: what it says of a recipient; undefined where it is no bounce. */
-const bounceInWords = (mail: Email, text: string): ReportedRecipient | undefined => {
-  const beginning = text.slice(0, WORDS_CHARS_MAX);
-  const cut = RETURNED.exec(beginning);
-  const words = cut === null || cut.index < 20 ? beginning : beginning.slice(0, cut.index);
-  const subject = (mail.subject ?? '').slice(0, TEXT_CHARS_MAX);
-  const isDelayed = DELAYED.test(words) || DELAYED.test(subject);
-  const isFromDaemon = DAEMON.test(`${mail.from?.address ?? ''}`) || DAEMON.test(mail.from?.name ?? 'person');
-  // Some mail systems call their bounces an automatic reply.
-  if (!isFromDaemon && answersByMachine(mail)) return undefined;
-  if (!isDelayed && !FAILED.test(words) && !(isFromDaemon && FAILED.test(subject))) return undefined;
-  const addresses = [...new Set([...words.matchAll(new RegExp(ADDRESS, 'g'))].slice(0, ADDRESSES_MAX).map(([address]) => address))];
-  const reason = classifyBounce({ status: /#?\b([45]\.\d\.\d{1,3})\b/.exec(words)?.[1] ?? null, text: words });
-  const action = isDelayed ? ('delayed' as const) : ('failed' as const);
-  return { addresses, action, ...reason, enhancedCode: null, text: words.replace(/\s+/g, ' ').trim().slice(0, TEXT_CHARS_MAX) };
-};
+type Fields = ReadonlyMap<string, readonly string[]>;
 
 const PARTS_DEPTH_MAX = 16;
-/** The parser takes 50 µs for a line, and more for a part, however small they are. */
+/** The parser takes 50 µs for a line, and more for a part, however short. */
 const LINES_MAX = 5_000;
 const PARTS_MAX = 200;
 const HEADER_BYTES_MAX = 64 * 1024;
@@ -60,6 +15,39 @@ const RECIPIENTS_MAX = 100;
 
 const SENDERS_MAX = 50;
 
+/** The types of RFC 5965, section 3.5, and those registered since. */
+const feedbackTypes = ['abuse', 'fraud', 'virus', 'not-spam', 'auth-failure', 'opt-out', 'other'];
+
+const actions: readonly (readonly [RegExp, ReportedRecipient['action']])[] = [
+  [/^(fail|error)/i, 'failed'],
+  [/^delay/i, 'delayed'],
+  [/^deliver/i, 'delivered'],
+  [/^relay/i, 'relayed'],
+  [/^expand/i, 'expanded'],
+];
+
+const STATUS = /[245]\.\d{1,3}\.\d{1,3}/;
+
+/** A plain address anywhere in a text. Its parts are bounded, so that no text makes the match slow. */
+const ADDRESS = /[\w.!#$%&'*+/?^`{|}~-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}/;
+
+const WORDS_CHARS_MAX = 8_000;
+const TEXT_CHARS_MAX = 2_000;
+const ADDRESSES_MAX = 100;
+
+/** The beginning of the returned mail. */
+const RETURNED =
+  /^[\s*>#|=-]{0,80}(original message|returned (message|mail)|unsent message|copy of (the|your) message|message headers? follow|start of returned|received: )/im;
+
+/** Senders of bounces. */
+const DAEMON = /mailer-?daemon|postmaster|mail ?delivery|mail administrator|^$/i;
+
+const DELAYED =
+  /warning (message )?only|this is (just )?a warning|delivery attempts will continue|has been (delayed|postponed)|not yet been delivered|will continue to (attempt|try)|message.{0,20}delayed/i;
+
+const FAILED =
+  /could not be (delivered|reached)|(not|n't|unable|un) ?(been |able to |to )?deliver|un-?deliverable|deliver(y|ed)? .{0,40}fail|failed recipient|failed addresses|returned mail|has been returned|did not reach|permanent (error|fatal)|fatal error|user unknown|unknown user|no such user|did not (receive|exactly match)|not accepting mail|delivery (status notification|failure)|mail delivery failed|automatically rejected|n'a pas pu|can ?not be delivered|error detail|invalid mailbox|final delivery userid|unknown recipient|quota|no mailbox here|delivery has failed|mailbox unavailable|(is |was )?unavailable: |could not be reached|was not accepted|not been delivered|invalid recipient|sorry it didn.t work out/i;
+
 export const openReportReader = (): ReportReader => ({
   read: async (raw) => {
     const mail = await parse(withinBounds(raw));
@@ -67,7 +55,7 @@ export const openReportReader = (): ReportReader => ({
   },
 });
 
-/** Up to where the last line, and the last part, stands that is looked at, whatever the boundaries are called. */
+/** Cuts a message after `LINES_MAX` lines or `PARTS_MAX` possible boundaries of parts. */
 const withinBounds = (raw: Uint8Array): Uint8Array => {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, REPORT_BYTES_READ_MAX));
   return bytes.subarray(0, Math.min(endOfNth(bytes, '\n', LINES_MAX), endOfNth(bytes, '\n--', PARTS_MAX)));
@@ -82,7 +70,7 @@ const endOfNth = (bytes: Buffer, text: string, count: number): number => {
   return at + 1;
 };
 
-/** The rest of a message that is cut off, or nested deeper, is left out; what cannot be read at all reports nothing. */
+/** Leaves out parts that are cut off or nested too deep. Out: undefined if the message cannot be read at all. */
 const parse = (raw: Uint8Array): Promise<Email | undefined> =>
   new PostalMime({
     attachmentEncoding: 'utf8',
@@ -111,15 +99,13 @@ const reportOf = (mail: Email): Report => {
   return { content: said === undefined ? { kind: 'other' } : { kind: 'delivery-status', recipients: [said] }, senders };
 };
 
-/** Some name the part that tells why by a type of its own, or after another mail. */
+/** The text of all parts: some systems give the reason in a text part of another type, or after another mail. */
 const wordsOf = (mail: Email): string => {
   const parts = mail.attachments.filter(({ mimeType }) => mimeType.toLowerCase().startsWith('text/')).map(({ content }) => String(content));
   return [mail.text ?? stripTags(mail.html ?? ''), ...parts].join('\n');
 };
 
 const stripTags = (html: string): string => html.replace(/<[^<>]{0,1000}>/g, ' ').replace(/&nbsp;/g, ' ');
-
-type Fields = ReadonlyMap<string, readonly string[]>;
 
 /** One block of header-like fields, with their continuation lines, by name in lower case. */
 const fieldsOf = (block: string): Fields => {
@@ -143,14 +129,6 @@ const addressIn = (value: string | undefined): readonly string[] => {
   return found === null ? [] : [found[0]];
 };
 
-const actions: readonly (readonly [RegExp, ReportedRecipient['action']])[] = [
-  [/^(fail|error)/i, 'failed'],
-  [/^delay/i, 'delayed'],
-  [/^deliver/i, 'delivered'],
-  [/^relay/i, 'relayed'],
-  [/^expand/i, 'expanded'],
-];
-
 const recipientsOf = (status: string, words: string): readonly ReportedRecipient[] => {
   const recipients: ReportedRecipient[] = [];
   for (const block of status.split(/\r?\n[ \t]*\r?\n/)) {
@@ -160,8 +138,6 @@ const recipientsOf = (status: string, words: string): readonly ReportedRecipient
   }
   return recipients;
 };
-
-const STATUS = /[245]\.\d{1,3}\.\d{1,3}/;
 
 const recipientOf = (fields: Fields, words: string): ReportedRecipient | undefined => {
   const action = actions.find(([pattern]) => pattern.test(first(fields, 'action') ?? ''))?.[1];
@@ -173,18 +149,15 @@ const recipientOf = (fields: Fields, words: string): ReportedRecipient | undefin
   const enhancedCode = STATUS.exec(status)?.[0] ?? null;
   const said = [diagnostic.replace(/^[\w-]+\s*;\s*/, ''), status.replace(/^[\d.]+\s*(?=\()/, ''), more].join(' ').trim();
   const own = classifyBounce({ status: enhancedCode, text: said });
-  // A report that says nothing in its fields often does in its text.
+  // A report without a reason in its fields often has one in its text.
   const reason = own.bounceSubType === 'undetermined' ? classifyBounce({ status: enhancedCode, text: words }) : own;
   return { addresses, action, ...reason, enhancedCode, text: (diagnostic === '' ? said : diagnostic).slice(0, TEXT_CHARS_MAX) };
 };
 
-/** RFC 5965, section 3.5, and those that are registered since. */
-const feedbackTypes = ['abuse', 'fraud', 'virus', 'not-spam', 'auth-failure', 'opt-out', 'other'];
-
 const complaintOf = (feedback: string, returned: string): Report['content'] => {
   const fields = fieldsOf(feedback);
   const type = (first(fields, 'feedback-type') ?? '').toLowerCase();
-  // Neither is a complaint of a recipient: one takes it back, the other is about how the mail was signed.
+  // Neither is a complaint of a recipient: `not-spam` takes one back, `auth-failure` is about the signature of the mail.
   if (type === 'not-spam' || type === 'auth-failure') return { kind: 'other' };
   const named = [...(fields.get('original-rcpt-to') ?? []), ...(fields.get('removal-recipient') ?? [])];
   const to = named.length > 0 ? named : (fieldsOf(headOf(returned)).get('to') ?? []);
@@ -194,7 +167,7 @@ const complaintOf = (feedback: string, returned: string): Report['content'] => {
 
 const headOf = (message: string): string => message.split(/\r?\n\r?\n/, 1)[0] ?? '';
 
-/** Where the report was sent to comes first: that is what its host has looked at. */
+/** The addresses that the report may be for. The address that it was sent to comes first, because its host has checked that one. */
 const sendersOf = (mail: Email, returned: string, feedback: string | undefined): readonly string[] => {
   const names = ['delivered-to', 'x-original-to', 'envelope-to', 'to'];
   const own = names.flatMap((name) => mail.headers.filter(({ key }) => key === name).map(({ value }) => value));
@@ -202,4 +175,29 @@ const sendersOf = (mail: Email, returned: string, feedback: string | undefined):
   const told = feedback === undefined ? [] : (fieldsOf(feedback).get('original-mail-from') ?? []);
   const all = [...own, ...told, ...(original.get('return-path') ?? []), ...(original.get('x-envelope-from') ?? [])];
   return [...new Set(all.slice(0, SENDERS_MAX).flatMap(addressIn))];
+};
+
+/** Whether a message is an automatic reply. */
+const answersByMachine = ({ headers, subject }: Email): boolean =>
+  headers.some(
+    ({ key, value }) =>
+      (key === 'auto-submitted' && /auto-replied/i.test(value)) ||
+      ((key === 'precedence' || key === 'x-precedence') && /auto_reply/i.test(value)),
+  ) || /^(auto(matic)? ?-?reply|out of (the )?office|vacation)/i.test(subject ?? '');
+
+/** Reads a bounce that follows no standard from its words before the returned mail. Out: undefined if the message is no bounce. */
+const bounceInWords = (mail: Email, text: string): ReportedRecipient | undefined => {
+  const beginning = text.slice(0, WORDS_CHARS_MAX);
+  const cut = RETURNED.exec(beginning);
+  const words = cut === null || cut.index < 20 ? beginning : beginning.slice(0, cut.index);
+  const subject = (mail.subject ?? '').slice(0, TEXT_CHARS_MAX);
+  const isDelayed = DELAYED.test(words) || DELAYED.test(subject);
+  const isFromDaemon = DAEMON.test(`${mail.from?.address ?? ''}`) || DAEMON.test(mail.from?.name ?? 'person');
+  // Some mail systems call their bounces an automatic reply.
+  if (!isFromDaemon && answersByMachine(mail)) return undefined;
+  if (!isDelayed && !FAILED.test(words) && !(isFromDaemon && FAILED.test(subject))) return undefined;
+  const addresses = [...new Set([...words.matchAll(new RegExp(ADDRESS, 'g'))].slice(0, ADDRESSES_MAX).map(([address]) => address))];
+  const reason = classifyBounce({ status: /#?\b([45]\.\d\.\d{1,3})\b/.exec(words)?.[1] ?? null, text: words });
+  const action = isDelayed ? ('delayed' as const) : ('failed' as const);
+  return { addresses, action, ...reason, enhancedCode: null, text: words.replace(/\s+/g, ' ').trim().slice(0, TEXT_CHARS_MAX) };
 };

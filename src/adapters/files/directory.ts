@@ -2,12 +2,12 @@
  * Files in a directory, each under the SHA-256 of its content:
  *
  *   ab/cdef…             the bytes
- *   ab/cdef….until       when they expire (ISO time); no such file: never
- *   expiring/<day>/<hash>  empty; where a sweep looks, so that it need not walk through all files
- *   tmp/                 being written
+ *   ab/cdef….until       their expiry (ISO time); no such file: never
+ *   expiring/<day>/<hash>  empty; a sweep reads these notes instead of all files
+ *   tmp/                 files being written
  *   log.json             the log that the files belong to
  *
- * A crash at any point leaves at most a note without its file, or a file that nobody was told of.
+ * A crash at any point leaves at most a note without its file, or a file whose hash was given to nobody.
  */
 import { statfs, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
@@ -18,48 +18,26 @@ import type { Files } from '../../domain/ports/files.js';
 import { exists, orAbsent, readText, syncDirectory, writeDurably, checkHash, isHash, isoTimeOf } from './durable.js';
 import type { LogNote, NotedFiles } from '../../domain/ports/log-note.js';
 
-/* Runs the work of one key in the order in which it came, and that of different keys side by side. */
-
+/** Runs the work of one key in order, and that of different keys at the same time. */
 type OneAtATime = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>;
-
-const oneAtATime = (): OneAtATime => {
-  /** The last work of each key; a key stands here only while it has any. */
-  const last = new Map<string, Promise<unknown>>();
-  return (key, work) => {
-    const result = (last.get(key) ?? Promise.resolve()).then(work, work);
-    last.set(key, result);
-    const forget = (): void => {
-      if (last.get(key) === result) last.delete(key);
-    };
-    result.then(forget, forget);
-    return result;
-  };
-};
-
-/* How much room is left where a directory lies. */
-
-export const openDisk = (directory: string): Disk => ({
-  freeBytes: async () => {
-    const { bavail, bsize } = await statfs(directory);
-    return bavail * bsize;
-  },
-});
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** A file in `tmp` that is older was left by a crash. */
 const abandonedAfterMs = 24 * 60 * 60 * 1000;
 
-/** In: the directory, made where there is none. The functions reject with RangeError where a hash is not 64 hex digits. */
+const NAME = 'log.json';
+
+/** In: the directory, made if there is none. The functions reject with RangeError if a hash is not 64 hex digits. */
 export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }>): Files => {
   const { path, until, note } = pathsIn(directory);
-  // Of two that work on one hash in this process, the second waits. Two processes do not meet on one hash,
-  // for what is put was sealed under a nonce of its own.
+  // Work on one hash in this process runs one after the other. Two processes never work on one hash, because each content was sealed with
+  // a nonce of its own.
   const alone = oneAtATime();
 
   const keepUntil = async (hash: string, expiresAt: string): Promise<void> => {
     const stored = await exists(path(hash));
     const now = await readText(until(hash));
-    // Whoever put it without expiry, or with a later one, still needs it.
+    // An earlier put without expiry, or with a later one, still needs the file.
     if (stored && (now === undefined || now >= expiresAt)) return;
     await writeDurably(directory, note(hash, expiresAt), '');
     await writeDurably(directory, until(hash), expiresAt);
@@ -71,11 +49,11 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
     await syncDirectory(dirname(path(hash)));
   };
 
-  /** True where the file was due and is deleted. */
+  /** Out: true if the file was due and is deleted. */
   const sweepOne = async (hash: string, day: string, now: string): Promise<boolean> => {
     const expiresAt = await readText(until(hash));
     const isDue = expiresAt !== undefined && expiresAt <= now;
-    // Due later on this very day: this note is still needed.
+    // The file is due later on this day, so its note is still needed.
     if (expiresAt !== undefined && !isDue && expiresAt.startsWith(day)) return false;
     const deleted = isDue && (await exists(path(hash)));
     if (isDue) await deleteFile(hash);
@@ -124,13 +102,13 @@ const countExpired = async (directory: string, limit: string): Promise<number> =
   return due.size;
 };
 
-/** Where the file of a hash stands below the directory. */
+/** The path of the file of a hash. */
 const pathOf = (directory: string, hash: string): string => {
   checkHash(hash);
   return join(directory, hash.slice(0, 2), hash.slice(2));
 };
 
-/** Where the file of a hash stands, its expiry, and the note for the sweep. */
+/** The paths of the file of a hash, of its expiry, and of the note for the sweep. */
 const pathsIn = (directory: string) => {
   const path = (hash: string): string => pathOf(directory, hash);
   return {
@@ -140,7 +118,7 @@ const pathsIn = (directory: string) => {
   };
 };
 
-/** Rejects where the content is not the one that the hash names, or the disk cannot give it. */
+/** Rejects if the content has another hash, or the disk cannot read it. */
 const readChecked = async (file: string, hash: string): Promise<Buffer | undefined> => {
   const bytes = await readBytes(file).catch((fault: unknown) => {
     const isDamage = fault instanceof Error && 'code' in fault && (fault.code === 'EIO' || fault.code === 'EISDIR');
@@ -161,11 +139,28 @@ const clearAbandoned = async (directory: string, beforeMs: number): Promise<void
   }
 };
 
-/* The note of the log in a directory of files. */
+const oneAtATime = (): OneAtATime => {
+  /** The last work of each key that has any. */
+  const last = new Map<string, Promise<unknown>>();
+  return (key, work) => {
+    const result = (last.get(key) ?? Promise.resolve()).then(work, work);
+    last.set(key, result);
+    const forget = (): void => {
+      if (last.get(key) === result) last.delete(key);
+    };
+    result.then(forget, forget);
+    return result;
+  };
+};
 
-const NAME = 'log.json';
+export const openDisk = (directory: string): Disk => ({
+  freeBytes: async () => {
+    const { bavail, bsize } = await statfs(directory);
+    return bavail * bsize;
+  },
+});
 
-/** `note` rejects where the file is none of ours. */
+/** The note of the log in a directory of files. `note` rejects if the file has another form. */
 export const openFilesNote = ({ directory }: Readonly<{ directory: string }>): NotedFiles => {
   const file = join(directory, NAME);
   return {
@@ -185,7 +180,7 @@ const parse = (file: string, text: string): LogNote => {
     const { instance, position, hash } = JSON.parse(text) as Record<string, unknown>;
     if (typeof instance === 'string' && typeof position === 'number' && typeof hash === 'string') return { instance, position, hash };
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Error(`${file} is damaged: it should say which log the files belong to; put back its newest copy, or delete it`);
 };

@@ -1,28 +1,28 @@
-/** Writes that survive a power loss, and reads that tell a file that is not there from one that cannot be read. */
+/** Tools of the file stores: checks of hashes and times, writes that survive a power loss, reads that tell a missing file from an unreadable one, copies of a directory. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat, copyFile, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { constants } from 'node:fs';
 
-/* What names a file, and when it expires, as every store of files checks them. */
-
 const HASH = /^[0-9a-f]{64}$/;
+
+const PREFIX = /^[0-9a-f]{2}$/;
 
 export const isHash = (text: string): boolean => HASH.test(text);
 
-/** Throws RangeError where the text is no SHA-256 in hex. */
+/** Throws RangeError if the text is no SHA-256 in hex. */
 export const checkHash = (hash: string): void => {
   if (!isHash(hash)) throw new RangeError('a file is named by 64 hexadecimal digits in lower case');
 };
 
-/** In: an ISO time in any form. Out: the same in UTC with milliseconds, so that texts compare as times do. Throws RangeError for other texts. */
+/** In: an ISO time in any form. Out: that time in UTC with milliseconds, so that texts compare as times do. Throws RangeError for other texts. */
 export const isoTimeOf = (text: string): string => {
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) throw new RangeError('the time is not an ISO 8601 time');
   return new Date(ms).toISOString();
 };
 
-/** Resolves when the content stands under its name and survives a power loss; a reader sees all of it or nothing. */
+/** Resolves when the content has its name and survives a power loss. A reader sees all of it or nothing. */
 export const writeDurably = async (directory: string, file: string, content: Uint8Array | string): Promise<void> => {
   const temporary = join(directory, 'tmp', randomUUID());
   await mkdir(dirname(temporary), { recursive: true, mode: 0o700 });
@@ -37,7 +37,7 @@ export const writeDurably = async (directory: string, file: string, content: Uin
     const made = await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await rename(temporary, file);
     await syncDirectory(dirname(file));
-    // A directory that is new must be found again too, and so must those above it.
+    // A new directory must survive a power loss too, and so must those above it.
     for (let parent = dirname(file); made !== undefined && parent.length >= made.length; parent = dirname(parent)) {
       await syncDirectory(dirname(parent));
     }
@@ -56,7 +56,7 @@ export const syncDirectory = async (directory: string): Promise<void> => {
   }
 };
 
-/** Undefined where the file or directory is not there; every other failure rejects. */
+/** Out: undefined if the file or directory is not there. Every other failure rejects. */
 export const orAbsent = async <Value>(value: Promise<Value>): Promise<Value | undefined> => {
   try {
     return await value;
@@ -69,9 +69,10 @@ export const orAbsent = async <Value>(value: Promise<Value>): Promise<Value | un
 export const readText = (file: string): Promise<string | undefined> => orAbsent(readFile(file, 'utf8'));
 export const exists = async (file: string): Promise<boolean> => (await orAbsent(stat(file))) !== undefined;
 
-/* A copy of a directory of files while others put and delete in it: what stands under a hash never changes. */
-
-/** What is being written is left out, and what is deleted meanwhile. Out: how many files were copied; they survive a power loss. */
+/**
+ * Copies a directory of files while others put and delete in it, because the content of a hash never changes. Leaves out files that are
+ * being written or deleted meanwhile. Out: how many files were copied; they survive a power loss.
+ */
 export const copyFiles = async ({ from, to }: Readonly<{ from: string; to: string }>): Promise<number> => {
   await mkdir(to, { recursive: true, mode: 0o700 });
   let copied = 0;
@@ -96,11 +97,7 @@ const copyOne = async (source: string, target: string): Promise<boolean> => {
   return true;
 };
 
-/* What a directory of files holds, for a copy of it. */
-
-const PREFIX = /^[0-9a-f]{2}$/;
-
-/** Each file by its hash, and when it expires (ISO time), undefined: never. */
+/** The files in a directory, each with its hash and expiry (ISO time; undefined: never). */
 export async function* filesIn(directory: string): AsyncGenerator<Readonly<{ hash: string; expiresAt: string | undefined }>> {
   const folders = ((await orAbsent(readdir(directory))) ?? []).filter((name) => PREFIX.test(name)).sort();
   for (const folder of folders) {

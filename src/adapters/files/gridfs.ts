@@ -2,9 +2,9 @@
  * Files in the collections of a GridFS bucket, as its specification lays them out: a row for each file, its bytes in chunks. `filename` is
  * the SHA-256 of the content, `metadata.expiresAt` the expiry.
  *
- * Each put writes an upload of its own, the chunks first and the row last, and then removes the uploads of the same content that are
- * needed no longer than it. So nothing that is read is ever written over, and a crash leaves chunks without a row, which a sweep finds.
- * What is removed is first marked as expired since ever: no reader takes it from then on, and a crash leaves it to the next sweep.
+ * Each put writes an upload of its own, the chunks first and the row last, and then removes the uploads of the same content that expire no
+ * later. So nothing that is read is overwritten, and a crash leaves chunks without a row, which a sweep finds.
+ * An upload is first marked with the oldest expiry and then removed: readers skip it from then on, and after a crash the next sweep removes it.
  */
 import { createHash } from 'node:crypto';
 import { type Collection, type Mongo, type ObjectId, durableWrites, openMongo, tellingAway, mongoLogNote } from '../mongodb/client.js';
@@ -14,8 +14,6 @@ import type { NotedFiles } from '../../domain/ports/log-note.js';
 import { DAY_MS } from '../../domain/core/time.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { checkHash, isoTimeOf } from './durable.js';
-
-/* The collections of a GridFS bucket, and how uploads leave them: whole, and after a crash too. */
 
 export type FileRow = {
   _id: ObjectId;
@@ -31,59 +29,32 @@ export type ChunkRow = { _id: ObjectId; files_id: ObjectId; n: number; data: Buf
 
 type Bucket = Readonly<{ files: Collection<FileRow>; chunks: Collection<ChunkRow> }>;
 
+type ServerOptions = Readonly<{ url: string; setting?: string; logger: Logger }>;
+
+type Upload = Readonly<{ hash: string; bytes: Uint8Array; until: Date | undefined }>;
+
+type SweptRow = { _id: string; upTo: ObjectId };
+
 const stateCollection = 'files.state';
 
 /** The expiry of an upload that is being removed. */
 const REMOVED = new Date(0);
 
-/** The row goes last, so that a crash leaves what a sweep finds. */
-const removeUploads = async ({ files, chunks }: Bucket, ids: readonly ObjectId[]): Promise<void> => {
-  if (ids.length === 0) return;
-  const among = [...ids];
-  await files.updateMany({ _id: { $in: among } }, { $set: { 'metadata.expiresAt': REMOVED } }, durableWrites);
-  await chunks.deleteMany({ files_id: { $in: among } }, durableWrites);
-  await files.deleteMany({ _id: { $in: among } }, durableWrites);
-};
-
 const uploadsAtOnce = 500;
 const BEFORE_ALL = '0'.repeat(24);
 
-type SweptRow = { _id: string; upTo: ObjectId };
-
-/** Looks at the uploads that were begun since the last look and before that time: their ids rise with time. */
-const removeAbandoned = async ({ db, driver }: Mongo, bucket: Bucket, before: Date): Promise<void> => {
-  const state = db.collection<SweptRow>(stateCollection);
-  const from = (await state.findOne({ _id: 'swept' }))?.upTo ?? driver.ObjectId.createFromHexString(BEFORE_ALL);
-  const to = driver.ObjectId.createFromTime(Math.max(0, Math.floor(before.getTime() / 1000)));
-  if (to.toHexString() <= from.toHexString()) return;
-  let seen = new Map<string, ObjectId>();
-  const removeOrphans = async (): Promise<void> => {
-    const ids = [...seen.values()];
-    for (const { _id } of await bucket.files.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray())
-      seen.delete(_id.toHexString());
-    if (seen.size > 0) await bucket.chunks.deleteMany({ files_id: { $in: [...seen.values()] } }, durableWrites);
-    seen = new Map();
-  };
-  for await (const { files_id } of bucket.chunks.find({ files_id: { $gt: from, $lte: to } }, { projection: { _id: 0, files_id: 1 } })) {
-    seen.set(files_id.toHexString(), files_id);
-    if (seen.size >= uploadsAtOnce) await removeOrphans();
-  }
-  await removeOrphans();
-  await state.updateOne({ _id: 'swept' }, { $set: { upTo: to } }, { ...durableWrites, upsert: true });
-};
-
-type ServerOptions = Readonly<{ url: string; setting?: string; logger: Logger }>;
-
-/** GridFS's own. */
+/** GridFS's default. */
 const chunkSizeBytes = 255 * 1024;
 /** Chunks that are sent in one call, some 4 MB. */
 const chunksAtOnce = 16;
 /** Uploads that one step of a sweep removes. */
 const sweptAtOnce = 200;
-/** How often the rows are read again where an upload is removed while it is read. */
+/** The rows are read so often if an upload is removed during the read. */
 const readsMax = 5;
 
-/** Rejects where the server cannot be used. The functions reject with RangeError where a hash is not 64 hex digits. */
+const isThere = { 'metadata.expiresAt': { $ne: REMOVED } } as const;
+
+/** Rejects if the server cannot be used. The functions reject with RangeError if a hash is not 64 hex digits. */
 export const openMongoFiles = async (server: ServerOptions): Promise<Files & Readonly<{ close: () => Promise<void> }>> => {
   const mongo = await openMongo(server);
   const bucket = bucketOf(mongo);
@@ -140,8 +111,6 @@ export const openMongoFilesNote = async (server: ServerOptions): Promise<NotedFi
   };
 };
 
-const isThere = { 'metadata.expiresAt': { $ne: REMOVED } } as const;
-
 const bucketOf = ({ db }: Mongo): Bucket => ({
   files: db.collection<FileRow>('files.files'),
   chunks: db.collection<ChunkRow>('files.chunks', { promoteBuffers: true }),
@@ -149,11 +118,9 @@ const bucketOf = ({ db }: Mongo): Bucket => ({
 
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-type Upload = Readonly<{ hash: string; bytes: Uint8Array; until: Date | undefined }>;
-
 const upload = async (mongo: Mongo, bucket: Bucket, { hash, bytes, until }: Upload): Promise<void> => {
   const id = new mongo.driver.ObjectId();
-  // One that another begins in this moment is not among them: then both stay, and are removed together.
+  // An upload that another client begins at this moment is not among them. Then both stay, and are removed together.
   const [others] = await Promise.all([bucket.files.find({ filename: hash }).toArray(), putChunks(mongo, bucket, id, bytes)]);
   const metadata = until === undefined ? {} : { metadata: { expiresAt: until } };
   const row = { _id: id, length: bytes.byteLength, chunkSize: chunkSizeBytes, uploadDate: id.getTimestamp(), filename: hash, ...metadata };
@@ -179,10 +146,10 @@ const putChunks = async ({ driver }: Mongo, { chunks }: Bucket, id: ObjectId, by
   }
 };
 
-/** Until when an upload is needed. */
+/** The time until which an upload is needed. */
 const needOf = ({ metadata }: FileRow): number => metadata?.expiresAt?.getTime() ?? Infinity;
 
-/** Where the same content was uploaded more than once, one upload that is whole is enough. */
+/** Reads one whole upload of the content, of which there may be several. */
 const readChecked = async (bucket: Bucket, hash: string): Promise<Buffer | undefined> => {
   for (let read = 1; ; read += 1) {
     const rows = await bucket.files.find({ filename: hash, ...isThere }).toArray();
@@ -196,7 +163,7 @@ const readChecked = async (bucket: Bucket, hash: string): Promise<Buffer | undef
   }
 };
 
-/** Undefined where chunks are missing. */
+/** Out: undefined if chunks are missing. */
 const bytesOf = async (chunks: Collection<ChunkRow>, { _id, length }: FileRow): Promise<Buffer | undefined> => {
   const found: Buffer[] = [];
   for await (const { n, data } of chunks.find({ files_id: _id }, { projection: { n: 1, data: 1 } })) found[n] = data;
@@ -208,7 +175,7 @@ const bytesOf = async (chunks: Collection<ChunkRow>, { _id, length }: FileRow): 
 const idsOf = async (files: Collection<FileRow>, filter: Parameters<typeof files.find>[0]) =>
   (await files.find(filter, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id);
 
-/** Out: how many contents are gone of which an upload had expired. */
+/** Out: how many contents were deleted because their upload had expired. */
 const sweepExpired = async ({ files, chunks }: Bucket, limit: Date): Promise<number> => {
   let deleted = 0;
   for (;;) {
@@ -221,10 +188,41 @@ const sweepExpired = async ({ files, chunks }: Bucket, limit: Date): Promise<num
       { files, chunks },
       due.map(({ _id }) => _id),
     );
-    // What was marked before was counted then, or has a newer upload in its place.
+    // An upload that was marked earlier was counted then, or has been replaced by a newer one.
     const names = new Set(due.filter((row) => needOf(row) !== REMOVED.getTime()).map(({ filename }) => filename));
     for (const { filename } of await files.find({ filename: { $in: [...names] } }, { projection: { filename: 1 } }).toArray())
       names.delete(filename);
     deleted += names.size;
   }
+};
+
+/** Removes the rows last, so that a sweep finds them after a crash. */
+const removeUploads = async ({ files, chunks }: Bucket, ids: readonly ObjectId[]): Promise<void> => {
+  if (ids.length === 0) return;
+  const among = [...ids];
+  await files.updateMany({ _id: { $in: among } }, { $set: { 'metadata.expiresAt': REMOVED } }, durableWrites);
+  await chunks.deleteMany({ files_id: { $in: among } }, durableWrites);
+  await files.deleteMany({ _id: { $in: among } }, durableWrites);
+};
+
+/** Removes chunks without a row. Looks at uploads begun since the last sweep and before that time: their ids increase with time. */
+const removeAbandoned = async ({ db, driver }: Mongo, bucket: Bucket, before: Date): Promise<void> => {
+  const state = db.collection<SweptRow>(stateCollection);
+  const from = (await state.findOne({ _id: 'swept' }))?.upTo ?? driver.ObjectId.createFromHexString(BEFORE_ALL);
+  const to = driver.ObjectId.createFromTime(Math.max(0, Math.floor(before.getTime() / 1000)));
+  if (to.toHexString() <= from.toHexString()) return;
+  let seen = new Map<string, ObjectId>();
+  const removeOrphans = async (): Promise<void> => {
+    const ids = [...seen.values()];
+    for (const { _id } of await bucket.files.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray())
+      seen.delete(_id.toHexString());
+    if (seen.size > 0) await bucket.chunks.deleteMany({ files_id: { $in: [...seen.values()] } }, durableWrites);
+    seen = new Map();
+  };
+  for await (const { files_id } of bucket.chunks.find({ files_id: { $gt: from, $lte: to } }, { projection: { _id: 0, files_id: 1 } })) {
+    seen.set(files_id.toHexString(), files_id);
+    if (seen.size >= uploadsAtOnce) await removeOrphans();
+  }
+  await removeOrphans();
+  await state.updateOne({ _id: 'swept' }, { $set: { upTo: to } }, { ...durableWrites, upsert: true });
 };

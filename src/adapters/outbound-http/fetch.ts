@@ -8,94 +8,27 @@ import { openFairSlots, type FairSlotsOptions } from '../../shared/fairness.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import { guardedConnectors, lookupBySystem, type Guard, isPublicAddress } from './guard.js';
 
-/* The body of an answer, decoded and bounded: what is larger is refused as soon as that shows, and the rest is not read. */
-
 type BodyOptions = Readonly<{ encoding: string | undefined; length: string | undefined; sizeBytesMax: number; signal: AbortSignal }>;
 
-const written = new Intl.NumberFormat('en-US');
-
-const tooLarge = (sizeBytesMax: number): OutboundFault =>
-  new OutboundFault('too-large', `The file is larger than ${written.format(sizeBytesMax)} bytes, the maximum. Give a smaller one.`);
-
-/** Nothing but identity is asked for, but some servers hand out what they keep compressed. */
-const decoderOf = (encoding: string) => {
-  switch (encoding) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip();
-    case 'deflate':
-      return createInflate();
-    case 'br':
-      return createBrotliDecompress();
-  }
-  throw new OutboundFault('unreachable', 'The server answered in a compression that is not read. Give the URL of an uncompressed file.');
-};
-
-/** Resolves with the decoded bytes, at most `sizeBytesMax`; the stream is destroyed in any case. `length`: what the server announced. */
-const readBody = async (body: Readable, { encoding = 'identity', length, sizeBytesMax, signal }: BodyOptions): Promise<Uint8Array> => {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  let excess: OutboundFault | undefined;
-  const collect = async (source: AsyncIterable<Uint8Array>): Promise<void> => {
-    for await (const chunk of source) {
-      sizeBytes += chunk.byteLength;
-      if (sizeBytes > sizeBytesMax) throw (excess = tooLarge(sizeBytesMax));
-      chunks.push(chunk);
-    }
-  };
-  try {
-    if (Number(length ?? 0) > sizeBytesMax) throw tooLarge(sizeBytesMax);
-    const name = encoding.trim().toLowerCase();
-    if (name === 'identity' || name === '') await pipeline(body, collect, { signal });
-    else await pipeline(body, decoderOf(name), collect, { signal });
-  } catch (error) {
-    // Of the streams that end together, another may have spoken first.
-    throw excess ?? error;
-  } finally {
-    discard(body);
-  }
-  return Buffer.concat(chunks, sizeBytes);
-};
-
-/** Ends the connection of an answer whose body, or the rest of it, nobody wants. */
-const discard = (body: Readable): void => {
-  if (body.destroyed) return;
-  body.on('error', () => {});
-  body.destroy();
-};
-
-/* Lets no more than so many pieces of work run at once: teams take turns, and none has more than its share. */
-
+/** Runs a bounded number of pieces of work at a time. Teams take turns, and none has more than its share. */
 type Slots = <T>(team: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
 
-const busy = (): OutboundFault =>
-  new OutboundFault('busy', 'Too many files are being fetched for other requests. Try again in some seconds, or send the file itself.');
-
-/** Out: runs the work when a slot is free for the team; rejects with the signal's reason where it aborts before, or with OutboundFault where too many wait. */
-export const makeSlots = (options: FairSlotsOptions): Slots => {
-  const slots = openFairSlots(options);
-  return async (team, signal, work) => {
-    const how = await slots.acquire(team, signal);
-    if (how === 'full') throw busy();
-    if (how === 'aborted') throw signal.reason;
-    try {
-      return await work();
-    } finally {
-      slots.release(team);
-    }
-  };
-};
+type GetOptions = Parameters<OutboundHttp['get']>[1];
 
 const USER_AGENT = 'sealpost';
 const URL_CHARS_MAX = defaultLimits.outboundUrlCharsMax;
 const HEADERS_SIZE_BYTES_MAX = 16 * 1024;
-/** Each may hold a whole file in memory; half of them stay free for the other teams. */
+/** Each slot may hold a whole file in memory. Half of them stay free for other teams. */
 const SLOTS = { slotsMax: 32, shareMax: 16, queueMax: 1_024 } as const;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 
-type GetOptions = Parameters<OutboundHttp['get']>[1];
+const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/;
 
-/** `lookup` and `isAllowed` are the system's resolver and the public addresses where not given. Any port may be asked. */
+const CERTIFICATE = /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
+
+const written = new Intl.NumberFormat('en-US');
+
+/** `lookup` and `isAllowed` default to the system's resolver and the public addresses. Any port is allowed. */
 export const openOutboundHttp = (options: Partial<Guard> = {}): OutboundHttp => {
   const connector = guardedConnectors({ lookup: options.lookup ?? lookupBySystem, isAllowed: options.isAllowed ?? isPublicAddress });
   const slots = makeSlots(SLOTS);
@@ -124,13 +57,13 @@ export const openOutboundHttp = (options: Partial<Guard> = {}): OutboundHttp => 
   };
 };
 
-/** The connections of a fetch end with it: none is kept for what another caller asks. */
+/** The connections of a fetch end with it. None is kept for another caller. */
 const fetchOnce = async (connect: buildConnector.connector, url: string, options: GetOptions): Promise<Fetched> => {
   const agent = new Agent({
     connect,
     connections: 1,
     maxHeaderSize: HEADERS_SIZE_BYTES_MAX,
-    // One deadline of the whole ends every part of it.
+    // The deadline of the whole fetch applies instead.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -218,20 +151,87 @@ const parseUrl = (text: string, base?: URL): URL => {
 
 const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
 
-const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/;
-
 const mediaTypeOf = (header: string | undefined): string | undefined => {
   const type = header?.split(';', 1)[0]?.trim().toLowerCase();
   return type !== undefined && MEDIA_TYPE.test(type) ? type : undefined;
 };
 
-const CERTIFICATE = /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
-
-/** What a caller may know of a failure: whose certificate is wrong, but not how our network answered. */
+/** The failure as a caller may see it: a wrong certificate is named, but not how our network answered. */
 const faultOf = (error: unknown): OutboundFault => {
   if (error instanceof OutboundFault) return error;
   const code = String((error as { code?: unknown }).code);
   return CERTIFICATE.test(code)
     ? new OutboundFault('unreachable', 'The certificate of the server is not valid for the host of the URL, or has expired.')
     : new OutboundFault('unreachable', 'The server could not be reached, or broke off its answer. Check the URL, and try again later.');
+};
+
+const tooLarge = (sizeBytesMax: number): OutboundFault =>
+  new OutboundFault('too-large', `The file is larger than ${written.format(sizeBytesMax)} bytes, the maximum. Give a smaller one.`);
+
+/** Fetches ask for `identity`, but some servers send compressed files anyway. */
+const decoderOf = (encoding: string) => {
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+  }
+  throw new OutboundFault('unreachable', 'The server answered in a compression that is not read. Give the URL of an uncompressed file.');
+};
+
+/**
+ * The decoded bytes of an answer. Rejects as soon as they are more than `sizeBytesMax`, and reads no further. The stream is destroyed in any
+ * case. `length`: the size announced by the server.
+ */
+const readBody = async (body: Readable, { encoding = 'identity', length, sizeBytesMax, signal }: BodyOptions): Promise<Uint8Array> => {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  let excess: OutboundFault | undefined;
+  const collect = async (source: AsyncIterable<Uint8Array>): Promise<void> => {
+    for await (const chunk of source) {
+      sizeBytes += chunk.byteLength;
+      if (sizeBytes > sizeBytesMax) throw (excess = tooLarge(sizeBytesMax));
+      chunks.push(chunk);
+    }
+  };
+  try {
+    if (Number(length ?? 0) > sizeBytesMax) throw tooLarge(sizeBytesMax);
+    const name = encoding.trim().toLowerCase();
+    if (name === 'identity' || name === '') await pipeline(body, collect, { signal });
+    else await pipeline(body, decoderOf(name), collect, { signal });
+  } catch (error) {
+    // The streams of a pipeline end together, so `error` may be that of another stream than the one that exceeded the size.
+    throw excess ?? error;
+  } finally {
+    discard(body);
+  }
+  return Buffer.concat(chunks, sizeBytes);
+};
+
+/** Ends the connection of an answer whose body, or the rest of it, is not needed. */
+const discard = (body: Readable): void => {
+  if (body.destroyed) return;
+  body.on('error', () => {});
+  body.destroy();
+};
+
+const busy = (): OutboundFault =>
+  new OutboundFault('busy', 'Too many files are being fetched for other requests. Try again in some seconds, or send the file itself.');
+
+/** Out: runs the work when a slot is free for the team. Rejects with the signal's reason if it aborts before, or with OutboundFault if too many wait. */
+export const makeSlots = (options: FairSlotsOptions): Slots => {
+  const slots = openFairSlots(options);
+  return async (team, signal, work) => {
+    const how = await slots.acquire(team, signal);
+    if (how === 'full') throw busy();
+    if (how === 'aborted') throw signal.reason;
+    try {
+      return await work();
+    } finally {
+      slots.release(team);
+    }
+  };
 };

@@ -1,20 +1,133 @@
-/** Posts to endpoints on the public internet: guarded, bounded, over connections that each sender has for itself. */
+/** Posts to endpoints on the public internet: guarded, bounded, and over connections that each sender has for itself. */
 import { type Dispatcher, Agent } from 'undici';
 import { OutboundFault, type OutboundPost, type Posted } from '../../domain/ports/outbound-http.js';
 import { guardedConnectors, lookupBySystem, type Guard, isLoopbackAddress, isPublicAddress } from './guard.js';
-
-/* One post over a dispatcher of undici: the answer as it comes, without a stream of its own, and one timer for the whole. */
-
-/** So much of an answer is passed over to keep its connection. */
-const PASSED_OVER_BYTES_MAX = 16 * 1024;
-/** Of an answer that says that the post was taken: what is larger says nothing that can be believed. */
-const ANSWER_BYTES_MAX = 1024 * 1024;
 
 type PostOptions = Parameters<OutboundPost['post']>[1];
 
 type PostTarget = Readonly<{ origin: string; path: string }>;
 
-/** Rejects with OutboundFault where time is over or the signal aborts, and with what undici says where it fails. */
+export type PostGuard = Guard &
+  Readonly<{
+    /** Hosts, in lower case, that may be posted to over http and on loopback. */
+    insecureHosts: readonly string[];
+  }>;
+
+/** The connections of one sender, how many posts are under way on them, and the target of the last one. */
+type Sender = { readonly agent: Agent; underWay: number; target: Target | undefined };
+type Target = PostTarget & Readonly<{ text: string }>;
+
+type Connectors = ReturnType<typeof guardedConnectors>;
+
+/** So much of an answer is read to keep its connection. */
+const PASSED_OVER_BYTES_MAX = 16 * 1024;
+/** A larger answer of success is refused as a fault. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
+
+const HEADERS_SIZE_BYTES_MAX = 16 * 1024;
+const CONNECTIONS_MAX = 8;
+const KEEP_ALIVE_MS = 15_000;
+const CONNECT_TIMEOUT_MS = 15_000;
+/** So many senders keep idle connections. Beyond it, those of the sender used longest ago are ended. */
+const SENDERS_MAX = 128;
+
+const CERTIFICATE = /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|ERR_SSL|EPROTO/;
+
+export const openOutboundPost = (given: Partial<PostGuard> = {}): OutboundPost => {
+  const { lookup = lookupBySystem, isAllowed = isPublicAddress, insecureHosts = [] } = given;
+  const guarded = guardedConnectors({ lookup, isAllowed });
+  const local = guardedConnectors({ lookup, isAllowed: (address) => isAllowed(address) || isLoopbackAddress(address) });
+  const senders = new Map<string, Sender>();
+  const closing = new AbortController();
+  const senderOf = (name: string): Sender => {
+    const sender = senders.get(name) ?? {
+      agent: newAgent((hostname) => (insecureHosts.includes(hostname) ? local : guarded)),
+      underWay: 0,
+      target: undefined,
+    };
+    // Put at the end: the senders are in the order of their last use.
+    senders.delete(name);
+    senders.set(name, sender);
+    return sender;
+  };
+  return {
+    post: async (text, options) => {
+      const known = senders.get(options.sender)?.target;
+      const target = known?.text === text ? known : targetOf(text, insecureHosts);
+      if (closing.signal.aborted) throw stopped();
+      const sender = senderOf(options.sender);
+      sender.target = target;
+      sender.underWay += 1;
+      try {
+        return await postOnce(sender.agent, target, options);
+      } catch (fault) {
+        throw closing.signal.aborted ? stopped() : faultOf(fault);
+      } finally {
+        sender.underWay -= 1;
+        if (senders.size > SENDERS_MAX) endIdle(senders);
+      }
+    },
+    forget: (name) => {
+      const sender = senders.get(name);
+      senders.delete(name);
+      void sender?.agent.destroy();
+    },
+    close: async () => {
+      closing.abort();
+      await Promise.all([...senders.values()].map(({ agent }) => agent.destroy()));
+      senders.clear();
+    },
+  };
+};
+
+const stopped = (): OutboundFault => new OutboundFault('timeout', 'The work was stopped.');
+
+/** Ends connections of senders without posts under way, the least recently used first, until `SENDERS_MAX` are left. */
+const endIdle = (senders: Map<string, Sender>): void => {
+  for (const [name, { agent, underWay }] of senders) {
+    if (senders.size <= SENDERS_MAX) return;
+    if (underWay > 0) continue;
+    senders.delete(name);
+    void agent.destroy();
+  }
+};
+
+const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
+  new Agent({
+    connect: (options, callback) => connectorsOf(options.hostname)(AbortSignal.timeout(CONNECT_TIMEOUT_MS))(options, callback),
+    connections: CONNECTIONS_MAX,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEADERS_SIZE_BYTES_MAX,
+    // The deadline of the whole post applies instead.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+const targetOf = (text: string, insecureHosts: readonly string[]): Target => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isHttps = url?.protocol === 'https:' || (url?.protocol === 'http:' && insecureHosts.includes(url.hostname));
+  if (url === undefined || !isHttps || url.username !== '' || url.password !== '')
+    throw new OutboundFault('not-http', 'The URL is no https URL without credentials.');
+  return { text, origin: url.origin, path: `${url.pathname}${url.search}` };
+};
+
+/** The failure as a subscriber may see it, without anything about our network. */
+const faultOf = (fault: unknown): OutboundFault => {
+  if (fault instanceof OutboundFault) {
+    return fault.fault === 'address-not-allowed' ? new OutboundFault(fault.fault, 'The host of the URL has no public address.') : fault;
+  }
+  const code = String((fault as { code?: unknown }).code);
+  if (CERTIFICATE.test(code))
+    return new OutboundFault('unreachable', 'TLS failed: the certificate is not valid for the host, has expired, or is self-signed.');
+  if (code === 'ECONNREFUSED') return new OutboundFault('unreachable', 'The connection was refused.');
+  return new OutboundFault('unreachable', 'The server could not be reached, or broke off its answer.');
+};
+
+/**
+ * One post: takes the answer as it comes, without a stream, and has one timer for the whole. Rejects with OutboundFault if the time is over
+ * or the signal aborts, and with undici's error if the post fails.
+ */
 const postOnce = (
   dispatcher: Dispatcher,
   { origin, path }: PostTarget,
@@ -43,7 +156,7 @@ const postOnce = (
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: (started) => {
         controller = started;
-        // Nobody waits for it any more: it was given up before it had a connection.
+        // The post was given up before it had a connection.
         if (settled) started.abort(new Error('given up'));
       },
       onResponseStart: (_, status, answered) => answer.begin(status, answered['retry-after']),
@@ -87,116 +200,4 @@ const openAnswer = (bytesMax: number) => {
     isTaken: (): boolean => status >= 200 && status < 300,
     posted: (): Posted => ({ status, retryAfter, body: Buffer.concat(chunks).toString('utf8') }),
   };
-};
-
-const HEADERS_SIZE_BYTES_MAX = 16 * 1024;
-const CONNECTIONS_MAX = 8;
-const KEEP_ALIVE_MS = 15_000;
-const CONNECT_TIMEOUT_MS = 15_000;
-/** Senders whose idle connections are kept at once; those of the one used longest ago are ended for another. */
-const SENDERS_MAX = 128;
-
-export type PostGuard = Guard &
-  Readonly<{
-    /** Hosts that may be asked over http, and on loopback, in lower case. */
-    insecureHosts: readonly string[];
-  }>;
-
-/** What one sender has: its connections, how many posts are under way over them, and where the last one went. */
-type Sender = { readonly agent: Agent; underWay: number; target: Target | undefined };
-type Target = PostTarget & Readonly<{ text: string }>;
-
-export const openOutboundPost = (given: Partial<PostGuard> = {}): OutboundPost => {
-  const { lookup = lookupBySystem, isAllowed = isPublicAddress, insecureHosts = [] } = given;
-  const guarded = guardedConnectors({ lookup, isAllowed });
-  const local = guardedConnectors({ lookup, isAllowed: (address) => isAllowed(address) || isLoopbackAddress(address) });
-  const senders = new Map<string, Sender>();
-  const closing = new AbortController();
-  const senderOf = (name: string): Sender => {
-    const sender = senders.get(name) ?? {
-      agent: newAgent((hostname) => (insecureHosts.includes(hostname) ? local : guarded)),
-      underWay: 0,
-      target: undefined,
-    };
-    // The one used last stands at the end.
-    senders.delete(name);
-    senders.set(name, sender);
-    return sender;
-  };
-  return {
-    post: async (text, options) => {
-      const known = senders.get(options.sender)?.target;
-      const target = known?.text === text ? known : targetOf(text, insecureHosts);
-      if (closing.signal.aborted) throw stopped();
-      const sender = senderOf(options.sender);
-      sender.target = target;
-      sender.underWay += 1;
-      try {
-        return await postOnce(sender.agent, target, options);
-      } catch (fault) {
-        throw closing.signal.aborted ? stopped() : faultOf(fault);
-      } finally {
-        sender.underWay -= 1;
-        if (senders.size > SENDERS_MAX) endIdle(senders);
-      }
-    },
-    forget: (name) => {
-      const sender = senders.get(name);
-      senders.delete(name);
-      void sender?.agent.destroy();
-    },
-    close: async () => {
-      closing.abort();
-      await Promise.all([...senders.values()].map(({ agent }) => agent.destroy()));
-      senders.clear();
-    },
-  };
-};
-
-const stopped = (): OutboundFault => new OutboundFault('timeout', 'The work was stopped.');
-
-/** A sender with posts under way keeps its connections however many senders there are. */
-const endIdle = (senders: Map<string, Sender>): void => {
-  for (const [name, { agent, underWay }] of senders) {
-    if (senders.size <= SENDERS_MAX) return;
-    if (underWay > 0) continue;
-    senders.delete(name);
-    void agent.destroy();
-  }
-};
-
-type Connectors = ReturnType<typeof guardedConnectors>;
-
-const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
-  new Agent({
-    connect: (options, callback) => connectorsOf(options.hostname)(AbortSignal.timeout(CONNECT_TIMEOUT_MS))(options, callback),
-    connections: CONNECTIONS_MAX,
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: HEADERS_SIZE_BYTES_MAX,
-    // One deadline of the whole ends every part of it.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
-
-const targetOf = (text: string, insecureHosts: readonly string[]): Target => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isHttps = url?.protocol === 'https:' || (url?.protocol === 'http:' && insecureHosts.includes(url.hostname));
-  if (url === undefined || !isHttps || url.username !== '' || url.password !== '')
-    throw new OutboundFault('not-http', 'The URL is no https URL without credentials.');
-  return { text, origin: url.origin, path: `${url.pathname}${url.search}` };
-};
-
-const CERTIFICATE = /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|ERR_SSL|EPROTO/;
-
-/** What a subscriber may know of a failure, and nothing of our network. */
-const faultOf = (fault: unknown): OutboundFault => {
-  if (fault instanceof OutboundFault) {
-    return fault.fault === 'address-not-allowed' ? new OutboundFault(fault.fault, 'The host of the URL has no public address.') : fault;
-  }
-  const code = String((fault as { code?: unknown }).code);
-  if (CERTIFICATE.test(code))
-    return new OutboundFault('unreachable', 'TLS failed: the certificate is not valid for the host, has expired, or is self-signed.');
-  if (code === 'ECONNREFUSED') return new OutboundFault('unreachable', 'The connection was refused.');
-  return new OutboundFault('unreachable', 'The server could not be reached, or broke off its answer.');
 };

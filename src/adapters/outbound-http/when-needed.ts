@@ -1,5 +1,7 @@
-/** The HTTP client is loaded with the first fetch: it takes memory that most services never need. */
-import type { OutboundHttp, OutboundPost } from '../../domain/ports/outbound-http.js';
+/** Loads the HTTP client with the first fetch or post: it takes memory that many services never need. */ import type {
+  OutboundHttp,
+  OutboundPost,
+} from '../../domain/ports/outbound-http.js';
 
 export const outboundHttpWhenNeeded = (): OutboundHttp => {
   let opened: Promise<OutboundHttp> | undefined;
@@ -10,7 +12,6 @@ export const outboundHttpWhenNeeded = (): OutboundHttp => {
   };
 };
 
-/** The same for posts. */
 export const outboundPostWhenNeeded = (insecureHosts: readonly string[]): OutboundPost => {
   let opened: Promise<OutboundPost> | undefined;
   let now: OutboundPost | undefined;
