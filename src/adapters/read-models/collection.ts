@@ -23,9 +23,9 @@ export type Collection = Readonly<{
   flush: () => void;
   /** Inside a transaction: puts into the search index whatever still waits for it. */
   indexAll: () => void;
-  /** As queries answer it, without the searched text. */
+  /** The document for a query, without the searched text. */
   get: (id: string) => Document | undefined;
-  /** As it was put. */
+  /** The document as it was put. */
   getWhole: (id: string) => Document | undefined;
   /** At most `limit` whole documents with ids after `afterId`, by id. */
   pageById: (afterId: string, limit: number) => Document[];
@@ -33,7 +33,7 @@ export type Collection = Readonly<{
 
 type Value = string | number | null;
 
-/** Where the text stands in a row, and in what is selected of one that is stored; the declared fields follow it. */
+/** The index of the text in a row to be written, and in a selected row. The declared fields follow it. */
 const TEXT_AT = 4;
 const TEXT_SELECTED_AT = 1;
 
@@ -91,7 +91,7 @@ const prepareStatements = (database: Database, spec: CollectionSpec) => {
   return { selectRow, insert, removeRow, selectWhole, selectPage };
 };
 
-/** What the collection's own table holds of the text of a document. */
+/** The part of a document's text in the collection's own table. */
 type MainPart = Readonly<{ seq: number } & Omit<Parts, 'rest'>>;
 
 type EntryOf = (values: readonly Value[], textAt: number, personal: Personal) => Entry | undefined;
@@ -110,7 +110,7 @@ const entriesOf = ({ fields, search }: CollectionSpec): EntryOf => {
 export type CollectionUse = Readonly<{
   /** An empty collection, with one writer who has much to put and nobody who searches meanwhile. */
   inBulk: boolean;
-  /** Told inside a transaction that something personal was erased, of which the write-ahead log still has the pages as they were. */
+  /** Called inside a transaction when something personal was erased, whose old pages are still in the write-ahead log. */
   erased: () => void;
 }>;
 

@@ -1,4 +1,4 @@
-/** Answers queries on one collection, with or without a search. */
+/** Answers queries on one collection in SQL, with or without a search. Values are always bound; the names that enter the SQL are declared fields. */
 import type { CollectionSpec, Condition, Query, Counted, Document, SearchedQuery } from '../../domain/ports/read-models.js';
 import { columnOf, indexOf, searchTableOf, tableOf, waitingTableOf } from './names.js';
 import type { Database, Statement } from '../sqlite/database.js';
@@ -7,148 +7,36 @@ import { holding, isAnswered, openMatches, termWithin } from './search-tokens.js
 import { blockSize, openTenantPartitions, type Partition, type Tenant } from './search-index.js';
 import { boundedCache } from '../../shared/cache.js';
 
-/* Turns queries into SQL. Values are always bound; the names that enter the text are declared fields. */
+export type Finder = Readonly<{
+  find: (query: Query) => Document[];
+  count: (query: CountQuery, max: number) => number;
+  findCounted: (query: SearchedQuery, max: number) => Counted;
+}>;
 
-type Fragment = Readonly<{ sql: string; values: readonly (string | number | bigint)[] }>;
-
-const operators = { eq: '=', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<Exclude<keyof Condition, 'in'>, string>;
-const operatorNames = Object.keys(operators) as (keyof typeof operators)[];
-
-/** Conditions on the row `d`; an empty text where there are none. Throws RangeError for a field that is not declared. */
-const conditionsOf = (spec: CollectionSpec, where: Query['where']): Fragment => {
-  const sql: string[] = [];
-  const values: (string | number)[] = [];
-  for (const [field, condition] of Object.entries(where)) {
-    // A bound on `seq` is only tested: the plus keeps SQLite from going through the table in place of an index.
-    const column = field === 'seq' ? '+d.seq' : `d.${columnOf(declared(spec, field))}`;
-    if (condition.in !== undefined) {
-      // The plus keeps it from being looked up in an index.
-      sql.push(`+d.${field === 'seq' ? 'seq' : columnOf(field)} IN (${condition.in.map(() => '?').join(', ')})`);
-      values.push(...condition.in);
-    }
-    for (const name of operatorNames) {
-      const value = condition[name];
-      if (value === undefined) continue;
-      sql.push(`${column} ${operators[name]} ?`);
-      values.push(value);
-    }
-  }
-  return { sql: sql.join(' AND '), values };
-};
-
-/** The order of a query: a column, then `seq` in the same direction. */
-type Order = Readonly<{ column: string; direction: 'asc' | 'desc'; from: Fragment }>;
-
-/** `from`: the condition that continues the order after a cursor. Documents without the sort field are left out. */
-const orderOf = (spec: CollectionSpec, { where, sort, after }: Query): Order => {
-  if (sort === undefined || sort.field === 'seq') {
-    const direction = sort?.direction ?? 'desc';
-    const from =
-      after === undefined ? { sql: '', values: [] } : { sql: `d.seq ${direction === 'desc' ? '<' : '>'} ?`, values: [after.seq] };
-    return { column: 'd.seq', direction, from };
-  }
-  const column = `d.${columnOf(declared(spec, sort.field))}`;
-  const { eq, gte, lt, lte } = where[sort.field] ?? {};
-  const isBounded = [eq, gte, lt, lte].some((bound) => bound !== undefined);
-  const from =
-    after === undefined
-      ? // Beside a bound, which says the same, it would make SQLite take another index.
-        { sql: isBounded ? '' : `${column} IS NOT NULL`, values: [] }
-      : { sql: `(${column}, d.seq) ${sort.direction === 'desc' ? '<' : '>'} (?, ?)`, values: [after.value, after.seq] };
-  return { column, direction: sort.direction, from };
-};
-
-/** One of the sets of conditions that may hold: in SQL, and by field, for the choice of an index. */
-type Alternative = Readonly<{ where: Fragment; byField: Query['where'] }>;
-
-/** All that may hold, each with all its conditions: what `where` says of a field holds beside what the set says of it. */
-const alternativesOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): readonly Alternative[] => {
-  const common = conditionsOf(spec, where);
-  if (anyOf === undefined) return [{ where: common, byField: where }];
-  return anyOf.map((one) => ({ where: allOf(common, conditionsOf(spec, one)), byField: bothByField(where, one) }));
-};
-
-const bothByField = (where: Query['where'], one: Query['where']): Query['where'] => ({
-  ...where,
-  ...Object.fromEntries(Object.entries(one).map(([field, condition]) => [field, { ...where[field], ...condition }])),
-});
-
-/** The same as one condition, for a row at hand. */
-const testOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): Fragment => {
-  const common = conditionsOf(spec, where);
-  if (anyOf === undefined) return common;
-  const each = anyOf.map((one) => conditionsOf(spec, one));
-  const sql = each.length === 0 ? '0' : each.map((one) => one.sql || '1').join(' OR ');
-  return allOf(common, { sql: `(${sql})`, values: each.flatMap(({ values }) => values) });
-};
-
-/** The index that finds the documents of these conditions in that order without looking at others; undefined where none is declared. */
-export const indexFor = ({ name, indexes }: CollectionSpec, where: Query['where'], sortField: string): string | undefined => {
-  let [found, fixedMost] = [undefined as string | undefined, 0];
-  for (const [at, fields] of indexes.entries()) {
-    const fixed = fields.findIndex((field) => where[field]?.eq === undefined);
-    if (fixed <= fixedMost || fields[fixed] !== sortField) continue;
-    [found, fixedMost] = [indexOf(name, at), fixed];
-  }
-  return found;
-};
-
-/** Conditions on rows of a table, and the index by which they are to be found, where SQLite is not to choose. */
-type Rows = Readonly<{ where: Fragment; index?: string | undefined }>;
-
-/** The rows that meet one of the conditions, in SQL; `select` is what is selected of row `d`. */
-const rowsOf = (table: string, select: string, alternatives: readonly Rows[]): Fragment => ({
-  sql: (alternatives.length === 0 ? [{ where: { sql: '0', values: [] } }] : alternatives)
-    .map(
-      ({ where, index }: Rows) =>
-        `SELECT ${select} FROM ${table} AS d${index === undefined ? '' : ` INDEXED BY ${index}`}${whereClause(where)}`,
-    )
-    .join(' UNION ALL '),
-  values: alternatives.flatMap(({ where }) => where.values),
-});
-
-/** Joins what is not empty. */
-const allOf = (...fragments: readonly Fragment[]): Fragment => {
-  const some = fragments.filter((fragment) => fragment.sql !== '');
-  return { sql: some.map((fragment) => fragment.sql).join(' AND '), values: some.flatMap((fragment) => fragment.values) };
-};
-
-const whereClause = ({ sql }: Fragment): string => (sql === '' ? '' : ` WHERE ${sql}`);
-
-const declared = (spec: CollectionSpec, field: string): string => {
-  if (!spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
-  return field;
-};
-
-/*
- * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. Where few documents pass
- * the filters their texts are looked through; else the hits of the search index are read in windows, newest first, and each is tested by the filters.
- */
+type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
 
 type SearchQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms' | 'after'>;
 
-/** At least `least` are found where there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
+/** A search finds at least `least` documents if there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
 type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
 
-/** `isWhole` is false where the search stopped at `hitsMax`. */
+/** `isWhole` is false if the search stopped at `hitsMax`. */
 type SearchResult = Readonly<{ seqs: readonly number[]; isWhole: boolean }>;
 
+/**
+ * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. If few documents pass the
+ * filters, their texts are searched; else the hits of the search index are read in windows, newest first, and each is tested by the filters.
+ */
 type Searcher = (query: SearchQuery, limits: SearchLimits) => SearchResult;
-
-/** Where the filters leave at most so many documents, their texts are looked through without the search index. */
-const filteredMax = 2_000;
-/** Hits that are read and tested in one statement: few at first, for often a page is full soon. */
-const windowMin = 256;
-const windowMax = 8_192;
 
 /** The parts of a search that its steps share; `seq` lies from `first` on and below `end`. */
 type Search = Readonly<{
-  /** The hits of the index; undefined where it has none. */
+  /** The hits of the index; undefined if it has none. */
   match: () => string | undefined;
   holds: (searched: string) => boolean;
   /** All conditions on fields; one of these holds. */
   filters: readonly Fragment[];
-  /** The same for a row at hand. */
+  /** The conditions as a test of a row at hand. */
   test: Fragment;
   /** Those of them that the range of row ids does not answer, and what a hit of a mark is looked at for. */
   tests: Fragment;
@@ -156,6 +44,112 @@ type Search = Readonly<{
   end: number;
   tenant: Tenant;
 }>;
+
+/** The `seq` of a document that holds the phrase, and 1 where it passes the tests. */
+type Hit = readonly [seq: number, passes: number | null];
+
+type Fragment = Readonly<{ sql: string; values: readonly (string | number | bigint)[] }>;
+
+/** The order of a query: a column, then `seq` in the same direction. */
+type Order = Readonly<{ column: string; direction: 'asc' | 'desc'; from: Fragment }>;
+
+/** One of the sets of conditions that may hold: in SQL, and by field, for the choice of an index. */
+type Alternative = Readonly<{ where: Fragment; byField: Query['where'] }>;
+
+/** Conditions on rows of a table, and the index by which they are to be found, where SQLite is not to choose. */
+type Rows = Readonly<{ where: Fragment; index?: string | undefined }>;
+
+const operators = { eq: '=', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<Exclude<keyof Condition, 'in'>, string>;
+const operatorNames = Object.keys(operators) as (keyof typeof operators)[];
+
+/** If at most so many documents pass the filters, their texts are searched without the search index. */
+const filteredMax = 2_000;
+/** Hits that are read and tested in one statement: few at first, because often a page is full soon. */
+const windowMin = 256;
+const windowMax = 8_192;
+
+/** So many hits are tested at most to count beyond the page: some 5 to 10 ms. */
+const countedHitsMax = 1_500;
+
+const STATEMENTS_MAX = 256;
+
+export const openFinder = (database: Database, spec: CollectionSpec): Finder => {
+  // Queries come in few shapes; should they not, some statements are made again.
+  const statements = boundedCache<string, Statement>({ entriesMax: STATEMENTS_MAX });
+  const prepare = (sql: string): Statement => statements.getOrMake(sql, () => database.prepare(sql));
+  const searcher = spec.search === undefined ? undefined : openSearcher(database, spec, prepare);
+  const search = (query: SearchQuery, limits: SearchLimits): SearchResult => {
+    if (searcher === undefined) throw new RangeError(`${spec.name} has no search`);
+    return searcher(query, limits);
+  };
+  const searchUpTo = (query: SearchQuery, most: number): readonly number[] => search(query, { least: most, most, hitsMax: Infinity }).seqs;
+  const selectDoc = database.prepare<[number], [doc: string, rest: string | null]>(selectDocumentSql(spec)).raw(true);
+  const bySeqs = (seqs: readonly number[]): Document[] =>
+    seqs.flatMap((seq) => {
+      const found = selectDoc.get(seq);
+      return found === undefined ? [] : [joinDocument(spec, { doc: found[0], text: null, rest: found[1] })];
+    });
+
+  const { countRows, seqsInOrder } = openRows(spec, prepare);
+
+  return {
+    find: (query) => {
+      const skip = query.skip ?? 0;
+      if (isSearched(query)) return bySeqs(searchUpTo(query, skip + query.limit).slice(skip));
+      return bySeqs(seqsInOrder(query, skip));
+    },
+    count: (query, max) => (isSearched(query) ? searchUpTo(query, max).length : countRows(query, max)),
+    findCounted: (query, max) => {
+      const { skip = 0, limit, after, ...fromTop } = query;
+      // The page begins at the cursor, but all matching documents are counted.
+      const least = after === undefined ? skip + limit : 0;
+      const most = Math.max(least, max);
+      const { seqs, isWhole } = search(fromTop, { least, most, hitsMax: countedHitsMax });
+      const page = after === undefined ? seqs.slice(skip, least) : searchUpTo(query, skip + limit).slice(skip);
+      return { documents: bySeqs(page), count: Math.max(seqs.length, page.length), isLowerBound: !isWhole || seqs.length === most };
+    },
+  };
+};
+
+const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean => search !== undefined || terms.length > 0;
+
+/** Answers queries without a search from the indexes of the collection. */
+const openRows = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
+  const table = tableOf(spec.name);
+
+  const countRows = (query: CountQuery, max: number): number => {
+    const each = alternativesOf(spec, query).map(({ where }) => ({ where }));
+    const rows = rowsOf(table, '1', each);
+    // Without a bound, and of one condition, SQLite counts twice as fast.
+    if (max === Number.MAX_SAFE_INTEGER && each.length === 1)
+      return prepare(rowsOf(table, 'count(*)', each).sql)
+        .pluck()
+        .get(...rows.values) as number;
+    return prepare(`SELECT count(*) FROM (${rows.sql} LIMIT ?)`)
+      .pluck()
+      .get(...rows.values, max) as number;
+  };
+
+  const seqsInOrder = (query: Query, skip: number): readonly number[] => {
+    const { column, direction, from } = orderOf(spec, query);
+    const alternatives = alternativesOf(spec, query);
+    const sortField = query.sort?.field ?? 'seq';
+    const each = alternatives.map(({ where, byField }) => ({
+      where: allOf(where, from),
+      ...(alternatives.length === 1 ? {} : { index: indexFor(spec, byField, sortField) }),
+    }));
+    // `seq` alone is asked for first: then every index that has the conditions and the order covers the query, and the narrowest is taken.
+    // The rows of several conditions are merged as they are read, each in the order of its index.
+    const isOne = each.length === 1;
+    const { sql, values } = rowsOf(table, isOne ? 'd.seq' : `d.seq AS seq, ${column} AS value`, each);
+    const order = isOne ? `${column} ${direction}, d.seq ${direction}` : `value ${direction}, seq ${direction}`;
+    return prepare(`${sql} ORDER BY ${order} LIMIT ? OFFSET ?`)
+      .pluck()
+      .all(...values, query.limit, skip) as number[];
+  };
+
+  return { countRows, seqsInOrder };
+};
 
 const openSearcher = (database: Database, spec: CollectionSpec, prepare: (sql: string) => Statement): Searcher => {
   const { search } = spec;
@@ -216,9 +210,6 @@ const markTests = (spec: CollectionSpec, phrase: string | undefined, terms: read
   return { sql: values.map(() => `instr(${textSql(spec)}, ?) > 0`).join(' AND '), values };
 };
 
-/** The `seq` of a document that holds the phrase, and 1 where it passes the tests. */
-type Hit = readonly [seq: number, passes: number | null];
-
 /** Reads at most `size` hits of a partition, newest first. */
 const openHits = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
   const table = searchTableOf(spec.name);
@@ -240,7 +231,7 @@ const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) =>
   const table = tableOf(spec.name);
   const selectText = prepare(`SELECT ${textSql(spec)} FROM ${table} AS d WHERE d.seq = ?`).pluck() as Statement<[number], string | null>;
 
-  /** Of those that pass the filters; undefined where too many pass to look through. */
+  /** Searches the texts of documents that pass the filters. Out: undefined if too many pass. */
   const amongFew = ({ filters, holds, first, end }: Search, most: number): number[] | undefined => {
     const rows = rowsOf(
       table,
@@ -259,7 +250,7 @@ const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) =>
     return found;
   };
 
-  /** Of those that wait for the search index. */
+  /** Searches the texts of documents that wait for the search index. */
   const amongWaiting = ({ test, holds, first, end }: Search): number[] => {
     const where = allOf({ sql: 'w.seq >= ? AND w.seq < ?', values: [first, end] }, test);
     const rows = prepare(
@@ -273,7 +264,7 @@ const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) =>
   return { amongFew, amongWaiting };
 };
 
-/** Where `seq` may lie: `after` is the last one that was shown. */
+/** The range of `seq`. In: `after`, the last one that was shown. */
 const seqRange = (where: Query['where'], after: number | undefined): Readonly<{ first: number; end: number }> => {
   const { eq, gte, lt, lte } = where['seq'] ?? {};
   const numbers = (...bounds: readonly (string | number | undefined)[]): number[] =>
@@ -284,97 +275,103 @@ const seqRange = (where: Query['where'], after: number | undefined): Readonly<{ 
   };
 };
 
-/** Those that wait may stand anywhere among the others, and another process may have indexed some of them in between. */
+/** Merges by `seq`: waiting documents may be anywhere among the others, and another process may have indexed some of them in between. */
 const merged = (waiting: readonly number[], { seqs, isWhole }: SearchResult, most: number): SearchResult =>
   waiting.length === 0 ? { seqs, isWhole } : { seqs: [...new Set([...waiting, ...seqs])].sort((a, b) => b - a).slice(0, most), isWhole };
 
-type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
-
-export type Finder = Readonly<{
-  find: (query: Query) => Document[];
-  count: (query: CountQuery, max: number) => number;
-  findCounted: (query: SearchedQuery, max: number) => Counted;
-}>;
-
-/** So many hits are tested at most to count beyond the page: some 5 to 10 ms. */
-const countedHitsMax = 1_500;
-
-const STATEMENTS_MAX = 256;
-
-const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean => search !== undefined || terms.length > 0;
-
-export const openFinder = (database: Database, spec: CollectionSpec): Finder => {
-  // Queries come in few shapes; should they not, some statements are made again.
-  const statements = boundedCache<string, Statement>({ entriesMax: STATEMENTS_MAX });
-  const prepare = (sql: string): Statement => statements.getOrMake(sql, () => database.prepare(sql));
-  const searcher = spec.search === undefined ? undefined : openSearcher(database, spec, prepare);
-  const search = (query: SearchQuery, limits: SearchLimits): SearchResult => {
-    if (searcher === undefined) throw new RangeError(`${spec.name} has no search`);
-    return searcher(query, limits);
-  };
-  const searchUpTo = (query: SearchQuery, most: number): readonly number[] => search(query, { least: most, most, hitsMax: Infinity }).seqs;
-  const selectDoc = database.prepare<[number], [doc: string, rest: string | null]>(selectDocumentSql(spec)).raw(true);
-  const bySeqs = (seqs: readonly number[]): Document[] =>
-    seqs.flatMap((seq) => {
-      const found = selectDoc.get(seq);
-      return found === undefined ? [] : [joinDocument(spec, { doc: found[0], text: null, rest: found[1] })];
-    });
-
-  const { countRows, seqsInOrder } = openRows(spec, prepare);
-
-  return {
-    find: (query) => {
-      const skip = query.skip ?? 0;
-      if (isSearched(query)) return bySeqs(searchUpTo(query, skip + query.limit).slice(skip));
-      return bySeqs(seqsInOrder(query, skip));
-    },
-    count: (query, max) => (isSearched(query) ? searchUpTo(query, max).length : countRows(query, max)),
-    findCounted: (query, max) => {
-      const { skip = 0, limit, after, ...fromTop } = query;
-      // What comes after a cursor is found from there, yet all is counted.
-      const least = after === undefined ? skip + limit : 0;
-      const most = Math.max(least, max);
-      const { seqs, isWhole } = search(fromTop, { least, most, hitsMax: countedHitsMax });
-      const page = after === undefined ? seqs.slice(skip, least) : searchUpTo(query, skip + limit).slice(skip);
-      return { documents: bySeqs(page), count: Math.max(seqs.length, page.length), isLowerBound: !isWhole || seqs.length === most };
-    },
-  };
+/** Conditions on the row `d`; an empty text if there are none. Throws RangeError for a field that is not declared. */
+const conditionsOf = (spec: CollectionSpec, where: Query['where']): Fragment => {
+  const sql: string[] = [];
+  const values: (string | number)[] = [];
+  for (const [field, condition] of Object.entries(where)) {
+    // A bound on `seq` is only tested: the plus keeps SQLite from going through the table in place of an index.
+    const column = field === 'seq' ? '+d.seq' : `d.${columnOf(declared(spec, field))}`;
+    if (condition.in !== undefined) {
+      // The plus keeps it from being looked up in an index.
+      sql.push(`+d.${field === 'seq' ? 'seq' : columnOf(field)} IN (${condition.in.map(() => '?').join(', ')})`);
+      values.push(...condition.in);
+    }
+    for (const name of operatorNames) {
+      const value = condition[name];
+      if (value === undefined) continue;
+      sql.push(`${column} ${operators[name]} ?`);
+      values.push(value);
+    }
+  }
+  return { sql: sql.join(' AND '), values };
 };
 
-/** Answers queries without a search from the indexes of the collection. */
-const openRows = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
-  const table = tableOf(spec.name);
+/** `from`: the condition that continues the order after a cursor. Documents without the sort field are left out. */
+const orderOf = (spec: CollectionSpec, { where, sort, after }: Query): Order => {
+  if (sort === undefined || sort.field === 'seq') {
+    const direction = sort?.direction ?? 'desc';
+    const from =
+      after === undefined ? { sql: '', values: [] } : { sql: `d.seq ${direction === 'desc' ? '<' : '>'} ?`, values: [after.seq] };
+    return { column: 'd.seq', direction, from };
+  }
+  const column = `d.${columnOf(declared(spec, sort.field))}`;
+  const { eq, gte, lt, lte } = where[sort.field] ?? {};
+  const isBounded = [eq, gte, lt, lte].some((bound) => bound !== undefined);
+  const from =
+    after === undefined
+      ? // Beside a bound, which says the same, it would make SQLite take another index.
+        { sql: isBounded ? '' : `${column} IS NOT NULL`, values: [] }
+      : { sql: `(${column}, d.seq) ${sort.direction === 'desc' ? '<' : '>'} (?, ?)`, values: [after.value, after.seq] };
+  return { column, direction: sort.direction, from };
+};
 
-  const countRows = (query: CountQuery, max: number): number => {
-    const each = alternativesOf(spec, query).map(({ where }) => ({ where }));
-    const rows = rowsOf(table, '1', each);
-    // Without a bound, and of one condition, SQLite counts twice as fast.
-    if (max === Number.MAX_SAFE_INTEGER && each.length === 1)
-      return prepare(rowsOf(table, 'count(*)', each).sql)
-        .pluck()
-        .get(...rows.values) as number;
-    return prepare(`SELECT count(*) FROM (${rows.sql} LIMIT ?)`)
-      .pluck()
-      .get(...rows.values, max) as number;
-  };
+/** The sets of conditions of which one must hold, each together with the conditions of `where`. */
+const alternativesOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): readonly Alternative[] => {
+  const common = conditionsOf(spec, where);
+  if (anyOf === undefined) return [{ where: common, byField: where }];
+  return anyOf.map((one) => ({ where: allOf(common, conditionsOf(spec, one)), byField: bothByField(where, one) }));
+};
 
-  const seqsInOrder = (query: Query, skip: number): readonly number[] => {
-    const { column, direction, from } = orderOf(spec, query);
-    const alternatives = alternativesOf(spec, query);
-    const sortField = query.sort?.field ?? 'seq';
-    const each = alternatives.map(({ where, byField }) => ({
-      where: allOf(where, from),
-      ...(alternatives.length === 1 ? {} : { index: indexFor(spec, byField, sortField) }),
-    }));
-    // `seq` alone is asked for first: then every index that has the conditions and the order covers the query, and the narrowest is taken.
-    // The rows of several conditions are merged as they are read, each in the order of its index.
-    const isOne = each.length === 1;
-    const { sql, values } = rowsOf(table, isOne ? 'd.seq' : `d.seq AS seq, ${column} AS value`, each);
-    const order = isOne ? `${column} ${direction}, d.seq ${direction}` : `value ${direction}, seq ${direction}`;
-    return prepare(`${sql} ORDER BY ${order} LIMIT ? OFFSET ?`)
-      .pluck()
-      .all(...values, query.limit, skip) as number[];
-  };
+const bothByField = (where: Query['where'], one: Query['where']): Query['where'] => ({
+  ...where,
+  ...Object.fromEntries(Object.entries(one).map(([field, condition]) => [field, { ...where[field], ...condition }])),
+});
 
-  return { countRows, seqsInOrder };
+/** The conditions of a query as one condition on a row at hand. */
+const testOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): Fragment => {
+  const common = conditionsOf(spec, where);
+  if (anyOf === undefined) return common;
+  const each = anyOf.map((one) => conditionsOf(spec, one));
+  const sql = each.length === 0 ? '0' : each.map((one) => one.sql || '1').join(' OR ');
+  return allOf(common, { sql: `(${sql})`, values: each.flatMap(({ values }) => values) });
+};
+
+/** The index that finds the documents of these conditions in that order without looking at others; undefined where none is declared. */
+export const indexFor = ({ name, indexes }: CollectionSpec, where: Query['where'], sortField: string): string | undefined => {
+  let [found, fixedMost] = [undefined as string | undefined, 0];
+  for (const [at, fields] of indexes.entries()) {
+    const fixed = fields.findIndex((field) => where[field]?.eq === undefined);
+    if (fixed <= fixedMost || fields[fixed] !== sortField) continue;
+    [found, fixedMost] = [indexOf(name, at), fixed];
+  }
+  return found;
+};
+
+/** The rows that meet one of the conditions, in SQL; `select` is what is selected of row `d`. */
+const rowsOf = (table: string, select: string, alternatives: readonly Rows[]): Fragment => ({
+  sql: (alternatives.length === 0 ? [{ where: { sql: '0', values: [] } }] : alternatives)
+    .map(
+      ({ where, index }: Rows) =>
+        `SELECT ${select} FROM ${table} AS d${index === undefined ? '' : ` INDEXED BY ${index}`}${whereClause(where)}`,
+    )
+    .join(' UNION ALL '),
+  values: alternatives.flatMap(({ where }) => where.values),
+});
+
+/** Joins the fragments that are not empty. */
+const allOf = (...fragments: readonly Fragment[]): Fragment => {
+  const some = fragments.filter((fragment) => fragment.sql !== '');
+  return { sql: some.map((fragment) => fragment.sql).join(' AND '), values: some.flatMap((fragment) => fragment.values) };
+};
+
+const whereClause = ({ sql }: Fragment): string => (sql === '' ? '' : ` WHERE ${sql}`);
+
+const declared = (spec: CollectionSpec, field: string): string => {
+  if (!spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
+  return field;
 };

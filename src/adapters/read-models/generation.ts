@@ -1,4 +1,4 @@
-/** The collections of one projection at one generation, with its checkpoint: one database file. */
+/** The collections of one projection at one generation, with its checkpoint: one database file, and the check of its indexes against its documents. */
 import { randomInt } from 'node:crypto';
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -27,22 +27,203 @@ import {
 } from './collection.js';
 import { openFinder, type Finder } from './finder.js';
 
-/*
- * Compares the search index of a collection with the documents. The index can be read by its tokens only, so each occurrence of a token
- * becomes a number, and sums of these are compared: of all tokens at first, which SQLite adds up; where they differ, of the documents.
- */
+export type Generation = Readonly<{
+  number: number;
+  collection: (name: string) => Collection;
+  finder: (name: string) => Finder;
+  checkpoint: () => Checkpoint;
+  getMany: (collection: string, ids: readonly string[]) => ReadonlyMap<string, Document>;
+  /** Throws CheckpointMoved where the checkpoint is not `from`; nothing is written where it throws. */
+  write: (writes: readonly CollectionWrites[], from: Checkpoint, to: number) => void;
+  close: () => void;
+}>;
 
-/** Sums that are held at once, whatever the number of tokens or documents. */
-const SUMS = 1 << 16;
-/** Documents that are indexed together to see what the index should have of them. */
-const WINDOW = 2_000;
+export type GenerationFile = Readonly<{ file: string; number: number; specs: readonly CollectionSpec[] }>;
+
+/** The documents that one write puts and removes in one collection, in stored form. */
+export type RowWrites = Readonly<{ collection: string; put: readonly StoredDocument[]; remove: readonly Removal[] }>;
+
+export type NewGeneration = Pick<Generation, 'getMany' | 'close'> &
+  Readonly<{
+    pageById: (collection: string, afterId: string, limit: number) => Document[];
+    /** Moves the checkpoint to `position`. */
+    write: (writes: readonly RowWrites[], position: number) => void;
+    /** Closes the file when all of it survives a power loss. */
+    finish: () => void;
+  }>;
 
 /** What the index should have, for one window after another. */
 type Expected = Readonly<{ windows: () => Generator<void>; vocabulary: string }>;
 
 type Pass = (add: (vocabulary: string, sign: 1 | -1) => void) => Generator<undefined>;
 
-/** Yields undefined after each window, so that others get their turn. */
+type Row = [seq: number, id: string, position: number, doc: string, text: string | null, rest: string | null, ...fields: unknown[]];
+
+/** Sums that are held at once, whatever the number of tokens or documents. */
+const SUMS = 1 << 16;
+/** Documents that are indexed together to see what the index should have of them. */
+const WINDOW = 2_000;
+
+const PAGE_SIZE = 500;
+
+const liveSettings = { synchronous: 'normal', secureDelete: true } as const;
+/** Erased data may stay in the write-ahead log for so long. A truncation takes some milliseconds, so this is not shorter. */
+const erasedStaysMs = 3_000;
+/** Nobody else knows the file, and after a crash it is thrown away. */
+const rebuildSettings = { synchronous: 'off', journal: 'memory', secureDelete: true, cacheSizeKiB: 64 * 1024 } as const;
+
+/** Makes the file of a new, empty live generation; there must be none of that name. */
+export const createGeneration = (file: string, specs: readonly CollectionSpec[]): void => {
+  const database = openDatabase({ file, ...liveSettings });
+  try {
+    inTransaction(database, () => {
+      createTables(database, specs);
+      for (const spec of specs) createIndexes(database, spec);
+    });
+  } finally {
+    database.close();
+  }
+};
+
+/** `onFault` is called if the write-ahead log, which holds erased data, cannot be emptied. */
+export const openGeneration = ({ file, number, specs }: GenerationFile, onFault: (fault: Error) => void): Generation => {
+  const database = openDatabase({ file, ...liveSettings, mustExist: true });
+  const truncation = logTruncation({ database, withinMs: erasedStaysMs, onFault });
+  return generationOn(database, truncation, { file, number, specs });
+};
+
+/** A new generation, to be filled fast by one writer while nobody reads it. */
+export const openNewGeneration = (place: GenerationFile): NewGeneration => {
+  const database = openDatabase({ file: place.file, ...rebuildSettings });
+  // One transaction from the first write to the last: what is changed again and again is written to the disk once.
+  database.exec('BEGIN');
+  createTables(database, place.specs);
+  const collections = openCollections(database, place.specs, { inBulk: true, erased: () => {} });
+  const updatePosition = database.prepare('UPDATE checkpoint SET position = ?');
+  return {
+    getMany: (name, ids) => getMany(known(collections, name), ids),
+    pageById: (name, afterId, limit) => known(collections, name).pageById(afterId, limit),
+    write: (writes, position) => {
+      for (const write of writes) apply(known(collections, write.collection), write);
+      updatePosition.run(position);
+    },
+    finish: () => {
+      for (const collection of collections.values()) collection.indexAll();
+      for (const spec of place.specs) createIndexes(database, spec);
+      database.exec('COMMIT');
+      database.close();
+      sync(place.file);
+      sync(dirname(place.file));
+    },
+    close: () => void database.close(),
+  };
+};
+
+/** The faults in the file of a generation that nobody else uses. Yields undefined when other work may have its turn. */
+export function* generationFaults(file: string, specs: readonly CollectionSpec[]): Generator<LookupFault | undefined> {
+  const database = openDatabase({ file, synchronous: 'off', journal: 'memory', mustExist: true });
+  try {
+    for (const spec of specs) {
+      yield* columnFaults(database, spec);
+      yield* searchFaults(database, spec);
+    }
+  } finally {
+    database.close();
+  }
+}
+
+const createTables = (database: Database, specs: readonly CollectionSpec[]): void => {
+  database.exec('CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL) STRICT');
+  database.exec('INSERT INTO checkpoint (one, position) VALUES (1, 0)');
+  for (const spec of specs) createCollection(database, spec);
+};
+
+const openCollections = (database: Database, specs: readonly CollectionSpec[], use: CollectionUse): ReadonlyMap<string, Collection> =>
+  new Map(specs.map((spec) => [spec.name, openCollection(database, spec, use)]));
+
+const getMany = (collection: Collection, ids: readonly string[]): ReadonlyMap<string, Document> => {
+  const found = new Map<string, Document>();
+  for (const id of ids) {
+    const document = collection.getWhole(id);
+    if (document !== undefined) found.set(id, document);
+  }
+  return found;
+};
+
+const apply = (collection: Collection, { put, remove }: RowWrites): void => {
+  for (const stored of put) collection.put(stored);
+  for (const removal of remove) collection.remove(removal);
+  collection.flush();
+};
+
+/** Turns writes of documents into writes of rows, for collections of those specs. */
+export const rowWrites = (writes: readonly CollectionWrites[], specs: readonly CollectionSpec[]): readonly RowWrites[] =>
+  writes.map(({ collection, put, remove }) => {
+    const spec = specs.find(({ name }) => name === collection);
+    if (spec === undefined) throw new Error(`there is no collection ${collection}`);
+    return { collection, put: put.map(storerOf(spec)), remove };
+  });
+
+/** Throws if the checkpoint is not the one that the writer has read. */
+export const assertUnmoved = (now: Checkpoint, from: Checkpoint): void => {
+  if (from.generation === now.generation && from.position === now.position) return;
+  throw new CheckpointMoved(
+    `the checkpoint is at position ${now.position} of generation ${now.generation}, not at ${from.position} of generation ${from.generation}`,
+  );
+};
+
+const generationOn = (database: Database, truncation: LogTruncation, { number, specs }: GenerationFile): Generation => {
+  const selectPosition = database.prepare<[], number>('SELECT position FROM checkpoint').pluck();
+  const updatePosition = database.prepare('UPDATE checkpoint SET position = ?');
+  const collections = openCollections(database, specs, { inBulk: false, erased: truncation.soon });
+  const finders = new Map(specs.map((spec) => [spec.name, openFinder(database, spec)]));
+  const collection = (name: string): Collection => known(collections, name);
+  const position = (): number => selectPosition.get() ?? 0;
+  // The write-ahead log may still hold data that a killed process had erased.
+  let hasWritten = false;
+
+  return {
+    number,
+    collection,
+    finder: (name) => known(finders, name),
+    checkpoint: () => ({ position: position(), generation: number }),
+    getMany: (name, ids) => getMany(collection(name), ids),
+    write: (writes, from, to) => {
+      if (!hasWritten) truncation.soon();
+      hasWritten = true;
+      inTransaction(database, () => {
+        assertUnmoved({ position: position(), generation: number }, from);
+        for (const write of rowWrites(writes, specs)) apply(collection(write.collection), write);
+        updatePosition.run(to);
+      });
+    },
+    close: () => {
+      truncation.close();
+      database.close();
+    },
+  };
+};
+
+const known = <Value>(map: ReadonlyMap<string, Value>, name: string): Value => {
+  const value = map.get(name);
+  if (value === undefined) throw new Error(`there is no collection ${name}`);
+  return value;
+};
+
+const sync = (path: string): void => {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+};
+
+/**
+ * Compares the search index of a collection with the documents. The index can be read only by its tokens, so each occurrence of a token
+ * becomes a number, and sums of these are compared: first of all tokens, added up by SQLite; where they differ, of single documents.
+ * Yields undefined after each window, so that other work gets its turn.
+ */
 function* searchFaults(database: Database, spec: CollectionSpec): Generator<LookupFault | undefined> {
   if (spec.search === undefined) return;
   const live = `temp.audit_live_${spec.name}`;
@@ -157,13 +338,7 @@ const openSums = (database: Database) => {
   };
 };
 
-/* Compares what a collection is filtered and sorted by, its columns and their indexes, with the documents themselves. */
-
-type Row = [seq: number, id: string, position: number, doc: string, text: string | null, rest: string | null, ...fields: unknown[]];
-
-const PAGE_SIZE = 500;
-
-/** Yields after each page, so that others get their turn; in the order of `seq`. */
+/** Compares the columns that a collection is filtered and sorted by with the documents, in the order of `seq`. Yields after each page, so that other work gets its turn. */
 function* columnFaults(database: Database, spec: CollectionSpec): Generator<LookupFault | undefined> {
   yield* indexFaults(database, spec);
   const columns = ['seq', 'id', 'position', ...spec.fields];
@@ -206,181 +381,3 @@ function* strayPersonal(database: Database, { name, personal }: CollectionSpec):
   const seq = database.prepare<[], number>(selectStraySql(name)).pluck().get();
   if (seq !== undefined) yield { collection: name, id: `(seq ${seq})`, field: personal.join(', '), in: 'column' };
 }
-
-export type Generation = Readonly<{
-  number: number;
-  collection: (name: string) => Collection;
-  finder: (name: string) => Finder;
-  checkpoint: () => Checkpoint;
-  getMany: (collection: string, ids: readonly string[]) => ReadonlyMap<string, Document>;
-  /** Throws CheckpointMoved where the checkpoint is not `from`; nothing is written where it throws. */
-  write: (writes: readonly CollectionWrites[], from: Checkpoint, to: number) => void;
-  close: () => void;
-}>;
-
-export type GenerationFile = Readonly<{ file: string; number: number; specs: readonly CollectionSpec[] }>;
-
-const liveSettings = { synchronous: 'normal', secureDelete: true } as const;
-/** How long what was erased may stay in the write-ahead log. A truncation takes some milliseconds, so this is not shorter. */
-const erasedStaysMs = 3_000;
-/** Nobody else knows the file, and after a crash it is thrown away. */
-const rebuildSettings = { synchronous: 'off', journal: 'memory', secureDelete: true, cacheSizeKiB: 64 * 1024 } as const;
-
-/** Makes the file of a new, empty live generation; there must be none of that name. */
-export const createGeneration = (file: string, specs: readonly CollectionSpec[]): void => {
-  const database = openDatabase({ file, ...liveSettings });
-  try {
-    inTransaction(database, () => {
-      createTables(database, specs);
-      for (const spec of specs) createIndexes(database, spec);
-    });
-  } finally {
-    database.close();
-  }
-};
-
-/** `onFault` is told where the write-ahead log cannot be emptied of what was erased. */
-export const openGeneration = ({ file, number, specs }: GenerationFile, onFault: (fault: Error) => void): Generation => {
-  const database = openDatabase({ file, ...liveSettings, mustExist: true });
-  const truncation = logTruncation({ database, withinMs: erasedStaysMs, onFault });
-  return generationOn(database, truncation, { file, number, specs });
-};
-
-/** What one write puts and removes in one collection, as it is stored. */
-export type RowWrites = Readonly<{ collection: string; put: readonly StoredDocument[]; remove: readonly Removal[] }>;
-
-export type NewGeneration = Pick<Generation, 'getMany' | 'close'> &
-  Readonly<{
-    pageById: (collection: string, afterId: string, limit: number) => Document[];
-    /** Moves the checkpoint to `position`. */
-    write: (writes: readonly RowWrites[], position: number) => void;
-    /** Closes the file when all of it survives a power loss. */
-    finish: () => void;
-  }>;
-
-/** A new generation, to be filled fast by one writer while nobody reads it. */
-export const openNewGeneration = (place: GenerationFile): NewGeneration => {
-  const database = openDatabase({ file: place.file, ...rebuildSettings });
-  // One transaction from the first write to the last: what is changed again and again is written to the disk once.
-  database.exec('BEGIN');
-  createTables(database, place.specs);
-  const collections = openCollections(database, place.specs, { inBulk: true, erased: () => {} });
-  const updatePosition = database.prepare('UPDATE checkpoint SET position = ?');
-  return {
-    getMany: (name, ids) => getMany(known(collections, name), ids),
-    pageById: (name, afterId, limit) => known(collections, name).pageById(afterId, limit),
-    write: (writes, position) => {
-      for (const write of writes) apply(known(collections, write.collection), write);
-      updatePosition.run(position);
-    },
-    finish: () => {
-      for (const collection of collections.values()) collection.indexAll();
-      for (const spec of place.specs) createIndexes(database, spec);
-      database.exec('COMMIT');
-      database.close();
-      sync(place.file);
-      sync(dirname(place.file));
-    },
-    close: () => void database.close(),
-  };
-};
-
-/** What is wrong in the file of a generation that nobody else uses; undefined where others may have their turn. */
-export function* generationFaults(file: string, specs: readonly CollectionSpec[]): Generator<LookupFault | undefined> {
-  const database = openDatabase({ file, synchronous: 'off', journal: 'memory', mustExist: true });
-  try {
-    for (const spec of specs) {
-      yield* columnFaults(database, spec);
-      yield* searchFaults(database, spec);
-    }
-  } finally {
-    database.close();
-  }
-}
-
-const createTables = (database: Database, specs: readonly CollectionSpec[]): void => {
-  database.exec('CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL) STRICT');
-  database.exec('INSERT INTO checkpoint (one, position) VALUES (1, 0)');
-  for (const spec of specs) createCollection(database, spec);
-};
-
-const openCollections = (database: Database, specs: readonly CollectionSpec[], use: CollectionUse): ReadonlyMap<string, Collection> =>
-  new Map(specs.map((spec) => [spec.name, openCollection(database, spec, use)]));
-
-const getMany = (collection: Collection, ids: readonly string[]): ReadonlyMap<string, Document> => {
-  const found = new Map<string, Document>();
-  for (const id of ids) {
-    const document = collection.getWhole(id);
-    if (document !== undefined) found.set(id, document);
-  }
-  return found;
-};
-
-const apply = (collection: Collection, { put, remove }: RowWrites): void => {
-  for (const stored of put) collection.put(stored);
-  for (const removal of remove) collection.remove(removal);
-  collection.flush();
-};
-
-/** In: writes of documents. Out: the same as rows, for collections of those specs. */
-export const rowWrites = (writes: readonly CollectionWrites[], specs: readonly CollectionSpec[]): readonly RowWrites[] =>
-  writes.map(({ collection, put, remove }) => {
-    const spec = specs.find(({ name }) => name === collection);
-    if (spec === undefined) throw new Error(`there is no collection ${collection}`);
-    return { collection, put: put.map(storerOf(spec)), remove };
-  });
-
-/** Throws where the checkpoint is not the one that the writer has read. */
-export const assertUnmoved = (now: Checkpoint, from: Checkpoint): void => {
-  if (from.generation === now.generation && from.position === now.position) return;
-  throw new CheckpointMoved(
-    `the checkpoint is at position ${now.position} of generation ${now.generation}, not at ${from.position} of generation ${from.generation}`,
-  );
-};
-
-const generationOn = (database: Database, truncation: LogTruncation, { number, specs }: GenerationFile): Generation => {
-  const selectPosition = database.prepare<[], number>('SELECT position FROM checkpoint').pluck();
-  const updatePosition = database.prepare('UPDATE checkpoint SET position = ?');
-  const collections = openCollections(database, specs, { inBulk: false, erased: truncation.soon });
-  const finders = new Map(specs.map((spec) => [spec.name, openFinder(database, spec)]));
-  const collection = (name: string): Collection => known(collections, name);
-  const position = (): number => selectPosition.get() ?? 0;
-  // A process that was killed may have left in the log what it had erased.
-  let hasWritten = false;
-
-  return {
-    number,
-    collection,
-    finder: (name) => known(finders, name),
-    checkpoint: () => ({ position: position(), generation: number }),
-    getMany: (name, ids) => getMany(collection(name), ids),
-    write: (writes, from, to) => {
-      if (!hasWritten) truncation.soon();
-      hasWritten = true;
-      inTransaction(database, () => {
-        assertUnmoved({ position: position(), generation: number }, from);
-        for (const write of rowWrites(writes, specs)) apply(collection(write.collection), write);
-        updatePosition.run(to);
-      });
-    },
-    close: () => {
-      truncation.close();
-      database.close();
-    },
-  };
-};
-
-const known = <Value>(map: ReadonlyMap<string, Value>, name: string): Value => {
-  const value = map.get(name);
-  if (value === undefined) throw new Error(`there is no collection ${name}`);
-  return value;
-};
-
-const sync = (path: string): void => {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-};

@@ -1,14 +1,12 @@
 /**
- * How a document stands in MongoDB: its JSON as one text, so that any JSON comes back as it was, and beside it what is asked for: the
- * declared fields, the searched text and its terms.
+ * Documents in MongoDB: their stored form, their conditional changes, and the filters and orders of queries. A document's JSON is stored as
+ * one text, so that any JSON comes back unchanged, and beside it the fields that queries use: the declared fields, the searched text and its terms.
  */
 import { isDuplicateKey, type AnyBulkWriteOperation, type Collection, type Filter, type WithoutId } from '../mongodb/client.js';
 import type { CollectionSpec, Document, LookupFault, Removal, Condition, Query } from '../../domain/ports/read-models.js';
 import { searchedOf } from './search-tokens.js';
 
-/* Conditional changes of single documents, sent in order, and how they go on after those that were refused. */
-
-/** What every document has; `goneAt` is the moment of its removal, and then nothing else is left of it. */
+/** The fields of every document. `goneAt` is the moment of its removal; a removed document has no other fields. */
 export type Rest = { _id: string; position: number; goneAt?: Date };
 
 /** One put or removal: changes nothing where the document, or what is left of it, has folded that position or a later one. */
@@ -116,15 +114,15 @@ const searchedPart = (document: Document, { search }: CollectionSpec): Pick<Stor
   return { body: JSON.stringify(rest), text: text as string, ...(termsFound === undefined ? {} : { terms: [...termsFound] }) };
 };
 
-/** What is read of a document to answer a query, and to fold into it. */
+/** The parts of a document that are read to answer a query, and to fold into it. */
 export const shownParts = { _id: 0, body: 1 } as const;
 export const wholeParts = { _id: 1, body: 1, text: 1, terms: 1 } as const;
 
-/** As queries answer it; undefined for what is left of a removed one. */
+/** The document for a query; undefined if it was removed. */
 export const shownOf = ({ body }: Pick<Stored, 'body'>): Document | undefined =>
   body === undefined ? undefined : (JSON.parse(body) as Document);
 
-/** As it was put. */
+/** The document as it was put. */
 export const wholeOf = (stored: Pick<Stored, 'body' | 'text' | 'terms'>, { search }: CollectionSpec): Document | undefined => {
   const document = shownOf(stored);
   if (document === undefined || search === undefined || stored.text === undefined) return document;
@@ -135,7 +133,7 @@ export const wholeOf = (stored: Pick<Stored, 'body' | 'text' | 'terms'>, { searc
   };
 };
 
-/** Where a document is filtered and sorted by what it does not hold. */
+/** The fields in which the stored values differ from the document itself. */
 export function* fieldFaultsOf(stored: Stored, document: Document, spec: CollectionSpec): Generator<LookupFault> {
   const right = replacementOf(document, spec);
   const fault = (field: string): LookupFault => ({ collection: spec.name, id: stored._id, field, in: 'column' });
@@ -143,9 +141,7 @@ export function* fieldFaultsOf(stored: Stored, document: Document, spec: Collect
   if (stored.position !== right.position) yield fault('position');
 }
 
-/* Turns queries into filters and orders of MongoDB. Throws RangeError for a field that is not declared. */
-
-/** Conditions that all hold, each on its own. */
+/** Conditions of a filter. All must hold. */
 export type Clauses = readonly Readonly<Record<string, unknown>>[];
 type Order = Readonly<Record<string, 1 | -1>>;
 

@@ -15,38 +15,110 @@ import {
 import { gramsSearched, type SearchedGrams, type Row, type Rows } from './mongodb-search-rows.js';
 import { isAnswered } from './search-tokens.js';
 
-/*
- * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. The rows of a search are
- * read in windows, newest first, and the documents that they stand for are tested; where few documents pass the filters these are tested
- * instead.
- */
+export type Finder = Readonly<{
+  get: (id: string) => Promise<Document | undefined>;
+  find: (query: Query) => Promise<readonly Document[]>;
+  count: (query: CountQuery, max: number) => Promise<number>;
+  findCounted: (query: SearchedQuery, max: number) => Promise<Counted>;
+}>;
 
 type SearchQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms' | 'after'>;
 
-/** At least `least` are found where there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
+/** A search finds at least `least` documents if there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
 type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
 
-/** Newest first. `isWhole` is false where the search stopped at `hitsMax`. */
+/** Newest first. `isWhole` is false if the search stopped at `hitsMax`. */
 type SearchResult = Readonly<{ ids: readonly string[]; isWhole: boolean }>;
 
+/**
+ * Finds the newest documents of one tenant whose text holds a phrase, that have all terms and that pass filters. The search rows are read in
+ * windows, newest first, and their documents are tested. If few documents pass the filters, these are tested instead.
+ */
 type Searcher = (query: SearchQuery, limits: SearchLimits) => Promise<SearchResult>;
 
-/** Hits that are read and tested at once: few at first, for often a page is full soon. */
-const windowMin = 64;
-const windowMax = 4_096;
-/** Where the filters leave at most so many documents, these are tested without the rows. */
-const filteredMax = 2_000;
-/** How far it is counted how often a number occurs, to look for the rarest first. */
-const rarityCountedMax = 1_000;
-/** Numbers of a long phrase that are looked for; the text is looked at anyway. */
-const gramsLookedForMax = 10;
+type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
 
 type Found = Readonly<{ id: string; seq: number }>;
 
 /** `test`: what holds of a document that is found. */
 type Plan = Readonly<{ hits: Clauses; test: Filter<Stored>; filters: Filter<Stored> | undefined }>;
 
+/** At most `size` of them, newest first, below `end`. */
+type ReadHits = (hits: Clauses, end: number | undefined, size: number) => Promise<readonly Found[]>;
+
+/** Hits that are read and tested at once: few at first, for often a page is full soon. */
+const windowMin = 64;
+const windowMax = 4_096;
+/** If at most so many documents pass the filters, these are tested without the search rows. */
+const filteredMax = 2_000;
+/** How far it is counted how often a number occurs, to look for the rarest first. */
+const rarityCountedMax = 1_000;
+/** Numbers of a long phrase that are looked for; the text is looked at anyway. */
+const gramsLookedForMax = 10;
+
+/** So many hits are tested at most to count beyond the page. */
+const countedHitsMax = 4_096;
+/** Documents that come in one answer of the server. */
+const batchSizeMax = 2_000;
+
 const nothing: SearchResult = { ids: [], isWhole: true };
+
+export const openFinder = (documents: StoredCollection, rows: Rows | undefined, spec: CollectionSpec): Finder => {
+  const search = openSearcher(documents, rows, spec);
+
+  const list = async (query: Query): Promise<readonly Document[]> => {
+    const { limit, skip = 0, anyOf } = query;
+    const { order, from } = orderOf(spec, query);
+    const filter = filterOf(spec, query, from);
+    if (limit <= 0 || anyOf?.length === 0) return [];
+    const options = { projection: shownParts, sort: order, limit, skip, batchSize: Math.min(limit, batchSizeMax) };
+    return (await documents.find(filter, options).toArray()).flatMap((stored) => shownOf(stored) ?? []);
+  };
+  const countRows = async (query: CountQuery, max: number): Promise<number> => {
+    const filter = filterOf(spec, query);
+    if (max <= 0 || query.anyOf?.length === 0) return 0;
+    return documents.countDocuments(filter, max === Number.MAX_SAFE_INTEGER ? {} : { limit: max });
+  };
+  const searchUpTo = async (query: SearchQuery, most: number): Promise<readonly string[]> =>
+    (await search(query, { least: most, most, hitsMax: Infinity })).ids;
+
+  return {
+    get: async (id) => {
+      const stored = await documents.findOne({ _id: id }, { projection: shownParts });
+      return stored === null ? undefined : shownOf(stored);
+    },
+    find: async (query) => {
+      if (!isSearched(query)) return list(query);
+      const { skip = 0, limit } = query;
+      return byIds(documents, (await searchUpTo(query, skip + limit)).slice(skip));
+    },
+    count: async (query, max) => (isSearched(query) ? (await searchUpTo(query, max)).length : countRows(query, max)),
+    findCounted: async (query, max) => {
+      const { skip = 0, limit, after, ...fromTop } = query;
+      // The page begins at the cursor, but all matching documents are counted.
+      const least = after === undefined ? skip + limit : 0;
+      const most = Math.max(least, max);
+      const { ids, isWhole } = await search(fromTop, { least, most, hitsMax: countedHitsMax });
+      const page = after === undefined ? ids.slice(skip, least) : (await searchUpTo(query, skip + limit)).slice(skip);
+      const count = Math.max(ids.length, page.length);
+      return { documents: await byIds(documents, page), count, isLowerBound: !isWhole || ids.length === most };
+    },
+  };
+};
+
+/** In the order of the ids; one that is gone meanwhile is left out. */
+const byIds = async (documents: StoredCollection, ids: readonly string[]): Promise<readonly Document[]> => {
+  if (ids.length === 0) return [];
+  const among: Filter<Stored> = { _id: { $in: [...ids] } };
+  const found = new Map<string, Document>();
+  for (const stored of await documents.find(among, { projection: { body: 1 }, batchSize: batchSizeMax }).toArray()) {
+    const document = shownOf(stored);
+    if (document !== undefined) found.set(stored._id, document);
+  }
+  return ids.flatMap((id) => found.get(id) ?? []);
+};
+
+const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean => search !== undefined || terms.length > 0;
 
 /** Rejects with RangeError for a search of a collection that has none, or one that does not fix its tenant. */
 const openSearcher = (documents: StoredCollection, rows: Rows | undefined, spec: CollectionSpec): Searcher => {
@@ -116,9 +188,6 @@ const planOf = async (rows: Rows, spec: CollectionSpec, query: SearchQuery): Pro
   };
 };
 
-/** At most `size` of them, newest first, below `end`. */
-type ReadHits = (hits: Clauses, end: number | undefined, size: number) => Promise<readonly Found[]>;
-
 const hitsOf =
   (rows: Rows): ReadHits =>
   async (hits, end, size) => {
@@ -145,74 +214,3 @@ const gramClauses = async (rows: Rows, { all, any }: SearchedGrams): Promise<Cla
 /** At most `max` of them, from the first to the last. */
 const spread = (values: readonly number[], max: number): readonly number[] =>
   values.length <= max ? values : Array.from({ length: max }, (_, at) => values[Math.floor((at * (values.length - 1)) / (max - 1))]!);
-
-type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
-
-export type Finder = Readonly<{
-  get: (id: string) => Promise<Document | undefined>;
-  find: (query: Query) => Promise<readonly Document[]>;
-  count: (query: CountQuery, max: number) => Promise<number>;
-  findCounted: (query: SearchedQuery, max: number) => Promise<Counted>;
-}>;
-
-/** So many hits are tested at most to count beyond the page. */
-const countedHitsMax = 4_096;
-/** Documents that come in one answer of the server. */
-const batchSizeMax = 2_000;
-
-export const openFinder = (documents: StoredCollection, rows: Rows | undefined, spec: CollectionSpec): Finder => {
-  const search = openSearcher(documents, rows, spec);
-
-  const list = async (query: Query): Promise<readonly Document[]> => {
-    const { limit, skip = 0, anyOf } = query;
-    const { order, from } = orderOf(spec, query);
-    const filter = filterOf(spec, query, from);
-    if (limit <= 0 || anyOf?.length === 0) return [];
-    const options = { projection: shownParts, sort: order, limit, skip, batchSize: Math.min(limit, batchSizeMax) };
-    return (await documents.find(filter, options).toArray()).flatMap((stored) => shownOf(stored) ?? []);
-  };
-  const countRows = async (query: CountQuery, max: number): Promise<number> => {
-    const filter = filterOf(spec, query);
-    if (max <= 0 || query.anyOf?.length === 0) return 0;
-    return documents.countDocuments(filter, max === Number.MAX_SAFE_INTEGER ? {} : { limit: max });
-  };
-  const searchUpTo = async (query: SearchQuery, most: number): Promise<readonly string[]> =>
-    (await search(query, { least: most, most, hitsMax: Infinity })).ids;
-
-  return {
-    get: async (id) => {
-      const stored = await documents.findOne({ _id: id }, { projection: shownParts });
-      return stored === null ? undefined : shownOf(stored);
-    },
-    find: async (query) => {
-      if (!isSearched(query)) return list(query);
-      const { skip = 0, limit } = query;
-      return byIds(documents, (await searchUpTo(query, skip + limit)).slice(skip));
-    },
-    count: async (query, max) => (isSearched(query) ? (await searchUpTo(query, max)).length : countRows(query, max)),
-    findCounted: async (query, max) => {
-      const { skip = 0, limit, after, ...fromTop } = query;
-      // What comes after a cursor is found from there, yet all is counted.
-      const least = after === undefined ? skip + limit : 0;
-      const most = Math.max(least, max);
-      const { ids, isWhole } = await search(fromTop, { least, most, hitsMax: countedHitsMax });
-      const page = after === undefined ? ids.slice(skip, least) : (await searchUpTo(query, skip + limit)).slice(skip);
-      const count = Math.max(ids.length, page.length);
-      return { documents: await byIds(documents, page), count, isLowerBound: !isWhole || ids.length === most };
-    },
-  };
-};
-
-/** In the order of the ids; one that is gone meanwhile is left out. */
-const byIds = async (documents: StoredCollection, ids: readonly string[]): Promise<readonly Document[]> => {
-  if (ids.length === 0) return [];
-  const among: Filter<Stored> = { _id: { $in: [...ids] } };
-  const found = new Map<string, Document>();
-  for (const stored of await documents.find(among, { projection: { body: 1 }, batchSize: batchSizeMax }).toArray()) {
-    const document = shownOf(stored);
-    if (document !== undefined) found.set(stored._id, document);
-  }
-  return ids.flatMap((id) => found.get(id) ?? []);
-};
-
-const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean => search !== undefined || terms.length > 0;

@@ -1,7 +1,7 @@
 /**
- * The rows of a search: beside each document that has a text one row with the numbers of its text and terms, so that a document that
- * changes takes its row along only where these change. A row only says where to look: the text itself stands in the document. Rows are
- * written before their documents, so a document with a text has its row.
+ * Search rows: each document with a text has a row with the numbers (hashes) of its text and terms, which is written again only if these
+ * change. A row gives candidates only: the text itself is in the document. Rows are written before their documents, so a document with a
+ * text has its row.
  */
 import { hash } from 'node:crypto';
 import { ideographsIn } from '../../domain/core/search-text.js';
@@ -9,16 +9,9 @@ import type { CollectionSpec, Document, Removal } from '../../domain/ports/read-
 import type { Collection } from '../mongodb/client.js';
 import { changing, type Change, type Rest } from './mongodb-documents.js';
 
-/*
- * What the rows of a search have of a document: a number for each three characters that follow each other in its text, for each
- * ideographic character, and for each of its terms. Two characters begin three of which the last is one of a small alphabet, so they are found by
- * all of those; where another character follows, or none, the two have a number of their own. Numbers of two tenants differ, so a
- * search never goes through the hits of another. They are hashes: what is found by them is looked at.
- */
-
 type Tenant = string | number;
 
-/** What is hashed of characters and of terms begins with different seeds. */
+/** Hashes of characters and of terms begin with different seeds. */
 const seeds = { characters: 0x1f3d, term: 0x7ab1 } as const;
 
 /** What follows most characters of folded texts: a server goes through so many numbers at once in the order of `seq`. */
@@ -27,7 +20,12 @@ const alphabet: readonly number[] = [...'\n !"#$%&\'()*+,-./0123456789:;<=>?@[\\
 );
 const isCommon = Uint8Array.from({ length: 128 }, (_, code) => (alphabet.includes(code) ? 1 : 0));
 
-/** In: the text and the terms of a document, as they are searched. Out: its numbers, each once. */
+/**
+ * The numbers of a document, each once: one for each three consecutive characters of its text, for each ideographic character, and for each
+ * of its terms. A search for two characters uses the numbers of these two with each character of a small alphabet behind them; if another
+ * character follows, or none, the two have a number of their own. Numbers of two tenants differ, so a search never reads the hits of
+ * another tenant. They are hashes, so documents found by them are tested.
+ */
 const gramsOf = (tenant: Tenant, text: string, terms: readonly string[]): number[] => {
   const [ofCharacters, ofTerm] = seedsOf(tenant);
   const grams = new Set<number>();
@@ -97,11 +95,11 @@ const finished = (hash: number, length: number): number => {
   return (result ^ (result >>> 16)) | 0;
 };
 
-/** Of a document that has no text any more its id, its position and a date are left, as of a removed document. */
+/** The row of a document that has no text any more keeps its id, its position and a date, like that of a removed document. */
 export type Row = Rest & { seq?: number; grams?: number[] };
 export type Rows = Collection<Row>;
 
-/** What is known of the rows at the server; undefined where nothing is, false where there is none, else what `markOf` makes of its document. */
+/** Known rows at the server: undefined if nothing is known, false if there is no row, else `markOf` its document. */
 export type KnownRows = Readonly<{
   get: (id: string) => string | false | undefined;
   set: (id: string, mark: string | false) => void;
@@ -125,7 +123,7 @@ export const knownRows = (): KnownRows => {
 
 type RowWrites = Readonly<{ put: readonly Document[]; remove: readonly Removal[]; goneAt: Date }>;
 
-/** The same for two documents exactly where their rows are; false where a document has none. */
+/** Equal for two documents exactly if their rows are equal; false if a document has no row. */
 export const markOf = (document: Document, { search }: CollectionSpec): string | false => {
   const text = search === undefined ? undefined : document[search.field];
   if (search === undefined || typeof text !== 'string') return false;
@@ -158,7 +156,7 @@ export const rowChangesOf = (
   return changes;
 };
 
-/** What the row of a document must hold; undefined where it has no text. */
+/** The numbers that the row of a document must hold; undefined if the document has no text. */
 export const gramsExpected = (document: Document, { search }: CollectionSpec): readonly number[] | undefined => {
   const text = search === undefined ? undefined : document[search.field];
   if (search === undefined || typeof text !== 'string') return undefined;

@@ -1,6 +1,6 @@
 /**
- * Read models in MongoDB: the collections of each generation of a projection, and a catalog that says which generation is live. Nothing
- * here needs a transaction, a change stream or a collation, so that every server of MongoDB's protocol will do.
+ * Read models in MongoDB: the collections of each generation of a projection, and a catalog that says which generation is live. It uses no
+ * transaction, change stream or collation, so that every server of MongoDB's protocol will do.
  */
 import { createHash } from 'node:crypto';
 import { setInterval } from 'node:timers';
@@ -20,12 +20,14 @@ import type { Logger } from '../../domain/ports/logger.js';
 import type { Finder } from './mongodb-finder.js';
 import { checkNames } from './names.js';
 
-/*
- * Which projections there are in MongoDB: one small document for each says which generation is live and where its checkpoint is, so that
- * a checkpoint, the switch to another generation and the begin of a rebuild are each one conditional step.
- */
+export type MongoReadModelsOptions = Readonly<{
+  /** Is closed with the read models. */
+  mongo: Mongo;
+  clock: Pick<Clock, 'now'>;
+  logger: Logger;
+}>;
 
-/** `until`: when others may take it that the process that rebuilds is gone. */
+/** `until`: the time after which the process that rebuilds counts as gone. */
 type RebuildUnderWay = Readonly<{ generation: number; position: number; until: number }>;
 
 /** `version` names the specs of the live collections. */
@@ -37,6 +39,10 @@ type Projection = Readonly<{
   rebuild?: RebuildUnderWay;
 }>;
 
+/**
+ * The projections in MongoDB. One small document for each has its live generation and checkpoint, so that a checkpoint, the switch to
+ * another generation and the begin of a rebuild are one conditional change each.
+ */
 export type Catalog = Readonly<{
   projection: (name: string) => Promise<Projection | undefined>;
   projectionOf: (collection: string) => Promise<Projection | undefined>;
@@ -72,131 +78,16 @@ type Entry = {
   collections?: readonly string[];
   rebuild?: RebuildUnderWay;
 };
-/** How documents and their rows stand in the collections: another number makes them anew. */
-const layout = 1;
 
 type Version = { _id: string; specs: string };
 type Matched = Readonly<{ matchedCount: number }>;
 
-const isChanged = ({ matchedCount }: Matched): boolean => matchedCount === 1;
-
-const openCatalog = (db: Db): Catalog => {
-  const entries = db.collection<Entry>('read_models');
-  return { ...openEntries(entries), ...openDeclarations(entries, db.collection<Version>('read_model_versions')) };
-};
-
-/** Which specs a version stands for, which projection a collection belongs to, and what has been live. */
-const openDeclarations = (
-  entries: Collection<Entry>,
-  versions: Collection<Version>,
-): Pick<Catalog, 'projection' | 'projectionOf' | 'specsOf' | 'declare' | 'nextGeneration' | 'setLive'> => {
-  const known = new Map<string, readonly CollectionSpec[]>();
-  return {
-    projection: async (name) => projectionIn(await entries.findOne({ _id: name })),
-    projectionOf: async (collection) => projectionIn(await entries.findOne({ collections: collection })),
-    specsOf: async (version) => {
-      const found = known.get(version) ?? specsIn(await versions.findOne({ _id: version }));
-      known.set(version, found);
-      return found;
-    },
-    declare: async (name, specs) => {
-      const collections = specs.map((spec) => spec.name);
-      const other = await entries.findOne({ _id: { $ne: name }, collections: { $in: collections } });
-      if (other !== null) throw new RangeError(`a collection of the projection ${name} belongs to the projection ${other._id} already`);
-      const text = JSON.stringify(specs);
-      const version = createHash('sha256').update(`${layout}${text}`).digest('base64url').slice(0, 22);
-      if (!known.has(version)) await once(() => versions.updateOne({ _id: version }, { $set: { specs: text } }, { upsert: true }));
-      known.set(version, specs);
-      return version;
-    },
-    nextGeneration: async (name) => {
-      const counted = await once(() =>
-        entries.findOneAndUpdate({ _id: name }, { $inc: { taken: 1 } }, { upsert: true, returnDocument: 'after' }),
-      );
-      if (counted === null) throw new Error(`the generations of the projection ${name} cannot be counted`);
-      return counted.taken;
-    },
-    setLive: async (name, before, { version, generation, collections }) => {
-      const asBefore = before === undefined ? { live: { $exists: false } } : { version: before.version, live: before.live };
-      const next = { version, live: generation, position: 0, collections };
-      return isChanged(await entries.updateOne({ _id: name, ...asBefore }, { $set: next, $unset: { rebuild: '' } }));
-    },
-  };
-};
-
 type Steps = Pick<Catalog, 'moveLive' | 'moveRebuild' | 'beginRebuild' | 'keepRebuild' | 'commitRebuild' | 'endRebuild'>;
 
-const openEntries = (entries: Collection<Entry>): Steps => {
-  const assertMoved = async (moved: Matched, name: string, from: Checkpoint): Promise<void> => {
-    if (!isChanged(moved)) throw movedFrom(projectionIn(await entries.findOne({ _id: name })), from);
-  };
-  return {
-    moveLive: async (name, from, to) =>
-      assertMoved(
-        await entries.updateOne({ _id: name, live: from.generation, position: from.position }, { $set: { position: to } }),
-        name,
-        from,
-      ),
-    moveRebuild: async (name, from, to, until) => {
-      const { generation, position } = from;
-      const asRead = { _id: name, 'rebuild.generation': generation, 'rebuild.position': position };
-      await assertMoved(await entries.updateOne(asRead, { $set: { 'rebuild.position': to, 'rebuild.until': until } }), name, from);
-    },
-    beginRebuild: async ({ name, version }, rebuild, now) => {
-      const isFree = { $or: [{ rebuild: { $exists: false } }, { 'rebuild.until': { $lt: now } }] };
-      return isChanged(await entries.updateOne({ _id: name, version, ...isFree }, { $set: { rebuild } }));
-    },
-    keepRebuild: async (name, generation, until) =>
-      void (await entries.updateOne({ _id: name, 'rebuild.generation': generation }, { $set: { 'rebuild.until': until } })),
-    commitRebuild: async (name, version, { generation, position }) => {
-      const asRead = { _id: name, version, 'rebuild.generation': generation, 'rebuild.position': position };
-      return isChanged(await entries.updateOne(asRead, { $set: { live: generation, position }, $unset: { rebuild: '' } }));
-    },
-    endRebuild: async (name, generation) =>
-      void (await entries.updateOne({ _id: name, 'rebuild.generation': generation }, { $unset: { rebuild: '' } })),
-  };
-};
-
-/** That of a rebuild where `from` is one of it. */
-const checkpointBeside = (projection: Projection | undefined, from: Checkpoint): Checkpoint | undefined => {
-  if (projection === undefined) return undefined;
-  const { live, position, rebuild } = projection;
-  return rebuild?.generation === from.generation ? rebuild : { generation: live, position };
-};
-
-const movedFrom = (projection: Projection | undefined, from: Checkpoint): CheckpointMoved => {
-  const now = checkpointBeside(projection, from);
-  const place = ({ position, generation }: Checkpoint): string => `${position} of generation ${generation}`;
-  return new CheckpointMoved(`the checkpoint is ${now === undefined ? 'gone' : `at position ${place(now)}`}, not at ${place(from)}`);
-};
-
-/** Undefined for one of which nothing is live yet. */
-const projectionIn = (entry: Entry | null): Projection | undefined => {
-  if (entry?.version === undefined || entry.live === undefined || entry.position === undefined) return undefined;
-  const { _id: name, version, live, position, rebuild } = entry;
-  return { name, version, live, position, ...(rebuild === undefined ? {} : { rebuild }) };
-};
-
-const specsIn = (version: Version | null): readonly CollectionSpec[] => {
-  if (version === null) throw new Error('a version of the read models is not there; another program has deleted it');
-  return JSON.parse(version.specs) as readonly CollectionSpec[];
-};
-
-/** Of those that make a document at the same moment all but one are refused; then it is there. */
-const once = async <Result>(upsert: () => Promise<Result>): Promise<Result> => {
-  try {
-    return await upsert();
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    return upsert();
-  }
-};
-
-/*
- * Reads of the live generation. Which one that is, is known from the last read, and asked for again beside each: where another has been put
- * in its place meanwhile, the read is made again.
+/**
+ * Reads of the live generation. Its number is known from the last read, and asked for again beside each read. If another generation has
+ * replaced it meanwhile, the read is repeated.
  */
-
 type Live = Readonly<{
   /** `isNothing` is true of what a generation answers that has been dropped. Rejects with Error where there is no such collection. */
   read: <Result>(
@@ -207,183 +98,30 @@ type Live = Readonly<{
   generation: (projection: Projection, specs: readonly CollectionSpec[]) => Generation;
 }>;
 
-export const openLive = (db: Db, catalog: Catalog): Live => {
-  /** By collection. */
-  const known = new Map<string, Readonly<{ projection: Projection; generation: Generation }>>();
-  const generations = new Map<string, Generation>();
-  /** Collections in which the last read found nothing: the catalog is then asked once, after the read, and not also beside it. */
-  const empty = new Set<string>();
-
-  /** Reads that are made at once share one look at the catalog, which begins after each of them has begun. */
-  const looked = gathered(
-    async (names: ReadonlySet<string>) =>
-      new Map(await Promise.all([...names].map(async (name) => [name, await catalog.projection(name)] as const))),
-  );
-  const projectionNow = async (name: string): Promise<Projection | undefined> => (await looked([name])).get(name);
-
-  const generationOf = ({ name, live }: Projection, specs: readonly CollectionSpec[]): Generation => {
-    const found = generations.get(name);
-    if (found?.number === live) return found;
-    const generation = openGeneration(db, { projection: name, number: live, specs });
-    generations.set(name, generation);
-    return generation;
-  };
-
-  const learn = async (collection: string, projection: Projection | undefined) => {
-    const owner = projection ?? (await catalog.projectionOf(collection));
-    const specs = owner === undefined ? [] : await catalog.specsOf(owner.version);
-    if (owner === undefined || !specs.some(({ name }) => name === collection)) {
-      known.delete(collection);
-      throw new Error(`there is no collection ${collection}`);
-    }
-    const found = { projection: owner, generation: generationOf(owner, specs) };
-    known.set(collection, found);
-    return found;
-  };
-
-  return {
-    generation: generationOf,
-    read: async (collection, isNothing, work) => {
-      let found = known.get(collection) ?? (await learn(collection, undefined));
-      for (;;) {
-        const { projection, generation } = found;
-        const reading = work(generation);
-        const isAfter = empty.has(collection);
-        const look = (): Promise<Projection | undefined> => projectionNow(projection.name);
-        const [outcome, looking] = await Promise.allSettled([reading, isAfter ? reading.then(look, look) : look()]);
-        if (looking.status === 'rejected') throw looking.reason;
-        let now = looking.value;
-        const isAnswer = outcome.status === 'fulfilled' && !isNothing(outcome.value);
-        if (isAnswer) empty.delete(collection);
-        else empty.add(collection);
-        // Of a generation that was dropped after the catalog was read nothing is found, or the read is broken off.
-        if (!isAfter && !isAnswer && now?.live === projection.live) now = await look();
-        if (now?.live === projection.live) {
-          if (outcome.status === 'rejected') throw outcome.reason;
-          return outcome.value;
-        }
-        found = await learn(collection, now);
-      }
-    },
-  };
-};
-
-/* A rebuild of one projection in MongoDB: collections of a new generation beside the live ones, put in their place in one step. */
-
+/** A rebuild of one projection: collections of a new generation beside the live ones, which they replace in one step. */
 type RebuildOptions = Readonly<{
   db: Db;
   catalog: Catalog;
   name: string;
   clock: Pick<Clock, 'now'>;
   logger: Logger;
-  /** Told once, when it is committed or discarded. */
+  /** Called once, when the rebuild is committed or discarded. */
   ended: () => void;
 }>;
 
-/** A process that rebuilds says so again and again; where it is silent for so long, another may begin. */
-const keptMs = 120_000;
-const keptEveryMs = 30_000;
-
-/** Rejects with RangeError where there is no such projection, with Error where a rebuild of it is under way. */
-const startRebuild = async (options: RebuildOptions): Promise<Rebuild> => {
-  const { db, catalog, name } = options;
-  const before = await catalog.projection(name);
-  if (before === undefined) throw new RangeError(`there is no projection ${name}`);
-  const number = await catalog.nextGeneration(name);
-  const specs = await catalog.specsOf(before.version);
-  const lock = await takeLock(options, before, number);
-  try {
-    // Of one that was broken off.
-    await dropGenerations(db, name, (other) => other === before.rebuild?.generation);
-    await createGeneration(db, { projection: name, number, specs });
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
-  const generation = openGeneration(db, { projection: name, number, specs, isAlone: true });
-  const store = storeOfMongodbRebuild(options, generation, lock);
-  const liveGeneration = async (): Promise<Generation> => {
-    const now = await catalog.projection(name);
-    if (now === undefined) throw new RangeError(`there is no projection ${name}`);
-    return openGeneration(db, { projection: name, number: now.live, specs: await catalog.specsOf(now.version) });
-  };
-
-  return {
-    store,
-    scan: async function* (collection, side) {
-      yield* (side === 'live' ? await liveGeneration() : generation).scan(collection);
-    },
-    lookupFaults: async function* () {
-      yield* (await liveGeneration()).lookupFaults();
-    },
-    commit: async () => {
-      const isPut = await catalog.commitRebuild(name, before.version, await store.checkpoint());
-      await lock.release();
-      if (!isPut) {
-        await dropGenerations(db, name, (other) => other === number);
-        throw new CheckpointMoved(`the projection ${name} is on another version than its rebuild, or another rebuild has begun`);
-      }
-      // It is in place; what cannot be dropped now goes with the next start.
-      await dropGenerations(db, name, (other) => other < number).catch((error: unknown) => {
-        options.logger.warn(
-          { projection: name, err: error instanceof Error ? error : undefined },
-          'replaced read models are not dropped yet',
-        );
-      });
-    },
-    discard: async () => {
-      if (lock.isReleased()) return;
-      await lock.release();
-      await dropGenerations(db, name, (other) => other === number);
-    },
-  };
-};
-
-/** Says again and again that this process rebuilds, until it is released. */
+/** Renews the lock of a rebuild until it is released. */
 type Lock = Readonly<{ until: () => number; isReleased: () => boolean; release: () => Promise<void> }>;
 
-const takeLock = async ({ catalog, name, clock, ended }: RebuildOptions, before: Projection, number: number): Promise<Lock> => {
-  const until = (): number => clock.now() + keptMs;
-  if (!(await catalog.beginRebuild(before, { generation: number, position: 0, until: until() }, clock.now())))
-    throw new Error(
-      `a rebuild of the projection ${name} is under way; where its process has ended, another can begin ${keptMs / 60_000} minutes later`,
-    );
-  const keeping = setInterval(() => void catalog.keepRebuild(name, number, until()).catch(() => {}), keptEveryMs).unref();
-  let isReleased = false;
-  return {
-    until,
-    isReleased: () => isReleased,
-    release: async () => {
-      isReleased = true;
-      clearInterval(keeping);
-      ended();
-      await catalog.endRebuild(name, number);
-    },
-  };
-};
+type Declared = Readonly<{ catalog: Catalog; name: string; version: string; specs: readonly CollectionSpec[] }>;
 
-const storeOfMongodbRebuild = ({ catalog, name, clock }: RebuildOptions, generation: Generation, lock: Lock): ProjectionStore => {
-  let checkpoint: Checkpoint = { position: 0, generation: generation.number };
-  return {
-    checkpoint: async () => checkpoint,
-    getMany: generation.getMany,
-    write: async (writes, from, to) => {
-      const now = await catalog.projection(name);
-      const current = checkpointBeside(now, from);
-      if (current?.generation !== from.generation || current.position !== from.position) throw movedFrom(now, from);
-      await generation.prepare(writes, clock.now())();
-      await catalog.moveRebuild(name, from, to, lock.until());
-      checkpoint = { position: to, generation: generation.number };
-    },
-  };
-};
+type StoreOptions = Declared & Readonly<{ live: Live; clock: Pick<Clock, 'now'> }>;
 
-export type MongoReadModelsOptions = Readonly<{
-  /** Is closed with the read models. */
-  mongo: Mongo;
-  clock: Pick<Clock, 'now'>;
-  logger: Logger;
-}>;
+/** How documents and their rows stand in the collections: another number makes them anew. */
+const layout = 1;
+
+/** A process that rebuilds renews its lock. After so long without a renewal another may begin. */
+const keptMs = 120_000;
+const keptEveryMs = 30_000;
 
 export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOptions): ReadModels => {
   const { db } = mongo;
@@ -392,7 +130,7 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
   const rebuilds = new Set<Rebuild>();
   const tidied = new Set<string>();
 
-  /** What no longer is live, and what a crash has left, goes once for each process. */
+  /** Generations that are no longer live, or were left by a crash, are dropped once for each process. */
   const tidy = async ({ name, live: number, rebuild }: Projection): Promise<void> => {
     if (tidied.has(`${name}.${number}`)) return;
     tidied.add(`${name}.${number}`);
@@ -445,8 +183,6 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
   });
 };
 
-type Declared = Readonly<{ catalog: Catalog; name: string; version: string; specs: readonly CollectionSpec[] }>;
-
 /** Out: the projection, with live collections of that version. */
 const ensure = async ({ db, catalog, name, version, specs }: Declared & Pick<Mongo, 'db'>): Promise<Projection> => {
   for (;;) {
@@ -455,13 +191,11 @@ const ensure = async ({ db, catalog, name, version, specs }: Declared & Pick<Mon
     const generation = await catalog.nextGeneration(name);
     await createGeneration(db, { projection: name, number: generation, specs });
     const collections = specs.map((spec) => spec.name);
-    // Of several processes that start at once one is the first; what the others have made goes again.
+    // If several processes start at once, one is the first. The others drop the generation that they have made.
     if (!(await catalog.setLive(name, before, { version, generation, collections })))
       await dropGenerations(db, name, (number) => number === generation);
   }
 };
-
-type StoreOptions = Declared & Readonly<{ live: Live; clock: Pick<Clock, 'now'> }>;
 
 /** The store that follows the live generation. */
 const storeOf = ({ catalog, live, name, version, specs, clock }: StoreOptions): ProjectionStore => {
@@ -489,6 +223,270 @@ const storeOf = ({ catalog, live, name, version, specs, clock }: StoreOptions): 
       if (now.live !== from.generation || now.position !== from.position) throw movedFrom(now, from);
       await live.generation(now, specs).prepare(writes, clock.now())();
       await catalog.moveLive(name, from, to);
+    },
+  };
+};
+
+const isChanged = ({ matchedCount }: Matched): boolean => matchedCount === 1;
+
+const openCatalog = (db: Db): Catalog => {
+  const entries = db.collection<Entry>('read_models');
+  return { ...openEntries(entries), ...openDeclarations(entries, db.collection<Version>('read_model_versions')) };
+};
+
+/** Which specs a version stands for, which projection a collection belongs to, and what has been live. */
+const openDeclarations = (
+  entries: Collection<Entry>,
+  versions: Collection<Version>,
+): Pick<Catalog, 'projection' | 'projectionOf' | 'specsOf' | 'declare' | 'nextGeneration' | 'setLive'> => {
+  const known = new Map<string, readonly CollectionSpec[]>();
+  return {
+    projection: async (name) => projectionIn(await entries.findOne({ _id: name })),
+    projectionOf: async (collection) => projectionIn(await entries.findOne({ collections: collection })),
+    specsOf: async (version) => {
+      const found = known.get(version) ?? specsIn(await versions.findOne({ _id: version }));
+      known.set(version, found);
+      return found;
+    },
+    declare: async (name, specs) => {
+      const collections = specs.map((spec) => spec.name);
+      const other = await entries.findOne({ _id: { $ne: name }, collections: { $in: collections } });
+      if (other !== null) throw new RangeError(`a collection of the projection ${name} belongs to the projection ${other._id} already`);
+      const text = JSON.stringify(specs);
+      const version = createHash('sha256').update(`${layout}${text}`).digest('base64url').slice(0, 22);
+      if (!known.has(version)) await once(() => versions.updateOne({ _id: version }, { $set: { specs: text } }, { upsert: true }));
+      known.set(version, specs);
+      return version;
+    },
+    nextGeneration: async (name) => {
+      const counted = await once(() =>
+        entries.findOneAndUpdate({ _id: name }, { $inc: { taken: 1 } }, { upsert: true, returnDocument: 'after' }),
+      );
+      if (counted === null) throw new Error(`the generations of the projection ${name} cannot be counted`);
+      return counted.taken;
+    },
+    setLive: async (name, before, { version, generation, collections }) => {
+      const asBefore = before === undefined ? { live: { $exists: false } } : { version: before.version, live: before.live };
+      const next = { version, live: generation, position: 0, collections };
+      return isChanged(await entries.updateOne({ _id: name, ...asBefore }, { $set: next, $unset: { rebuild: '' } }));
+    },
+  };
+};
+
+const openEntries = (entries: Collection<Entry>): Steps => {
+  const assertMoved = async (moved: Matched, name: string, from: Checkpoint): Promise<void> => {
+    if (!isChanged(moved)) throw movedFrom(projectionIn(await entries.findOne({ _id: name })), from);
+  };
+  return {
+    moveLive: async (name, from, to) =>
+      assertMoved(
+        await entries.updateOne({ _id: name, live: from.generation, position: from.position }, { $set: { position: to } }),
+        name,
+        from,
+      ),
+    moveRebuild: async (name, from, to, until) => {
+      const { generation, position } = from;
+      const asRead = { _id: name, 'rebuild.generation': generation, 'rebuild.position': position };
+      await assertMoved(await entries.updateOne(asRead, { $set: { 'rebuild.position': to, 'rebuild.until': until } }), name, from);
+    },
+    beginRebuild: async ({ name, version }, rebuild, now) => {
+      const isFree = { $or: [{ rebuild: { $exists: false } }, { 'rebuild.until': { $lt: now } }] };
+      return isChanged(await entries.updateOne({ _id: name, version, ...isFree }, { $set: { rebuild } }));
+    },
+    keepRebuild: async (name, generation, until) =>
+      void (await entries.updateOne({ _id: name, 'rebuild.generation': generation }, { $set: { 'rebuild.until': until } })),
+    commitRebuild: async (name, version, { generation, position }) => {
+      const asRead = { _id: name, version, 'rebuild.generation': generation, 'rebuild.position': position };
+      return isChanged(await entries.updateOne(asRead, { $set: { live: generation, position }, $unset: { rebuild: '' } }));
+    },
+    endRebuild: async (name, generation) =>
+      void (await entries.updateOne({ _id: name, 'rebuild.generation': generation }, { $unset: { rebuild: '' } })),
+  };
+};
+
+/** The checkpoint of the rebuild if `from` is one of it, else that of the live generation. */
+const checkpointBeside = (projection: Projection | undefined, from: Checkpoint): Checkpoint | undefined => {
+  if (projection === undefined) return undefined;
+  const { live, position, rebuild } = projection;
+  return rebuild?.generation === from.generation ? rebuild : { generation: live, position };
+};
+
+const movedFrom = (projection: Projection | undefined, from: Checkpoint): CheckpointMoved => {
+  const now = checkpointBeside(projection, from);
+  const place = ({ position, generation }: Checkpoint): string => `${position} of generation ${generation}`;
+  return new CheckpointMoved(`the checkpoint is ${now === undefined ? 'gone' : `at position ${place(now)}`}, not at ${place(from)}`);
+};
+
+/** Undefined for one of which nothing is live yet. */
+const projectionIn = (entry: Entry | null): Projection | undefined => {
+  if (entry?.version === undefined || entry.live === undefined || entry.position === undefined) return undefined;
+  const { _id: name, version, live, position, rebuild } = entry;
+  return { name, version, live, position, ...(rebuild === undefined ? {} : { rebuild }) };
+};
+
+const specsIn = (version: Version | null): readonly CollectionSpec[] => {
+  if (version === null) throw new Error('a version of the read models is not there; another program has deleted it');
+  return JSON.parse(version.specs) as readonly CollectionSpec[];
+};
+
+/** If several processes make a document at once, the server refuses all but one. The second attempt finds it. */
+const once = async <Result>(upsert: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await upsert();
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    return upsert();
+  }
+};
+
+export const openLive = (db: Db, catalog: Catalog): Live => {
+  /** The live generation of each collection. */
+  const known = new Map<string, Readonly<{ projection: Projection; generation: Generation }>>();
+  const generations = new Map<string, Generation>();
+  /** Collections in which the last read found nothing: the catalog is then asked once, after the read, and not also beside it. */
+  const empty = new Set<string>();
+
+  /** Reads that are made at once share one look at the catalog, which begins after each of them has begun. */
+  const looked = gathered(
+    async (names: ReadonlySet<string>) =>
+      new Map(await Promise.all([...names].map(async (name) => [name, await catalog.projection(name)] as const))),
+  );
+  const projectionNow = async (name: string): Promise<Projection | undefined> => (await looked([name])).get(name);
+
+  const generationOf = ({ name, live }: Projection, specs: readonly CollectionSpec[]): Generation => {
+    const found = generations.get(name);
+    if (found?.number === live) return found;
+    const generation = openGeneration(db, { projection: name, number: live, specs });
+    generations.set(name, generation);
+    return generation;
+  };
+
+  const learn = async (collection: string, projection: Projection | undefined) => {
+    const owner = projection ?? (await catalog.projectionOf(collection));
+    const specs = owner === undefined ? [] : await catalog.specsOf(owner.version);
+    if (owner === undefined || !specs.some(({ name }) => name === collection)) {
+      known.delete(collection);
+      throw new Error(`there is no collection ${collection}`);
+    }
+    const found = { projection: owner, generation: generationOf(owner, specs) };
+    known.set(collection, found);
+    return found;
+  };
+
+  return {
+    generation: generationOf,
+    read: async (collection, isNothing, work) => {
+      let found = known.get(collection) ?? (await learn(collection, undefined));
+      for (;;) {
+        const { projection, generation } = found;
+        const reading = work(generation);
+        const isAfter = empty.has(collection);
+        const look = (): Promise<Projection | undefined> => projectionNow(projection.name);
+        const [outcome, looking] = await Promise.allSettled([reading, isAfter ? reading.then(look, look) : look()]);
+        if (looking.status === 'rejected') throw looking.reason;
+        let now = looking.value;
+        const isAnswer = outcome.status === 'fulfilled' && !isNothing(outcome.value);
+        if (isAnswer) empty.delete(collection);
+        else empty.add(collection);
+        // If the generation was dropped after the catalog was read, the read finds nothing or is broken off.
+        if (!isAfter && !isAnswer && now?.live === projection.live) now = await look();
+        if (now?.live === projection.live) {
+          if (outcome.status === 'rejected') throw outcome.reason;
+          return outcome.value;
+        }
+        found = await learn(collection, now);
+      }
+    },
+  };
+};
+
+/** Rejects with RangeError if there is no such projection, with Error if a rebuild of it is under way. */
+const startRebuild = async (options: RebuildOptions): Promise<Rebuild> => {
+  const { db, catalog, name } = options;
+  const before = await catalog.projection(name);
+  if (before === undefined) throw new RangeError(`there is no projection ${name}`);
+  const number = await catalog.nextGeneration(name);
+  const specs = await catalog.specsOf(before.version);
+  const lock = await takeLock(options, before, number);
+  try {
+    // Drops the generation of a rebuild that was broken off.
+    await dropGenerations(db, name, (other) => other === before.rebuild?.generation);
+    await createGeneration(db, { projection: name, number, specs });
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+  const generation = openGeneration(db, { projection: name, number, specs, isAlone: true });
+  const store = storeOfRebuild(options, generation, lock);
+  const liveGeneration = async (): Promise<Generation> => {
+    const now = await catalog.projection(name);
+    if (now === undefined) throw new RangeError(`there is no projection ${name}`);
+    return openGeneration(db, { projection: name, number: now.live, specs: await catalog.specsOf(now.version) });
+  };
+
+  return {
+    store,
+    scan: async function* (collection, side) {
+      yield* (side === 'live' ? await liveGeneration() : generation).scan(collection);
+    },
+    lookupFaults: async function* () {
+      yield* (await liveGeneration()).lookupFaults();
+    },
+    commit: async () => {
+      const isPut = await catalog.commitRebuild(name, before.version, await store.checkpoint());
+      await lock.release();
+      if (!isPut) {
+        await dropGenerations(db, name, (other) => other === number);
+        throw new CheckpointMoved(`the projection ${name} is on another version than its rebuild, or another rebuild has begun`);
+      }
+      // It is in place; what cannot be dropped now goes with the next start.
+      await dropGenerations(db, name, (other) => other < number).catch((error: unknown) => {
+        options.logger.warn(
+          { projection: name, err: error instanceof Error ? error : undefined },
+          'replaced read models are not dropped yet',
+        );
+      });
+    },
+    discard: async () => {
+      if (lock.isReleased()) return;
+      await lock.release();
+      await dropGenerations(db, name, (other) => other === number);
+    },
+  };
+};
+
+const takeLock = async ({ catalog, name, clock, ended }: RebuildOptions, before: Projection, number: number): Promise<Lock> => {
+  const until = (): number => clock.now() + keptMs;
+  if (!(await catalog.beginRebuild(before, { generation: number, position: 0, until: until() }, clock.now())))
+    throw new Error(
+      `a rebuild of the projection ${name} is under way; where its process has ended, another can begin ${keptMs / 60_000} minutes later`,
+    );
+  const keeping = setInterval(() => void catalog.keepRebuild(name, number, until()).catch(() => {}), keptEveryMs).unref();
+  let isReleased = false;
+  return {
+    until,
+    isReleased: () => isReleased,
+    release: async () => {
+      isReleased = true;
+      clearInterval(keeping);
+      ended();
+      await catalog.endRebuild(name, number);
+    },
+  };
+};
+
+const storeOfRebuild = ({ catalog, name, clock }: RebuildOptions, generation: Generation, lock: Lock): ProjectionStore => {
+  let checkpoint: Checkpoint = { position: 0, generation: generation.number };
+  return {
+    checkpoint: async () => checkpoint,
+    getMany: generation.getMany,
+    write: async (writes, from, to) => {
+      const now = await catalog.projection(name);
+      const current = checkpointBeside(now, from);
+      if (current?.generation !== from.generation || current.position !== from.position) throw movedFrom(now, from);
+      await generation.prepare(writes, clock.now())();
+      await catalog.moveRebuild(name, from, to, lock.until());
+      checkpoint = { position: to, generation: generation.number };
     },
   };
 };

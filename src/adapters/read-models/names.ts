@@ -1,9 +1,9 @@
-/** The names of tables and columns. Collections and fields are named by our own code, yet they enter SQL and file names: they are checked. */
+/** The names of tables and columns. Our own code names collections and fields, but the names enter SQL and file names, so they are checked. */
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
 
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
 
-/** Throws RangeError where a name of the projection or of its specs is not letters, digits and underscores, or is used without being declared. */
+/** Throws RangeError if a name of the projection or of its specs is not letters, digits and underscores, or is used without being declared. */
 export const checkNames = (projection: string, specs: readonly CollectionSpec[]): void => {
   const fields = specs.flatMap((spec) => [
     ...spec.fields,
@@ -26,12 +26,12 @@ export const checkNames = (projection: string, specs: readonly CollectionSpec[])
 };
 
 export const tableOf = (collection: string): string => `c_${collection}`;
-/** Of the indexes of a collection, in the order in which they are declared. */
+/** The name of an index; `at`: its place in the order of declaration. */
 export const indexOf = (collection: string, at: number): string => `${tableOf(collection)}_${at}`;
 export const searchTableOf = (collection: string): string => `s_${collection}`;
 /** Holds the personal fields of documents. */
 export const personalTableOf = (collection: string): string => `p_${collection}`;
-/** Holds those that took the place of others. */
+/** Holds personal fields that replaced earlier ones. */
 export const laterPersonalTableOf = (collection: string): string => `l_${collection}`;
 export const laterPersonalIndexOf = (collection: string): string => `i_${collection}`;
 /** Holds which documents wait to be put into the search index. */

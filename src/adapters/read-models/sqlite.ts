@@ -25,13 +25,21 @@ import {
 import type { Answer, Request } from './rebuild-writer-thread.js';
 import { checkNames } from './names.js';
 
-/* The open files of the live generations. */
+type SqliteReadModelsOptions = Readonly<{
+  /** The catalog's file, made if there is none. The other files are beside it and begin with its name. */
+  file: string;
+  /** Called if erased data could not be cut out of a write-ahead log yet. */
+  onFault?: (fault: Error) => void;
+  onDamaged?: OnDamaged;
+}>;
 
 type Use = <Result>(name: string, work: (generation: Generation) => Result) => Result;
+
+/** The open files of the live generations. */
 type LiveGenerations = Readonly<{
   /**
-   * The work is done on the generation that is live now, whichever process has put it there. Where its file is damaged it is moved
-   * aside, and the work is done on an empty generation, which the projection fills from the log.
+   * Does the work on the present live generation, whichever process has put it there. A damaged file is moved aside, and the work is done
+   * on an empty generation, which the projection fills from the log.
    */
   use: Use;
   /** Closes the file, until it is used again. */
@@ -39,10 +47,104 @@ type LiveGenerations = Readonly<{
   close: () => void;
 }>;
 
+/** Writes a new generation in a thread of its own, so that its pages and indexes are written while the next events are read and folded. */
+type RebuildWriter = Readonly<{
+  number: number;
+  /** `write` resolves when the thread has taken the writes, at most `writesAheadMax` ahead of the file. A fault of theirs rejects the next call. */
+  store: ProjectionStore;
+  pageById: (collection: string, afterId: string, limit: number) => Promise<readonly Document[]>;
+  /** Resolves when all of it survives a power loss, and the file is closed. */
+  finish: () => Promise<void>;
+  /** Resolves when the file is closed, whatever became of it. */
+  close: () => Promise<void>;
+}>;
+
+type Waiting = Readonly<{ resolve: (found: readonly Document[]) => void; reject: (fault: Error) => void }>;
+
+/** One rebuild of a projection: a new generation beside the live one, which replaces it or is deleted. */
+type RebuildOptions = Readonly<{
+  catalog: Catalog;
+  live: LiveGenerations;
+  name: string;
+  /** Called once when it is over. */ ended: () => void;
+}>;
+
+type LiveGenerationsOptions = Readonly<{ catalog: Catalog; onFault: (fault: Error) => void; onDamaged: OnDamaged }>;
+
 /** A generation can be replaced between the look into the catalog and the opening of its file. */
 const openAttemptsMax = 5;
 
-type LiveGenerationsOptions = Readonly<{ catalog: Catalog; onFault: (fault: Error) => void; onDamaged: OnDamaged }>;
+/** The ids of a collection are known up to this number. Beyond it every id is asked for. */
+const knownIdsMax = 20_000;
+
+/** Writes that the thread has not done yet: bounds the documents that are held for it. */
+const writesAheadMax = 3;
+
+const scanPageSize = 500;
+
+export const openSqliteReadModels = ({ file, onFault = () => {}, onDamaged = () => {} }: SqliteReadModelsOptions): ReadModels => {
+  const catalog = openCatalog(file, onDamaged);
+  const live = openLiveGenerations({ catalog, onFault, onDamaged });
+  const rebuilds = new Set<Rebuild>();
+
+  const onCollection = <Result>(collection: string, work: (generation: Generation) => Result): Result => {
+    const projection = catalog.projectionOf(collection);
+    if (projection === undefined) throw new Error(`there is no collection ${collection}`);
+    return live.use(projection.name, work);
+  };
+
+  return {
+    projection: async (name, specs) => {
+      checkNames(name, specs);
+      const { generation } = catalog.ensure(name, specs, (generationFile) => {
+        // Left by a crash in the middle of this very step, or by a catalog that is gone.
+        const isFirst = catalog.projection(name) === undefined;
+        catalog.deleteGenerations(name, (number) => isFirst || catalog.fileOf(name, number) === generationFile);
+        createGeneration(generationFile, specs);
+      });
+      catalog.deleteGenerations(name, (number) => number < generation);
+      return storeOf(catalog, live, name, specs);
+    },
+    get: async (collection, id) => onCollection(collection, (generation) => generation.collection(collection).get(id)),
+    find: async (collection, query) => onCollection(collection, (generation) => generation.finder(collection).find(query)),
+    count: async (collection, query, max) => onCollection(collection, (generation) => generation.finder(collection).count(query, max)),
+    findCounted: async (collection, query, max) =>
+      onCollection(collection, (generation) => generation.finder(collection).findCounted(query, max)),
+    rebuild: async (name) => {
+      const rebuild = startRebuild({ catalog, live, name, ended: () => void rebuilds.delete(rebuild) });
+      rebuilds.add(rebuild);
+      return rebuild;
+    },
+    close: async () => {
+      for (const rebuild of [...rebuilds]) await rebuild.discard();
+      live.close();
+      catalog.close();
+    },
+  };
+};
+
+/**
+ * The store that follows the live generation. A write at the very moment of its replacement is lost with it: the next write is refused,
+ * and the writer goes on from the new checkpoint.
+ */
+const storeOf = (catalog: Catalog, live: LiveGenerations, name: string, specs: readonly CollectionSpec[]): ProjectionStore => {
+  const specsText = JSON.stringify(specs);
+  let checked: Projection | undefined;
+  const use = <Result>(work: (generation: Generation) => Result): Result => {
+    const projection = catalog.projection(name);
+    if (projection !== checked) {
+      if (JSON.stringify(projection?.specs) !== specsText)
+        throw new Error(`another process has put the projection ${name} on another version`);
+      checked = projection;
+    }
+    return live.use(name, work);
+  };
+  return {
+    checkpoint: async () => use((generation) => generation.checkpoint()),
+    getMany: async (collection, ids) => use((generation) => generation.getMany(collection, ids)),
+    write: async (writes, from, to) => use((generation) => generation.write(writes, from, to)),
+  };
+};
 
 const openLiveGenerations = ({ catalog, onFault, onDamaged }: LiveGenerationsOptions): LiveGenerations => {
   const open = new Map<string, Generation>();
@@ -104,27 +206,6 @@ const place = (catalog: Catalog, { name, generation, specs }: Projection) => ({
   specs,
 });
 
-/* Writes a new generation in a thread of its own, so that its pages and indexes are written while the next events are read and folded. */
-
-type RebuildWriter = Readonly<{
-  number: number;
-  /** `write` resolves when the thread has taken the writes, which are few ahead of the file; a fault of theirs rejects what is asked for next. */
-  store: ProjectionStore;
-  pageById: (collection: string, afterId: string, limit: number) => Promise<readonly Document[]>;
-  /** Resolves when all of it survives a power loss, and the file is closed. */
-  finish: () => Promise<void>;
-  /** Resolves when the file is closed, whatever became of it. */
-  close: () => Promise<void>;
-}>;
-
-/** So many ids are known of a collection at most; one with more is asked for all. */
-const knownIdsMax = 20_000;
-
-/** Writes that the thread has not done yet: bounds the documents that are held for it. */
-const writesAheadMax = 3;
-
-type Waiting = Readonly<{ resolve: (found: readonly Document[]) => void; reject: (fault: Error) => void }>;
-
 const startRebuildWriter = (generation: GenerationFile): RebuildWriter => {
   const { number, specs } = generation;
   const worker = new Worker(new URL('./rebuild-writer-thread.js', import.meta.url), { workerData: generation });
@@ -168,7 +249,7 @@ const startRebuildWriter = (generation: GenerationFile): RebuildWriter => {
         assertUnmoved(checkpoint, from);
         for (const { collection, put } of writes) ids.add(collection, put);
         const done = ask({ kind: 'write', writes: rowWrites(writes, specs), position });
-        // Its fault is kept for whoever asks next.
+        // Its fault is kept for the next call.
         done.catch(() => {});
         checkpoint = { position, generation: number };
         ahead.push(done);
@@ -184,7 +265,7 @@ const startRebuildWriter = (generation: GenerationFile): RebuildWriter => {
   };
 };
 
-/** The ids that were ever put, of collections that have few: nothing else need be asked for, for they were empty. */
+/** The ids ever put into collections that have few. The collections began empty, so no other id need be asked for. */
 const openKnownIds = (collections: readonly string[]) => {
   const known = new Map(collections.map((name) => [name, new Set<string>()]));
   return {
@@ -200,18 +281,7 @@ const openKnownIds = (collections: readonly string[]) => {
   };
 };
 
-/* One rebuild of a projection: a new generation beside the live one, put in its place or thrown away. */
-
-type RebuildOptions = Readonly<{
-  catalog: Catalog;
-  live: LiveGenerations;
-  name: string;
-  /** Called once when it is over. */ ended: () => void;
-}>;
-
-const scanPageSize = 500;
-
-/** Throws where another rebuild of the projection is under way, in any process. */
+/** Throws if another rebuild of the projection is under way, in any process. */
 const startRebuild = (options: RebuildOptions): Rebuild => {
   const { catalog, live, name } = options;
   const lock = holdLock({ file: catalog.rebuildLockOf(name) });
@@ -248,7 +318,7 @@ const startRebuild = (options: RebuildOptions): Rebuild => {
             done = catalog.replace(name, liveNumber, fresh.number);
           }
         } catch (error) {
-          // Whoever put the projection on another version has deleted our file.
+          // The process that put the projection on another version has deleted our file.
           if (isInPlace()) throw error;
         } finally {
           live.release(name);
@@ -266,7 +336,7 @@ const startRebuild = (options: RebuildOptions): Rebuild => {
   }
 };
 
-/** The new generation, and the number of the live one that it is to replace. We hold the lock: every other generation was left by a crash. */
+/** The new generation, and the number of the live one that it is to replace. The caller holds the lock, so every other generation was left by a crash. */
 const newGeneration = (catalog: Catalog, name: string): { replaced: number; fresh: RebuildWriter } => {
   const number = catalog.nextGeneration(name);
   const projection = catalog.projection(name);
@@ -277,8 +347,8 @@ const newGeneration = (catalog: Catalog, name: string): { replaced: number; fres
 };
 
 /**
- * Looks at a copy, for the file itself would keep what is erased meanwhile in its write-ahead log. The copy has the name of a generation:
- * what a crash leaves of it is deleted with those.
+ * Checks a copy: a long read of the file itself would keep erased data in its write-ahead log. The copy has the name of a generation, so
+ * that it is deleted with these after a crash.
  */
 const lookupFaults = async function* (catalog: Catalog, name: string, live: number): AsyncGenerator<LookupFault> {
   const number = catalog.nextGeneration(name);
@@ -302,76 +372,4 @@ const scanById = async function* (pageAfter: (id: string) => Promise<readonly Do
     afterId = page.at(-1)!.id;
     await turn();
   }
-};
-
-type SqliteReadModelsOptions = Readonly<{
-  /** The catalog's file, made where there is none; the other files stand beside it under its name. */
-  file: string;
-  /** Told where what was erased could not be cut out of a write-ahead log yet. */
-  onFault?: (fault: Error) => void;
-  onDamaged?: OnDamaged;
-}>;
-
-export const openSqliteReadModels = ({ file, onFault = () => {}, onDamaged = () => {} }: SqliteReadModelsOptions): ReadModels => {
-  const catalog = openCatalog(file, onDamaged);
-  const live = openLiveGenerations({ catalog, onFault, onDamaged });
-  const rebuilds = new Set<Rebuild>();
-
-  const onCollection = <Result>(collection: string, work: (generation: Generation) => Result): Result => {
-    const projection = catalog.projectionOf(collection);
-    if (projection === undefined) throw new Error(`there is no collection ${collection}`);
-    return live.use(projection.name, work);
-  };
-
-  return {
-    projection: async (name, specs) => {
-      checkNames(name, specs);
-      const { generation } = catalog.ensure(name, specs, (generationFile) => {
-        // Left by a crash in the middle of this very step, or by a catalog that is gone.
-        const isFirst = catalog.projection(name) === undefined;
-        catalog.deleteGenerations(name, (number) => isFirst || catalog.fileOf(name, number) === generationFile);
-        createGeneration(generationFile, specs);
-      });
-      catalog.deleteGenerations(name, (number) => number < generation);
-      return storeOf(catalog, live, name, specs);
-    },
-    get: async (collection, id) => onCollection(collection, (generation) => generation.collection(collection).get(id)),
-    find: async (collection, query) => onCollection(collection, (generation) => generation.finder(collection).find(query)),
-    count: async (collection, query, max) => onCollection(collection, (generation) => generation.finder(collection).count(query, max)),
-    findCounted: async (collection, query, max) =>
-      onCollection(collection, (generation) => generation.finder(collection).findCounted(query, max)),
-    rebuild: async (name) => {
-      const rebuild = startRebuild({ catalog, live, name, ended: () => void rebuilds.delete(rebuild) });
-      rebuilds.add(rebuild);
-      return rebuild;
-    },
-    close: async () => {
-      for (const rebuild of [...rebuilds]) await rebuild.discard();
-      live.close();
-      catalog.close();
-    },
-  };
-};
-
-/**
- * The store that follows the live generation. What is written to a generation at the very moment of its replacement
- * goes with it: the next write is refused, and the writer goes on from the new checkpoint.
- */
-const storeOf = (catalog: Catalog, live: LiveGenerations, name: string, specs: readonly CollectionSpec[]): ProjectionStore => {
-  const specsText = JSON.stringify(specs);
-  let checked: Projection | undefined;
-  const use = <Result>(work: (generation: Generation) => Result): Result => {
-    const projection = catalog.projection(name);
-    if (projection !== checked) {
-      if (JSON.stringify(projection?.specs) !== specsText)
-        throw new Error(`another process has put the projection ${name} on another version`);
-      checked = projection;
-    }
-    return live.use(name, work);
-  };
-  return {
-    checkpoint: async () => use((generation) => generation.checkpoint()),
-    getMany: async (collection, ids) => use((generation) => generation.getMany(collection, ids)),
-    write: async (writes, from, to) => use((generation) => generation.write(writes, from, to)),
-  };
 };
