@@ -1,4 +1,39 @@
-// Who may import whom. The folders of src are rooms; each driver package is imported in one of them only.
+// Who may import whom, type imports included. The folders of src are rooms, the folders in them capabilities; each driver package is imported
+// in one room only. `npm run check:imports` runs these rules (bin/check-imports.js) and holds what is left against .known-imports.json.
+
+/** Within a room a capability imports only those that stand before it. The last ones know all others: they compose or list them. */
+const order = [
+  ...['core', 'server', 'mime', 'rendering', 'ports'],
+  ...['access', 'recipients', 'domains', 'mailbox', 'billing', 'templates', 'documents', 'keys', 'apps', 'email', 'bulk'],
+  ...['people', 'teams', 'webhooks', 'audit', 'privacy', 'retention', 'analytics', 'pages', 'ops'],
+  ...[
+    'serve',
+    'log',
+    'verify',
+    'query-types',
+    'events',
+    'components',
+    'examples',
+    'authenticate',
+    'queries',
+    'commands',
+    'index',
+    'assembly',
+    'error-codes',
+  ],
+];
+const roomsOfCapabilities = ['domain', 'api', 'commands', 'processors', 'projections', 'http', 'cli'];
+
+const inOrder = roomsOfCapabilities.flatMap((room) =>
+  order.slice(0, -1).map((capability, at) => ({
+    name: `${room}-${capability}-in-order`,
+    severity: 'error',
+    comment: `src/${room}/${capability} may import of the other capabilities only ${order.slice(0, at).join(', ') || 'none'}`,
+    from: { path: `^src/${room}/${capability}(/|\\.ts$)` },
+    to: { path: `^src/${room}/(${order.slice(at + 1).join('|')})(/|\\.ts$)` },
+  })),
+);
+
 const room = (from, allowed) => ({
   name: `${from}-imports`,
   severity: 'error',
@@ -48,8 +83,24 @@ const drivers = {
 };
 
 module.exports = {
+  order,
+  roomsOfCapabilities,
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    { name: 'no-cycles', severity: 'error', from: { path: '^src/' }, to: { circular: true } },
+    {
+      name: 'no-cycles-of-tests',
+      severity: 'error',
+      from: { pathNot: '^src/' },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'nothing-loose',
+      severity: 'error',
+      comment: 'beside the rooms stands only src/main.ts; put the file into the room and the capability that it is of',
+      from: {},
+      to: { path: '^src/[^/]+$', pathNot: '^src/main\\.ts$' },
+    },
+    ...inOrder,
     room('shared', []),
     room('domain', []),
     room('event-log', ['domain']),
@@ -60,6 +111,26 @@ module.exports = {
     room('http', ['commands', 'projections', 'api', 'domain']),
     room('adapters', ['domain']),
     room('samples', ['domain']),
+    {
+      name: 'main-imports',
+      severity: 'error',
+      comment: 'src/main.ts may import only cli and service',
+      from: { path: '^src/main\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/(cli|service)/' },
+    },
+    {
+      name: 'service-on-top',
+      severity: 'error',
+      comment: 'only src/main.ts and src/cli import src/service and src/cli: nothing below knows how it is composed',
+      from: { path: '^src/', pathNot: '^src/(main\\.ts$|cli/|service/)' },
+      to: { path: '^src/(service|cli)/' },
+    },
+    {
+      name: 'service-below-cli',
+      severity: 'error',
+      from: { path: '^src/service/' },
+      to: { path: '^src/(cli/|main\\.ts$)' },
+    },
     {
       name: 'adapters-apart',
       severity: 'error',
