@@ -16,7 +16,7 @@ import type { WorkerHealth } from '../domain/core/readiness.js';
 import { slicesOfLoop, turnsOfLoop } from '../adapters/clock/event-loop.js';
 import { tellOwners } from '../commands/webhooks/subscriptions.js';
 import type { ClockTrust } from './ops/clock.js';
-import { timersOf } from '../domain/core/timers.js';
+import { timersOf } from '../domain/ports/timers.js';
 import type { Processor, ProcessorDeps, StuckWork } from '../processors/core/declaration.js';
 import { dueWorkWorker } from '../processors/core/due-work.js';
 import { endSessionsWorker } from '../processors/people/sessions.js';

@@ -7,7 +7,7 @@ import { assertDefined, emailIdInBatch, parseBatchId } from '../../src/domain/co
 import { batchCounts, batchListing } from '../../src/domain/bulk/listing.js';
 import { BATCH_TIMERS, BATCHES, readBatchEnds, type BatchDocument } from '../../src/projections/bulk/batches.js';
 import { emailsProjection } from '../../src/projections/email/emails.js';
-import type { TimerDocument } from '../../src/domain/core/timers.js';
+import type { TimerDocument } from '../../src/domain/ports/timers.js';
 import {
   accepted,
   ARCHIVE_MS,

@@ -5,7 +5,7 @@ import { apiKeyDecider, type ApiKeyCommand, type ApiKeyState } from '../../src/d
 import type { ApiKeyEvent } from '../../src/domain/keys/events.js';
 import { apiKeyStream, assertDefined, parseApiKeyId, splitStream } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
-import { timersOf } from '../../src/domain/core/timers.js';
+import { timersOf } from '../../src/domain/ports/timers.js';
 import { startOf } from '../../src/event-log/event-log.js';
 import type { Processor } from '../../src/processors/core/declaration.js';
 import { makeProcessor } from '../../src/processors/core/processor.js';

@@ -5,7 +5,7 @@ import { turnsOfLoop } from '../../src/adapters/clock/event-loop.js';
 import { archiveEmail, deleteEmail } from '../../src/commands/email/emails.js';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { emailStream } from '../../src/domain/core/ids.js';
-import { senderDueAt } from '../../src/domain/core/timers.js';
+import { senderDueAt } from '../../src/domain/ports/timers.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { DELIVER_EMAIL } from '../../src/processors/email/delivery.js';
 import { at, DAY_MS, T0 } from '../support/email-facts.js';

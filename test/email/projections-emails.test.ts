@@ -40,7 +40,7 @@ import {
 } from '../support/email-facts.js';
 import { play, story } from '../support/email-stories.js';
 import type { BacklogDocument } from '../../src/projections/email/backlogs.js';
-import type { TimerDocument } from '../../src/domain/core/timers.js';
+import type { TimerDocument } from '../../src/domain/ports/timers.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 import { distantReadModels } from '../support/distant/ports-of-tests.js';
 

@@ -1,6 +1,6 @@
 /** Reads timers page by page and publishes them when the bus has room. When many are due, teams take turns, and within a team its senders. */
 import type { Query, Condition, Document } from '../../domain/ports/read-models.js';
-import { behindSender, senderDueAt, senderIn, backlogsOf, timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { behindSender, senderDueAt, senderIn, backlogsOf, timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { type Gate, type TimerUse, pointerOf, type ProcessorDeps } from './declaration.js';
 import type { StreamKind } from '../../domain/events.js';
 import type { Priority } from '../../domain/ports/bus.js';

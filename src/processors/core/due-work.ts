@@ -4,7 +4,7 @@
  */
 import type { StreamKind } from '../../domain/events.js';
 import type { Condition } from '../../domain/ports/read-models.js';
-import { timersOf } from '../../domain/core/timers.js';
+import { timersOf } from '../../domain/ports/timers.js';
 import { gathered } from '../../shared/concurrency.js';
 import type { ProcessorDeps, TimerUse, Gate, Processor } from './declaration.js';
 import { type DueQueue, type DueCursor, publishDue } from './due-pages.js';

@@ -15,7 +15,7 @@ import type { Worker } from '../../domain/ports/worker.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { EmailTimerKind } from '../../domain/email/timers.js';
 import { priorities } from '../../domain/ports/bus.js';
-import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { recurringWorker, type LeaseDeps } from '../core/lease.js';
 import { removeAsset } from '../../commands/templates/assets.js';
 import { destroyDomainKeys } from '../../commands/domains/sender-domains.js';

@@ -3,7 +3,7 @@ import type { ActivityEvent, CreditsEvent } from '../../domain/billing/events.js
 import { evolveActivity, lookAt, type Activity } from '../../domain/billing/inactivity.js';
 import { splitStream } from '../../domain/core/ids.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
-import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { declareProjection, type Handler, timersSpec, type Step } from '../core/projection.js';
 import { lookAtMs } from '../../domain/billing/decider.js';
 import type { Recorded } from '../../domain/events.js';

@@ -5,7 +5,7 @@ import type { EmailStatus } from '../../domain/email/status.js';
 import { splitStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
-import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { type Handler, type Handlers, type Reference, type Step, timersSpec } from '../core/projection.js';
 import type { Clock } from '../../domain/ports/clock.js';
 

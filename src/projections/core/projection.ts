@@ -5,7 +5,7 @@
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 import type { DomainEvent, EventOfKind, EventType, Recorded, StreamKind } from '../../domain/events.js';
 import { CLOCKS_APART_MS, isoTime } from '../../domain/core/time.js';
-import type { TimerDocument } from '../../domain/core/timers.js';
+import type { TimerDocument } from '../../domain/ports/timers.js';
 import { splitStream } from '../../domain/core/ids.js';
 
 /**

@@ -5,7 +5,7 @@ import type { Document } from '../../domain/ports/read-models.js';
 import { TRASHED_DOMAINS_MAX } from '../../domain/domains/decider.js';
 import type { SenderDomainEvent } from '../../domain/domains/events.js';
 import { evolveSenderDomains, type SenderDomains, type TrashedDomain } from '../../domain/domains/state.js';
-import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { declareProjection, type Handler, type Projection, type Step, removalDueAt, timersSpec } from '../core/projection.js';
 
 export const SENDER_DOMAINS = 'senderDomains';

@@ -14,7 +14,7 @@ import {
 } from '../../domain/email/status.js';
 import type { Query, Document } from '../../domain/ports/read-models.js';
 import type { EndedBefore } from '../../domain/email/milestones.js';
-import { backlogsOf, timersOf } from '../../domain/core/timers.js';
+import { backlogsOf, timersOf } from '../../domain/ports/timers.js';
 
 export const EMAILS = 'emails';
 export const EMAIL_COUNTS = 'emailCounts';

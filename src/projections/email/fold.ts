@@ -30,7 +30,7 @@ import { type CountedMilestone, ACCEPTED, reachedBy, stoodAt, type Reached } fro
 import { endedBacklog, changeBacklog, type BacklogDocument, type Wait } from './backlogs.js';
 import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
 import { BOUNCED_TIMER, emailTimer, emailTimerKind, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
-import { senderDueAt, type TimerDocument } from '../../domain/core/timers.js';
+import { senderDueAt, type TimerDocument } from '../../domain/ports/timers.js';
 
 /** A document that the unit of work may change. Fields are deleted rather than set to undefined, so that equal documents are equal JSON. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };

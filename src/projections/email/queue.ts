@@ -7,7 +7,7 @@ import type { Worker } from '../../domain/ports/worker.js';
 import { EMAIL_BACKLOGS } from './emails.js';
 import { type BacklogDocument, RATE_MINUTES, type BacklogCounts } from './backlogs.js';
 import { isoTime } from '../../domain/core/time.js';
-import { behindSender, senderIn, type TimerDocument } from '../../domain/core/timers.js';
+import { behindSender, senderIn, type TimerDocument } from '../../domain/ports/timers.js';
 
 /** Numbers of all emails of a team, or of those of one priority. */
 type Numbers = {

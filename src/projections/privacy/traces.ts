@@ -20,7 +20,7 @@ import {
   type BatchId,
 } from '../../domain/core/ids.js';
 import type { Document, Cursor, ReadModels } from '../../domain/ports/read-models.js';
-import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { declareProjection, type Handler, type Step, timersSpec } from '../core/projection.js';
 import { EMAILS, recipientTerm } from '../email/documents.js';
 import { OAUTH_GRANTS } from '../apps/apps.js';

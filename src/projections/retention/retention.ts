@@ -6,7 +6,7 @@ import type { StreamName } from '../../domain/core/ids.js';
 import { defaultLimits, type Limits } from '../../domain/core/limits.js';
 import { priorities } from '../../domain/ports/bus.js';
 import type { Cursor, ReadModels, Query } from '../../domain/ports/read-models.js';
-import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { SUMMARIES_OF_ROWS, summaryId, type DayRowsDocument } from '../email/summaries.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
 import type { Files } from '../../domain/ports/files.js';

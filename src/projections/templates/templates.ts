@@ -15,7 +15,7 @@ import type { Recorded } from '../../domain/events.js';
 import { splitStream, assertDefined, parseAttachmentTemplateId, parseTemplateId } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
 import { foldForSearch } from '../../domain/core/search-text.js';
-import { timersOf, type TimerDocument } from '../../domain/core/timers.js';
+import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import {
   declareProjection,
   type Handler,

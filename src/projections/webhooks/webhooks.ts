@@ -5,7 +5,7 @@ import { assertDefined, splitStream, webhookOfStream, type WebhookId } from '../
 import type { Document } from '../../domain/ports/read-models.js';
 import type { SentEvent, WebhookEvent, WebhookOutcome, WebhookOutcomeEvent } from '../../domain/webhooks/events.js';
 import { evolveWebhook, type Webhook } from '../../domain/webhooks/decider.js';
-import { timersOf } from '../../domain/core/timers.js';
+import { timersOf } from '../../domain/ports/timers.js';
 import {
   declareProjection,
   type Handler,

@@ -1,6 +1,5 @@
 /** Timers: documents in read models that say when work on a stream is due. Projections write them; the reader of due work reads them. */
-import type { StreamKind } from '../events.js';
-import type { Document } from '../ports/read-models.js';
+import type { Document } from './read-models.js';
 
 /**
  * `kind` says which command the timer leads to, `key` is the stream that the command is for, `dueAt` an ISO time. `priority` and `team` let
@@ -12,7 +11,7 @@ export type TimerDocument = Document &
   Readonly<{ kind: string; key: string; dueAt: string; priority: string; team: string; senderDueAt?: string }>;
 
 /** The collection with the timers of a kind of stream. */
-export const timersOf = <Kind extends StreamKind>(kind: Kind): `${Kind}Timers` => `${kind}Timers`;
+export const timersOf = <Kind extends string>(kind: Kind): `${Kind}Timers` => `${kind}Timers`;
 
 /**
  * The sort key of a timer while the senders of a team take turns: first the sender who caused the work, then the time.
@@ -27,4 +26,4 @@ export const senderIn = (timer: Readonly<{ dueAt: string; senderDueAt: string }>
   timer.senderDueAt.slice(0, -timer.dueAt.length - 1);
 
 /** The collection that counts the open work of a kind of stream, one document for each team. */
-export const backlogsOf = <Kind extends StreamKind>(kind: Kind): `${Kind}Backlogs` => `${kind}Backlogs`;
+export const backlogsOf = <Kind extends string>(kind: Kind): `${Kind}Backlogs` => `${kind}Backlogs`;
