@@ -15,7 +15,7 @@ import type { Logger } from '../../domain/ports/logger.js';
 import { consumeFrom } from './nats-consume.js';
 import { openLink, type Link } from './nats-link.js';
 
-export type NatsBusOptions = Readonly<{
+type NatsBusOptions = Readonly<{
   /** The value of SEALPOST_BUS_URL. */
   url: string;
   clock: Clock;

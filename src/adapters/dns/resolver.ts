@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises';
 import type { Dns } from '../../domain/ports/dns.js';
 
 /** `servers`: addresses, with a port if it is not 53; empty for those of the system. */
-export type ResolverOptions = Readonly<{ servers: readonly string[]; timeoutMs?: number; tries?: number }>;
+type ResolverOptions = Readonly<{ servers: readonly string[]; timeoutMs?: number; tries?: number }>;
 
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;

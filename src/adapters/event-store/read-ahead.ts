@@ -15,7 +15,7 @@ export type Stretch = Readonly<{
  * Pages pass between threads as one flat list and one block of bytes, which is far cheaper than an object for each event.
  * `sizes`: the size of the sealed part of each event, -1 if it has none.
  */
-export type PackedPage = Readonly<{
+type PackedPage = Readonly<{
   texts: readonly string[];
   places: readonly number[];
   sizes: readonly number[];

@@ -28,7 +28,7 @@ type KeyRows = Readonly<{
   open: (rows: readonly number[]) => Promise<ReadonlyMap<number, KeyAt>>;
 }>;
 
-export type MongoKeysOptions = Readonly<{
+type MongoKeysOptions = Readonly<{
   url: string;
   setting?: string;
   logger: Logger;
@@ -40,7 +40,7 @@ export type MongoKeysOptions = Readonly<{
   onFault?: (row: number) => void;
 }>;
 
-export type KeyCopy = Readonly<{
+type KeyCopy = Readonly<{
   /** The SQLite file. Nothing may write to it meanwhile. */
   file: string;
   /** 32 bytes, the master key of both. */
@@ -51,8 +51,8 @@ export type KeyCopy = Readonly<{
 }>;
 
 /** The collections of the keys and of what is noted beside them. */
-export const keysCollection = 'keys';
-export const keysStateCollection = 'keys.state';
+const keysCollection = 'keys';
+const keysStateCollection = 'keys.state';
 
 /** Some 4 KB each. */
 const openedRowsMax = 64;

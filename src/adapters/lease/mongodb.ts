@@ -7,7 +7,7 @@ import type { Lease, Leases } from '../../domain/ports/lease.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { isDuplicateKey, openMongo, tellingAway, type Collection, type Db } from '../mongodb/client.js';
 
-export type MongoLeasesOptions = Readonly<{
+type MongoLeasesOptions = Readonly<{
   url: string;
   setting?: string;
   logger: Logger;

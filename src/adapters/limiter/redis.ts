@@ -7,7 +7,7 @@ import type { Admission, Window, Limiter, Slot } from '../../domain/ports/limite
 import type { Logger } from '../../domain/ports/logger.js';
 import { openMemoryLimiter } from './memory.js';
 
-export type RedisLimiterOptions = Readonly<{
+type RedisLimiterOptions = Readonly<{
   /** The value of SEALPOST_LIMITER_URL. */
   url: string;
   clock: Clock;
@@ -15,7 +15,7 @@ export type RedisLimiterOptions = Readonly<{
 }>;
 
 /** How the limiter counts at this moment; shown by health and metrics. */
-export type LimiterMode = 'shared' | 'per-process';
+type LimiterMode = 'shared' | 'per-process';
 
 /** What the URL of a Redis server says. */
 type RedisAddress = Readonly<{

@@ -2,7 +2,7 @@
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import type { Logger, LogFields } from '../../domain/ports/logger.js';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** One line of an error's stack, and how many of them a log line holds. */
 const FRAME = /^\s+at /;
@@ -47,7 +47,7 @@ const plain = (fields: LogFields): Record<string, unknown> => {
  * so it is left out except for two kinds: errors of the operating system, which name a call, a path or a host, and errors whose thrower
  * set `safeToLog = true`.
  */
-export const errorFields = (error: Error, depth = 0): Record<string, unknown> => {
+const errorFields = (error: Error, depth = 0): Record<string, unknown> => {
   const code = 'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? error.code : undefined;
   const safe = ('syscall' in error && typeof error.syscall === 'string') || ('safeToLog' in error && error.safeToLog === true);
   return {

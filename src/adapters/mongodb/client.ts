@@ -11,7 +11,7 @@ import type { LogNote, NotedStore } from '../../domain/ports/log-note.js';
 export type { AnyBulkWriteOperation, Collection, Db, Filter, GridFSBucket, ObjectId, UpdateFilter, WithoutId } from 'mongodb';
 
 /** What the driver exports: values such as `GridFSBucket` and `Binary` are taken from here, so that nothing else loads it. */
-export type MongoDriver = typeof Driver;
+type MongoDriver = typeof Driver;
 
 export type Mongo = Readonly<{
   /** The database that the URL names. Writes are acknowledged by a majority; reads come from the primary. */
@@ -23,7 +23,7 @@ export type Mongo = Readonly<{
   close: () => Promise<void>;
 }>;
 
-export type MongoOptions = Readonly<{
+type MongoOptions = Readonly<{
   url: string;
   /** The setting that the URL comes from; errors name it. */
   setting?: string;

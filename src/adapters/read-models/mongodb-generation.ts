@@ -29,7 +29,7 @@ export type Generation = Readonly<{
   lookupFaults: () => AsyncIterable<LookupFault>;
 }>;
 
-export type GenerationOf = Readonly<{
+type GenerationOf = Readonly<{
   projection: string;
   number: number;
   specs: readonly CollectionSpec[];

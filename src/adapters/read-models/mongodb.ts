@@ -20,7 +20,7 @@ import type { Logger } from '../../domain/ports/logger.js';
 import type { Finder } from './mongodb-finder.js';
 import { checkNames } from './names.js';
 
-export type MongoReadModelsOptions = Readonly<{
+type MongoReadModelsOptions = Readonly<{
   /** Is closed with the read models. */
   mongo: Mongo;
   clock: Pick<Clock, 'now'>;

@@ -79,7 +79,7 @@ export const indexedSql = (database: Database): Readonly<Record<'text' | 'marks'
 export const isAnswered = (phrase: string): boolean => isSearchable(phrase) && !/[\0\u0001]/.test(phrase);
 
 /** In: a phrase that is answered, or none, and terms. Out: the search in FTS5's syntax; undefined where nothing in the index is like it. */
-export type MatchOf = (phrase: string | undefined, terms: readonly string[]) => string | undefined;
+type MatchOf = (phrase: string | undefined, terms: readonly string[]) => string | undefined;
 
 export const openMatches = (database: Database, collection: string): MatchOf => {
   const vocabulary = `temp.v_${collection}`;

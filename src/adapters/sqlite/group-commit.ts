@@ -4,7 +4,7 @@
  */
 import { isSqliteError, type Database } from './database.js';
 
-export type GroupCommitOptions<Request, Result> = Readonly<{
+type GroupCommitOptions<Request, Result> = Readonly<{
   database: Database;
   /** Writes one request inside the group's transaction. Throwing rolls the whole group back and rejects all of it. */
   apply: (request: Request) => Result;
