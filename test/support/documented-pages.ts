@@ -65,13 +65,13 @@ const script = (blocks: readonly Shown[], { base, settings }: Reader): string =>
 export const equip = ({ base, key, directory, settings }: Reader): NodeJS.ProcessEnv => {
   const programs = {
     npx: `[ "$1" = sealpost ] && shift\nexec '${process.execPath}' '${mainFile}' "$@"`,
-    quiet: `until [ "$(newest '.status')" != queued ] && [ "$(newest '.status')" != processing ]; do [ -n "$WAITING" ] && exit; done`,
+    quiet: `until [ "$(newest '.status')" != queued ] && [ "$(newest '.status')" != processing ]; do [ -n "$WAITING" ] && exit; /bin/sleep 0.05; done`,
     newest: [
       `[ -n "$id" ] || id=$(curl -s '${base}/api/emails?limit=1' -H 'Authorization: Bearer ${key}' | jq -r '.data[0].id // empty')`,
       `[ -z "$id" ] || curl -s "${base}/api/emails/$id" -H 'Authorization: Bearer ${key}' | jq -r "$1"`,
     ].join('\n'),
     // Where a host refuses, a short pause is for what comes of the next attempt, a long one for the last; elsewhere it is one.
-    sleep: `[ -n "$WAITING" ] || exec /bin/sleep "$1"; if [ "$1" -gt 5 ]; then until [ "$(newest '.status')" = failed ]; do :; done; else until [ "$(newest '.recipients[0].rule')" != null ]; do :; done; fi`,
+    sleep: `[ -n "$WAITING" ] || exec /bin/sleep "$1"; if [ "$1" -gt 5 ]; then until [ "$(newest '.status')" = failed ]; do /bin/sleep 0.05; done; else until [ "$(newest '.recipients[0].rule')" != null ]; do /bin/sleep 0.05; done; fi`,
   };
   const child = environmentOf({ ...settings, API_KEY: key });
   for (const [name, text] of Object.entries(programs)) {
