@@ -17,6 +17,7 @@ import type { EventStore } from '../domain/ports/event-store.js';
 import { oauthAppDecider } from '../domain/apps/app.js';
 import { grantDecider } from '../domain/apps/grant.js';
 import { emptyTokenList, evolveTokenList } from '../domain/apps/tokens.js';
+import { domainClaimsFold, openClaimPlaces } from './domains/claims.js';
 import { senderDomainDecider } from '../domain/domains/decider.js';
 import { sessionDecider } from '../domain/people/session.js';
 import { evolveTokenKey, type TokenKeyState } from '../domain/people/token-keys.js';
@@ -71,6 +72,8 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     session,
     ...tokens,
     senderDomains: states.loader(senderDomainDecider, STATES_MAX, { absent: true, decrypt: [] }),
+    domainClaims: states.loader(domainClaimsFold, STATES_MAX, { absent: true }),
+    claimPlaces: openClaimPlaces(ports),
     joinSends: joinedCalls(),
     joinBulkSends: joinedCalls(),
     backlog: openBacklog(ports.limits),

@@ -293,7 +293,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   addDomain: ['VALIDATION_ERROR', 'DOMAIN_EXISTS', 'DOMAIN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
   listDomains: [],
   getDomain: ['DOMAIN_NOT_FOUND'],
-  verifyDomain: ['DOMAIN_NOT_FOUND', 'DNS_LOOKUP_FAILED', ...write],
+  verifyDomain: ['DOMAIN_NOT_FOUND', 'DOMAIN_TAKEN', 'DNS_LOOKUP_FAILED', 'CONFLICT', ...write],
   rotateDomainKeys: ['DOMAIN_NOT_FOUND', 'DKIM_ROTATION_UNDER_WAY', 'NOT_DURING_UPDATE', ...write],
   deleteDomain: ['DOMAIN_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
   restoreDomain: ['DOMAIN_NOT_FOUND', 'DOMAIN_EXISTS', 'DOMAIN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],

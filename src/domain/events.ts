@@ -27,7 +27,14 @@ import { batchEventSchemas, type BatchEvent } from './bulk/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './keys/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import { erasureEventSchemas, type ErasureEvent } from './privacy/events.js';
-import { domainKeysEventSchemas, senderDomainEventSchemas, type DomainKeysEvent, type SenderDomainEvent } from './domains/events.js';
+import {
+  domainClaimsEventSchemas,
+  domainKeysEventSchemas,
+  senderDomainEventSchemas,
+  type DomainClaimsEvent,
+  type DomainKeysEvent,
+  type SenderDomainEvent,
+} from './domains/events.js';
 import {
   oauthClientEventSchemas,
   oauthGrantEventSchemas,
@@ -86,6 +93,7 @@ export type StreamKinds = {
   activity: ActivityEvent;
   senderDomains: SenderDomainEvent;
   domainKeys: DomainKeysEvent;
+  domainClaims: DomainClaimsEvent;
   suppression: SuppressionEvent;
   webhook: WebhookEvent;
   webhookRoute: WebhookRouteEvent;
@@ -129,6 +137,7 @@ export const eventSchemas = {
   ...activityEventSchemas,
   ...senderDomainEventSchemas,
   ...domainKeysEventSchemas,
+  ...domainClaimsEventSchemas,
   ...suppressionEventSchemas,
   ...webhookEventSchemas,
   ...webhookRouteEventSchemas,

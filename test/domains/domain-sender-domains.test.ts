@@ -21,7 +21,7 @@ const checked = (seconds: number, found: Readonly<Record<string, Found>>, nextIn
   data: { at: at(seconds), checks: [{ ...lookedUp(found), nextCheckAt: at(seconds + nextInS) }] },
 });
 const check = (seconds: number, found: Readonly<Record<string, Found>>) =>
-  ({ type: 'RecordChecks', at: at(seconds), checks: [lookedUp(found)] }) as const;
+  ({ type: 'RecordChecks', at: at(seconds), checks: [lookedUp(found)], closed: [] }) as const;
 const verified = (seconds: number): SenderDomainEvent => ({ type: 'SenderDomainVerified', data: { at: at(seconds), id } });
 const newKeys = keysNamed('new');
 const rotated: SenderDomainEvent = {
@@ -49,6 +49,17 @@ void t.test('a domain is added once, and deleted', async (t) => {
   given(...many)
     .when(add)
     .refused('DOMAIN_LIMIT_EXCEEDED');
+});
+
+void t.test('a domain that another team owns is not verified, and unverified where it was', async (t) => {
+  const { given } = domains(t);
+  const closed = { ...check(9, { old: 'right' }), closed: [id] };
+  given(added)
+    .when(closed)
+    .then(checked(9, { old: 'right' }));
+  given(added, verified(5))
+    .when(closed)
+    .then(checked(9, { old: 'right' }), { type: 'SenderDomainUnverified', data: { at: at(9), id } });
 });
 
 void t.test('a deleted domain is restored for some days, and is gone after them', async (t) => {

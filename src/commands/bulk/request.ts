@@ -19,7 +19,7 @@ import { assertMaySend } from '../domains/sender-domains.js';
 import { isoMoment } from '../core/memo.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
 import type { BatchAccepted, BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
-import { senderDomainsStream, teamStream, type TemplateId } from '../../domain/core/ids.js';
+import { teamStream, type TemplateId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { languageKey } from '../../domain/rendering/languages.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
@@ -70,7 +70,7 @@ export const prepareBulk = async (
   const { state: team } = await deps.team(teamStream(teamId));
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
   const from = common.from ?? templateFrom ?? team.settings.defaultFrom;
-  assertMaySend((await deps.senderDomains(senderDomainsStream(teamId))).state, from);
+  await assertMaySend(deps, teamId, from);
   const attachments = documentCount(read.recipients, documents, request.attachments ?? []);
   const accepted: BatchAccepted['data'] = {
     at: isoMoment(nowMs),

@@ -37,7 +37,9 @@ import type { Renderer } from '../../domain/ports/renderer.js';
 import type { OAuthAppState } from '../../domain/apps/app.js';
 import type { GrantState } from '../../domain/apps/grant.js';
 import type { TokenList } from '../../domain/apps/tokens.js';
+import type { DomainClaims } from '../../domain/domains/claims.js';
 import type { SenderDomainsState } from '../../domain/domains/state.js';
+import type { ClaimPlaces } from '../domains/claims.js';
 import type { WebhookPorts } from '../webhooks/attempt.js';
 import type { SessionState } from '../../domain/people/session.js';
 import type { TokenKeyState } from '../../domain/people/token-keys.js';
@@ -129,6 +131,10 @@ export type CommandDeps = CommandPorts &
     tokenParties: TokenParties;
     /** The sender domains of a team, without private keys. */
     senderDomains: Load<SenderDomainsState>;
+    /** The teams that have verified domains with the same last two labels. */
+    domainClaims: Load<DomainClaims>;
+    /** Where the claims on a domain stand; undefined for a name of one label, which nobody claims. */
+    claimPlaces: (domain: string) => ClaimPlaces | undefined;
     /** The send calls under way in this process that carry an Idempotency-Key, by the id of their email. */
     joinSends: JoinedCalls<Answer<SendEmailResponse>>;
     /** The bulk sends under way in this process that carry an Idempotency-Key, by their id. */

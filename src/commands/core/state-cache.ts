@@ -51,6 +51,7 @@ const KINDS = [
   'templateSlug',
   'attachmentTemplateSlug',
   'senderDomains',
+  'domainClaims',
   'oauthClient',
   'oauthGrant',
   'oauthTokens',

@@ -11,6 +11,7 @@ import {
   domainOf,
   invalidDomain,
   isAnswered,
+  provesControl,
   senderDomainDecider,
   trashedDomain,
   type SenderDomainCommand,
@@ -30,25 +31,44 @@ import {
   spfRecord,
 } from '../../domain/domains/dns.js';
 import { maySendFrom, publishedKeys, type SenderDomain, type SenderDomainsState } from '../../domain/domains/state.js';
+import { claimDomain, domainOwner } from './claims.js';
 import type { Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
 import { eraseStream, type EraseDeps, restorableSince } from '../core/erase.js';
 import type { DeleteQuery } from '../../api/core/common.js';
 import type { AddDomainRequest, DomainListQuery, DomainRecord } from '../../api/domains.js';
 import { isOfSimulator } from '../../domain/email/simulator.js';
-import { assertDefined, domainKeysStream, parseSenderDomainId, senderDomainsStream, type SenderDomainId } from '../../domain/core/ids.js';
+import {
+  assertDefined,
+  domainKeysStream,
+  parseSenderDomainId,
+  senderDomainsStream,
+  type SenderDomainId,
+  type TeamId,
+} from '../../domain/core/ids.js';
 import type { PublicKey } from '../../domain/domains/events.js';
 import type { Cause } from '../../event-log/event-log.js';
 
 /** In: an address in its normal form. Out: its domain. */
 export const domainOfAddress = (address: string): string => address.slice(address.lastIndexOf('@') + 1);
 
-/** Throws SENDER_NOT_ALLOWED if the team has verified domains and the sender's domain neither equals one nor lies below one. */
-export const assertMaySend = (state: SenderDomainsState, from: Recipient): void => {
-  if (state === undefined) return;
+type SenderDeps = Pick<CommandDeps, 'claimPlaces' | 'domainClaims' | 'senderDomains' | 'team'>;
+
+/**
+ * Rejects with SENDER_NOT_ALLOWED if another team owns the sender's domain, or if the team has verified domains and the sender's domain
+ * neither equals one nor lies below one.
+ */
+export const assertMaySend = async (deps: SenderDeps, teamId: TeamId, from: Recipient): Promise<void> => {
   const domain = domainOfAddress(from.email);
-  if (maySendFrom(state, domain)) return;
-  const message = `must be an address of a verified sender domain of the team; ${domain} is none, and lies below none`;
+  const owner = await domainOwner(deps, domain);
+  if (owner === teamId) return;
+  const loaded = deps.senderDomains(senderDomainsStream(teamId));
+  const { state } = loaded instanceof Promise ? await loaded : loaded;
+  if (owner === undefined && maySendFrom(state, domain)) return;
+  const message =
+    owner === undefined
+      ? `must be an address of a verified sender domain of the team; ${domain} is none, and lies below none`
+      : `must be an address of a domain that is open to the team; another team has verified ${domain}, or a domain above it`;
   throw new DomainError('SENDER_NOT_ALLOWED', `The sender ${message}. GET /api/domains lists them.`, {
     errors: [{ field: 'from', message }],
   });
@@ -121,17 +141,44 @@ export const listDomains = async (
 export const getDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> =>
   recordOf(deps, domainOf(await domainsOf(deps, caller), id));
 
-/** Looks up the records now. If a DKIM record is not answered, it rejects with DNS_LOOKUP_FAILED and records nothing. */
+/**
+ * Looks up the records now. If a DKIM record is not answered, it rejects with DNS_LOOKUP_FAILED and records nothing. Rejects with DOMAIN_TAKEN
+ * if the records are right and another team owns the domain.
+ */
 export const verifyDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
-  const check = await lookUpDomain(deps, domainOf(await domainsOf(deps, caller), id), new AbortController().signal);
+  const before = await domainsOf(deps, caller);
+  const check = await lookUpDomain(deps, domainOf(before, id), new AbortController().signal);
   if (!isAnswered(check))
     throw new DomainError(
       'DNS_LOOKUP_FAILED',
       'The servers of the DNS did not answer for the records of this domain, so nothing is known of them now and nothing was changed. Try again later.',
       { retryAfterS: DNS_RETRY_AFTER_S },
     );
-  const state = await change(deps, caller, { type: 'RecordChecks', at: causeOf(deps, caller).at, checks: [check] });
-  return recordOf(deps, domainOf(state, id));
+  const cause = causeOf(deps, caller);
+  const closed = await claimProved(deps, before, [check], cause);
+  const state = await change(deps, caller, { type: 'RecordChecks', at: cause.at, checks: [check], closed });
+  const domain = domainOf(state, id);
+  if (closed.length === 0) return recordOf(deps, domain);
+  throw new DomainError(
+    'DOMAIN_TAKEN',
+    `The records of ${domain.domain} are right, but another team of this service has verified it, or a domain above it. ` +
+      'It is verified here by the first look-up after that team has deleted the domain or its records are gone.',
+  );
+};
+
+/** Claims the domains whose control is proved, before they are recorded as verified. Out: the ids of those that another team owns. */
+export const claimProved = async (
+  deps: Parameters<typeof claimDomain>[0],
+  state: SenderDomainsState,
+  checks: readonly LookedUp[],
+  cause: Cause,
+): Promise<readonly string[]> => {
+  const closed: string[] = [];
+  for (const check of checks) {
+    const domain = state?.domains.find(({ id }) => id === check.id);
+    if (domain !== undefined && provesControl(domain, check) && !(await claimDomain(deps, domain, cause))) closed.push(domain.id);
+  }
+  return closed;
 };
 
 /** Makes new keys, which sign once their records are seen. */

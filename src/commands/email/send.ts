@@ -28,15 +28,7 @@ import {
 import type { SendEmailRequest, SendEmailResponse } from '../../api/email.js';
 import { startOf } from '../../event-log/event-log.js';
 import type { Charged } from '../../domain/billing/decider.js';
-import {
-  emailIdOfFingerprint,
-  emailStream,
-  assertDefined,
-  parseEmailId,
-  senderDomainsStream,
-  teamStream,
-  type EmailId,
-} from '../../domain/core/ids.js';
+import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { pinnedTracking } from '../recipients/tracking.js';
 import { resolveVersion, type ResolvedVersion } from '../../domain/templates/email-template.js';
@@ -165,8 +157,7 @@ const prepare = async (
   const { state: team } = loaded instanceof Promise ? await loaded : loaded;
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
   const from = checked.from ?? template.from ?? team.settings.defaultFrom;
-  const senders = deps.senderDomains(senderDomainsStream(caller.teamId));
-  assertMaySend((senders instanceof Promise ? await senders : senders).state, from);
+  await assertMaySend(deps, caller.teamId, from);
   const order: EmailOrder = {
     ...checked,
     id,

@@ -12,6 +12,7 @@ import { erasureDecider } from '../../domain/privacy/decider.js';
 import type { EventOfKind, Recorded, StreamKind } from '../../domain/events.js';
 import { splitStream, type EmailId, type StreamName } from '../../domain/core/ids.js';
 import { invitationDecider } from '../../domain/teams/invitation.js';
+import { evolveDomainClaims, noClaims } from '../../domain/domains/claims.js';
 import { evolveSenderDomains } from '../../domain/domains/state.js';
 import { oauthAppDecider } from '../../domain/apps/app.js';
 import { grantDecider } from '../../domain/apps/grant.js';
@@ -81,6 +82,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   activity: foldedBy(evolveActivity, undefined),
   senderDomains: foldedBy(evolveSenderDomains, undefined),
   domainKeys: lastFact,
+  domainClaims: (events) => Object.fromEntries(foldedBy(evolveDomainClaims, noClaims)(events)),
   suppression: foldedBy(suppressionDecider.evolve, suppressionDecider.initialState),
   webhook: foldedBy(webhookDecider.evolve, webhookDecider.initialState),
   webhookRoute: lastFact,

@@ -91,6 +91,7 @@ type Unclosed =
   | 'webhookOutcome'
   | 'webhookSlots'
   | 'oauthTokens'
+  | 'domainClaims'
   | 'team'
   | 'webhookRouter'
   | 'user'

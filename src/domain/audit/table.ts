@@ -283,6 +283,7 @@ export const auditTable: AuditTable<EventType> = {
   SenderDomainRestored: { category: 'settings', action: 'domain.restored', target: domain },
   DomainKeysMade: not('the domain that it belongs to is listed'),
   DomainKeysDestroyed: not('the domain that it belongs to is listed'),
+  DomainClaimed: not('the verification of the domain is listed'),
 
   AddressSuppressed: { category: 'settings', action: 'suppression.added', ofCallers: true },
   SuppressionRemoved: { category: 'settings', action: 'suppression.removed', ofCallers: true },

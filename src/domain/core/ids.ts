@@ -149,6 +149,9 @@ export const planUseStream = (id: TeamId, resource: string): StreamName => `plan
 export const senderDomainsStream = (id: TeamId): StreamName => `senderDomains-${id}` as StreamName;
 /** The private keys of one sender domain. */
 export const domainKeysStream = (id: SenderDomainId): StreamName => `domainKeys-${id}` as StreamName;
+/** In: an HMAC (hex) of the last two labels of a domain. */
+export const domainClaimsStream = (hmac: string): StreamName =>
+  `domainClaims-${customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80)}` as StreamName;
 export const suppressionStream = (id: SuppressionId): StreamName => `suppression-${id}` as StreamName;
 /** The settings of a webhook subscription. */
 export const webhookStream = (id: WebhookId): StreamName => `webhook-${id}` as StreamName;

@@ -12,7 +12,8 @@ export type LookedUp = Omit<Check, 'nextCheckAt'>;
 export type SenderDomainCommand =
   /** `keys`: the private keys were recorded in the domain's own stream before. */
   | Readonly<{ type: 'AddDomain'; at: string; id: string; domain: string; keys: PublicKey[] }>
-  | Readonly<{ type: 'RecordChecks'; at: string; checks: readonly LookedUp[] }>
+  /** `closed`: ids of domains whose records are right, but which belong to another team that verified them first. */
+  | Readonly<{ type: 'RecordChecks'; at: string; checks: readonly LookedUp[]; closed: readonly string[] }>
   | Readonly<{ type: 'RotateKeys'; at: string; id: string; keys: PublicKey[] }>
   | Readonly<{ type: 'TrashDomain'; at: string; id: string }>
   /** A domain that was deleted before `deletedSince` cannot be restored. */
@@ -65,7 +66,7 @@ const decide = (command: SenderDomainCommand, state: SenderDomainsState): readon
 const ELSEWHERE: Readonly<{ privateKeys: PrivateKeys }> = { privateKeys: [] };
 
 const recordChecks = (
-  { at, checks }: Extract<SenderDomainCommand, { type: 'RecordChecks' }>,
+  { at, checks, closed }: Extract<SenderDomainCommand, { type: 'RecordChecks' }>,
   state: SenderDomainsState,
 ): readonly SenderDomainEvent[] => {
   // A domain may be deleted while its records are looked up.
@@ -77,25 +78,33 @@ const recordChecks = (
   }));
   const checked: SenderDomainEvent = { type: 'SenderDomainsChecked', data: { at, checks: recorded } };
   const after = evolveSenderDomains(state, checked);
-  return [checked, ...known.flatMap((check) => changesOf(domainOf(after, check.id), check, at))];
+  return [checked, ...known.flatMap((check) => changesOf(domainOf(after, check.id), check, at, closed.includes(check.id)))];
 };
 
 /** Whether every DKIM record was answered. */
 export const isAnswered = ({ dkim }: LookedUp): boolean => dkim.every(({ found }) => found !== 'unknown');
 
 /** In: a domain after SenderDomainsChecked. Out: the further events that the check causes. */
-const changesOf = (domain: SenderDomain, check: LookedUp, at: string): readonly SenderDomainEvent[] => {
-  const { id, status, signing, next, retiring, failing } = domain;
-  const seen: Readonly<Record<string, Found>> = Object.fromEntries(check.dkim.map(({ selector, found }) => [selector, found]));
+const changesOf = (domain: SenderDomain, check: LookedUp, at: string, isClosed: boolean): readonly SenderDomainEvent[] => {
+  const { id, status, next, retiring, failing } = domain;
+  const seen = seenIn(check);
   const changes: SenderDomainEvent[] = [];
   const arrived = next.length > 0 && foundOfKeys(next, seen) === 'right';
   if (arrived) changes.push({ type: 'SenderDomainKeysChanged', data: { at, id, retireAt: later(at, OVERLAP_DAYS * DAY_MS) } });
-  if (status !== 'verified' && (arrived || foundOfKeys(signing, seen) === 'right'))
-    changes.push({ type: 'SenderDomainVerified', data: { at, id } });
-  if (status === 'verified' && !arrived && failing !== null && failing.days >= FAILING_DAYS_MAX)
-    changes.push({ type: 'SenderDomainUnverified', data: { at, id } });
+  if (status !== 'verified' && !isClosed && provesControl(domain, check)) changes.push({ type: 'SenderDomainVerified', data: { at, id } });
+  const hasFailed = !arrived && failing !== null && failing.days >= FAILING_DAYS_MAX;
+  if (status === 'verified' && (isClosed || hasFailed)) changes.push({ type: 'SenderDomainUnverified', data: { at, id } });
   if (retiring !== null && retiring.until <= at) changes.push({ type: 'SenderDomainKeysRetired', data: { at, id } });
   return changes;
+};
+
+const seenIn = ({ dkim }: LookedUp): Readonly<Record<string, Found>> =>
+  Object.fromEntries(dkim.map(({ selector, found }) => [selector, found]));
+
+/** Whether the records of the keys that sign, or of the new ones, are right, so that the team controls the domain. */
+export const provesControl = ({ signing, next }: SenderDomain, check: LookedUp): boolean => {
+  const seen = seenIn(check);
+  return foundOfKeys(signing, seen) === 'right' || (next.length > 0 && foundOfKeys(next, seen) === 'right');
 };
 
 const later = (at: string, ms: number): string => isoTime(Date.parse(at) + ms);

@@ -34,7 +34,7 @@ export const senderDomainEventSchemas = {
     }),
   },
   SenderDomainVerified: { data: Type.Object({ at: text, id: text }) },
-  /** Its records were missing or wrong on several days. */
+  /** Its records were missing or wrong on several days, or another team is its owner. */
   SenderDomainUnverified: { data: Type.Object({ at: text, id: text }) },
   /** New keys were made; the earlier ones sign until the records of the new ones are seen. */
   SenderDomainKeysAdded: { data: Type.Object({ at: text, id: text, keys: Type.Array(StoredKey) }), sealed: PrivateKeys },
@@ -57,6 +57,12 @@ export const domainKeysEventSchemas = {
   DomainKeysDestroyed: { data: Type.Object({ at: text }) },
 } as const;
 
+/** The teams that have verified a domain, in one stream for all names with the same last two labels. `name`: an HMAC of the domain. */
+export const domainClaimsEventSchemas = {
+  DomainClaimed: { data: Type.Object({ at: text, name: text, teamId: text, id: text }) },
+} as const;
+
+export type DomainClaimsEvent = EventsOf<typeof domainClaimsEventSchemas>;
 export type DomainKeysEvent = EventsOf<typeof domainKeysEventSchemas>;
 export type SenderDomainEvent = EventsOf<typeof senderDomainEventSchemas>;
 export type PublicKey = Static<typeof StoredKey>;

@@ -1,7 +1,8 @@
 /** The state of a team's sender domains, and which of them a sender address belongs to. */
 import type { Check, Found, PublicKey, SenderDomainEvent } from './events.js';
 
-/** `pending`: never verified yet. `unverified`: it was, but its records were missing or wrong on several days. */
+/** `pending`: never verified yet. `unverified`: it was, but its records were missing or wrong on several
+ * days, it was deleted and restored, or another team is its owner. */
 export type SenderDomainStatus = 'pending' | 'verified' | 'unverified';
 
 export type SenderDomain = Readonly<{

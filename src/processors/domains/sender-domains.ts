@@ -14,7 +14,7 @@ import type { SigningKey } from '../../domain/ports/mailer.js';
 import { domainKeysDecider, dueDomains, isAnswered, senderDomainDecider, type LookedUp } from '../../domain/domains/decider.js';
 import { verifiedDomainOf, type SenderDomain } from '../../domain/domains/state.js';
 import { boundedCache } from '../../shared/cache.js';
-import { lookUpDomain } from '../../commands/domains/sender-domains.js';
+import { claimProved, lookUpDomain } from '../../commands/domains/sender-domains.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { LogLine, Processor, StartedBy } from '../core/declaration.js';
 import { makeProcessor } from '../core/processor.js';
@@ -71,7 +71,7 @@ const addTeamKeys = async (
   }
 };
 
-type CheckDeps = Pick<CommandDeps, 'clock' | 'dns' | 'limits' | 'spfMechanisms' | 'feedback'>;
+type CheckDeps = Parameters<typeof claimProved>[0] & Pick<CommandDeps, 'clock' | 'dns' | 'limits' | 'spfMechanisms' | 'feedback'>;
 
 const byTimeOnly: StartedBy<'senderDomains'> = {
   SenderDomainAdded: null,
@@ -99,12 +99,14 @@ export const checkSenderDomains = (deps: CheckDeps): Processor =>
     startedBy: byTimeOnly,
     timers: [{ kind: 'check', read: 'due', seldom: true }],
     deadlineMs: DEADLINE_MS,
-    act: async ({ state, signal }) => {
+    act: async ({ state, cause: { fence: _fence, ...cause }, signal }) => {
       const { clock, limits } = deps;
       const due = dueDomains(state, isoTime(clock.now())).slice(0, limits.senderDomainsCheckedAtOnce);
       if (due.length === 0) return {};
       const checks = await Promise.all(due.map((domain) => lookUpDomain(deps, domain, signal)));
-      return { command: { type: 'RecordChecks', at: isoTime(clock.now()), checks }, ...lineOf(checks) };
+      // Teams share the streams of claims, so the lease of one team's stream is not named there.
+      const closed = await claimProved(deps, state, checks, cause);
+      return { command: { type: 'RecordChecks', at: isoTime(clock.now()), checks, closed }, ...lineOf(checks) };
     },
   });
 
