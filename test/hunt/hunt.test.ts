@@ -7,7 +7,7 @@ const FIRST_SEED = 1;
 const HISTORIES = 120;
 const OF_COPIES = 40;
 /** Only what hangs is cut off. */
-const TIMEOUT_MS = 170_000;
+const TIMEOUT_MS = 890_000;
 
 const play = async (t: Test, base: Awaited<ReturnType<typeof foundingWorld>>, histories: number): Promise<void> => {
   const unhandled: unknown[] = [];

@@ -167,7 +167,7 @@ const screenshotOf = ({ html, inline }: ReturnType<typeof renderTemplate>, name:
       `--screenshot=${file}`,
       `file://${join(folder, `${name}.html`)}`,
     ],
-    { stdio: 'pipe', timeout: 120_000 },
+    { stdio: 'pipe', timeout: 600_000 },
   );
   return gridOf(readPng(readFileSync(file)), 8);
 };

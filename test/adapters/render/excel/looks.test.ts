@@ -12,7 +12,7 @@ import { everyLook, lookVariables } from '../../../support/workbook-sink.js';
 import { metadata } from './xlsx.js';
 
 // LibreOffice takes seconds to start where the machine does much else.
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 
 const shown = async (content: unknown, values: JsonObject, locale: string | undefined): Promise<string> => {
   const document = expandTemplate(content, values, { format: 'excel', ...(locale === undefined ? {} : { language: { locale } }) });

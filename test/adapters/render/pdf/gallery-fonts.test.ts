@@ -14,7 +14,7 @@ import { readPdf, type ReadPdf } from '../../../support/read-pdf.js';
 import { environment } from '../../../support/rendering.js';
 import { teamA } from '../../../support/teams.js';
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 
 const never = new AbortController().signal;
 const metadata = { title: 'T', author: 'A', createdAt: '2026-01-02T03:04:05.000Z' };

@@ -19,7 +19,7 @@ import { environment } from '../../../support/rendering.js';
 import { emailSamples } from '../../../support/samples.js';
 import { teamA } from '../../../support/teams.js';
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 
 /** Compiled tests lie four folders deep in the output. */
 const root = new URL('../../../../../', import.meta.url);
