@@ -3,7 +3,13 @@ import { readAccessToken } from './access/tokens.js';
 import { type ForTeam, type UserAuthenticated, refusing, type AppAuthenticated, type Authenticated } from './core/caller.js';
 import { teamNotFound } from '../domain/teams/decider.js';
 import type { CommandDeps } from './core/deps.js';
-import { personPermissions, permissionsOfRole, type AccessPermission, permissionsOfScopes } from '../domain/access/permissions.js';
+import {
+  allowedOf,
+  personPermissions,
+  permissionsOfRole,
+  type AccessPermission,
+  permissionsOfScopes,
+} from '../domain/access/permissions.js';
 import { DomainError } from '../domain/core/errors.js';
 import { NO_TEAM, parseTeamId, sessionStream, teamStream, userStream, type UserId, activityStream } from '../domain/core/ids.js';
 import { invalidToken, sessionEnded } from '../domain/people/session.js';
@@ -126,5 +132,5 @@ const permissionsNow = async (deps: CommandDeps, { teamId, grant, scopes }: Open
   // Otherwise a person without a second factor could get in through an app.
   if (team?.requiresSecondFactor === true && (await deps.user(userStream(grant.userId))).state?.secondFactor === undefined)
     throw secondFactorRequired();
-  return granted.filter((permission) => permissionsOfRole[role].includes(permission));
+  return allowedOf(permissionsOfRole[role], granted);
 };

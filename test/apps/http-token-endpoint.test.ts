@@ -6,10 +6,11 @@ import { openOAuth, type OAuth } from '../../src/commands/index.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import type { CreatedOAuthApp, CreateOAuthAppRequest } from '../../src/api/apps.js';
 import { exchange, type TokenAnswer } from '../../src/http/apps/endpoints.js';
-import type { Role } from '../../src/domain/access/permissions.js';
+import { roles, scopes, type Role, type Scope } from '../../src/domain/access/permissions.js';
 import { assertDefined, parseUserId, teamStream } from '../../src/domain/core/ids.js';
 import { caller, OTHER_TEAM, openWorld, TEAM, type World } from '../support/command-world.js';
 import type { TeamEvent } from '../../src/domain/teams/events.js';
+import { goldenPermissions } from '../support/golden-permissions.js';
 import { refusedWith } from '../support/given.js';
 import { addMember } from '../support/people.js';
 
@@ -29,7 +30,7 @@ type Setting = Readonly<{
   world: World;
   oauth: OAuth;
   app: CreatedOAuthApp;
-  code: (scopes?: readonly ('emails:read' | 'emails:send')[]) => Promise<string>;
+  code: (scopes?: readonly Scope[]) => Promise<string>;
   token: (form: Readonly<Record<string, string | null>>, authorization?: string) => Promise<TokenAnswer>;
   /** What the access token may do, or how it is refused. */
   allowed: (accessToken: unknown) => Promise<readonly string[]>;
@@ -112,6 +113,25 @@ void t.test('a token does no more than its person may do at that moment', async 
   await refusedWith(t, allowed(accessToken), 'INVALID_TOKEN');
   await become(world, 'owner');
   t.strictSame(await allowed(accessToken), ['emails:read', 'emails:send']);
+});
+
+void t.test('a token does what both its scope and the role of its person allow, for every endpoint of the table', async (t) => {
+  const { token, code, allowed, world } = await open({ scopes: [...scopes] });
+  const held = new Map<string, readonly string[]>();
+  for (const scope of scopes) {
+    const accessToken = (await token(forCode(await code([scope])))).body['access_token'];
+    for (const role of roles) {
+      await become(world, role);
+      held.set(`${scope} of ${role}`, await allowed(accessToken));
+    }
+  }
+  for (const [name, line] of goldenPermissions()) {
+    for (const scope of line.scopes) {
+      for (const role of roles) {
+        t.strictSame(held.get(`${scope} of ${role}`), line.roles.includes(role) ? [scope] : [], `${name}: ${scope} of ${role}`);
+      }
+    }
+  }
 });
 
 void t.test('tokens end with their hour, their app, its scopes, and by its wish', async (t) => {

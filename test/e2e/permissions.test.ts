@@ -2,12 +2,14 @@
  * Who may call what, on the whole service: every endpoint with real keys, access tokens of people and of apps, on things of their own team, of
  * another team and deleted ones, as the table says that was written by hand from the contract.
  */
+import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
-import { makeCommands, type Commands } from '../../src/commands/index.js';
+import { makeCommands, openOAuth, type Commands } from '../../src/commands/index.js';
 import { firstTeam, systemCaller } from '../../src/commands/core/caller.js';
 import { permissions, scopes, roles, type Role } from '../../src/domain/access/permissions.js';
 import { assertDefined, parseTeamId, type TeamId, type UserId } from '../../src/domain/core/ids.js';
+import { exchange } from '../../src/http/apps/endpoints.js';
 import { routesOf, type RegisteredRoute } from '../../src/http/index.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -145,6 +147,7 @@ type World = Readonly<{
   ownTeam: TeamId;
   foreignTeam: TeamId;
   deletedTeam: TeamId;
+  people: ReadonlyMap<Role, UserId>;
 }>;
 type Credential = Readonly<{
   name: string;
@@ -194,7 +197,7 @@ const openWorld = async (app: TestApp, clock: FakeClock): Promise<World> => {
   let isCaughtUp = false;
   void app.whenCaughtUp().then(() => (isCaughtUp = true));
   await advanceUntil(clock, 100, 'the read models are there', () => isCaughtUp);
-  return { app, own, foreign, deleted, ownTeam, foreignTeam, deletedTeam };
+  return { app, own, foreign, deleted, ownTeam, foreignTeam, deletedTeam, people };
 };
 
 /** Keys of each permission alone; they do not end, and have no limit that this could reach. */
@@ -251,6 +254,36 @@ const tokensOfApps = async ({ app, ownTeam }: World): Promise<readonly Credentia
   return made;
 };
 
+/** What the owner of the team granted to an app, one scope each. */
+const grantsOfOwner = async ({ app, ownTeam, people }: World): Promise<readonly Credential[]> => {
+  const oauth = openOAuth(app.engine);
+  const userId = people.get('owner')!;
+  const verifier = 'v'.repeat(43);
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  const redirectUri = 'https://app.example/';
+  const { id } = await makeCommands(app.engine).createOAuthApp(systemCaller(ownTeam, 'cli', 'test'), {
+    name: 'Granted',
+    kind: 'public',
+    redirectUris: [redirectUri],
+    scopes: [...scopes],
+  });
+  const known = assertDefined(await oauth.openOAuthApp(id), 'app');
+  const person = { ...systemCaller(ownTeam, `user:${userId}`, 'test'), user: { id: userId } };
+  const made: Credential[] = [];
+  for (const scope of scopes) {
+    const code = await oauth.giveConsent(person, { app: known, scopes: [scope], redirectUri, challenge });
+    const form = { grant_type: 'authorization_code', client_id: id, code, redirect_uri: redirectUri, code_verifier: verifier };
+    const { body } = await exchange({ oauth }, { requestId: 'test', form, authorization: undefined });
+    made.push({
+      name: `granted=${scope}`,
+      isAllowed: (line) => line.scopes.includes(scope),
+      headers: { authorization: `Bearer ${String(body['access_token'])}` },
+      isApp: true,
+    });
+  }
+  return made;
+};
+
 /** That a key is used is noted whatever it asks for, and the audit log tells of refusals. */
 const writtenAfter = async ({ engine }: TestApp, position: number): Promise<readonly string[]> => {
   const types: string[] = [];
@@ -286,7 +319,7 @@ await t.test('each endpoint lets in whom the table names, and nobody else', asyn
     if (line === undefined) continue;
     if (index % SIGNED_IN_FOR === 0) {
       people = await tokensOfPeople(world);
-      apps = await tokensOfApps(world);
+      apps = [...(await tokensOfApps(world)), ...(await grantsOfOwner(world))];
     }
     const wrong: string[] = [];
     const told = (who: string, which: string, got: readonly [number, string]): void =>

@@ -7,6 +7,7 @@ import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 import { isoMoment } from '../core/memo.js';
 import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../../api/keys.js';
 import { assertMayChange, grantFrom } from '../../domain/keys/grants.js';
+import { lackedOf } from '../../domain/access/permissions.js';
 import { readNetwork } from '../../domain/keys/networks.js';
 import {
   apiKeyListing,
@@ -38,7 +39,7 @@ export const createApiKey = async (
   request: CreateApiKeyRequest,
   chosen?: string,
 ): Promise<CreatedApiKey> => {
-  const missing = request.permissions.filter((permission) => !caller.permissions.includes(permission));
+  const missing = lackedOf(caller.permissions, request.permissions);
   if (missing.length > 0) {
     throw new DomainError('FORBIDDEN', `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`);
   }

@@ -66,8 +66,21 @@ const ofKeys: Readonly<Partial<Record<AccessPermission, Permission>>> = {
 /** In: the permission that a route requires. Out: the permission that an API key needs for it. */
 export const permissionOfKey = (wanted: AccessPermission): AccessPermission => ofKeys[wanted] ?? wanted;
 
+/** Whether the held permissions cover the wanted one. All comparisons of permissions use this function or one of the two below. */
 export const isAllowed = (held: readonly AccessPermission[], wanted: AccessPermission): boolean =>
   held.includes(wanted) || held.includes(permissionOfKey(wanted));
+
+/** Those of the wanted permissions that the held ones cover. */
+export const allowedOf = <Wanted extends AccessPermission>(
+  held: readonly AccessPermission[],
+  wanted: readonly Wanted[],
+): readonly Wanted[] => wanted.filter((permission) => isAllowed(held, permission));
+
+/** Those of the wanted permissions that the held ones do not cover. */
+export const lackedOf = <Wanted extends AccessPermission>(
+  held: readonly AccessPermission[],
+  wanted: readonly Wanted[],
+): readonly Wanted[] => wanted.filter((permission) => !isAllowed(held, permission));
 
 /** Roles of members, from most to least permissions. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const;

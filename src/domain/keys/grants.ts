@@ -2,6 +2,7 @@
 import { DomainError } from '../core/errors.js';
 import type { ApiKeyId } from '../core/ids.js';
 import { defaultLimits } from '../core/limits.js';
+import { lackedOf, type AccessPermission } from '../access/permissions.js';
 import { leastDefaultRate } from '../access/rate-limits.js';
 import type { ApiKey, ApiKeyChanges } from './decider.js';
 import { outside } from './networks.js';
@@ -92,13 +93,13 @@ const assertNetworksWithin = ({ networks: bounds }: Bounds, asked: readonly stri
  * Throws FORBIDDEN where the change goes beyond what one of them may give, or bounds are changed of a key that may do more.
  */
 export const assertMayChange = (
-  by: Readonly<{ key?: Maker | undefined; permissions: readonly string[] }>,
+  by: Readonly<{ key?: Maker | undefined; permissions: readonly AccessPermission[] }>,
   maker: Bounds | undefined,
   changed: Pick<ApiKey, 'permissions'>,
   { rateLimit, networks }: ApiKeyChanges,
 ): void => {
   if (rateLimit === undefined && networks === undefined) return;
-  const beyond = changed.permissions.filter((permission) => !by.permissions.includes(permission));
+  const beyond = lackedOf(by.permissions, changed.permissions);
   if (by.key !== undefined && beyond.length > 0) {
     throw new DomainError(
       'FORBIDDEN',

@@ -2,7 +2,7 @@
  * Decisions about a team: its members, its invitations, its settings and its end. All are made on the stream of the team, so that it never loses
  * its last owner, and an invitation is not both accepted and revoked.
  */
-import { permissionsOfRole, roles, type Role, type AccessPermission } from '../access/permissions.js';
+import { isAllowed, permissionsOfRole, roles, type Role, type AccessPermission } from '../access/permissions.js';
 import { planLimitExceeded, planLimitOf } from '../billing/plans.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
@@ -156,7 +156,7 @@ const roleOf = (team: Team, by: By, permission: AccessPermission): Role => {
   if (by === 'operator') return 'owner';
   const role = team.members?.get(by)?.role;
   if (role === undefined) throw teamNotFound();
-  if (!permissionsOfRole[role].includes(permission)) throw forbidden(`Your role in this team lacks the permission \`${permission}\`.`);
+  if (!isAllowed(permissionsOfRole[role], permission)) throw forbidden(`Your role in this team lacks the permission \`${permission}\`.`);
   return role;
 };
 
