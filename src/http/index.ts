@@ -11,7 +11,7 @@ import { DomainError } from '../domain/core/errors.js';
 import { bodyMayBeAbsent } from './server/headers.js';
 import { accessLog, auditReads, logsRequests, traceCalls, awaitPosition, isWrite, tellPosition, requestIds } from './server/hooks.js';
 import { admission } from './server/admission.js';
-import { boundConnections } from './server/connections.js';
+import { type Connections, openConnections } from './server/connections.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './server/failures.js';
 import { jsonBodyParser } from './server/json/large-body.js';
 import type { DescribedRoute } from './server/openapi/document.js';
@@ -19,6 +19,7 @@ import { mailboxCookieName } from './server/cookies.js';
 import { policyOf } from './server/rates.js';
 import { registerReference, registerSwagger } from './server/openapi/reference.js';
 import { checkQuery } from './server/query.js';
+import { countUnsent, openUnsentAnswers } from './server/unsent.js';
 import { ajvOptions, boundFormats, validationError } from './server/validation.js';
 import { analyticsRoutes } from './analytics/analytics.js';
 import { apiKeyRoutes } from './keys/api-keys.js';
@@ -74,9 +75,10 @@ const registered = new WeakMap<object, readonly RegisteredRoute[]>();
  * Rejects if a route declares no permission.
  */
 export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void = () => undefined): Promise<App> => {
-  const app = createApp(deps);
-  const connections = boundConnections(app.server, deps);
-  app.addHook('preClose', async () => connections.endHalfSent());
+  const connections = openConnections(deps);
+  const answers = openUnsentAnswers(deps);
+  const app = createApp(deps, connections);
+  app.addHook('preClose', async () => connections.endHalfSent(app.server));
   app.decorateRequest('caller', null);
   app.decorateRequest('refused', undefined);
   app.decorateRequest('isLargeBody', false);
@@ -92,10 +94,11 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
     throw new DomainError('NOT_FOUND', 'There is nothing at this address.');
   });
   if (deps.calls !== undefined) traceCalls(app, deps.calls);
-  app.addHook('onRequest', admission(deps));
+  app.addHook('onRequest', admission({ ...deps, answers }));
   app.addHook('onRequest', checkQuery);
   app.addHook('preHandler', awaitPosition(deps));
   app.addHook('onSend', tellPosition(deps));
+  app.addHook('onSend', countUnsent(answers));
   if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.logger));
   const { answered } = deps;
   if (answered !== undefined)
@@ -118,12 +121,12 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
 /** Every route of a server that was built, without the HEAD twins of the GET routes. */
 export const routesOf = (app: Pick<FastifyInstance, 'server'>): readonly RegisteredRoute[] => registered.get(app.server) ?? [];
 
-const createApp = (deps: HttpDeps): App => {
+const createApp = (deps: HttpDeps, connections: Connections): App => {
   const { trustProxy } = deps.settings;
   const requestIdOf = requestIds(deps.ids, deps.limits.requestIdCharsMax);
   const options: FastifyHttpOptions<Server> = {
     logger: false,
-    serverFactory: serverFactory(deps),
+    serverFactory: serverFactory(deps, connections),
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     bodyLimit: deps.limits.bodySizeBytesMax,
     requestIdHeader: false,
@@ -140,13 +143,15 @@ const createApp = (deps: HttpDeps): App => {
 };
 
 const serverFactory =
-  (deps: HttpDeps) =>
+  (deps: HttpDeps, connections: Connections) =>
   (listener: RequestListener): Server => {
     const { tls } = deps.settings;
-    const server: Server =
-      tls === undefined ? createHttpServer(serverOptions(deps), listener) : createHttpsServer(tlsOptions(deps, tls), listener);
+    const server: Server = tls === undefined ? createHttpServer(serverOptions(deps)) : createHttpsServer(tlsOptions(deps, tls));
+    connections.bound(server);
+    const inTurn = connections.inTurn(listener);
+    server.on('request', inTurn);
     // Node would answer an unknown expectation with 417 itself; the admission check answers it like any malformed request.
-    server.on('checkExpectation', listener);
+    server.on('checkExpectation', inTurn);
     return server;
   };
 

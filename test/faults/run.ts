@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util';
 import { killTest } from '../e2e/kill.js';
 import { clocksTest } from './clocks.js';
+import { connectionsTest } from './connections.js';
 import { diskTest } from './disk.js';
 import { distributedTest } from './distributed.js';
 import { faultNamed, type Fault } from './distributed-faults.js';
@@ -38,6 +39,7 @@ const programs: Readonly<Record<string, Program>> = {
     what: 'the distributed engine, its processes and servers killed, frozen, cut off and out of time',
     run: ({ rounds, ...options }) => distributedTest({ ...options, ...chosenFaults(), rounds: Math.ceil(rounds / 5) }),
   },
+  connections: { what: 'clients that hold connections and read no answers', run: connectionsTest },
   documents: { what: 'heavy documents of one team beside small ones of another', run: documentsTest },
   webhooks: {
     what: 'processes killed while 5,000 emails are sent and told of to three endpoints',

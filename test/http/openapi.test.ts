@@ -1,6 +1,7 @@
 /** The API description: complete, free of loose ends, and true. */
 import t from 'tap';
 import { commandCodes } from '../../src/commands/error-codes.js';
+import { addressRateLimits } from '../../src/domain/access/rate-limits.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/core/json.js';
 import { statusOf } from '../../src/http/server/errors.js';
@@ -48,6 +49,28 @@ const resolve = (document: JsonObject, reference: string): Json | undefined =>
     .split('/')
     .reduce<Json | undefined>((found, part) => object(found)[part], document);
 
+void t.test('the document is written once, whoever asks how often, and a network gets it a few times a minute', async (t) => {
+  const { app } = await fakeServer();
+  t.teardown(() => app.close());
+  const document = openApiDocument(app);
+  const { stringify } = JSON;
+  t.teardown(() => (JSON.stringify = stringify));
+  let written = 0;
+  JSON.stringify = ((...given: Parameters<typeof stringify>) => {
+    if ((given[0] as unknown) === document) written += 1;
+    return stringify(...given);
+  }) as typeof stringify;
+  const paths = ['/openapi.json', '/docs/json', '/docs/yaml'];
+  for (let index = 0; index < addressRateLimits.largePerMinute; index += 1)
+    t.equal((await app.inject(paths[index % paths.length]!)).statusCode, 200);
+  t.equal(written, 1);
+  const refused = await app.inject('/openapi.json');
+  t.match(refused.headers, { 'x-ratelimit-limit': String(addressRateLimits.largePerMinute) });
+  t.equal(refused.statusCode, 429);
+  t.equal((await app.inject('/docs/yaml')).statusCode, 429);
+  t.equal((await app.inject('/health/live')).statusCode, 200);
+});
+
 void t.test('the document', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
@@ -55,6 +78,9 @@ void t.test('the document', async (t) => {
   t.match(document, { openapi: '3.1.0', info: { title: 'sealpost', version: '1.2.3' }, servers: [{ url: 'http://127.0.0.1:3000' }] });
   t.same((await app.inject('/openapi.json')).json(), document);
   t.same((await app.inject('/docs/json')).json(), document);
+  const yaml = await app.inject('/docs/yaml');
+  t.match(yaml.headers, { 'content-type': 'application/yaml; charset=utf-8' });
+  t.same(JSON.parse(yaml.body), document, 'JSON is YAML');
 
   void t.test('has no union with two branches of many members: the check of a body ends at so many findings of one', async (t) => {
     // What templates consist of is checked by the domain, within a budget of its own.

@@ -66,6 +66,8 @@ export const loginLimits = {
 export const addressRateLimits = {
   /** Pages, health and the API description. */
   publicPerMinute: 1_200,
+  /** The API description, which has hundreds of kilobytes. */
+  largePerMinute: 60,
   /** Requests that fail before a key is known: no key, a wrong key, an unknown path, a malformed request. */
   failedPerMinute: 120,
 } as const;

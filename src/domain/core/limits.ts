@@ -91,6 +91,15 @@ export const defaultLimits = {
   headerSizeBytesMax: 16 * 1024,
   /** Connections of all clients together; one more is refused. */
   connectionsMax: 2_000,
+  /** Connections of one network: an IPv4 address, or the /64 of an IPv6 address. Trusted proxies have no such bound. */
+  networkConnectionsMax: 500,
+  /** Requests that wait on one connection while another is answered. A client that sends more loses the connection. */
+  pipelinedRequestsMax: 32,
+  /** Bytes of answers that were made and are not read yet: of one network, whose next requests get 429, and of all. */
+  networkUnsentBytesMax: 64 * 1024 * 1024,
+  unsentBytesMax: 256 * 1024 * 1024,
+  /** A connection ends whose client reads nothing of an answer for this long. */
+  answerSilenceMs: 60_000,
   /** A request must have arrived whole within this time, its headers within the second one. */
   requestArrivalMs: 60_000,
   headersArrivalMs: 20_000,
@@ -298,6 +307,10 @@ export const configurableLimits = [
   'urlSizeBytesMax',
   'headerSizeBytesMax',
   'connectionsMax',
+  'networkConnectionsMax',
+  'networkUnsentBytesMax',
+  'unsentBytesMax',
+  'answerSilenceMs',
   'jsonMembersMax',
   'jsonNamesMax',
   'jsonMembersInlineMax',

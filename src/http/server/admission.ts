@@ -11,6 +11,7 @@ import type { Access, HttpDeps, RatePolicy } from './context.js';
 import { pathOf } from './errors.js';
 import { accessCookie, assertMeant, isReading, mailboxCookie } from './cookies.js';
 import { isRepeated } from './headers.js';
+import type { UnsentAnswers } from './unsent.js';
 import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress } from './rates.js';
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands' | 'queries' | 'mailbox'>;
@@ -25,7 +26,7 @@ const NO_LINK =
  * The hook that runs first on every request. A request that fails before its caller is known counts against its remote
  * address; if that window is full, the answer is 429 and no longer tells what was wrong.
  */
-export const admission = (deps: Deps) => {
+export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, 'fault'> }>) => {
   const tls = deps.settings.tls !== undefined;
   const cookie = deps.mailbox === undefined ? undefined : mailboxCookie(deps.mailbox.token, deps.settings.port);
   const failed = async (request: FastifyRequest, reply: FastifyReply, error: unknown): Promise<never> => {
@@ -34,13 +35,13 @@ export const admission = (deps: Deps) => {
   };
 
   const admit = async (request: FastifyRequest, reply: FastifyReply, fault: DomainError | undefined): Promise<void> => {
-    const { access, rate, mailbox } = request.routeOptions.config;
+    const { access, rate, mailbox, large } = request.routeOptions.config;
     if (fault !== undefined) return failed(request, reply, fault);
     if (access === 'public' || (mailbox === true && cookie?.admits(request) === true)) {
       return count(
         deps,
         reply,
-        windowsOfAddress(request.ip ?? '', 'public'),
+        windowsOfAddress(request.ip ?? '', large === true ? 'large' : 'public'),
         () => 'Too many requests came from this address within a minute',
       );
     }
@@ -63,6 +64,8 @@ export const admission = (deps: Deps) => {
 
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     setCommonHeaders(request, reply, tls);
+    const unread = deps.answers.fault(request.ip ?? '');
+    if (unread !== undefined) return done(unread);
     const { access, forReaders } = request.routeOptions.config;
     const fault = transportFault(request, deps, access);
     if (fault === undefined && forReaders === true) return done();

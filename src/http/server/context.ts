@@ -115,6 +115,8 @@ declare module 'fastify' {
     mailbox?: true;
     /** Recipients of mails call it: they are not limited by address, and the route bounds what a call costs. */
     forReaders?: true;
+    /** A public route whose answer has hundreds of kilobytes: a stricter limit by address holds for it, too. */
+    large?: true;
     /** The route belongs to no team: a person calls it, whichever teams they are in. */
     withoutTeam?: true;
     /** The route shows or hands out contents of mails: each call becomes an entry of the audit log. */

@@ -64,12 +64,22 @@ const countedAs = (caller: Authenticated): string => {
   }
 };
 
-/** The window of a request without a good credential. */
-export const windowsOfAddress = (address: string, kind: 'public' | 'failed'): readonly Window[] => [
-  kind === 'public'
-    ? { bucket: `public:${addressBucket(address)}`, limit: addressRateLimits.publicPerMinute, windowMs: MINUTE_MS }
-    : { bucket: `failed:${addressBucket(address)}`, limit: addressRateLimits.failedPerMinute, windowMs: MINUTE_MS },
-];
+const addressLimits = {
+  public: addressRateLimits.publicPerMinute,
+  large: addressRateLimits.largePerMinute,
+  failed: addressRateLimits.failedPerMinute,
+} as const;
+
+/** The windows of a request without a good credential. The rate headers describe the first. A large answer is a public one, too. */
+export const windowsOfAddress = (address: string, kind: keyof typeof addressLimits): readonly Window[] => {
+  const network = addressBucket(address);
+  const windowOf = (name: keyof typeof addressLimits): Window => ({
+    bucket: `${name}:${network}`,
+    limit: addressLimits[name],
+    windowMs: MINUTE_MS,
+  });
+  return kind === 'large' ? [windowOf('large'), windowOf('public')] : [windowOf(kind)];
+};
 
 /** Counts an attempt to sign in, good or bad, before anything of it is checked. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
 export const countLogin = async (deps: Deps, request: RemoteRequest, email: string): Promise<void> =>

@@ -46,6 +46,12 @@ const DOCS_CSP =
 
 const documents = new WeakMap<object, JsonObject>();
 
+/** The media types under which the reader offers the document. Every JSON text is a YAML text. */
+const READER_TYPES: Readonly<Record<string, string>> = {
+  '/docs/json': 'application/json; charset=utf-8',
+  '/docs/yaml': 'application/yaml; charset=utf-8',
+};
+
 /** The whole API description of a server that was built (OpenAPI 3.1). */
 export const openApiDocument = (app: Pick<FastifyInstance, 'server'>): JsonObject => {
   const found = documents.get(app.server);
@@ -66,16 +72,19 @@ export const registerSwagger = async (app: App, deps: Pick<HttpDeps, 'settings' 
   });
 };
 
-const registerReader = async (app: App, document: () => JsonObject): Promise<void> => {
+const registerReader = async (app: App, text: () => Buffer): Promise<void> => {
   // Only the pages of the reader are registered in this scope, and they are for everybody.
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, access: 'public' };
+    const type = READER_TYPES[route.url];
+    if (type === undefined) return;
+    // The reader's own handlers would write the document anew for each request.
+    route.config = { ...route.config, large: true };
+    route.handler = (_request, reply) => reply.header('content-type', type).send(text());
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: DOCS_CSP,
-    transformSpecification: document,
-    transformSpecificationClone: false,
     uiConfig: {
       deepLinking: true,
       docExpansion: 'list',
@@ -93,11 +102,12 @@ const registerReader = async (app: App, document: () => JsonObject): Promise<voi
 
 /** Registers the two addresses, and has the document made once all routes are known. */
 export const registerReference = async (app: App, routes: () => readonly DescribedRoute[], cookieName: string): Promise<void> => {
-  const document = (): JsonObject => openApiDocument(app);
-  app.get('/openapi.json', { config: { access: 'public' }, schema: { hide: true } }, (_request, reply) =>
-    reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(document())),
+  let written: Buffer | undefined;
+  const text = (): Buffer => (written ??= Buffer.from(JSON.stringify(openApiDocument(app))));
+  app.get('/openapi.json', { config: { access: 'public', large: true }, schema: { hide: true } }, (_request, reply) =>
+    reply.header('content-type', 'application/json; charset=utf-8').send(text()),
   );
-  await app.register(async (scope) => registerReader(scope, document));
+  await app.register(async (scope) => registerReader(scope, text));
   app.addHook('onReady', (done) => {
     documents.set(app.server, completeDocument(app.swagger(), routes(), cookieName));
     done();
