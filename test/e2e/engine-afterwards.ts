@@ -8,7 +8,7 @@ import type { SmtpScriptServer } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 import { openReceiver, type Received } from '../support/webhook-receiver.js';
 
-const WITHIN_MS = 120_000;
+const WITHIN_MS = 400_000;
 const SUBSCRIPTIONS = '/api/v1/webhook-subscriptions';
 const PERSON = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36';
 

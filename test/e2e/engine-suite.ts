@@ -21,7 +21,7 @@ import { letsPeopleIn } from './engine-people.js';
 import { late, openSmtpScript, reply, type SmtpScriptServer } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
-const WITHIN_MS = 120_000;
+const WITHIN_MS = 400_000;
 
 type Role = 'http' | 'process' | 'project';
 type Started = TestApp & Readonly<{ dataDir: string }>;

@@ -9,7 +9,7 @@ const POLL_MS = 5;
 export const eventually = async <Value>(
   what: string,
   ask: () => Promise<Value | undefined | false> | Value | undefined | false,
-  withinMs = 60_000,
+  withinMs = 240_000,
 ): Promise<Value> => {
   const deadline = performance.now() + withinMs;
   let fault: unknown;
