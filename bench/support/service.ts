@@ -45,7 +45,13 @@ export const startService = async ({ directory, env = {}, nodeOptions = [], side
     ...(nodeOptions.length === 0
       ? { command: bin, args: ['serve'] }
       : { command: process.execPath, args: [...nodeOptions, main, 'serve'] }),
-    env: { PORT: '0', SEALPOST_DATA_DIR: join(directory, 'data'), SEALPOST_LOG_LEVEL: 'warn', ...env },
+    env: {
+      PORT: '0',
+      SEALPOST_DATA_DIR: join(directory, 'data'),
+      SEALPOST_LOG_LEVEL: 'warn',
+      SEALPOST_ACCOUNT_SENDER: 'Bench <bench@service.test>',
+      ...env,
+    },
     side,
   });
   try {

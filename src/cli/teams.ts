@@ -13,6 +13,7 @@ import { print } from './core/output.js';
 import { withTeam } from './core/engine.js';
 import { reactivate } from '../commands/billing/account.js';
 import { changeTracking } from '../commands/recipients/tracking.js';
+import { splitMailbox, type Recipient } from '../domain/mime/address.js';
 import type { Company } from '../domain/rendering/scope/constants.js';
 import { NO_TRACKING } from '../domain/recipients/tracking.js';
 import { nameFault } from '../shared/text.js';
@@ -73,10 +74,10 @@ const refuseNoName = (option: string, name: string | undefined): void => {
 };
 
 /** `Name <address>` or a bare address. */
-const senderOf = (text: string) => {
-  const named = /^\s*(.*?)\s*<([^<>]+)>\s*$/.exec(text);
-  if (named !== null && named[1] !== '') refuseNoName('--from', named[1]);
-  return named === null ? { email: text.trim() } : { email: named[2]!.trim(), ...(named[1] === '' ? {} : { name: named[1]! }) };
+const senderOf = (text: string): Recipient => {
+  const sender = splitMailbox(text);
+  if (sender.name !== undefined) refuseNoName('--from', sender.name);
+  return sender;
 };
 
 const companyField = (text: string): [keyof Company, string] => {

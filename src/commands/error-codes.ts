@@ -107,7 +107,7 @@ const find: Codes = ['TEMPLATE_NOT_FOUND'];
 const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
 
 /** Mails of the service itself are made of templates that its first team may change. */
-const sendMail: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_ALLOWED', ...findVersion, ...acceptEmail];
+const sendMail: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_SET', ...findVersion, ...acceptEmail];
 
 const accountMail: Codes = ['ERR_EMAIL_001', 'PUBLIC_URL_REQUIRED', 'NOT_DURING_UPDATE', ...sendMail, ...write];
 const invitation: Codes = ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'];

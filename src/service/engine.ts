@@ -111,6 +111,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       spfMechanisms: config.spfMechanisms,
       ...feedbackOf(config, keys),
       ...linksOf(config, codec),
+      ...(config.accountSender === undefined ? {} : { accountSender: config.accountSender }),
       ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),
       ids,
       limits,

@@ -32,6 +32,7 @@ await t.test('the defaults', async (t) => {
     roles: ['http', 'process', 'project'],
     logLevel: 'info',
     webhookInsecureHosts: ['127.0.0.1'],
+    accountSender: { email: 'hello@sealpost.example', name: 'Sealpost' },
     masterKey: undefined,
     masterKeyFile: join(data, 'master.key'),
     urls: {
@@ -164,7 +165,8 @@ await t.test('beyond loopback, or under a public URL, the built-in mailbox must 
   });
   for (const settings of [beyond, shared]) {
     t.equal(readServeConfig({ ...settings, SEALPOST_SMTP_URL: 'mailbox:' }).smtp.url, undefined);
-    t.equal(readServeConfig({ ...settings, SEALPOST_SMTP_URL: 'smtp://mail' }).smtp.url, 'smtp://mail');
+    const relayed = { ...settings, SEALPOST_SMTP_URL: 'smtp://mail', SEALPOST_ACCOUNT_SENDER: 'accounts@example.com' };
+    t.equal(readServeConfig(relayed).smtp.url, 'smtp://mail');
     t.equal(readConfig(settings).smtp.url, undefined, 'a command that delivers nothing needs no relay');
   }
 });
@@ -348,5 +350,22 @@ void t.test('the built-in mailbox is refused where the process that shows it is 
       message: /built-in mailbox is in the data directory/,
     });
   t.doesNotThrow(() => readServeConfig(settings));
-  t.doesNotThrow(() => readServeConfig({ ...settings, SEALPOST_ROLES: 'http', SEALPOST_SMTP_URL: 'smtp://127.0.0.1:1025' }));
+  const relayed = { SEALPOST_SMTP_URL: 'smtp://127.0.0.1:1025', SEALPOST_ACCOUNT_SENDER: 'accounts@example.com' };
+  t.doesNotThrow(() => readServeConfig({ ...settings, SEALPOST_ROLES: 'http', ...relayed }));
+});
+
+void t.test('with a relay account mails need a sender, which is checked at start', async (t) => {
+  const sender = (value: string) => ({ SEALPOST_SMTP_URL: 'smtp://mail', SEALPOST_ACCOUNT_SENDER: value });
+  t.same(readServeConfig(sender(' Shop, Ltd <Accounts@Shop.Test> ')).accountSender, { email: 'Accounts@shop.test', name: 'Shop, Ltd' });
+  t.same(readServeConfig(sender('accounts@shop.test')).accountSender, { email: 'accounts@shop.test' });
+  t.throws(() => readServeConfig({ SEALPOST_SMTP_URL: 'smtp://mail' }), {
+    message: /^SEALPOST_ACCOUNT_SENDER is not set, and SEALPOST_SMTP_URL names a relay/,
+  });
+  const sample = readConfig({}).accountSender?.email ?? '';
+  t.not(sample, '', 'the built-in mailbox takes a sample');
+  for (const address of [sample, sample.replace('@', '@mail.')])
+    t.throws(() => readServeConfig(sender(address)), { message: /^SEALPOST_ACCOUNT_SENDER is the sample / });
+  for (const wrong of ['accounts', 'Shop <accounts>', 'a@shop', 'Shop accounts@shop.test', 'Shop <a@shop.test> b'])
+    t.throws(() => readConfig(sender(wrong)), { message: /^SEALPOST_ACCOUNT_SENDER=.* is no sender, such as accounts@example\.com/ });
+  t.equal(readConfig({ SEALPOST_SMTP_URL: 'smtp://mail' }).accountSender, undefined, 'a command beside the service goes on without');
 });

@@ -11,7 +11,7 @@ import type { EmailRecord, SendEmailResponse } from '../../src/api/email.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Engine } from '../../src/service/engine.js';
 import type { FakeClock } from './fake-clock.js';
-import type { Settings } from './server-process.js';
+import { withSender, type Settings } from './server-process.js';
 import { eventually, pause } from './wait.js';
 
 /** What a request got: the status, the headers, and the body read as JSON (undefined where it is none). */
@@ -64,7 +64,7 @@ export const sendBody = (more: Readonly<Record<string, unknown>> = {}): Readonly
 export const signInVariables = { code: '482913', firstName: 'Ada', minutesValid: 10 };
 
 export const startTestApp = async ({ dataDir, settings = {}, ...options }: TestAppOptions): Promise<TestApp> => {
-  const config = readConfig({ PORT: '0', SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'silent', ...settings });
+  const config = readConfig({ PORT: '0', SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'silent', ...withSender(settings) });
   const app = await startApp(config, options);
   const key = await generousKey(app.engine);
   const { clock } = options;

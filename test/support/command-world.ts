@@ -36,6 +36,9 @@ export const stranger = callerOf(OTHER_TEAM);
 /** What links of mails begin with. */
 export const LINK_BASE = 'https://mail.example.com';
 
+/** The sender of account mails. */
+export const ACCOUNT_SENDER = { email: 'accounts@service.test', name: 'Accounts' };
+
 /** Commands that may reject with no other codes than those that the API description names for them. */
 export const commandsOfTest = (deps: CommandDeps): Commands =>
   Object.fromEntries(
@@ -97,6 +100,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
       people: peopleOfTest(),
       spfMechanisms: 'mx',
       linkBase: LINK_BASE,
+      accountSender: ACCOUNT_SENDER,
       clock,
       ids,
       limits: bounds,

@@ -11,12 +11,18 @@ export const mainFile = fileURLToPath(new URL('../../src/main.js', import.meta.u
 
 export type Settings = Readonly<Record<string, string>>;
 
+/** The sender of account mails where mails leave by a relay, which needs one. */
+export const withSender = (settings: Settings): Settings =>
+  (settings['SEALPOST_SMTP_URL'] ?? 'mailbox:') === 'mailbox:'
+    ? settings
+    : { SEALPOST_ACCOUNT_SENDER: 'Sealpost <hello@service.test>', ...settings };
+
 /** The environment of a child: ours without any setting of sealpost, and the given settings. */
 export const environmentOf = (settings: Settings): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('SEALPOST_') && name !== 'PORT' && name !== 'HOST'),
   ),
-  ...settings,
+  ...withSender(settings),
 });
 
 /** The test runner's loader would come along into our programs, with signal handlers of its own: a shell takes it out. */

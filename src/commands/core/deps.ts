@@ -22,6 +22,7 @@ import type { AttachmentTemplateState } from '../../domain/templates/attachment-
 import type { ApiKeyState } from '../../domain/keys/decider.js';
 import type { Cause, EventLog } from '../../event-log/event-log.js';
 import type { Limits } from '../../domain/core/limits.js';
+import type { Recipient } from '../../domain/mime/address.js';
 import type { HeaderMatcher } from '../../domain/mime/compose.js';
 import type { MaybePromise } from '../../domain/core/decider.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -82,6 +83,8 @@ export type CommandPorts = Readonly<{
   spfMechanisms: string;
   /** The beginning of links in mails, as `https://mail.example.com`; absent if no public address of the service is set. */
   linkBase?: string;
+  /** The sender of account mails; absent if a relay is set and the sender is not. */
+  accountSender?: Recipient;
   /** An older program that cannot read the origins of calls runs beside this one. */
   withoutOrigins?: true;
   /** An older program that cannot read the records of copies for each recipient runs beside this one. */

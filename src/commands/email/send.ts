@@ -29,6 +29,7 @@ import type { SendEmailRequest, SendEmailResponse } from '../../api/email.js';
 import { startOf } from '../../event-log/event-log.js';
 import type { Charged } from '../../domain/billing/decider.js';
 import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../../domain/core/ids.js';
+import type { Recipient } from '../../domain/mime/address.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { pinnedTracking } from '../recipients/tracking.js';
 import { resolveVersion, type ResolvedVersion } from '../../domain/templates/email-template.js';
@@ -37,7 +38,8 @@ const ENDPOINT = 'POST /api/emails/send';
 
 const NOBODY: readonly number[] = [];
 
-type SendOrder = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined; confidential?: true }>;
+/** `sender`: the mail is one of the service itself, sent in that name whatever senders its team may use. */
+type SendOrder = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined; sender?: Recipient }>;
 
 /** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
 export const sendEmail = async (
@@ -73,10 +75,15 @@ export const sendEmail = async (
  * Sends a mail of the service itself: its content is shown to nobody but its recipients, and it costs nothing. With an id, a repeated call
  * sends nothing.
  */
-export const sendConfidential = async (deps: CommandDeps, caller: Caller, request: SendEmailRequest, id?: EmailId): Promise<void> => {
+export const sendConfidential = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { sender, ...request }: SendEmailRequest & Readonly<{ sender: Recipient }>,
+  id?: EmailId,
+): Promise<void> => {
   const emailId = id ?? assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
   try {
-    await accept(deps, caller, emailId, { request, storedBytes: undefined, confidential: true });
+    await accept(deps, caller, emailId, { request, storedBytes: undefined, sender });
   } catch (fault) {
     if (id === undefined || !(fault instanceof WrongExpectedRevision)) throw fault;
   }
@@ -144,7 +151,7 @@ const prepare = async (
   deps: CommandDeps,
   caller: Caller,
   id: EmailId,
-  { request, storedBytes, confidential }: SendOrder,
+  { request, storedBytes, sender }: SendOrder,
   fingerprint: string | undefined,
 ): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
   const nowMs = deps.clock.now();
@@ -156,8 +163,8 @@ const prepare = async (
   const loaded = deps.team(teamStream(caller.teamId));
   const { state: team } = loaded instanceof Promise ? await loaded : loaded;
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
-  const from = checked.from ?? template.from ?? team.settings.defaultFrom;
-  await assertMaySend(deps, caller.teamId, from);
+  const from = sender ?? checked.from ?? template.from ?? team.settings.defaultFrom;
+  if (sender === undefined) await assertMaySend(deps, caller.teamId, from);
   const order: EmailOrder = {
     ...checked,
     id,
@@ -175,13 +182,13 @@ const prepare = async (
     tracking: pinnedTracking(deps, request.tracking, template.tracking, team.tracking),
     fingerprint,
     ...testPart(caller),
-    confidential,
+    confidential: sender && true,
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
   };
   const suppressed =
     team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList) : NOBODY;
   // An email whose recipients are all suppressed costs nothing.
-  const isFree = isTest(caller) || confidential === true;
+  const isFree = isTest(caller) || sender !== undefined;
   const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
   if (isMetered) await assertAffordable(deps, caller, documentsOf(given));
   return { ...(await makeEmail(deps, order, storedBytes)), isMetered, suppressed };

@@ -11,6 +11,7 @@ import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import { apiKeyStream, INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5 } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { TeamSettings } from '../../domain/teams/events.js';
+import { sampleCompany, sampleSender } from '../../domain/teams/sample-identity.js';
 import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../../api/templates/templates.js';
 import { firstTeam, loadInstance, systemCaller } from '../core/caller.js';
@@ -18,19 +19,8 @@ import { firstTeam, loadInstance, systemCaller } from '../core/caller.js';
 /** The settings of the first team until `sealpost team set` changes them; the samples show this company. */
 const initialSettings: TeamSettings = {
   name: 'First team',
-  defaultFrom: { email: 'hello@sealpost.example', name: 'Sealpost' },
-  company: {
-    name: 'Sealpost',
-    legalName: 'Sealpost Example Ltd',
-    email: 'hello@sealpost.example',
-    phone: '+44 20 7946 0000',
-    website: 'https://sealpost.example',
-    addressLine1: '1 Example Street',
-    city: 'London',
-    state: '',
-    postalCode: 'EC1A 1AA',
-    country: 'United Kingdom',
-  },
+  defaultFrom: sampleSender,
+  company: sampleCompany,
 };
 
 /** The templates of the first team. */

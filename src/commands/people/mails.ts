@@ -62,7 +62,10 @@ const LOOKS_MAX = 20;
 
 const LOOK_EVERY_MS = 500;
 
-/** Sends a mail in the name of the first team, which neither pays for it nor sees its content. Rejects as a send call does. */
+/**
+ * Sends a mail from a template of the first team, which neither pays for it nor sees its content. Its sender is that of the service, not of
+ * the team. Rejects as a send call does.
+ */
 export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables, id }: AccountMail, cause: Cause): Promise<void> => {
   const teamId = await firstTeam(deps);
   if (teamId === undefined) throw new Error('there is no first team, which sends the mails of accounts');
@@ -72,12 +75,22 @@ export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables, 
     caller,
     {
       templateId: `account-${kind}`,
+      sender: senderOf(deps),
       to: [to],
       variables,
       tracking: { opens: false, clicks: false },
       priority: 'high',
     },
     id,
+  );
+};
+
+/** Throws SENDER_NOT_SET. */
+const senderOf = ({ accountSender }: Pick<CommandDeps, 'accountSender'>): Recipient => {
+  if (accountSender !== undefined) return accountSender;
+  throw new DomainError(
+    'SENDER_NOT_SET',
+    'Mails about accounts have no sender: set SEALPOST_ACCOUNT_SENDER to an address of a domain of yours.',
   );
 };
 

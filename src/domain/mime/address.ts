@@ -138,3 +138,10 @@ export const invalidAddresses = (errors: readonly FieldError[]): DomainError =>
       : `${errors.length} addresses are not valid email addresses; see \`errors\`.`,
     { errors },
   );
+
+/** In: `Name <address>` or a bare address. Out: both as they are written, unchecked. */
+export const splitMailbox = (text: string): Recipient => {
+  const [, name, email] = /^\s*([^<>]*?)\s*<([^<>]+)>\s*$/.exec(text) ?? [];
+  if (email === undefined) return { email: text.trim() };
+  return { email: email.trim(), ...(name === undefined || name === '' ? {} : { name }) };
+};

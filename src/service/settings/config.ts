@@ -17,6 +17,8 @@ import {
   unreadable,
 } from './settings.js';
 import {
+  assertAccountSender,
+  readAccountSender,
   readFeedback,
   type FeedbackSettings,
   isLoopback,
@@ -32,6 +34,7 @@ import {
 } from './groups.js';
 import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
+import type { Recipient } from '../../domain/mime/address.js';
 import { nearest } from '../../shared/text.js';
 import { registrations, type Registration } from '../../domain/people/user.js';
 import { roles, type Role, assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
@@ -61,6 +64,8 @@ export type Config = Readonly<{
   urls: Urls;
   /** Without a URL: the built-in mailbox. */
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
+  /** The sender of account mails; undefined if a relay is set and the sender is not. */
+  accountSender: Recipient | undefined;
   /** How reports come back; undefined: the sender of a mail is its envelope sender, and none are taken. */
   feedback: FeedbackSettings | undefined;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
@@ -147,6 +152,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     masterKeyFile: join(dataDir, 'master.key'),
     urls,
     smtp,
+    accountSender: readAccountSender(text('SEALPOST_ACCOUNT_SENDER'), smtp.url !== undefined),
     feedback: readFeedback(text, host, tls),
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
@@ -198,11 +204,13 @@ export const masterKeySettings = ({ SEALPOST_MASTER_KEY, SEALPOST_MASTER_KEY_FIL
 /** The settings that are set, in the form of a file `.env`, without secrets. */
 export const settingsToKeep = (environment: Environment = process.env): string => withoutSecrets(environment);
 
-/** As `readConfig`, for a process that delivers: it refuses to use the built-in mailbox because somebody forgot to name the relay. */
+/** As `readConfig`, for a process that delivers: it refuses to use the built-in mailbox because somebody forgot to name the
+ * relay, and a relay without a sender of account mails. */
 export const readServeConfig = (environment: Environment = process.env): Config => {
   const config = readConfig(environment);
   const publicUrl = environment['SEALPOST_PUBLIC_URL']?.trim() ?? '';
   if (config.smtp.url === undefined) assertMailboxSeen(config.urls, config.roles);
+  assertAccountSender(config.accountSender, config.smtp.url !== undefined);
   const isAsked = (environment['SEALPOST_SMTP_URL']?.trim() ?? '') !== '';
   if (isAsked || (publicUrl === '' && isLoopback(config.host))) return config;
   throw new ConfigError(

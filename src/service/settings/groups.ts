@@ -5,7 +5,10 @@
 import { isIP } from 'node:net';
 import { ConfigError, integer, readFile, type SettingName, settings } from './settings.js';
 import type { Limits } from '../../domain/core/limits.js';
+import { parseAddress, splitMailbox, type Recipient } from '../../domain/mime/address.js';
 import { parseAllowedHeaders } from '../../domain/mime/header.js';
+import { isSampleSender, sampleSender } from '../../domain/teams/sample-identity.js';
+import { nameFault } from '../../shared/text.js';
 
 export type FeedbackSettings = Readonly<{
   /** The domain of envelope senders, in lower case. */
@@ -216,6 +219,30 @@ export const insecureHosts = (
     );
   }
   return value.split(',').map((name) => name.trim().toLowerCase());
+};
+
+/** The sender of account mails; undefined if a relay is set and the sender is not. Throws ConfigError. */
+export const readAccountSender = (value: string | undefined, hasRelay: boolean): Recipient | undefined => {
+  if (value === undefined) return hasRelay ? undefined : sampleSender;
+  const { email, name } = splitMailbox(value);
+  const parsed = parseAddress(email);
+  const fault = name === undefined ? undefined : nameFault(name);
+  if (!parsed.ok || fault !== undefined) {
+    const reason = parsed.ok ? `its name ${fault}` : parsed.reason;
+    throw new ConfigError(
+      `SEALPOST_ACCOUNT_SENDER=${value} is no sender, such as accounts@example.com or Example <accounts@example.com>: ${reason}.`,
+    );
+  }
+  return { email: parsed.address, ...(name === undefined ? {} : { name }) };
+};
+
+/** Throws ConfigError if account mails would leave by the relay without a sender of the operator. */
+export const assertAccountSender = (sender: Recipient | undefined, hasRelay: boolean): void => {
+  if (!hasRelay || (sender !== undefined && !isSampleSender(sender.email))) return;
+  throw new ConfigError(
+    `SEALPOST_ACCOUNT_SENDER is ${sender === undefined ? 'not set' : `the sample ${sender.email}`}, and SEALPOST_SMTP_URL names a relay: mails to people about their accounts ` +
+      'need a sender of a domain of yours. Set it, for example to accounts@example.com or Example <accounts@example.com>.',
+  );
 };
 
 export const readRelayHeaders = (value: string | undefined): readonly string[] => {

@@ -188,6 +188,12 @@ const named = {
     'The relay that takes all mail, or mailbox: for the built-in mailbox at /mailbox. Default: mailbox: on loopback without a public URL.',
     'smtp://user:password@mail.example.com:587',
   ),
+  SEALPOST_ACCOUNT_SENDER: setting(
+    'Delivery',
+    undefined,
+    'The sender of mails to people about their accounts: an address, or Name <address>. Needed with a relay. Default: a sample that only the built-in mailbox takes.',
+    'Example <accounts@example.com>',
+  ),
   SEALPOST_SMTP_CONNECTIONS: setting('Delivery', '10', 'Connections to the relay at once.'),
   SEALPOST_SMTP_FINAL: setting(
     'Delivery',
