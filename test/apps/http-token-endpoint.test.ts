@@ -244,7 +244,8 @@ void t.test('an app shows that it is itself', async (t) => {
   }
   const basic = `Basic ${Buffer.from(`${app.id}:${String(app.clientSecret)}`).toString('base64')}`;
   t.equal((await token({ ...forCode(await code()), client_id: null, client_secret: null }, basic)).status, 200);
-  const wrong = await token(forCode(await code()), `Basic ${Buffer.from(`${app.id}:wrong`).toString('base64')}`);
+  const inHeader = { client_id: null, client_secret: null };
+  const wrong = await token({ ...forCode(await code()), ...inHeader }, `Basic ${Buffer.from(`${app.id}:wrong`).toString('base64')}`);
   refused(t, wrong, 401, 'invalid_client');
   t.match(wrong.headers, { 'www-authenticate': /Basic/ });
   const id = assertDefined(await oauth.openOAuthApp(app.id), 'app').id;
@@ -253,6 +254,47 @@ void t.test('an app shows that it is itself', async (t) => {
   t.equal((await token({ ...forCode(await code()), client_secret: rotated.clientSecret })).status, 200);
   await world.clock.advance(3_600_000);
   refused(t, await token(forCode(await code())), 400, 'invalid_client');
+});
+
+void t.test('an app authenticates in one way, which every endpoint reads alike', async (t) => {
+  const { token, code, app } = await open();
+  const secret = String(app.clientSecret);
+  const basic = (id: string, pass: string, scheme = 'Basic'): string => `${scheme} ${Buffer.from(`${id}:${pass}`).toString('base64')}`;
+  const percent = (text: string): string => [...text].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
+  const inHeader = { client_id: null, client_secret: null };
+  const good: readonly (readonly [string, Readonly<Record<string, string | null>>, string | undefined])[] = [
+    ['by the form', {}, undefined],
+    ['by a header', inHeader, basic(app.id, secret)],
+    ['by a header that is encoded as a form', inHeader, basic(percent(app.id), percent(secret))],
+    ['by a header whose scheme is in small letters', inHeader, basic(app.id, secret, 'basic')],
+    ['by a header, with its id in the form too', { client_secret: null }, basic(app.id, secret)],
+  ];
+  for (const [name, form, header] of good) t.equal((await token({ ...forCode(await code()), ...form }, header)).status, 200, name);
+  const assertion = { client_assertion: 'eyJ', client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer' };
+  const bad: readonly (readonly [string, Readonly<Record<string, string | null>>, string | undefined, number, string])[] = [
+    ['by both', {}, basic(app.id, secret), 400, 'invalid_request'],
+    ['by both, and the secret of the form is wrong', { client_secret: 'x' }, basic(app.id, secret), 400, 'invalid_request'],
+    ['by both, and the secret of the header is wrong', {}, basic(app.id, 'x'), 400, 'invalid_request'],
+    ['by both, and the secret of the form is empty', { client_secret: '' }, basic(app.id, secret), 400, 'invalid_request'],
+    ['by a header and an assertion', { ...inHeader, ...assertion }, basic(app.id, secret), 400, 'invalid_request'],
+    ['by the form and an assertion', assertion, undefined, 400, 'invalid_client'],
+    ['as two apps', { client_id: 'app_AAAAAAAAAAAAAAAAAAAAAA', client_secret: null }, basic(app.id, secret), 400, 'invalid_request'],
+    ['by a token', inHeader, `Bearer ${secret}`, 401, 'invalid_client'],
+    ['by a header of another scheme beside a good form', {}, `Bearer ${secret}`, 401, 'invalid_client'],
+    ['by a header without a colon beside a good form', {}, `Basic ${Buffer.from(app.id).toString('base64')}`, 401, 'invalid_client'],
+    ['by a header with half an escape', inHeader, basic(app.id, `${secret}%4`), 401, 'invalid_client'],
+    ['by nothing', inHeader, undefined, 400, 'invalid_client'],
+    ['by its id alone', { client_secret: null }, undefined, 400, 'invalid_client'],
+    ['by an empty secret', { client_secret: '' }, undefined, 400, 'invalid_client'],
+    ['by an empty secret in a header', inHeader, basic(app.id, ''), 401, 'invalid_client'],
+  ];
+  for (const [name, form, header, status, error] of bad) {
+    const one = await code();
+    const answer = await token({ ...forCode(one), ...form }, header);
+    refused(t, answer, status, error, name);
+    t.equal('www-authenticate' in answer.headers, status === 401, name);
+    t.equal((await token(forCode(one))).status, 200, `${name}: the code is not used up`);
+  }
 });
 
 void t.test('a public app has PKCE and no secret', async (t) => {

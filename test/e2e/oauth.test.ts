@@ -23,6 +23,7 @@ type Setting = Readonly<{
   client: CreatedOAuthApp;
   params: Form;
   get: (params: Form) => Promise<LightMyRequestResponse>;
+  /** From a network of its own, because attempts to sign in are counted by network. */
   post: (path: string, form: Form) => Promise<LightMyRequestResponse>;
 }>;
 
@@ -44,13 +45,17 @@ const open = async (t: Test): Promise<Setting> => {
     code_challenge_method: 'S256',
   };
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  let networks = 0;
   return {
     app,
     ofAda,
     client,
     params,
     get: (query) => app.server.inject({ url: `/oauth/authorize?${new URLSearchParams(query).toString()}` }),
-    post: (url, form) => app.server.inject({ method: 'POST', url, headers, payload: new URLSearchParams(form).toString() }),
+    post: (url, form) => {
+      const [remoteAddress, payload] = [`198.51.100.${(networks += 1)}`, new URLSearchParams(form).toString()];
+      return app.server.inject({ method: 'POST', url, remoteAddress, headers, payload });
+    },
   };
 };
 
@@ -149,9 +154,27 @@ void t.test('a person says no, or is not who they say they are', async (t) => {
     t.strictSame([statusCode, headers.location], [400, undefined], redirect);
     t.match(body, /You are sent nowhere/);
   }
-  const plain = await get({ ...params, code_challenge_method: 'plain' });
-  t.equal(plain.statusCode, 303);
-  t.match(new URL(String(plain.headers.location)).searchParams.get('error'), 'invalid_request');
+  const faulty: readonly (readonly [Form, string])[] = [
+    [{ code_challenge_method: 'plain' }, 'invalid_request'],
+    [{ response_type: 'token' }, 'unsupported_response_type'],
+    [{ scope: 'templates:write' }, 'invalid_scope'],
+  ];
+  for (const [more, error] of faulty) {
+    const asked = { ...params, ...more };
+    const page = await get(asked);
+    t.strictSame([page.statusCode, page.headers.location], [200, undefined], `${error}: nobody is sent anywhere without a sign-in`);
+    t.match(page.body, /Its request is wrong/);
+    t.match(page.headers['content-security-policy'], /form-action 'self' https:\/\/shop\.example\.com;/);
+    for (const form of [{ ...ada, password: 'not the pelican' }, { decision: 'deny' }, { access_token: 'eyJ', decision: 'allow' }]) {
+      const { statusCode, headers } = await post('/oauth/authorize', { ...asked, ...form });
+      t.strictSame([statusCode, headers.location], [401, undefined], error);
+    }
+    const told = await post('/oauth/authorize', { ...asked, ...ada });
+    t.equal(told.statusCode, 303);
+    const sent = new URL(String(told.headers.location)).searchParams;
+    t.strictSame([sent.get('error'), sent.get('state'), sent.get('code')], [error, 'a "state"', null]);
+  }
+  t.match(await app.call('GET', '/api/users/me/sessions', undefined, ofAda), { body: { meta: { total: 1 } } }, 'these sign-ins are over');
   const twice = await app.server.inject({
     url: `/oauth/authorize?${new URLSearchParams(params).toString()}&redirect_uri=https://evil.example/`,
   });
@@ -160,16 +183,7 @@ void t.test('a person says no, or is not who they say they are', async (t) => {
 
 void t.test('in a team that asks for a second factor nobody lets an app in without one, and no app acts for who has none', async (t) => {
   const { app, ofAda, client, params, post } = await open(t);
-  let networks = 0;
-  /** Each from a network of its own: attempts are counted by it. */
-  const signIn = (more: Form = {}) =>
-    app.server.inject({
-      method: 'POST',
-      url: '/oauth/authorize',
-      remoteAddress: `198.51.100.${(networks += 1)}`,
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      payload: new URLSearchParams({ ...params, ...ada, ...more }).toString(),
-    });
+  const signIn = (more: Form = {}) => post('/oauth/authorize', { ...params, ...ada, ...more });
   const consent = await signIn();
   const decision = { ...params, team: field(consent.body, 'team'), decision: 'allow' };
   const allow = (page: LightMyRequestResponse) => post('/oauth/authorize', { ...decision, access_token: field(page.body, 'access_token') });

@@ -9,10 +9,11 @@ export type AuthorizationParams = Readonly<
 
 export type Authorization = Readonly<{ redirectUri: string; scopes: readonly Scope[]; state: string | undefined; challenge: string }>;
 
-/** `shown`: told to the person, who is sent nowhere. `sent`: told to the app by the redirect. */
-export type Refusal =
-  | Readonly<{ to: 'shown'; message: string }>
-  | Readonly<{ to: 'sent'; redirectUri: string; state: string | undefined; error: OAuthErrorCode; message: string }>;
+/** The app and its address are known, and the rest is wrong. The app is told by a redirect once the person has signed in (RFC 9700, section 4.11.2). */
+export type FaultyAuthorization = Readonly<{ redirectUri: string; state: string | undefined; error: OAuthErrorCode; message: string }>;
+
+/** The person is told `message` and sent nowhere. */
+export type RefusedAuthorization = Readonly<{ refusal: string }>;
 
 /** RFC 6749, section 4.1.2.1. */
 export type OAuthErrorCode =
@@ -25,14 +26,16 @@ const STATE_CHARS_MAX = 1_000;
  * The address is compared before anything else: to one that is not registered letter by letter nothing is ever sent
  * (RFC 9700, section 4.1.3).
  */
-export const readAuthorization = (app: OAuthApp | undefined, params: AuthorizationParams): Authorization | Refusal => {
+export const readAuthorization = (
+  app: OAuthApp | undefined,
+  params: AuthorizationParams,
+): Authorization | FaultyAuthorization | RefusedAuthorization => {
   const { redirect_uri: redirectUri, state } = params;
-  if (app === undefined) return { to: 'shown', message: 'There is no app with the client_id of this link.' };
+  if (app === undefined) return { refusal: 'There is no app with the client_id of this link.' };
   if (redirectUri === undefined || !app.redirectUris.includes(redirectUri)) {
-    return { to: 'shown', message: 'The redirect_uri of this link is none that the app has registered.' };
+    return { refusal: 'The redirect_uri of this link is none that the app has registered.' };
   }
-  const refused = (error: OAuthErrorCode, message: string): Refusal => ({
-    to: 'sent',
+  const refused = (error: OAuthErrorCode, message: string): FaultyAuthorization => ({
     redirectUri,
     state: state !== undefined && state.length <= STATE_CHARS_MAX ? state : undefined,
     error,
@@ -59,11 +62,13 @@ export const scopesAsked = (app: Pick<OAuthApp, 'scopes'>, text: string | undefi
   return asked.every((scope): scope is Scope => isScope(scope) && app.scopes.includes(scope)) ? asked : undefined;
 };
 
+/** What the app gets by the redirect: a code, or why there is none. */
+export type AuthorizationAnswer = Readonly<{ code: string }> | Readonly<{ error: OAuthErrorCode; message: string }>;
+
 /** Where the person is sent back to. `issuer`: RFC 9207, so that an app which asks several services knows who answers. */
 export const redirectTo = (
   redirectUri: string,
-  answer: Readonly<{ state: string | undefined; issuer: string }> &
-    (Readonly<{ code: string }> | Readonly<{ error: OAuthErrorCode; message: string }>),
+  answer: AuthorizationAnswer & Readonly<{ state: string | undefined; issuer: string }>,
 ): string => {
   const url = new URL(redirectUri);
   if ('code' in answer) url.searchParams.append('code', answer.code);

@@ -6,11 +6,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Scope } from '../../domain/access/permissions.js';
 import { personPage, sendPersonPage, fieldsOf, readForms } from '../server/forms.js';
 import type { KnownApp } from '../../commands/apps/apps.js';
-import type { UserAuthenticated } from '../../commands/core/caller.js';
+import type { ForTeam, UserAuthenticated } from '../../commands/core/caller.js';
 import type { SignedIn } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
-import { readAuthorization, redirectTo, type Authorization, type AuthorizationParams } from '../../domain/apps/authorization.js';
-import type { UserId } from '../../domain/core/ids.js';
+import {
+  readAuthorization,
+  redirectTo,
+  type Authorization,
+  type AuthorizationAnswer,
+  type AuthorizationParams,
+  type FaultyAuthorization,
+} from '../../domain/apps/authorization.js';
+import { assertDefined, type UserId } from '../../domain/core/ids.js';
 import type { App, HttpDeps } from '../server/context.js';
 import { auditDenial } from '../server/hooks.js';
 import { callerWith } from '../server/admission.js';
@@ -19,8 +26,12 @@ import { calledFrom } from '../server/headers.js';
 
 type Deps = Pick<HttpDeps, 'oauth' | 'commands' | 'queries' | 'limiter' | 'settings' | 'audit'>;
 
-/** A valid request for a person's consent. */
-type ConsentRequest = Readonly<{ app: KnownApp; authorization: Authorization; hidden: Readonly<Record<string, string>> }>;
+/** A request for a person's consent from a known app, to an address of that app. */
+type ConsentRequest = Readonly<{
+  app: KnownApp;
+  authorization: Authorization | FaultyAuthorization;
+  hidden: Readonly<Record<string, string>>;
+}>;
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -32,13 +43,15 @@ const schema = { hide: true };
 
 const TEAMS_MAX = 100;
 
+const DENIED = { error: 'access_denied', message: 'The person said no' } as const;
+
 const paramNames = ['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'code_challenge', 'code_challenge_method'] as const;
 
 /** Registers GET and POST /oauth/authorize. */
 export const authorizeRoutes = (app: App, deps: Deps): void => {
   app.get(PATH, { config, schema }, async (request, reply) => {
     const asked = await readConsentRequest(deps, reply, new URL(request.url, deps.settings.publicUrl).search);
-    return asked === undefined ? reply : sendSignIn(reply, 200, { ...signInOf(asked), fault: '', needsCode: false });
+    return asked === undefined ? reply : sendSignIn(reply, 200, asked);
   });
   // In a scope of its own, for only this route accepts forms.
   app.register(async (scope: App) => {
@@ -47,7 +60,7 @@ export const authorizeRoutes = (app: App, deps: Deps): void => {
   });
 };
 
-/** The request of a link or form; undefined if it was refused here, on a page or by sending the person back. */
+/** The request of a link or form; undefined if it was refused on a page. */
 const readConsentRequest = async (deps: Deps, reply: FastifyReply, form: string): Promise<ConsentRequest | undefined> => {
   const fields = fieldsOf(form);
   if (fields === undefined) return void sendRefusal(reply, 400, 'A parameter of this link is given more than once.');
@@ -55,15 +68,8 @@ const readConsentRequest = async (deps: Deps, reply: FastifyReply, form: string)
   const params: AuthorizationParams = hidden;
   const app = await deps.oauth.openOAuthApp(params.client_id ?? '');
   const authorization = readAuthorization(app, params);
-  if (!('to' in authorization)) return app === undefined ? undefined : { app, authorization, hidden };
-  switch (authorization.to) {
-    case 'shown':
-      return void sendRefusal(reply, 400, authorization.message);
-    case 'sent': {
-      const { redirectUri, state, error, message } = authorization;
-      return void reply.redirect(redirectTo(redirectUri, { error, message, state, issuer: deps.settings.publicUrl }), 303);
-    }
-  }
+  if ('refusal' in authorization) return void sendRefusal(reply, 400, authorization.refusal);
+  return { app: assertDefined(app, 'app'), authorization, hidden };
 };
 
 /** The POST of a form: the sign-in, or the decision after it. */
@@ -75,7 +81,7 @@ const answer = async (deps: Deps, request: FastifyRequest, reply: FastifyReply):
   return fields['decision'] === undefined ? signIn(deps, request, reply, asked, fields) : decide(deps, request, reply, asked, fields);
 };
 
-/** Shows the page of consent, or the sign-in again with what is wrong with it. */
+/** Shows the page of consent, or the sign-in again with what is wrong with it. The app is told of a faulty request here, and never before. */
 const signIn = async (
   deps: Deps,
   request: FastifyRequest,
@@ -97,9 +103,13 @@ const signIn = async (
     auditDenial(deps.audit, request, { code: fault.code, status: 401 }, fault);
     const needsCode = code !== '' || fault.code === 'CODE_REQUIRED' || fault.code === 'INVALID_CODE';
     const status = fault.code === 'LOGIN_PAUSED' ? 429 : 401;
-    return sendSignIn(reply, status, { ...signInOf(asked), email, needsCode, fault: fault.message });
+    return sendSignIn(reply, status, asked, { email, needsCode, fault: fault.message });
   }
   const { app, authorization, hidden } = asked;
+  if ('error' in authorization) {
+    const person = await personOf(deps, signedIn.accessToken, { asked: undefined, isNeeded: false });
+    return sendBack(deps, request, reply, { person, authorization, answer: authorization });
+  }
   const teams = await teamsOf(deps, signedIn.user.id as UserId);
   if (teams.length === 0) return sendRefusal(reply, 403, 'You are in no team, and an app acts in a team.');
   const page = {
@@ -128,35 +138,68 @@ const decide = async (
   const { access_token: accessToken = '', team = '', decision } = fields;
   let person: UserAuthenticated;
   try {
-    const admitted = await deps.commands.authenticate(accessToken, { asked: team, isNeeded: true });
-    if (admitted.kind !== 'user') throw new DomainError('INVALID_TOKEN', 'This page is not yours.');
-    person = admitted;
+    person = await personOf(deps, accessToken, { asked: team, isNeeded: true });
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
     const message =
       fault.code === 'SECOND_FACTOR_REQUIRED' || fault.code === 'TEAM_NOT_FOUND' ? fault.message : 'Your sign-in is over. Sign in again.';
-    return sendSignIn(reply, 401, { ...signInOf(asked), needsCode: false, fault: message });
+    return sendSignIn(reply, 401, asked, { fault: message });
   }
-  const caller = { ...callerWith(person, request), user: { id: person.userId, sessionId: person.sessionId } };
   const { app, authorization } = asked;
-  const { redirectUri, scopes, state, challenge } = authorization;
-  const issuer = deps.settings.publicUrl;
-  const target =
-    decision === 'allow'
-      ? redirectTo(redirectUri, { code: await deps.oauth.giveConsent(caller, { app, scopes, redirectUri, challenge }), state, issuer })
-      : redirectTo(redirectUri, { error: 'access_denied', message: 'The person said no', state, issuer });
-  await deps.commands.logout(caller);
-  return reply.redirect(target, 303);
+  if ('error' in authorization) return sendBack(deps, request, reply, { person, authorization, answer: authorization });
+  if (decision !== 'allow') return sendBack(deps, request, reply, { person, authorization, answer: DENIED });
+  const { redirectUri, scopes, challenge } = authorization;
+  const code = await deps.oauth.giveConsent(callerOf(person, request), { app, scopes, redirectUri, challenge });
+  return sendBack(deps, request, reply, { person, authorization, answer: { code } });
 };
 
-const signInOf = ({ app, hidden }: ConsentRequest) => ({ appName: app.name, email: '', hidden });
+/** The person whose access token it is. Rejects as `authenticate` does. */
+const personOf = async ({ commands }: Deps, accessToken: string, team: ForTeam): Promise<UserAuthenticated> => {
+  const admitted = await commands.authenticate(accessToken, team);
+  if (admitted.kind !== 'user') throw new DomainError('INVALID_TOKEN', 'This page is not yours.');
+  return admitted;
+};
+
+const callerOf = (person: UserAuthenticated, request: FastifyRequest) => ({
+  ...callerWith(person, request),
+  user: { id: person.userId, sessionId: person.sessionId },
+});
+
+/** Ends the sign-in and sends the person to the app's address. Nobody is sent there without having signed in. */
+const sendBack = async (
+  { commands, settings }: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    person,
+    authorization,
+    answer,
+  }: Readonly<{
+    person: UserAuthenticated;
+    authorization: Authorization | FaultyAuthorization;
+    answer: AuthorizationAnswer;
+  }>,
+): Promise<FastifyReply> => {
+  await commands.logout(callerOf(person, request));
+  const { redirectUri, state } = authorization;
+  return reply.redirect(redirectTo(redirectUri, { ...answer, state, issuer: settings.publicUrl }), 303);
+};
 
 type Hidden = Readonly<Record<string, string>>;
 
 const hiddenFields = `<% for (const [name, value] of Object.entries(it.hidden)) { %><input type="hidden" name="<%= name %>" value="<%= value %>">
 <% } %>`;
 
-type SignInPage = Readonly<{ appName: string; email: string; needsCode: boolean; fault: string; hidden: Hidden }>;
+/** `wrong`: what is wrong with the request of the app; empty if nothing is. */
+type SignInPage = Readonly<{
+  appName: string;
+  wrong: string;
+  host: string;
+  email: string;
+  needsCode: boolean;
+  fault: string;
+  hidden: Hidden;
+}>;
 type ConsentPage = Readonly<{
   appName: string;
   homepage: string;
@@ -170,7 +213,11 @@ type ConsentPage = Readonly<{
 
 const fillSignIn = personPage<SignInPage>(
   `<h1>Sign in</h1>
-<p><strong><%= it.appName %></strong> asks for access to your account. You decide on the next page.</p>
+<p><strong><%= it.appName %></strong> asks for access to your account. \
+<% if (it.wrong === '') { %>You decide on the next page.</p>
+<% } else { %>Its request is wrong: <%= it.wrong %>.</p>
+<p>Nothing is granted. Close this page, or sign in to go back to <strong><%= it.host %></strong>.</p>
+<% } %>\
 <% if (it.fault !== '') { %><p class="fault" role="alert"><%= it.fault %></p>
 <% } %>\
 <form method="post" action="/oauth/authorize">
@@ -209,8 +256,17 @@ const fillRefusal = personPage<Readonly<{ text: string }>>(
 `,
 );
 
-const sendSignIn = (reply: FastifyReply, status: number, page: SignInPage): FastifyReply =>
-  sendPersonPage(reply, status, fillSignIn({ ...page, title: 'Sign in' }));
+const sendSignIn = (
+  reply: FastifyReply,
+  status: number,
+  { app, authorization, hidden }: ConsentRequest,
+  { email = '', needsCode = false, fault = '' }: Partial<Pick<SignInPage, 'email' | 'needsCode' | 'fault'>> = {},
+): FastifyReply => {
+  const { redirectUri } = authorization;
+  const wrong = 'error' in authorization ? authorization.message : '';
+  const page = { appName: app.name, wrong, host: new URL(redirectUri).host, email, needsCode, fault, hidden };
+  return sendPersonPage(reply, status, fillSignIn({ ...page, title: 'Sign in' }), wrong === '' ? undefined : redirectUri);
+};
 
 /** `target`: where the form leads in the end. */
 const sendConsent = (reply: FastifyReply, page: ConsentPage, target: string): FastifyReply =>

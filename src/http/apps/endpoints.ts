@@ -26,6 +26,11 @@ export type TokenAnswer = Readonly<{ status: number; body: Readonly<Record<strin
 
 type TokenQuery = Readonly<{ app: KnownApp; token: string }>;
 
+type Credentials = Readonly<{ id: string; secret: string | undefined }>;
+
+/** An error of RFC 6749, section 5.2. */
+type Refused = Readonly<{ error: 'invalid_request' | 'invalid_client'; description: string }>;
+
 /** What the library carries from one step to the next in its field for a user. */
 type Holder = Readonly<{ app: KnownApp; grant: OpenGrant | undefined; refreshes?: string }>;
 
@@ -37,10 +42,18 @@ const config = { access: 'public' } as const;
 
 const schema = { hide: true };
 
+/** Fields of a form by which an app authenticates, ours and those of RFC 7521. */
+const authenticatingFields = ['client_secret', 'client_assertion', 'client_assertion_type'] as const;
+
 /** The expiry that the library is told: the commands decide by the clock of the service what has expired. */
 const FAR = new Date(8_640_000_000_000_000);
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
+
+const CHALLENGE = 'Basic realm="sealpost"';
+
+/** In place of the secret: the library asks for one, and the app was authenticated before the library sees the request. */
+const AUTHENTICATED = 'authenticated';
 
 const TWICE = 'A parameter is given more than once, or there are too many (RFC 6749, section 3.2)';
 
@@ -79,7 +92,7 @@ const metadata = (issuer: string) => ({
 });
 
 const refuse = (reply: FastifyReply, status: 400 | 401, error: string, description: string): FastifyReply => {
-  if (status === 401) reply.header('www-authenticate', 'Basic realm="sealpost"');
+  if (status === 401) reply.header('www-authenticate', CHALLENGE);
   return reply.code(status).send({ error, error_description: description });
 };
 
@@ -96,20 +109,49 @@ const token = async ({ oauth }: Deps, request: FastifyRequest, reply: FastifyRep
     .send(body);
 };
 
-/** The app that authenticates by the Authorization header or by the form; undefined if it does not. */
-const appOf = ({ oauth }: Deps, request: FastifyRequest, form: Readonly<Record<string, string>>): Promise<KnownApp | undefined> => {
-  const { id, secret } = basicCredentials(request.headers.authorization) ?? { id: form['client_id'] ?? '', secret: form['client_secret'] };
-  return oauth.authenticateOAuthApp(id, secret);
+/**
+ * Authenticates the app that calls one of these endpoints, by the Authorization header or by the form (RFC 6749, section 2.3).
+ * Out: the app, or the error that it gets.
+ */
+const authenticateApp = async (
+  { oauth }: Pick<HttpDeps, 'oauth'>,
+  { form, authorization }: Pick<TokenRequest, 'form' | 'authorization'>,
+): Promise<KnownApp | Refused> => {
+  const read = authorization === undefined ? credentialsInForm(form) : credentialsInHeader(authorization, form);
+  if ('error' in read) return read;
+  const app = await oauth.authenticateOAuthApp(read.id, read.secret);
+  return app ?? { error: 'invalid_client', description: 'The app is unknown, or its secret is wrong' };
 };
 
-/** The id and secret in a Basic header (RFC 6749, section 2.3.1); undefined if there is none. Each part is encoded as in a form. */
-const basicCredentials = (header: string | undefined): Readonly<{ id: string; secret: string }> | undefined => {
-  const encoded = header === undefined ? undefined : BASIC.exec(header)?.[1];
-  if (encoded === undefined) return undefined;
-  const text = Buffer.from(encoded, 'base64').toString('utf8');
+/** A public app sends its `client_id` alone. An empty secret is none (RFC 6749, section 2.3.1). */
+const credentialsInForm = (form: TokenRequest['form']): Credentials | Refused => {
+  if (authenticatingFields.some((name) => name !== 'client_secret' && form[name] !== undefined))
+    return { error: 'invalid_client', description: 'Apps authenticate by a secret here, not by an assertion' };
+  const { client_id: id, client_secret: secret } = form;
+  if (id === undefined)
+    return { error: 'invalid_client', description: 'The app says who it is by a Basic header, or by `client_id` in the form' };
+  return { id, secret: secret === '' ? undefined : secret };
+};
+
+/** The id and secret in a Basic header, each encoded as in a form (RFC 6749, section 2.3.1). */
+const credentialsInHeader = (header: string, form: TokenRequest['form']): Credentials | Refused => {
+  const encoded = BASIC.exec(header)?.[1];
+  const text = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
   const at = text.indexOf(':');
   const [id, secret] = at < 0 ? [] : [decoded(text.slice(0, at)), decoded(text.slice(at + 1))];
-  return id === undefined || secret === undefined ? undefined : { id, secret };
+  if (id === undefined || secret === undefined)
+    return {
+      error: 'invalid_client',
+      description: 'The Authorization header must be Basic, with `client_id:client_secret`, each encoded as in a form',
+    };
+  if (authenticatingFields.some((name) => form[name] !== undefined))
+    return {
+      error: 'invalid_request',
+      description: 'The app authenticates in two ways: send the Authorization header, or the secret in the form',
+    };
+  if (form['client_id'] !== undefined && form['client_id'] !== id)
+    return { error: 'invalid_request', description: 'The `client_id` of the form is not that of the Authorization header' };
+  return { id, secret: secret === '' ? undefined : secret };
 };
 
 const decoded = (text: string): string | undefined => {
@@ -124,8 +166,8 @@ const decoded = (text: string): string | undefined => {
 const readTokenQuery = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<TokenQuery | undefined> => {
   const form = fieldsOf(request.body);
   if (form === undefined) return void refuse(reply, 400, 'invalid_request', TWICE);
-  const app = await appOf(deps, request, form);
-  if (app === undefined) return void refuse(reply, 401, 'invalid_client', 'The app is unknown, or its secret is wrong');
+  const app = await authenticateApp(deps, { form, authorization: request.headers.authorization });
+  if ('error' in app) return void refuse(reply, app.error === 'invalid_client' ? 401 : 400, app.error, app.description);
   const { token: text } = form;
   if (text === undefined) return void refuse(reply, 400, 'invalid_request', 'Missing parameter: `token`');
   return { app, token: text };
@@ -161,25 +203,31 @@ const introspect = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
 
 /**
  * The token endpoint (RFC 6749, section 3.2). Out: the answer or the refusal (sections 5.1 and 5.2); rejects on a fault of the service.
- * The library checks the request; the model reads and issues codes and tokens.
+ * The library checks the grant of the app that was authenticated here; the model reads and issues codes and tokens.
  */
 export const exchange = async (deps: Pick<HttpDeps, 'oauth'>, { requestId, form, authorization }: TokenRequest): Promise<TokenAnswer> => {
+  const app = await authenticateApp(deps, { form, authorization });
+  if ('error' in app) {
+    const isByHeader = app.error === 'invalid_client' && authorization !== undefined;
+    return {
+      status: isByHeader ? 401 : 400,
+      body: { error: app.error, error_description: app.description },
+      headers: { 'cache-control': 'no-store', ...(isByHeader ? { 'www-authenticate': CHALLENGE } : {}) },
+    };
+  }
   const server = new OAuth2Server({
-    model: modelOf(deps, requestId),
+    model: modelOf(deps, app, requestId),
     accessTokenLifetime: ACCESS_TOKEN_MS / 1_000,
     refreshTokenLifetime: REFRESH_TOKEN_MS / 1_000,
     alwaysIssueNewRefreshToken: true,
-    // The model decides whether an app needs its secret: a public one has none.
-    requireClientAuthentication: { authorization_code: false, refresh_token: false },
   });
-  const headers = {
-    'content-type': 'application/x-www-form-urlencoded',
-    'content-length': '1',
-    ...(authorization === undefined ? {} : { authorization }),
-  };
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '1' };
   const response = new Response();
   try {
-    await server.token(new Request({ method: 'POST', headers, query: {}, body: { ...form } }), response);
+    await server.token(
+      new Request({ method: 'POST', headers, query: {}, body: { ...form, client_id: app.id, client_secret: AUTHENTICATED } }),
+      response,
+    );
   } catch (fault) {
     if (!(fault instanceof OAuthError) || fault.code >= 500) throw innerFault(fault);
   }
@@ -191,13 +239,10 @@ export const exchange = async (deps: Pick<HttpDeps, 'oauth'>, { requestId, form,
 };
 
 /** The callbacks of the library, made for each request: the events that they append carry its id. */
-const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, requestId: string): Model => {
+const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, app: KnownApp, requestId: string): Model => {
   const request = { requestId };
   return {
-    getClient: async (id, secret) => {
-      const app = await oauth.authenticateOAuthApp(id, (secret as string | null | undefined) ?? undefined);
-      return app === undefined ? undefined : clientOf(app);
-    },
+    getClient: async () => clientOf(app),
     getAuthorizationCode: async (text) => {
       const grant = await oauth.readCode(text, request);
       const code = grant?.grant.code;
