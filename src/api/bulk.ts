@@ -1,6 +1,6 @@
 /** Requests and answers about bulk sends: send, dry run, status, cancel, results. */
 import { Type, type Static } from '@sinclair/typebox';
-import { closed, enumOf, RecipientSchema, Time, languageFields, recipientLanguageFields } from './core/common.js';
+import { closed, enumOf, RecipientSchema, Time, languageFields, recipientLanguageFields, valuesSchema } from './core/common.js';
 import { emailStatuses } from '../domain/email/status.js';
 import { outputFormats } from '../domain/rendering/content.js';
 import { batchStatuses } from '../domain/bulk/decider.js';
@@ -9,7 +9,6 @@ import { priorities } from '../domain/ports/bus.js';
 import { nullable } from '../domain/core/schema.js';
 import { SendEmailRequestSchema } from './email.js';
 
-const values = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
 const reference = Type.String({
   minLength: 1,
   maxLength: limits.templateSlugCharsMax,
@@ -26,7 +25,7 @@ const filename = Type.String({ minLength: 1, maxLength: limits.filenameCharsMax,
 const OverrideSchema = Type.Object(
   {
     attachmentTemplateId: reference,
-    variables: Type.Optional(values('Over those of the attachment and of the recipient; at most 100 KB of JSON')),
+    variables: Type.Optional(valuesSchema('Over those of the attachment and of the recipient; at most 100 KB of JSON')),
     filename: Type.Optional(filename),
     outputFormats: Type.Optional(formats),
     skip: Type.Optional(Type.Boolean({ description: 'This recipient does not get it' })),
@@ -38,7 +37,7 @@ const BulkRecipientSchema = Type.Object(
   {
     email: RecipientSchema.properties.email,
     name: RecipientSchema.properties.name,
-    variables: Type.Optional(values('Over `baseVariables`; at most 100 KB of JSON')),
+    variables: Type.Optional(valuesSchema('Over `baseVariables`; at most 100 KB of JSON')),
     ...recipientLanguageFields,
     attachmentOverrides: Type.Optional(Type.Array(OverrideSchema, { maxItems: limits.attachmentsMax })),
   },
@@ -50,7 +49,7 @@ const BulkAttachmentSchema = Type.Object(
   {
     attachmentTemplateId: reference,
     filename: Type.Optional(filename),
-    baseVariables: Type.Optional(values('The same for all recipients, over the variables of the email; at most 100 KB of JSON')),
+    baseVariables: Type.Optional(valuesSchema('The same for all recipients, over the variables of the email; at most 100 KB of JSON')),
     recipientVariableFields: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
         maxItems: limits.templateVariablesMax,
@@ -75,7 +74,7 @@ export const SendBulkRequestSchema = Type.Object(
     version,
     from,
     recipients: Type.Array(BulkRecipientSchema, { minItems: 1, maxItems: limits.bulkRecipientsMax }),
-    baseVariables: Type.Optional(values('The same for all recipients; at most 100 KB of JSON')),
+    baseVariables: Type.Optional(valuesSchema('The same for all recipients; at most 100 KB of JSON')),
     ...languageFields,
     attachments: Type.Optional(
       Type.Array(BulkAttachmentSchema, { maxItems: limits.attachmentsMax, description: 'Made for each recipient' }),

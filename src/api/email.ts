@@ -1,7 +1,7 @@
 /** Requests and answers about emails: send, retry, reschedule, cancel, delete; the record, the list, the timeline, the queue. */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
-import { closed, enumOf, Time, RecipientSchema, languageFields } from './core/common.js';
+import { closed, enumOf, Time, RecipientSchema, languageFields, valuesSchema } from './core/common.js';
 import { bounceTypes, recipientRoles, recipientStatuses, emailStatuses } from '../domain/email/status.js';
 import { clickedAt, openedAt, trackingField, TrackingRecordSchema } from './recipients.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
@@ -31,9 +31,7 @@ export const AttachmentSchema = Type.Object(
         description: 'Generated: both formats give two files; default: those of the template',
       }),
     ),
-    variables: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: 'Generated: override or extend the variables of the email' }),
-    ),
+    variables: Type.Optional(valuesSchema('Generated: override or extend the variables of the email')),
     content: Type.Optional(
       Type.String({ minLength: 1, description: 'The bytes in base64 (RFC 4648, section 4), with `filename` and `contentType`' }),
     ),
@@ -86,7 +84,7 @@ export const SendEmailRequestSchema = Type.Object(
     bcc: Type.Optional(Type.Array(RecipientSchema)),
     replyTo: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Reply-to address' })),
     subject: Type.Optional(Type.String({ minLength: 1, maxLength: limits.subjectCharsMax, description: 'Overrides the template subject' })),
-    variables: Type.Record(Type.String(), Type.Unknown(), { description: 'Values for the template' }),
+    variables: valuesSchema('Values for the template'),
     ...languageFields,
     attachments: Type.Optional(Type.Array(AttachmentSchema, { description: 'At most 10, of 10 MB each and 25 MB together' })),
     priority: Type.Optional(enumOf(priorities)),

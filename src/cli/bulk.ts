@@ -1,6 +1,6 @@
 /** `sealpost bulk`: sends to the recipients of a file, and follows, cancels and tells bulk sends, beside a running server too. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
 import { SendBulkRequestSchema, type BulkRecipient, type SendBulkRequest, resultFormats, type ResultFormat } from '../api/bulk.js';
 import { batchResults, resultLines, resultWriter } from '../commands/bulk/results.js';
@@ -32,6 +32,7 @@ export type BulkSendOptions = Readonly<{
 }>;
 
 const FILE_ROWS_MAX = 1_000_000;
+const FILE_BYTES_MAX = 1024 ** 3;
 
 /** One call to send, the line of each of its recipients, and its idempotency key. */
 type Part = Readonly<{ request: SendBulkRequest; lines: readonly number[]; key: string }>;
@@ -55,7 +56,7 @@ export const sendFile = (file: string, options: BulkSendOptions): Promise<void> 
 
 /** The key of each part is a hash of the options and the file, and its place in the file: the same command once more sends nothing twice. */
 const partsOf = async (engine: Engine, caller: Caller, file: string, options: BulkSendOptions): Promise<readonly Part[]> => {
-  const bytes = readFileSync(file);
+  const bytes = bytesOf(file);
   const common = commonOf(options);
   const columns = columnsOf(options.map);
   const { limits } = engine;
@@ -76,6 +77,12 @@ const partsOf = async (engine: Engine, caller: Caller, file: string, options: Bu
     parts.push({ request, lines, key: `sealpost bulk send ${asked} ${from}` });
   }
   return parts;
+};
+
+const bytesOf = (file: string): Buffer => {
+  const { size } = statSync(file);
+  if (size > FILE_BYTES_MAX) throw new Error(`${file} has ${size} bytes; at most ${FILE_BYTES_MAX} (1 GB) are read: send it in parts`);
+  return readFileSync(file);
 };
 
 const faultsOf = (request: unknown, lines: readonly number[]): string =>

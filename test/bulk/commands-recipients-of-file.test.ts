@@ -1,8 +1,14 @@
 /** Recipients of a file: typed as the template declares, and answered by their lines. */
 import t from 'tap';
+import fc from 'fast-check';
+import { parse } from 'csv-parse/sync';
+import { stringify } from 'csv-stringify/sync';
 import { faultWithLines, recipientsOfFile, withLines } from '../../src/commands/bulk/request.js';
 import { DomainError } from '../../src/domain/core/errors.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import { caller } from '../support/command-world.js';
+import { readRecipientFile } from '../../src/commands/recipients/file.js';
+import { turnsBeside } from '../support/loop-turns.js';
 import { openProcessorWorld } from '../support/processor-world.js';
 
 const template = (slug: string) => ({
@@ -47,6 +53,86 @@ void t.test('cells are typed as the template declares its variables', async (t) 
     (await read(many, 'typed')).lines,
     Array.from({ length: 1_000 }, (_, at) => 2 + 2 * at),
   );
+});
+
+const readFile = (text: string | Buffer, rowsMax = 10_000) =>
+  readRecipientFile(Buffer.from(text), {
+    rowsMax,
+    types: new Map(),
+    limits: defaultLimits,
+    parseLine: (line) => JSON.parse(line.toString()) as unknown,
+  });
+
+const MEGA = 1_000_000;
+
+void t.test('a file is read no further than it may go: cells of a row, bytes of a row, rows with and without content', async (t) => {
+  const row = 'email,code\na@example.com,1\n';
+  for (const [what, text, message] of [
+    ['a head of delimiters', ','.repeat(10 * MEGA), /more than 504 cells in line 1/],
+    ['a row of delimiters', row + ','.repeat(10 * MEGA), /more than 504 cells in line 3/],
+    ['rows of delimiters', row + ',\n'.repeat(5 * MEGA), /more than 20001 rows, many of them without content/],
+    ['empty rows', row + '\n'.repeat(10 * MEGA), /more than 20001 rows/],
+    ['empty rows before the head', '\n'.repeat(10 * MEGA - row.length) + row, /more than 20001 rows/],
+    ['rows that end with CR', row + '\r'.repeat(10 * MEGA), /more than 20001 rows/],
+    ['empty lines before an object', '\n'.repeat(10 * MEGA) + '{"email":"a@example.com"}', /more than 20001 rows/],
+    ['a cell that does not end', row + 'x'.repeat(10 * MEGA), /a row of more than 256 KB.*at line 3/],
+    ['quotes that do not end', row + '"'.repeat(10 * MEGA + 1), /a row of more than 256 KB/],
+    ['an object that does not end', `{"email":"${'x'.repeat(10 * MEGA)}"}`, /more than 2 MB in line 1/],
+  ] as const) {
+    const parsed = { bytes: 0 };
+    const { toString } = Buffer.prototype;
+    Buffer.prototype.toString = function (this: Buffer, encoding?: BufferEncoding, from = 0, to = this.length) {
+      parsed.bytes += to - from;
+      return toString.call(this, encoding, from, to);
+    };
+    t.teardown(() => void (Buffer.prototype.toString = toString));
+    await t.rejects(readFile(text), { code: 'VALIDATION_ERROR', message }, what);
+    Buffer.prototype.toString = toString;
+    t.ok(parsed.bytes < 512 * 1024, `${what}: ${parsed.bytes} bytes became text`);
+  }
+});
+
+void t.test('a large file is read in turns, whatever its rows hold', async (t) => {
+  const wide = `email,${Array.from({ length: 500 }, (_, at) => `v${at}`).join(',')}\n`;
+  for (const [what, text] of [
+    ['rows of many cells', wide + `a@example.com${',1'.repeat(500)}\n`.repeat(1_000)],
+    ['few long rows', `email,text\n${`a@example.com,"${'x\n'.repeat(100_000)}"\n`.repeat(40)}`],
+    ['rows without content', `email,code\na@example.com,1\n${',\n'.repeat(10_000)}`],
+    ['JSON', `{"email":"a@example.com"}\n`.repeat(1_000)],
+  ] as const)
+    t.ok((await turnsBeside(() => readFile(text))) >= 15, what);
+});
+
+void t.test('CSV is read as csv-parse reads it', async () => {
+  const cell = fc
+    .oneof(fc.string({ maxLength: 5 }), fc.constantFrom('', '"', 'a"b', ',', 'é\n😀', '\r\n', ' x '))
+    .filter((text) => !/[\0]/.test(text));
+  const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(rows, fc.constantFrom('\n', '\r\n', '\r'), fc.boolean(), async (given, record_delimiter, quoted) => {
+      const head = ['email', 'b', 'c'];
+      const text = stringify([head, ...given], { record_delimiter, quoted, quoted_match: /[\r\n]/ });
+      const options = { record_delimiter, skip_empty_lines: true };
+      const expected = (parse(text, options) as string[][]).slice(1).filter((cells) => cells.some((one) => one !== ''));
+      if (expected.length === 0) return true;
+      const { recipients } = await readFile(text);
+      const read = recipients as readonly { email: string; variables: Record<string, string> }[];
+      const cells = read.map(({ email, variables }) => [email, variables['b'] ?? '', variables['c'] ?? '']);
+      return JSON.stringify(cells) === JSON.stringify(expected.map(([email = '', ...others]) => [email.trim(), ...others]));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+void t.test('what is no CSV is told by its line', async (t) => {
+  for (const [text, message] of [
+    ['email\na"b@example.com', /no CSV at line 2/],
+    ['email,b\na@example.com,"x\ny"z', /no CSV at line 2/],
+    ['email,b\r\na@example.com,"x\r\ny",\r\n', /3 cells in line 2 and 2 in its head/],
+    ['email,b\na@example.com,"x\ny"\nb@example.com', /1 cells in line 4/],
+  ] as const)
+    await t.rejects(readFile(text), { code: 'VALIDATION_ERROR', message }, text);
+  t.match(await readFile('email,b\na@example.com,"'.concat('"\r\n\r\nb@example.com,')), { lines: [2, 4] });
 });
 
 void t.test('sentences name lines', (t) => {

@@ -5,12 +5,17 @@ import { writeDocument } from '../../src/adapters/render/email/document.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { wrap } from '../../src/adapters/render/email/text-layout.js';
 import { openBudget } from '../../src/domain/rendering/budget.js';
+import { DomainError } from '../../src/domain/core/errors.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import { checkAttachmentTemplate } from '../../src/domain/rendering/check/document.js';
 import { checkEmailTemplate } from '../../src/domain/rendering/check/email.js';
+import { compilePreparation } from '../../src/domain/rendering/fill/filling.js';
+import { emptyPathsOf } from '../../src/domain/rendering/paths/empty.js';
+import { partsOfEmail } from '../../src/domain/rendering/paths/walk.js';
 import { spendHtml } from '../../src/domain/rendering/html.js';
 import { caller, openWorld, schemaSaying, simple, welcome } from '../support/command-world.js';
 import { refusedWith } from '../support/given.js';
+import { attachmentOf, expandTemplate } from '../support/documents.js';
 import { environment, renderTemplate, templateOf } from '../support/rendering.js';
 import { turnsBeside } from '../support/loop-turns.js';
 
@@ -28,6 +33,16 @@ const world = async ({ content = 'x', subject = 'Hello', variables = definitions
   const components = [{ id: 'text', type: 'rich-text', content, ...(props === undefined ? {} : { props }) }];
   const template = { ...welcome, subject, variables: [...variables], schema: { sections: [{ ...section, components }] } };
   return { ...opened, save: () => opened.commands.createTemplate(caller, template) };
+};
+
+/** The code that the work is refused with, the message of another error, or that it was done. */
+const codeOf = (work: () => unknown): string => {
+  try {
+    work();
+    return 'done';
+  } catch (fault) {
+    return fault instanceof DomainError ? fault.code : String(fault);
+  }
 };
 
 type Work = Parameters<typeof refusedWith>[1];
@@ -69,6 +84,78 @@ void t.test('one value that is shown fifty times stops the mail before it is lar
   const variables = { s: '<'.repeat(3 * MEGA) };
   await refusedWith(t, commands.sendEmail(caller, simple({ variables })), 'RENDERED_BODY_TOO_LARGE');
   await refusedWith(t, commands.previewTemplate(caller, 'welcome', { variables }, never), 'RENDERED_BODY_TOO_LARGE');
+});
+
+void t.test('values that are longer together than a string may be are refused wherever they are put together', async (t) => {
+  const many = '{{s}}'.repeat(200);
+  const item = { title: many, description: many, date: many };
+  const parts: readonly (readonly [place: string, component: Readonly<Record<string, unknown>>])[] = [
+    ['a word', { type: 'rich-text', content: many }],
+    ['a whole address', { type: 'rich-text', content: `<a href="${many}">x</a>` }],
+    ['a host', { type: 'rich-text', content: `<a href="https://${many}">x</a>` }],
+    ['a path', { type: 'rich-text', content: `<a href="https://example.com/${many}">x</a>` }],
+    ['a query', { type: 'rich-text', content: `<a href="https://example.com/?q=${many}">x</a>` }],
+    ['the address of a picture', { type: 'image', props: { src: many, alt: many } }],
+    ['a button', { type: 'button', content: many, props: { href: many } }],
+    ['a list', { type: 'list', content: `<ul><li>${many}</li></ul>` }],
+    ['a cell', { type: 'table', props: { rows: [[many]] } }],
+    ['a header', { type: 'table', props: { dataSource: 'list', columns: [{ header: many, content: '{{item}}' }] } }],
+    ['a timeline', { type: 'timeline', props: { items: [item] } }],
+    ['a code', { type: 'qr-code', props: { value: many } }],
+    ['a colour', { type: 'rich-text', content: 'x', props: { color: many } }],
+  ];
+  const shown = [{}, { fallback: 'none' }, { filters: ['upper'] }];
+  const variables = { s: 's'.repeat(3 * MEGA), list: ['x'] };
+  for (const [place, component] of parts) {
+    for (const definition of shown) {
+      const [s, list] = definitions;
+      const template = templateOf([{ id: 'a', ...component }], { variables: [{ ...s, ...definition }, list] });
+      const render = openRenderer({ limits: defaultLimits }).compileEmail(checkEmailTemplate(template, defaultLimits).content);
+      for (const work of [render.check, render]) {
+        const code = codeOf(() => work({ variables, environment, budget: openBudget(defaultLimits) }));
+        t.ok(['RENDERED_BODY_TOO_LARGE', 'WORK_LIMIT_EXCEEDED'].includes(code), `${place} ${JSON.stringify(definition)}: ${code}`);
+      }
+    }
+  }
+});
+
+void t.test('several values in one word, or in one address, are shown as they are', async (t) => {
+  const content = '<p>{{s}}-{{list[0]}}{{s}}</p><a href="{{list[0]}}{{s}}">x</a>';
+  const { html, text } = renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content }], { variables: definitions }), {
+    s: '<b>',
+    list: ['https://example.com/'],
+  });
+  t.match(html, /&lt;b&gt;-https:\/\/example\.com\/&lt;b&gt;/);
+  t.match(html, /href="https:\/\/example\.com\/[^"]*b[^"]*"/);
+  t.match(text, /<b>-https:\/\/example\.com\/<b>/);
+});
+
+void t.test('a text of a document, and what a condition compares with, is refused before it is put together', async (t) => {
+  const many = '{{s}}'.repeat(200);
+  const variables = { s: 's'.repeat(3 * MEGA), list: [] };
+  const document = attachmentOf([{ id: 'a', type: 'rich-text', content: many }], { variables: definitions });
+  t.equal(
+    codeOf(() => expandTemplate(document, variables)),
+    'RENDERED_BODY_TOO_LARGE',
+  );
+  const compared = {
+    id: 'c',
+    type: 'conditional',
+    props: { condition: 's', operator: '==', value: many },
+    children: [{ id: 'a', type: 'rich-text', content: 'x' }],
+  };
+  const { content } = checkEmailTemplate(templateOf([compared], { variables: definitions }), defaultLimits);
+  const budget = openBudget(defaultLimits);
+  const prepared = compilePreparation(content.variables, { locale: 'en-US', timeZone: 'UTC' }, defaultLimits)(
+    variables,
+    environment,
+    budget,
+  );
+  const input = { ...prepared, definitions: content.variables, segmentsMax: defaultLimits.pathSegmentsMax, budget };
+  t.equal(
+    codeOf(() => emptyPathsOf(partsOfEmail(content), input)),
+    'WORK_LIMIT_EXCEEDED',
+  );
 });
 
 void t.test('a value that never reaches the mail costs what it is read for', async (t) => {

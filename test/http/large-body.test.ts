@@ -144,26 +144,29 @@ const post = async (t: Test, payload: string) => {
 };
 
 void t.test('only a body of more than 50,000 members, or of long names, is checked apart', async (t) => {
-  const few = await post(t, send(members(49_000)));
+  const few = await post(t, send({ data: members(49_000) }));
   t.equal(few.response.statusCode, 201);
   t.equal(few.checkedApart.length, 0);
-  const many = await post(t, send(members(60_000)));
+  const many = await post(t, send({ data: members(60_000) }));
   t.equal(many.response.statusCode, 201);
   t.match(many.checkedApart, [{ isIdempotent: true }]);
-  t.match(many.calls.at(-1)?.slice(1), [{}, { variables: { k59999: 59_999 } }, { key: 'one', canonical: Uint8Array }]);
+  t.match(many.calls.at(-1)?.slice(1), [{}, { variables: { data: { k59999: 59_999 } } }, { key: 'one', canonical: Uint8Array }]);
   const long = await post(t, send({ text: 'x'.repeat(LARGE_BODY_BYTES * 20) }));
   t.equal(long.checkedApart.length, 0, 'however long its texts are');
-  const named = await post(t, send(Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`${'n'.repeat(90)}${at}`, at]))));
+  const named = await post(
+    t,
+    send({ data: Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`${'n'.repeat(90)}${at}`, at])) }),
+  );
   t.equal(named.response.statusCode, 201);
   t.equal(named.checkedApart.length, 1, 'names of more than 1 MiB');
   t.match(long.calls.at(-1)?.slice(1), [{}, {}, { key: 'one', canonical: String }]);
 });
 
 void t.test('what is wrong with it is said as of any other', async (t) => {
-  const payload = send(members(60_000)).replace('"k59999":', '"k0":');
+  const payload = send({ data: members(60_000) }).replace('"k59999":', '"k0":');
   const { response } = await post(t, payload);
   t.equal(response.statusCode, 400);
-  t.match(response.json(), { code: 'VALIDATION_ERROR', errors: [{ field: 'variables.k0', message: /twice/ }] });
+  t.match(response.json(), { code: 'VALIDATION_ERROR', errors: [{ field: 'variables.data.k0', message: /twice/ }] });
 });
 
 void t.test('a name that is one escape is told by the scan, wherever it stands', async (t) => {
@@ -178,5 +181,15 @@ void t.test('a name that is one escape is told by the scan, wherever it stands',
   ]) {
     const large = await outcomeOf(async () => (await readLargeBody(Buffer.from(text), options)).value);
     t.same(large, await outcomeOf(() => parseJsonBody(Buffer.from(text), defaultLimits)), text);
+  }
+});
+
+void t.test('a call gives a template no more variables than may be copied', async (t) => {
+  const most = await post(t, send(members(defaultLimits.variableNamesMax)));
+  t.equal(most.response.statusCode, 201);
+  for (const count of [defaultLimits.variableNamesMax + 1, 90_000]) {
+    const { response, calls } = await post(t, send(members(count)));
+    t.match(response.json(), { code: 'VALIDATION_ERROR', errors: [{ field: 'variables', message: 'must have at most 10000 fields' }] });
+    t.equal(calls.filter(([name]) => name === 'sendEmail').length, 0);
   }
 });

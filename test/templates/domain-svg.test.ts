@@ -1,6 +1,7 @@
 /** SVG that only draws is taken; what could act, load or hide something is not, however it is written. */
 import t from 'tap';
-import { readSvg } from '../../src/domain/templates/svg.js';
+import { readSvg, SVG_PIECES_MAX } from '../../src/domain/templates/svg.js';
+import { turnsBeside } from '../support/loop-turns.js';
 import { growsLinearly } from '../support/linear.js';
 
 const NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"';
@@ -29,7 +30,8 @@ void t.test('drawings', async (t) => {
     inside('<g>'.repeat(200) + '</g>'.repeat(200)),
     inside('<rect\n\twidth = "1"\n/>'),
   ]) {
-    t.ok('size' in (readSvg(fine) ?? {}), `${fine.slice(0, 90)} ${JSON.stringify(readSvg(fine))}`);
+    const found = await readSvg(fine);
+    t.ok('size' in (found ?? {}), `${fine.slice(0, 90)} ${JSON.stringify(found)}`);
   }
 });
 
@@ -45,7 +47,7 @@ void t.test('what is no SVG', async (t) => {
     '<!--',
     '<?svg',
   ])
-    t.equal(readSvg(other), undefined, other);
+    t.equal(await readSvg(other), undefined, other);
 });
 
 void t.test('what acts, loads or hides', async (t) => {
@@ -113,7 +115,7 @@ void t.test('what acts, loads or hides', async (t) => {
     ['<!-- x', /too early/],
     ['<g>'.repeat(300) + '</g>'.repeat(300), /deeper/],
   ] as const) {
-    const found = readSvg(inside(content));
+    const found = await readSvg(inside(content));
     if (fault === undefined) t.ok(found !== undefined && 'size' in found, `${content}: text alone is not read`);
     else t.match(found, { fault }, content.slice(0, 80));
   }
@@ -128,19 +130,19 @@ void t.test('what acts, loads or hides', async (t) => {
     ['<svg/><script/>', /more than one/],
     ['<svg onload="x"/>', /onload/],
   ] as const) {
-    t.match(readSvg(whole), { fault }, whole);
+    t.match(await readSvg(whole), { fault }, whole);
   }
 });
 
 void t.test('the size that the root element says', async (t) => {
-  const sizeOf = (attributes: string) => {
-    const found = readSvg(inside('', attributes));
+  const sizeOf = async (attributes: string) => {
+    const found = await readSvg(inside('', attributes));
     return found !== undefined && 'size' in found ? found.size : found;
   };
-  t.same(sizeOf('width="640" height="480"'), { width: 640, height: 480 });
-  t.same(sizeOf('width="640.4px" height=" 480 "'), { width: 640, height: 480 });
-  t.same(sizeOf('viewBox="0 0 20 10"'), { width: 20, height: 10 });
-  t.same(sizeOf('width="100%" height="100%" viewBox="0,0,20,10"'), { width: 20, height: 10 });
+  t.same(await sizeOf('width="640" height="480"'), { width: 640, height: 480 });
+  t.same(await sizeOf('width="640.4px" height=" 480 "'), { width: 640, height: 480 });
+  t.same(await sizeOf('viewBox="0 0 20 10"'), { width: 20, height: 10 });
+  t.same(await sizeOf('width="100%" height="100%" viewBox="0,0,20,10"'), { width: 20, height: 10 });
   for (const none of [
     '',
     'width="5"',
@@ -150,7 +152,7 @@ void t.test('the size that the root element says', async (t) => {
     'viewBox="0 0"',
     'viewBox="x"',
   ])
-    t.equal(sizeOf(none), undefined, none);
+    t.equal(await sizeOf(none), undefined, none);
 });
 
 void t.test('hostile lengths take time in proportion', async (t) => {
@@ -165,4 +167,26 @@ void t.test('hostile lengths take time in proportion', async (t) => {
     (size) => `<style>${'<![CDATA[x]]>'.repeat(size / 13)}</style>`,
   ];
   for (const content of contents) t.ok(await growsLinearly((size) => readSvg(inside(content(size))), 1_000_000), content(100).slice(0, 20));
+});
+
+void t.test('a drawing of many pieces is read in turns, one of more than are taken is refused', async (t) => {
+  const pieces: readonly ((count: number) => string)[] = [
+    (count) => `<rect ${Array.from({ length: count }, (_, at) => `a${at}=""`).join(' ')}/>`,
+    (count) => '<g/>'.repeat(count),
+    (count) => '<!---->'.repeat(count),
+    (count) => `<rect a="${'&lt;'.repeat(count)}"/>`,
+    (count) => `<style>${'url(#a)'.repeat(count)}</style>`,
+  ];
+  for (const piece of pieces) {
+    t.ok('size' in ((await readSvg(inside(piece(SVG_PIECES_MAX / 2)))) ?? {}), piece(1));
+    t.match(await readSvg(inside(piece(SVG_PIECES_MAX))), { fault: /has more than 200000 tags/ }, piece(1));
+  }
+  const [attributes, elements, comments] = pieces;
+  for (const piece of [attributes!, elements!, comments!])
+    t.ok((await turnsBeside(() => readSvg(inside(piece(SVG_PIECES_MAX / 2))))) >= 50, piece(1));
+  const [first, second] = await Promise.all([
+    readSvg(inside(attributes!(5_000), 'width="1" height="2"')),
+    readSvg(inside(elements!(9_000), 'width="3" height="4"')),
+  ]);
+  t.same([first, second], [{ size: { width: 1, height: 2 } }, { size: { width: 3, height: 4 } }], 'two at once do not disturb each other');
 });

@@ -23,6 +23,10 @@ export const recipientLanguageFields = {
   timeZone: TimeZone('In place of the `timeZone` of the call'),
 };
 
+/** The values that a call gives to a template. */
+export const valuesSchema = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown(), { maxProperties: defaultLimits.variableNamesMax, description });
+
 /** The body of every error answer. */
 export const ErrorBodySchema = Type.Object(
   {

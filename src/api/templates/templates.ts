@@ -1,6 +1,6 @@
 /** Requests and answers of email templates, attachment templates and the gallery's assets. */
 import { Type, type Static } from '@sinclair/typebox';
-import { closed, DeletedAt, enumOf, RecipientSchema, Time, languageFields } from '../core/common.js';
+import { closed, DeletedAt, enumOf, RecipientSchema, Time, languageFields, valuesSchema } from '../core/common.js';
 import { defaultLimits as limits, defaultLimits } from '../../domain/core/limits.js';
 import { nullable, oneOf } from '../../domain/core/schema.js';
 import { NAME, TEXT } from '../../shared/text.js';
@@ -226,7 +226,7 @@ export type RestoreTemplateRequest = Static<typeof RestoreTemplateRequestSchema>
 
 export const PreviewRequestSchema = Type.Object(
   {
-    variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    variables: Type.Optional(valuesSchema('Values for the template')),
     ...languageFields,
     version: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 20 }), Type.Integer({ minimum: 1 })])),
   },

@@ -134,7 +134,7 @@ const imageType = async (
   const signature = await mediaTypes.of(bytes);
   const raster = rasterTypes.find((type) => type === signature);
   if (raster !== undefined) return raster;
-  const svg = isUtf8(bytes) ? readSvg(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) : undefined;
+  const svg = isUtf8(bytes) ? await readSvg(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) : undefined;
   if (svg === undefined) return { fault: 'It is no PNG, JPEG, GIF, WebP or SVG.' };
   return 'fault' in svg ? { fault: `The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.` } : 'image/svg+xml';
 };

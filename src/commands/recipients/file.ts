@@ -1,7 +1,6 @@
 /** Reads recipients from an uploaded file, for bulk sends and suppressions: CSV (RFC 4180) with a header row, or JSON lines, in UTF-8. */
 import { Type, type Static } from '@sinclair/typebox';
 import { isUtf8 } from 'node:buffer';
-import { Readable } from 'node:stream';
 import { needsEscape } from '../../domain/core/json.js';
 import { invalid, DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
@@ -17,7 +16,7 @@ export type FileOptions = Readonly<{
   types: ReadonlyMap<string, string>;
   /** Reads one JSON line. Throws DomainError. */
   parseLine: (bytes: Buffer) => unknown;
-  /** A file with more recipients is refused. */
+  /** A file with more recipients is refused, and one with more than as many rows without content. */
   rowsMax: number;
   limits: Pick<Limits, 'templateVariablesMax'>;
 }>;
@@ -25,9 +24,9 @@ export type FileOptions = Readonly<{
 /** Rejects with VALIDATION_ERROR, which names the line. */
 export const readRecipientFile = async (bytes: Buffer, options: FileOptions): Promise<FileRecipients> => {
   const text = withoutMark(bytes);
-  const first = text.find((byte) => byte > 0x20);
-  if (first === undefined) throw fileFault('is empty');
-  const read = first === 0x7b ? await readJsonLines(text, options) : await readCsv(text, options);
+  const first = contentAt(text, 0, text.length);
+  if (first === text.length) throw fileFault('is empty');
+  const read = await readRows(text, text[first] === OPEN_BRACE ? jsonRows(text, options) : csvRows(text, options), options.rowsMax);
   if (read.recipients.length === 0) throw fileFault('has no recipients below its head');
   return read;
 };
@@ -47,16 +46,20 @@ export const ColumnsSchema = Type.Object(
 );
 export type Columns = Static<typeof ColumnsSchema>;
 
+/**
+ * Reads the row that begins at the offset `from`, in the line `line`, and looks at no more bytes than one row may have. Out: the offset of
+ * the next row, the line breaks before it, and the recipient; undefined for a head and for a row without content. Throws VALIDATION_ERROR.
+ */
+type ReadRow = (from: number, line: number) => Readonly<{ end: number; breaks: number; recipient: unknown }>;
+
 /** Turns one row into a recipient; `line` is where the row begins. Throws VALIDATION_ERROR. */
 type ReadRecord = (record: readonly string[], line: number) => unknown;
 
 type Variable = Readonly<{ name: string; at: number; type: string | undefined }>;
 
 /** In: the header row. Throws VALIDATION_ERROR if a wanted column is missing or stands twice. */
-const recipientReader = (given: readonly string[], { columns = {}, types, limits }: FileOptions): ReadRecord => {
+const recipientReader = (given: readonly string[], { columns = {}, types }: FileOptions): ReadRecord => {
   const head = given.map((name) => name.trim());
-  const max = limits.templateVariablesMax + 4;
-  if (head.length > max) throw fileFault(`has ${head.length} columns; at most ${max} are read`);
   const emailAt = placeOf(head, 'columns.email', columns.email ?? standard(head, 'email'));
   const named = columns.name ?? standard(head, 'name');
   const nameAt = head.includes(named) || columns.name !== undefined ? placeOf(head, 'columns.name', named) : undefined;
@@ -128,30 +131,62 @@ const withoutMark = (bytes: Buffer): Buffer => {
   return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
 };
 
-const tooMany = (rowsMax: number): DomainError => fileFault(`has more than ${rowsMax} recipients, the most of one call`);
+/** Rows, and bytes, that are read in one turn of the event loop. */
+const ROWS_AT_ONCE = 50;
+const BYTES_AT_ONCE = 64 * 1024;
 
-/** Lines that are read in one turn of the event loop. */
-const LINES_AT_ONCE = 50;
-const LINE_FEED = 0x0a;
-
-const readJsonLines = async (bytes: Buffer, { columns, parseLine, rowsMax }: FileOptions): Promise<FileRecipients> => {
-  if (columns !== undefined) throw invalid('upload', 'columns', 'is for CSV; the file has JSON lines');
+/** Counts every row that is read, so that rows without content cost no more than others. */
+const readRows = async (bytes: Buffer, read: ReadRow, rowsMax: number): Promise<FileRecipients> => {
   const recipients: unknown[] = [];
   const lines: number[] = [];
-  let line = 0;
-  for (let from = 0; from < bytes.length;) {
-    const found = bytes.indexOf(LINE_FEED, from);
-    const end = found === -1 ? bytes.length : found;
-    const one = bytes.subarray(from, end);
-    from = end + 1;
-    line += 1;
-    if (!one.some((byte) => byte > 0x20)) continue;
-    if (recipients.length === rowsMax) throw tooMany(rowsMax);
-    recipients.push(lineOf(one, line, parseLine));
-    lines.push(line);
-    if (line % LINES_AT_ONCE === 0) await nextTurn();
+  let line = 1;
+  let turn = { rows: 0, from: 0 };
+  for (let from = 0, rows = 1; from < bytes.length; rows += 1) {
+    if (rows > rowsAllMax(rowsMax))
+      throw fileFault(`has more than ${rowsAllMax(rowsMax)} rows, many of them without content; remove those`);
+    const { end, breaks, recipient } = read(from, line);
+    if (recipient !== undefined) {
+      if (recipients.length === rowsMax) throw fileFault(`has more than ${rowsMax} recipients, the most of one call`);
+      recipients.push(recipient);
+      lines.push(line);
+    }
+    line += breaks;
+    from = end;
+    if (rows - turn.rows < ROWS_AT_ONCE && from - turn.from < BYTES_AT_ONCE) continue;
+    await nextTurn();
+    turn = { rows, from };
   }
   return { recipients, lines };
+};
+
+/** The head, the recipients, and an empty row for each of them. */
+const rowsAllMax = (rowsMax: number): number => 1 + 2 * rowsMax;
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const BLANK = 0x20;
+const QUOTE = 0x22;
+const OPEN_BRACE = 0x7b;
+
+/** The offset of the first byte that is no blank; `end` if there is none. */
+const contentAt = (bytes: Buffer, from: number, end: number): number => {
+  let at = from;
+  while (at < end && bytes[at]! <= BLANK) at += 1;
+  return at;
+};
+
+/** A recipient whose variables, and those of its attachments, are all as large as they may be has about half of that. */
+const JSON_LINE_BYTES_MAX = 2 * 1024 * 1024;
+
+const jsonRows = (bytes: Buffer, { columns, parseLine }: FileOptions): ReadRow => {
+  if (columns !== undefined) throw invalid('upload', 'columns', 'is for CSV; the file has JSON lines');
+  return (from, line) => {
+    const found = bytes.subarray(from, from + JSON_LINE_BYTES_MAX + 1).indexOf(LINE_FEED);
+    const end = found === -1 ? bytes.length : from + found;
+    if (end - from > JSON_LINE_BYTES_MAX) throw fileFault(`has more than ${JSON_LINE_BYTES_MAX / 1024 / 1024} MB in line ${line}`);
+    const hasContent = contentAt(bytes, from, end) < end;
+    return { end: end + 1, breaks: 1, recipient: hasContent ? lineOf(bytes.subarray(from, end), line, parseLine) : undefined };
+  };
 };
 
 const lineOf = (bytes: Buffer, line: number, parseLine: FileOptions['parseLine']): unknown => {
@@ -174,53 +209,70 @@ const delimiterOf = (bytes: Buffer): string => {
 };
 
 const HEAD_BYTES = 64 * 1024;
-const CHUNK_BYTES = 64 * 1024;
 /** The variables of a recipient have at most 100 KB. */
-const RECORD_CHARS_MAX = 256 * 1024;
+const ROW_BYTES_MAX = 256 * 1024;
 
-function* chunksOf(bytes: Buffer): Generator<Buffer> {
-  for (let from = 0; from < bytes.length; from += CHUNK_BYTES) yield bytes.subarray(from, from + CHUNK_BYTES);
-}
-
-type Row = Readonly<{ record: readonly string[]; info: Readonly<{ lines: number }> }>;
-
-const readCsv = async (bytes: Buffer, options: FileOptions): Promise<FileRecipients> => {
-  const { parse } = await import('csv-parse');
-  const delimiter = delimiterOf(bytes);
-  const parser = parse({ delimiter, info: true, relax_column_count: true, skip_empty_lines: true, max_record_size: RECORD_CHARS_MAX });
-  const recipients: unknown[] = [];
-  const lines: number[] = [];
+const csvRows = (bytes: Buffer, options: FileOptions): ReadRow => {
+  // A column for each variable, and those of the address, the name, the locale and the time zone.
+  const form = { delimiter: delimiterOf(bytes).charCodeAt(0), cellsMax: options.limits.templateVariablesMax + 4 };
   let read: ReadRecord | undefined;
-  const source = Readable.from(chunksOf(bytes));
-  source.pipe(parser);
-  try {
-    for await (const { record, info } of parser as AsyncIterable<Row>) {
-      if (read === undefined) {
-        read = recipientReader(record, options);
-        continue;
-      }
-      // The line in which it begins: cells may hold line breaks.
-      const line = info.lines - record.reduce((breaks, cell) => breaks + cell.split('\n').length - 1, 0);
-      if (record.every((cell) => cell === '')) continue;
-      if (recipients.length === options.rowsMax) throw tooMany(options.rowsMax);
-      recipients.push(read(record, line));
-      lines.push(line);
-      if (lines.length % LINES_AT_ONCE === 0) await nextTurn();
-    }
-  } catch (fault) {
-    throw csvFault(fault);
-  } finally {
-    source.destroy();
-  }
-  return { recipients, lines };
+  return (from, line) => {
+    const { cells, ...row } = cellsAt(bytes, { from, line }, form);
+    if (read !== undefined) return { ...row, recipient: cells.every((cell) => cell === '') ? undefined : read(cells, line) };
+    const isEmpty = cells.length === 1 && cells[0] === '';
+    if (!isEmpty) read = recipientReader(cells, options);
+    return { ...row, recipient: undefined };
+  };
 };
 
-const csvFault = (fault: unknown): unknown => {
-  if (!(fault instanceof Error) || !('code' in fault) || !String(fault.code).startsWith('CSV_')) return fault;
-  const line = 'lines' in fault ? Number(fault.lines) : 0;
-  return fileFault(
-    fault.code === 'CSV_MAX_RECORD_SIZE'
-      ? `has a row of more than ${RECORD_CHARS_MAX / 1024} KB, or a quote that is never closed, at line ${line}`
-      : `is no CSV at line ${line}: a quote stands where none may, or is never closed; quotes inside of a quoted cell are doubled`,
-  );
+type CsvForm = Readonly<{ delimiter: number; cellsMax: number }>;
+type CsvRow = Readonly<{ cells: readonly string[]; end: number; breaks: number }>;
+type RowStart = Readonly<{ from: number; line: number }>;
+
+/** Reads one row of CSV (RFC 4180). Lines end with LF, CRLF or CR. */
+const cellsAt = (bytes: Buffer, { from, line }: RowStart, { delimiter, cellsMax }: CsvForm): CsvRow => {
+  const cells: string[] = [];
+  const stop = Math.min(bytes.length, from + ROW_BYTES_MAX);
+  let breaks = 0;
+  for (let at = from; ; at += 1) {
+    if (cells.length === cellsMax) throw fileFault(`has more than ${cellsMax} cells in line ${line}, the most that is read`);
+    const isQuoted = bytes[at] === QUOTE;
+    const end = isQuoted ? quoteEnd(bytes, at + 1, stop) : plainEnd(bytes, { at, stop, delimiter });
+    const next = isQuoted ? end + 1 : end;
+    if (end === stop && stop < bytes.length) throw rowTooLong(line);
+    if ((isQuoted && end === stop) || !endsCell(bytes[next], delimiter)) throw noCsv(line + breaks);
+    const text = bytes.toString('utf8', isQuoted ? at + 1 : at, end);
+    if (isQuoted) breaks += text.match(LINE_BREAK)?.length ?? 0;
+    cells.push(isQuoted ? text.replaceAll('""', '"') : text);
+    if (bytes[next] !== delimiter) return { cells, end: next + (isCrLf(bytes, next) ? 2 : 1), breaks: breaks + 1 };
+    at = next;
+  }
 };
+
+const LINE_BREAK = /\r\n|\r|\n/g;
+
+const isCrLf = (bytes: Buffer, at: number): boolean => bytes[at] === CARRIAGE_RETURN && bytes[at + 1] === LINE_FEED;
+
+/** A cell ends before a delimiter, a line break or the end of the file. */
+const endsCell = (byte: number | undefined, delimiter: number): boolean =>
+  byte === undefined || byte === delimiter || byte === LINE_FEED || byte === CARRIAGE_RETURN;
+
+/** The offset at which a cell without quotes ends, or that of a quote in it; at most `stop`. */
+const plainEnd = (bytes: Buffer, { at, stop, delimiter }: Readonly<{ at: number; stop: number; delimiter: number }>): number => {
+  let end = at;
+  while (end < stop && bytes[end] !== QUOTE && !endsCell(bytes[end], delimiter)) end += 1;
+  return end;
+};
+
+/** The offset of the closing quote, where two quotes stand for one in the cell; `stop` if there is none. */
+const quoteEnd = (bytes: Buffer, from: number, stop: number): number => {
+  let at = from;
+  while (at < stop && !(bytes[at] === QUOTE && bytes[at + 1] !== QUOTE)) at += bytes[at] === QUOTE ? 2 : 1;
+  return Math.min(at, stop);
+};
+
+const rowTooLong = (line: number): DomainError =>
+  fileFault(`has a row of more than ${ROW_BYTES_MAX / 1024} KB, or a quote that is never closed, at line ${line}`);
+
+const noCsv = (line: number): DomainError =>
+  fileFault(`is no CSV at line ${line}: a quote stands where none may, or is never closed; quotes inside of a quoted cell are doubled`);

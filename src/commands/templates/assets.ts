@@ -10,6 +10,7 @@ import {
   checkAssetSizes,
   isFont,
   kindOf,
+  type AssetKind,
   nameFor,
   type AssetUsage,
   assetDecider,
@@ -88,7 +89,7 @@ export const uploadAsset = async (
   const named = safeFilename(given);
   const fault = nameFault(given) ?? (named === '' ? NO_NAME_LEFT : undefined);
   if (fault !== undefined) throw invalid('upload', 'filename', fault);
-  const { contentType, size } = kindOf(bytes, await deps.mediaTypes.of(bytes), named);
+  const { contentType, size } = await kindOf(bytes, await deps.mediaTypes.of(bytes), named);
   // A signal that never aborts: the time of the check is bounded.
   if (isFont(contentType)) await deps.generator.checkFont({ teamId: caller.teamId, bytes }, new AbortController().signal);
   const description = { filename: nameFor(named, contentType, deps.limits.filenameCharsMax), sha256: hash('sha256', bytes) };
@@ -106,7 +107,7 @@ type ToStore = Readonly<{
   id: AssetId;
   bytes: Buffer;
   contentType: string;
-  size: ReturnType<typeof kindOf>['size'];
+  size: AssetKind['size'];
   description: NonNullable<AssetUploaded['sealed']>;
 }>;
 

@@ -27,7 +27,7 @@ export const withoutSvg = async (deps: Deps, teamId: TeamId, asset: LoadedAsset)
 
 /** A sentence part says why there is no picture. */
 const drawn = async ({ generator }: Deps, teamId: TeamId, svg: string): Promise<Buffer | string> => {
-  const found = readSvg(svg);
+  const found = await readSvg(svg);
   if (found === undefined) return 'is none';
   if ('fault' in found) return found.fault;
   const png = await generator.drawSvg({ teamId, svg, drawing: drawingOf(found.size) }, new AbortController().signal);

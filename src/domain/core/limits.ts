@@ -111,6 +111,8 @@ export const defaultLimits = {
 
   // One email
   recipientsMax: 50,
+  /** Members of the `variables` of a call. They are copied where defaults are filled in. */
+  variableNamesMax: 10_000,
   attachmentsMax: 10,
   attachmentSizeBytesMax: 10 * 1024 * 1024,
   attachmentsTotalSizeBytesMax: 25 * 1024 * 1024,

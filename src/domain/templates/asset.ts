@@ -134,9 +134,9 @@ const notAllowed = (what: string, contentType?: string): DomainError =>
 
 /**
  * Tells the type of a file from its bytes; the name only chooses among harmless texts. In: bytes, what their signature shows, and the name
- * they came under. Throws ASSET_TYPE_NOT_ALLOWED.
+ * they came under. Rejects with ASSET_TYPE_NOT_ALLOWED.
  */
-export const kindOf = (bytes: Buffer, signature: string | undefined, filename: string): AssetKind => {
+export const kindOf = async (bytes: Buffer, signature: string | undefined, filename: string): Promise<AssetKind> => {
   const text = WRITTEN_AS_TEXT.includes(signature ?? '') ? undefined : textOf(bytes);
   if (text !== undefined) return kindOfText(text, filename);
   if (signature === undefined) throw notAllowed('The file is of no known type, or damaged, or text in another encoding than UTF-8.');
@@ -155,12 +155,12 @@ const textOf = (bytes: Buffer): string | undefined => {
   return CONTROL.test(text) ? undefined : text;
 };
 
-const kindOfText = (text: string, filename: string): AssetKind => {
+const kindOfText = async (text: string, filename: string): Promise<AssetKind> => {
   // The byte order mark counts as a blank.
   const start = text.trimStart();
   if (start.startsWith('#!')) throw notAllowed('The file is a program.');
   if (start.startsWith('<')) {
-    const svg = readSvg(text);
+    const svg = await readSvg(text);
     if (svg === undefined) throw notAllowed('The file is HTML or XML, which could act in the name of whoever shows it.');
     if ('fault' in svg) throw notAllowed(`The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.`, 'image/svg+xml');
     return { contentType: 'image/svg+xml', size: svg.size };

@@ -3,11 +3,17 @@
  * trust it.
  */
 import type { PictureSize } from '../rendering/pictures.js';
+import { nextTurn } from '../../shared/concurrency.js';
 
 /** `fault`: a sentence part that says what is not allowed. `size`: in pixels, where the root element says so. */
 type SvgFinding = Readonly<{ fault: string }> | Readonly<{ size: PictureSize | undefined }>;
 
 const DEPTH_MAX = 256;
+/** Most pieces of one drawing: tags, comments, attributes, character references, and addresses in styles. */
+export const SVG_PIECES_MAX = 200_000;
+/** Pieces that are read in one turn of the event loop. */
+const PIECES_AT_ONCE = 2_000;
+// These patterns are sticky: nothing may be awaited between setting and reading their `lastIndex`.
 const NAME = '[A-Za-z_][\\w.:-]*';
 const OPEN = new RegExp(`<(${NAME})`, 'y');
 const CLOSE = new RegExp(`</(${NAME})\\s*>`, 'y');
@@ -45,26 +51,38 @@ const URL_IN_STYLE = /\burl\(\s*["']?\s*/gi;
 
 class Fault extends Error {}
 
-/** In: text. Out: undefined where its root element is not `svg`. */
-export const readSvg = (text: string): SvgFinding | undefined => {
-  if (rootNameOf(text) !== 'svg') return undefined;
+/** The pieces that were read. */
+type Work = { pieces: number };
+
+/** Counts a piece. Out: whether others are due a turn of the event loop. Throws Fault if the drawing has too many pieces. */
+const spend = (work: Work): boolean => {
+  work.pieces += 1;
+  if (work.pieces > SVG_PIECES_MAX)
+    throw new Fault(`has more than ${SVG_PIECES_MAX} tags, comments, attributes, character references and addresses in styles`);
+  return work.pieces % PIECES_AT_ONCE === 0;
+};
+
+/** In: text. Out: undefined where its root element is not `svg`. The event loop serves others between the pieces of a large drawing. */
+export const readSvg = async (text: string): Promise<SvgFinding | undefined> => {
+  const work: Work = { pieces: 0 };
   try {
-    return { size: walk(text) };
+    return (await rootNameOf(text, work)) === 'svg' ? { size: await walk(text, work) } : undefined;
   } catch (error) {
     if (error instanceof Fault) return { fault: error.message };
     throw error;
   }
 };
 
-const rootNameOf = (text: string): string | undefined => {
-  const at = skipProlog(text);
+const rootNameOf = async (text: string, work: Work): Promise<string | undefined> => {
+  const at = await skipProlog(text, work);
   OPEN.lastIndex = at;
   return localName(OPEN.exec(text)?.[1] ?? '');
 };
 
 /** The place of the first element. */
-const skipProlog = (text: string): number => {
+const skipProlog = async (text: string, work: Work): Promise<number> => {
   for (let at = 0; ;) {
+    if (spend(work)) await nextTurn();
     const next = text.indexOf('<', at);
     if (next < 0) return text.length;
     if (text.startsWith('<!--', next)) at = endAfter(text, '-->', next + 4);
@@ -79,16 +97,17 @@ const endAfter = (text: string, mark: string, from: number): number => {
 };
 
 /** Goes over the whole text once; throws Fault. */
-const walk = (text: string): PictureSize | undefined => {
+const walk = async (text: string, work: Work): Promise<PictureSize | undefined> => {
   const open: string[] = [];
   let size: PictureSize | undefined;
   let ended = false;
   let style = '';
   for (let at = text.startsWith('\ufeff') ? 1 : 0; at < text.length;) {
+    if (spend(work)) await nextTurn();
     const next = text.indexOf('<', at);
     const between = text.slice(at, next < 0 ? text.length : next);
     if (open.length === 0 && between.trim() !== '') throw new Fault('has text outside its root element');
-    if (open.at(-1) === 'style') style += decoded(between);
+    if (open.at(-1) === 'style') style += decoded(between, work);
     if (next < 0) break;
     if (text.startsWith('<!', next) || text.startsWith('<?', next)) {
       const part = special(text, next, open.length > 0 || ended);
@@ -100,7 +119,7 @@ const walk = (text: string): PictureSize | undefined => {
       const name = close(text, next);
       if (open.pop() !== name) throw new Fault('has tags that do not match');
       if (localName(name) === 'style') {
-        checkStyle(style);
+        checkStyle(style, work);
         style = '';
       }
       ended = open.length === 0;
@@ -108,7 +127,7 @@ const walk = (text: string): PictureSize | undefined => {
       continue;
     }
     if (ended) throw new Fault('has more than one root element');
-    const { name, attributes, empty, end } = openTag(text, next);
+    const { name, attributes, empty, end } = await openTag(text, next, work);
     if (open.length === 0) size = sizeOf(attributes);
     if (!empty) open.push(name);
     else ended = open.length === 0;
@@ -148,7 +167,7 @@ const close = (text: string, at: number): string => {
 
 type OpenTag = Readonly<{ name: string; attributes: ReadonlyMap<string, string>; empty: boolean; end: number }>;
 
-const openTag = (text: string, at: number): OpenTag => {
+const openTag = async (text: string, at: number, work: Work): Promise<OpenTag> => {
   OPEN.lastIndex = at;
   const name = OPEN.exec(text)?.[1];
   if (name === undefined) throw new Fault('has a broken tag');
@@ -160,10 +179,11 @@ const openTag = (text: string, at: number): OpenTag => {
     const found = ATTRIBUTE.exec(text);
     if (found === null) break;
     end = ATTRIBUTE.lastIndex;
+    if (spend(work)) await nextTurn();
     const attribute = found[1]!;
     if (attributes.has(attribute)) throw new Fault(`has the attribute ${attribute.slice(0, 40)} twice`);
-    const value = decoded(found[2] ?? found[3] ?? '');
-    checkAttribute(attribute, value);
+    const value = decoded(found[2] ?? found[3] ?? '', work);
+    checkAttribute(attribute, value, work);
     attributes.set(attribute, value);
   }
   TAG_END.lastIndex = end;
@@ -174,7 +194,7 @@ const openTag = (text: string, at: number): OpenTag => {
 
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1).toLowerCase();
 
-const checkAttribute = (name: string, value: string): void => {
+const checkAttribute = (name: string, value: string, work: Work): void => {
   const local = localName(name);
   const shown = name.slice(0, 40);
   if (local.startsWith('on')) throw new Fault(`holds the script attribute ${shown}`);
@@ -185,14 +205,15 @@ const checkAttribute = (name: string, value: string): void => {
     throw new Fault(`refers to something outside itself (${shown})`);
   }
   // Attributes with a prefix are notes of drawing programs, which nobody reads as style.
-  if (!name.includes(':')) checkStyle(value, !/^(?:style|fill|stroke|filter|mask|marker.*|clip-path|cursor)$/.test(local));
+  if (!name.includes(':')) checkStyle(value, work, !/^(?:style|fill|stroke|filter|mask|marker.*|clip-path|cursor)$/.test(local));
 };
 
 /** `isPlain`: text that is style only where it holds a function; a backslash may stand in it. */
-const checkStyle = (style: string, isPlain = false): void => {
+const checkStyle = (style: string, work: Work, isPlain = false): void => {
   if (!isPlain && style.includes('\\')) throw new Fault('hides parts of its style behind backslashes');
   if (LOADING_STYLE.test(style) && !isPlain) throw new Fault('loads something from its style');
   for (const { index, 0: found } of style.matchAll(URL_IN_STYLE)) {
+    spend(work);
     const target = style.slice(index + found.length, index + found.length + 64);
     if (!EMBEDDED_IN_STYLE.test(target)) throw new Fault('refers to something outside itself (url)');
   }
@@ -201,9 +222,10 @@ const checkStyle = (style: string, isPlain = false): void => {
 const NAMED: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
 /** Replaces character references; there are no others, for none can be declared. */
-const decoded = (text: string): string =>
+const decoded = (text: string, work: Work): string =>
   text.includes('&')
     ? text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]{2,4}));|&/g, (_whole, decimal?: string, hex?: string, name?: string) => {
+        spend(work);
         const character = name !== undefined ? NAMED[name] : codePoint(decimal === undefined ? parseInt(hex ?? '', 16) : Number(decimal));
         if (character === undefined) throw new Fault('holds a broken character reference');
         return character;

@@ -40,8 +40,21 @@ export const INLINE = '(q??=[])';
 
 export const js = (expression: string): Js => ({ js: expression });
 
-/** The terms as one expression; neighbouring literals become one. Every expression among them gives text. */
+/** The terms as one expression. Every expression among them gives text that the runtime has measured. */
 export const concat = (terms: readonly Term[]): string => {
+  const pieces = expressionsOf(terms);
+  return pieces.length === 0 ? '""' : pieces.join('+');
+};
+
+/**
+ * The terms as one expression, for values that are not measured yet: where there are several, the function `join` of the runtime measures
+ * them before it puts them together.
+ */
+export const joinedBy = (join: string, terms: readonly Term[]): string =>
+  terms.filter((term) => typeof term !== 'string').length > 1 ? `${join}([${expressionsOf(terms).join(',')}])` : concat(terms);
+
+/** One expression for each term; neighbouring literals become one. */
+const expressionsOf = (terms: readonly Term[]): readonly string[] => {
   const pieces: string[] = [];
   let literal = '';
   const close = (): void => {
@@ -56,7 +69,7 @@ export const concat = (terms: readonly Term[]): string => {
     }
   }
   close();
-  return pieces.length === 0 ? '""' : pieces.join('+');
+  return pieces;
 };
 
 /** The text of terms that hold no expression, else undefined. */

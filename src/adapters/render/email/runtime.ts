@@ -177,6 +177,8 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
  */
 export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): Runtime => ({
   ...runtimeOf(limits, meter),
+  WORD: (pieces) => joinedIfShort(pieces, meter),
+  WHOLE: (pieces) => joinedIfShort(pieces, meter),
   E: (text) => countHtml(text, meter),
   W: (text) => countHtml(text, meter),
   SHOWN: (showing, locale, timeZone) => longestOf(showing, writerOf(showing, { locale, timeZone })),
@@ -209,9 +211,12 @@ const measured = (limits: Limits, meter: Meter) => {
     spendChars(meter.budget, text.length);
     return text;
   };
-  const written = (html: string, markup = 0): string => {
-    meter.htmlLeft -= html.length - markup;
+  const write = (chars: number): void => {
+    meter.htmlLeft -= chars;
     if (meter.htmlLeft < 0) throw bodyTooLarge(limits.htmlSizeBytesMax - meter.htmlLeft, limits.htmlSizeBytesMax, false);
+  };
+  const written = (html: string, markup = 0): string => {
+    write(html.length - markup);
     return html;
   };
   const formatted =
@@ -226,6 +231,18 @@ const measured = (limits: Limits, meter: Meter) => {
       return encode(read(text));
     };
   return {
+    /** Puts a word together, all of which becomes HTML. */
+    WORD: (pieces: readonly string[]): string => {
+      const chars = charsIn(pieces);
+      if (chars > meter.htmlLeft) write(chars);
+      return pieces.join('');
+    },
+    /** Puts an address together, which is read as a whole. */
+    WHOLE: (pieces: readonly string[]): string => {
+      const chars = charsIn(pieces);
+      if (chars > meter.budget.charsLeft) spendChars(meter.budget, chars);
+      return pieces.join('');
+    },
     E: (text: string): string => written(escape.escapeHtml(text, meter.htmlLeft)),
     /** `E` between tags, where a long word may break. */
     W: (text: string, chars?: number): string => {
@@ -275,6 +292,15 @@ const textTable = (rows: readonly Row[], aligns: string, header: Row | undefined
   table(rows, { aligns, header, footer });
 
 const asItIs = (text: string): string => text;
+
+/** Texts are measured before they are put together: a string has a length that the engine bounds. */
+const charsIn = (pieces: readonly string[]): number => pieces.reduce((sum, { length }) => sum + length, 0);
+
+/** Throws UNDECIDED where the pieces are longer than what is left. */
+const joinedIfShort = (pieces: readonly string[], { htmlLeft }: Meter): string => {
+  if (charsIn(pieces) > htmlLeft) throw UNDECIDED;
+  return pieces.join('');
+};
 
 /** Takes the text from the meter. Throws UNDECIDED where nothing is left: only the finished mail tells whether it is too large. */
 const countHtml = (text: string, meter: Meter): string => {

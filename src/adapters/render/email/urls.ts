@@ -2,8 +2,8 @@
 import { shownSize, type PictureSize } from '../../../domain/rendering/pictures.js';
 import { assetAddress, safeImage, isSettled, partAt, type AddressPart, type Place, safeLink } from '../../../domain/rendering/addresses.js';
 import type { Placeholder, TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
-import { concat, INLINE, js, quote, type Term } from './code.js';
-import { type Context, plainOf, plainStringOf } from './values.js';
+import { concat, INLINE, joinedBy, js, quote, type Term } from './code.js';
+import { type Context, plainStringOf } from './values.js';
 import { escapeHtml, imageAttribute, linkAttribute } from './escape.js';
 
 /** Sizes of pictures of the gallery by the id of the asset; `unknown` where they are not looked up yet, and room is kept for them. */
@@ -106,12 +106,12 @@ const unsettled = (address: TemplatedText, context: Context, kind: 'link' | 'ima
   const [first] = address;
   const start = typeof first === 'string' ? first : '';
   let before = '';
-  const pieces = address.map((part, at) => {
-    if (typeof part !== 'string') return encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context);
+  const terms = address.map((part, at): Term => {
+    if (typeof part !== 'string') return js(encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context));
     before += part;
-    return plainOf([part], context);
+    return part;
   });
-  return `""+${pieces.join('+')}`;
+  return joinedBy('WHOLE', terms);
 };
 
 const encoded = ({ path }: Placeholder, place: Place, kind: 'link' | 'image', context: Context): string => {

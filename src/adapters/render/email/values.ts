@@ -6,7 +6,7 @@ import type { VariableDefinition } from '../../../domain/rendering/scope/definit
 import type { Direction } from '../../../domain/rendering/direction.js';
 import { type Language, withoutControls } from '../../../domain/rendering/scope/formats.js';
 import { shapeOf, type Shape, formatAt, shapeAt } from '../../../domain/rendering/scope/shapes.js';
-import { type Code, type Term, concat, js, literalOf, quote } from './code.js';
+import { type Code, type Term, concat, joinedBy, js, literalOf, quote } from './code.js';
 import type { DarkColors } from './dark-colors.js';
 import type { Json } from '../../../domain/core/json.js';
 import { isConstant } from '../../../domain/rendering/scope/constants.js';
@@ -163,7 +163,7 @@ export const shownOf = (text: TemplatedText, context: Context, column?: Showing)
     const literal = literalOf(word.filter((part) => typeof part === 'string'));
     if (literal !== undefined && word.every((part) => typeof part === 'string')) return breakWords(literal, wordChars);
     const terms = word.map((part): Term => (typeof part === 'string' ? part : js(stringOf(part.path, context, column))));
-    return js(`W(${concat(terms)}${place})`);
+    return js(`W(${joinedBy('WORD', terms)}${place})`);
   });
 };
 

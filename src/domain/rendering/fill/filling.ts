@@ -4,7 +4,7 @@
  */
 import { type Place, encodeFor, partAt, type AddressKind } from '../addresses.js';
 import { type TemplatedText, hasPlaceholder, parseTemplatedText, isPageMark, type Placeholder } from './templated-text.js';
-import { type Budget, spendChars } from '../budget.js';
+import { type Budget, documentTooLong, spendChars } from '../budget.js';
 import type { JsonObject, Json } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
 import { type RenderEnvironment, constantsOf, type Constant } from '../scope/constants.js';
@@ -109,11 +109,17 @@ const addressFill = (path: Path, scope: Scope): Fill => {
 
 /** Compiles text for readers that know no markup. */
 export const compilePlain = (text: string, scope: Scope): Fill =>
-  joined(templated(text, scope).map((part) => (typeof part === 'string' ? part : valueFill(part.path, scope))));
+  joined(
+    templated(text, scope).map((part) => (typeof part === 'string' ? part : valueFill(part.path, scope))),
+    scope,
+  );
 
 /** Compiles text that a program reads, not a person: a colour, the content of a code, what a condition compares with. */
 export const compileRaw = (text: string, scope: Scope): Fill =>
-  joined(templated(text, scope).map((part) => (typeof part === 'string' ? part : addressFill(part.path, scope))));
+  joined(
+    templated(text, scope).map((part) => (typeof part === 'string' ? part : addressFill(part.path, scope))),
+    scope,
+  );
 
 /** Compiles HTML: the author's markup as it is, values escaped. `column`: how the column that it stands in shows its values. */
 export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill => {
@@ -130,6 +136,7 @@ export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill 
       const isAddress = place.kind === 'attribute' && isAddressName(place.name);
       return escaped(isAddress ? addressFill(part.path, scope) : valueFill(part.path, scope, column), place, scope);
     }),
+    scope,
   );
   // Values never become elements, so the pictures of a text are those that the template has.
   const images = html.match(/<img\b/gi)?.length ?? 0;
@@ -177,6 +184,7 @@ export const compileAddress = (address: string, kind: AddressKind, scope: Scope)
       const fill = addressFill(part.path, scope);
       return (state: State) => encode(fill(state));
     }),
+    scope,
   );
 };
 
@@ -203,7 +211,8 @@ export const compileKind = <T>(
   return () => literal;
 };
 
-const joined = (pieces: readonly (string | Fill)[]): Fill => {
+/** Throws RENDERED_BODY_TOO_LARGE before a text of several values is longer than all texts of a document together may be. */
+const joined = (pieces: readonly (string | Fill)[], { limits: { documentTextCharsMax: max } }: Scope): Fill => {
   const [first, second] = pieces;
   if (pieces.every((piece) => typeof piece === 'string')) {
     const literal = pieces.join('');
@@ -213,7 +222,11 @@ const joined = (pieces: readonly (string | Fill)[]): Fill => {
   if (pieces.length === 2 && typeof first === 'string' && typeof second === 'function') return (state) => first + second(state);
   return (state) => {
     let text = '';
-    for (const piece of pieces) text += typeof piece === 'string' ? piece : piece(state);
+    for (const piece of pieces) {
+      const next = typeof piece === 'string' ? piece : piece(state);
+      if (text.length + next.length > max) throw documentTooLong(text.length + next.length, max);
+      text += next;
+    }
     return text;
   };
 };
@@ -273,7 +286,7 @@ export const fillText = (
       const read = readPath(all, part.path);
       const value = instead === undefined ? read : substituterOf(instead, language.locale)(read);
       const showing = showingAt(shape, part.path, undefined);
-      const written = showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, limits), language)(value);
+      const written = showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, { limits, budget }), language)(value);
       spendChars(budget, written.length);
       return written;
     })
@@ -281,11 +294,16 @@ export const fillText = (
 };
 
 /** The currency of a format may come from a variable. */
-const resolved = (showing: Showing, values: JsonObject, { pathSegmentsMax }: Limits): Showing => {
+const resolved = (showing: Showing, values: JsonObject, { limits, budget }: Pick<Filling, 'limits' | 'budget'>): Showing => {
   const currency = showing.format?.currency;
   if (currency === undefined || !hasPlaceholder(currency)) return showing;
-  const parts = parseTemplatedText(currency, pathSegmentsMax).parts;
-  return inCurrency(showing, parts.map((part) => (typeof part === 'string' ? part : writeValue(readPath(values, part.path)))).join(''));
+  const written = parseTemplatedText(currency, limits.pathSegmentsMax).parts.map((part) => {
+    if (typeof part === 'string') return part;
+    const value = writeValue(readPath(values, part.path));
+    spendChars(budget, value.length);
+    return value;
+  });
+  return inCurrency(showing, written.join(''));
 };
 
 type Reader = { at: 'text' | 'comment' | 'tag' | 'loose' | '"' | "'"; name: string; start: string | undefined; before: string };

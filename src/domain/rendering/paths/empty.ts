@@ -53,7 +53,7 @@ export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): rea
       if (isFound) found.add(written(path, scope));
     },
     branches: (path, scope, { operator, value }) => {
-      const right = jsonValueOf(value, segmentsMax, (other) => valueOf(other, scope));
+      const right = jsonValueOf(value, { segmentsMax, budget, read: (other) => valueOf(other, scope) });
       const isTrue = isOperator(operator) && holds(operator, valueOf(path, scope), right);
       return { then: isTrue, otherwise: !isTrue };
     },
@@ -148,11 +148,18 @@ const lookupsOf = ({ values, constants, definitions, budget }: EmptyPathsInput):
   return { valueOf, shapeOfPath, written, isMissed };
 };
 
+type Reading = Readonly<{ segmentsMax: number; budget: Budget; read: (path: Path) => Json | undefined }>;
+
 /** A string that is one placeholder is the value behind it, with its type; other texts are filled. */
-const jsonValueOf = (value: Json | undefined, segmentsMax: number, read: (path: Path) => Json | undefined): Json | undefined => {
+const jsonValueOf = (value: Json | undefined, { segmentsMax, budget, read }: Reading): Json | undefined => {
   if (typeof value !== 'string' || !hasPlaceholder(value)) return value;
   const { parts } = parseTemplatedText(value, segmentsMax);
   const [only] = parts;
   if (parts.length === 1 && typeof only === 'object') return read(only.path);
-  return parts.map((part) => (typeof part === 'string' ? part : writeValue(read(part.path)))).join('');
+  const written = parts.map((part) => {
+    const text = typeof part === 'string' ? part : writeValue(read(part.path));
+    spendChars(budget, text.length);
+    return text;
+  });
+  return written.join('');
 };
