@@ -28,6 +28,7 @@ import { openStuckWork } from '../processors/core/declaration.js';
 import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from '../projections/core/runner.js';
 import { makeQueries } from '../projections/queries.js';
 import { watchBacklogsWorker } from '../projections/email/queue.js';
+import { openBlocks } from './observe/blocks.js';
 import { openMetrics } from './observe/metrics.js';
 import { withTraces } from './observe/traces.js';
 import { openLogger } from '../adapters/logger/pino.js';
@@ -94,7 +95,17 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const metrics = await withTraces(config, await openMetrics(config, { clock, logger }), { clock, logger });
   const wrapStore = (store: EventStore): EventStore => metrics.store(commits.watched(options.wrapStore?.(store) ?? store));
   const measured = { wrapKeys: commits.watchedKeys, wrapRenderer: metrics.renderer, wrapGenerator: metrics.generator };
-  const ports = { clock, logger, wrapStore, ...measured, mailCopies, onAppended: writes.note, servesAlone: () => servesAlone() };
+  const noteBlocked = openBlocks({ logger, count: metrics.blocked });
+  const ports = {
+    clock,
+    logger,
+    wrapStore,
+    ...measured,
+    mailCopies,
+    noteBlocked,
+    onAppended: writes.note,
+    servesAlone: () => servesAlone(),
+  };
   const engine = await openServiceEngine(config, { ...options, ...ports });
   const leases = metrics.leases(await openLeases(config, engine));
   const leasing: LeaseDeps = { ...engine, leases, worker: engine.ids.uuid() };

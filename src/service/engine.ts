@@ -12,6 +12,7 @@ import { systemDkimKeys } from '../adapters/mail/dkim.js';
 import { signatureMediaTypes } from '../adapters/media-types/signatures.js';
 import { outboundHttpWhenNeeded, outboundPostWhenNeeded } from '../adapters/outbound-http/when-needed.js';
 import { reportReaderWhenNeeded } from '../adapters/feedback/when-needed.js';
+import type { NoteBlocked } from '../commands/recipients/feedback.js';
 import { openReturnPath } from '../domain/email/feedback.js';
 import { joseAccessTokens } from '../adapters/access-tokens/jose.js';
 import { argon2Passwords } from '../adapters/passwords/argon2.js';
@@ -59,6 +60,8 @@ export type EngineOptions = Readonly<{
   mailCopies?: MailCopies;
   /** The events that are read and written: tests run a newer program beside this one. Default: all versions, at the level of the settings. */
   codec?: Codec;
+  /** Called for each domain that blocks our mail; absent if nobody counts them. */
+  noteBlocked?: NoteBlocked;
   /** Whether no other process serves requests from these stores; if absent, that is not known. */
   servesAlone?: () => Promise<boolean>;
   /** Whether keys of an older form are rewrapped in the newest: only the process that delivers does, no command beside it. Default: false. */
@@ -110,6 +113,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       people: peopleOf(config),
       spfMechanisms: config.spfMechanisms,
       ...feedbackOf(config, keys),
+      ...(options.noteBlocked === undefined ? {} : { noteBlocked: options.noteBlocked }),
       ...linksOf(config, codec),
       ...(config.accountSender === undefined ? {} : { accountSender: config.accountSender }),
       ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),

@@ -20,6 +20,7 @@ import type { Leases } from '../domain/ports/lease.js';
 import type { Mailer } from '../domain/ports/mailer.js';
 import type { Engine } from './engine.js';
 import { mailboxTokenOf } from './mailbox.js';
+import { watchedForBlocks } from './observe/blocks.js';
 import type { Metrics } from './observe/metrics.js';
 
 export type Resources = Readonly<{
@@ -46,7 +47,7 @@ export const openResources = async (
     config.smtp.url === undefined
       ? await openMailbox({ file: join(config.dataDir, 'mailbox.db'), clock, ids, messagesMax: limits.mailboxMessagesMax, logger })
       : undefined;
-  const mailer = metrics.mailer(options.mailer ?? openMailer(config, mailbox, engine));
+  const mailer = watchedForBlocks(metrics.mailer(options.mailer ?? openMailer(config, mailbox, engine)), engine.noteBlocked);
   const bus = metrics.bus(await openBus(config, engine));
   const limiter = await openLimiter(config, engine);
   const bodyChecks = openBodyChecks({

@@ -145,15 +145,15 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
 
     for (const [step, text, expected] of [
       ['mail', '451 4.3.0 later', ['deferred', 451, '4.3.0', 'try-later']],
-      ['mail', '550 5.1.8 who are you', ['refused', 550, '5.1.8', 'sender-refused']],
+      ['mail', '550 5.1.8 who are you', ['blocked', 550, '5.1.8', 'sender-refused']],
       ['rcpt', '452 4.2.2 full', ['deferred', 452, '4.2.2', 'mailbox-full']],
       ['rcpt', '552 full', ['bounced', 552, null, 'mailbox-full']],
-      ['rcpt', '550 nobody here', ['bounced', 550, null, 'mailbox-unknown']],
-      ['rcpt', '554 5.7.1 relay access denied', ['refused', 554, '5.7.1', 'relay-denied']],
+      ['rcpt', '550 nobody here', ['bounced', 550, null, 'recipient-refused']],
+      ['rcpt', '554 5.7.1 relay access denied', ['blocked', 554, '5.7.1', 'relay-denied']],
       ['data', '451 4.3.0 later', ['deferred', 451, '4.3.0', 'try-later']],
       ['data', '554 5.3.0 no', ['refused', 554, '5.3.0', 'system-refused']],
       ['message', '450 4.7.1 greylisted', ['deferred', 450, '4.7.1', 'greylisted']],
-      ['message', '550 5.7.1 looks like spam', ['refused', 550, '5.7.1', 'spam-suspected']],
+      ['message', '550 5.7.1 looks like spam', ['blocked', 550, '5.7.1', 'spam-suspected']],
       ['message', '552 5.3.4 too big', ['refused', 552, '5.3.4', 'message-too-large']],
       ['message', '550 5.1.1 user unknown', ['bounced', 550, '5.1.1', 'mailbox-unknown']],
     ] as const) {

@@ -1,10 +1,11 @@
 /** Bounces and complaints of mails that have left: the return path goes out, the report comes back, and the email says so. */
 import t, { type Test } from 'tap';
+import { openLogger } from '../../src/adapters/logger/pino.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { deliveryReport } from '../support/reports.js';
 import { eventually } from '../support/wait.js';
-import { openSmtpScript, usualExtensions, type SmtpScriptServer } from '../support/smtp-script.js';
+import { at, openSmtpScript, reply, usualExtensions, type SmtpScriptServer } from '../support/smtp-script.js';
 
 t.setTimeout(900_000);
 
@@ -127,6 +128,44 @@ await t.test('a bounce that comes later: the email says why, once, and lists and
   t.match((await app.call('GET', '/api/emails?status=bounced')).body, { data: [{ id }] });
   t.match((await app.call('GET', '/api/emails?recipientStatus=bounced')).body, { data: [{ id }] });
   t.match((await app.call('GET', '/api/analytics/overview')).body, { totals: { sent: 1, bounced: 1 }, rates: { bounced: 100, sent: 100 } });
+});
+
+await t.test('what blocks the sender suppresses nobody, and is counted and logged by domain, in a dialogue and in a report', async (t) => {
+  const logged: string[] = [];
+  const sink = await openSmtpScript({ extensions: usualExtensions });
+  t.teardown(() => sink.close());
+  const settings = { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETURN_PATH_DOMAIN: DOMAIN, SEALPOST_METRICS_PORT: '0' };
+  const logger = openLogger({ level: 'warn', destination: { write: (text: string) => void logged.push(text) } });
+  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings, logger });
+  t.teardown(() => app.stop());
+  const late = await sentMail({ app, sink });
+  const diagnostic =
+    '550-5.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages from being delivered.';
+  t.match(await post(app, dsn(late.sender, 'failed', '5.2.1', diagnostic)), {
+    body: { status: 'bounced', recipients: [{ bounceType: 'blocked', bounceSubType: 'sending-limit' }] },
+  });
+  sink.setScript(at('rcpt', reply('550 5.1.1 <shop@example.com>: Sender address rejected: User unknown')));
+  const { id } = await app.send();
+  await app.whenStatus(id, 'failed');
+  t.match(await app.email(id), { failureReason: 'blocked', recipients: [{ status: 'failed', rule: 'sender-refused' }] });
+  await app.whenCaughtUp();
+  t.match((await app.call('GET', `/api/suppressions/check?email=${ADA}`)).body, { suppressed: false });
+  const figures = await (await fetch(`http://127.0.0.1:${app.metricsPort}/metrics`)).text();
+  for (const reason of ['sending-limit', 'sender-refused'])
+    t.match(figures, `sealpost_blocked_recipients_total{domain="example.com",reason="${reason}"} 1`);
+  t.match(figures, 'sealpost_smtp_recipients_total{outcome="blocked"} 1');
+  const lines = logged
+    .join('')
+    .split('\n')
+    .filter((line) => line.includes('blocks our mail'));
+  t.match(
+    lines.map((line) => JSON.parse(line) as object),
+    [
+      { domain: 'example.com', reason: 'sending-limit' },
+      { reason: 'sender-refused', recipients: 1 },
+    ],
+  );
+  t.notMatch(lines.join(), /@/, 'no address');
 });
 
 await t.test('delivered, then a complaint; the envelope recipient may be given by the host', async (t) => {

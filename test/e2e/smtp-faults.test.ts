@@ -125,7 +125,7 @@ await t.test('554 by policy: failed at once; a retry queues it again', async (t)
   const { app, sink } = await setUp(t, at('message', reply('554 5.7.1 policy says no'), 1));
   const { id, messageId } = await app.send();
   const failed = await app.whenStatus(id, 'failed');
-  t.match(failed, { failureReason: 'refused', retryCount: 0 });
+  t.match(failed, { failureReason: 'blocked', retryCount: 0 });
   const retried = await app.call('POST', `/api/emails/${id}/retry`);
   t.match(retried, { status: 200, body: { id, status: 'queued', retryCount: 1 } });
   const sent = await app.whenStatus(id, 'sent');

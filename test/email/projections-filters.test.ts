@@ -231,7 +231,7 @@ const mails = fc.record({
 const inUnicode = (email: string): string => email.replace('xn--bcher-kva', 'bücher').replace('xn--r8jz45g', '例え');
 
 const statusesOf = ({ recipients, results }: typeof given): readonly RecipientStatus[] => {
-  const named = { accepted: 'sent', bounced: 'bounced', refused: 'failed', deferred: 'queued' } as const;
+  const named = { accepted: 'sent', bounced: 'bounced', refused: 'failed', blocked: 'failed', deferred: 'queued' } as const;
   return recipients.map((_, index) => (results[index] === undefined ? 'queued' : named[results[index]]));
 };
 

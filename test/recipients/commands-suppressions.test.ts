@@ -1,7 +1,7 @@
 /** The suppression list: kept by HMAC, the address sealed, and asked at the acceptance of every email. */
 import t from 'tap';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
-import { suppressionLines, suppressAddress } from '../../src/commands/recipients/suppressions.js';
+import { noteRefusal, suppressionLines, suppressAddress } from '../../src/commands/recipients/suppressions.js';
 import {
   emailStream,
   parseEmailId,
@@ -219,3 +219,27 @@ void t.test('at a write level of before nothing is suppressed', async (t) => {
     t.throws(() => old.encode(event as never), { code: 'NOT_DURING_UPDATE' });
   t.ok(suppressionStream('x' as SuppressionId).startsWith('suppression-'));
 });
+
+void t.test(
+  'a refusal without a reason suppresses with the second email, not with the first one told twice, and a removal begins anew',
+  async (t) => {
+    const world = await withTemplate();
+    const { commands, deps, clock } = world;
+    const [first, second, third] = ['email-a', 'email-b', 'email-c'];
+    const note = async (emailId: string, learnedAt = isoTime(clock.now())) => {
+      await noteRefusal(deps, { teamId: TEAM, email: gone, reason: 'hard-bounce', cause: causeAt(world), learnedAt, emailId });
+      return (await commands.checkSuppression(caller, gone)).suppressed;
+    };
+    t.equal(await note(first), false);
+    t.equal(await note(first), false, 'told twice');
+    t.equal(await note(second), true);
+    t.equal(await note(third), true);
+    const before = isoTime(clock.now());
+    await clock.advance(1_000);
+    await commands.removeSuppression(caller, suppressionIdOf(deps, TEAM, gone));
+    t.equal(await note(third, before), false, 'learned before the removal');
+    await clock.advance(1_000);
+    t.equal(await note(third), false, 'the first since');
+    t.equal(await note('email-d'), true);
+  },
+);

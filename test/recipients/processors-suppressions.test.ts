@@ -5,8 +5,9 @@ import { suppressionIdOf } from '../../src/commands/recipients/suppression-check
 import { changeBilling } from '../../src/commands/teams/teams.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import type { ReportCommand } from '../../src/domain/email/feedback.js';
-import { emailIdInBatch, emailStream, type EmailId } from '../../src/domain/core/ids.js';
+import { emailIdInBatch, emailStream, suppressionStream, type EmailId } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
+import type { OutgoingMessage } from '../../src/domain/ports/mailer.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { returnCreditsWorker } from '../../src/processors/billing/billing.js';
 import { returnedUpTo } from '../../src/projections/billing/credits.js';
@@ -56,6 +57,52 @@ void t.test('an address that its host refuses for good is suppressed, and the se
   t.equal(world.mailer.sent.length, 1);
 });
 
+/** The answer of a host to every recipient. */
+const reply = (result: 'bounced' | 'blocked', rule: string, text: string) => (message: OutgoingMessage) => ({
+  host: 'mx.example.net',
+  durationMs: 1,
+  recipients: message.envelope.to.map(() => ({ result, replyCode: 550, enhancedCode: null, rule, text })),
+});
+
+void t.test('an address that its host refuses without a reason is suppressed after the second mail', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const refused = reply('bounced', 'recipient-refused', '550 rejected');
+  world.mailer.next.push(refused, refused);
+  const first = await world.send(to(gone));
+  await world.reaches(first, 'bounced');
+  await until(async () => (await typesOf(world, first)).includes('EmailBouncesNoted'), 'the first is noted');
+  t.notOk(await isSuppressed(world, gone));
+  const stream = suppressionStream(suppressionIdOf(world.deps, TEAM, gone));
+  t.same(
+    (await world.events(stream)).map(({ type }) => type),
+    ['AddressRefused'],
+  );
+  t.notMatch(JSON.stringify(await world.events(stream)), /example/, 'no address is kept for it');
+  const second = await world.send(to(gone));
+  await world.reaches(second, 'bounced');
+  await until(() => isSuppressed(world, gone), 'it is on the list');
+  t.match(await world.commands.checkSuppression(caller, gone), { suppression: { reason: 'hard-bounce', emailId: second } });
+});
+
+void t.test('what blames the sender fails the email and suppresses nobody', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  world.mailer.next.push(reply('blocked', 'host-refused', '550 5.1.1 Your IP is on our block list'));
+  const id = await world.send(to(gone, ann));
+  await world.reaches(id, 'failed');
+  t.match(await world.commands.getEmail(caller, id), {
+    failureReason: 'blocked',
+    recipients: [{ status: 'failed', rule: 'host-refused' }],
+  });
+  await world.settled();
+  await world.clock.advance(10_000);
+  await world.settled();
+  t.notOk((await isSuppressed(world, gone)) || (await isSuppressed(world, ann)));
+  await world.commands.retryEmail(caller, id);
+  await world.reaches(id, 'sent');
+});
+
 void t.test('one of several recipients that is refused is found by its timer', async (t) => {
   const world = await openProcessorWorld(t);
   all(world);
@@ -71,7 +118,7 @@ void t.test('one of several recipients that is refused is found by its timer', a
   await until(async () => (await typesOf(world, id)).includes('EmailBouncesNoted'), 'noted');
 });
 
-const reported = (address: string, bounceType: 'hard' | 'soft' | 'infrastructure', bounceSubType: string) => ({
+const reported = (address: string, bounceType: 'hard' | 'soft' | 'blocked', bounceSubType: string) => ({
   addresses: [address],
   action: 'failed' as const,
   bounceType,
@@ -95,7 +142,7 @@ void t.test('late bounces for good and complaints suppress, and those that say n
   const recipients = [
     reported(gone, 'hard', 'no-such-mailbox'),
     reported(soft, 'soft', 'mailbox-full'),
-    reported(ours, 'infrastructure', 'reputation'),
+    reported(ours, 'blocked', 'reputation'),
   ];
   await hear(world, id, { type: 'RecordReport', recipients });
   await until(() => isSuppressed(world, gone), 'it is on the list');

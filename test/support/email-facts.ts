@@ -76,6 +76,7 @@ const replies: Readonly<Record<Result, Readonly<{ replyCode: number; enhancedCod
   deferred: { replyCode: 451, enhancedCode: '4.7.1', rule: 'greylisted', text: '451 4.7.1 try again later' },
   bounced: { replyCode: 550, enhancedCode: '5.1.1', rule: 'mailbox-unknown', text: '550 5.1.1 no such user' },
   refused: { replyCode: 554, enhancedCode: '5.7.1', rule: 'policy', text: '554 5.7.1 we do not like you' },
+  blocked: { replyCode: 550, enhancedCode: '5.7.1', rule: 'host-refused', text: '550 5.7.1 Client host blocked' },
 };
 
 /** What the mailer says of a recipient. */

@@ -7,7 +7,7 @@ import type { ReportedRecipient } from '../../src/domain/ports/report-reader.js'
 import { DomainError } from '../../src/domain/core/errors.js';
 import { accepted, ARCHIVE_MS, at, content, HOST, outcome, RETENTION_MS, type Result } from './email-facts.js';
 
-const results = ['accepted', 'deferred', 'bounced', 'refused'] as const;
+const results = ['accepted', 'deferred', 'bounced', 'refused', 'blocked'] as const;
 const roles = fc.array(fc.constantFrom('to' as const, 'cc' as const, 'bcc' as const), { minLength: 1, maxLength: 4 });
 
 /** A step: how many seconds pass, and which command comes. Outcomes are drawn for more recipients than there can be. */
@@ -190,7 +190,7 @@ export const play = ({ roles, later, steps }: Story, onStep: (before: Email, aft
 const reported = (address: string, result: (typeof results)[number]): ReportedRecipient => ({
   addresses: [address],
   action: result === 'accepted' ? 'delivered' : result === 'deferred' ? 'delayed' : 'failed',
-  bounceType: 'hard',
+  bounceType: result === 'blocked' ? 'blocked' : 'hard',
   bounceSubType: 'no-such-mailbox',
   enhancedCode: '5.1.1',
   text: 'in words',

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { removeTeam, closings } from '../../src/commands/teams/removal.js';
+import { noteRefusal } from '../../src/commands/recipients/suppressions.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { emailStream, parseEmailId, assertDefined, splitStream, teamStream, type TeamId } from '../../src/domain/core/ids.js';
@@ -36,6 +37,16 @@ const fill = async ({ commands, deps }: World, by: Caller): Promise<void> => {
   await commands.createWebhook(by, { url: 'https://example.com/', events: ['email.sent'] }, 0);
   await commands.addDomain(by, { domain: 'example.com' });
   await commands.addSuppression(by, { email: 'dan@example.org' });
+  const cause = causeOf(deps, by);
+  const refusal = {
+    teamId: by.teamId,
+    email: 'eve@example.org',
+    reason: 'hard-bounce',
+    learnedAt: cause.at,
+    emailId: 'email-1',
+    cause,
+  } as const;
+  await noteRefusal(deps, refusal);
   await commands.createApiKey(by, { name: 'key', permissions: ['emails:send'] });
   await commands.createOAuthApp(by, { name: 'App', redirectUris: ['https://app.example/'], scopes: ['emails:read'] });
 };

@@ -148,7 +148,7 @@ const recipientOf = (fields: Fields, words: string): ReportedRecipient | undefin
   const more = first(fields, 'x400-supplementary-info') ?? '';
   const enhancedCode = STATUS.exec(status)?.[0] ?? null;
   const said = [diagnostic.replace(/^[\w-]+\s*;\s*/, ''), status.replace(/^[\d.]+\s*(?=\()/, ''), more].join(' ').trim();
-  const own = classifyBounce({ status: enhancedCode, text: said });
+  const own = classifyBounce({ status: enhancedCode, text: said, isReply: true });
   // A report without a reason in its fields often has one in its text.
   const reason = own.bounceSubType === 'undetermined' ? classifyBounce({ status: enhancedCode, text: words }) : own;
   return { addresses, action, ...reason, enhancedCode, text: (diagnostic === '' ? said : diagnostic).slice(0, TEXT_CHARS_MAX) };

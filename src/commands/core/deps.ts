@@ -12,7 +12,7 @@ import type { Caller } from './caller.js';
 import type { CreditsAccounts } from '../billing/credits.js';
 import { isoMoment } from './memo.js';
 import type { Loaded } from './handle.js';
-import type { Feedback } from '../recipients/feedback.js';
+import type { Feedback, NoteBlocked } from '../recipients/feedback.js';
 import type { Answer, JoinedCalls } from './idempotency.js';
 import type { HasSuppressions } from '../recipients/suppression-check.js';
 import type { SendBulkResponse } from '../../api/bulk.js';
@@ -98,6 +98,8 @@ export type CommandPorts = Readonly<{
   allowsHeader?: HeaderMatcher;
   /** Feedback about emails after they have left; absent if no return path is set up. */
   feedback?: Feedback;
+  /** Absent if nobody counts them. */
+  noteBlocked?: NoteBlocked;
 }>;
 
 type Load<State> = (stream: StreamName) => MaybePromise<Loaded<State>>;

@@ -2,6 +2,7 @@
 import type { FeedbackResponse } from '../../api/recipients.js';
 import { emailDecider, type EmailCommand, emailNotFound } from '../../domain/email/decider.js';
 import { isGone, type ReturnPath } from '../../domain/email/feedback.js';
+import type { EmailEvent } from '../../domain/email/events.js';
 import type { Email } from '../../domain/email/state.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { emailStream, parseTeamId, type EmailId } from '../../domain/core/ids.js';
@@ -14,6 +15,9 @@ import { causeOf, type CommandDeps } from '../core/deps.js';
 
 /** What reads reports and return paths; it exists if a return path domain is set. */
 export type Feedback = Readonly<{ returnPath: ReturnPath; at: ReturnPathDomain; reader: ReportReader }>;
+
+/** Called when a domain refuses mail of this service for its sender, with the reason and the number of recipients. */
+export type NoteBlocked = (domain: string, reason: string, recipients: number) => void;
 
 /** The actor of reports that came by SMTP. */
 const RETURN_PATH = 'return-path';
@@ -71,7 +75,19 @@ const record = async (deps: CommandDeps, sender: Caller | undefined, id: EmailId
   const command = commandOf(content, at);
   if (command === undefined) return { emailId: id, outcome: 'unchanged', status: email.status, ...summary };
   const { state, events } = await handleFrom(loaded, deps.eventLog, stream, emailDecider, command, causeOf(deps, caller, at));
+  noteBlocks(deps, email, events);
   return { emailId: id, outcome: events.length === 0 ? 'unchanged' : 'recorded', status: (state as Email).status, ...summary };
+};
+
+const noteBlocks = ({ noteBlocked }: CommandDeps, { content }: Email, events: readonly EmailEvent[]): void => {
+  for (const event of events) {
+    if (event.type !== 'EmailBounceReported') continue;
+    for (const { recipient, bounceType, bounceSubType } of event.data.bounces) {
+      const address = content?.recipients[recipient]?.email;
+      if (bounceType !== 'blocked' || address === undefined) continue;
+      noteBlocked?.(address.slice(address.lastIndexOf('@') + 1).toLowerCase(), bounceSubType, 1);
+    }
+  }
 };
 
 const commandOf = (content: Report['content'], at: string): EmailCommand | undefined => {

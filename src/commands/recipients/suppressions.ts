@@ -67,6 +67,21 @@ export const suppressAddress = async (
   address: AddressToSuppress,
 ): Promise<Suppressed> => suppressUnder(deps, suppressionIdOf(deps, address.teamId, address.email, address.list), address);
 
+/**
+ * Notes that a host refused the address without a reason, and suppresses it if that happened in another email before. Safe to repeat.
+ * Rejects with NOT_DURING_UPDATE.
+ */
+export const noteRefusal = async (
+  deps: Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>,
+  address: AddressToSuppress & Readonly<{ learnedAt: string; emailId: string }>,
+): Promise<void> => {
+  const { teamId, email, cause, learnedAt, emailId } = address;
+  const stream = suppressionStream(suppressionIdOf(deps, teamId, email));
+  const command = { type: 'NoteRefusal' as const, at: cause.at, learnedAt, emailId };
+  const { state } = await handle(deps.eventLog, stream, suppressionDecider, command, cause);
+  if (state?.refusedIn !== undefined && state.refusedIn !== emailId) await suppressAddress(deps, address);
+};
+
 /** Suppresses by id: the address may be erased, and `email` absent. */
 export const suppressUnder = async (
   deps: Pick<CommandDeps, 'eventLog' | 'team'>,

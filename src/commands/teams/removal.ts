@@ -341,7 +341,7 @@ export const closings: Readonly<Record<Exclude<StreamKind, Unclosed>, Closing>> 
     begunBy: ['DomainKeysMade'],
     close: always((deps, id, { cause }) => destroyDomainKeys(deps, assertDefined(parseSenderDomainId(id), 'sender domain id'), cause)),
   },
-  suppression: { begunBy: ['AddressSuppressed'], close: closeSuppression },
+  suppression: { begunBy: ['AddressSuppressed', 'AddressRefused'], close: closeSuppression },
   erasure: { begunBy: ['ErasureRequested'], close: closeErasure },
   oauthClient: { begunBy: ['OAuthAppRegistered'], close: closeApp },
   oauthGrant: { begunBy: ['OAuthGrantGiven'], close: closeGrant },

@@ -287,6 +287,7 @@ export const auditTable: AuditTable<EventType> = {
 
   AddressSuppressed: { category: 'settings', action: 'suppression.added', ofCallers: true },
   SuppressionRemoved: { category: 'settings', action: 'suppression.removed', ofCallers: true },
+  AddressRefused: not('the email that was refused is listed'),
   SuppressedAddressErased: not('the erasure that it belongs to is listed'),
   ErasureRequested: { category: 'data_access', action: 'recipient.erasure_asked' },
   ErasureFound: not('it is work on the erasure, which is listed'),

@@ -277,8 +277,12 @@ const record = (command: CommandOf<'RecordOutcome'>, email: Email): readonly Ema
   if (!failedBefore && outcomes.every(({ result }) => result === 'bounced')) {
     return [{ type: 'EmailBounced', data: { ...data, bounceType: 'hard' }, sealed }];
   }
-  const reason = failedBefore || outcomes.some(({ result }) => result === 'refused') ? 'refused' : 'attempts-spent';
-  return [{ type: 'EmailFailed', data: { ...data, reason }, sealed }];
+  return [{ type: 'EmailFailed', data: { ...data, reason: reasonOf(outcomes, failedBefore) }, sealed }];
+};
+
+const reasonOf = (outcomes: readonly PlacedOutcome[], failedBefore: boolean): 'blocked' | 'refused' | 'attempts-spent' => {
+  if (outcomes.some(({ result }) => result === 'blocked')) return 'blocked';
+  return failedBefore || outcomes.some(({ result }) => result === 'refused') ? 'refused' : 'attempts-spent';
 };
 
 const giveUp = (

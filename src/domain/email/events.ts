@@ -118,7 +118,7 @@ const outcome = {
   outcomes: Type.Array(
     Type.Object({
       recipient: Type.Integer(),
-      result: oneOf(['accepted', 'deferred', 'bounced', 'refused'] as const),
+      result: oneOf(['accepted', 'deferred', 'bounced', 'refused', 'blocked'] as const),
       replyCode: nullable(Type.Integer()),
       enhancedCode: nullable(text),
       rule: text,
@@ -185,7 +185,7 @@ export const emailEventSchemas = {
   EmailDeferred: { data: Type.Object({ ...outcome, nextAttemptAt: text, heldUntil: optional(text) }), sealed: Replies },
   EmailBounced: { data: Type.Object({ ...outcome, bounceType: oneOf(['hard', 'soft'] as const) }), sealed: Replies },
   EmailFailed: {
-    data: Type.Object({ ...outcome, reason: oneOf(['refused', 'attempts-spent', 'rendering', 'content-lost'] as const) }),
+    data: Type.Object({ ...outcome, reason: oneOf(['refused', 'blocked', 'attempts-spent', 'rendering', 'content-lost'] as const) }),
     sealed: Replies,
   },
   EmailDelivered: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
@@ -196,7 +196,7 @@ export const emailEventSchemas = {
       bounces: Type.Array(
         Type.Object({
           recipient: Type.Integer(),
-          bounceType: oneOf(['hard', 'soft', 'infrastructure'] as const),
+          bounceType: oneOf(['hard', 'soft', 'blocked'] as const),
           bounceSubType: text,
           enhancedCode: nullable(text),
         }),

@@ -1,6 +1,7 @@
 /** Feedback on an email after a host has taken it: the return path, reports and complaints, and which bounces go to the suppression list. */
 import { timingSafeEqual } from 'node:crypto';
-import { pendingRecipients, type Email, type RecipientReply, withoutOthers } from './state.js';
+import { pendingRecipients, type Email, withoutOthers } from './state.js';
+import { signOfBounce, type BounceSign } from './bounce-rules.js';
 import type { EmailEvent } from './events.js';
 import { type BounceType, hasIt } from './status.js';
 import { parseEmailId, type EmailId, uuidOfBytes } from '../core/ids.js';
@@ -74,27 +75,29 @@ export const suppressRecipients = (
   return [{ type: 'RecipientsSuppressed', data: { at, recipients: pending, priority: email.accepted.priority } }];
 };
 
-/** A full mailbox takes mail again once it is emptied, even if its host answers with a permanent code. */
-const TEMPORARY_RULE = 'mailbox-full';
+/** What the last reply or report says of the address of a recipient. */
+export const signOfRecipient = (
+  { recipientStatuses, replies }: Pick<Email, 'recipientStatuses' | 'replies'>,
+  index: number,
+): BounceSign => {
+  const [status, reply] = [recipientStatuses[index], replies[index]];
+  if (status === 'complained') return 'proved';
+  return status === 'bounced' && reply !== undefined ? signOfBounce(reply) : 'none';
+};
 
-/** Whether the bounce is the address's own: by the type in a report, else by the rule of the reply. */
-const isHardBounce = ({ rule, bounceType }: RecipientReply): boolean =>
-  bounceType === undefined ? rule !== TEMPORARY_RULE : bounceType === 'hard';
-
-/** Recipients who hard-bounced or complained and whose addresses are not yet on the suppression list. Simulated results do not count. */
-export const bouncesToNote = ({ recipientStatuses, replies, bouncesNoted = [], archivedAt, deletedAt }: Email): readonly number[] => {
+/** Recipients who hard-bounced or complained and whose addresses do not know of it yet. Simulated results do not count. */
+export const bouncesToNote = (email: Email): readonly number[] => {
+  const { recipientStatuses, replies, bouncesNoted = [], archivedAt, deletedAt } = email;
   if (archivedAt !== null || deletedAt !== null) return [];
-  return recipientStatuses.flatMap((status, index) => {
-    const reply = replies[index];
-    if (reply?.simulated === true) return [];
-    const counts = status === 'complained' || (status === 'bounced' && reply !== undefined && isHardBounce(reply));
-    return counts && !bouncesNoted.includes(index) ? [index] : [];
+  return recipientStatuses.flatMap((_, index) => {
+    if (replies[index]?.simulated === true) return [];
+    return signOfRecipient(email, index) !== 'none' && !bouncesNoted.includes(index) ? [index] : [];
   });
 };
 
 /** Whether an outcome may put an address on the list. */
 export const hasHardBounce = (outcomes: readonly Readonly<{ result: string; rule: string; simulated?: true }>[]): boolean =>
-  outcomes.some(({ result, rule, simulated }) => result === 'bounced' && rule !== TEMPORARY_RULE && simulated === undefined);
+  outcomes.some(({ result, rule, simulated }) => result === 'bounced' && signOfBounce({ rule }) !== 'none' && simulated === undefined);
 
 /** Whether a report may put an address on the list. */
 export const hasHardReport = (bounces: readonly Readonly<{ bounceType: BounceType }>[]): boolean =>

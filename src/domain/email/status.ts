@@ -26,8 +26,8 @@ export const ATTACHMENT_DAMAGED = 'attachment-damaged';
 /** Whether the recipient got the mail; a complaint does not change that. */
 export const hasIt = (status: RecipientStatus): boolean => status === 'sent' || status === 'delivered' || status === 'complained';
 
-/** `infrastructure`: the cause is on our side (reputation, policy, authentication), not the address. */
-export const bounceTypes = ['hard', 'soft', 'infrastructure'] as const;
+/** `blocked`: the cause is the sender (reputation, policy, rate, authentication), not the address. */
+export const bounceTypes = ['hard', 'soft', 'blocked'] as const;
 export type BounceType = (typeof bounceTypes)[number];
 
 export type EmailSummary = Readonly<{
@@ -182,7 +182,7 @@ export const isAllSuppressed = (statuses: readonly RecipientStatus[]): boolean =
 const replaced = (email: EmailSummary, from: RecipientStatus, to: RecipientStatus): readonly RecipientStatus[] =>
   email.recipientStatuses.map((status) => (status === from ? to : status));
 
-type Outcomes = readonly Readonly<{ recipient: number; result: 'accepted' | 'deferred' | 'bounced' | 'refused' }>[];
+type Outcomes = readonly Readonly<{ recipient: number; result: 'accepted' | 'deferred' | 'bounced' | 'refused' | 'blocked' }>[];
 
 const endDialogue = <Summary extends Draft<EmailSummary>>(summary: Summary, outcomes: Outcomes, deferred: 'queued' | 'failed'): Summary => {
   const recipientStatuses = [...summary.recipientStatuses];
@@ -313,6 +313,7 @@ const statusAfter = (result: Outcomes[number]['result'], deferred: 'queued' | 'f
     case 'bounced':
       return 'bounced';
     case 'refused':
+    case 'blocked':
       return 'failed';
   }
 };

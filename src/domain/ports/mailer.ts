@@ -19,9 +19,10 @@ export type OutgoingMessage = Readonly<{
 
 /**
  * accepted: the host took the message for this recipient; deferred: worth another try (4xx, no connection, timeout);
- * bounced: the reply blames the recipient for good; refused: it blames us or the message for good.
+ * bounced: the reply blames the recipient for good; refused: it blames the message for good; blocked: it blames the sender (its address,
+ * host, rate, reputation or login) for good.
  */
-export type RecipientResult = 'accepted' | 'deferred' | 'bounced' | 'refused';
+export type RecipientResult = 'accepted' | 'deferred' | 'bounced' | 'refused' | 'blocked';
 
 export type RecipientOutcome = Readonly<{
   result: RecipientResult;

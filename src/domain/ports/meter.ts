@@ -1,5 +1,5 @@
 /**
- * Figures of a running process, for whoever watches it. A label is one of few fixed words (a priority, a status, the name of a worker):
+ * Figures of a running process, for whoever watches it. A label is one of few fixed words (a priority, a status, the name of a worker), or one of a bounded number of mail domains:
  * never an address, a subject, a key, a token or an id, for figures are kept long and by others.
  */
 import type { MaybePromise } from '../core/decider.js';

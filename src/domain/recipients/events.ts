@@ -15,6 +15,8 @@ export const suppressionEventSchemas = {
     data: Type.Object({ at: text, reason: storedReason, emailId: Type.Optional(text), list: Type.Optional(text) }),
     sealed: Type.Object({ address: Type.Optional(text) }),
   },
+  /** A host refused the address in this email without a reason: it is not suppressed, unless a second email ends so. Holds no address. */
+  AddressRefused: { data: Type.Object({ at: text, emailId: text }) },
   SuppressionRemoved: { data: Type.Object({ at: text }) },
   /** The key of the stream is destroyed, and the address with it. A suppressed address stays suppressed; otherwise SuppressionRemoved follows again. */
   SuppressedAddressErased: { data: Type.Object({ at: text }) },

@@ -18,6 +18,8 @@ export type Suppression = Readonly<{
   /** undefined once its key is destroyed. */
   address: string | undefined;
   removedAt: string | null;
+  /** The email in which the host of the address refused it without a reason, since it was last removed; absent if there was none. */
+  refusedIn?: string;
   /** The address was erased; it is not stored again when the address is suppressed anew. */
   isErased?: true;
 }>;
@@ -37,6 +39,8 @@ export type SuppressionCommand =
       /** undefined if its key is destroyed. */
       address: string | undefined;
     }>
+  /** A host refused the address without a reason. Once proves nothing; after a second email the caller suppresses it. */
+  | Readonly<{ type: 'NoteRefusal'; at: string; learnedAt: string; emailId: string }>
   | Readonly<{ type: 'RemoveSuppression'; at: string }>
   /** Removes all of the address but its HMAC; it stays suppressed, or not, as before. */
   | Readonly<{ type: 'EraseAddress'; at: string }>;
@@ -53,10 +57,14 @@ const decide = (command: SuppressionCommand, state: SuppressionState): readonly 
   switch (command.type) {
     case 'Suppress': {
       const { at, learnedAt, reason, emailId, list, address } = command;
-      const isOld = state !== undefined && learnedAt !== undefined && state.removedAt !== null && learnedAt <= state.removedAt;
-      if (isOld || state?.isSuppressed === true) return none;
+      if (isOld(state, learnedAt) || state?.isSuppressed === true) return none;
       const data = { at, reason, ...(emailId === undefined ? {} : { emailId }), ...(list === undefined ? {} : { list }) };
       return [{ type: 'AddressSuppressed', data, sealed: address === undefined ? {} : { address } }];
+    }
+    case 'NoteRefusal': {
+      const { at, learnedAt, emailId } = command;
+      if (isOld(state, learnedAt) || state?.isSuppressed === true || state?.refusedIn !== undefined) return none;
+      return [{ type: 'AddressRefused', data: { at, emailId } }];
     }
     case 'RemoveSuppression':
       if (state?.isSuppressed !== true) throw suppressionNotFound();
@@ -70,6 +78,10 @@ const decide = (command: SuppressionCommand, state: SuppressionState): readonly 
   }
 };
 
+/** Whether a reason was learned before the address was last removed from the list. */
+const isOld = (state: SuppressionState, learnedAt: string | undefined): boolean =>
+  state !== undefined && learnedAt !== undefined && state.removedAt !== null && learnedAt <= state.removedAt;
+
 const evolve = (state: SuppressionState, event: SuppressionEvent): SuppressionState => {
   switch (event.type) {
     case 'AddressSuppressed': {
@@ -78,12 +90,28 @@ const evolve = (state: SuppressionState, event: SuppressionEvent): SuppressionSt
       if (state?.isErased === true) return { ...said, address: undefined, isErased: true };
       return { ...said, address: event.sealed?.address ?? state?.address };
     }
-    case 'SuppressionRemoved':
-      return state && { ...state, isSuppressed: false, removedAt: event.data.at };
+    case 'AddressRefused':
+      return { ...(state ?? unsuppressed(event.data.at)), refusedIn: event.data.emailId };
+    case 'SuppressionRemoved': {
+      if (state === undefined) return undefined;
+      const { refusedIn: _past, ...rest } = state;
+      return { ...rest, isSuppressed: false, removedAt: event.data.at };
+    }
     case 'SuppressedAddressErased':
       return state && { ...state, address: undefined, isErased: true };
   }
 };
+
+/** The state of an address that was refused and never suppressed; `reason` is what it would be suppressed for. */
+const unsuppressed = (at: string): Suppression => ({
+  isSuppressed: false,
+  reason: 'hard-bounce',
+  at,
+  emailId: null,
+  list: null,
+  address: undefined,
+  removedAt: null,
+});
 
 export const suppressionDecider: Decider<SuppressionCommand, SuppressionEvent, SuppressionState> = {
   decide,

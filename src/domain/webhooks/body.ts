@@ -182,6 +182,7 @@ const outcomeDetails = (event: DeliveryOutcomeEvent, recipient: number | undefin
       return { bouncedAt: event.data.at, bounceType, bounceSubType: outcome.rule, bounceMessage: reply };
     }
     case 'refused':
+    case 'blocked':
     case 'deferred': {
       const said = { reason: outcome.rule, replyCode: outcome.replyCode, reply };
       return event.type === 'EmailDeferred'

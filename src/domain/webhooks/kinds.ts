@@ -39,6 +39,7 @@ const ofOutcomes = ({ type, data }: DeliveryOutcomeEvent): readonly Notice[] =>
       case 'bounced':
         return { kind: 'email.bounced', recipient };
       case 'refused':
+      case 'blocked':
         return { kind: 'email.failed', recipient };
       case 'deferred':
         return { kind: type === 'EmailDeferred' ? 'email.deferred' : 'email.failed', recipient };
@@ -82,6 +83,7 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
   EmailRetired: 'silent',
   // Other reasons, such as an import, come from the team itself.
   AddressSuppressed: ({ data }) => (data.reason === 'unsubscribe' && data.emailId !== undefined ? [{ kind: 'email.unsubscribed' }] : []),
+  AddressRefused: 'silent',
   SuppressionRemoved: 'silent',
   SuppressedAddressErased: 'silent',
   BatchQueued: 'silent',

@@ -1,9 +1,9 @@
-/** Suppresses the addresses of recipients whose mail hard-bounced, or who complained. */
+/** Suppresses the addresses of recipients who complained, whose host named them unknown, or whose host refused two mails without a reason. */
 import type { CommandDeps } from '../../commands/core/deps.js';
-import { suppressAddress } from '../../commands/recipients/suppressions.js';
+import { noteRefusal, suppressAddress } from '../../commands/recipients/suppressions.js';
 import { emailDecider, type EmailCommand } from '../../domain/email/decider.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
-import { bouncesToNote } from '../../domain/email/feedback.js';
+import { bouncesToNote, signOfRecipient } from '../../domain/email/feedback.js';
 import { BOUNCED_TIMER } from '../../domain/email/timers.js';
 import { assertDefined, parseTeamId, splitStream } from '../../domain/core/ids.js';
 import type { Context, Outcome, Processor } from '../core/declaration.js';
@@ -61,7 +61,8 @@ const note = async (deps: NoteBouncesDeps, { stream, state: email, cause }: Cont
     const emailId = splitStream(stream).id;
     const reason = email.recipientStatuses[index] === 'complained' ? 'complaint' : 'hard-bounce';
     const learnedAt = email.replies[index]?.reportedAt ?? refusedAt(email);
-    await suppressAddress(deps, { teamId, email: address, reason, cause: of, learnedAt, emailId });
+    const suppress = signOfRecipient(email, index) === 'unproved' ? noteRefusal : suppressAddress;
+    await suppress(deps, { teamId, email: address, reason, cause: of, learnedAt, emailId });
   }
   return { command: { type: 'NoteBounces', at: cause.at, recipients } };
 };

@@ -18,6 +18,8 @@ import type { Logger } from '../../domain/ports/logger.js';
 import type { Mailer } from '../../domain/ports/mailer.js';
 import type { Renderer } from '../../domain/ports/renderer.js';
 import type { CallTraces, HttpDeps } from '../../http/server/context.js';
+import { openDomainLabels } from './blocks.js';
+import type { NoteBlocked } from '../../commands/recipients/feedback.js';
 import { measuredBus, measuredGenerator, measuredLeases, measuredMailer, measuredRenderer, measuredStore } from './measured.js';
 
 export type Metrics = Readonly<{
@@ -31,6 +33,8 @@ export type Metrics = Readonly<{
   composed?: (seconds: number) => void;
   /** Called for each answer; absent if nothing is measured. */
   answered?: NonNullable<HttpDeps['answered']>;
+  /** Called for each domain that blocks our mail; absent if nothing is measured. */
+  blocked?: NoteBlocked;
   /** Called with the number of spans that do not reach the collector; absent if nothing is measured. */
   spansDropped?: (spans: number) => void;
   /** Makes spans of the calls that are answered; absent if no traces are wanted. */
@@ -110,6 +114,12 @@ export const openMetrics = async (
     buckets: HTTP_SECONDS,
   });
   const dropped = meter.counter({ name: 'sealpost_spans_dropped_total', help: 'Spans that did not come to the collector.' });
+  const blocked = meter.counter({
+    name: 'sealpost_blocked_recipients_total',
+    help: 'Recipients whose host refused our mail for its sender, by their domain and the reason; the first 200 domains of a process, then other.',
+    labels: ['domain', 'reason'],
+  });
+  const labelOf = openDomainLabels();
   const port = await meter.listen(metrics.host, metrics.port).catch((fault: unknown) => {
     throw notListening(metrics, fault);
   });
@@ -122,6 +132,7 @@ export const openMetrics = async (
     leases: measuredLeases(deps),
     composed: (seconds) => compose(seconds),
     answered: (method, route, status, seconds) => http(seconds, { method, route, status: String(status) }),
+    blocked: (domain, reason, recipients) => blocked({ domain: labelOf(domain), reason }, recipients),
     spansDropped: (spans) => dropped(undefined, spans),
     watch: ({ limits, limiter, ...parts }) => [
       declareFigures({

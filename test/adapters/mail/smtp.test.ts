@@ -97,7 +97,7 @@ void t.test('login: right, wrong, not offered', async (t) => {
     enhancedCode: '5.7.8',
   });
   t.match(await sendOnce({ url: `smtp://127.0.0.1:${server.port}` }), {
-    result: 'refused',
+    result: 'blocked',
     rule: 'authentication-required',
     replyCode: 530,
   });
