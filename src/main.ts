@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 import { Command } from 'commander';
 import { loadEnvFile } from './service/settings/config.js';
+import { endProcess } from './cli/core/end.js';
 import { explain, printFault } from './cli/core/output.js';
 import { addLogCommands, addTeamCommands } from './cli/commands.js';
 import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
@@ -287,4 +288,5 @@ export const run = async (words: readonly string[]): Promise<boolean> => {
 
 // A program that runs several commands in a thread calls `run` itself.
 // A connection that was left open must not keep a process that has failed: whatever supervises it waits for its end.
-if (isMainThread && !(await run(process.argv.slice(2)))) setTimeout(() => process.exit(), ENDS_WITHIN_MS).unref();
+if (isMainThread && !(await run(process.argv.slice(2))))
+  setTimeout(() => void endProcess(Number(process.exitCode)), ENDS_WITHIN_MS).unref();

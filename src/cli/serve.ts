@@ -1,14 +1,19 @@
 /** `sealpost serve`: starts everything, says where to look, and stops in good order when asked to. */
 import { sampleTemplates } from '../samples/index.js';
-import { startApp, type App } from '../service/app.js';
+import { CLOSED_WITHIN_MS, startApp, type App } from '../service/app.js';
 import { readServeConfig, type Config } from '../service/settings/config.js';
 import { mailboxLink } from '../service/mailbox.js';
-import { print, printFault } from './core/output.js';
+import { endNow, endProcess } from './core/end.js';
+import { ignoreLostOutput, print, printFault } from './core/output.js';
+
+/** A stop ends by its own deadlines. If it has not this long after them, the process ends all the same. */
+const HANGS_AFTER_MS = 1_000;
 
 export const serve = async (): Promise<void> => {
   const config = readServeConfig();
+  ignoreLostOutput();
   const app = await startApp(config);
-  stopOnSignals(app);
+  stopOnSignals(app, config.limits.shutdownDeadlineMs);
   const address = config.roles.includes('http') ? await listen(app, config) : undefined;
   const base = config.port === 0 && address !== undefined ? address : config.publicUrl;
   const link = app.mailboxToken === undefined ? undefined : mailboxLink(base, app.mailboxToken);
@@ -26,22 +31,28 @@ export const serve = async (): Promise<void> => {
 };
 
 /** Called before the command prints that it runs: a signal that comes right after must find the handlers. */
-const stopOnSignals = (app: App): void => {
+const stopOnSignals = (app: App, deadlineMs: number): void => {
   let signals = 0;
   const stop = (): void => {
     signals += 1;
     // A second signal ends the process at once.
-    if (signals > 1) process.exit(1);
-    app.stop().then(
-      () => process.exit(0),
-      (fault: unknown) => {
-        printFault(`sealpost could not stop in good order: ${fault instanceof Error ? fault.message : 'unknown fault'}`);
-        process.exit(1);
-      },
-    );
+    if (signals > 1) endNow(1);
+    const hung = setTimeout(() => failedStop('it hangs'), deadlineMs + CLOSED_WITHIN_MS + HANGS_AFTER_MS);
+    app
+      .stop()
+      .then(
+        () => endProcess(0),
+        (fault: unknown) => failedStop(fault instanceof Error ? fault.message : 'unknown fault'),
+      )
+      .finally(() => clearTimeout(hung));
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+};
+
+const failedStop = (why: string): Promise<void> => {
+  printFault(`sealpost could not stop in good order: ${why}`);
+  return endProcess(1);
 };
 
 const listen = async (app: App, config: Config): Promise<string> => {

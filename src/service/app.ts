@@ -36,6 +36,7 @@ import { watchCommits, openServiceHealth } from './observe/health.js';
 import { prepareStores, afterStart } from './startup.js';
 import { holdRole, openServing } from './stores/instances.js';
 import { openResources, type Resources } from './resources.js';
+import { closeAll, within } from './stop.js';
 import { openClock, openTrust } from './ops/clock.js';
 import { version } from './version.js';
 
@@ -54,7 +55,10 @@ export type App = Readonly<{
   inboundSmtpPort: number | undefined;
   /** Resolves when the read models have every event that was appended before the call. */
   whenCaughtUp: () => Promise<void>;
-  /** Refuses requests, drains deliveries, writes what is pending, closes. Safe to call twice. */
+  /**
+   * Refuses requests, drains deliveries, writes what is pending, closes. Ends within `shutdownDeadlineMs` and CLOSED_WITHIN_MS, and rejects if
+   * something did not close by then. Safe to call twice.
+   */
   stop: () => Promise<void>;
 }>;
 
@@ -80,6 +84,9 @@ type ServingParts = Engine &
 const ANSWERS_WHILE_DELIVERING_MS = 1_000;
 
 const PROJECTED_WITHIN_MS = 5_000;
+
+/** How long the end of a stop may take after everything has drained, or after the deadline. */
+export const CLOSED_WITHIN_MS = 5_000;
 
 /** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError if another process has the role. */
 export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
@@ -136,8 +143,12 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     accepting = false;
     const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
     await stopInOrder({ supervisor, processing: workers.processing, server, limits: engine.limits, cutOff, whenProjected });
-    for (const part of [resources, projecting, leases, engine]) await part.close();
+    const left = await closeAll(
+      { resources, 'projection leases': projecting, leases, stores: engine },
+      AbortSignal.timeout(CLOSED_WITHIN_MS),
+    );
     lock.release();
+    if (left.length > 0) throw new Error(`not closed: ${left.join(', ')}`);
   };
   let stopping: Promise<void> | undefined;
   return {
@@ -226,10 +237,11 @@ const stopInOrder = async ({ supervisor, processing, server, limits, cutOff, whe
   if (isListening && limits.stopNoticeMs > 0) await wait(limits.stopNoticeMs, undefined, { signal: deadline }).catch(() => {});
   const delivered = supervisor.stop(names, deadline);
   if (isListening) await Promise.race([delivered, wait(ANSWERS_WHILE_DELIVERING_MS, undefined, { ref: false })]);
-  await Promise.all([delivered, closeServer(server, limits.shutdownDeadlineMs / 3)]);
+  await within(deadline, Promise.all([delivered, closeServer(server, limits.shutdownDeadlineMs / 3)]));
   cutOff.abort();
-  // The stop goes on if a read model cannot be written.
-  await whenProjected(AbortSignal.any([deadline, AbortSignal.timeout(PROJECTED_WITHIN_MS)])).catch(() => {});
+  // The stop goes on if a read model cannot be written, or if a store does not answer.
+  const projected = AbortSignal.any([deadline, AbortSignal.timeout(PROJECTED_WITHIN_MS)]);
+  await within(projected, whenProjected(projected)).catch(() => {});
   await supervisor.stop(undefined, deadline);
 };
 

@@ -1,6 +1,7 @@
 /** Structured log as JSON lines, written by pino. */
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import type { Logger, LogFields } from '../../domain/ports/logger.js';
+import { openStandardOutput, type Output } from './output.js';
 
 type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -9,12 +10,11 @@ const FRAME = /^\s+at /;
 const framesMax = 12;
 const causesMax = 3;
 
-/** A line is buffered at most so long. */
-const FLUSH_EVERY_MS = 200;
-const BUFFER_BYTES = 8_192;
+/** The one queue of this process for standard output. */
+let standardOutput: Output | undefined;
 
 /**
- * In: the lowest level that is written, and where to (default: standard output, in batches).
+ * In: the lowest level that is written, and where to (default: standard output, see output.ts).
  * Errors are written by name, code and stack frames; see errorFields for their messages.
  */
 export const openLogger = ({ level, destination }: Readonly<{ level: LogLevel; destination?: DestinationStream }>): Logger => {
@@ -25,7 +25,7 @@ export const openLogger = ({ level, destination }: Readonly<{ level: LogLevel; d
     formatters: { level: (label: string) => ({ level: label }) },
     messageKey: 'message',
   };
-  return logOn(pino(options, destination ?? bufferedOutput()));
+  return logOn(pino(options, destination ?? (standardOutput ??= openStandardOutput())));
 };
 
 const logOn = (logger: PinoLogger): Logger => ({
@@ -69,24 +69,4 @@ const framesOf = (error: Error): readonly string[] => {
     .filter((line) => FRAME.test(line))
     .slice(0, framesMax)
     .map((line) => line.trim());
-};
-
-/** Standard output, written in batches: a write for each line costs more than the line. Buffered lines are written when the process exits. */
-const bufferedOutput = (): DestinationStream => inBatches(pino.destination({ sync: false, minLength: BUFFER_BYTES }));
-
-/** A flush writes to the file even if nothing is buffered, so it runs only after a line. */
-export const inBatches = (output: Readonly<{ write: (line: string) => unknown; flush: () => void }>): DestinationStream => {
-  let isWaiting = false;
-  const flush = (): void => {
-    isWaiting = false;
-    output.flush();
-  };
-  return {
-    write: (line) => {
-      output.write(line);
-      if (isWaiting) return;
-      isWaiting = true;
-      setTimeout(flush, FLUSH_EVERY_MS).unref();
-    },
-  };
 };

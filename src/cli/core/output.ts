@@ -54,6 +54,11 @@ export const endWhenNobodyReads = (): void => {
   });
 };
 
+/** For a server: what it prints may be lost when nobody reads any more or the disk behind it is full, and it goes on. */
+export const ignoreLostOutput = (): void => {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+};
+
 /** The message of a fault, and a line for each field that was wrong. */
 export const explain = (fault: unknown): string => {
   if (fault instanceof ConfigError || fault instanceof DomainError) {

@@ -1,7 +1,6 @@
 /** Log lines: their shape, and that no message of an error slips through. */
-import { mock } from 'node:test';
 import t from 'tap';
-import { inBatches, openLogger } from '../../../src/adapters/logger/pino.js';
+import { openLogger } from '../../../src/adapters/logger/pino.js';
 
 const opened = (level: 'debug' | 'warn') => {
   const lines: Record<string, unknown>[] = [];
@@ -53,19 +52,4 @@ void t.test('errors of the operating system and those marked as safe keep their 
     lines.map((line) => (line['error'] as { message?: string }).message),
     ['connect ECONNREFUSED 127.0.0.1:25', 'stream x is at revision 3'],
   );
-});
-
-void t.test('lines are flushed together, and where none was written nothing is flushed', async (t) => {
-  mock.timers.enable({ apis: ['setTimeout'] });
-  t.teardown(() => mock.timers.reset());
-  const seen: string[] = [];
-  const output = inBatches({ write: (line) => void seen.push(line), flush: () => void seen.push('flush') });
-  mock.timers.tick(10_000);
-  t.same(seen, []);
-  output.write('a');
-  output.write('b');
-  mock.timers.tick(10_000);
-  output.write('c');
-  mock.timers.tick(10_000);
-  t.same(seen, ['a', 'b', 'flush', 'c', 'flush']);
 });
