@@ -4,7 +4,7 @@ import { isMainThread } from 'node:worker_threads';
 import { Command } from 'commander';
 import { loadEnvFile } from './service/settings/config.js';
 import { endProcess } from './cli/core/end.js';
-import { explain, printFault } from './cli/core/output.js';
+import { endWhenNobodyReads, explain, printFault } from './cli/core/output.js';
 import { addLogCommands, addTeamCommands } from './cli/commands.js';
 import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
 import type { ListParkedOptions, ReleaseParkedOptions } from './cli/ops/parked.js';
@@ -286,7 +286,12 @@ export const run = async (words: readonly string[]): Promise<boolean> => {
   }
 };
 
+/** Runs the command of this process. */
+const runAlone = async (words: readonly string[]): Promise<void> => {
+  if (words[0] !== 'serve') endWhenNobodyReads();
+  // A connection that was left open must not keep a process that has failed: whatever supervises it waits for its end.
+  if (!(await run(words))) setTimeout(() => void endProcess(Number(process.exitCode)), ENDS_WITHIN_MS).unref();
+};
+
 // A program that runs several commands in a thread calls `run` itself.
-// A connection that was left open must not keep a process that has failed: whatever supervises it waits for its end.
-if (isMainThread && !(await run(process.argv.slice(2))))
-  setTimeout(() => void endProcess(Number(process.exitCode)), ENDS_WITHIN_MS).unref();
+if (isMainThread) await runAlone(process.argv.slice(2));

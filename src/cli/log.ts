@@ -64,7 +64,7 @@ export const replay = (stream: string | undefined, options: ReplayOptions): Prom
       }
       return;
     }
-    const name = (parseEmailId(stream) === undefined ? stream : `email-${stream}`) as StreamName;
+    const name = streamNameOf(stream);
     const events = await engine.eventLog.inspect(name);
     if (events.length === 0)
       throw new Error(`there is no stream ${name}; streams are named email-<id>, template-<id>, apiKey-<id>, team-<id>, ledger`);
@@ -129,10 +129,13 @@ export const show = (given: string, options: ShowOptions): Promise<void> =>
     }
   });
 
-/** In: the name of a stream, or the id of an email. */
+/** In: the name of a stream, or the id of an email; UUIDs in any letter case. */
 export const streamNameOf = (text: string): StreamName => {
   const id = parseEmailId(text);
-  return (id === undefined ? text : `email-${id}`) as StreamName;
+  if (id !== undefined) return `email-${id}` as StreamName;
+  const [, kind = '', rest = ''] = /^([^-]*)-(.*)$/.exec(text) ?? [];
+  const uuid = parseEmailId(rest);
+  return (uuid === undefined ? text : `${kind}-${uuid}`) as StreamName;
 };
 
 const asOfOf = (text: string | undefined): AsOf | undefined => {

@@ -59,21 +59,26 @@ await t.test('replay: a stream, all, from a position, as text and as JSON', asyn
   t.match(destroyed.stdout, /sealed destroyed/);
   t.match((await run('replay', id, '--json')).stdout, /"sealed":"destroyed"/);
 
+  const { stdout: named } = await run('replay', id, '--json');
+  for (const typed of [id.toUpperCase(), `email-${id.toUpperCase()}`]) {
+    t.same(await run('replay', typed, '--json'), { code: 0, signal: null, stdout: named, stderr: '' }, typed);
+    t.match(await run('show', typed), { code: 0 }, typed);
+  }
+
   t.match(await run('replay'), { code: 1, stderr: /name one stream .*, or --all/ });
   t.match(await run('replay', 'ledger', '--all'), { code: 1, stderr: /or --all/ });
   t.match(await run('replay', 'email-nothing'), { code: 1, stderr: /there is no stream email-nothing/ });
   t.match(await run('replay', '--all', '--from', '0'), { code: 1, stderr: /--from 0 is not a position/ });
 });
 
-await t.test('a reader that closes early ends a replay quietly', async (t) => {
-  const child = spawn('sh', ['-c', `"${process.execPath}" "${mainFile}" replay --all --json | head -n 1`], {
-    env: environmentOf(settings),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const { code, stdout, stderr } = await finished(child);
-  t.equal(code, 0);
-  t.equal(stdout.trim().split('\n').length, 1);
-  t.equal(stderr, '');
+await t.test('a reader that closes early ends a command quietly', async (t) => {
+  // The reader is gone before the first line is written, whichever command it is: none of them ends with a fault of its own.
+  const program = `"${process.execPath}" "${mainFile}"`;
+  for (const words of ['replay --all --json', 'retention', 'retention --json', 'schema email', '--help', 'doctor 2>&1']) {
+    const script = `{ ${program} ${words}; echo "ended with $?" >&2; } | true`;
+    const child = spawn('sh', ['-c', script], { env: environmentOf(settings), stdio: ['ignore', 'pipe', 'pipe'] });
+    t.match(await finished(child), { stderr: /^ended with 0\n$/ }, words);
+  }
 });
 
 await t.test('email gives a scheduled one another time, cancels it, and says why it cannot', async (t) => {

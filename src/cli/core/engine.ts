@@ -6,7 +6,6 @@ import { openEngine, type Engine } from '../../service/engine.js';
 import { mailboxCopies } from '../../service/mailbox.js';
 import { assertWholeEngine } from '../../service/startup.js';
 import { holdStopped } from '../../service/stores/instances.js';
-import { endWhenNobodyReads } from './output.js';
 
 /** Opens the stores while no service can start. */
 export const withStoppedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withStopped(() => withEngine(work));
@@ -23,7 +22,6 @@ export const withStopped = async (work: () => Promise<void>): Promise<void> => {
 
 /** Opens the stores, does the work and closes them. Mails that the work erases leave the built-in mailbox too. */
 export const withEngine = async (work: (engine: Engine) => Promise<void>): Promise<void> => {
-  endWhenNobodyReads();
   const config = readConfig();
   const mailCopies = mailboxCopies(config);
   const engine = await openEngine({ ...config, logLevel: 'silent' }, { mailCopies });

@@ -48,10 +48,11 @@ export const progressBar = (title: string, total: number, unit = 'events'): Prog
 
 /** A reader that has seen enough, such as `head`, ends a command quietly. Not for a server, which lives on without a terminal. */
 export const endWhenNobodyReads = (): void => {
-  process.stdout.on('error', (fault) => {
-    if ('code' in fault && fault.code === 'EPIPE') process.exit(0);
-    throw fault;
-  });
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (fault) => {
+      if ('code' in fault && fault.code === 'EPIPE') process.exit();
+      throw fault;
+    });
 };
 
 /** For a server: what it prints may be lost when nobody reads any more or the disk behind it is full, and it goes on. */

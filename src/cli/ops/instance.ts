@@ -3,7 +3,7 @@
  * another engine.
  */
 import { migrate as migrateTo, settingsOf } from '../../service/ops/migration.js';
-import { endWhenNobodyReads, print, progressBar, type Progress, exitCodes } from '../core/output.js';
+import { print, progressBar, type Progress, exitCodes } from '../core/output.js';
 import { ConfigError, readConfig, type Config } from '../../service/settings/config.js';
 import { examine, type Check } from '../../service/ops/doctor.js';
 
@@ -12,7 +12,6 @@ export type MigrateCliOptions = Readonly<{ from: string; to: string; oneAtATime?
 const signs: Readonly<Record<Check['level'], string>> = { ok: 'ok     ', warning: 'WARNING', fault: 'FAULT  ' };
 
 export const doctor = async (): Promise<void> => {
-  endWhenNobodyReads();
   const counts = { ok: 0, warning: 0, fault: 0 };
   const show = ({ level, name, says, help }: Check): void => {
     counts[level] += 1;
@@ -36,7 +35,6 @@ const configOr = (show: (check: Check) => void): Config | undefined => {
 };
 
 export const migrate = async ({ from, to, oneAtATime = false }: MigrateCliOptions): Promise<void> => {
-  endWhenNobodyReads();
   const [source, target] = [settingsOf(from), settingsOf(to)];
   const { of, stop } = openBars();
   const progress = { keys: of('keys'), files: of('files'), copied: of('copy'), verified: of('verify') };

@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { startApp } from '../../service/app.js';
 import { readConfig } from '../../service/settings/config.js';
 import { openApiDocument } from '../../http/index.js';
-import { endWhenNobodyReads, print } from '../core/output.js';
+import { print } from '../core/output.js';
 
 export const openapi = async (): Promise<void> => {
-  endWhenNobodyReads();
   const publicUrl = readConfig().publicUrl;
   const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-openapi-'));
   const config = readConfig({
