@@ -12,7 +12,6 @@ await t.test('others are answered, memory is bounded, who reads nothing is ended
     addresses: 2,
     unread: 20,
     idle: 600,
-    judgesTime: false,
     print: (line) => t.comment(line),
   });
   t.same(faults, []);

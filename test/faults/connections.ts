@@ -15,9 +15,13 @@ import type { FaultReport, ProgramOptions } from './report.js';
 const MB = 1_000_000;
 /** The bound of unread answers of all, and what their requests and connections take. */
 const GROWTH_MAX_MB = 400;
-const ANSWERED_WITHIN_MS = 1_000;
+/** CPU that the service may spend before it answers somebody else; the time would be that of a busy machine. */
+const CPU_BEFORE_ANSWER_MAX_MS = 1_000;
+/** A tick of proc_pid_stat(5). */
+const TICK_MS = 10;
 const SILENCE_MS = 5_000;
-const ENDED_WITHIN_MS = 60_000;
+/** Connections whose answers the buffers of the system took are idle, and end as such. */
+const ENDED_WITHIN_MS = 120_000;
 const PROBED_EVERY_MS = 200;
 const OTHER = '127.0.0.99';
 /** The largest that are given without a key: one from memory, one from a file. */
@@ -32,12 +36,17 @@ export type ConnectionsOptions = Pick<ProgramOptions, 'rounds' | 'print'> &
     pipelined?: number;
     /** Connections of the first address that say nothing. */
     idle?: number;
-    /** Whether the times of the others' answers count. */
-    judgesTime?: boolean;
   }>;
+
+type Target = Readonly<{ port: number; pid: number }>;
 
 const peakBytes = (pid: number, name: 'VmRSS' | 'VmHWM'): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
+
+const cpuMs = (pid: number): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+};
 
 /** Opens connections that never read; resolves when each is open or refused. */
 const attack = async (port: number, localAddress: string, count: number, bytes: string): Promise<readonly Socket[]> => {
@@ -52,12 +61,12 @@ const attack = async (port: number, localAddress: string, count: number, bytes: 
   return sockets;
 };
 
-/** Asks for a sign of life from an address that attacks nobody. Out: how long it took; undefined where it was not answered. */
-const signOfLife = (port: number): Promise<number | undefined> =>
+/** Asks for a sign of life from an address that attacks nobody. Out: the CPU that the service spent until then; undefined where it was not answered. */
+const signOfLife = ({ port, pid }: Target): Promise<number | undefined> =>
   new Promise((resolve) => {
-    const from = performance.now();
+    const from = cpuMs(pid);
     const asked = request({ port, host: '127.0.0.1', localAddress: OTHER, path: '/health/live', agent: false }, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode === 200 ? performance.now() - from : undefined));
+      response.resume().on('end', () => resolve(response.statusCode === 200 ? cpuMs(pid) - from : undefined));
     });
     asked.on('error', () => resolve(undefined));
     asked.end();
@@ -72,14 +81,15 @@ const openAt = (port: number): number =>
       return local.endsWith(`:${port.toString(16).toUpperCase().padStart(4, '0')}`) && remote !== '' && state === '01';
     }).length;
 
-const attackOnce = async (port: number, options: Required<ConnectionsOptions>): Promise<readonly string[]> => {
-  const { addresses, unread, pipelined, idle, judgesTime } = options;
+const attackOnce = async (target: Target, options: Required<ConnectionsOptions>): Promise<readonly string[]> => {
+  const { port } = target;
+  const { addresses, unread, pipelined, idle } = options;
   const faults: string[] = [];
-  const slowest = { ms: 0 };
+  const most = { ms: 0 };
   const probe = async (when: string): Promise<void> => {
-    const ms = await signOfLife(port);
+    const ms = await signOfLife(target);
     if (ms === undefined) faults.push(`${when}: another address was not answered`);
-    else slowest.ms = Math.max(slowest.ms, ms);
+    else most.ms = Math.max(most.ms, ms);
   };
   const sockets: Socket[] = [];
   try {
@@ -104,15 +114,15 @@ const attackOnce = async (port: number, options: Required<ConnectionsOptions>): 
   } finally {
     for (const socket of sockets) socket.destroy();
   }
-  if (judgesTime && slowest.ms > ANSWERED_WITHIN_MS)
-    faults.push(`another address waited ${Math.round(slowest.ms)} ms, ${ANSWERED_WITHIN_MS} are allowed`);
-  options.print(`  slowest answer to another address: ${Math.round(slowest.ms)} ms; ${faults.length} faults`);
+  if (most.ms > CPU_BEFORE_ANSWER_MAX_MS)
+    faults.push(`the service spent ${most.ms} ms of CPU before it answered another address, ${CPU_BEFORE_ANSWER_MAX_MS} are allowed`);
+  options.print(`  most CPU before another address was answered: ${most.ms} ms; ${faults.length} faults`);
   return faults;
 };
 
 /** `rounds`: attacks, one after the other. */
 export const connectionsTest = async (given: ConnectionsOptions): Promise<FaultReport> => {
-  const options = { addresses: 4, unread: 60, pipelined: 20, idle: 2_000, judgesTime: true, ...given };
+  const options = { addresses: 4, unread: 60, pipelined: 20, idle: 2_000, ...given };
   const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-connections-'));
   const server = startServer({
     SEALPOST_DATA_DIR: dataDir,
@@ -123,7 +133,7 @@ export const connectionsTest = async (given: ConnectionsOptions): Promise<FaultR
     const port = Number(new URL(await server.listening).port);
     const restBytes = peakBytes(server.pid, 'VmRSS');
     const faults: string[] = [];
-    for (let round = 1; round <= options.rounds; round += 1) faults.push(...(await attackOnce(port, options)));
+    for (let round = 1; round <= options.rounds; round += 1) faults.push(...(await attackOnce({ port, pid: server.pid }, options)));
     const growthMb = Math.round((peakBytes(server.pid, 'VmHWM') - restBytes) / MB);
     if (growthMb > GROWTH_MAX_MB) faults.push(`the memory of the service grew by ${growthMb} MB, ${GROWTH_MAX_MB} are allowed`);
     const { code } = await server.end('SIGTERM');

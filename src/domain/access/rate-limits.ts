@@ -66,8 +66,8 @@ export const loginLimits = {
 export const addressRateLimits = {
   /** Pages, health and the API description. */
   publicPerMinute: 1_200,
-  /** The API description, which has hundreds of kilobytes. */
-  largePerMinute: 60,
+  /** The API description and the files of its reader, of up to 1.5 MB. Opening the reader takes about nine. */
+  largePerMinute: 120,
   /** Requests that fail before a key is known: no key, a wrong key, an unknown path, a malformed request. */
   failedPerMinute: 120,
 } as const;

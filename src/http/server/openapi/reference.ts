@@ -77,9 +77,9 @@ const registerReader = async (app: App, text: () => Buffer): Promise<void> => {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, access: 'public' };
     const type = READER_TYPES[route.url];
+    if (type !== undefined || route.url.startsWith('/docs/static/')) route.config = { ...route.config, large: true };
     if (type === undefined) return;
     // The reader's own handlers would write the document anew for each request.
-    route.config = { ...route.config, large: true };
     route.handler = (_request, reply) => reply.header('content-type', type).send(text());
   });
   await app.register(swaggerUi, {
