@@ -142,6 +142,10 @@ const agents: Readonly<Record<string, string | undefined>> = {
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148': undefined,
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Thunderbird/128.4.0': undefined,
   'Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 10.0; WOW64; Trident/7.0; Microsoft Outlook 16.0)': undefined,
+  'Mozilla/4.0 (compatible; ms-office; MSOffice 16)': undefined,
+  'Mozilla/4.0 (compatible; ms-office; MSOffice rmj)': undefined,
+  'Microsoft Office/16.0 (Windows NT 10.0; Microsoft Outlook 16.0.17328; Pro)': undefined,
+  'Mozilla/5.0 (compatible; SafeLinks)': 'microsoft-safe-links',
 };
 
 void t.test('machines are told by what they say of themselves, and by where they are', async (t) => {

@@ -88,11 +88,15 @@ const textOf = (mail: Email, mimeType: string): string | undefined => {
 
 const reportOf = (mail: Email): Report => {
   const feedback = textOf(mail, 'message/feedback-report');
-  const returned = textOf(mail, 'message/rfc822') ?? textOf(mail, 'message/rfc822-headers') ?? textOf(mail, 'text/rfc822-headers') ?? '';
+  const returned =
+    textOf(mail, 'message/rfc822') ?? textOf(mail, 'message/rfc822-headers') ?? textOf(mail, 'text/rfc822-headers') ?? returnedAsText(mail);
   const senders = sendersOf(mail, returned, feedback);
-  if (feedback !== undefined) return { content: complaintOf(feedback, returned), senders };
+  const complainant = complainantOfHotmail(mail, returned);
+  if (feedback !== undefined) return { content: complaintOf(feedback, returned, complainant), senders };
   const status = textOf(mail, 'message/delivery-status') ?? textOf(mail, 'message/global-delivery-status');
   const words = wordsOf(mail);
+  if (status === undefined && complainant.length > 0)
+    return { content: { kind: 'complaint', feedbackType: 'abuse', addresses: complainant }, senders };
   const told = status === undefined ? [] : recipientsOf(status, words);
   if (told.length > 0) return { content: { kind: 'delivery-status', recipients: told }, senders };
   const said = bounceInWords(mail, status === undefined ? words : `${words}\n${status}`);
@@ -154,22 +158,40 @@ const recipientOf = (fields: Fields, words: string): ReportedRecipient | undefin
   return { addresses, action, ...reason, enhancedCode, text: (diagnostic === '' ? said : diagnostic).slice(0, TEXT_CHARS_MAX) };
 };
 
-const complaintOf = (feedback: string, returned: string): Report['content'] => {
+const complaintOf = (feedback: string, returned: string, complainant: readonly string[]): Report['content'] => {
   const fields = fieldsOf(feedback);
   const type = (first(fields, 'feedback-type') ?? '').toLowerCase();
   // Neither is a complaint of a recipient: `not-spam` takes one back, `auth-failure` is about the signature of the mail.
   if (type === 'not-spam' || type === 'auth-failure') return { kind: 'other' };
   const named = [...(fields.get('original-rcpt-to') ?? []), ...(fields.get('removal-recipient') ?? [])];
-  const to = named.length > 0 ? named : (fieldsOf(headOf(returned)).get('to') ?? []);
+  const to = named.length > 0 ? named : complainant.length > 0 ? complainant : (fieldsOf(headOf(returned)).get('to') ?? []);
   const addresses = to.slice(0, RECIPIENTS_MAX).flatMap(addressIn);
   return { kind: 'complaint', feedbackType: feedbackTypes.includes(type) ? type : 'other', addresses: [...new Set(addresses)] };
+};
+
+const HOTMAIL_RECIPIENT = 'x-hmxmroriginalrecipient';
+
+/**
+ * Outlook.com (JMRP) sends a complaint without the parts of RFC 5965: the mail comes back with the recipient in a field of its own, in the
+ * head of the report, of the returned mail, or at the beginning of the text.
+ */
+const complainantOfHotmail = (mail: Email, returned: string): readonly string[] => {
+  const own = mail.headers.flatMap(({ key, value }) => (key === HOTMAIL_RECIPIENT ? [value] : []));
+  const inside = fieldsOf(headOf(returned)).get(HOTMAIL_RECIPIENT) ?? [];
+  return [...new Set([...own, ...inside].slice(0, RECIPIENTS_MAX).flatMap(addressIn))];
+};
+
+/** The text of the report if it is the returned mail of Outlook.com with its head; otherwise empty. */
+const returnedAsText = ({ text = '' }: Email): string => {
+  const returned = text.trimStart();
+  return fieldsOf(headOf(returned)).has(HOTMAIL_RECIPIENT) ? returned : '';
 };
 
 const headOf = (message: string): string => message.split(/\r?\n\r?\n/, 1)[0] ?? '';
 
 /** The addresses that the report may be for. The address that it was sent to comes first, because its host has checked that one. */
 const sendersOf = (mail: Email, returned: string, feedback: string | undefined): readonly string[] => {
-  const names = ['delivered-to', 'x-original-to', 'envelope-to', 'to'];
+  const names = ['delivered-to', 'x-original-to', 'envelope-to', 'to', 'return-path'];
   const own = names.flatMap((name) => mail.headers.filter(({ key }) => key === name).map(({ value }) => value));
   const original = fieldsOf(headOf(returned));
   const told = feedback === undefined ? [] : (fieldsOf(feedback).get('original-mail-from') ?? []);

@@ -73,9 +73,10 @@ export const machineRules: readonly MachineRule[] = [
   { name: 'yahoo-image-proxy', agent: /YahooMailProxy|YahooCacheSystem/i },
   { name: 'duckduckgo-image-proxy', agent: /DuckDuckGo-Favicons-Bot|DDG-Image/i },
   { name: 'proton-image-proxy', agent: /ProtonMail|Proton-Image-Proxy/i },
+  // Outlook for Windows calls itself "ms-office; MSOffice 16" and is a person.
   {
     name: 'microsoft-safe-links',
-    agent: /SafeLinks|Microsoft Office (?:Existence|Protocol) Discovery|ms-office|MSOffice|SkypeUriPreview|BingPreview/i,
+    agent: /SafeLinks|Microsoft Office (?:Existence|Protocol) Discovery|SkypeUriPreview|BingPreview/i,
     networks: ['40.92.0.0/15', '40.94.0.0/16', '40.107.0.0/16', '52.100.0.0/14', '104.47.0.0/17'],
   },
   { name: 'barracuda', agent: /Barracuda/i, networks: ['64.235.144.0/20', '209.222.80.0/21'] },

@@ -82,6 +82,44 @@ void t.test('a complaint tells its type, whom it is about and whose sender it na
   t.match(await at(raw.replace('Abuse', 'not-spam')), { content: { kind: 'other' } });
 });
 
+void t.test('a complaint of Outlook.com names its recipient in a field of its own, wherever it stands', async (t) => {
+  const field = 'X-HmXmrOriginalRecipient: <ada@hotmail.example>';
+  const original = ['Return-Path: <bounce+y@bounces.example.com>', 'From: shop@example.com', 'To: list@example.com', 'Subject: Order'];
+  const report = (...lines: readonly string[]) => lines.join('\r\n');
+  const head = ['From: staff@hotmail.com', 'To: jmrp@example.com', 'Subject: complaint about message from 192.0.2.1', 'MIME-Version: 1.0'];
+  const attached = (...more: readonly string[]) => [
+    ...head,
+    'Content-Type: multipart/mixed; boundary="b"',
+    '',
+    '--b',
+    ...more,
+    'Content-Type: message/rfc822',
+    '',
+    field,
+    ...original,
+    '',
+    'Hello',
+    '--b--',
+    '',
+  ];
+  const forms = {
+    'the head of the report': report(field, ...original, '', 'Hello'),
+    'the head of the returned mail': report(...attached()),
+    'the text': report(...head, 'Content-Type: text/plain', '', field, ...original, '', 'Hello'),
+    'an ARF report without a recipient': report(
+      ...attached('Content-Type: message/feedback-report', '', 'Feedback-Type: abuse', 'User-Agent: Hotmail FBL', 'Version: 1', '', '--b'),
+    ),
+  };
+  for (const [where, raw] of Object.entries(forms)) {
+    const { content, senders } = await reader.read(Buffer.from(raw));
+    t.same(content, { kind: 'complaint', feedbackType: 'abuse', addresses: ['ada@hotmail.example'] }, where);
+    t.ok(senders.includes('bounce+y@bounces.example.com'), `${where}: the sender`);
+  }
+  t.match(await reader.read(Buffer.from(report(...head, '', 'I saw X-HmXmrOriginalRecipient: <ada@hotmail.example> in a mail.'))), {
+    content: { kind: 'other' },
+  });
+});
+
 void t.test('hostile messages are looked at up to their bounds', async (t) => {
   const kindOf = async (text: string) => (await reader.read(Buffer.from(text))).content;
   const head = 'Content-Type: multipart/report; boundary="b"\r\n';
