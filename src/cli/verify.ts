@@ -1,16 +1,17 @@
 /** `sealpost verify`: checks the chain of the log, its seals, every event and file, the keys, and that the read models are what a rebuild would give. */
 import { verifyFiles } from '../commands/ops/repair.js';
 import { verifyLog, type NotedRoot } from '../event-log/verification.js';
-import type { LookupFault } from '../domain/ports/read-models.js';
+import { ReadModelDamaged, type LookupFault } from '../domain/ports/read-models.js';
 import { makeProjections } from '../projections/index.js';
-import { compareWithRebuild, type Compared } from '../projections/core/rebuild.js';
+import type { Projection } from '../projections/core/projection.js';
+import { compareWithRebuild, type CompareOptions, type Compared, type Missing } from '../projections/core/rebuild.js';
 import type { Engine } from '../service/engine.js';
 import { exitCodes, print, printFault, progressBar, unreadableLine } from './core/output.js';
-import { withEngine } from './core/engine.js';
+import { withInspectedEngine } from './core/engine.js';
 
-/** Looks at everything, whatever is found first; the exit code is that of the worst. */
+/** Looks at everything, whatever is found first, and changes nothing; the exit code is that of the worst. */
 export const verify = ({ root }: Readonly<{ root?: string }>): Promise<void> =>
-  withEngine(async (engine) => {
+  withInspectedEngine(async (engine) => {
     const noted = root === undefined ? undefined : notedRoot(root);
     // Set at once: what cannot be finished after it does not hide it.
     if (!(await verifyChain(engine, noted))) process.exitCode = exitCodes.tampered;
@@ -60,26 +61,60 @@ const verifyKeys = async ({ keys }: Engine): Promise<boolean> => {
   return faults.length === 0;
 };
 
+/** A service at work folds what it appends within this time. */
+const CATCH_UP_MS = 2_000;
+
 const verifyProjections = async (engine: Engine): Promise<boolean> => {
   const head = await engine.eventLog.head();
   let sound = true;
   for (const projection of makeProjections(engine.limits)) {
     const bar = progressBar(projection.name.padEnd(10), head);
-    const result = await compareWithRebuild(projection, engine, bar.update);
+    const untilCaughtUp = (): Promise<void> => engine.clock.sleep(CATCH_UP_MS, new AbortController().signal);
+    const { faults, line } = await compared(projection, engine, { onProgress: bar.update, untilCaughtUp });
     bar.stop();
-    const faults = faultsOf(projection.name, result);
-    for (const fault of faults) printFault(`${projection.name}: BROKEN: ${fault}; in ${engine.noted.readModels.place}`);
+    for (const fault of faults) printFault(`${projection.name}: BROKEN: ${fault}`);
     if (faults.length > 0) sound = false;
-    else print(`${projection.name}: ${result.documents} documents at position ${result.checkpoint} equal a rebuild`);
+    else print(`${projection.name}: ${line}`);
   }
   return sound;
 };
 
-const faultsOf = (name: string, { checkpoint, head, difference, lookupFault }: Compared): readonly string[] => {
+type Said = Readonly<{ faults: readonly string[]; /** What was compared, if there are no faults. */ line: string }>;
+
+const compared = async (projection: Projection, engine: Engine, options: CompareOptions): Promise<Said> => {
+  try {
+    const result = await compareWithRebuild(projection, engine, options);
+    const place = engine.noted.readModels.place;
+    return { faults: faultsOf(projection.name, result).map((fault) => `${fault}; in ${place}`), line: comparedLine(result) };
+  } catch (fault) {
+    if (!(fault instanceof ReadModelDamaged)) throw fault;
+    return { faults: [`${fault.message}; ${MADE_ANEW}, or run sealpost rebuild ${projection.name}`], line: '' };
+  }
+};
+
+const MADE_ANEW = 'the service makes it anew from the log when it reads it';
+
+const comparedLine = ({ isThere, documents, checkpoint, head, missing }: Compared): string => {
+  if (!isThere) return `not there yet in the form of this version, so nothing was compared; ${MADE_ANEW}`;
+  const count = documents.reduce((sum, one) => sum + one.count, 0);
+  const parts = documents.filter((one) => one.count > 0).map((one) => `${one.count} ${one.collection}`);
+  const which = parts.length > 1 ? ` (${parts.join(', ')})` : '';
+  const behind = missing === undefined ? '' : `; ${withoutDocument(missing)} yet: the service makes the rest at its start`;
+  return `${count} documents at position ${checkpoint} equal a rebuild${which}; the log ends at ${head}${behind}`;
+};
+
+const withoutDocument = ({ streams }: Missing): string =>
+  streams === 1 ? '1 stream of the log has no document' : `${streams} streams of the log have no document`;
+
+const faultsOf = (name: string, { checkpoint, head, difference, missing, lookupFault }: Compared): readonly string[] => {
   if (checkpoint > head) return [`its checkpoint ${checkpoint} lies beyond the log, which ends at ${head}`];
   const faults: string[] = [];
   const help = `run sealpost rebuild ${name}`;
   if (difference !== undefined) faults.push(`${difference.collection} ${difference.id} is not what a rebuild gives; ${help}`);
+  if (missing?.isTail === false)
+    faults.push(
+      `${withoutDocument(missing)} (the first: ${missing.id}): it is at position ${checkpoint} of ${head}; start the service, which goes on from there, or ${help}`,
+    );
   if (lookupFault !== undefined) faults.push(`${lookupMessage(lookupFault)}; ${help}`);
   return faults;
 };

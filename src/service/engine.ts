@@ -66,6 +66,8 @@ export type EngineOptions = Readonly<{
   servesAlone?: () => Promise<boolean>;
   /** Whether keys of an older form are rewrapped in the newest: only the process that delivers does, no command beside it. Default: false. */
   rewrapsKeys?: boolean;
+  /** Whether read models are only inspected: what is damaged or missing of them is left so. Default: false. */
+  inspects?: boolean;
 }>;
 
 /** In: the settings, and options that replace parts. Rejects if a store cannot be opened. */
@@ -73,7 +75,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const clock = options.clock ?? systemClock();
   const logger = options.logger ?? openLogger({ level: config.logLevel });
   const [ids, { limits }] = [systemIds(), config];
-  const stores = await openStores(config, { clock, logger }, options.rewrapsKeys);
+  const stores = await openStores(config, { clock, logger }, options);
   const { files } = stores;
   const { onAppended, codec = makeCodec(eventVersions, config.writeEvents) } = options;
   const { wrapStore = same, wrapKeys = same, wrapRenderer = same, wrapGenerator = same } = options;

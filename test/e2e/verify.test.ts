@@ -122,6 +122,82 @@ await t.test('a value by which an email is found and that was changed is named, 
   }
 });
 
+const readModelFile = (dataDir: string): string =>
+  join(
+    dataDir,
+    readdirSync(dataDir).find((name) => /^documents\.emails\.\d+\.db$/.test(name))!,
+  );
+
+/** What the files of read models hold; locks hold nothing. */
+const readModelsIn = (dataDir: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(dataDir)
+      .filter((name) => name.startsWith('documents.') && /\.db(\.damaged)?$/.test(name))
+      .map((name) => [
+        name,
+        createHash('sha256')
+          .update(readFileSync(join(dataDir, name)))
+          .digest('hex'),
+      ]),
+  );
+
+await t.test('read models that are damaged, wherever, are named with their file, and are left as they are', async (t) => {
+  const { size } = statSync(readModelFile(original));
+  const pageSize = 4_096;
+  const zeroed = (page: number) => (file: string) => {
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.fill(0xa5, page * pageSize, (page + 1) * pageSize));
+  };
+  const damages: Readonly<Record<string, (file: string) => void>> = {
+    'no database': (file) => writeFileSync(file, 'no database at all '.repeat(400)),
+    'cut off': (file) => writeFileSync(file, readFileSync(file).subarray(0, 3 * pageSize)),
+    gone: (file) => rmSync(file),
+    ...Object.fromEntries([1, 2, 3, 5].map((page) => [`page ${page} of ${size / pageSize}`, zeroed(page)])),
+  };
+  for (const [title, damage] of Object.entries(damages)) {
+    const dataDir = copy(t);
+    damage(readModelFile(original).replace(original, dataDir));
+    const before = readModelsIn(dataDir);
+    const { code, stdout, stderr } = await verified(dataDir);
+    t.equal(code, 2, title);
+    t.match(
+      stderr,
+      /emails: BROKEN: .*documents\.emails\.\d+\.db is damaged|emails: BROKEN: .* is not what a rebuild gives|emails: BROKEN: .* an index/,
+      title,
+    );
+    t.notMatch(stdout, /^emails: \d+ documents/m, title);
+    t.match(stdout, /templates: \d+ documents at position \d+ equal a rebuild/, 'the others are compared');
+    t.same(readModelsIn(dataDir), before, title);
+    const again = await verified(dataDir);
+    t.same([again.code, again.stderr], [code, stderr], `${title}: the same is said again`);
+  }
+});
+
+await t.test('a catalog that is damaged is named and left, and what is not there yet is told and not made', async (t) => {
+  const dataDir = copy(t);
+  writeFileSync(join(dataDir, 'documents.db'), 'no database at all '.repeat(400));
+  const before = readModelsIn(dataDir);
+  const { code, stderr } = await verified(dataDir);
+  t.equal(code, 2);
+  t.match(stderr, /emails: BROKEN: .*documents\.db is damaged/);
+  t.same(readModelsIn(dataDir), before);
+  for (const name of readdirSync(dataDir)) if (name.startsWith('documents.')) rmSync(join(dataDir, name));
+  const without = await verified(dataDir);
+  t.equal(without.code, 0, without.stderr);
+  t.match(without.stdout, /emails: not there yet in the form of this version, so nothing was compared/);
+  t.same(readModelsIn(dataDir), {});
+});
+
+await t.test('a read model with fewer documents than the log has streams is a difference', async (t) => {
+  const dataDir = copy(t);
+  const database = new Sqlite(readModelFile(dataDir));
+  database.exec('UPDATE checkpoint SET position = 0; DELETE FROM c_emails;');
+  database.close();
+  const { code, stderr } = await verified(dataDir);
+  t.equal(code, 2);
+  t.match(stderr, /emails: BROKEN: 1 streams? of the log (have|has) no document/);
+});
+
 await t.test('a command that cannot finish exits with 1', async (t) => {
   t.match(await runCommand(['verify', '--root', 'nonsense'], { SEALPOST_DATA_DIR: copy(t) }), { code: 1, stderr: /POSITION:ROOT/ });
 });

@@ -389,7 +389,14 @@ void t.test('a document that was changed behind the back of the projection is fo
   const readModels = openDocuments(t);
   await projectIn(readModels, projection, await recorded());
   const head = await eventLog.head();
-  t.match(await compareWithRebuild(projection, { eventLog, readModels }), { checkpoint: head, documents: 9, difference: undefined });
+  t.match(await compareWithRebuild(projection, { eventLog, readModels }), {
+    isThere: true,
+    checkpoint: head,
+    head,
+    documents: projection.collections.map(({ name }) => ({ collection: name })),
+    difference: undefined,
+    missing: undefined,
+  });
   const store = await readModels.projection(projection.name, projection.collections);
   const email = (await store.getMany(EMAILS, [EMAIL_ID])).get(EMAIL_ID)!;
   await store.write(
@@ -422,11 +429,11 @@ void t.test('what a running service changes and removes while it is compared is 
   // The service goes on once the comparing one has read the log and begins to look at the documents.
   const goingOn = {
     ...readModels,
-    rebuild: async (name: string) => {
-      const rebuild = await readModels.rebuild(name);
+    inspect: async (...given: Parameters<typeof readModels.inspect>) => {
+      const inspection = (await readModels.inspect(...given))!;
       let isLive = true;
       return {
-        ...rebuild,
+        ...inspection,
         scan: async function* (collection: string, side: 'live' | 'rebuilt') {
           if (isLive) {
             isLive = false;
@@ -442,7 +449,7 @@ void t.test('what a running service changes and removes while it is compared is 
               (await recorded()).filter(({ position }) => position > before),
             );
           }
-          yield* rebuild.scan(collection, side);
+          yield* inspection.scan(collection, side);
         },
       };
     },
@@ -473,23 +480,20 @@ void t.test('what a running service changes at each look is no difference, and w
   };
   const busy = (seen: (document: Document) => Document) => ({
     ...readModels,
-    projection: async (...given: Parameters<typeof readModels.projection>) => {
-      const store = await readModels.projection(...given);
+    inspect: async (...given: Parameters<typeof readModels.inspect>) => {
+      const inspection = (await readModels.inspect(...given))!;
       return {
-        ...store,
-        getMany: async (collection: string, ids: readonly string[]) => {
-          await goesOn();
-          return new Map([...(await store.getMany(collection, ids))].map(([id, document]) => [id, seen(document)]));
+        ...inspection,
+        live: {
+          ...inspection.live,
+          getMany: async (collection: string, ids: readonly string[]) => {
+            await goesOn();
+            return new Map([...(await inspection.live.getMany(collection, ids))].map(([id, document]) => [id, seen(document)]));
+          },
         },
-      };
-    },
-    rebuild: async (name: string) => {
-      const rebuild = await readModels.rebuild(name);
-      return {
-        ...rebuild,
         scan: async function* (collection: string, side: 'live' | 'rebuilt') {
           if (side === 'live') await goesOn();
-          yield* rebuild.scan(collection, side);
+          yield* inspection.scan(collection, side);
         },
       };
     },
@@ -508,16 +512,97 @@ void t.test('a checkpoint is held against where the log ends after it was read',
   // The service goes on before the checkpoint is read.
   const goingOn = {
     ...readModels,
-    projection: async (...given: Parameters<typeof readModels.projection>) => {
+    inspect: async (...given: Parameters<typeof readModels.inspect>) => {
       await append(stream, [attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
       await projectIn(readModels, projection, await recorded());
-      return readModels.projection(...given);
+      return readModels.inspect(...given);
     },
   };
   const { checkpoint, head, difference } = await compareWithRebuild(projection, { eventLog, readModels: goingOn });
   t.ok(checkpoint > begun);
   t.ok(checkpoint <= head, 'no checkpoint of a running service lies beyond the log');
   t.equal(difference, undefined);
+});
+
+/** The number of events that the readers of a log were given. */
+const countingReads = (eventLog: ReturnType<typeof openLogOfTest>['eventLog']) => {
+  let events = 0;
+  const readAll: typeof eventLog.readAll = async function* (...given) {
+    for await (const batch of eventLog.readAll(...given)) {
+      events += batch.events.length;
+      yield batch;
+    }
+  };
+  return { eventLog: { ...eventLog, readAll }, events: () => events };
+};
+
+void t.test(
+  'a read model that has nothing of the log, or has lost all, is a difference, found by reading the log a few times',
+  async (t) => {
+    const { append, recorded, eventLog } = openLogOfTest();
+    const mails = 40;
+    for (let mail = 0; mail < mails; mail += 1)
+      await append(`email-0198f000-0000-7000-8000-0000000001${String(mail).padStart(2, '0')}`, [
+        queuedFor('to'),
+        attempted(1, at(1)),
+        sent(1, at(2), [0, 'accepted']),
+      ]);
+    const events = await recorded();
+    const readModels = openDocuments(t);
+    const store = await readModels.projection(projection.name, projection.collections);
+    const first = countingReads(eventLog);
+    t.match(await compareWithRebuild(projection, { eventLog: first.eventLog, readModels }), {
+      checkpoint: 0,
+      difference: undefined,
+      missing: { streams: mails, id: '0198f000-0000-7000-8000-000000000100', isTail: false },
+    });
+    t.ok(first.events() <= 3 * events.length, `${first.events()} of ${events.length} events`);
+
+    await projectIn(readModels, projection, events);
+    const { position } = await store.checkpoint();
+    const emails = (await documentsOf(readModels, projection))[EMAILS]!;
+    // Behind the back of the projection: the documents are gone, and the checkpoint is of an earlier time.
+    await store.write(
+      [{ collection: EMAILS, put: [], remove: emails.map(({ id }) => ({ id, position: position + 1 })) }],
+      { ...(await store.checkpoint()) },
+      position + 1,
+    );
+    const ahead = countingReads(eventLog);
+    t.match((await compareWithRebuild(projection, { eventLog: ahead.eventLog, readModels })).difference, {
+      collection: EMAILS,
+      live: undefined,
+    });
+    t.ok(ahead.events() <= 3 * events.length, `${ahead.events()} of ${events.length} events`);
+
+    const early = {
+      inspect: async (...given: Parameters<typeof readModels.inspect>) => {
+        const inspection = (await readModels.inspect(...given))!;
+        return { ...inspection, live: { ...inspection.live, checkpoint: async () => ({ position: 0, generation: 1 }) } };
+      },
+    };
+    await projectIn(readModels, projection, events);
+    const back = countingReads(eventLog);
+    t.ok((await compareWithRebuild(projection, { eventLog: back.eventLog, readModels: early })).missing);
+    t.ok(back.events() <= 4 * events.length, `${back.events()} of ${events.length} events`);
+  },
+);
+
+void t.test('what a stop has left unfolded is told, and is no difference', async (t) => {
+  const { append, recorded, eventLog } = openLogOfTest();
+  await append(stream, [queued]);
+  const readModels = openDocuments(t);
+  await projectIn(readModels, projection, await recorded());
+  await append('email-0198f000-0000-7000-8000-00000000000f', [queuedFor('to')]);
+  t.match(await compareWithRebuild(projection, { eventLog, readModels }), { difference: undefined, missing: { streams: 1, isTail: true } });
+});
+
+void t.test('a service that catches up while it is compared is not behind', async (t) => {
+  const { append, recorded, eventLog } = openLogOfTest();
+  await append(stream, [queued]);
+  const readModels = openDocuments(t);
+  await readModels.projection(projection.name, projection.collections);
+  const untilCaughtUp = async (): Promise<void> => projectIn(readModels, projection, await recorded());
+  t.equal((await compareWithRebuild(projection, { eventLog, readModels }, { untilCaughtUp })).missing, undefined);
 });
 
 void t.test('a rebuild after the keys are destroyed knows nothing personal, and the counts are the same', async (t) => {

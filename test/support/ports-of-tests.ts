@@ -54,5 +54,6 @@ const onceOpened = (opened: Promise<ReadModels>): ReadModels => ({
   count: async (...given) => (await opened).count(...given),
   findCounted: async (...given) => (await opened).findCounted(...given),
   rebuild: async (...given) => (await opened).rebuild(...given),
+  inspect: async (...given) => (await opened).inspect(...given),
   close: async () => (await opened).close(),
 });

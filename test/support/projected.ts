@@ -95,12 +95,13 @@ export const tearWrite = async (
 
 /** Every document of a projection, by collection, as it stands in the store. */
 export const documentsOf = async (readModels: ReadModels, projection: Projection): Promise<Record<string, Document[]>> => {
-  const rebuild = await readModels.rebuild(projection.name);
+  const inspection = await readModels.inspect(projection.name, projection.collections);
+  if (inspection === undefined) throw new Error(`there is no projection ${projection.name}`);
   const found: Record<string, Document[]> = {};
   for (const { name } of projection.collections) {
     found[name] = [];
-    for await (const document of rebuild.scan(name, 'live')) found[name].push(document);
+    for await (const document of inspection.scan(name, 'live')) found[name].push(document);
   }
-  await rebuild.discard();
+  await inspection.close();
   return found;
 };

@@ -31,13 +31,21 @@ export type Catalog = Readonly<{
   rebuildLockOf: (name: string) => string;
   /** Deletes the files of every generation that `isDead` names; generations never come back. */
   deleteGenerations: (name: string, isDead: (generation: number) => boolean) => void;
+  /** A file that is compared with the live generation and never takes its place. */
+  inspectionFileOf: (name: string, part: InspectionPart) => string;
+  /** Deletes such files. The caller holds the lock of rebuilds. Default: both. */
+  deleteInspection: (name: string, part?: InspectionPart) => void;
   close: () => void;
 }>;
+
+/** What an inspection makes: the documents that a rebuild gives, and a copy of the live generation. */
+type InspectionPart = 'rebuilt' | 'copy';
 
 type Row = { name: string; generation: number; specs: string };
 
 type Listed = Projection & Readonly<{ shape: string }>;
 
+const INSPECTION_PARTS: readonly InspectionPart[] = ['rebuilt', 'copy'];
 const SUFFIXES = ['', '-wal', '-shm', '-journal'] as const;
 const ENDING = '.damaged';
 
@@ -62,6 +70,18 @@ export const openCatalog = (file: string, onDamaged: OnDamaged): Catalog => {
     const movedTo = moveAside(file);
     onDamaged(file, movedTo);
     return catalogOn(openTable(file), file);
+  }
+};
+
+/** The catalog as it is: nothing is made or moved aside. Out: undefined if there is none. Throws the driver's error if it is damaged. */
+export const readCatalog = (file: string): Catalog | undefined => {
+  if (!existsSync(file)) return undefined;
+  const database = openDatabase({ file, synchronous: 'full', cacheSizeKiB: 256, mustExist: true });
+  try {
+    return catalogOn(database, file);
+  } catch (error) {
+    database.close();
+    throw error;
   }
 };
 
@@ -94,6 +114,7 @@ const catalogOn = (database: Database, file: string): Catalog => {
   const entries = openEntries(database);
   const stem = file.replace(/\.db$/, '');
   const fileOf = (name: string, generation: number): string => `${stem}.${name}.${generation}.db`;
+  const inspectionFileOf = (name: string, part: InspectionPart): string => `${stem}.${name}.inspected-${part}.db`;
 
   return {
     projection: (name) => {
@@ -145,6 +166,11 @@ const catalogOn = (database: Database, file: string): Catalog => {
     fileOf,
     rebuildLockOf: (name) => `${stem}.${name}.rebuild.lock`,
     deleteGenerations: (name, isDead) => deleteFiles(dirname(file), `${basename(stem)}.${name}.`, isDead),
+    inspectionFileOf,
+    deleteInspection: (name, part) => {
+      for (const one of part === undefined ? INSPECTION_PARTS : [part])
+        for (const suffix of SUFFIXES) rmSync(inspectionFileOf(name, one) + suffix, { force: true });
+    },
     close: () => void database.close(),
   };
 };

@@ -9,6 +9,7 @@ import {
   type Checkpoint,
   type CollectionSpec,
   type ProjectionStore,
+  type Inspection,
   type Rebuild,
   type ReadModels,
 } from '../../domain/ports/read-models.js';
@@ -128,6 +129,7 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
   const catalog = openCatalog(db);
   const live = openLive(db, catalog);
   const rebuilds = new Set<Rebuild>();
+  const inspections = new Set<Inspection['close']>();
   const tidied = new Set<string>();
 
   /** Generations that are no longer live, or were left by a crash, are dropped once for each process. */
@@ -176,8 +178,19 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
       rebuilds.add(rebuild);
       return rebuild;
     },
+    inspect: async (name, specs) => {
+      const inspection = await startInspection({ db, catalog, name, clock, logger, ended: () => {} }, versionOf(specs));
+      if (inspection === undefined) return undefined;
+      const close = async (): Promise<void> => {
+        inspections.delete(close);
+        await inspection.close();
+      };
+      inspections.add(close);
+      return { ...inspection, close };
+    },
     close: async () => {
       for (const rebuild of [...rebuilds]) await rebuild.discard();
+      for (const closeOne of [...inspections]) await closeOne();
       await mongo.close();
     },
   });
@@ -227,6 +240,12 @@ const storeOf = ({ catalog, live, name, version, specs, clock }: StoreOptions): 
   };
 };
 
+const versionOf = (specs: readonly CollectionSpec[]): string =>
+  createHash('sha256')
+    .update(`${layout}${JSON.stringify(specs)}`)
+    .digest('base64url')
+    .slice(0, 22);
+
 const isChanged = ({ matchedCount }: Matched): boolean => matchedCount === 1;
 
 const openCatalog = (db: Db): Catalog => {
@@ -253,7 +272,7 @@ const openDeclarations = (
       const other = await entries.findOne({ _id: { $ne: name }, collections: { $in: collections } });
       if (other !== null) throw new RangeError(`a collection of the projection ${name} belongs to the projection ${other._id} already`);
       const text = JSON.stringify(specs);
-      const version = createHash('sha256').update(`${layout}${text}`).digest('base64url').slice(0, 22);
+      const version = versionOf(specs);
       if (!known.has(version)) await once(() => versions.updateOne({ _id: version }, { $set: { specs: text } }, { upsert: true }));
       known.set(version, specs);
       return version;
@@ -401,7 +420,7 @@ export const openLive = (db: Db, catalog: Catalog): Live => {
 };
 
 /** Rejects with RangeError if there is no such projection, with Error if a rebuild of it is under way. */
-const startRebuild = async (options: RebuildOptions): Promise<Rebuild> => {
+const startRebuild = async (options: RebuildOptions): Promise<Rebuild & Pick<Generation, 'scan'>> => {
   const { db, catalog, name } = options;
   const before = await catalog.projection(name);
   if (before === undefined) throw new RangeError(`there is no projection ${name}`);
@@ -418,20 +437,9 @@ const startRebuild = async (options: RebuildOptions): Promise<Rebuild> => {
   }
   const generation = openGeneration(db, { projection: name, number, specs, isAlone: true });
   const store = storeOfRebuild(options, generation, lock);
-  const liveGeneration = async (): Promise<Generation> => {
-    const now = await catalog.projection(name);
-    if (now === undefined) throw new RangeError(`there is no projection ${name}`);
-    return openGeneration(db, { projection: name, number: now.live, specs: await catalog.specsOf(now.version) });
-  };
-
   return {
     store,
-    scan: async function* (collection, side) {
-      yield* (side === 'live' ? await liveGeneration() : generation).scan(collection);
-    },
-    lookupFaults: async function* () {
-      yield* (await liveGeneration()).lookupFaults();
-    },
+    scan: generation.scan,
     commit: async () => {
       const isPut = await catalog.commitRebuild(name, before.version, await store.checkpoint());
       await lock.release();
@@ -452,6 +460,36 @@ const startRebuild = async (options: RebuildOptions): Promise<Rebuild> => {
       await lock.release();
       await dropGenerations(db, name, (other) => other === number);
     },
+  };
+};
+
+/** The live collections as they are, and a rebuild beside them that is never committed. Out: undefined if none of this version are live. */
+const startInspection = async (options: RebuildOptions, version: string): Promise<Inspection | undefined> => {
+  const { db, catalog, name } = options;
+  if ((await catalog.projection(name))?.version !== version) return undefined;
+  const { store, scan, discard } = await startRebuild(options);
+  const live = async () => {
+    const now = await catalog.projection(name);
+    if (now?.version !== version) throw new Error(`another process has put the projection ${name} on another version`);
+    const generation = openGeneration(db, { projection: name, number: now.live, specs: await catalog.specsOf(version) });
+    return { generation, position: now.position };
+  };
+  return {
+    live: {
+      checkpoint: async () => {
+        const { generation, position } = await live();
+        return { position, generation: generation.number };
+      },
+      getMany: async (collection, ids) => (await live()).generation.getMany(collection, ids),
+    },
+    rebuilt: store,
+    scan: async function* (collection, side) {
+      yield* side === 'rebuilt' ? scan(collection) : (await live()).generation.scan(collection);
+    },
+    lookupFaults: async function* () {
+      yield* (await live()).generation.lookupFaults();
+    },
+    close: discard,
   };
 };
 

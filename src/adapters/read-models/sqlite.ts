@@ -2,7 +2,16 @@
 import { Worker } from 'node:worker_threads';
 import { setImmediate as turn } from 'node:timers/promises';
 import { isSqliteError, copyDatabase, holdLock } from '../sqlite/database.js';
-import { type Catalog, type Projection, isDamage, isDamagedAtOpening, moveAside, type OnDamaged, openCatalog } from './catalog.js';
+import {
+  type Catalog,
+  type Projection,
+  isDamage,
+  isDamagedAtOpening,
+  moveAside,
+  type OnDamaged,
+  openCatalog,
+  readCatalog,
+} from './catalog.js';
 import {
   createGeneration,
   openGeneration,
@@ -17,7 +26,9 @@ import {
   type Document,
   type ProjectionStore,
   CheckpointMoved,
+  type Inspection,
   type LookupFault,
+  ReadModelDamaged,
   type Rebuild,
   type CollectionSpec,
   type ReadModels,
@@ -31,16 +42,15 @@ type SqliteReadModelsOptions = Readonly<{
   /** Called if erased data could not be cut out of a write-ahead log yet. */
   onFault?: (fault: Error) => void;
   onDamaged?: OnDamaged;
+  /** True: the catalog is opened, made and mended only when read models are used, not when they are inspected. Default: at once. */
+  opensWhenUsed?: boolean;
 }>;
 
 type Use = <Result>(name: string, work: (generation: Generation) => Result) => Result;
 
 /** The open files of the live generations. */
 type LiveGenerations = Readonly<{
-  /**
-   * Does the work on the present live generation, whichever process has put it there. A damaged file is moved aside, and the work is done
-   * on an empty generation, which the projection fills from the log.
-   */
+  /** Does the work on the present live generation, whichever process has put it there. If its file is damaged, `onDamage` is called first. */
   use: Use;
   /** Closes the file, until it is used again. */
   release: (name: string) => void;
@@ -69,7 +79,14 @@ type RebuildOptions = Readonly<{
   /** Called once when it is over. */ ended: () => void;
 }>;
 
-type LiveGenerationsOptions = Readonly<{ catalog: Catalog; onFault: (fault: Error) => void; onDamaged: OnDamaged }>;
+type LiveGenerationsOptions = Readonly<{
+  catalog: Pick<Catalog, 'projection' | 'fileOf'>;
+  onFault: (fault: Error) => void;
+  /** Called with the projection whose live generation is damaged, when its file is closed. The work is done again if it returns. */
+  onDamage: (damaged: Projection, fault: Error) => void;
+}>;
+
+type InspectionOptions = Readonly<{ file: string; onFault: (fault: Error) => void; name: string; specs: readonly CollectionSpec[] }>;
 
 /** A generation can be replaced between the look into the catalog and the opening of its file. */
 const openAttemptsMax = 5;
@@ -82,12 +99,20 @@ const writesAheadMax = 3;
 
 const scanPageSize = 500;
 
-export const openSqliteReadModels = ({ file, onFault = () => {}, onDamaged = () => {} }: SqliteReadModelsOptions): ReadModels => {
-  const catalog = openCatalog(file, onDamaged);
-  const live = openLiveGenerations({ catalog, onFault, onDamaged });
+export const openSqliteReadModels = (options: SqliteReadModelsOptions): ReadModels => {
+  const { file, onFault = () => {}, onDamaged = () => {}, opensWhenUsed = false } = options;
   const rebuilds = new Set<Rebuild>();
+  const inspections = new Set<Inspection>();
+  let opened: Readonly<{ catalog: Catalog; live: LiveGenerations }> | undefined;
+  const open = (): NonNullable<typeof opened> => {
+    if (opened !== undefined) return opened;
+    const catalog = openCatalog(file, onDamaged);
+    return (opened = { catalog, live: openLiveGenerations({ catalog, onFault, onDamage: renewing(catalog, onDamaged) }) });
+  };
+  if (!opensWhenUsed) open();
 
   const onCollection = <Result>(collection: string, work: (generation: Generation) => Result): Result => {
+    const { catalog, live } = open();
     const projection = catalog.projectionOf(collection);
     if (projection === undefined) throw new Error(`there is no collection ${collection}`);
     return live.use(projection.name, work);
@@ -96,6 +121,7 @@ export const openSqliteReadModels = ({ file, onFault = () => {}, onDamaged = () 
   return {
     projection: async (name, specs) => {
       checkNames(name, specs);
+      const { catalog, live } = open();
       const { generation } = catalog.ensure(name, specs, (generationFile) => {
         // Left by a crash in the middle of this very step, or by a catalog that is gone.
         const isFirst = catalog.projection(name) === undefined;
@@ -103,6 +129,7 @@ export const openSqliteReadModels = ({ file, onFault = () => {}, onDamaged = () 
         createGeneration(generationFile, specs);
       });
       catalog.deleteGenerations(name, (number) => number < generation);
+      forgetInspection(catalog, name);
       return storeOf(catalog, live, name, specs);
     },
     get: async (collection, id) => onCollection(collection, (generation) => generation.collection(collection).get(id)),
@@ -111,17 +138,42 @@ export const openSqliteReadModels = ({ file, onFault = () => {}, onDamaged = () 
     findCounted: async (collection, query, max) =>
       onCollection(collection, (generation) => generation.finder(collection).findCounted(query, max)),
     rebuild: async (name) => {
-      const rebuild = startRebuild({ catalog, live, name, ended: () => void rebuilds.delete(rebuild) });
+      const rebuild = startRebuild({ ...open(), name, ended: () => void rebuilds.delete(rebuild) });
       rebuilds.add(rebuild);
       return rebuild;
     },
+    inspect: async (name, specs) => {
+      const inspection = startInspection({ file, onFault, name, specs });
+      if (inspection === undefined) return undefined;
+      inspections.add(inspection);
+      const close = (): Promise<void> => (inspections.delete(inspection) ? inspection.close() : Promise.resolve());
+      return { ...inspection, close };
+    },
     close: async () => {
       for (const rebuild of [...rebuilds]) await rebuild.discard();
-      live.close();
-      catalog.close();
+      for (const inspection of [...inspections]) await inspection.close();
+      opened?.live.close();
+      opened?.catalog.close();
     },
   };
 };
+
+/** What a killed process that compared has left, which may hold what was erased since. */
+const forgetInspection = (catalog: Catalog, name: string): void => {
+  const lock = holdLock({ file: catalog.rebuildLockOf(name) });
+  if (lock === undefined) return;
+  catalog.deleteInspection(name);
+  lock.release();
+};
+
+/** Moves the damaged file aside and puts an empty generation in its place, which the projection fills from the log. */
+const renewing =
+  (catalog: Catalog, onDamaged: OnDamaged): LiveGenerationsOptions['onDamage'] =>
+  ({ name, generation, specs }) => {
+    if (!catalog.renew(name, generation, (file) => createGeneration(file, specs))) return;
+    const file = catalog.fileOf(name, generation);
+    onDamaged(file, moveAside(file));
+  };
 
 /**
  * The store that follows the live generation. A write at the very moment of its replacement is lost with it: the next write is refused,
@@ -146,7 +198,7 @@ const storeOf = (catalog: Catalog, live: LiveGenerations, name: string, specs: r
   };
 };
 
-const openLiveGenerations = ({ catalog, onFault, onDamaged }: LiveGenerationsOptions): LiveGenerations => {
+const openLiveGenerations = ({ catalog, onFault, onDamage }: LiveGenerationsOptions): LiveGenerations => {
   const open = new Map<string, Generation>();
 
   const release = (name: string): void => {
@@ -154,11 +206,9 @@ const openLiveGenerations = ({ catalog, onFault, onDamaged }: LiveGenerationsOpt
     open.delete(name);
   };
 
-  const renew = ({ name, generation, specs }: Projection): void => {
-    release(name);
-    if (!catalog.renew(name, generation, (file) => createGeneration(file, specs))) return;
-    const file = catalog.fileOf(name, generation);
-    onDamaged(file, moveAside(file));
+  const damaged = (projection: Projection, fault: unknown): void => {
+    release(projection.name);
+    onDamage(projection, fault as Error);
   };
 
   const current = (name: string): Generation => {
@@ -175,7 +225,7 @@ const openLiveGenerations = ({ catalog, onFault, onDamaged }: LiveGenerationsOpt
         return generation;
       } catch (error) {
         if (attempt === openAttemptsMax) throw error;
-        if (isDamagedAtOpening(error, catalog.fileOf(name, projection.generation))) renew(projection);
+        if (isDamagedAtOpening(error, catalog.fileOf(name, projection.generation))) damaged(projection, error);
         else if (!isSqliteError(error, 'SQLITE_CANTOPEN')) throw error;
       }
     }
@@ -188,7 +238,7 @@ const openLiveGenerations = ({ catalog, onFault, onDamaged }: LiveGenerationsOpt
         return work(current(name));
       } catch (error) {
         if (!isDamage(error) || projection === undefined) throw error;
-        renew(projection);
+        damaged(projection, error);
         return work(current(name));
       }
     },
@@ -200,7 +250,7 @@ const openLiveGenerations = ({ catalog, onFault, onDamaged }: LiveGenerationsOpt
   };
 };
 
-const place = (catalog: Catalog, { name, generation, specs }: Projection) => ({
+const place = (catalog: Pick<Catalog, 'fileOf'>, { name, generation, specs }: Projection) => ({
   file: catalog.fileOf(name, generation),
   number: generation,
   specs,
@@ -290,6 +340,7 @@ const startRebuild = (options: RebuildOptions): Rebuild => {
 
   try {
     const { replaced: liveNumber, fresh } = newGeneration(catalog, name);
+    catalog.deleteInspection(name);
     const isInPlace = (): boolean => catalog.projection(name)?.generation === liveNumber;
 
     const end = async (dead: number): Promise<void> => {
@@ -302,13 +353,6 @@ const startRebuild = (options: RebuildOptions): Rebuild => {
 
     return {
       store: fresh.store,
-      scan: (collection, side) =>
-        scanById(async (afterId) =>
-          side === 'rebuilt'
-            ? fresh.pageById(collection, afterId, scanPageSize)
-            : live.use(name, (generation) => generation.collection(collection).pageById(afterId, scanPageSize)),
-        ),
-      lookupFaults: () => lookupFaults(catalog, name, liveNumber),
       commit: async () => {
         if (over) throw new Error(`the rebuild of ${name} is over`);
         let done = false;
@@ -346,30 +390,103 @@ const newGeneration = (catalog: Catalog, name: string): { replaced: number; fres
   return { replaced: projection.generation, fresh };
 };
 
-/**
- * Checks a copy: a long read of the file itself would keep erased data in its write-ahead log. The copy has the name of a generation, so
- * that it is deleted with these after a crash.
- */
-const lookupFaults = async function* (catalog: Catalog, name: string, live: number): AsyncGenerator<LookupFault> {
-  const number = catalog.nextGeneration(name);
-  const file = catalog.fileOf(name, number);
-  try {
-    await copyDatabase({ from: catalog.fileOf(name, live), to: file });
-    for (const fault of generationFaults(file, catalog.projection(name)?.specs ?? [])) {
-      if (fault !== undefined) yield fault;
-      await turn();
+/** Out: undefined if nothing of these specs is live. Throws if a rebuild or another inspection is under way. */
+const startInspection = ({ file, onFault, name, specs }: InspectionOptions): Inspection | undefined => {
+  const catalog = inspectCatalog(file);
+  const projection = catalog?.projection(name);
+  if (catalog === undefined || projection === undefined || !hasSpecs(projection, specs)) {
+    catalog?.close();
+    return undefined;
+  }
+  const lock = holdLock({ file: catalog.rebuildLockOf(name) });
+  if (lock === undefined) {
+    catalog.close();
+    throw new Error(`a rebuild of ${name} is under way, or it is verified by another process`);
+  }
+  catalog.deleteInspection(name);
+  const onDamage = (damaged: Projection, fault: Error): void => {
+    // Another process has put a new generation in the place of the file that could not be read.
+    if (catalog.projection(name)?.generation === damaged.generation) throw damageIn(catalog.fileOf(name, damaged.generation), fault);
+  };
+  const live = openLiveGenerations({ catalog, onFault, onDamage });
+  const fresh = startRebuildWriter({ file: catalog.inspectionFileOf(name, 'rebuilt'), number: projection.generation, specs });
+  const use = <Result>(work: (generation: Generation) => Result): Result => {
+    const now = catalog.projection(name);
+    if (now === undefined || !hasSpecs(now, specs)) throw new Error(`another process has put the projection ${name} on another version`);
+    try {
+      return live.use(name, work);
+    } catch (error) {
+      // A document that is no JSON.
+      throw error instanceof SyntaxError ? damageIn(catalog.fileOf(name, now.generation), error) : error;
     }
-  } finally {
-    catalog.deleteGenerations(name, (generation) => generation === number);
+  };
+  const livePages = (collection: string) => async (afterId: string) =>
+    use((generation) => generation.collection(collection).pageById(afterId, scanPageSize));
+  return {
+    live: {
+      checkpoint: async () => use((generation) => generation.checkpoint()),
+      getMany: async (collection, ids) => use((generation) => generation.getMany(collection, ids)),
+    },
+    rebuilt: fresh.store,
+    scan: (collection, side) => {
+      const pages = side === 'live' ? livePages(collection) : (afterId: string) => fresh.pageById(collection, afterId, scanPageSize);
+      return scanById(pages, () => damageIn(catalog.fileOf(name, projection.generation), new Error(`${collection}: ids out of order`)));
+    },
+    lookupFaults: () => lookupFaults(catalog, name, specs),
+    close: async () => {
+      await fresh.close();
+      live.close();
+      catalog.deleteInspection(name);
+      lock.release();
+      catalog.close();
+    },
+  };
+};
+
+const hasSpecs = (projection: Projection, specs: readonly CollectionSpec[]): boolean =>
+  JSON.stringify(projection.specs) === JSON.stringify(specs);
+
+const damageIn = (file: string, fault: Error): ReadModelDamaged => new ReadModelDamaged(file, fault.message, { cause: fault });
+
+/** The catalog as it is. Out: undefined if there is none. */
+const inspectCatalog = (file: string): Catalog | undefined => {
+  try {
+    return readCatalog(file);
+  } catch (error) {
+    throw isDamagedAtOpening(error, file) ? damageIn(file, error as Error) : error;
   }
 };
 
-const scanById = async function* (pageAfter: (id: string) => Promise<readonly Document[]>): AsyncGenerator<Document> {
+/** Checks a copy: a long read of the file itself would keep erased data in its write-ahead log. */
+const lookupFaults = async function* (catalog: Catalog, name: string, specs: readonly CollectionSpec[]): AsyncGenerator<LookupFault> {
+  const from = catalog.fileOf(name, catalog.projection(name)!.generation);
+  const file = catalog.inspectionFileOf(name, 'copy');
+  try {
+    await copyDatabase({ from, to: file });
+    for (const fault of generationFaults(file, specs)) {
+      if (fault !== undefined) yield fault;
+      await turn();
+    }
+  } catch (error) {
+    throw isDamage(error) || error instanceof SyntaxError ? damageIn(from, error as Error) : error;
+  } finally {
+    catalog.deleteInspection(name, 'copy');
+  }
+};
+
+/** Ids rise from page to page, so reading ends; `outOfOrder` makes the fault where those of a damaged file do not. */
+const scanById = async function* (
+  pageAfter: (id: string) => Promise<readonly Document[]>,
+  outOfOrder: () => Error,
+): AsyncGenerator<Document> {
   for (let afterId = ''; ;) {
     const page = await pageAfter(afterId);
-    yield* page;
+    for (const document of page) {
+      if (document.id <= afterId) throw outOfOrder();
+      afterId = document.id;
+      yield document;
+    }
     if (page.length < scanPageSize) return;
-    afterId = page.at(-1)!.id;
     await turn();
   }
 };

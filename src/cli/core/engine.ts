@@ -2,7 +2,7 @@
 import { firstTeam } from '../../commands/core/caller.js';
 import { readConfig } from '../../service/settings/config.js';
 import type { TeamId } from '../../domain/core/ids.js';
-import { openEngine, type Engine } from '../../service/engine.js';
+import { openEngine, type Engine, type EngineOptions } from '../../service/engine.js';
 import { mailboxCopies } from '../../service/mailbox.js';
 import { assertWholeEngine } from '../../service/startup.js';
 import { holdStopped } from '../../service/stores/instances.js';
@@ -21,10 +21,15 @@ export const withStopped = async (work: () => Promise<void>): Promise<void> => {
 };
 
 /** Opens the stores, does the work and closes them. Mails that the work erases leave the built-in mailbox too. */
-export const withEngine = async (work: (engine: Engine) => Promise<void>): Promise<void> => {
+export const withEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withOpened({}, work);
+
+/** As `withEngine`, but read models are only inspected: what is damaged or missing of them is left so. */
+export const withInspectedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withOpened({ inspects: true }, work);
+
+const withOpened = async (options: Pick<EngineOptions, 'inspects'>, work: (engine: Engine) => Promise<void>): Promise<void> => {
   const config = readConfig();
   const mailCopies = mailboxCopies(config);
-  const engine = await openEngine({ ...config, logLevel: 'silent' }, { mailCopies });
+  const engine = await openEngine({ ...config, logLevel: 'silent' }, { ...options, mailCopies });
   try {
     await work(engine);
   } finally {

@@ -113,10 +113,15 @@ export type ReadModels = Readonly<{
   /**
    * Empty collections beside the live ones. `commit` puts them in the place of the live ones in one step
    * (checkpoint included, generation raised) and gives the freed pages back, so that nothing of the old stays in any file;
-   * `discard` drops them. `scan` reads a collection of either side in id order, for comparison.
-   * `lookupFaults` compares what the live side is filtered, sorted and searched by with its documents, as they are at one moment.
+   * `discard` drops them.
    */
   rebuild: (name: string) => Promise<Rebuild>;
+  /**
+   * Opens the live collections of a projection for comparison, exactly as they are: none is made, mended, emptied or replaced. Out: undefined if
+   * there are none of these specs. Rejects while a rebuild or another inspection of the projection is under way. Each reader of damaged live
+   * collections rejects with ReadModelDamaged.
+   */
+  inspect: (name: string, specs: readonly CollectionSpec[]) => Promise<Inspection | undefined>;
   close: () => Promise<void>;
 }>;
 
@@ -128,8 +133,29 @@ export type LookupFault = Readonly<{ collection: string; id: string; field: stri
 
 export type Rebuild = Readonly<{
   store: ProjectionStore;
-  scan: (collection: string, side: 'live' | 'rebuilt') => AsyncIterable<Document>;
-  lookupFaults: () => AsyncIterable<LookupFault>;
   commit: () => Promise<void>;
   discard: () => Promise<void>;
+}>;
+
+/** The live collections cannot be read as they were written. `place`: their file. */
+export class ReadModelDamaged extends Error {
+  override readonly name = 'ReadModelDamaged';
+  readonly place: string;
+  constructor(place: string, reason: string, options?: ErrorOptions) {
+    super(`${place} is damaged (${reason})`, options);
+    this.place = place;
+  }
+}
+
+/** The live collections of a projection, which cannot be written here, and empty ones beside them, which never take their place. */
+export type Inspection = Readonly<{
+  live: Pick<ProjectionStore, 'checkpoint' | 'getMany'>;
+  /** Collections to be filled from the log for comparison. */
+  rebuilt: ProjectionStore;
+  /** Reads a collection of either side in the order of ids. */
+  scan: (collection: string, side: 'live' | 'rebuilt') => AsyncIterable<Document>;
+  /** Compares what the live side is filtered, sorted and searched by with its documents, as they are at one moment. */
+  lookupFaults: () => AsyncIterable<LookupFault>;
+  /** Drops the collections beside the live ones. */
+  close: () => Promise<void>;
 }>;

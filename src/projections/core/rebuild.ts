@@ -2,8 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Unreadable } from '../../event-log/decoding.js';
 import type { EventLog } from '../../event-log/event-log.js';
-import type { Document, LookupFault, ProjectionStore, ReadModels, Rebuild } from '../../domain/ports/read-models.js';
+import type { Document, Inspection, LookupFault, ProjectionStore, ReadModels, Rebuild } from '../../domain/ports/read-models.js';
 import type { Projection } from './projection.js';
+import { BATCH_SIZE as WRITTEN_TOGETHER, firstAfter } from './runner.js';
 import { openUnitOfWork } from './unit-of-work.js';
 
 const BATCH_SIZE = 1_000;
@@ -16,6 +17,10 @@ type ProjectOptions = Readonly<{
   onProgress?: (position: number) => void;
   /** Called with each damaged event, which is skipped. */
   onUnreadable?: (event: Unreadable) => void;
+  /** Each event is folded and written by itself. Default: many together. */
+  writesEach?: boolean;
+  /** Asked after each batch: true ends the reading. */
+  isEnough?: () => boolean;
 }>;
 
 /** Folds every event up to `upTo` (default: the head of now) into the collections of a rebuild. Out: the number of events. */
@@ -23,8 +28,9 @@ export const projectInto = async (
   projection: Projection,
   eventLog: Pick<EventLog, 'readAll'>,
   { store }: Pick<Rebuild, 'store'>,
-  { upTo = Number.MAX_SAFE_INTEGER, batchSize = BATCH_SIZE, onProgress, onUnreadable }: ProjectOptions = {},
+  options: ProjectOptions = {},
 ): Promise<number> => {
+  const { upTo = Number.MAX_SAFE_INTEGER, batchSize = BATCH_SIZE, onProgress, onUnreadable, writesEach = false, isEnough } = options;
   const { kinds, decrypts: decrypt } = projection;
   const work = openUnitOfWork(projection, store);
   let checkpoint = await store.checkpoint();
@@ -33,12 +39,15 @@ export const projectInto = async (
   for await (const { events, unreadable, position } of eventLog.readAll(seen, { kinds, decrypt, batchSize })) {
     for (const event of unreadable) if (event.position <= upTo) onUnreadable?.(event);
     const wanted = position <= upTo ? events : events.filter((recorded) => recorded.position <= upTo);
-    await work.fold(wanted);
+    for (const some of writesEach ? wanted.map((recorded) => [recorded]) : [wanted]) {
+      await work.fold(some);
+      if (writesEach) checkpoint = await work.write(checkpoint, some[0]!.position);
+    }
     count += wanted.length;
     seen = Math.min(position, upTo);
     if (work.changed() >= CHANGED_DOCUMENTS_MAX) checkpoint = await work.write(checkpoint, seen);
     onProgress?.(seen);
-    if (position >= upTo) break;
+    if (position >= upTo || isEnough?.() === true) break;
   }
   if (seen > checkpoint.position) await work.write(checkpoint, seen);
   return count;
@@ -81,51 +90,69 @@ export const checkpointsOf = (
 
 export type Difference = Readonly<{ collection: string; id: string; live: Document | undefined; rebuilt: Document | undefined }>;
 
+/** Streams of the log that a read model has no document of, and one of them. */
+export type Missing = Readonly<{
+  streams: number;
+  id: string;
+  /** True if a service that was stopped may have left so few unfolded: the newest ones, no more than one of its writes. */
+  isTail: boolean;
+}>;
+
 export type Compared = Readonly<{
+  /** False if there are no collections of this version: the service makes them from the log at its start. */
+  isThere: boolean;
   checkpoint: number;
   /** The end of the log after the checkpoint was read: a sound checkpoint is not behind it. */
   head: number;
-  documents: number;
+  /** How many documents were compared, of each collection. */
+  documents: readonly Readonly<{ collection: string; count: number }>[];
   difference: Difference | undefined;
+  /** Documents that the log up to `head` gives and that a read model with an older checkpoint lacks. */
+  missing: Missing | undefined;
   /** A document whose indexed value differs from its field. */
   lookupFault: LookupFault | undefined;
 }>;
 
+export type CompareOptions = Readonly<{
+  onProgress?: (position: number) => void;
+  /** Awaited before a read model that is behind the log is judged, so that a running service catches up. Default: none runs. */
+  untilCaughtUp?: () => Promise<void>;
+}>;
+
 /**
- * Rebuilds beside the live documents up to their checkpoint and compares both sides; then compares the indexes of the live side with its
- * documents. Out: the first difference of each kind.
+ * Rebuilds beside the live documents up to their checkpoint and compares both sides, then compares the indexes of the live side with its
+ * documents, and the number of documents with the streams of the whole log. Changes nothing of the live side, and reads the log and each
+ * document a bounded number of times. Out: the first difference of each kind. Rejects with ReadModelDamaged if the live side cannot be read.
  */
 export const compareWithRebuild = async (
   projection: Projection,
-  { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll' | 'head'>; readModels: ReadModels }>,
-  onProgress?: (position: number) => void,
+  { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll' | 'head'>; readModels: Pick<ReadModels, 'inspect'> }>,
+  { onProgress, untilCaughtUp = async () => {} }: CompareOptions = {},
 ): Promise<Compared> => {
-  const live = await readModels.projection(projection.name, projection.collections);
-  const { position } = await live.checkpoint();
-  const head = await eventLog.head();
-  const rebuild = await readModels.rebuild(projection.name);
+  const inspection = await readModels.inspect(projection.name, projection.collections);
+  if (inspection === undefined) return { ...NOTHING_THERE, head: await eventLog.head() };
   try {
-    await projectInto(projection, eventLog, rebuild, { upTo: position, ...(onProgress === undefined ? {} : { onProgress }) });
-    const sides: Sides = { projection, eventLog, live, rebuild };
-    let suspects: Suspect[] = [];
-    let compared = 0;
-    let difference: Difference | undefined;
-    for (const { name } of projection.collections) {
-      for await (const [liveDocument, rebuilt] of merged(rebuild.scan(name, 'live'), rebuild.scan(name, 'rebuilt'))) {
-        compared += 1;
-        if (isSame(liveDocument, rebuilt, isShared(projection, name))) continue;
-        suspects.push({ collection: name, id: (liveDocument ?? rebuilt)!.id });
-        if (suspects.length < SUSPECTS_MAX) continue;
-        difference ??= await firstDifference(suspects, sides);
-        suspects = [];
-      }
-    }
-    difference ??= await firstDifference(suspects, sides);
-    return { checkpoint: position, head, documents: compared, difference, lookupFault: await firstOf(rebuild.lookupFaults()) };
+    const { position } = await inspection.live.checkpoint();
+    const head = await eventLog.head();
+    const sides: Sides = { projection, eventLog, inspection };
+    await advance(sides, position, onProgress);
+    const { documents, difference } = await compareDocuments(sides);
+    const missing = position > head ? undefined : await missingUpTo(head, sides, untilCaughtUp);
+    const lookupFault = await firstOf(inspection.lookupFaults());
+    return { isThere: true, checkpoint: position, head, documents, difference, missing, lookupFault };
   } finally {
-    await rebuild.discard();
+    await inspection.close();
   }
 };
+
+const NOTHING_THERE = {
+  isThere: false,
+  checkpoint: 0,
+  documents: [],
+  difference: undefined,
+  missing: undefined,
+  lookupFault: undefined,
+} as const;
 
 type Suspect = Readonly<{ collection: string; id: string }>;
 
@@ -135,20 +162,69 @@ const SUSPECTS_MAX = 10_000;
 const LOOKS_MAX = 3;
 const SUSPECTS_AT_ONCE = 500;
 
-type Sides = Readonly<{
-  projection: Projection;
-  eventLog: Pick<EventLog, 'readAll' | 'head'>;
-  live: ProjectionStore;
-  rebuild: Pick<Rebuild, 'store'>;
-}>;
+type Sides = Readonly<{ projection: Projection; eventLog: Pick<EventLog, 'readAll' | 'head'>; inspection: Inspection }>;
+
+/** Folds the events that the rebuilt side has not folded, up to `upTo`. */
+const advance = async (
+  { projection, eventLog, inspection }: Sides,
+  upTo: number,
+  onProgress?: (position: number) => void,
+): Promise<void> => {
+  const { rebuilt: store } = inspection;
+  if ((await store.checkpoint()).position >= upTo) return;
+  await projectInto(projection, eventLog, { store }, { upTo, ...(onProgress === undefined ? {} : { onProgress }) });
+};
+
+const compareDocuments = async (sides: Sides): Promise<Pick<Compared, 'documents' | 'difference'>> => {
+  const { projection, inspection } = sides;
+  let suspects: Suspect[] = [];
+  let difference: Difference | undefined;
+  const documents: { collection: string; count: number }[] = [];
+  for (const { name: collection } of projection.collections) {
+    let count = 0;
+    for await (const [live, rebuilt] of merged(inspection.scan(collection, 'live'), inspection.scan(collection, 'rebuilt'))) {
+      count += 1;
+      if (difference !== undefined || isSame(live, rebuilt, isShared(projection, collection))) continue;
+      suspects.push({ collection, id: (live ?? rebuilt)!.id });
+      if (suspects.length < SUSPECTS_MAX) continue;
+      difference = await firstDifference(suspects, sides);
+      suspects = [];
+    }
+    documents.push({ collection, count });
+  }
+  return { documents, difference: difference ?? (await firstDifference(suspects, sides)) };
+};
+
+/** Counts the documents of the main collection that the log up to `head` gives and that the live side, behind it, does not have. */
+const missingUpTo = async (head: number, sides: Sides, untilCaughtUp: () => Promise<void>): Promise<Missing | undefined> => {
+  const { projection, eventLog, inspection } = sides;
+  const isBehind = async (): Promise<boolean> => {
+    const { position } = await inspection.live.checkpoint();
+    const next = position < head ? await firstAfter(eventLog, position, projection.kinds) : undefined;
+    return next !== undefined && next <= head;
+  };
+  if (!(await isBehind())) return undefined;
+  await untilCaughtUp();
+  if (!(await isBehind())) return undefined;
+  await advance(sides, head);
+  let streams = 0;
+  let id = '';
+  for await (const [live, rebuilt] of merged(inspection.scan(projection.main, 'live'), inspection.scan(projection.main, 'rebuilt')))
+    if (live === undefined) {
+      if (streams === 0) id = rebuilt!.id;
+      streams += 1;
+    }
+  const { position } = await inspection.live.checkpoint();
+  return streams === 0 ? undefined : { streams, id, isTail: position > 0 && streams <= WRITTEN_TOGETHER };
+};
 
 /** Compares suspects again at the present checkpoint of the live side, because a running server may have changed them during the comparison. */
 const firstDifference = async (suspects: readonly Suspect[], sides: Sides): Promise<Difference | undefined> => {
-  const { projection, eventLog, live, rebuild } = sides;
+  const { live } = sides.inspection;
   let left = suspects;
   for (let look = 1; left.length > 0; look += 1) {
     const { position } = await live.checkpoint();
-    await projectInto(projection, eventLog, rebuild, { upTo: position });
+    await advance(sides, position);
     const differences = await differencesAmong(left, sides);
     if (differences.length === 0) return undefined;
     const hasMoved = (await live.checkpoint()).position !== position;
@@ -160,47 +236,43 @@ const firstDifference = async (suspects: readonly Suspect[], sides: Sides): Prom
 
 /**
  * Finds the first live document that never equals its rebuild. A document of a running service, or of a write that a crash cut, equals the
- * rebuild at some event after the checkpoint, so the rebuild continues event by event until each sound document was met.
+ * rebuild at some event after the checkpoint, so the rebuild continues event by event, and each document that it writes is compared then.
  */
-const firstNeverAlike = async (
-  found: readonly Difference[],
-  { projection, eventLog, live, rebuild }: Sides,
-): Promise<Difference | undefined> => {
-  const { position } = await live.checkpoint();
-  await projectInto(projection, eventLog, rebuild, { upTo: position });
-  let left: Difference[] = [];
-  for (const { collection, id } of found)
-    left.push({ collection, id, live: (await live.getMany(collection, [id])).get(id), rebuilt: undefined });
-  const head = await eventLog.head();
-  const { kinds, decrypts: decrypt } = projection;
-  for await (const { position: next } of eventLog.readAll(position, { kinds, decrypt, batchSize: 1 })) {
-    left = await stillUnlike(left, rebuild, projection);
-    if (left.length === 0 || next > head) break;
-    await projectInto(projection, eventLog, rebuild, { upTo: next, batchSize: 1 });
-  }
-  return (await stillUnlike(left, rebuild, projection))[0];
+const firstNeverAlike = async (found: readonly Suspect[], sides: Sides): Promise<Difference | undefined> => {
+  const { projection, eventLog, inspection } = sides;
+  await advance(sides, (await inspection.live.checkpoint()).position);
+  const left = new Map((await differencesAmong(found, sides)).map((difference) => [keyOf(difference), difference]));
+  const compare = (collection: string, id: string, rebuilt: Document | undefined): void => {
+    const difference = left.get(keyOf({ collection, id }));
+    if (difference === undefined) return;
+    if (isSame(difference.live, rebuilt, isShared(projection, collection))) left.delete(keyOf(difference));
+    else left.set(keyOf(difference), { ...difference, rebuilt });
+  };
+  const compared: ProjectionStore = {
+    ...inspection.rebuilt,
+    write: async (writes, from, to) => {
+      await inspection.rebuilt.write(writes, from, to);
+      for (const { collection, put, remove } of writes) {
+        for (const document of put) compare(collection, document.id, document);
+        for (const { id } of remove) compare(collection, id, undefined);
+      }
+    },
+  };
+  const upTo = await eventLog.head();
+  await projectInto(projection, eventLog, { store: compared }, { upTo, writesEach: true, isEnough: () => left.size === 0 });
+  return [...left.values()][0];
 };
 
-const stillUnlike = async (
-  differences: readonly Difference[],
-  { store }: Sides['rebuild'],
-  projection: Projection,
-): Promise<Difference[]> => {
-  const unlike: Difference[] = [];
-  for (const difference of differences) {
-    const rebuilt = (await store.getMany(difference.collection, [difference.id])).get(difference.id);
-    if (!isSame(difference.live, rebuilt, isShared(projection, difference.collection))) unlike.push({ ...difference, rebuilt });
-  }
-  return unlike;
-};
+const keyOf = ({ collection, id }: Suspect): string => `${collection}\n${id}`;
 
-const differencesAmong = async (suspects: readonly Suspect[], { projection, live, rebuild }: Sides): Promise<readonly Difference[]> => {
+const differencesAmong = async (suspects: readonly Suspect[], { projection, inspection }: Sides): Promise<readonly Difference[]> => {
+  const { live, rebuilt } = inspection;
   const found: Difference[] = [];
   for (const collection of new Set(suspects.map((suspect) => suspect.collection))) {
     const ids = suspects.filter((suspect) => suspect.collection === collection).map(({ id }) => id);
     for (let at = 0; at < ids.length; at += SUSPECTS_AT_ONCE) {
       const some = ids.slice(at, at + SUSPECTS_AT_ONCE);
-      const [lives, rebuilts] = [await live.getMany(collection, some), await rebuild.store.getMany(collection, some)];
+      const [lives, rebuilts] = [await live.getMany(collection, some), await rebuilt.getMany(collection, some)];
       for (const id of some) {
         const [one, other] = [lives.get(id), rebuilts.get(id)];
         if (!isSame(one, other, isShared(projection, collection))) found.push({ collection, id, live: one, rebuilt: other });

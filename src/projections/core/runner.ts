@@ -145,7 +145,12 @@ const follow = async (projection: Projection, deps: RunnerDeps, { signal, advanc
   if (seen > checkpoint.position) await write();
 };
 
-const firstAfter = async (eventLog: Pick<EventLog, 'readAll'>, after: number, kinds: readonly string[]): Promise<number | undefined> => {
+/** The position of the first event of streams of those kinds after a position. */
+export const firstAfter = async (
+  eventLog: Pick<EventLog, 'readAll'>,
+  after: number,
+  kinds: readonly string[],
+): Promise<number | undefined> => {
   for await (const { events } of eventLog.readAll(after, { kinds, batchSize: 1 })) if (events.length > 0) return events[0]!.position;
   return undefined;
 };

@@ -62,10 +62,14 @@ const KEYS_HELP = 'it holds the keys of all that is sealed; restore its newest b
 const DAMAGED_ROW = 'a row of keys was changed or exchanged; its keys are taken for missing';
 
 /**
- * Opens all stores, and creates those that are missing. `rewrapsKeys`: keys of an older form are rewrapped in the newest. Rejects if a store
- * cannot be opened.
+ * Opens all stores, and creates those that are missing. `rewrapsKeys`: keys of an older form are rewrapped in the newest. `inspects`: files of
+ * read models are left as they are until read models are used. Rejects if a store cannot be opened.
  */
-export const openStores = async (config: Config, deps: StoreDeps, rewrapsKeys = false): Promise<Stores> => {
+export const openStores = async (
+  config: Config,
+  deps: StoreDeps,
+  { rewrapsKeys = false, inspects = false }: Readonly<{ rewrapsKeys?: boolean; inspects?: boolean }> = {},
+): Promise<Stores> => {
   makeDirectory(config.dataDir);
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -80,7 +84,7 @@ export const openStores = async (config: Config, deps: StoreDeps, rewrapsKeys = 
     const { keys, noted: notedKeys } = await openKeys(config, deps, { log, rewraps: rewrapsKeys });
     kept(keys);
     kept(notedKeys);
-    const { readModels, noted: notedReadModels } = await openReadModels(config, deps);
+    const { readModels, noted: notedReadModels } = await openReadModels(config, deps, inspects);
     kept(readModels);
     kept(notedReadModels);
     const files = kept(await openFiles(config, deps));
@@ -126,6 +130,7 @@ const openKeys = async (
 const openReadModels = async (
   { urls }: Config,
   { clock, logger }: StoreDeps,
+  opensWhenUsed: boolean,
 ): Promise<Readonly<{ readModels: ReadModels; noted: NotedStore }>> => {
   if (!isLocal(urls.readModels)) {
     const { openMongo } = await import('../../adapters/mongodb/client.js');
@@ -138,12 +143,23 @@ const openReadModels = async (
   const file = pathOf(urls.readModels);
   const readModels = openSqliteReadModels({
     file,
+    opensWhenUsed,
     onFault: (err) => logger.error({ err }, 'the write-ahead log of a read model still holds what was erased, and could not be cut'),
     onDamaged: (damaged, movedTo) =>
       logger.error({ file: damaged, movedTo }, 'a read model is damaged: it was moved aside, and is made anew from the log'),
   });
-  return { readModels, noted: openLogNote({ file }) };
+  return { readModels, noted: opensWhenUsed ? placeOnly(file) : openLogNote({ file }) };
 };
+
+/** The note of a file that may be damaged or missing, and that is left as it is: there is none. */
+const placeOnly = (place: string): NotedStore => ({
+  place,
+  note: async () => undefined,
+  setNote: async () => {
+    throw new Error(`${place} is inspected, and no note is written into it`);
+  },
+  close: async () => {},
+});
 
 const openFiles = async (
   { urls }: Config,

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
 import { openDatabase, type Database } from '../../../src/adapters/sqlite/database.js';
 import { indexedSql } from '../../../src/adapters/read-models/search-tokens.js';
-import type { CollectionSpec, LookupFault, ReadModels } from '../../../src/domain/ports/read-models.js';
+import type { CollectionSpec, Inspection, LookupFault, ReadModels } from '../../../src/domain/ports/read-models.js';
 import { anEmail, emailsSpec, put, timersSpec } from '../../contracts/read-models-fixtures.js';
 import { filesHolding, temporaryDirectory } from '../../support/data-directory.js';
 
@@ -17,14 +17,16 @@ const open = (t: Test, directory = temporaryDirectory(t)): Readonly<{ readModels
   return { readModels, directory };
 };
 
+const inspectionOf = async (readModels: ReadModels): Promise<Inspection> => (await readModels.inspect('emails', [spec, timersSpec]))!;
+
 const faultsIn = async (readModels: ReadModels): Promise<readonly LookupFault[]> => {
-  const rebuild = await readModels.rebuild('emails');
+  const inspection = await inspectionOf(readModels);
   try {
     const faults: LookupFault[] = [];
-    for await (const fault of rebuild.lookupFaults()) faults.push(fault);
+    for await (const fault of inspection.lookupFaults()) faults.push(fault);
     return faults;
   } finally {
-    await rebuild.discard();
+    await inspection.close();
   }
 };
 
@@ -172,12 +174,12 @@ void t.test('a look that is broken off leaves nothing behind', async (t) => {
   const database = openDatabase({ file: join(directory, 'documents.emails.1.db'), synchronous: 'normal' });
   database.exec(`UPDATE c_emails SET f_status = 'sent'`);
   database.close();
-  const rebuild = await readModels.rebuild('emails');
-  for await (const { field } of rebuild.lookupFaults()) {
+  const inspection = await inspectionOf(readModels);
+  for await (const { field } of inspection.lookupFaults()) {
     t.equal(field, 'status');
     break;
   }
-  await rebuild.discard();
+  await inspection.close();
   const holding = filesHolding(directory, 'anna1@example.com').map((file) => file.replace(/-wal$/, ''));
   t.same(
     [...new Set(holding)].map((file) => file.slice(file.lastIndexOf('documents.'))),

@@ -296,11 +296,11 @@ void t.test('a field, a position or a number of the search that is not as the do
     store,
     [1, 2, 3, 4].map((seq) => anEmail(seq, { text: `anna ${seq}`, terms: ['tag:a'] })),
   );
-  const rebuild = await readModels.rebuild('emails');
-  t.teardown(() => rebuild.discard());
+  const inspection = (await readModels.inspect('emails', [emailsSpec, timersSpec]))!;
+  t.teardown(() => inspection.close());
   const faults = async (): Promise<LookupFault[]> => {
     const all: LookupFault[] = [];
-    for await (const fault of rebuild.lookupFaults()) all.push(fault);
+    for await (const fault of inspection.lookupFaults()) all.push(fault);
     return all;
   };
   t.same(await faults(), []);

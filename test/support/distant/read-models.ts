@@ -10,6 +10,7 @@ import {
   type Document,
   type ProjectionStore,
   type ReadModels,
+  type Inspection,
   type Rebuild,
 } from '../../../src/domain/ports/read-models.js';
 import { ask, type Network } from './network.js';
@@ -161,15 +162,6 @@ const rebuildOf = (network: Network, opened: Opened): Rebuild => {
   };
   return {
     store: storeOf(network, opened, () => rebuilt),
-    scan: async function* (collection, side) {
-      const documents = await ask(network, 'read-models.read', () => {
-        const { collections } = side === 'live' ? projected.live : rebuilt;
-        return [...collections.get(collection)!.values()].filter(({ document }) => document !== undefined).map(copyOf);
-      });
-      yield* documents.sort((a, b) => (a.id < b.id ? -1 : 1));
-    },
-    // What a document is found by is the document itself.
-    lookupFaults: async function* () {},
     commit: () =>
       ask(network, 'read-models.commit', () => {
         if (projected.rebuilt !== rebuilt || projected.live.version !== begunBeside.version) {
@@ -180,6 +172,26 @@ const rebuildOf = (network: Network, opened: Opened): Rebuild => {
         end();
       }),
     discard: async () => end(),
+  };
+};
+
+const inspectionOf = (network: Network, opened: Opened): Inspection => {
+  const { projected } = opened;
+  const { store, discard } = rebuildOf(network, opened);
+  const rebuilt = projected.rebuilt!;
+  return {
+    live: storeOf(network, opened, () => projected.live),
+    rebuilt: store,
+    scan: async function* (collection, side) {
+      const documents = await ask(network, 'read-models.read', () => {
+        const { collections } = side === 'live' ? projected.live : rebuilt;
+        return [...collections.get(collection)!.values()].filter(({ document }) => document !== undefined).map(copyOf);
+      });
+      yield* documents.sort((a, b) => (a.id < b.id ? -1 : 1));
+    },
+    // What a document is found by is the document itself.
+    lookupFaults: async function* () {},
+    close: discard,
   };
 };
 
@@ -242,6 +254,12 @@ export const openDistantReadModels = (server: ReadModelServer, network: Network)
         const projected = server.projections.get(name);
         if (projected === undefined) throw new RangeError(`there is no projection ${name}`);
         return rebuildOf(network, { projected, isConditional: server.isConditional });
+      }),
+    inspect: (name, specs) =>
+      ask(network, 'read-models.read', () => {
+        const projected = server.projections.get(name);
+        if (projected === undefined || JSON.stringify(projected.specs) !== JSON.stringify(specs)) return undefined;
+        return inspectionOf(network, { projected, isConditional: server.isConditional });
       }),
     close: async () => {},
   };
