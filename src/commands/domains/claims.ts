@@ -1,16 +1,20 @@
 /** The owner of a domain: the team that verified it first, or verified a domain above it. Only the owner sends from it. */
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { assertDefined, domainClaimsStream, parseTeamId, senderDomainsStream, teamStream, type StreamName } from '../../domain/core/ids.js';
-import { domainsAbove, evolveDomainClaims, noClaims, type DomainClaim, type DomainClaims } from '../../domain/domains/claims.js';
+import {
+  domainsAbove,
+  evolveDomainClaims,
+  noClaims,
+  type ClaimPlaces,
+  type DomainClaim,
+  type DomainClaims,
+} from '../../domain/domains/claims.js';
 import { senderDomainDecider } from '../../domain/domains/decider.js';
 import type { SenderDomain, SenderDomainsState } from '../../domain/domains/state.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { CommandDeps, CommandPorts } from '../core/deps.js';
 import { emptyLoaded, foldOnto, loadState } from '../core/handle.js';
 import { memoized } from '../core/memo.js';
-
-/** Where the claims on a domain stand: their stream, and the HMACs of the domain and of those above it, the longest first. */
-export type ClaimPlaces = Readonly<{ stream: StreamName; names: readonly string[] }>;
 
 export const domainClaimsFold = { evolve: evolveDomainClaims, initialState: noClaims };
 

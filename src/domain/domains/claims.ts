@@ -1,5 +1,9 @@
 /** Which team has verified a domain first, so that the domain and all names below it are closed to the other teams. */
+import type { StreamName } from '../core/ids.js';
 import type { DomainClaimsEvent } from './events.js';
+
+/** Where the claims on a domain stand: their stream, and the HMACs of the domain and of those above it, the longest first. */
+export type ClaimPlaces = Readonly<{ stream: StreamName; names: readonly string[] }>;
 
 /** A claim counts while the sender domain `id` of the team is verified; otherwise another team takes it over. */
 export type DomainClaim = Readonly<{ teamId: string; id: string }>;
