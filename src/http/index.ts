@@ -137,6 +137,8 @@ const createApp = (deps: HttpDeps, connections: Connections): App => {
     clientErrorHandler: clientErrorHandler(deps, requestIdOf),
     // While stopping, requests on open connections are still answered, each with `Connection: close`.
     return503OnClosing: false,
+    // A plugin is never too late: on a busy machine the API description alone can take longer than the default of 10 s.
+    pluginTimeout: 0,
     routerOptions: { maxParamLength: deps.limits.urlSizeBytesMax },
   };
   return Fastify(options).withTypeProvider<TypeBoxTypeProvider>();

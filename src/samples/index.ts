@@ -1,6 +1,11 @@
 /** The templates that the first start creates: eight kinds of mails, each in two languages, and the documents that go with them. */
+import { invoiceSample } from './attachments/invoice.js';
+import { monthlyReportSample } from './attachments/monthly-report.js';
+import { offerSample } from './attachments/offer.js';
+import type { SampleAttachment } from './attachments/sample.js';
+import { shippingLabelSample } from './attachments/shipping-label.js';
+import { ticketSample } from './attachments/ticket.js';
 import { accountTemplates } from './account-mails.js';
-import { sampleAttachments } from './attachments/index.js';
 import { invitation } from './invitation.js';
 import { monthlyReport } from './monthly-report.js';
 import { offer } from './offer.js';
@@ -10,7 +15,17 @@ import type { SampleTemplate } from './sample.js';
 import { shippingNotice } from './shipping-notice.js';
 import { ticket } from './ticket.js';
 
+export type { SampleAttachment } from './attachments/sample.js';
 export type { SampleTemplate } from './sample.js';
+export { accountTemplates } from './account-mails.js';
+
+export const sampleAttachments: readonly SampleAttachment[] = [
+  invoiceSample,
+  shippingLabelSample,
+  offerSample,
+  ticketSample,
+  monthlyReportSample,
+];
 
 export const sampleTemplates: readonly SampleTemplate[] = [
   signInCode,
@@ -22,10 +37,6 @@ export const sampleTemplates: readonly SampleTemplate[] = [
   passwordReset,
   invitation,
 ];
-
-export { sampleAttachments } from './attachments/index.js';
-
-export { accountTemplates } from './account-mails.js';
 
 /** The templates of account mails, as a client posts them. */
 export const accountSamples = accountTemplates.map(({ exampleVariables: _, ...template }) => template);

@@ -1,4 +1,36 @@
-/** Opens the stores that the settings name and the ports around them, for the service and for each command of the command line. */
+/**
+ * Opens the stores that the settings name and the ports around them, and makes of them what commands need: for the service and for each
+ * command of the command line.
+ */
+import { openAttachmentClaims } from '../commands/documents/storage.js';
+import { openBacklog } from '../commands/email/backlog.js';
+import { keepingOrigins, openCallOrigins } from '../commands/access/origins.js';
+import { openCreditsAccounts } from '../commands/billing/credits.js';
+import type { KnownToken, CommandPorts, CommandDeps } from '../commands/core/deps.js';
+import { joinedCalls } from '../commands/core/idempotency.js';
+import { openHasSuppressions } from '../commands/recipients/suppression-check.js';
+import { readingSessionsAhead } from '../commands/access/tokens.js';
+import { openStateCache } from '../commands/core/state-cache.js';
+import type { TokenParties } from '../domain/ports/access-tokens.js';
+import { activityDecider } from '../domain/billing/inactivity.js';
+import { attachmentTemplateDecider } from '../domain/templates/attachment-template.js';
+import { apiKeyDecider } from '../domain/keys/decider.js';
+import { splitStream } from '../domain/core/ids.js';
+import type { EventStore } from '../domain/ports/event-store.js';
+import { oauthAppDecider } from '../domain/apps/app.js';
+import { grantDecider } from '../domain/apps/grant.js';
+import { emptyTokenList, evolveTokenList } from '../domain/apps/tokens.js';
+import { domainClaimsFold, openClaimPlaces } from '../commands/domains/claims.js';
+import { senderDomainDecider } from '../domain/domains/decider.js';
+import { sessionDecider } from '../domain/people/session.js';
+import { evolveTokenKey, type TokenKeyState } from '../domain/people/token-keys.js';
+import { evolveUser, type UserState } from '../domain/people/user.js';
+import { boundedCache } from '../shared/cache.js';
+import { evolveTeam, type TeamState } from '../domain/teams/state.js';
+import { evolveSlug } from '../domain/templates/decider.js';
+import { templateDecider } from '../domain/templates/email-template.js';
+import type { OutboundHttp, OutboundPost } from '../domain/ports/outbound-http.js';
+import type { ReportReader } from '../domain/ports/report-reader.js';
 import { UnknownEvent, eventVersions, makeCodec, type Codec } from '../event-log/codec.js';
 import { type EventLogPorts, openEventLog } from '../event-log/event-log.js';
 import { unknownTypeIn, type LogFaults, eventOutsideLog, openLogFaults } from '../event-log/verification.js';
@@ -10,8 +42,6 @@ import { openResolver } from '../adapters/dns/resolver.js';
 import { openLogger } from '../adapters/logger/pino.js';
 import { systemDkimKeys } from '../adapters/mail/dkim.js';
 import { signatureMediaTypes } from '../adapters/media-types/signatures.js';
-import { outboundHttpWhenNeeded, outboundPostWhenNeeded } from '../adapters/outbound-http/when-needed.js';
-import { reportReaderWhenNeeded } from '../adapters/feedback/when-needed.js';
 import type { NoteBlocked } from '../commands/recipients/feedback.js';
 import { openReturnPath } from '../domain/email/feedback.js';
 import { joseAccessTokens } from '../adapters/access-tokens/jose.js';
@@ -20,18 +50,20 @@ import { otpauthSecondFactors } from '../adapters/second-factor/otpauth.js';
 import { qrCodePng } from '../adapters/render/qr-code.js';
 import { openRenderer } from '../adapters/render/email/renderer.js';
 import { openGenerator } from '../adapters/render/workers/generator.js';
-import type { CommandDeps, CommandPorts } from '../commands/core/deps.js';
-import { makeCommandDeps } from '../commands/assembly.js';
 import type { Config } from './settings/config.js';
 import { openStores, type Stores } from './stores/stores.js';
 import type { Clock } from '../domain/ports/clock.js';
 import { matcherOf } from '../domain/mime/header.js';
 import { COPIES_FROM, LANGUAGES_FROM, PEOPLE_FROM } from '../domain/core/write-level.js';
 import type { Keys } from '../domain/ports/keys.js';
-import type { EventStore } from '../domain/ports/event-store.js';
 import type { Generator } from '../domain/ports/generator.js';
 import type { Renderer } from '../domain/ports/renderer.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
+
+const STATES_MAX = 1_000;
+
+/** The keys of the present period and of those before and after it. */
+const TOKEN_KEYS_MAX = 8;
 
 export type Engine = CommandDeps &
   Stores &
@@ -204,5 +236,99 @@ export const logHealth = ({ logFaults }: Pick<Engine, 'logFaults'>): LogHealth =
   return {
     unreadableEvents: logFaults.unreadable(),
     unknownEvent: unknown === undefined ? null : { position: unknown.position, type: unknown.storedType },
+  };
+};
+
+type StatePorts = Readonly<{
+  store: Pick<EventStore, 'head' | 'subscribeAll'>;
+  /** True if it is known that no other process serves requests from these stores. */
+  servesAlone: () => Promise<boolean>;
+}>;
+
+/** Makes what all commands need from the ports. */
+export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts & StatePorts): CommandDeps => {
+  const freshnessMs = ports.limits.stateFreshnessMs;
+  const states = openStateCache({ eventLog: ports.eventLog, store, clock: ports.clock, freshnessMs });
+  const origins = openCallOrigins(states.eventLog);
+  const eventLog =
+    ports.withoutOrigins === true ? states.eventLog : { ...states.eventLog, append: keepingOrigins(states.eventLog, origins) };
+  const team = states.loader({ evolve: evolveTeam, initialState: undefined as TeamState }, STATES_MAX);
+  const user = states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, { decrypt: [] });
+  const session = states.loader(sessionDecider, STATES_MAX * 10, { decrypt: [] });
+  const tokens = {
+    tokenKey: states.loader({ evolve: evolveTokenKey, initialState: undefined as TokenKeyState }, TOKEN_KEYS_MAX),
+    knownTokens: boundedCache<string, KnownToken>({ entriesMax: ports.limits.accessTokensKept }),
+    tokenParties: partiesOf(ports),
+  };
+  const ahead = readingSessionsAhead({ ...ports, ...tokens, session, user });
+  return {
+    ...ports,
+    eventLog,
+    origins,
+    credits: openCreditsAccounts({ eventLog, team, clock: ports.clock }),
+    hasSuppressions: openHasSuppressions({ team, clock: ports.clock, freshnessMs }),
+    template: states.loader(templateDecider, STATES_MAX),
+    attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
+    slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),
+    team,
+    apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
+    oauthApp: states.loader(oauthAppDecider, STATES_MAX),
+    oauthGrant: states.loader(grantDecider, STATES_MAX),
+    oauthTokens: states.loader({ evolve: evolveTokenList, initialState: emptyTokenList }, STATES_MAX),
+    activity: states.loader(activityDecider, STATES_MAX, { absent: true }),
+    user,
+    session,
+    ...tokens,
+    senderDomains: states.loader(senderDomainDecider, STATES_MAX, { absent: true, decrypt: [] }),
+    domainClaims: states.loader(domainClaimsFold, STATES_MAX, { absent: true }),
+    claimPlaces: openClaimPlaces(ports),
+    joinSends: joinedCalls(),
+    joinBulkSends: joinedCalls(),
+    backlog: openBacklog(ports.limits),
+    attachmentClaims: openAttachmentClaims(ports.limits),
+    followStates: (signal, serving) =>
+      states.follow(signal, serving && ((stream) => void (splitStream(stream).kind === 'session' && ahead(stream)))),
+    statesCaughtUp: states.caughtUp,
+    whenHeldEverywhere: async () => {
+      if (!(await servesAlone())) await ports.clock.sleep(freshnessMs, new AbortController().signal);
+    },
+  };
+};
+
+/** The audience is derived from the master key: tokens of another instance are for another audience, even under the same address. */
+const partiesOf = ({ keys, people }: Pick<CommandPorts, 'keys' | 'people'>): TokenParties => ({
+  issuer: people.publicUrl,
+  audience: `sealpost:${keys.fingerprint('instance', '').slice(0, 16)}`,
+});
+
+/** Loads the HTTP client with the first fetch or post: it takes memory that many services never need. */
+const outboundHttpWhenNeeded = (): OutboundHttp => {
+  let opened: Promise<OutboundHttp> | undefined;
+  const open = (): Promise<OutboundHttp> =>
+    (opened ??= import('../adapters/outbound-http/fetch.js').then(({ openOutboundHttp }) => openOutboundHttp()));
+  return {
+    get: async (url, options) => (await open()).get(url, options),
+    close: async () => (await opened)?.close(),
+  };
+};
+
+const outboundPostWhenNeeded = (insecureHosts: readonly string[]): OutboundPost => {
+  let opened: Promise<OutboundPost> | undefined;
+  let now: OutboundPost | undefined;
+  const open = (): Promise<OutboundPost> =>
+    (opened ??= import('../adapters/outbound-http/post.js').then(({ openOutboundPost }) => (now = openOutboundPost({ insecureHosts }))));
+  return {
+    post: (url, options) => (now === undefined ? open().then((opened) => opened.post(url, options)) : now.post(url, options)),
+    forget: (sender) => now?.forget(sender),
+    close: async () => (await opened)?.close(),
+  };
+};
+
+/** Loads the reader of reports when the first report comes: most processes never see one. */
+const reportReaderWhenNeeded = (): ReportReader => {
+  let reader: Promise<ReportReader> | undefined;
+  return {
+    read: async (raw) =>
+      (await (reader ??= import('../adapters/feedback/read-report.js').then(({ openReportReader }) => openReportReader()))).read(raw),
   };
 };

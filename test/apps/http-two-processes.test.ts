@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { authenticateApp } from '../../src/commands/authenticate.js';
-import { makeCommandDeps } from '../../src/commands/assembly.js';
+import { makeCommandDeps } from '../../src/service/engine.js';
 import { openOAuth } from '../../src/commands/index.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { assertDefined, parseUserId } from '../../src/domain/core/ids.js';

@@ -1,6 +1,6 @@
 /** One process of the service over the distant servers: it is started, crashes or stands still, and is started again. */
 import type { CommandDeps } from '../../src/commands/core/deps.js';
-import { makeCommandDeps } from '../../src/commands/assembly.js';
+import { makeCommandDeps } from '../../src/service/engine.js';
 import { makeCommands } from '../../src/commands/index.js';
 import type { Commands } from '../../src/commands/index.js';
 import { decodeMetadata } from '../../src/event-log/hash-chain.js';

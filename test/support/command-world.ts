@@ -7,7 +7,7 @@ import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
 import type { Caller } from '../../src/commands/core/caller.js';
 import type { CommandDeps } from '../../src/commands/core/deps.js';
-import { makeCommandDeps } from '../../src/commands/assembly.js';
+import { makeCommandDeps } from '../../src/service/engine.js';
 import { commandCodes } from '../../src/commands/error-codes.js';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { DomainError } from '../../src/domain/core/errors.js';

@@ -8,9 +8,10 @@ import {
   type ClaimPlaces,
   type DomainClaim,
   type DomainClaims,
-} from '../../domain/domains/claims.js';
+  type SenderDomain,
+  type SenderDomainsState,
+} from '../../domain/domains/state.js';
 import { senderDomainDecider } from '../../domain/domains/decider.js';
-import type { SenderDomain, SenderDomainsState } from '../../domain/domains/state.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { CommandDeps, CommandPorts } from '../core/deps.js';
 import { emptyLoaded, foldOnto, loadState } from '../core/handle.js';

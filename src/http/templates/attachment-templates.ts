@@ -16,7 +16,7 @@ import type { JsonObject } from '../../domain/core/json.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import type { DocumentPreviewRequest } from '../../commands/documents/preview.js';
 import { queryVariables, pagingOf, deletableFilterOf } from '../server/query.js';
-import { disposition, expectedRevisions, tagged } from '../server/headers.js';
+import { disposition, expectedRevisions, tagged, tellEmptyPaths, tellReplaced, tellWarnings } from '../server/headers.js';
 import { untilClosed } from '../server/hooks.js';
 import { coerceQuery } from '../server/validation.js';
 import {
@@ -26,7 +26,6 @@ import {
   updateAttachmentTemplateExamples,
 } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/core/queries.js';
-import { tellEmptyPaths, tellReplaced, tellWarnings } from './preview-headers.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 

@@ -11,8 +11,7 @@ import {
   UpdateTemplateRequestSchema,
 } from '../../api/templates/templates.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
-import { expectedRevisions, tagged } from '../server/headers.js';
-import { tellEmptyPaths, tellWarnings } from './preview-headers.js';
+import { expectedRevisions, tagged, tellEmptyPaths, tellWarnings } from '../server/headers.js';
 import { MAIL_CSP } from '../server/mail-html.js';
 import { queryVariables, pagingOf, deletableFilterOf } from '../server/query.js';
 import { untilClosed } from '../server/hooks.js';

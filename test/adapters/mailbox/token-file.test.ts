@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { openMailboxToken } from '../../../src/adapters/mailbox/token-file.js';
+import { openMailboxToken } from '../../../src/service/mailbox.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
 
 void t.test('it is made at first use and stays', async (t) => {
