@@ -15,6 +15,8 @@ type OnFault = (figure: string, fault: unknown) => void;
 
 const METRICS_PATH = '/metrics';
 const HEADERS_TIMEOUT_MS = 10_000;
+/** A client that reads nothing for this long is ended. */
+const SILENCE_MS = 10_000;
 const CONNECTIONS_MAX = 20;
 
 /** Includes metrics of the process itself: CPU, memory, event loop, garbage collection. */
@@ -69,6 +71,7 @@ export const openPrometheus = ({ onFault }: Readonly<{ onFault: OnFault }>): Pro
 
 const serverOf = (registry: Registry, onFault: OnFault): Server => {
   const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
+    response.shouldKeepAlive = false;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || request.url?.split('?')[0] !== METRICS_PATH) {
       response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end(`GET ${METRICS_PATH} has the figures.\n`);
@@ -83,6 +86,10 @@ const serverOf = (registry: Registry, onFault: OnFault): Server => {
     );
   });
   server.maxConnections = CONNECTIONS_MAX;
+  // One answer for each connection: figures are not gathered for a client that sends many requests and reads nothing. Node refuses the
+  // others, and ends the connection where `shouldKeepAlive` is false.
+  server.maxRequestsPerSocket = 1;
+  server.timeout = SILENCE_MS;
   // The server keeps no process running, so that a start that fails after this ends the process.
   server.unref();
   return server;
