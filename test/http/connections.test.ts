@@ -1,6 +1,9 @@
 /** What clients may hold: connections of one network, requests that wait on one connection, answers that nobody reads. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { resolve as resolvePath } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import t, { type Test } from 'tap';
 import { buildServer } from '../../src/http/index.js';
 import type { App } from '../../src/http/server/context.js';
@@ -32,7 +35,7 @@ const listening = async (t: Test, options: FakeOptions = {}) => {
     t.teardown(() => socket.destroy());
     return socket;
   };
-  return { ...made, app, state, finish, open };
+  return { ...made, app, port, state, finish, open };
 };
 
 const ask = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
@@ -41,7 +44,7 @@ const ask = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: 
 const allOf = async (socket: Socket): Promise<string> => {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
-  if (!socket.closed) await once(socket, 'close');
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
   return Buffer.concat(chunks).toString('utf8');
 };
 
@@ -171,4 +174,34 @@ void t.test('when all connections are taken a newcomer takes the place of an idl
   t.notOk(young.destroyed);
   finish[0]!();
   t.match(await answer, /^HTTP\/1\.1 200 /);
+});
+
+void t.test('it is the same over TLS', async (t) => {
+  const pem = (name: string): string => readFileSync(resolvePath('test/support/tls', name), 'utf8');
+  const tls = { cert: pem('valid.pem'), key: pem('key.pem') };
+  const { app, port, state, finish } = await listening(t, {
+    limits: { answerSilenceMs: 200, networkConnectionsMax: 2 },
+    settings: { tls },
+  });
+  const open = (): Socket => {
+    const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+    socket.on('error', () => undefined);
+    t.teardown(() => socket.destroy());
+    return socket;
+  };
+  const patient = open();
+  const answer = allOf(patient);
+  patient.write(ask('/slow') + ask('/slow', 'Connection: close\r\n'));
+  await eventually('the first request is begun', () => state.begun === 1);
+  const silent = open();
+  silent.pause();
+  silent.write(ask('/large'));
+  await eventually('both are there', async () => (await connectionsOf(app)) === 2);
+  t.equal(await statusOver(open()), 0, 'no place for a third');
+  await eventually('the silent one is ended', async () => (await connectionsOf(app)) === 1);
+  t.equal(state.begun, 1, 'the second waits for its turn');
+  finish[0]!();
+  await eventually('the second request is begun', () => state.begun === 2);
+  finish[1]!();
+  t.same((await answer).match(/slow \d/g), ['slow 1', 'slow 2']);
 });
