@@ -149,6 +149,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       ...feedbackOf(config, keys),
       ...(options.noteBlocked === undefined ? {} : { noteBlocked: options.noteBlocked }),
       ...linksOf(config, codec),
+      ...(config.smtp.url === undefined ? {} : { hasRelay: true }),
       ...(config.accountSender === undefined ? {} : { accountSender: config.accountSender }),
       ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),
       ids,

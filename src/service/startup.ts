@@ -9,6 +9,7 @@ import type { Runner } from '../projections/core/runner.js';
 import { ATTACHMENT_TEMPLATES } from '../projections/templates/templates.js';
 import type { Config } from './settings/config.js';
 import { assertStoresAgree, type CheckDeps } from '../commands/ops/stores.js';
+import { lacksSender } from '../commands/email/sender.js';
 import { lacksAccountTemplates, makeAccountTemplates } from '../commands/people/mails.js';
 import { firstStart } from '../commands/ops/first-start.js';
 import { firstTeam } from '../commands/core/caller.js';
@@ -38,6 +39,7 @@ export const prepareStores = async (
     await firstStartOnce(engine, leasing, pendingKey);
     await accountTemplatesOnce(engine, leasing);
     await noteOrWarn(engine);
+    await warnOfSender(engine);
   } catch (fault) {
     await leasing.leases.close();
     await engine.close();
@@ -76,6 +78,15 @@ const noteOrWarn = async ({ store, noted, logger }: Engine): Promise<void> => {
   } catch (fault) {
     logger.warn({ err: fault instanceof Error ? fault : undefined }, 'the stores could not note where the log ends');
   }
+};
+
+/** The first team began with the built-in mailbox, and a relay was set since. */
+const warnOfSender = async (engine: Engine): Promise<void> => {
+  if (await lacksSender(engine))
+    engine.logger.warn(
+      { code: 'SENDER_NOT_SET' },
+      'the first team has no sender of its own, so the relay gets no mail of it that names none: sealpost team set --from sets one',
+    );
 };
 
 /** Called when the workers run. Returns at once; the work goes on in the background, and its faults are logged. */

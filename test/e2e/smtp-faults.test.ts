@@ -57,7 +57,7 @@ await t.test('accepted: one attempt, sent, the mail arrives under its Message-ID
     sink.accepted().map((mail) => `<${mail.messageId}>`),
     [messageId],
   );
-  t.same(sink.accepted()[0]?.envelope, { from: 'hello@sealpost.example', to: ['ada@example.com'] });
+  t.same(sink.accepted()[0]?.envelope, { from: 'hello@service.test', to: ['ada@example.com'] });
 });
 
 await t.test('the relay is the final host: delivered', async (t) => {

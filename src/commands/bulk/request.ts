@@ -15,7 +15,7 @@ import { checkSchedule, headerFaults, invalidFields, metadataFaults, scheduleFau
 import { invalidAddresses, parseAddress, type Recipient } from '../../domain/mime/address.js';
 import type { PinnedDocument } from '../documents/request.js';
 import { pinnedPart, pinnedTracking } from '../recipients/tracking.js';
-import { assertMaySend } from '../domains/sender-domains.js';
+import { companyShown, settleSender } from '../email/sender.js';
 import { isoMoment } from '../core/memo.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
 import type { BatchAccepted, BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
@@ -69,8 +69,7 @@ export const prepareBulk = async (
   const { from: templateFrom, tracking: templateTracking, ...template } = await templateOf(deps, { teamId }, request);
   const { state: team } = await deps.team(teamStream(teamId));
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
-  const from = common.from ?? templateFrom ?? team.settings.defaultFrom;
-  await assertMaySend(deps, teamId, from);
+  const from = await settleSender(deps, teamId, common.from ?? templateFrom, team.settings);
   const attachments = documentCount(read.recipients, documents, request.attachments ?? []);
   const accepted: BatchAccepted['data'] = {
     at: isoMoment(nowMs),
@@ -82,7 +81,7 @@ export const prepareBulk = async (
     ...(template.unsubscribeList === undefined ? {} : { unsubscribeList: template.unsubscribeList }),
     priority: request.priority ?? 'low',
     tags: request.tags ?? [],
-    company: team.settings.company,
+    company: companyShown(deps, team.settings, from),
     total: read.recipients.length,
     invalid: read.invalid.map(({ given }) => given),
     duplicates: read.duplicates.map(({ given }) => given),

@@ -81,6 +81,8 @@ export type CommandPorts = Readonly<{
   spfMechanisms: string;
   /** The beginning of links in mails, as `https://mail.example.com`; absent if no public address of the service is set. */
   linkBase?: string;
+  /** Mails leave by a relay, which gets no sample sender and no sample company. */
+  hasRelay?: true;
   /** The sender of account mails; absent if a relay is set and the sender is not. */
   accountSender?: Recipient;
   /** An older program that cannot read the origins of calls runs beside this one. */

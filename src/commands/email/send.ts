@@ -14,7 +14,7 @@ import { findTemplate } from '../templates/templates.js';
 import { sendResponse } from './answers.js';
 import { suppressedPlaces } from '../recipients/suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/credits.js';
-import { assertMaySend } from '../domains/sender-domains.js';
+import { companyShown, settleSender } from './sender.js';
 import {
   acceptedEvents,
   costOf,
@@ -163,15 +163,14 @@ const prepare = async (
   const loaded = deps.team(teamStream(caller.teamId));
   const { state: team } = loaded instanceof Promise ? await loaded : loaded;
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
-  const from = sender ?? checked.from ?? template.from ?? team.settings.defaultFrom;
-  if (sender === undefined) await assertMaySend(deps, caller.teamId, from);
+  const from = sender ?? (await settleSender(deps, caller.teamId, checked.from ?? template.from, team.settings));
   const order: EmailOrder = {
     ...checked,
     id,
     teamId: caller.teamId,
     at: isoMoment(nowMs),
     template,
-    company: team.settings.company,
+    company: companyShown(deps, team.settings, from),
     from,
     subject: request.subject,
     variables: request.variables as JsonObject,

@@ -16,12 +16,12 @@ import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../../api/templates/templates.js';
 import { firstTeam, loadInstance, systemCaller } from '../core/caller.js';
 
-/** The settings of the first team until `sealpost team set` changes them; the samples show this company. */
-const initialSettings: TeamSettings = {
+/** The settings of the first team until they are changed: it sends as the account mails do, and the samples show an example company. */
+const initialSettings = ({ accountSender = sampleSender }: Pick<CommandDeps, 'accountSender'>): TeamSettings => ({
   name: 'First team',
-  defaultFrom: sampleSender,
+  defaultFrom: accountSender,
   company: sampleCompany,
-};
+});
 
 /** The templates of the first team. */
 export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attachments: readonly CreateAttachmentTemplateRequest[] }>;
@@ -41,7 +41,7 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: 
     await deps.eventLog.append(
       teamStream(teamId),
       team.version,
-      [{ type: 'TeamCreated', data: { at: cause.at, billing: 'unmetered', settings: initialSettings } }],
+      [{ type: 'TeamCreated', data: { at: cause.at, billing: 'unmetered', settings: initialSettings(deps) } }],
       cause,
     );
   }

@@ -8,7 +8,8 @@ import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { UserId, InvitationId } from '../core/ids.js';
 import type { TeamEvent, TeamSettings } from './events.js';
-import { evolveTeam, type Member, type Team, type TeamState, type Billing, type Invitation } from './state.js';
+import { isSampleCompany } from './sample-identity.js';
+import { emptyCompany, evolveTeam, type Member, type Team, type TeamState, type Billing, type Invitation } from './state.js';
 import type { Company } from '../rendering/scope/constants.js';
 import type { Recipient } from '../mime/address.js';
 import { invitationNotFound } from './invitation.js';
@@ -255,7 +256,7 @@ const changeTeam = (team: Team, command: Extract<TeamCommand, { type: 'ChangeTea
   const settings: TeamSettings = {
     name: changes.name ?? before.name,
     defaultFrom: changes.defaultFrom ?? before.defaultFrom,
-    company: { ...before.company, ...changes.company },
+    company: changes.company === undefined ? before.company : { ...ownCompany(before), ...changes.company },
   };
   const isSame = JSON.stringify(settings) === JSON.stringify(before);
   const isAsked = requiresSecondFactor !== undefined && requiresSecondFactor !== (team.requiresSecondFactor === true);
@@ -264,6 +265,9 @@ const changeTeam = (team: Team, command: Extract<TeamCommand, { type: 'ChangeTea
     ...(isAsked ? [{ type: 'TeamSecurityChanged' as const, data: { at, requiresSecondFactor } }] : []),
   ];
 };
+
+/** The company to which changes are made. The sample is dropped as a whole, so that none of its fields stands beside those of a real company. */
+const ownCompany = ({ name, company }: TeamSettings): Company => (isSampleCompany(company) ? { ...emptyCompany, name } : company);
 
 const deleteTeam = (team: Team, { at, by, firstTeam }: Extract<TeamCommand, { type: 'DeleteTeam' }>): readonly TeamEvent[] => {
   roleOf(team, by, 'team:delete');

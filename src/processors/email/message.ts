@@ -18,6 +18,7 @@ import { trackHtml, type TrackingTokens } from '../../domain/recipients/tracking
 import type { OutgoingMessage, SigningKey } from '../../domain/ports/mailer.js';
 import { loadAttachments, type ReadyAttachment } from '../../commands/documents/attachments.js';
 import { domainOfAddress } from '../../commands/domains/sender-domains.js';
+import { assertOwnSender } from '../../commands/email/sender.js';
 import { compiledTemplate } from '../../commands/templates/templates.js';
 import { shownSize, type PictureSize } from '../../domain/rendering/pictures.js';
 import { DomainError, FileDamaged, KeyMissing } from '../../domain/core/errors.js';
@@ -26,7 +27,7 @@ import { composeMessage, type MessageAttachment } from '../../domain/mime/compos
 import type { Clock } from '../../domain/ports/clock.js';
 import type { DomainKeys } from '../domains/sender-domains.js';
 
-export type MessageDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'renderer'> &
+export type MessageDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'renderer' | 'hasRelay'> &
   CopyDeps &
   Readonly<{
     clock: Pick<Clock, 'monotonic'>;
@@ -69,6 +70,12 @@ export const prepareMessage = async (
 ): Promise<Prepared | Impossible | Damaged> => {
   const { accepted, content } = email;
   if (content === undefined) throw new KeyMissing(stream);
+  try {
+    // The email may have been accepted before the relay was set.
+    assertOwnSender(deps, content.from);
+  } catch (fault) {
+    return impossible(fault);
+  }
   let attachments: readonly ReadyAttachment[] = [];
   if (content.attachments.length > 0) {
     const key = await deps.eventLog.existingKey(stream);

@@ -7,6 +7,8 @@ import type { Config } from '../settings/config.js';
 import { openEngine, type Engine } from '../engine.js';
 import { unreadableEvents } from '../../event-log/verification.js';
 import { checkable } from '../startup.js';
+import { lacksSender } from '../../commands/email/sender.js';
+import { isSampleSender } from '../../domain/teams/sample-identity.js';
 import { isRunning } from '../stores/instances.js';
 import { damageOfFile, databaseFiles, localStores, placesOf } from '../stores/stores.js';
 
@@ -111,12 +113,29 @@ async function* storeChecks(config: Config): AsyncGenerator<Check> {
     for (const { message, isTold } of findings) yield isTold === true ? warning('stores', message) : fault('stores', message);
     if (stopping(findings).length > 0) return;
     if (findings.length === 0) yield ok('stores', 'log, keys, files and read models belong together, and none is older than the others');
+    yield await senderCheck(config, engine);
     yield* partChecks(engine);
     yield* readModelChecks(engine);
   } finally {
     await engine.close();
   }
 }
+
+const senderCheck = async ({ smtp, accountSender }: Config, engine: Engine): Promise<Check> => {
+  if (smtp.url === undefined) return ok('sender', 'mails go to the built-in mailbox, from any sender');
+  if (accountSender === undefined || isSampleSender(accountSender.email))
+    return fault(
+      'sender',
+      'mails about accounts have none of their own',
+      'set SEALPOST_ACCOUNT_SENDER; the service does not start without it',
+    );
+  if (!(await lacksSender(engine))) return ok('sender', 'the first team and mails about accounts have senders of their own');
+  return warning(
+    'sender',
+    'the first team has none of its own, so the relay gets no mail of it that names none (SENDER_NOT_SET)',
+    "sealpost team set --from 'Example <hello@example.com>'",
+  );
+};
 
 /** The whole log is read. */
 async function* partChecks(engine: Engine): AsyncGenerator<Check> {
