@@ -6,6 +6,7 @@ import { defaultLimits as limits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
 import { NAME } from '../shared/text.js';
 import { closed, enumOf, RecipientSchema, Time } from './core/common.js';
+import { ApiKeyRecordSchema } from './keys.js';
 import { activityTargets } from '../domain/teams/activity.js';
 
 const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.teamNameCharsMax });
@@ -98,6 +99,29 @@ export const MemberRecordSchema = Type.Object(
 );
 export type MemberRecord = Static<typeof MemberRecordSchema>;
 export const MemberListSchema = Type.Object({ data: Type.Array(MemberRecordSchema) }, closed);
+
+export const RemoveMemberQuerySchema = Type.Object(
+  {
+    revokeKeys: Type.Optional(
+      Type.Boolean({ default: false, description: 'Revokes the API keys that the person made, and those that these keys made' }),
+    ),
+  },
+  closed,
+);
+export type RemoveMemberQuery = Static<typeof RemoveMemberQuerySchema>;
+
+export const RemovedMemberSchema = Type.Object(
+  {
+    userId: Type.String(),
+    removed: Type.Literal(true),
+    keys: Type.Array(ApiKeyRecordSchema, {
+      description:
+        'The API keys that the person made, and those that these keys made, the oldest first: those that go on working, or with `revokeKeys` those that were revoked',
+    }),
+  },
+  closed,
+);
+export type RemovedMember = Static<typeof RemovedMemberSchema>;
 
 export const ChangeMemberRequestSchema = Type.Object({ role: RoleSchema }, closed);
 export const TransferOwnershipRequestSchema = Type.Object({ userId: Type.String({ minLength: 1, maxLength: 64 }) }, closed);

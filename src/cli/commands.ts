@@ -1,7 +1,7 @@
 /** Declares the commands about teams and about the log. The code of each is loaded when it is called. */
 import type { Command } from 'commander';
 import type { BillingOptions } from './billing.js';
-import type { AddMemberOptions, ListOptions, OfTeamOptions, TeamOptions, TrackingOptions } from './teams.js';
+import type { AddMemberOptions, ListOptions, OfTeamOptions, RemoveMemberOptions, TeamOptions, TrackingOptions } from './teams.js';
 import type { EventsOptions, ReplayOptions, RetentionOptions, ShowOptions, TimelineOptions } from './log.js';
 
 const TEAM = 'id of the team (default: the first team)';
@@ -73,7 +73,8 @@ const addMemberCommands = (team: Command): void => {
     .description('remove somebody from a team')
     .argument('<user>', 'their address, or their id')
     .option('--team <id>', TEAM)
-    .action(async (user: string, options: OfTeamOptions) => (await import('./teams.js')).removeMemberFrom(user, options));
+    .option('--revoke-keys', 'revoke the API keys that they made, and those that these keys made')
+    .action(async (user: string, options: RemoveMemberOptions) => (await import('./teams.js')).removeMemberFrom(user, options));
 };
 
 export const addLogCommands = (program: Command): void => {

@@ -24,6 +24,7 @@ export type TrackingOptions = Readonly<{ opens?: string; clicks?: string }>;
 
 export type ListOptions = Readonly<{ json?: boolean }>;
 export type OfTeamOptions = Readonly<{ team?: string; json?: boolean }>;
+export type RemoveMemberOptions = Readonly<{ team?: string; revokeKeys?: boolean }>;
 export type AddMemberOptions = Readonly<{ team?: string; role: string }>;
 
 type Listed = Readonly<{ id: TeamId; name: string; members: number; createdAt: string; deletedAt: string | null }>;
@@ -154,11 +155,12 @@ export const addMemberTo = (user: string, { team, role: text }: AddMemberOptions
     print(`${user} is ${role} of team ${teamId}.`);
   });
 
-export const removeMemberFrom = (user: string, { team }: OfTeamOptions): Promise<void> =>
+export const removeMemberFrom = (user: string, { team, revokeKeys = false }: RemoveMemberOptions): Promise<void> =>
   withTeam(async (engine, first) => {
     const teamId = await teamIdOf(engine, team, first);
-    await removeMember(engine, systemCaller(teamId, 'cli', 'cli'), await userIdOf(engine, user));
+    const { keys } = await removeMember(engine, systemCaller(teamId, 'cli', 'cli'), await userIdOf(engine, user), { revokeKeys });
     print(`${user} is not in team ${teamId} any more.`);
+    for (const { id, name } of keys) print(`${id}  ${name}  ${revokeKeys ? 'revoked' : 'goes on; sealpost key revoke ends it'}`);
   });
 
 const teamIdOf = async (engine: Engine, text: string | undefined, first: TeamId): Promise<TeamId> => {

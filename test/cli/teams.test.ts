@@ -55,4 +55,18 @@ await t.test('the operator lists teams and members, adds and removes people', as
     ],
   });
   t.equal((await call(firstKey, 'GET', `/api/teams/${teamId}/activity`)).status, 403, 'a key is no member');
+
+  // From here on Ada is in one team, and Bob owns both.
+  for (const team of [teamId, market]) t.equal((await run('team', 'add-member', bob.email, '--role', 'owner', '--team', team)).code, 0);
+  t.equal((await run('team', 'remove-member', ada.email)).code, 0);
+  for (const [options, end] of [
+    [[], /^key_\S+ {2}of Ada {2}goes on; sealpost key revoke ends it$/m],
+    [['--revoke-keys'], /^key_\S+ {2}of Ada {2}revoked$/m],
+  ] as const) {
+    const made = await call(token, 'POST', '/api/api-keys', { name: 'of Ada', permissions: ['emails:read'] });
+    t.equal(made.status, 201);
+    t.match(await run('team', 'remove-member', ada.email, '--team', market, ...options), { code: 0, stdout: end });
+    t.equal((await call(String(made.body.key), 'GET', '/api/emails')).status, options.length === 0 ? 200 : 401);
+    t.equal((await run('team', 'add-member', ada.email, '--role', 'admin', '--team', market)).code, 0);
+  }
 });

@@ -128,8 +128,9 @@ void t.test('they cost nothing and count in lists alone', async (t) => {
   t.equal((await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels })).difference, undefined);
 });
 
-void t.test('the subjects of the templates that are shipped hold no link', (t) => {
+void t.test('the subjects of the templates that are shipped hold no link, and nothing that people wrote', (t) => {
   t.same(accountTemplates.map(({ slug }) => slug).toSorted(), accountMailKinds.map((kind) => `account-${kind}`).toSorted());
-  for (const { slug, subject } of accountTemplates) t.notMatch(subject, /\{\{[^}]*(?:url|token|link)[^}]*\}\}/i, slug);
+  // What people write about themselves and their teams would otherwise stand in the subject of a mail to somebody who never asked for one.
+  for (const { slug, subject } of accountTemplates) t.notMatch(subject.replaceAll('{{__COMPANY_NAME__}}', ''), /[{}]/, slug);
   t.end();
 });

@@ -129,7 +129,7 @@ void t.test('every answer has a request id and the three rate headers', async (t
     const isAsked = !/ \/(?:u|oauth|account)\//.test(name) && [404, 400, 401].includes(statusCode);
     t.notOk(isAsked && headers['content-type'] !== 'application/json; charset=utf-8', name);
     if (String(headers['content-type']).startsWith('text/html'))
-      t.match(headers['content-security-policy'], /default-src 'none'/, `${name} is a page with a policy`);
+      t.match(headers['content-security-policy'], /default-src 'none'.*frame-ancestors '(?:none|self)'/, `${name} is a page with a policy`);
   }
   t.same(await codeOf(app, { url: '/nowhere' }), [404, 'NOT_FOUND']);
   t.same(await codeOf(app, { method: 'PUT', url: '/api/emails/send' }), [404, 'NOT_FOUND']);

@@ -673,7 +673,8 @@ const teamCommands = (did: Did) => {
     listMembers: (caller) => did('listMembers', [caller], { data: [member] }),
     describeActivity: (page) => did('describeActivity', [page], []),
     changeMember: (caller, id, role) => ofMember(id, () => did('changeMember', [caller, id, role], { ...member, role })),
-    removeMember: (caller, id) => ofMember(id, () => did('removeMember', [caller, id], undefined)),
+    removeMember: (caller, id, query) =>
+      ofMember(id, () => did('removeMember', [caller, id, query], { userId: id, removed: true as const, keys: [] })),
     leaveTeam: (caller) => did('leaveTeam', [caller], undefined),
     transferOwnership: (caller, to) => did('transferOwnership', [caller, to], { data: [member] }),
     listInvitations: (caller) => did('listInvitations', [caller], { data: [invitation] }),

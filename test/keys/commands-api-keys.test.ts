@@ -15,6 +15,8 @@ import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { caller, openWorld, stranger, TEAM } from '../support/command-world.js';
 
+t.setTimeout(900_000);
+
 /** Where the first key waits, in memory. */
 const openPending = (): PendingFirstKey => {
   let kept: string | undefined;
@@ -262,6 +264,24 @@ void t.test('a key is changed in the parts given, in every process, and never be
   const able = await commands.createApiKey(caller, { name: 'able', permissions: ['emails:read', 'api-keys:manage'] });
   await refusedWith(t, commands.changeApiKey(withKey, idOf(able.id), { rateLimit: 1 }), 'FORBIDDEN');
   t.match(await commands.changeApiKey(withKey, idOf(able.id), { name: 'called so' }), { name: 'called so' });
+});
+
+void t.test('a key revokes itself and what may do no more than it', async (t) => {
+  const { commands, events } = await openWorld();
+  const weak = await commands.createApiKey(caller, { name: 'weak', permissions: ['api-keys:manage'] });
+  const withWeak = await callerWith(commands, weak.key);
+  const own = await commands.createApiKey(withWeak, { name: 'own', permissions: ['api-keys:manage'] });
+  const strong = await commands.createApiKey(caller, { name: 'strong', permissions: ['api-keys:manage', 'emails:send'] });
+  for (const withMade of [false, true]) {
+    const { message } = await refusedWith(t, commands.revokeApiKey(withWeak, idOf(strong.id), withMade), 'FORBIDDEN');
+    t.match(message, /emails:send/);
+  }
+  t.match(await commands.authenticate(strong.key), { kind: 'apiKey' }, 'it goes on');
+  t.equal((await events(apiKeyStream(idOf(strong.id)))).filter(({ type }) => type === 'ApiKeyRevoked').length, 0);
+  const withStrong = await callerWith(commands, strong.key);
+  t.match(await commands.revokeApiKey(withStrong, idOf(own.id)), { status: 'revoked' }, 'a weaker one');
+  t.match(await commands.revokeApiKey(withWeak, idOf(weak.id), true), { status: 'revoked' }, 'itself');
+  t.match(await commands.revokeApiKey(caller, idOf(strong.id)), { status: 'revoked' }, 'the operator');
 });
 
 void t.test('revoked with what it made: every key below it is refused, one that is made at the same time too', async (t) => {

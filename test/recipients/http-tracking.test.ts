@@ -33,7 +33,11 @@ void t.test('a token that is none gets a page that says so, in words and without
   for (const token of ['bad', 'good-linK', '%00', '..%2f..', 'https:%2f%2fevil.example', 'a'.repeat(3_000)]) {
     const answer = await ask(`/t/c/${token}`);
     t.equal(answer.statusCode, 404, token.slice(0, 30));
-    t.match(answer.headers['content-type'], 'text/html');
+    t.match(answer.headers, {
+      'content-type': /text\/html/,
+      'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      'x-robots-tag': /noindex/,
+    });
     t.match(answer.body, 'This link leads nowhere');
     t.notMatch(answer.body, /<script|evil/);
     t.equal(answer.headers.location, undefined);

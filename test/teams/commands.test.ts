@@ -3,9 +3,20 @@ import t from 'tap';
 import type { Caller } from '../../src/commands/core/caller.js';
 import { addMember as addByOperator, removeErased } from '../../src/commands/teams/teams.js';
 import { causeOf } from '../../src/commands/core/deps.js';
-import { permissionsOfRole, type Role } from '../../src/domain/access/permissions.js';
+import type { CreatedApiKey } from '../../src/api/keys.js';
+import { permissionsOfRole, type Permission, type Role } from '../../src/domain/access/permissions.js';
 import { startOf } from '../../src/event-log/event-log.js';
-import { INSTANCE_STREAM, NO_TEAM, parseTeamId, assertDefined, teamStream, type TeamId, type UserId } from '../../src/domain/core/ids.js';
+import {
+  INSTANCE_STREAM,
+  NO_TEAM,
+  parseApiKeyId,
+  parseTeamId,
+  assertDefined,
+  teamStream,
+  type StreamName,
+  type TeamId,
+  type UserId,
+} from '../../src/domain/core/ids.js';
 import { DAY_MS } from '../../src/domain/core/time.js';
 import { caller, commandsOfTest, openWorld, OTHER_TEAM, TEAM, type World } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
@@ -50,6 +61,75 @@ void t.test('members are listed as they are, and their roles change', async (t) 
     ['bea', 'cy'],
   );
   await refusedWith(t, commands.leaveTeam(bea), 'LAST_OWNER');
+});
+
+const makesKeys = { permissions: ['api-keys:manage', 'emails:send'] as Permission[] };
+
+/** Keys of Bea: hers, one that this made, one that is revoked whose own key is not; beside keys of Ann and of the operator. */
+const withKeys = async () => {
+  const world = await openTeam();
+  const { commands, ann, bea } = world;
+  const withKey = async ({ key }: CreatedApiKey): Promise<Caller> => {
+    const by = await commands.authenticate(key);
+    if (by.kind !== 'apiKey') throw new Error('no key');
+    const { keyId: id, teamId, permissions, ...bounds } = by;
+    return { teamId, actor: `apiKey:${id}`, permissions, correlationId: 'request-1', key: { id, ...bounds } };
+  };
+  const make = (by: Caller, name: string) => commands.createApiKey(by, { name, ...makesKeys });
+  const hers = await make(bea, 'hers');
+  const made = await make(await withKey(hers), 'made by hers');
+  const gone = await make(bea, 'gone');
+  const left = await make(await withKey(gone), 'made by one that is gone');
+  await commands.revokeApiKey(ann, assertDefined(parseApiKeyId(gone.id), 'id'));
+  const others = [await make(ann, 'of Ann'), await make(caller, 'of the operator')];
+  const work = async (keys: readonly CreatedApiKey[]): Promise<readonly string[]> => {
+    const ends = await Promise.allSettled(keys.map(({ key }) => commands.authenticate(key)));
+    return keys.filter((_key, index) => ends[index]!.status === 'fulfilled').map(({ name }) => name);
+  };
+  return { ...world, hers: [hers, made, left], others, work };
+};
+
+void t.test('the removal of a member tells which of their keys go on', async (t) => {
+  const { commands, ann, bea, cy, hers, work } = await withKeys();
+  const names = ['hers', 'made by hers', 'made by one that is gone'];
+  t.match(await commands.removeMember(ann, idOf(bea)), {
+    userId: idOf(bea),
+    removed: true,
+    keys: names.map((name) => ({ name, status: 'active' })),
+  });
+  t.same(await work(hers), names);
+  t.same((await commands.removeMember(ann, idOf(cy))).keys, [], 'a member who made none');
+});
+
+void t.test('keys of a member are revoked with the removal where that is asked for, and no other key is', async (t) => {
+  const { commands, elsewhere, ann, bea, cy, hers, others, work } = await withKeys();
+  const all = { revokeKeys: true };
+  await refusedWith(t, commands.removeMember(cy, idOf(bea), all), 'FORBIDDEN');
+  await refusedWith(t, commands.removeMember(bea, idOf(ann), all), 'FORBIDDEN');
+  t.equal((await work(hers)).length, 3, 'a refused call revokes nothing');
+  const { keys } = await commands.removeMember(ann, idOf(bea), all);
+  t.match(
+    keys.map(({ name, status }) => [name, status]),
+    hers.map(({ name }) => [name, 'revoked']),
+  );
+  t.same(await work(hers), []);
+  t.same(await work(others), ['of Ann', 'of the operator']);
+  await refusedWith(t, commandsOfTest(elsewhere()).authenticate(hers[1]!.key), 'API_KEY_REVOKED');
+});
+
+void t.test('a member who is removed while they make a key gets none', async (t) => {
+  const { commands, deps, events, ann, bea } = await openTeam();
+  await commands.removeMember(ann, idOf(bea), { revokeKeys: true });
+  // The call was let in before the removal.
+  await refusedWith(t, commands.createApiKey(bea, { name: 'late', ...makesKeys }), 'TEAM_NOT_FOUND');
+  const made: string[] = [];
+  for await (const batch of deps.eventLog.readAll(0, { kinds: ['apiKey'], types: ['ApiKeyCreated'], decrypt: [] }))
+    made.push(...batch.events.map(({ stream }) => stream));
+  t.equal(made.length, 1);
+  t.match(
+    (await events(made[0] as StreamName)).map(({ type }) => type),
+    ['ApiKeyCreated', 'ApiKeyRevoked'],
+  );
 });
 
 void t.test('of two owners who remove each other at once, one stays', async (t) => {

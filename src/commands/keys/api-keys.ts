@@ -6,7 +6,7 @@ import { handle, loadState, type Loaded } from '../core/handle.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 import { isoMoment } from '../core/memo.js';
 import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../../api/keys.js';
-import { assertMayChange, grantFrom } from '../../domain/keys/grants.js';
+import { assertMayChange, assertMayRevoke, grantFrom } from '../../domain/keys/grants.js';
 import { lackedOf } from '../../domain/access/permissions.js';
 import { readNetwork } from '../../domain/keys/networks.js';
 import {
@@ -29,7 +29,20 @@ import {
 } from '../../domain/keys/decider.js';
 import { admitActive } from '../../domain/billing/inactivity.js';
 import { DomainError } from '../../domain/core/errors.js';
-import { activityStream, apiKeyStream, assertDefined, parseTeamId, teamStream, type ApiKeyId, type TeamId } from '../../domain/core/ids.js';
+import {
+  activityStream,
+  apiKeyStream,
+  assertDefined,
+  parseApiKeyId,
+  parseTeamId,
+  splitStream,
+  teamStream,
+  type ApiKeyId,
+  type TeamId,
+  type UserId,
+} from '../../domain/core/ids.js';
+import { teamDecider, teamNotFound } from '../../domain/teams/decider.js';
+import type { Cause } from '../../event-log/event-log.js';
 import { isoTime } from '../../domain/core/time.js';
 
 /** `chosen`: the text of the key where the caller chose it beforehand; otherwise it is random. */
@@ -72,7 +85,19 @@ export const createApiKey = async (
   const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
     handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause),
   );
+  if (caller.user !== undefined) await keepIfStillMember(deps, caller, caller.user.id, id, cause);
   return { ...apiKeyListing(id, { key: state!, createdBy: caller.actor }, [], cause.at), key };
+};
+
+/**
+ * Revokes a new key whose creator was removed from the team meanwhile, and rejects with TEAM_NOT_FOUND. The removal reads the keys after its
+ * own append, and this reads the team after the append of the key: one of the two sees the other.
+ */
+const keepIfStillMember = async (deps: CommandDeps, { teamId }: Caller, userId: UserId, id: ApiKeyId, cause: Cause): Promise<void> => {
+  const { state } = await loadState(deps.eventLog, teamStream(teamId), teamDecider);
+  if (state?.members?.has(userId) === true) return;
+  await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'RevokeApiKey', at: cause.at, withMade: true }, cause);
+  throw teamNotFound();
 };
 
 /** The place of a key within the plan of its team. */
@@ -129,20 +154,63 @@ export const changeApiKey = async (
   return recordOf(deps, id, state!, cause.at);
 };
 
-/** `withMade`: revokes with it all keys that it created, and those that they created, including a key whose creation is under way. */
+/**
+ * `withMade`: revokes with it all keys that it created, and those that they created, including a key whose creation is under way. Rejects with
+ * FORBIDDEN where a key calls that may do less than the key.
+ */
 export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade = false): Promise<ApiKeyRecord> => {
   const cause = causeOf(deps, caller);
+  const key = await revoke(deps, caller, id, withMade, cause);
+  // The answer goes out when no process accepts the key any more.
+  await deps.whenHeldEverywhere();
+  return recordOf(deps, id, key, cause.at);
+};
+
+const revoke = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade: boolean, cause: Cause): Promise<ApiKey> => {
   const { state } = await handle(
     deps.eventLog,
     apiKeyStream(id),
     apiKeyDecider,
     { type: 'RevokeApiKey', at: cause.at, withMade },
     cause,
-    (loaded) => assertChangeable(caller, loaded),
+    (loaded) => {
+      assertChangeable(caller, loaded);
+      assertMayRevoke(caller, loaded.state!);
+    },
   );
-  // The answer goes out when no process accepts the key any more.
-  await deps.whenHeldEverywhere();
-  return recordOf(deps, id, state!, cause.at);
+  return state!;
+};
+
+/** Revokes the keys that `keysCreatedBy` finds. Out: these keys, revoked. */
+export const revokeKeysCreatedBy = async (deps: CommandDeps, caller: Caller, userId: UserId): Promise<readonly ApiKeyRecord[]> => {
+  const cause = causeOf(deps, caller);
+  const revoked: ApiKeyRecord[] = [];
+  for (const { id: text } of await keysCreatedBy(deps, caller.teamId, userId)) {
+    const id = assertDefined(parseApiKeyId(text), 'API key id');
+    revoked.push(await recordOf(deps, id, await revoke(deps, caller, id, true, cause), cause.at));
+  }
+  if (revoked.length > 0) await deps.whenHeldEverywhere();
+  return revoked;
+};
+
+/** The active API keys of a team that a person created, and those that these keys created, the oldest first. */
+export const keysCreatedBy = async (deps: CommandDeps, teamId: TeamId, userId: UserId): Promise<readonly ApiKeyRecord[]> => {
+  const created = new Set<string>();
+  for await (const { events } of deps.eventLog.readAll(0, { kinds: ['apiKey'], types: ['ApiKeyCreated'], decrypt: [] })) {
+    for (const { event, stream, metadata } of events) {
+      if (metadata.teamId !== teamId || event.type !== 'ApiKeyCreated') continue;
+      const isTheirs = metadata.actor === `user:${userId}` || (event.data.madeBy ?? []).some((maker) => created.has(maker));
+      if (isTheirs) created.add(splitStream(stream).id);
+    }
+  }
+  const at = isoTime(deps.clock.now());
+  const records: ApiKeyRecord[] = [];
+  for (const text of created) {
+    const id = assertDefined(parseApiKeyId(text), 'API key id');
+    const { state } = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
+    if (state !== undefined) records.push(await recordOf(deps, id, state, at));
+  }
+  return records.filter(({ status }) => status === 'active');
 };
 
 const recordOf = async (deps: CommandDeps, id: ApiKeyId, key: ApiKey, at: string): Promise<ApiKeyRecord> => {

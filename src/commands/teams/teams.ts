@@ -32,8 +32,17 @@ import {
 } from '../../domain/teams/decider.js';
 import { evolveTeam, type Billing, type Team, type TeamState, type Member, emptyCompany } from '../../domain/teams/state.js';
 import { type Caller, firstTeam } from '../core/caller.js';
+import { keysCreatedBy, revokeKeysCreatedBy } from '../keys/api-keys.js';
 import { userFold } from '../people/users.js';
-import type { MemberRecord, TeamActivity, CreateTeamRequest, TeamRecord, UpdateTeamRequest } from '../../api/teams.js';
+import type {
+  MemberRecord,
+  RemoveMemberQuery,
+  RemovedMember,
+  TeamActivity,
+  CreateTeamRequest,
+  TeamRecord,
+  UpdateTeamRequest,
+} from '../../api/teams.js';
 import type { Role } from '../../domain/access/permissions.js';
 import type { ActivityListing } from '../../domain/teams/activity.js';
 import { boundOf, inPlace, openPlaces, type Bound, type Standing } from '../billing/plan-limits.js';
@@ -189,9 +198,28 @@ export const changeMember = async (deps: CommandDeps, caller: Caller, userId: Us
   return memberRecordOf(deps, userId, team.members!.get(userId)!);
 };
 
-export const removeMember = async (deps: CommandDeps, caller: Caller, userId: UserId): Promise<void> => {
+/**
+ * The API keys that the person created, and those that these keys created, go on unless `revokeKeys` is true. Keys are revoked first, so that a
+ * call that broke off can be repeated, and once more after the removal, in case one was created meanwhile.
+ */
+export const removeMember = async (
+  deps: CommandDeps,
+  caller: Caller,
+  userId: UserId,
+  { revokeKeys = false }: RemoveMemberQuery = {},
+): Promise<RemovedMember> => {
+  const { teamId } = caller;
   const cause = causeOf(deps, caller);
-  await changeMembers(deps, caller.teamId, { type: 'RemoveMember', at: cause.at, by: byOf(caller), userId }, cause);
+  const command: MemberCommand = { type: 'RemoveMember', at: cause.at, by: byOf(caller), userId };
+  if (!revokeKeys) {
+    await changeMembers(deps, teamId, command, cause);
+    return { userId, removed: true, keys: [...(await keysCreatedBy(deps, teamId, userId))] };
+  }
+  // Throws what the removal would be refused for.
+  memberDecider.decide(command, (await loadState(deps.eventLog, teamStream(teamId), memberDecider)).state);
+  const before = await revokeKeysCreatedBy(deps, caller, userId);
+  await changeMembers(deps, teamId, command, cause);
+  return { userId, removed: true, keys: [...before, ...(await revokeKeysCreatedBy(deps, caller, userId))] };
 };
 
 /** Removes the caller from the team. */

@@ -26,6 +26,9 @@ type RequestedGrant = Readonly<{
   test: boolean | undefined;
 }>;
 
+/** Who changes or revokes a key; `key`: undefined where no key calls. */
+type Changer = Readonly<{ key?: Maker | undefined; permissions: readonly AccessPermission[] }>;
+
 type Bounds = Pick<Maker, 'rateLimit' | 'madeBy' | 'networks'>;
 
 /**
@@ -93,24 +96,28 @@ const assertNetworksWithin = ({ networks: bounds }: Bounds, asked: readonly stri
  * Throws FORBIDDEN where the change goes beyond what one of them may give, or bounds are changed of a key that may do more.
  */
 export const assertMayChange = (
-  by: Readonly<{ key?: Maker | undefined; permissions: readonly AccessPermission[] }>,
+  by: Changer,
   maker: Bounds | undefined,
   changed: Pick<ApiKey, 'permissions'>,
   { rateLimit, networks }: ApiKeyChanges,
 ): void => {
   if (rateLimit === undefined && networks === undefined) return;
-  const beyond = lackedOf(by.permissions, changed.permissions);
-  if (by.key !== undefined && beyond.length > 0) {
-    throw new DomainError(
-      'FORBIDDEN',
-      `A key changes no limit or network of one that may do more; the calling key lacks ${beyond.join(', ')}.`,
-    );
-  }
+  assertNotStronger(by, changed, 'changes no limit or network of a');
   for (const bounds of [by.key, maker]) {
     if (bounds === undefined) continue;
     if (rateLimit !== undefined) assertRateWithin(bounds, rateLimit);
     if (networks !== undefined) assertNetworksWithin(bounds, networks);
   }
+};
+
+/** In: who revokes a key, and that key. A key revokes itself, and others that may do no more than it. Throws FORBIDDEN. */
+export const assertMayRevoke = (by: Changer, revoked: Pick<ApiKey, 'permissions'>): void => assertNotStronger(by, revoked, 'revokes no');
+
+/** Throws FORBIDDEN if a key calls and lacks a permission of the other key. People and the operator act on every key. */
+const assertNotStronger = (by: Changer, { permissions }: Pick<ApiKey, 'permissions'>, verb: string): void => {
+  const beyond = by.key === undefined ? [] : lackedOf(by.permissions, permissions);
+  if (beyond.length > 0)
+    throw new DomainError('FORBIDDEN', `A key ${verb} key that may do more than itself; the calling key lacks ${beyond.join(', ')}.`);
 };
 
 /**

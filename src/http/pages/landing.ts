@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { App, HttpDeps } from '../server/context.js';
 import { ICON, firstMailCurl } from './page.js';
 import { pageTemplate } from '../server/forms.js';
+import { contentPolicy } from '../server/headers.js';
 
 type Card = Readonly<{ href: string; title: string; text: string; isShown: boolean }>;
 
@@ -24,7 +25,7 @@ pre { margin: 10px 0 0; padding: 14px 16px; border: 1px solid var(--line); borde
 `;
 
 const styleHash = createHash('sha256').update(style).digest('base64');
-const CSP = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+const CSP = contentPolicy({ 'style-src': `'sha256-${styleHash}'`, 'img-src': 'data:' });
 
 /** Registers `/`. The mailbox is linked where there is one. */
 export const landingRoutes = (app: App, deps: Pick<HttpDeps, 'settings' | 'mailbox'>): void => {

@@ -16,7 +16,7 @@ import type { Mailbox, MailboxMessage } from '../../domain/ports/mailbox.js';
 import type { App, HttpDeps } from '../server/context.js';
 import { CLOSED_CSP, closedPage, mailboxPage, firstMailCurl } from './page.js';
 import { mailboxScript, mailboxStyle } from './client.js';
-import { disposition } from '../server/headers.js';
+import { contentPolicy, disposition } from '../server/headers.js';
 import { MAIL_CSP, mailHtml } from '../server/mail-html.js';
 import { MAILBOX_PATH, mailboxCookie, ownPageOnly } from '../server/cookies.js';
 import type { Commands } from '../../commands/index.js';
@@ -26,10 +26,15 @@ type Reading = Readonly<{ mails: Mailbox; isConfidentialMail: Commands['isConfid
 
 type MailboxDeps = Pick<HttpDeps, 'settings' | 'commands'> & Readonly<{ mailbox: NonNullable<HttpDeps['mailbox']> }>;
 
-const PAGE_CSP =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const PAGE_CSP = contentPolicy({
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'frame-src': "'self'",
+});
 /** A file of a mail must never act on the page's origin, whatever type it claims. */
-const FILE_CSP = "default-src 'none'; sandbox";
+const FILE_CSP = contentPolicy({}, { sandbox: '' });
 
 const MIME_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/i;
 

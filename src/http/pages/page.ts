@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { pageTemplate } from '../server/forms.js';
+import { contentPolicy } from '../server/headers.js';
 
 /** The mark of the service, as an icon that needs no request. */
 export const ICON =
@@ -86,7 +87,10 @@ const fill = pageTemplate<{ curl: string; icon: string }>(`<!doctype html>
 export const mailboxPage = (curl: string): string => fill({ curl, icon: ICON });
 
 /** Lets the page load nothing. */
-export const CLOSED_CSP = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+export const CLOSED_CSP = contentPolicy({
+  'style-src': `'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  'img-src': 'data:',
+});
 
 /** The page in place of the mailbox. A browser that follows the link from another site keeps the cookie, but sends it only from the next click on. */
 export const closedPage: string = pageTemplate<{ icon: string; style: string }>(`<!doctype html>

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { trackingExamples } from '../../api/examples.js';
 import { TrackingSchema } from '../../api/recipients.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { contentPolicy } from '../server/headers.js';
 import { countFailed } from '../server/admission.js';
 
 type Deps = Pick<HttpDeps, 'tracking' | 'limiter' | 'commands'>;
@@ -70,7 +71,8 @@ const leadNowhere = async (deps: Deps, request: FastifyRequest, reply: FastifyRe
   return reply
     .code(404)
     .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', "default-src 'none'")
+    .header('content-security-policy', contentPolicy())
+    .header('x-robots-tag', 'noindex, nofollow')
     .send(GONE);
 };
 

@@ -3,6 +3,7 @@ import { Eta } from 'eta/core';
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { App } from './context.js';
+import { contentPolicy } from './headers.js';
 
 const FORM_BYTES_MAX = 16_384;
 const FIELDS_MAX = 30;
@@ -55,7 +56,10 @@ export const sendPersonPage = (reply: FastifyReply, status: number, html: string
 
 /** `target`: the address of an app to which the form redirects, and which must be allowed. Nothing may frame the page. */
 const policyOf = (target: string | undefined): string =>
-  `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'self'${target === undefined ? '' : ` ${new URL(target).origin}`}; frame-ancestors 'none'`;
+  contentPolicy(
+    { 'style-src': `'sha256-${styleHash}'` },
+    { formAction: target === undefined ? "'self'" : `'self' ${new URL(target).origin}` },
+  );
 
 const shell = (inside: string, after: string): string => `<!doctype html>
 <html lang="en">

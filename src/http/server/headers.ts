@@ -1,6 +1,6 @@
 /**
- * Reads and writes header fields that several routes share: Idempotency-Key, ETag and If-Match, Content-Disposition, what a preview tells
- * its author, and where a call comes from.
+ * Reads and writes header fields that several routes share: Idempotency-Key, ETag and If-Match, Content-Disposition, Content-Security-Policy,
+ * what a preview tells its author, and where a call comes from.
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { type FieldError, DomainError } from '../../domain/core/errors.js';
@@ -49,6 +49,27 @@ const IDEMPOTENCY_HEADER = 'idempotency-key';
 
 /** One tag of a list, or nothing between two commas; `W/` makes it weak. */
 const ELEMENT = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(,|$)/y;
+
+type ContentDirectives = Readonly<
+  Partial<Record<'script-src' | 'style-src' | 'img-src' | 'font-src' | 'media-src' | 'connect-src' | 'frame-src', string>>
+>;
+
+/** `formAction` and `framedBy`: 'none' unless given. `sandbox`: what a sandboxed page may do; absent: the page is not sandboxed. */
+type ContentBounds = Readonly<{ formAction?: string; framedBy?: "'self'"; sandbox?: string }>;
+
+/**
+ * The Content-Security-Policy of a page or file: what is not named in `allowed` is not loaded. All policies are made here, because neither
+ * frame-ancestors nor form-action falls back on default-src.
+ */
+export const contentPolicy = (allowed: ContentDirectives = {}, { formAction = "'none'", framedBy, sandbox }: ContentBounds = {}): string =>
+  [
+    "default-src 'none'",
+    ...Object.entries(allowed).map(([name, sources]) => `${name} ${sources}`),
+    "base-uri 'none'",
+    `form-action ${formAction}`,
+    `frame-ancestors ${framedBy ?? "'none'"}`,
+    ...(sandbox === undefined ? [] : [`sandbox ${sandbox}`.trimEnd()]),
+  ].join('; ');
 
 /** A hook for routes that take the header: 1 to `charsMax` printable ASCII characters, or none at all. */
 export const checkIdempotencyKey = (charsMax: number) => {

@@ -1,9 +1,17 @@
 /** Makes the HTML part of a mail fit to be shown in a frame: inline images put in place, links that leave the frame, dark or light. */
 import type { Mailbox, MailboxMessage } from '../../domain/ports/mailbox.js';
+import { contentPolicy } from './headers.js';
 
 /** What a mail's page may do: show images and its own styles. No scripts, no forms, no frames, no origin. */
-export const MAIL_CSP =
-  "default-src 'none'; img-src data: https: http:; style-src 'unsafe-inline' https:; font-src data: https:; media-src data: https:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox";
+export const MAIL_CSP = contentPolicy(
+  {
+    'img-src': 'data: https: http:',
+    'style-src': "'unsafe-inline' https:",
+    'font-src': 'data: https:',
+    'media-src': 'data: https:',
+  },
+  { framedBy: "'self'", sandbox: 'allow-popups allow-popups-to-escape-sandbox' },
+);
 
 const INLINE_BYTES_MAX = 10 * 1024 * 1024;
 const IMAGE_TYPE = /^image\/[a-z0-9.+-]+$/i;

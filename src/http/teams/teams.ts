@@ -6,6 +6,8 @@ import {
   MemberListSchema,
   memberParams,
   MemberRecordSchema,
+  RemovedMemberSchema,
+  RemoveMemberQuerySchema,
   teamParams,
   transferOwnershipExamples,
   TransferOwnershipRequestSchema,
@@ -232,14 +234,24 @@ const memberRoutes = (app: App, { commands, queries }: Deps): void => {
     '/api/teams/:teamId/members/:userId',
     {
       config: { access: 'members:manage', command: 'removeMember', unknownId: 'MEMBER_NOT_FOUND' },
-      schema: { summary: 'Remove a member', operationId: 'removeMember', tags, params: memberParams, response: { 200: RemovedSchema } },
+      preValidation: coerceQuery(RemoveMemberQuerySchema),
+      schema: {
+        summary: 'Remove a member',
+        description:
+          'API keys that the person made belong to the team and go on working; the answer lists them. `revokeKeys=true` revokes them in the same call.',
+        operationId: 'removeMember',
+        tags,
+        params: memberParams,
+        querystring: RemoveMemberQuerySchema,
+        response: { 200: RemovedMemberSchema },
+      },
     },
     async (request) => {
       const caller = callerOf(request);
       const userId = memberIdOf(request.params.userId);
-      await commands.removeMember(caller, userId);
+      const removed = await commands.removeMember(caller, userId, request.query);
       await queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
-      return { userId, removed: true as const };
+      return removed;
     },
   );
 };

@@ -7,7 +7,7 @@ import { invalid } from '../../domain/core/errors.js';
 import { parseAssetId, type AssetId } from '../../domain/core/ids.js';
 import type { Upload } from '../../commands/templates/assets.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
-import { disposition } from '../server/headers.js';
+import { contentPolicy, disposition } from '../server/headers.js';
 import { readUpload, registerUploads, uploadSlots } from '../server/upload.js';
 import { coerceQuery } from '../server/validation.js';
 import { createAssetExamples } from '../../api/examples.js';
@@ -20,7 +20,7 @@ const tags = ['Assets'];
 const params = idParams('Id of the asset');
 const unknownId = 'ASSET_NOT_FOUND';
 /** A file of a stranger must never act on our origin, whatever is in it. */
-const FILE_CSP = "default-src 'none'; sandbox";
+const FILE_CSP = contentPolicy({}, { sandbox: '' });
 
 /** A malformed id is answered as an unknown one. */
 const assetIdOf = (text: string): AssetId => {

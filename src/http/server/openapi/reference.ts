@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { JsonObject } from '../../../domain/core/json.js';
 import type { App, HttpDeps } from '../context.js';
 import { completeDocument, type DescribedRoute } from './document.js';
+import { contentPolicy } from '../headers.js';
 
 const tags = [
   { name: 'Emails', description: 'Send, read, retry and delete.' },
@@ -41,8 +42,13 @@ const INTRODUCTION = [
 ].join('\n');
 
 /** The page loads nothing from elsewhere; the style attributes are Swagger UI's own. */
-const DOCS_CSP =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const DOCS_CSP = contentPolicy({
+  'script-src': "'self'",
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data:",
+  'font-src': "'self' data:",
+  'connect-src': "'self'",
+});
 
 const documents = new WeakMap<object, JsonObject>();
 
