@@ -126,13 +126,14 @@ await t.test('what one process writes another shows to the reader who says its p
     const created = await writing.call<{ id: string }>('POST', '/api/templates', { ...body, slug: `seen-elsewhere-${round}` });
     t.equal(created.status, 201, created.text);
     const position = String(created.headers['x-sealpost-position']);
-    const list = await reading.call<{ data: { id: string }[] }>('GET', '/api/templates?limit=100', undefined, {
-      'x-sealpost-position': position,
-    });
-    t.ok(
-      list.body.data.some(({ id }) => id === created.body.id),
-      `round ${round} at ${position}`,
-    );
+    // The service waits for its lists at most OWN_WRITES_WAIT_MS, which a busy machine may exceed: then the reader asks again.
+    const isListed = async (): Promise<boolean> => {
+      const list = await reading.call<{ data: { id: string }[] }>('GET', '/api/templates?limit=100', undefined, {
+        'x-sealpost-position': position,
+      });
+      return list.body.data.some(({ id }) => id === created.body.id);
+    };
+    await eventually(`round ${round} at ${position}`, isListed);
     const renamed = await writing.call('PATCH', `/api/templates/${created.body.id}`, { name: `round ${round}` });
     const again = await reading.call('GET', `/api/templates/${created.body.id}`, undefined, {
       'x-sealpost-position': String(renamed.headers['x-sealpost-position']),

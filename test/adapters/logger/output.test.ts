@@ -1,6 +1,6 @@
 /** Log lines on their way to a file descriptor that is fast, slow, full or gone. */
 import { mock } from 'node:test';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { openOutput, type Descriptor } from '../../../src/adapters/logger/output.js';
 
 type Answer = number | 'all' | 'EAGAIN' | 'EPIPE' | 'ENOSPC';
@@ -43,7 +43,7 @@ const scripted = (script: readonly Answer[], { mayBlock = false, held = false } 
 
 const always = (answer: Answer): readonly Answer[] => Array.from({ length: 1_000 }, () => answer);
 
-const clock = (t: Pick<typeof import('tap').t, 'teardown'>): void => {
+const clock = (t: Pick<Test, 'teardown'>): void => {
   mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   t.teardown(() => mock.timers.reset());
 };
