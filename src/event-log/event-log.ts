@@ -18,6 +18,7 @@ import { boundedCache } from '../shared/cache.js';
 import { codec as newestCodec, type Codec } from './codec.js';
 import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable } from './decoding.js';
 import { encodeAll, firstCause, type Cause, type EachCause, type Encoded } from './encoding.js';
+import type { GivingWay } from './giving-way.js';
 import { readableMetadata } from './hash-chain.js';
 import { allKeyIds, existingKey, type StreamVersion } from './stream-keys.js';
 import type { StreamName } from '../domain/core/ids.js';
@@ -73,16 +74,16 @@ export type EventLog = Readonly<{
 /**
  * A part of the log in order; everything up to `position` has been looked at, and there may be no event in it that was asked for.
  * An event that is damaged stands in `unreadable` and does not stop the reader. At one that a newer program wrote the reader ends with
- * EventUnknown, after the events before it, so that its checkpoint does not move over what it does not understand.
+ * EventUnknown, after the events before it, unless it passes over it.
  */
 type RecordedBatch = Readonly<{ events: readonly Recorded[]; unreadable: readonly Unreadable[]; position: Position }>;
 
 /**
  * `decrypt`: the types of event whose sealed part is wanted, and of that no more than the envelope where it has one (default: of all
  * the whole). Of others it is left out as if the key were destroyed. What is at hand anyway may come whole.
- * `unknown`: where 'listed', what a newer program wrote stands in `unreadable` too, for those who only tell what there is.
+ * `unknown`: 'listed' if what a newer program wrote stands in `unreadable` too, else what decides that for each such event.
  */
-type ReadOptions = ReadAllOptions & Readonly<{ decrypt?: readonly EventType[]; unknown?: 'listed' }>;
+type ReadOptions = ReadAllOptions & Readonly<{ decrypt?: readonly EventType[]; unknown?: 'listed' | GivingWay['passes'] }>;
 
 export type EventLogPorts = Readonly<{
   store: EventStore;
@@ -401,14 +402,14 @@ const batchReaders = (decode: Decode, codec: Codec, note: Note) => {
   return { decoded, subscribed, subscribers: () => subscribers };
 };
 
-/** The batch up to the first event that is unknown, then the error that says so. */
+/** The batch up to the first event that is unknown and not passed over, then the error that says so. */
 function* withUnreadable(
   all: readonly (Recorded | Unreadable)[],
   position: Position,
   note: Note,
   unknown: ReadOptions['unknown'],
 ): Generator<RecordedBatch> {
-  const unknownAt = unknown === 'listed' ? -1 : all.findIndex(isUnknown);
+  const unknownAt = unknown === 'listed' ? -1 : all.findIndex((event) => isUnknown(event) && unknown?.(event) !== true);
   const read = unknownAt < 0 ? all : all.slice(0, unknownAt);
   const unreadable = note(read.filter(isUnreadable));
   if (unknownAt < 0) return yield { events: read.filter(isReadable), unreadable, position };

@@ -207,7 +207,7 @@ const tellingUnreadable =
     logger.error(
       { stream, position, storedType, err: unreadable },
       unreadable instanceof UnknownEvent
-        ? 'an event was written by a newer version of sealpost; readers of the log stop before it'
+        ? 'an event was written by a newer version of sealpost; its own stream waits for that version, all others go on'
         : 'an event cannot be read; readers of the whole log go on without it',
     );
   };

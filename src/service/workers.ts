@@ -8,6 +8,7 @@ import { openProjectionLeases } from './stores/stores.js';
 import type { Engine } from './engine.js';
 import { projectionLease, underLease, type LeaseDeps } from '../processors/core/lease.js';
 import { makeProjections } from '../projections/index.js';
+import { rebuildProjection } from '../projections/core/rebuild.js';
 import { makeRunner, type Runner } from '../projections/core/runner.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
@@ -188,8 +189,9 @@ export const openProjecting = async (config: Config, engine: Engine, leasing: Le
     const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
       underLease(deps, projectionLease(projection.name), signal, (held) => work(held.signal));
     const { eventLog, clock } = engine;
+    const makeAnew = async (): Promise<void> => void (await rebuildProjection(projection, engine));
     const pauses = { pause: after(PROJECTION_PAUSE_MS), look: after(LOOK_EVERY_MS) };
-    runners.set(projection.name, makeRunner(projection, { eventLog, clock, store, ...pauses, lead }));
+    runners.set(projection.name, makeRunner(projection, { eventLog, clock, store, makeAnew, ...pauses, lead }));
   }
   return { runners, close: async () => own?.close() };
 };

@@ -106,6 +106,27 @@ export const documentsRebuildSuite = (t: Test, harness: DocumentsHarness): void 
     await (await readModels.rebuild('emails')).discard();
   });
 
+  void t.test('what a checkpoint has passed over stays noted, through writes and rebuilds', async (t) => {
+    const { readModels } = await fresh(t);
+    const live = await readModels.projection('emails', [emailsSpec]);
+    await put(live, [anEmail(1)]);
+    const { passedOver, ...before } = await live.checkpoint();
+    t.equal(passedOver, undefined);
+    await live.write([], { ...before, passedOver: 7 }, before.position + 8);
+    await put(live, [anEmail(20)]);
+    t.match(await live.checkpoint(), { passedOver: 7 });
+    for (const noted of [9, undefined]) {
+      const rebuild = await readModels.rebuild('emails');
+      const from = await rebuild.store.checkpoint();
+      await rebuild.store.write([], { ...from, ...(noted === undefined ? {} : { passedOver: noted }) }, 30);
+      await put(rebuild.store, [anEmail(31)]);
+      t.equal((await rebuild.store.checkpoint()).passedOver, noted);
+      await rebuild.commit();
+      await harness.settle();
+      t.equal((await live.checkpoint()).passedOver, noted);
+    }
+  });
+
   void t.test('a discarded rebuild leaves the live side as it was, and another can begin', async (t) => {
     const { readModels, another } = await fresh(t);
     const live = await readModels.projection('emails', [emailsSpec]);

@@ -83,7 +83,13 @@ const expiries = declareProjection({
 const openKeyWorld = async (t: Test) => {
   const processors = await openProcessorWorld(t);
   const store = await processors.readModels.projection(expiries.name, expiries.collections);
-  const runner = makeRunner(expiries, { eventLog: processors.deps.eventLog, clock: processors.deps.clock, store, pause: async () => {} });
+  const runner = makeRunner(expiries, {
+    eventLog: processors.deps.eventLog,
+    clock: processors.deps.clock,
+    makeAnew: async () => {},
+    store,
+    pause: async () => {},
+  });
   processors.run(runner.worker);
   const deps: Processing = { ...processors.processing, timersCaughtUp: (_kind, position, signal) => runner.caughtUp(position, signal) };
   const world: World = { told: [], refuses: 0 };

@@ -21,7 +21,7 @@ const running = async (t: Parameters<typeof openDocuments>[0]) => {
   const start = (over: ProjectionStore = store) => {
     const stop = new AbortController();
     const clock = { monotonic: () => elapsed.ms };
-    const runner = makeRunner(projection, { eventLog: world.eventLog, store: over, clock, pause });
+    const runner = makeRunner(projection, { eventLog: world.eventLog, makeAnew: async () => {}, store: over, clock, pause });
     const done = runner.worker.run(stop.signal);
     return {
       runner,

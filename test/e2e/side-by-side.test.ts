@@ -2,6 +2,9 @@
 import t from 'tap';
 import { current, makeCodec, type Codec, type EventVersions } from '../../src/event-log/codec.js';
 import { RECIPIENT_KEYS_FROM, WRITE_LEVEL_NEWEST } from '../../src/domain/core/write-level.js';
+import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
+import { makeProjections } from '../../src/projections/index.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
@@ -30,6 +33,7 @@ type Health = Readonly<{
   status: string;
   log: Readonly<{ unknownEvent: Readonly<{ position: number; type: string }> | null }>;
 }>;
+const emails = makeProjections(defaultLimits).find(({ name }) => name === 'emails')!;
 const healthOf = async (app: TestApp): Promise<Health> => (await app.call<Health>('GET', '/health/ready')).body;
 const listed = async (app: TestApp): Promise<number> =>
   (await app.call<{ meta: { total: number } }>('GET', '/api/emails?status=delivered')).body.meta.total;
@@ -91,6 +95,48 @@ await t.test('a start after a newer program says which event it cannot read, and
   t.match(await healthOf(older), { status: 'degraded', log: { unknownEvent: { type: 'EmailDelivered.v2' } } });
   const next = await older.send();
   await older.whenStatus(next.id, 'delivered', SECOND_MS);
+});
+
+await t.test('without the newer program one email waits, and lists, scheduled mails and the backlog of all others go on', async (t) => {
+  const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
+  const hour = (): string => new Date(clock.now() + 3_600_000).toISOString();
+  const before = await startTestApp({ dataDir, clock });
+  const scheduled = await before.send({ scheduledAt: hour() });
+  await before.whenCaughtUp();
+  await before.stop();
+  // Its read models are those of the older program: nobody has folded what only the newer knows.
+  const between = await startTestApp({
+    dataDir,
+    clock,
+    codec: newerAt(WRITE_LEVEL_NEWEST + 1),
+    settings: { SEALPOST_ROLES: 'http,process' },
+  });
+  const theirs = await between.send();
+  await between.whenStatus(theirs.id, 'delivered', SECOND_MS);
+  await between.stop();
+
+  const older = await startTestApp({ dataDir, clock });
+  const later = await older.send({ scheduledAt: hour() });
+  const all = await older.call<{ data: readonly { id: string }[] }>('GET', '/api/emails?limit=50');
+  t.equal(all.status, 200, 'while it gives way, lists are answered');
+  await advanceUntil(clock, 60 * SECOND_MS, 'what is scheduled goes out and is listed', async () => (await listed(older)) === 2);
+  for (const { id } of [scheduled, later]) await older.whenStatus(id, 'delivered', SECOND_MS);
+  t.match(await older.call('GET', `/api/emails/${theirs.id}`), { status: 500, body: { code: 'EVENT_UNKNOWN' } });
+  t.match(await healthOf(older), { status: 'degraded', log: { unknownEvent: { type: 'EmailDelivered.v2' } } });
+  const { data } = (await older.call<{ data: readonly { id: string }[] }>('GET', '/api/emails?limit=50')).body;
+  t.same(new Set(data.map(({ id }) => id)), new Set([scheduled.id, theirs.id, later.id]));
+  await older.whenCaughtUp();
+  t.equal((await compareWithRebuild(emails, older.engine)).difference, undefined, 'a rebuild passes over the same');
+  await older.stop();
+
+  const newer = await startTestApp({ dataDir, clock, codec: newerAt(WRITE_LEVEL_NEWEST + 1) });
+  t.teardown(newer.stop);
+  await advanceUntil(clock, SECOND_MS, 'the newer makes the read model anew', async () => (await listed(newer)) === 3);
+  await newer.whenCaughtUp();
+  t.match(await compareWithRebuild(emails, newer.engine), { difference: undefined, foldedByNewer: undefined });
+  const seen = (await newer.engine.readModels.inspect(emails.name, emails.collections))!;
+  t.equal((await seen.live.checkpoint()).passedOver, undefined);
+  await seen.close();
 });
 
 await t.test('an email to several that an older program is to read has one key, and goes whole', async (t) => {

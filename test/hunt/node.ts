@@ -163,7 +163,7 @@ export const openNode = (world: World, name: string): Node => {
       const pause = (signal: AbortSignal): Promise<void> => clock.sleep(20, signal);
       const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
         underLease(leasing, `project-${projection.name}`, signal, (held) => work(held.signal));
-      runners.push(makeRunner(projection, { eventLog, clock, store: models, pause, lead }));
+      runners.push(makeRunner(projection, { eventLog, clock, makeAnew: async () => {}, store: models, pause, lead }));
     }
     const ofWebhooks = (): Runner => runners[projections.findIndex(({ name }) => name === WEBHOOKS)]!;
     const processing: ProcessorDeps = {

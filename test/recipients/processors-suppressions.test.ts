@@ -278,7 +278,7 @@ void t.test('read models made anew are those that followed', async (t) => {
   const { eventLog, limits } = world.deps;
   const suppressions = makeProjections(limits).find(({ name }) => name === SUPPRESSIONS)!;
   const store = await readModels.projection(suppressions.name, suppressions.collections);
-  const runner = makeRunner(suppressions, { eventLog, clock: world.clock, store, pause: async () => {} });
+  const runner = makeRunner(suppressions, { eventLog, clock: world.clock, makeAnew: async () => {}, store, pause: async () => {} });
   world.run(runner.worker);
   await runner.caughtUp(await eventLog.head(), new AbortController().signal);
   for (const projection of [emailsProjection(PERIODS), suppressions])

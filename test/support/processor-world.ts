@@ -152,7 +152,9 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
   const runners: Runner[] = [];
   for (const projection of makeProjections(world.deps.limits).filter(({ name }) => WITH_TIMERS.includes(name))) {
     const store = await readModels.projection(projection.name, projection.collections);
-    runners.push(makeRunner(projection, { eventLog: world.deps.eventLog, clock: world.clock, store, pause: async () => {} }));
+    runners.push(
+      makeRunner(projection, { eventLog: world.deps.eventLog, clock: world.clock, makeAnew: async () => {}, store, pause: async () => {} }),
+    );
   }
   const caughtUp = async (position: number, signal: AbortSignal): Promise<void> => {
     await Promise.all(runners.map((runner) => runner.caughtUp(position, signal)));

@@ -1,6 +1,7 @@
 /** The workers of webhooks over ports in memory: endpoints that answer as the test says, by a clock that is moved. */
 import type { Test } from 'tap';
 import { OutboundFault, type OutboundPost, type Posted } from '../../src/domain/ports/outbound-http.js';
+import { EventUnknown } from '../../src/domain/core/errors.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { assertDefined, emailStream, parseWebhookId, type EmailId, type WebhookId } from '../../src/domain/core/ids.js';
 import type { CreateWebhookRequest } from '../../src/api/webhooks.js';
@@ -50,6 +51,21 @@ const passing = async (clock: FakeClock, ms: number, stepMs: number): Promise<vo
     for (let turn = 0; turn < TURNS_PER_STEP; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 };
+
+/** A worker that gives way to a newer program begins again after a pause, as under the supervisor. */
+const begunAgain = (clock: FakeClock, worker: Worker): Worker => ({
+  ...worker,
+  run: async (signal) => {
+    while (!signal.aborted) {
+      try {
+        return await worker.run(signal);
+      } catch (fault) {
+        if (!(fault instanceof EventUnknown)) throw fault;
+        await clock.sleep(1_000, signal);
+      }
+    }
+  },
+});
 
 export const openWebhookWorld = async (t: Test, options: ProcessorOptions = {}): Promise<WebhookWorld> => {
   const world = await openProcessorWorld(t, options);
@@ -117,7 +133,7 @@ export const openWebhookWorld = async (t: Test, options: ProcessorOptions = {}):
       return assertDefined(parseWebhookId((await world.commands.createWebhook(caller, request, 0)).id), 'webhook id');
     },
     start: (worker) => {
-      const runs = workers(worker).map((one) => world.run(one));
+      const runs = workers(worker).map((one) => world.run(begunAgain(clock, one)));
       started.push(...runs);
       return runs;
     },

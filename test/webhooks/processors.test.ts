@@ -1,5 +1,6 @@
 /** Webhooks as they are sent over days and deaths: no endpoint delays another, none is given up too soon, and nothing is lost. */
 import t, { type Test } from 'tap';
+import { GIVE_WAY_MS } from '../../src/event-log/giving-way.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { teamStream, webhookOutcomeStream, webhookStream } from '../../src/domain/core/ids.js';
@@ -171,6 +172,18 @@ void t.test('a subscription whose events are damaged stops alone, and is told of
   t.equal(to(world.posts, '/broken').length, 0);
   const told = world.logger.lines.filter(({ fields }) => fields.webhook === broken).map(({ message }) => message);
   t.equal(told.filter((message) => message.includes('cannot be read')).length, 1);
+});
+
+void t.test('an email with an event of a newer program is told to nobody, and all others are', async (t) => {
+  const world = await openWebhookWorld(t);
+  await world.subscribe('/hook', { events: ['email.queued', 'email.delivered'] });
+  await world.deliver(await world.accept());
+  const at = world.store.events.findIndex(({ type }) => type === 'EmailDelivered.v1');
+  world.store.events[at] = { ...world.store.events[at]!, type: 'EmailDelivered.v9' };
+  await acceptMany(world, 4);
+  world.start('worker-1');
+  await world.passes(2 * GIVE_WAY_MS, 500);
+  t.equal(world.posts.length, 4, 'of the email that waits for the newer program nothing is sent');
 });
 
 /** Everything that the log, the keys and the read models still give of the answers. */

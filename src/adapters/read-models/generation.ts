@@ -43,11 +43,14 @@ export type GenerationFile = Readonly<{ file: string; number: number; specs: rea
 /** The documents that one write puts and removes in one collection, in stored form. */
 export type RowWrites = Readonly<{ collection: string; put: readonly StoredDocument[]; remove: readonly Removal[] }>;
 
+/** The checkpoint as a generation stores it. */
+export type CheckpointRow = Omit<Checkpoint, 'generation'>;
+
 export type NewGeneration = Pick<Generation, 'getMany' | 'close'> &
   Readonly<{
     pageById: (collection: string, afterId: string, limit: number) => Document[];
-    /** Moves the checkpoint to `position`. */
-    write: (writes: readonly RowWrites[], position: number) => void;
+    /** Moves the checkpoint. */
+    write: (writes: readonly RowWrites[], to: CheckpointRow) => void;
     /** Closes the file when all of it survives a power loss. */
     finish: () => void;
   }>;
@@ -99,13 +102,13 @@ export const openNewGeneration = (place: GenerationFile): NewGeneration => {
   database.exec('BEGIN');
   createTables(database, place.specs);
   const collections = openCollections(database, place.specs, { inBulk: true, erased: () => {} });
-  const updatePosition = database.prepare('UPDATE checkpoint SET position = ?');
+  const moveTo = checkpointMover(database);
   return {
     getMany: (name, ids) => getMany(known(collections, name), ids),
     pageById: (name, afterId, limit) => known(collections, name).pageById(afterId, limit),
-    write: (writes, position) => {
+    write: (writes, to) => {
       for (const write of writes) apply(known(collections, write.collection), write);
-      updatePosition.run(position);
+      moveTo(to);
     },
     finish: () => {
       for (const collection of collections.values()) collection.indexAll();
@@ -133,9 +136,14 @@ export function* generationFaults(file: string, specs: readonly CollectionSpec[]
 }
 
 const createTables = (database: Database, specs: readonly CollectionSpec[]): void => {
-  database.exec('CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL) STRICT');
+  database.exec('CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, passed_over INTEGER) STRICT');
   database.exec('INSERT INTO checkpoint (one, position) VALUES (1, 0)');
   for (const spec of specs) createCollection(database, spec);
+};
+
+const checkpointMover = (database: Database): ((to: CheckpointRow) => void) => {
+  const update = database.prepare('UPDATE checkpoint SET position = ?, passed_over = ?');
+  return ({ position, passedOver }) => void update.run(position, passedOver ?? null);
 };
 
 const openCollections = (database: Database, specs: readonly CollectionSpec[], use: CollectionUse): ReadonlyMap<string, Collection> =>
@@ -173,12 +181,17 @@ export const assertUnmoved = (now: Checkpoint, from: Checkpoint): void => {
 };
 
 const generationOn = (database: Database, truncation: LogTruncation, { number, specs }: GenerationFile): Generation => {
-  const selectPosition = database.prepare<[], number>('SELECT position FROM checkpoint').pluck();
-  const updatePosition = database.prepare('UPDATE checkpoint SET position = ?');
+  const selectCheckpoint = database.prepare<[], { position: number; passedOver: number | null }>(
+    'SELECT position, passed_over AS passedOver FROM checkpoint',
+  );
+  const moveTo = checkpointMover(database);
   const collections = openCollections(database, specs, { inBulk: false, erased: truncation.soon });
   const finders = new Map(specs.map((spec) => [spec.name, openFinder(database, spec)]));
   const collection = (name: string): Collection => known(collections, name);
-  const position = (): number => selectPosition.get() ?? 0;
+  const checkpoint = (): Checkpoint => {
+    const { position, passedOver } = selectCheckpoint.get() ?? { position: 0, passedOver: null };
+    return { position, generation: number, ...(passedOver === null ? {} : { passedOver }) };
+  };
   // The write-ahead log may still hold data that a killed process had erased.
   let hasWritten = false;
 
@@ -186,15 +199,15 @@ const generationOn = (database: Database, truncation: LogTruncation, { number, s
     number,
     collection,
     finder: (name) => known(finders, name),
-    checkpoint: () => ({ position: position(), generation: number }),
+    checkpoint,
     getMany: (name, ids) => getMany(collection(name), ids),
     write: (writes, from, to) => {
       if (!hasWritten) truncation.soon();
       hasWritten = true;
       inTransaction(database, () => {
-        assertUnmoved({ position: position(), generation: number }, from);
+        assertUnmoved(checkpoint(), from);
         for (const write of rowWrites(writes, specs)) apply(collection(write.collection), write);
-        updatePosition.run(to);
+        moveTo({ ...from, position: to });
       });
     },
     close: () => {

@@ -37,6 +37,7 @@ type Projection = Readonly<{
   version: string;
   live: number;
   position: number;
+  passedOver?: number;
   rebuild?: RebuildUnderWay;
 }>;
 
@@ -76,6 +77,7 @@ type Entry = {
   version?: string;
   live?: number;
   position?: number;
+  passedOver?: number | null;
   collections?: readonly string[];
   rebuild?: RebuildUnderWay;
 };
@@ -222,7 +224,7 @@ const storeOf = ({ catalog, live, name, version, specs, clock }: StoreOptions): 
       const now = await current();
       // Others may have written since this process has.
       live.generation(now, specs).forget();
-      return { position: now.position, generation: now.live };
+      return checkpointOf(now);
     },
     // A document that is not found because its generation has just been dropped is of no harm: what is folded without it is refused.
     getMany: (collection, ids) =>
@@ -286,7 +288,7 @@ const openDeclarations = (
     },
     setLive: async (name, before, { version, generation, collections }) => {
       const asBefore = before === undefined ? { live: { $exists: false } } : { version: before.version, live: before.live };
-      const next = { version, live: generation, position: 0, collections };
+      const next = { version, live: generation, position: 0, passedOver: null, collections };
       return isChanged(await entries.updateOne({ _id: name, ...asBefore }, { $set: next, $unset: { rebuild: '' } }));
     },
   };
@@ -299,7 +301,10 @@ const openEntries = (entries: Collection<Entry>): Steps => {
   return {
     moveLive: async (name, from, to) =>
       assertMoved(
-        await entries.updateOne({ _id: name, live: from.generation, position: from.position }, { $set: { position: to } }),
+        await entries.updateOne(
+          { _id: name, live: from.generation, position: from.position },
+          { $set: { position: to, passedOver: from.passedOver ?? null } },
+        ),
         name,
         from,
       ),
@@ -314,14 +319,20 @@ const openEntries = (entries: Collection<Entry>): Steps => {
     },
     keepRebuild: async (name, generation, until) =>
       void (await entries.updateOne({ _id: name, 'rebuild.generation': generation }, { $set: { 'rebuild.until': until } })),
-    commitRebuild: async (name, version, { generation, position }) => {
+    commitRebuild: async (name, version, { generation, position, passedOver = null }) => {
       const asRead = { _id: name, version, 'rebuild.generation': generation, 'rebuild.position': position };
-      return isChanged(await entries.updateOne(asRead, { $set: { live: generation, position }, $unset: { rebuild: '' } }));
+      return isChanged(await entries.updateOne(asRead, { $set: { live: generation, position, passedOver }, $unset: { rebuild: '' } }));
     },
     endRebuild: async (name, generation) =>
       void (await entries.updateOne({ _id: name, 'rebuild.generation': generation }, { $unset: { rebuild: '' } })),
   };
 };
+
+const checkpointOf = ({ position, live: generation, passedOver }: Projection): Checkpoint => ({
+  position,
+  generation,
+  ...(passedOver === undefined ? {} : { passedOver }),
+});
 
 /** The checkpoint of the rebuild if `from` is one of it, else that of the live generation. */
 const checkpointBeside = (projection: Projection | undefined, from: Checkpoint): Checkpoint | undefined => {
@@ -339,8 +350,9 @@ const movedFrom = (projection: Projection | undefined, from: Checkpoint): Checkp
 /** Undefined for one of which nothing is live yet. */
 const projectionIn = (entry: Entry | null): Projection | undefined => {
   if (entry?.version === undefined || entry.live === undefined || entry.position === undefined) return undefined;
-  const { _id: name, version, live, position, rebuild } = entry;
-  return { name, version, live, position, ...(rebuild === undefined ? {} : { rebuild }) };
+  const { _id: name, version, live, position, passedOver, rebuild } = entry;
+  const passed = typeof passedOver === 'number' ? { passedOver } : {};
+  return { name, version, live, position, ...passed, ...(rebuild === undefined ? {} : { rebuild }) };
 };
 
 const specsIn = (version: Version | null): readonly CollectionSpec[] => {
@@ -472,14 +484,11 @@ const startInspection = async (options: RebuildOptions, version: string): Promis
     const now = await catalog.projection(name);
     if (now?.version !== version) throw new Error(`another process has put the projection ${name} on another version`);
     const generation = openGeneration(db, { projection: name, number: now.live, specs: await catalog.specsOf(version) });
-    return { generation, position: now.position };
+    return { generation, checkpoint: checkpointOf(now) };
   };
   return {
     live: {
-      checkpoint: async () => {
-        const { generation, position } = await live();
-        return { position, generation: generation.number };
-      },
+      checkpoint: async () => (await live()).checkpoint,
       getMany: async (collection, ids) => (await live()).generation.getMany(collection, ids),
     },
     rebuilt: store,
@@ -524,7 +533,7 @@ const storeOfRebuild = ({ catalog, name, clock }: RebuildOptions, generation: Ge
       if (current?.generation !== from.generation || current.position !== from.position) throw movedFrom(now, from);
       await generation.prepare(writes, clock.now())();
       await catalog.moveRebuild(name, from, to, lock.until());
-      checkpoint = { position: to, generation: generation.number };
+      checkpoint = { ...from, position: to };
     },
   };
 };

@@ -1,10 +1,10 @@
 /** The thread that writes a new generation: does what it is asked, in order, and answers each request; after a fault it does nothing more. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Document } from '../../domain/ports/read-models.js';
-import { openNewGeneration, type GenerationFile, type NewGeneration, type RowWrites } from './generation.js';
+import { openNewGeneration, type CheckpointRow, type GenerationFile, type NewGeneration, type RowWrites } from './generation.js';
 
 export type Request =
-  | Readonly<{ kind: 'write'; writes: readonly RowWrites[]; position: number }>
+  | Readonly<{ kind: 'write'; writes: readonly RowWrites[]; to: CheckpointRow }>
   | Readonly<{ kind: 'getMany'; collection: string; ids: readonly string[] }>
   | Readonly<{ kind: 'page'; collection: string; afterId: string; limit: number }>
   | Readonly<{ kind: 'finish' }>
@@ -16,7 +16,7 @@ export type Answer = readonly Document[] | Error;
 const answerTo = (generation: NewGeneration, request: Request): readonly Document[] => {
   switch (request.kind) {
     case 'write':
-      generation.write(request.writes, request.position);
+      generation.write(request.writes, request.to);
       return [];
     case 'getMany':
       return [...generation.getMany(request.collection, request.ids).values()];

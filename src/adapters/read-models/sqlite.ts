@@ -298,10 +298,10 @@ const startRebuildWriter = (generation: GenerationFile): RebuildWriter => {
         if (fault !== undefined) throw fault;
         assertUnmoved(checkpoint, from);
         for (const { collection, put } of writes) ids.add(collection, put);
-        const done = ask({ kind: 'write', writes: rowWrites(writes, specs), position });
+        const done = ask({ kind: 'write', writes: rowWrites(writes, specs), to: { ...from, position } });
         // Its fault is kept for the next call.
         done.catch(() => {});
-        checkpoint = { position, generation: number };
+        checkpoint = { ...from, position };
         ahead.push(done);
         if (ahead.length > writesAheadMax) await ahead.shift();
       },

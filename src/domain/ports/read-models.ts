@@ -70,8 +70,11 @@ export type Removal = Readonly<{ id: string; position: number }>;
 /** What one write puts and removes, in one collection. */
 export type CollectionWrites = Readonly<{ collection: string; put: readonly Document[]; remove: readonly Removal[] }>;
 
-/** The progress of a projection. `generation` changes when a rebuild has put other collections in the place of the old. */
-export type Checkpoint = Readonly<{ position: number; generation: number }>;
+/**
+ * The progress of a projection. `generation` changes when a rebuild has put other collections in the place of the old. `passedOver`: the first
+ * event of a newer program that is not folded although the checkpoint is behind it.
+ */
+export type Checkpoint = Readonly<{ position: number; generation: number; passedOver?: number }>;
 
 /** The checkpoint was not where the writer had read it: another process projects too, or a rebuild was switched in. */
 export class CheckpointMoved extends Error {
@@ -87,7 +90,7 @@ export type ProjectionStore = Readonly<{
    * may tear it anywhere: then a first part is written, the checkpoint has not moved, and the same events are folded and written again.
    * Each put and each removal is conditional at the server: it changes nothing where the document there, or what is left of a removed
    * one, has folded the same position or a later one. So a writer that was frozen, and wakes after another has gone on, harms nothing.
-   * Rejects with CheckpointMoved where the checkpoint is not `from`.
+   * Rejects with CheckpointMoved where position and generation of the checkpoint are not those of `from`. `passedOver` becomes that of `from`.
    */
   write: (writes: readonly CollectionWrites[], from: Checkpoint, to: number) => Promise<void>;
 }>;

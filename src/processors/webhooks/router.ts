@@ -12,6 +12,7 @@ import { webhookEventId, eventKey } from '../../domain/webhooks/delivery.js';
 import type { RoutedEntry, WebhookRouteEvent, WebhookEvent, WebhookRouterEvent } from '../../domain/webhooks/events.js';
 import { type WebhookState, evolveWebhook } from '../../domain/webhooks/decider.js';
 import { startOf, type EventLog, type StreamVersion, versionOf } from '../../event-log/event-log.js';
+import { openGivingWay, type GivingWay } from '../../event-log/giving-way.js';
 import { type Backfill, type Slice, isBackfillOpen, openBackfill, positionOf } from './backfill.js';
 import { EventUnreadable } from '../../domain/core/errors.js';
 import type { Logger } from '../../domain/ports/logger.js';
@@ -112,16 +113,20 @@ const ROUTED: Readonly<{ kinds: readonly string[]; types: readonly EventType[] }
   types: [...notifyingTypes, ...SETTINGS],
 };
 
-export const routeWebhooksWorker = (deps: RouteWebhooksDeps): Worker => ({
-  name: NAME,
-  run: (stop) => underLease(deps, NAME, stop, (held) => routeWebhooks(deps, held)),
-});
+export const routeWebhooksWorker = (deps: RouteWebhooksDeps): Worker => {
+  const givingWay = openGivingWay(deps.clock);
+  return {
+    name: NAME,
+    run: (stop) => underLease(deps, NAME, stop, (held) => routeWebhooks(deps, held, givingWay)),
+  };
+};
 
-const routeWebhooks = async (deps: RouteWebhooksDeps, held: Held): Promise<void> => {
+const routeWebhooks = async (deps: RouteWebhooksDeps, held: Held, givingWay: GivingWay): Promise<void> => {
   const { eventLog } = deps;
   while (!held.signal.aborted) {
     const mark = await lastMark(eventLog);
     const head = await eventLog.head();
+    givingWay.begin(head);
     const kept = await deps.keptUpTo(head, held.signal);
     const oldest = kept.find(({ isDeleted }) => !isDeleted)?.seq;
     if (oldest === undefined) {
@@ -131,7 +136,7 @@ const routeWebhooks = async (deps: RouteWebhooksDeps, held: Held): Promise<void>
     const start = Math.max(mark.position, oldest);
     const router = openRouter(deps);
     for (const { id, team, seq } of kept) if (seq <= start) await router.add(id, team, start);
-    await follow(deps, held, router, { ...mark, position: start, head });
+    await follow(deps, held, router, { ...mark, position: start, head, unknown: givingWay.passes });
   }
 };
 
@@ -154,7 +159,7 @@ const follow = async (
   deps: RouteWebhooksDeps,
   { fence, signal, lost }: Held,
   router: Router,
-  mark: Mark & Readonly<{ head: number }>,
+  mark: Mark & Readonly<{ head: number; unknown: GivingWay['passes'] }>,
 ): Promise<void> => {
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
@@ -187,6 +192,7 @@ const follow = async (
       only: types,
       decrypt: [],
       signal: either,
+      unknown: mark.unknown,
     })) {
       for (const { stream } of unreadable) {
         const { kind, id } = splitStream(stream);

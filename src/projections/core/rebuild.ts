@@ -4,7 +4,7 @@ import type { Unreadable } from '../../event-log/decoding.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Document, Inspection, LookupFault, ProjectionStore, ReadModels, Rebuild } from '../../domain/ports/read-models.js';
 import type { Projection } from './projection.js';
-import { BATCH_SIZE as WRITTEN_TOGETHER, firstAfter } from './runner.js';
+import { BATCH_SIZE as WRITTEN_TOGETHER, firstAfter, passingOver } from './runner.js';
 import { openUnitOfWork } from './unit-of-work.js';
 
 const BATCH_SIZE = 1_000;
@@ -15,7 +15,7 @@ type ProjectOptions = Readonly<{
   upTo?: number;
   batchSize?: number;
   onProgress?: (position: number) => void;
-  /** Called with each damaged event, which is skipped. */
+  /** Called with each event that is skipped: it is damaged, or a newer program wrote it. */
   onUnreadable?: (event: Unreadable) => void;
   /** Each event is folded and written by itself. Default: many together. */
   writesEach?: boolean;
@@ -23,7 +23,10 @@ type ProjectOptions = Readonly<{
   isEnough?: () => boolean;
 }>;
 
-/** Folds every event up to `upTo` (default: the head of now) into the collections of a rebuild. Out: the number of events. */
+/**
+ * Folds every event up to `upTo` (default: the head of now) into the collections of a rebuild. Passes over what is damaged or was written by a
+ * newer program. Out: the number of events.
+ */
 export const projectInto = async (
   projection: Projection,
   eventLog: Pick<EventLog, 'readAll'>,
@@ -36,8 +39,10 @@ export const projectInto = async (
   let checkpoint = await store.checkpoint();
   let seen = checkpoint.position;
   let count = 0;
-  for await (const { events, unreadable, position } of eventLog.readAll(seen, { kinds, decrypt, batchSize })) {
-    for (const event of unreadable) if (event.position <= upTo) onUnreadable?.(event);
+  for await (const { events, unreadable, position } of eventLog.readAll(seen, { kinds, decrypt, batchSize, unknown: 'listed' })) {
+    const passed = unreadable.filter((event) => event.position <= upTo);
+    for (const event of passed) onUnreadable?.(event);
+    checkpoint = passingOver(checkpoint, passed);
     const wanted = position <= upTo ? events : events.filter((recorded) => recorded.position <= upTo);
     for (const some of writesEach ? wanted.map((recorded) => [recorded]) : [wanted]) {
       await work.fold(some);
@@ -101,6 +106,8 @@ export type Missing = Readonly<{
 export type Compared = Readonly<{
   /** False if there are no collections of this version: the service makes them from the log at its start. */
   isThere: boolean;
+  /** The position of an event that only a newer program knows, and that it has folded into the live side: nothing more was compared. */
+  foldedByNewer: number | undefined;
   checkpoint: number;
   /** The end of the log after the checkpoint was read: a sound checkpoint is not behind it. */
   head: number;
@@ -130,23 +137,27 @@ export const compareWithRebuild = async (
   { onProgress, untilCaughtUp = async () => {} }: CompareOptions = {},
 ): Promise<Compared> => {
   const inspection = await readModels.inspect(projection.name, projection.collections);
-  if (inspection === undefined) return { ...NOTHING_THERE, head: await eventLog.head() };
+  if (inspection === undefined) return { ...NOTHING_COMPARED, head: await eventLog.head() };
   try {
-    const { position } = await inspection.live.checkpoint();
+    const { position, passedOver } = await inspection.live.checkpoint();
     const head = await eventLog.head();
     const sides: Sides = { projection, eventLog, inspection };
     await advance(sides, position, onProgress);
+    const { passedOver: unknown } = await inspection.rebuilt.checkpoint();
+    if (unknown !== undefined && passedOver === undefined)
+      return { ...NOTHING_COMPARED, isThere: true, foldedByNewer: unknown, checkpoint: position, head };
     const { documents, difference } = await compareDocuments(sides);
     const missing = position > head ? undefined : await missingUpTo(head, sides, untilCaughtUp);
     const lookupFault = await firstOf(inspection.lookupFaults());
-    return { isThere: true, checkpoint: position, head, documents, difference, missing, lookupFault };
+    return { isThere: true, foldedByNewer: undefined, checkpoint: position, head, documents, difference, missing, lookupFault };
   } finally {
     await inspection.close();
   }
 };
 
-const NOTHING_THERE = {
+const NOTHING_COMPARED = {
   isThere: false,
+  foldedByNewer: undefined,
   checkpoint: 0,
   documents: [],
   difference: undefined,

@@ -2,22 +2,26 @@
  * Keeps the documents of a projection up to date: follows the log from the checkpoint and writes batch by batch. Requests wait here until read
  * models have what this process appended.
  */
+import { isUnknown, type Unreadable } from '../../event-log/decoding.js';
 import type { EventLog } from '../../event-log/event-log.js';
+import { openGivingWay, type GivingWay } from '../../event-log/giving-way.js';
 import type { Clock } from '../../domain/ports/clock.js';
-import { CheckpointMoved, type ProjectionStore } from '../../domain/ports/read-models.js';
+import { CheckpointMoved, type Checkpoint, type ProjectionStore } from '../../domain/ports/read-models.js';
 import type { Worker } from '../../domain/ports/worker.js';
 import type { Projection } from './projection.js';
 import { openUnitOfWork } from './unit-of-work.js';
 import { splitStream, type TeamId } from '../../domain/core/ids.js';
 
 type RunnerDeps = Readonly<{
-  eventLog: Pick<EventLog, 'readAll' | 'subscribeAll'>;
+  eventLog: Pick<EventLog, 'readAll' | 'subscribeAll' | 'head'>;
   store: ProjectionStore;
   clock: Pick<Clock, 'monotonic'>;
   /** Awaited after a batch that was not full, so that more events share the next write. Ends early at the signal. */
   pause: (signal: AbortSignal) => Promise<void>;
   /** Awaited before the checkpoint that another process moves is read again. Default: `pause`. */
   look?: (signal: AbortSignal) => Promise<void>;
+  /** Rebuilds the documents, because an older program has passed over events that this one knows. */
+  makeAnew: () => Promise<void>;
   /** Runs the work while this process is the one that projects (under a lease). Default: at once. */
   lead?: (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
 }>;
@@ -43,6 +47,7 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
   const { kinds } = projection;
   const { lead = (signal, work) => work(signal), look = deps.pause } = deps;
   const { waiting, wakeAll, pause, hurry } = openWaiting(deps);
+  const givingWay = openGivingWay(deps.clock);
   let reached = 0;
   /** This process projects. While another one does, only the checkpoint says how far it is. */
   let leading = false;
@@ -59,7 +64,7 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
   const followOn = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       try {
-        await follow(projection, deps, { signal, advance, pause });
+        await follow(projection, deps, { signal, advance, pause, givingWay });
       } catch (fault) {
         // Another process projects too, or a rebuild replaced the documents: continue from the checkpoint of now.
         if (!(fault instanceof CheckpointMoved)) throw fault;
@@ -122,12 +127,18 @@ type Following = Readonly<{
   /** Called with the position up to which all is folded. */
   advance: (position: number) => void;
   pause: (signal: AbortSignal) => Promise<void>;
+  givingWay: GivingWay;
 }>;
 
-const follow = async (projection: Projection, deps: RunnerDeps, { signal, advance, pause }: Following): Promise<void> => {
+const follow = async (projection: Projection, deps: RunnerDeps, { signal, advance, pause, givingWay }: Following): Promise<void> => {
   const { kinds, decrypts: decrypt } = projection;
   const work = openUnitOfWork(projection, deps.store);
   let checkpoint = await deps.store.checkpoint();
+  if (checkpoint.passedOver !== undefined && (await isKnown(deps.eventLog, checkpoint.passedOver))) {
+    await deps.makeAnew();
+    checkpoint = await deps.store.checkpoint();
+  }
+  givingWay.begin(await deps.eventLog.head());
   let writtenMs = deps.clock.monotonic();
   let seen = checkpoint.position;
   const write = async (): Promise<void> => {
@@ -135,14 +146,29 @@ const follow = async (projection: Projection, deps: RunnerDeps, { signal, advanc
     writtenMs = deps.clock.monotonic();
   };
   advance(seen);
-  for await (const { events, position } of deps.eventLog.subscribeAll(seen, { kinds, decrypt, batchSize: BATCH_SIZE, signal })) {
+  const options = { kinds, decrypt, batchSize: BATCH_SIZE, signal, unknown: givingWay.passes };
+  for await (const { events, unreadable, position } of deps.eventLog.subscribeAll(seen, options)) {
     seen = position;
+    checkpoint = passingOver(checkpoint, unreadable);
     if (events.length > 0) await work.fold(events);
-    if (events.length > 0 || deps.clock.monotonic() - writtenMs >= CHECKPOINT_EVERY_MS) await write();
+    if (events.length > 0 || unreadable.length > 0 || deps.clock.monotonic() - writtenMs >= CHECKPOINT_EVERY_MS) await write();
     advance(seen);
     if (events.length > 0 && events.length < BATCH_SIZE) await pause(signal);
   }
   if (seen > checkpoint.position) await write();
+};
+
+/** The checkpoint with the first event of a newer program that is not folded. */
+export const passingOver = (checkpoint: Checkpoint, unreadable: readonly Unreadable[]): Checkpoint => {
+  const passedOver = checkpoint.passedOver ?? unreadable.find(isUnknown)?.position;
+  return passedOver === undefined ? checkpoint : { ...checkpoint, passedOver };
+};
+
+/** Whether this program reads the event at a position, or it has left the log. */
+const isKnown = async (eventLog: Pick<EventLog, 'readAll'>, position: number): Promise<boolean> => {
+  for await (const { events, unreadable } of eventLog.readAll(position - 1, { decrypt: [], batchSize: 1, unknown: 'listed' }))
+    if (events.length + unreadable.length > 0) return !unreadable.some((event) => event.position === position && isUnknown(event));
+  return true;
 };
 
 /** The position of the first event of streams of those kinds after a position. */
@@ -151,7 +177,8 @@ export const firstAfter = async (
   after: number,
   kinds: readonly string[],
 ): Promise<number | undefined> => {
-  for await (const { events } of eventLog.readAll(after, { kinds, batchSize: 1 })) if (events.length > 0) return events[0]!.position;
+  const options = { kinds, decrypt: [], batchSize: 1, unknown: 'listed' } as const;
+  for await (const { events } of eventLog.readAll(after, options)) if (events.length > 0) return events[0]!.position;
   return undefined;
 };
 

@@ -44,7 +44,7 @@ export const openUnitOfWork = (projection: Projection, store: ProjectionStore): 
     write: async (from, to) => {
       await store.write([...all.values()].flatMap(writesOf), from, to);
       for (const known of all.values()) keepWritten(known);
-      return { position: to, generation: from.generation };
+      return { ...from, position: to };
     },
   };
 };

@@ -23,6 +23,7 @@ type Generation = {
   readonly version: string;
   readonly collections: Map<string, Map<string, Kept>>;
   position: number;
+  passedOver?: number;
 };
 type Projected = { specs: readonly CollectionSpec[]; live: Generation; rebuilt: Generation | undefined; generations: number };
 
@@ -105,6 +106,7 @@ const moveCheckpoint = (projected: Projected, from: Checkpoint, to: number): voi
   const generation = generationNumbered(projected, from.generation);
   if (generation.position !== from.position) throw new CheckpointMoved('the checkpoint is elsewhere');
   generation.position = to;
+  if (from.passedOver !== undefined) generation.passedOver = from.passedOver;
 };
 
 const generationNumbered = ({ live, rebuilt }: Projected, number: number): Generation => {
@@ -124,7 +126,11 @@ const copyOf = ({ text }: Kept): Document => JSON.parse(text) as Document;
 type Opened = Readonly<{ projected: Projected; isConditional: boolean }>;
 
 const storeOf = (network: Network, { projected, isConditional }: Opened, side: () => Generation): ProjectionStore => ({
-  checkpoint: () => ask(network, 'read-models.read', () => ({ position: side().position, generation: side().number })),
+  checkpoint: () =>
+    ask(network, 'read-models.read', () => {
+      const { position, number: generation, passedOver } = side();
+      return { position, generation, ...(passedOver === undefined ? {} : { passedOver }) };
+    }),
   getMany: (collection, ids) =>
     ask(network, 'read-models.read', () => {
       const kept = side().collections.get(collection);
