@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { StoreAway } from '../../src/domain/core/errors.js';
 import type { EventStore } from '../../src/domain/ports/event-store.js';
 import { advanceUntil, sendBody, startTestApp, storedEvents, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -21,7 +22,7 @@ const refusing =
   (store: EventStore): EventStore => ({
     ...store,
     append: async (stream, expectedRevision, events) => {
-      if (disk.refuses(events.map(({ type }) => type))) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+      if (disk.refuses(events.map(({ type }) => type))) throw new StoreAway('the disk is full', { code: 'SQLITE_FULL' });
       return store.append(stream, expectedRevision, events);
     },
   });
@@ -46,7 +47,7 @@ const setUp = async (t: Test): Promise<Readonly<{ app: TestApp; clock: FakeClock
   return { app, clock, sink, disk };
 };
 
-await t.test('a commit that the disk refuses: 500, nothing written, and the same request goes through later', async (t) => {
+await t.test('a commit that the disk refuses: 503, nothing written, and the same request goes through later', async (t) => {
   const { app, sink, disk } = await setUp(t);
   await app.whenStatus((await app.send()).id, 'sent');
   const before = await storedEvents(app.engine);
@@ -55,8 +56,8 @@ await t.test('a commit that the disk refuses: 500, nothing written, and the same
   const headers = { 'idempotency-key': 'disk-full' };
   for (let calls = 0; calls < 3; calls += 1) {
     const refused = await app.call('POST', '/api/emails/send', sendBody(), headers);
-    t.match(refused, { status: 500, body: { code: 'INTERNAL_ERROR', requestId: String } });
-    t.notMatch(refused.text, /disk|sqlite/i, 'the answer says nothing of our insides');
+    t.match(refused, { status: 503, headers: { 'retry-after': '5' }, body: { code: 'STORE_AWAY', requestId: String } });
+    t.notMatch(refused.text, /full|sqlite/i, 'the answer says nothing of our insides');
   }
   t.same(await storedEvents(app.engine), before);
 
@@ -121,8 +122,9 @@ await t.test('a real full disk under a real server', { skip: hasPrlimit ? false 
   for (const bound of [0, statSync(join(dataDir, 'events.db-wal')).size]) {
     limitFileSize(server.pid, bound);
     const refused = await send();
-    t.equal(refused.status, 500, `file size bound ${bound}`);
-    t.match(await refused.json(), { code: 'INTERNAL_ERROR' });
+    t.equal(refused.status, 503, `file size bound ${bound}`);
+    t.equal(refused.headers.get('retry-after'), '5');
+    t.match(await refused.json(), { code: 'STORE_AWAY' });
     limitFileSize(server.pid, 'unlimited');
     t.equal(await total(), 0);
   }

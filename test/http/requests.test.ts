@@ -736,7 +736,7 @@ void t.test('each code has its status, and the body of the contract', async (t) 
   const away = await throwing(new StoreAway('the log at log.example.com does not answer'));
   t.match(away, { status: 503, headers: { 'retry-after': '5' }, body: { code: 'STORE_AWAY', retryAfter: 5 } });
   const open = await throwing(new AppendUnknown('email-x', new Error('lost')));
-  t.match(open, { status: 500, body: { code: 'OUTCOME_UNKNOWN' } });
+  t.match(open, { status: 503, headers: { 'retry-after': '5' }, body: { code: 'OUTCOME_UNKNOWN', retryAfter: 5 } });
   t.notMatch(JSON.stringify([away.body, open.body]), /example\.com|email-x|lost/);
   const told = logged.filter(({ level }) => level !== 'info').slice(-2);
   t.match(told, [

@@ -10,7 +10,7 @@ import type {
   ReadLogOptions,
 } from '../../domain/ports/event-store.js';
 import { type LogTable, openLogTable, type Append } from './log-table.js';
-import { openDatabase, type Database, logTruncation } from '../sqlite/database.js';
+import { openDatabase, type Database, logTruncation, tellingRefusals } from '../sqlite/database.js';
 import { groupCommit, type GroupCommit } from '../sqlite/group-commit.js';
 import { isLong, longFromEvents, readAhead } from './read-ahead.js';
 
@@ -86,7 +86,7 @@ export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: 
       return Promise.reject(new RangeError('the expected revision is -1 or more'));
     return commits.run(asked);
   };
-  return {
+  return tellingRefusals<EventStore>('log', {
     append: (stream, expectedRevision, events) => append({ stream, expectedRevision, events }),
     begin: (stream, revision, events) => append({ stream, expectedRevision: revision - 1, events, begins: true }),
     truncate: async (stream, before) => {
@@ -106,7 +106,7 @@ export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: 
       cut.close();
       database.close();
     },
-  };
+  });
 };
 
 /** Appends of one turn of the event loop or a few share a commit. Durable events become recent events and wake the subscribers. */

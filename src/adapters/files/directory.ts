@@ -13,7 +13,8 @@ import { statfs, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { Disk } from '../../domain/ports/disk.js';
-import { FileDamaged } from '../../domain/core/errors.js';
+import { FileDamaged, StoreAway } from '../../domain/core/errors.js';
+import { tellingFaults } from '../../shared/port-faults.js';
 import type { Files } from '../../domain/ports/files.js';
 import { exists, orAbsent, readText, syncDirectory, writeDurably, checkHash, isHash, isoTimeOf } from './durable.js';
 import type { LogNote, NotedFiles } from '../../domain/ports/log-note.js';
@@ -26,6 +27,9 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const abandonedAfterMs = 24 * 60 * 60 * 1000;
 
 const NAME = 'log.json';
+
+/** What the operating system reports while a disk is full, fails, is read-only or away, or no more files can be opened. */
+const refusals: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'ESTALE', 'ENODEV', 'EMFILE', 'ENFILE']);
 
 /** In: the directory, made if there is none. The functions reject with RangeError if a hash is not 64 hex digits. */
 export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }>): Files => {
@@ -61,7 +65,7 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
     return deleted;
   };
 
-  return {
+  return tellingRefusals<Files>({
     put: async (bytes, { expiresAt } = {}) => {
       const hash = createHash('sha256').update(bytes).digest('hex');
       const limit = expiresAt === undefined ? undefined : isoTimeOf(expiresAt);
@@ -83,8 +87,15 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
       await clearAbandoned(join(directory, 'tmp'), abandonedMs);
       return deleted;
     },
-  };
+  });
 };
+
+/** Makes the functions reject with StoreAway while the disk refuses. */
+const tellingRefusals = <Port extends object>(port: Port): Port =>
+  tellingFaults(port, (fault) => {
+    const code = fault instanceof Error && 'code' in fault && typeof fault.code === 'string' ? fault.code : '';
+    return refusals.has(code) ? new StoreAway(`the disk that keeps the files refuses (${code})`, { cause: fault, code }) : fault;
+  });
 
 /** The notes of the days up to that time. */
 async function* notedUntil(directory: string, limit: string): AsyncGenerator<Readonly<{ hash: string; day: string }>> {

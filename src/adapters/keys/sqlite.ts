@@ -1,6 +1,6 @@
 /** Sealing keys in a SQLite file of their own, wrapped by the master key, so that a backup of the log carries none. */
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
-import { busyTimeoutMs, type Database, openDatabase } from '../sqlite/database.js';
+import { busyTimeoutMs, type Database, openDatabase, tellingRefusals } from '../sqlite/database.js';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import { BOUND_SEALS_FROM, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
 import { boundedCache } from '../../shared/cache.js';
@@ -101,7 +101,7 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
   // If the disk refuses, or the keys are closed before this is done, the next start goes on with it.
   if (rewraps && isBound && !table.isBound()) bindAll(table, commits.run).catch(() => {});
 
-  return {
+  return tellingRefusals<Keys>('keys', {
     create: pool.take,
     getMany: async (ids) => keysAmong(table, rows, ids),
     destroy: async (ids) => {
@@ -118,7 +118,7 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
       commits.close();
       database.close();
     },
-  };
+  });
 };
 
 const make = (table: KeyTable, wrapping: Wrapping, isBound: boolean): readonly NewKey[] => {

@@ -5,7 +5,7 @@ import PostalMime, { type Address, type Email } from 'postal-mime';
 import type { Logger } from '../../domain/ports/logger.js';
 import { withAsciiDomain } from '../../shared/addresses.js';
 import type { MailboxAddress, MailboxAttachment, MailboxMessage, MailCopies, Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';
-import { inTransaction, type Database, type Statement, openDatabase, logTruncation } from '../sqlite/database.js';
+import { inTransaction, type Database, type Statement, openDatabase, logTruncation, tellingRefusals } from '../sqlite/database.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { Ids } from '../../domain/ports/ids.js';
@@ -149,7 +149,7 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
   });
 
   return {
-    mailbox: mailboxOf(table, erase, forgetCopies),
+    mailbox: tellingRefusals('mailbox', mailboxOf(table, erase, forgetCopies)),
     smtpUrl: receiver.url,
     close: async () => {
       await receiver.close();

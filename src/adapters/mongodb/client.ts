@@ -7,6 +7,7 @@ import type { Db, MongoClient, MongoClientOptions } from 'mongodb';
 import { StoreAway } from '../../domain/core/errors.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { LogNote, NotedStore } from '../../domain/ports/log-note.js';
+import { tellingFaults } from '../../shared/port-faults.js';
 
 export type { AnyBulkWriteOperation, Collection, Db, Filter, GridFSBucket, ObjectId, UpdateFilter, WithoutId } from 'mongodb';
 
@@ -63,6 +64,13 @@ export const durableWrites = { writeConcern: { w: 'majority', journal: true } } 
 const URL_FORM = /^mongodb(?:\+srv)?:\/\/(?:[^/?]*@)?([^/?@]+)(?:\/([^?]*))?(?:\?.*)?$/;
 const socketCalls: ReadonlySet<unknown> = new Set(['connect', 'read', 'write']);
 
+/**
+ * Answers of a server that is not the primary, or is about to end: HostUnreachable, HostNotFound, NetworkTimeout, ShutdownInProgress,
+ * PrimarySteppedDown, SocketException, NotWritablePrimary, InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk,
+ * NotPrimaryOrSecondary. The driver labels such an error for writes, and not for reads.
+ */
+const awayCodes: ReadonlySet<number> = new Set([6, 7, 89, 91, 189, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436]);
+
 const entries = new Map<string, Entry>();
 
 /** The server cannot be used. The message names the setting and the host, and carries no credentials. */
@@ -94,34 +102,22 @@ export const openMongo = async ({ url, setting = settingDefault, logger }: Mongo
 };
 
 /**
- * Wraps a port, so that its functions reject with StoreAway if the server cannot be reached. Answers without a promise are passed on.
+ * Wraps a port, so that its functions, and those of the ports that they answer, reject with StoreAway if the server cannot be reached.
  * `what` names the data in the message.
  */
-export const tellingAway = <Port extends object>({ driver, host }: Pick<Mongo, 'driver' | 'host'>, what: string, port: Port): Port => {
-  const toldAs = (error: unknown): never => {
-    if (!isAway(driver, error)) throw error;
-    throw new StoreAway(`MongoDB at ${host}, which keeps the ${what}, does not answer`, { cause: error });
-  };
-  const told = ([name, part]: [string, unknown]): [string, unknown] => {
-    if (typeof part !== 'function') return [name, part];
-    const call = part as (...given: unknown[]) => unknown;
-    return [
-      name,
-      (...given: unknown[]): unknown => {
-        const answer = call(...given);
-        return answer instanceof Promise ? answer.catch(toldAs) : answer;
-      },
-    ];
-  };
-  return Object.fromEntries(Object.entries(port).map(told)) as Port;
-};
+export const tellingAway = <Port extends object>({ driver, host }: Pick<Mongo, 'driver' | 'host'>, what: string, port: Port): Port =>
+  tellingFaults(port, (fault) =>
+    isAway(driver, fault) ? new StoreAway(`MongoDB at ${host}, which keeps the ${what}, does not answer`, { cause: fault }) : fault,
+  );
 
 /** Whether there is no connection, none in time, or no primary. The driver has repeated by then what can be repeated. */
 const isAway = (driver: MongoDriver, error: unknown): boolean => {
   if (error instanceof driver.MongoNetworkError || error instanceof driver.MongoServerSelectionError) return true;
   // The error of several writes in one call contains the error that ended it.
   if (error instanceof driver.MongoBulkWriteError && isAway(driver, error.errorResponse)) return true;
-  if (error instanceof driver.MongoError) return error.hasErrorLabel('RetryableWriteError');
+  if (error instanceof driver.MongoError && error.hasErrorLabel('RetryableWriteError')) return true;
+  if (error instanceof driver.MongoServerError) return awayCodes.has(codeOf(error) ?? 0);
+  if (error instanceof driver.MongoError) return false;
   // The driver passes on the error of a socket that ends during a write.
   return error instanceof Error && 'syscall' in error && socketCalls.has(error.syscall);
 };

@@ -1,7 +1,7 @@
 /** Read models in SQLite: a catalog file, and beside it a file for the live generation of each projection. */
 import { Worker } from 'node:worker_threads';
 import { setImmediate as turn } from 'node:timers/promises';
-import { isSqliteError, copyDatabase, holdLock } from '../sqlite/database.js';
+import { isSqliteError, copyDatabase, holdLock, tellingRefusals } from '../sqlite/database.js';
 import {
   type Catalog,
   type Projection,
@@ -118,7 +118,7 @@ export const openSqliteReadModels = (options: SqliteReadModelsOptions): ReadMode
     return live.use(projection.name, work);
   };
 
-  return {
+  return tellingRefusals<ReadModels>('read models', {
     projection: async (name, specs) => {
       checkNames(name, specs);
       const { catalog, live } = open();
@@ -155,7 +155,7 @@ export const openSqliteReadModels = (options: SqliteReadModelsOptions): ReadMode
       opened?.live.close();
       opened?.catalog.close();
     },
-  };
+  });
 };
 
 /** What a killed process that compared has left, which may hold what was erased since. */

@@ -6,6 +6,8 @@ import { closeSync, openSync, existsSync, fsyncSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { makeDirectory } from '../../shared/files.js';
+import { tellingFaults } from '../../shared/port-faults.js';
+import { StoreAway } from '../../domain/core/errors.js';
 import type { LogNote, NotedStore } from '../../domain/ports/log-note.js';
 
 export type Database = Sqlite.Database;
@@ -55,6 +57,9 @@ const cacheSizeKiBDefault = 4 * 1024;
 const walPagesBeforeCheckpoint = 2_000;
 const walSizeBytesMax = 64 * 1024 * 1024;
 
+/** What SQLite reports while a disk is full, fails or is read-only, or while another process does not let go of the file. */
+const refusals = ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN', 'SQLITE_BUSY'];
+
 /** More pages than any database has: all are copied in one step, which reads the source as it is at one moment. */
 const ALL_PAGES = 0x7fff_ffff;
 
@@ -96,6 +101,18 @@ export const openDatabase = (options: DatabaseOptions): Database => {
 /** Whether the driver reports that code, e.g. `SQLITE_BUSY`; extended codes such as `SQLITE_BUSY_SNAPSHOT` count too. */
 export const isSqliteError = (error: unknown, code: string): boolean =>
   error instanceof Sqlite.SqliteError && (error.code === code || error.code.startsWith(`${code}_`));
+
+/**
+ * Wraps a port, so that its functions, and those of the ports that they answer, reject with StoreAway while the disk refuses or the file
+ * stays locked. `what` names the data in the message.
+ */
+export const tellingRefusals = <Port extends object>(what: string, port: Port): Port =>
+  tellingFaults(port, (fault) => {
+    const code = refusals.some((refusal) => isSqliteError(fault, refusal))
+      ? (fault as InstanceType<typeof Sqlite.SqliteError>).code
+      : undefined;
+    return code === undefined ? fault : new StoreAway(`the disk that keeps the ${what} refuses (${code})`, { cause: fault, code });
+  });
 
 /** Runs `work` in one write transaction, or as a part of the open one. If it throws, nothing of it is done. */
 export const inTransaction = <Result>(database: Database, work: () => Result): Result => {

@@ -2,7 +2,7 @@
  * The credits and quotas of teams: reserved before an email or a batch is appended, returned if it is not created or is cancelled. For a
  * team that is not metered nothing is read or appended.
  */
-import { DomainError, WrongExpectedRevision, AppendUnknown } from '../../domain/core/errors.js';
+import { DomainError, WrongExpectedRevision, AppendUnknown, StoreAway } from '../../domain/core/errors.js';
 import {
   advanceCredits,
   noCredits,
@@ -268,7 +268,7 @@ export const reserveFor = async (
   try {
     return await deps.credits.reserve(teamId, stream, cost, cause);
   } catch (fault) {
-    throw fault instanceof AppendUnknown ? new Error('the credits could not be reserved', { cause: fault }) : fault;
+    throw fault instanceof AppendUnknown ? new StoreAway('the credits could not be reserved', { cause: fault }) : fault;
   }
 };
 

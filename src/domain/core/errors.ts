@@ -178,11 +178,18 @@ export const invalidAt = (field: string, message: string, relatedInfo?: ErrorDet
   });
 
 /**
- * A server that keeps the log, the keys, the files or the read models cannot be reached. An append, or the creation of a key or a file, that
+ * A server or disk that keeps the log, the keys, the files or the read models does not answer or refuses. An append, or the creation of a key or a file, that
  * rejects with StoreAway has written nothing that a reader will see. Reads and removals may be repeated.
  */
 export class StoreAway extends Error {
   override readonly name: string = 'StoreAway';
+  /** The code of the cause, such as `SQLITE_FULL`, which health and log show. */
+  readonly code?: string;
+
+  constructor(message: string, options: Readonly<{ cause?: unknown; code?: string }> = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : {});
+    if (options.code !== undefined) this.code = options.code;
+  }
 }
 
 /** The answer of an append was lost: its events may be in the log, or appear in it later. Nothing that belongs to them may be deleted. */

@@ -4,7 +4,7 @@ import type { Authenticated, Caller, ForTeam } from '../../commands/core/caller.
 import { isAllowed, permissionOfKey, type AccessPermission } from '../../domain/access/permissions.js';
 import { callOrigin, type CallOrigin } from '../../domain/access/origins.js';
 import { isFrom } from '../../domain/keys/networks.js';
-import { DomainError } from '../../domain/core/errors.js';
+import { AppendUnknown, DomainError, StoreAway } from '../../domain/core/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/access/rate-limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';
 import type { Access, HttpDeps, RatePolicy } from './context.js';
@@ -23,7 +23,7 @@ const NO_LINK =
   'The mailbox opens by the link that `sealpost serve` printed (`sealpost mailbox` prints it again), or by an API key in the header `Authorization: Bearer <API_KEY>`.';
 
 /**
- * The hook that runs first on every request. A request that fails before its caller is known counts against its remote
+ * The hook that runs first on every request. A request that is refused before its caller is known counts against its remote
  * address; if that window is full, the answer is 429 and no longer tells what was wrong.
  */
 export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, 'fault'> }>) => {
@@ -52,7 +52,10 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
       if (ofBrowser !== undefined && admitted.kind === 'user' && !isReading(request)) await assertMeant(request, admitted.sessionId, deps);
       checkNetwork(request, admitted);
     } catch (error) {
-      return failed(request, reply, error);
+      if (error instanceof DomainError) return failed(request, reply, error);
+      // A fault of ours says nothing of the credential, so it does not count against the address. Nothing of the request has begun: what was
+      // perhaps recorded is the use of the credential.
+      throw error instanceof AppendUnknown ? new StoreAway('the use of a credential could not be recorded', { cause: error }) : error;
     }
     request.caller = callerWith(admitted, request);
     if (access === undefined || rate === undefined) throw new Error('the route declares no permission');

@@ -152,7 +152,7 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   EVENT_UNREADABLE: 500,
   EVENT_UNKNOWN: 500,
   STORE_AWAY: 503,
-  OUTCOME_UNKNOWN: 500,
+  OUTCOME_UNKNOWN: 503,
   INTERNAL_ERROR: 500,
 };
 
@@ -187,7 +187,7 @@ const codeOf = (error: unknown): string | undefined =>
 const storeAway = (cause: StoreAway): Failure => ({
   ...failure(
     'STORE_AWAY',
-    `A server that the service needs for this does not answer. Nothing was accepted or changed; send the request again in ${AWAY_RETRY_AFTER_S} seconds.`,
+    `A server or a disk that the service needs for this does not answer. Nothing was accepted or changed; send the request again in ${AWAY_RETRY_AFTER_S} seconds.`,
     { retryAfterS: AWAY_RETRY_AFTER_S },
   ),
   cause,
@@ -197,7 +197,8 @@ const storeAway = (cause: StoreAway): Failure => ({
 export const outcomeUnknown = (cause: unknown): Failure => ({
   ...failure(
     'OUTCOME_UNKNOWN',
-    'A server stopped to answer while this was done: whether it was recorded, or a part of it, is not known. Send the same request again, with the same Idempotency-Key where it takes one: what was recorded is not done twice.',
+    'A server or a disk stopped to answer while this was done: whether it was recorded, or a part of it, is not known. Send the same request again, with the same Idempotency-Key where it takes one: what was recorded is not done twice.',
+    { retryAfterS: AWAY_RETRY_AFTER_S },
   ),
   cause,
 });

@@ -50,10 +50,11 @@ const mayHaveWritten = ({ positions }: Deps, { caller, writtenBefore, routeOptio
   return positions.written(caller.teamId) > writtenBefore;
 };
 
-const logFault = ({ logger }: Deps, { cause, status }: Failure, request: FastifyRequest): void => {
+const logFault = ({ logger }: Deps, { cause, code, status }: Failure, request: FastifyRequest): void => {
   const fields = { requestId: request.id, method: request.method, route: request.routeOptions.url, error: asError(cause) };
-  if (status === 500) logger.error(fields, 'a request failed by a fault of ours');
-  else logger.warn(fields, 'a request was refused, for a server does not answer');
+  if (code === 'OUTCOME_UNKNOWN') logger.error(fields, 'whether a request was recorded is not known');
+  else if (status === 500) logger.error(fields, 'a request failed by a fault of ours');
+  else logger.warn(fields, 'a request was refused, for a server or a disk does not answer');
 };
 
 /** The log writes an error without its message, which may quote what a caller sent. */

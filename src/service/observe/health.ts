@@ -74,11 +74,11 @@ const MEBIBYTE = 1024 * 1024;
 
 const logAway: HealthReason = {
   code: 'LOG_AWAY',
-  message: 'the server of the log does not answer: nothing is accepted and nothing delivered',
+  message: 'the server of the log does not answer, or its disk refuses: nothing is accepted and nothing delivered',
 };
 const readModelsAway: HealthReason = {
   code: 'READ_MODELS_AWAY',
-  message: 'the server of the read models or of the leases does not answer: there are no lists, and what is due later waits',
+  message: 'the server or disk of the read models or of the leases does not answer: there are no lists, and what is due later waits',
 };
 
 const nobodyDelivers: HealthReason = {

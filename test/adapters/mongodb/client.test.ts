@@ -84,7 +84,7 @@ void t.test('keys, files and read models whose server is away say so, whatever t
   const readModels = openMongoReadModels({ mongo, clock: systemClock(), logger });
   t.teardown(() => Promise.all([keys.close(), files.close(), readModels.close()]));
   const { id } = await keys.create();
-  await readModels.projection('away', [{ name: 'things', version: 1, fields: [], indexes: [] }]);
+  const store = await readModels.projection('away', [{ name: 'things', version: 1, fields: [], indexes: [] }]);
   await relay.close();
 
   const takeAll = async (): Promise<void> => {
@@ -96,6 +96,9 @@ void t.test('keys, files and read models whose server is away say so, whatever t
   await t.rejects(files.put(Buffer.from('a')), StoreAway);
   await t.rejects(files.get('a'.repeat(64)), StoreAway);
   await t.rejects(readModels.find('things', { where: {}, limit: 1 }), StoreAway);
+  // A list that waits for what its caller has written asks the store of the projection.
+  await t.rejects(store.checkpoint(), StoreAway);
+  await t.rejects(store.getMany('things', ['a']), StoreAway);
   await t.rejects(files.get('no hash'), RangeError, 'other faults are what they were');
 });
 

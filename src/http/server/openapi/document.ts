@@ -58,12 +58,13 @@ const requestCodes: readonly ErrorCode[] = [
   'MALFORMED_REQUEST',
   'HTTPS_REQUIRED',
   'RATE_LIMIT_EXCEEDED',
+  'STORE_AWAY',
   'INTERNAL_ERROR',
 ];
 /** More codes of the endpoints that take a body. */
 const bodyCodes: readonly ErrorCode[] = ['TOO_MANY_LARGE_BODIES'];
 /** More codes of the endpoints that read the stores: each that needs a key reads at least the key. */
-const storedCodes: readonly ErrorCode[] = ['EVENT_UNREADABLE', 'EVENT_UNKNOWN', 'STORE_AWAY'];
+const storedCodes: readonly ErrorCode[] = ['EVENT_UNREADABLE', 'EVENT_UNKNOWN'];
 const keyCodes: readonly ErrorCode[] = [
   'UNAUTHORIZED',
   ...commandCodes.authenticate,
@@ -90,7 +91,7 @@ const sentences: Readonly<Record<ErrorStatus, string>> = {
   404: 'Unknown, malformed, or another team’s',
   429: 'Too many requests, or too much at once',
   500: 'A fault of the service',
-  503: 'A server that the service needs is away',
+  503: 'A server or a disk that the service needs is away',
 };
 
 const statuses = [400, 401, 403, 404, 429, 500, 503] as const satisfies readonly ErrorStatus[];
@@ -126,7 +127,8 @@ const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
     description: description(raw, route),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...withExamples(raw['requestBody'], route),
-    responses: { ...successResponses(object(raw['responses']), route), ...errorResponses(route) },
+    // A route that describes its own 503 (health) keeps it.
+    responses: { ...errorResponses(route), ...successResponses(object(raw['responses']), route) },
     security: route.access === 'public' ? [] : [{ apiKey: [] }, { browser: [] }, ...(route.mailbox ? [{ mailbox: [] }] : [])],
   };
 };
