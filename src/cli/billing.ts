@@ -1,7 +1,10 @@
 /** `sealpost credits …` and `sealpost team billing`: what a team may send, how it is billed, and what is added to its credits. */
 import { addCredits, getAccount } from '../commands/billing/account.js';
 import { systemCaller } from '../commands/core/caller.js';
-import { changeBilling, type BillingChanges } from '../commands/teams/teams.js';
+import { changeBilling, type BillingChanges, type UsedInMonth } from '../commands/teams/teams.js';
+import { emailsProjection } from '../projections/email/emails.js';
+import { makeQueries } from '../projections/queries.js';
+import type { UsedOfDay } from '../projections/query-types.js';
 import { GRANT_MAX } from '../api/billing.js';
 import { isPlanName, planNames, BLOCKS_MAX } from '../domain/billing/plans.js';
 import { isoTime } from '../domain/core/time.js';
@@ -59,9 +62,49 @@ const add = async (engine: Engine, teamId: TeamId, request: Parameters<typeof ad
 export const setBilling = (options: BillingOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
-    const { billing, plan, emailsPerMonth } = await changeBilling(engine, teamId, billingOf(options), cause);
+    const { billing, plan, emailsPerMonth } = await changeBilling(engine, teamId, billingOf(options), cause, usedInMonth(engine, teamId));
     print(JSON.stringify({ billing, plan: plan ?? null, emailsPerMonth: emailsPerMonth ?? null }, undefined, 2));
   });
+
+type UsageDeps = Pick<Engine, 'eventLog' | 'readModels' | 'clock' | 'limits'>;
+
+/** Counted from the read models, once they hold all emails that the team has when it is asked. */
+export const usedInMonth =
+  (engine: UsageDeps, teamId: TeamId): UsedInMonth =>
+  async (month) => {
+    await untilCounted(engine, teamId);
+    const queries = makeQueries({ ...engine, awaitOwnWrites: async () => {} });
+    const days = await queries.usedByDay(teamId, `${month}-01`, `${month}-31`);
+    const sum = (count: (day: UsedOfDay) => number): number => days.reduce((all, day) => all + count(day), 0);
+    return { emails: sum(({ emails }) => emails), attachments: sum(({ documents }) => documents) };
+  };
+
+const LOOK_EVERY_MS = 100;
+const LOOKS_MAX = 300;
+
+/** Resolves when the counts of days hold every email that the team has now. Rejects if nothing brings them up to date. */
+const untilCounted = async (engine: UsageDeps, teamId: TeamId): Promise<void> => {
+  const head = await engine.eventLog.head();
+  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    if (!(await hasUncounted(engine, teamId, head))) return;
+    await engine.clock.sleep(LOOK_EVERY_MS, new AbortController().signal);
+  }
+  throw new Error(
+    'The emails that were sent this month are not all counted yet: start the service (npm start), which counts them, then repeat this.',
+  );
+};
+
+/** Whether the log has events of the team's emails, up to that position, that the counts of days do not hold. */
+const hasUncounted = async (engine: UsageDeps, teamId: TeamId, head: number): Promise<boolean> => {
+  const { name, collections } = emailsProjection({ retentionMs: 0, archiveMs: 0 });
+  const { position: counted } = await (await engine.readModels.projection(name, collections)).checkpoint();
+  if (counted >= head) return false;
+  for await (const { events, position } of engine.eventLog.readAll(counted, { kinds: ['email'], decrypt: [] })) {
+    if (events.some((event) => event.metadata.teamId === teamId && event.position <= head)) return true;
+    if (position >= head) return false;
+  }
+  return false;
+};
 
 const billingOf = ({ by, plan, emailsPerMonth }: BillingOptions): BillingChanges => {
   const billing = billings.find((known) => known === by);

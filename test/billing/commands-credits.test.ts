@@ -8,7 +8,7 @@ import type { CreditsEvent } from '../../src/domain/billing/events.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import { creditsStream, emailStream, type EmailId, type StreamName } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
-import { caller, commandsOfTest, simple, TEAM, withTemplate, type World } from '../support/command-world.js';
+import { caller, commandsOfTest, simple, TEAM, withTemplate, type World, nothingUsed } from '../support/command-world.js';
 import { attachmentOf } from '../support/documents.js';
 import { T0 } from '../support/email-facts.js';
 import { onDistantPorts } from '../support/ports-of-tests.js';
@@ -26,7 +26,7 @@ const causeAt = (world: Pick<World, 'clock'>) => ({
 /** A team that is billed so, with no more than that balance where it is billed by credits. */
 const metered = async (changes: BillingChanges, balance?: number) => {
   const world = await withTemplate();
-  await changeBilling(world.deps, TEAM, changes, causeAt(world));
+  await changeBilling(world.deps, TEAM, changes, causeAt(world), nothingUsed);
   if (balance !== undefined)
     await world.deps.credits.reserve(TEAM, 'batch-before' as StreamName, { emails: 1_000 - balance, attachments: 0 }, causeAt(world));
   return world;
@@ -279,5 +279,46 @@ void t.test('an answer that is lost charges once', { skip: onDistantPorts() }, a
 void t.test('a team that is not metered is granted nothing, and a plan needs a name', async (t) => {
   const world = await withTemplate();
   await t.rejects(world.deps.credits.change(TEAM, { type: 'Grant', at: T0, credits: 5 }, causeAt(world)), { code: 'TEAM_NOT_METERED' });
-  await t.rejects(changeBilling(world.deps, TEAM, { billing: 'plan' }, causeAt(world)), { code: 'VALIDATION_ERROR' });
+  await t.rejects(changeBilling(world.deps, TEAM, { billing: 'plan' }, causeAt(world), nothingUsed), { code: 'VALIDATION_ERROR' });
+});
+
+void t.test('a team that becomes metered begins with what it has used of the month', async (t) => {
+  const world = await withTemplate();
+  let used = 0;
+  const send = async (): Promise<void> => {
+    await world.commands.sendEmail(caller, simple());
+    used += 1;
+  };
+  for (let sent = 0; sent < 4; sent += 1) await send();
+  const months: string[] = [];
+  const usedInMonth = async (month: string) => {
+    months.push(month);
+    return { emails: used, attachments: 0 };
+  };
+  const bill = (changes: BillingChanges) => changeBilling(world.deps, TEAM, changes, causeAt(world), usedInMonth);
+  await t.rejects(bill({ billing: 'plan' }), { code: 'VALIDATION_ERROR' });
+  t.strictSame(await world.events(CREDITS), [], 'a change that is refused counts nothing');
+  await bill({ billing: 'plan', plan: 'free', emailsPerMonth: 5 });
+  t.strictSame([...new Set(months)], ['2030-01']);
+  t.strictSame((await world.deps.credits.quote(TEAM)).emailQuota, { used: 4, limit: 5, remaining: 1 });
+  await send();
+  await t.rejects(world.commands.sendEmail(caller, simple()), { code: 'QUOTA_EXCEEDED' });
+
+  await bill({ billing: 'unmetered' });
+  await send();
+  await bill({ billing: 'plan', emailsPerMonth: 7 });
+  t.strictSame((await world.deps.credits.quote(TEAM)).emailQuota, { used: 6, limit: 7, remaining: 1 }, 'as often as it becomes metered');
+  const asked = months.length;
+  await bill({ billing: 'credits' });
+  t.equal(months.length, asked, 'a team that was metered has counted all along');
+  t.equal(await balance(world.deps), 1_000, 'what was sent unmetered takes no credits');
+});
+
+void t.test('what is sent unmetered while the change is made counts too', async (t) => {
+  const world = await withTemplate();
+  let asked = 0;
+  // Ten of them are accepted between the first look and the moment from which every process bills.
+  const usedInMonth = async () => ({ emails: (asked += 1) === 1 ? 20 : 30, attachments: 0 });
+  await changeBilling(world.deps, TEAM, { billing: 'plan', plan: 'free', emailsPerMonth: 30 }, causeAt(world), usedInMonth);
+  t.strictSame((await world.deps.credits.quote(TEAM)).emailQuota, { used: 30, limit: 30, remaining: 0 });
 });

@@ -11,10 +11,10 @@ import { permissionsOfRole } from '../../src/domain/access/permissions.js';
 import { apiKeyStream, NO_TEAM, planUseStream, type ApiKeyId, type TeamId, type UserId } from '../../src/domain/core/ids.js';
 import { signedIn } from '../support/people.js';
 import { refusedWith } from '../support/given.js';
-import { caller, openWorld, schemaSaying, stranger, TEAM, welcome, type World } from '../support/command-world.js';
+import { caller, openWorld, schemaSaying, stranger, TEAM, welcome, type World, nothingUsed } from '../support/command-world.js';
 
 const onPlan = (world: World, plan: PlanName | null, billing: 'plan' | 'unmetered' = 'plan'): Promise<unknown> =>
-  changeBilling(world.deps, TEAM, { billing, plan }, causeOf(world.deps, caller));
+  changeBilling(world.deps, TEAM, { billing, plan }, causeOf(world.deps, caller), nothingUsed);
 
 const newKey = (name: string, more: object = {}) => ({ name, permissions: ['emails:read' as const], ...more });
 const hook = { url: 'https://hooks.example/a', events: ['email.queued' as const] };

@@ -188,6 +188,7 @@ const anyCommand: fc.Arbitrary<CreditsCommand> = fc.oneof(
   fc.record({ type: fc.constant('Grant' as const), at: moments(), credits: fc.integer({ min: 1, max: 50 }) }),
   fc.record({ type: fc.constant('Buy' as const), at: moments(), blocks: fc.integer({ min: 1, max: 12 }) }),
   fc.record({ type: fc.constant('Reset' as const), at: moments() }),
+  fc.record({ type: fc.constant('CountUse' as const), at: moments(), used: costs(), terms }),
   fc.record({
     type: fc.constant('Settle' as const),
     at: moments(),
@@ -269,4 +270,29 @@ void t.test('laws: the state from the last carried sums is that of the whole str
   t.strictSame(short.sums, whole.sums);
   t.strictSame([...short.open], [...whole.open]);
   t.ok(carried.data.openFrom > 3_000, 'what is settled is not read again');
+});
+
+void t.test('what was sent unmetered counts for the month, once', async (t) => {
+  const terms: Terms = { isByCredits: false, quota: 730, overage: { isAllowed: false, microsPerEmail: null } };
+  const count = (emails: number, attachments = 0, when = T0): CreditsCommand => ({
+    type: 'CountUse',
+    at: when,
+    used: { emails, attachments },
+    terms,
+  });
+  const counted = run([count(727, 4), count(727, 4)]);
+  t.strictSame(
+    counted.log.map(({ type }) => type),
+    ['QuotaMonthBegan', 'UnmeteredUseCounted', 'QuotaThresholdReached'],
+  );
+  t.match(counted.state.sums, { month: '2030-01', emails: 727, attachments: 4, used: 0 });
+  const sends = ['1', '2', '3', '4'].map((number) => reserve(`email-${number}`, terms));
+  const ends = run(sends, counted.log).decisions.map(({ refusal }) => refusal?.remaining);
+  t.strictSame(ends, [undefined, undefined, undefined, 0], 'three are left of the quota');
+
+  const mixed = run([reserve('email-5', terms), count(10)]);
+  t.equal(mixed.state.sums.emails, 10, 'the one that is reserved is among the ten');
+  t.equal(run([count(3)], mixed.log).state.sums.emails, 10, 'and a count never falls');
+  t.equal(run([count(9, 0, '2029-12-31T23:59:59.000Z')], mixed.log).state.sums.emails, 10, 'a clock that is set back counts nothing');
+  t.strictSame(run([count(0)]).log, [], 'nothing used, nothing written');
 });

@@ -6,7 +6,7 @@ import { isoTime } from '../../src/domain/core/time.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { returnCreditsWorker } from '../../src/processors/billing/billing.js';
 import { returnedUpTo } from '../../src/projections/billing/credits.js';
-import { caller, simple, TEAM } from '../support/command-world.js';
+import { caller, simple, TEAM, nothingUsed } from '../support/command-world.js';
 import {
   answers,
   deliverEmailWorker,
@@ -19,7 +19,7 @@ import {
 const open = async (t: Test): Promise<ProcessorWorld> => {
   const world = await openProcessorWorld(t);
   const cause = { teamId: TEAM, actor: 'test', correlationId: 'test', causationId: 'test', at: isoTime(world.clock.now()) };
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause);
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
   return world;
 };
 

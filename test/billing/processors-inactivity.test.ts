@@ -11,7 +11,7 @@ import type { Cause } from '../../src/event-log/event-log.js';
 import { login } from '../../src/commands/people/sessions.js';
 import { DAY_MS } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
-import { caller, TEAM } from '../support/command-world.js';
+import { caller, TEAM, nothingUsed } from '../support/command-world.js';
 import { from, PASSWORD, signedIn } from '../support/people.js';
 import { openProcessorWorld, timersAndTheirWork, until, type ProcessorOptions, type ProcessorWorld } from '../support/processor-world.js';
 
@@ -25,7 +25,7 @@ const causeNow = (world: ProcessorWorld): Cause => ({
 
 const open = async (t: Test, options: ProcessorOptions = {}): Promise<ProcessorWorld & Readonly<{ key: string }>> => {
   const world = await openProcessorWorld(t, options);
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeNow(world));
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeNow(world), nothingUsed);
   const { key } = await world.commands.createApiKey(caller, { name: 'k', permissions: ['emails:read'] });
   return { ...world, key };
 };
@@ -118,11 +118,11 @@ void t.test('an unmetered team is never switched off, and one that is metered an
   const world = await open(t);
   const worker = world.run(timersAndTheirWork(world.processing));
   await days(world, 300);
-  await changeBilling(world.deps, TEAM, { billing: 'unmetered' }, causeNow(world));
+  await changeBilling(world.deps, TEAM, { billing: 'unmetered' }, causeNow(world), nothingUsed);
   await days(world, 400);
   t.ok(await world.commands.authenticate(world.key));
   t.same(await told(world), ['AccountUsed', 'AccountUncounted']);
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeNow(world));
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeNow(world), nothingUsed);
   await days(world, 364);
   t.ok(await makeCommands(world.elsewhere()).authenticate(world.key));
   await worker.stop();

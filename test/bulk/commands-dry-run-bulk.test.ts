@@ -7,7 +7,7 @@ import { changeBilling } from '../../src/commands/teams/teams.js';
 import type { SendBulkRequest } from '../../src/api/bulk.js';
 import { assertDefined, batchStream, emailIdInBatch, parseBatchId } from '../../src/domain/core/ids.js';
 import { DomainError } from '../../src/domain/core/errors.js';
-import { caller, commandsOfTest, TEAM, withTemplate } from '../support/command-world.js';
+import { caller, commandsOfTest, TEAM, withTemplate, nothingUsed } from '../support/command-world.js';
 import { attachmentOf } from '../support/documents.js';
 import { at } from '../support/email-facts.js';
 import { recordingGenerator } from '../support/recording-generator.js';
@@ -34,7 +34,7 @@ void t.test('dry run and call agree in costs, in who is left out and in whose em
   await fc.assert(
     fc.asyncProperty(kinds, fc.integer({ min: 0, max: 12 }), async (of, credits) => {
       const world = await withTemplate();
-      await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause);
+      await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
       await world.deps.credits.reserve(TEAM, batchStream('before' as never), { emails: 1_000 - credits, attachments: 0 }, cause);
       const request = bulk({ recipients: recipientsOf(of) });
       const before = world.store.events.length;
@@ -109,7 +109,7 @@ void t.test('quotas are those of the team; what has no room in them is told with
     valid: true,
     quotaStatus: { emailQuota: { used: 0, limit: null, remaining: null } },
   });
-  await changeBilling(world.deps, TEAM, { billing: 'plan', plan: 'free', emailsPerMonth: 3 }, cause);
+  await changeBilling(world.deps, TEAM, { billing: 'plan', plan: 'free', emailsPerMonth: 3 }, cause, nothingUsed);
   await world.commands.sendBulk(caller, bulk());
   t.match(await world.commands.dryRunBulk(caller, bulk()), {
     valid: false,

@@ -10,7 +10,7 @@ import { isoTime } from '../../src/domain/core/time.js';
 import { returnCreditsWorker } from '../../src/processors/billing/billing.js';
 import { returnedUpTo } from '../../src/projections/billing/credits.js';
 import { acceptBulk, bulk, people } from '../support/bulk.js';
-import { caller, commandsOfTest, TEAM } from '../support/command-world.js';
+import { caller, commandsOfTest, TEAM, nothingUsed } from '../support/command-world.js';
 import { attachmentOf } from '../support/documents.js';
 import { openProcessorWorld, until, type ProcessorWorld } from '../support/processor-world.js';
 import { recordingGenerator } from '../support/recording-generator.js';
@@ -28,7 +28,7 @@ const causeOf = (world: ProcessorWorld) => ({
 /** `fails`: whether a document with these variables cannot be made. */
 const open = async (t: Test, fails: (variables: JsonObject) => boolean = () => false): Promise<World> => {
   const world = await openProcessorWorld(t);
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeOf(world));
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeOf(world), nothingUsed);
   const recording = recordingGenerator();
   const generator: CommandDeps['generator'] = {
     ...recording,

@@ -23,8 +23,12 @@ void t.test('a team is billed by credits, and cannot send without them', async (
   t.match((await run('credits', 'grant', '5')).stderr, /not metered/);
   t.match((await run('team', 'billing', '--by', 'plan')).stderr, /needs one/);
   t.match((await run('team', 'billing', '--plan', 'gold')).stderr, /gold is not one of free, starter, pro, enterprise, none/);
+  const unmetered = 3;
+  for (let sent = 0; sent < unmetered; sent += 1) t.equal((await call(firstKey, 'POST', '/api/emails/send', body())).status, 201);
   await done('team', 'billing', '--by', 'credits');
   t.equal(await balance(), 1_000, 'the credits of the signup');
+  const begun = JSON.parse(await done('credits', 'balance', '--json')) as { emails: { used: number } };
+  t.equal(begun.emails.used, unmetered, 'the month begins with what was sent before');
   t.equal(await done('credits', 'grant', '500', '--note', 'for a test'), '500 credits added; 1,500 are left now.\n');
   t.equal(await done('credits', 'buy', '7'), '70,000 credits added for 198.00 USD; 71,500 are left now.\n');
   t.match((await run('credits', 'buy', '0')).stderr, /<blocks> 0 is not a whole number from 1 to/);

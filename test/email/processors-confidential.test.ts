@@ -15,7 +15,7 @@ import { makeQueries } from '../../src/projections/queries.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { accountSamples } from '../../src/samples/index.js';
 import { accountTemplates } from '../../src/samples/account-mails.js';
-import { caller, TEAM } from '../support/command-world.js';
+import { caller, TEAM, nothingUsed } from '../support/command-world.js';
 import { PERIODS } from '../support/email-facts.js';
 import { HOST, said } from '../support/email-facts.js';
 import { openProcessorWorld, workersOf, type ProcessorWorld } from '../support/processor-world.js';
@@ -105,7 +105,7 @@ void t.test('a host that names the link for which it refuses the mail tells it t
 void t.test('they cost nothing and count in lists alone', async (t) => {
   const world = await open(t);
   run(world);
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeIn(world));
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeIn(world), nothingUsed);
   const left = async () => (await world.elsewhere().credits.quote(TEAM)).creditsRemaining;
   const before = await left();
   const id = await world.sent();

@@ -9,7 +9,7 @@ import { makeProcessors } from '../../src/processors/index.js';
 import { emailsProjection } from '../../src/projections/email/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
-import { caller, OTHER_TEAM, simple, stranger, TEAM } from '../support/command-world.js';
+import { caller, OTHER_TEAM, simple, stranger, TEAM, nothingUsed } from '../support/command-world.js';
 import { refusedWith } from '../support/given.js';
 import { PERIODS } from '../support/email-facts.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
@@ -36,7 +36,7 @@ const queriesOf = ({ readModels, clock, deps }: ProcessorWorld) =>
 const inCredits = async (t: Test): Promise<ProcessorWorld> => {
   const world = await openProcessorWorld(t);
   const cause = { teamId: TEAM, actor: 'test', correlationId: 'test', causationId: 'test', at: isoTime(world.clock.now()) };
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause);
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
   return world;
 };
 const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> => (await elsewhere().credits.quote(TEAM)).creditsRemaining;

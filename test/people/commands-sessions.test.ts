@@ -19,7 +19,7 @@ import { activityDecider } from '../../src/domain/billing/inactivity.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
 import { T0 } from '../support/email-facts.js';
-import { caller, openWorld, TEAM, OTHER_TEAM, type World } from '../support/command-world.js';
+import { caller, openWorld, TEAM, OTHER_TEAM, type World, nothingUsed } from '../support/command-world.js';
 import { addMember, from, PASSWORD, signedIn } from '../support/people.js';
 
 const codeOf = async (work: Promise<unknown>): Promise<string> =>
@@ -258,7 +258,7 @@ void t.test('processes that need the first key at once sign by one', async (t) =
 void t.test('a login counts as use of the account, and that of an owner lets its keys work again', async (t) => {
   const world = await openWorld();
   const cause = { teamId: TEAM, actor: 'cli', correlationId: 'test', causationId: 'test', at: T0 };
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause);
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
   const { key } = await world.commands.createApiKey(caller, { name: 'Shop', permissions: ['emails:read'] });
   await signedIn(world.deps, { email: 'owner@example.com', teamId: TEAM, role: 'owner' });
   await signedIn(world.deps, { email: 'admin@example.com', teamId: TEAM, role: 'admin' });

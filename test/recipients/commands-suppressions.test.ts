@@ -13,7 +13,7 @@ import {
 } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
-import { caller, OTHER_TEAM, simple, stranger, TEAM, withTemplate, type World } from '../support/command-world.js';
+import { caller, OTHER_TEAM, simple, stranger, TEAM, withTemplate, type World, nothingUsed } from '../support/command-world.js';
 
 const gone = 'Gone@example.org';
 
@@ -94,7 +94,7 @@ void t.test('an email to suppressed addresses alone is accepted and has failed, 
 
 void t.test('such an email takes no credit; one with another recipient takes one', async (t) => {
   const world = await withTemplate();
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeAt(world));
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeAt(world), nothingUsed);
   await world.commands.addSuppression(caller, { email: gone });
   await sent(world, gone);
   t.equal((await world.deps.credits.quote(TEAM)).creditsRemaining, 1_000);

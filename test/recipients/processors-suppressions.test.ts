@@ -17,7 +17,7 @@ import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { makeRunner } from '../../src/projections/core/runner.js';
 import { SUPPRESSIONS } from '../../src/projections/recipients/suppressions.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
-import { caller, TEAM } from '../support/command-world.js';
+import { caller, TEAM, nothingUsed } from '../support/command-world.js';
 import { PERIODS } from '../support/email-facts.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
@@ -37,7 +37,7 @@ const isSuppressed = async ({ commands }: ProcessorWorld, email: string) => (awa
 const inCredits = async (t: Test): Promise<ProcessorWorld> => {
   const world = await openProcessorWorld(t);
   const cause = { teamId: TEAM, actor: 'test', correlationId: 'test', causationId: 'test', at: isoTime(world.clock.now()) };
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause);
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
   return world;
 };
 

@@ -56,6 +56,9 @@ export const commandsOfTest = (deps: CommandDeps): Commands =>
     ]),
   ) as Commands;
 
+/** A team that has sent nothing in the month in which its billing is changed. */
+export const nothingUsed = async () => ({ emails: 0, attachments: 0 });
+
 export type World = Readonly<{
   deps: CommandDeps;
   commands: Commands;

@@ -82,6 +82,11 @@ export type CreditsAccounts = Readonly<{
   giveBack: (teamId: TeamId, reference: StreamName, part: string, cost: Cost, cause: Cause) => Promise<void>;
   /** Returns what was charged for a cancelled email. Calls come one after the other, in the order of the log; repeating one changes nothing. */
   returnCancelled: (teamId: TeamId, charged: Charged, cancellation: Cancellation, cause: Cause) => Promise<void>;
+  /**
+   * Counts what a team used of the month before it was metered. `used`: all of the month of `cause.at`, metered or not; what is counted
+   * already is not counted again. `terms`: those that hold from now on.
+   */
+  countUse: (teamId: TeamId, used: Cost, terms: Terms, cause: Cause) => Promise<void>;
   /** Quota and credits at this moment. */
   quote: (teamId: TeamId) => Promise<QuotaStatus>;
   /** Checks open reservations: closes those whose stream exists, returns those whose stream can no longer be created. */
@@ -120,6 +125,9 @@ export const openCreditsAccounts = ({ eventLog, team, clock }: CreditsPorts): Cr
       await ledger.decide(stream, make, cause);
     },
     returnCancelled: returningCancelled(eventLog, ledger),
+    countUse: async (teamId, used, terms, cause) => {
+      await ledger.decide(creditsStream(teamId), () => ({ type: 'CountUse', at: cause.at, used, terms }), cause);
+    },
     quote: async (teamId) => {
       const terms = await termsFor(teamId);
       return terms === undefined ? unmetered(clock) : quoteOf(ledger, clock, teamId, terms);

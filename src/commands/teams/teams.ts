@@ -3,6 +3,8 @@ import { noteBilling } from '../billing/account.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
 import { handle, loadState } from '../core/handle.js';
+import { monthOf, type Cost } from '../../domain/billing/credits.js';
+import type { Terms } from '../../domain/billing/decider.js';
 import { plans, type PlanName, planLimitOf } from '../../domain/billing/plans.js';
 import type { Decider } from '../../domain/core/decider.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
@@ -30,7 +32,7 @@ import {
   type TeamCommand,
   teamNotFound,
 } from '../../domain/teams/decider.js';
-import { evolveTeam, type Billing, type Team, type TeamState, type Member, emptyCompany } from '../../domain/teams/state.js';
+import { evolveTeam, termsOf, type Billing, type Team, type TeamState, type Member, emptyCompany } from '../../domain/teams/state.js';
 import { type Caller, firstTeam } from '../core/caller.js';
 import { keysCreatedBy, revokeKeysCreatedBy } from '../keys/api-keys.js';
 import { userFold } from '../people/users.js';
@@ -164,9 +166,29 @@ export const changeTeam = async (deps: CommandDeps, teamId: TeamId, changes: Tea
   return state!.settings;
 };
 
-/** Changes how a team is billed, for the operator. A team that is billed by credits gets its account with the credits of the signup. */
-export const changeBilling = async (deps: CommandDeps, teamId: TeamId, changes: BillingChanges, cause: Cause): Promise<Team> => {
-  const { state, events } = await handle(deps.eventLog, teamStream(teamId), billingDecider, { at: cause.at, changes }, cause);
+/** What the team was accepted in a month, as `2026-11`, metered or not: all that the log holds when it is asked. */
+export type UsedInMonth = (month: string) => Promise<Cost>;
+
+/**
+ * Changes how a team is billed, for the operator. A team that is billed by credits gets its account with the credits of the signup. A team
+ * that becomes metered begins with what it has used of the month: `usedInMonth` comes from a read model.
+ */
+export const changeBilling = async (
+  deps: CommandDeps,
+  teamId: TeamId,
+  changes: BillingChanges,
+  cause: Cause,
+  usedInMonth: UsedInMonth,
+): Promise<Team> => {
+  const command = { at: cause.at, changes };
+  const { state: before } = await loadState(deps.eventLog, teamStream(teamId), billingDecider);
+  const terms = termsWhenMetered(before, billingDecider.decide(command, before));
+  const countUse = async (): Promise<void> => {
+    if (terms !== undefined) await deps.credits.countUse(teamId, await usedInMonth(monthOf(cause.at)), terms, cause);
+  };
+  // First, so that no send is measured against a month that begins at zero, even if this process dies in between.
+  await countUse();
+  const { state, events } = await handle(deps.eventLog, teamStream(teamId), billingDecider, command, cause);
   // Until its cached state expires, another process may bill the team as before.
   if (events.length > 0) {
     await deps.whenHeldEverywhere();
@@ -174,6 +196,8 @@ export const changeBilling = async (deps: CommandDeps, teamId: TeamId, changes: 
     await noteBilling(deps, teamId, state!.billing !== 'unmetered', cause);
   }
   if (state!.billing === 'credits') await deps.credits.change(teamId, { type: 'OpenAccount', at: cause.at }, cause);
+  // What was sent unmetered until every process knew of the change.
+  await countUse();
   return state!;
 };
 
@@ -277,6 +301,13 @@ const billingDecider: Decider<Readonly<{ at: string; changes: BillingChanges }>,
   },
   evolve: evolveTeam,
   initialState: undefined,
+};
+
+/** The terms of a team that these events make metered; undefined: it was so before, or will not be. */
+const termsWhenMetered = (before: TeamState, events: readonly TeamEvent[]): Terms | undefined => {
+  if (before?.billing !== 'unmetered') return undefined;
+  const after = events.reduce<TeamState>(evolveTeam, before);
+  return after && termsOf(after);
 };
 
 const noPlan = (): DomainError => {

@@ -208,6 +208,7 @@ const auditedWork: AuditTable<Exclude<WorkEvent['type'], 'StreamRetired'>> = {
   CreditsReturned: account,
   CreditsReset: account,
   QuotaMonthBegan: account,
+  UnmeteredUseCounted: account,
   QuotaThresholdReached: account,
   ReservationsSettled: account,
   CreditsCarried: account,

@@ -86,6 +86,8 @@ export const addToSums = (sums: CreditsSums, event: CreditsEvent): void => {
       sums.used -= event.data.credits;
       sums.lastFact = event.data.fact ?? sums.lastFact;
       return countInMonth(sums, event.data, -1);
+    case 'UnmeteredUseCounted':
+      return countInMonth(sums, event.data, 1);
     case 'CreditsReset':
       sums.reset += event.data.credits;
       return topUp(sums);
@@ -144,6 +146,7 @@ export const advanceCredits = ({ sums, open }: CreditsState, event: CreditsEvent
     case 'CreditsBought':
     case 'CreditsReset':
     case 'QuotaMonthBegan':
+    case 'UnmeteredUseCounted':
     case 'QuotaThresholdReached':
     case 'CreditsCarried':
       return;

@@ -1,4 +1,4 @@
-/** The decider of a team's credits: reserve, return, grant, buy, reset, settle. It decides several commands in one round. */
+/** The decider of a team's credits: reserve, return, grant, buy, reset, count, settle. It decides several commands in one round. */
 import type { CreditsEvent } from './events.js';
 import { type Plan, CURRENCY, priceOf, SIGNUP_CREDITS } from './plans.js';
 import { isoTime } from '../core/time.js';
@@ -29,6 +29,8 @@ export type CreditsCommand =
   | Readonly<{ type: 'Buy'; at: string; blocks: number; note?: string }>
   | Readonly<{ type: 'Reset'; at: string }>
   | Readonly<{ type: 'OpenAccount'; at: string }>
+  /** `used`: all that the team was accepted in the month of `at`, metered or not. `terms`: those that hold from now on. */
+  | Readonly<{ type: 'CountUse'; at: string; used: Cost; terms: Terms }>
   /** `missing`: open reservations whose stream does not exist and can no longer be created. */
   | Readonly<{ type: 'Settle'; at: string; upTo: number; othersUpTo: number; missing: readonly string[] }>;
 
@@ -159,6 +161,9 @@ const decideOne = (command: CreditsCommand, round: Round): Decision => {
     case 'OpenAccount':
       signUp(round, command.at);
       return done();
+    case 'CountUse':
+      countUse(command, round);
+      return done();
     case 'Settle':
       return settle(command, round);
   }
@@ -198,6 +203,20 @@ const beginMonth = (round: Round, at: string, { quota, overage }: Terms): void =
   const over = quota === null ? 0 : Math.max(0, emails - quota);
   const closed = month === '' ? null : { month, emails, attachments, overage: over, overageMicrosPerEmail: overage.microsPerEmail };
   round.add({ type: 'QuotaMonthBegan', data: { at, month: monthOf(at), closed } });
+};
+
+/** Raises the counts of the month to `used`, so that what was sent without a reservation is in them, once. */
+const countUse = ({ at, used, terms }: CommandOf<'CountUse'>, round: Round): void => {
+  if (creditsOf(used) === 0) return;
+  beginMonth(round, at, terms);
+  const { month } = round.sums;
+  // After the clock was set back, a later month goes on, which `used` says nothing about.
+  if (month !== monthOf(at)) return;
+  const emails = Math.max(0, used.emails - round.sums.emails);
+  const attachments = Math.max(0, used.attachments - round.sums.attachments);
+  if (emails + attachments === 0) return;
+  round.add({ type: 'UnmeteredUseCounted', data: { at, month, emails, attachments } });
+  tellThresholds(round, at, terms);
 };
 
 /** The usage of the month at that moment, and the balance; the signup credits count even before they are granted. */

@@ -81,6 +81,11 @@ export const creditsEventSchemas = {
       ),
     }),
   },
+  /**
+   * Emails and documents of the month that no reservation was made for are counted: the team was not metered, and is about to be. They
+   * take no credits.
+   */
+  UnmeteredUseCounted: { data: Type.Object({ at: text, month: text, emails: count, attachments: count }) },
   QuotaThresholdReached: {
     data: Type.Object({ at: text, month: text, of: oneOf(['credits', 'quota'] as const), percent: count, used: count, limit: count }),
   },

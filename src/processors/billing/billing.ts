@@ -25,6 +25,7 @@ const byTimeOnly: StartedBy<'credits'> = {
   CreditsReturned: null,
   CreditsReset: null,
   QuotaMonthBegan: null,
+  UnmeteredUseCounted: null,
   QuotaThresholdReached: null,
   ReservationsSettled: null,
   CreditsCarried: null,

@@ -107,6 +107,7 @@ export const creditsProjection = declareProjection({
     CreditsReturned: noted,
     CreditsReset: noted,
     QuotaMonthBegan: noted,
+    UnmeteredUseCounted: noted,
     QuotaThresholdReached: noted,
     ReservationsSettled: settled,
     CreditsCarried: noted,
