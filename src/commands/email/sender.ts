@@ -39,9 +39,12 @@ export const assertOwnSender = ({ hasRelay }: RelayDeps, { email }: Recipient): 
   );
 };
 
-/** The company that an email from that sender shows. A relay gets the name of the sender in place of the sample company. */
-export const companyShown = ({ hasRelay }: RelayDeps, { company }: TeamSettings, { email, name }: Recipient): Company =>
-  hasRelay === true && isSampleCompany(company) ? { ...emptyCompany, name: name ?? domainOfAddress(email) } : company;
+/**
+ * The company that an email from that sender shows. A relay gets the domain of the sender in place of the sample company; the sender's name
+ * would be personal, and events hold the company in clear.
+ */
+export const companyShown = ({ hasRelay }: RelayDeps, { company }: TeamSettings, { email }: Recipient): Company =>
+  hasRelay === true && isSampleCompany(company) ? { ...emptyCompany, name: domainOfAddress(email) } : company;
 
 /** Whether the first team cannot send by the relay, because its sender is the sample. */
 export const lacksSender = async (deps: RelayDeps & Pick<CommandDeps, 'eventLog' | 'team'>): Promise<boolean> => {
