@@ -1,4 +1,9 @@
 /** Bounces and complaints of mails that have left: the return path goes out, the report comes back, and the email says so. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { openLogger } from '../../src/adapters/logger/pino.js';
 import { startTestApp, type TestApp } from '../support/app.js';
@@ -128,6 +133,36 @@ await t.test('a bounce that comes later: the email says why, once, and lists and
   t.match((await app.call('GET', '/api/emails?status=bounced')).body, { data: [{ id }] });
   t.match((await app.call('GET', '/api/emails?recipientStatus=bounced')).body, { data: [{ id }] });
   t.match((await app.call('GET', '/api/analytics/overview')).body, { totals: { sent: 1, bounced: 1 }, rates: { bounced: 100, sent: 100 } });
+});
+
+const PIPE = fileURLToPath(new URL('../../../deploy/feedback-pipe.sh', import.meta.url));
+
+/** Runs the program for Postfix. Out: its exit code. */
+const piped = (url: string, key: string, report: string, recipient: string): Promise<number | null> =>
+  new Promise((resolve, reject) => {
+    const file = join(mkdtempSync(join(tmpdir(), 'feedback-')), 'key');
+    writeFileSync(file, key);
+    const env = { PATH: process.env['PATH'], SEALPOST_URL: url, SEALPOST_FEEDBACK_KEY: file };
+    const child = spawn('sh', [PIPE, recipient], { env, stdio: ['pipe', 'ignore', 'ignore'] });
+    child.on('error', reject).on('close', resolve);
+    child.stdin.on('error', () => {}).end(report);
+  });
+
+await t.test('forty reports at once are all taken, by calls and by the program for Postfix', async (t) => {
+  const setup = await setUp(t);
+  const { app } = setup;
+  const { id, sender } = await sentMail(setup);
+  const report = dsn(sender, 'failed', '5.1.1', '550 5.1.1 <ada@example.com> user unknown');
+  const url = await app.server.listen({ host: '127.0.0.1', port: 0 });
+  const answers = await Promise.all(Array.from({ length: 40 }, () => post(app, report)));
+  t.same([...new Set(answers.map(({ status }) => status))], [200]);
+  const codes = await Promise.all(Array.from({ length: 12 }, () => piped(url, app.key, report, sender)));
+  t.same([...new Set(codes)], [0]);
+  t.equal((await app.email(id)).status, 'bounced');
+  t.equal(await piped(url, app.key, `${report}${'x'.repeat(20_000_000)}`, sender), 0, 'a report of any size');
+  t.equal(await piped(url, app.key, report, `bounce+${'a'.repeat(52)}@${DOMAIN}`), 0, 'what is not ours is not bounced');
+  t.equal(await piped(url, 'sealpost_sk_wrong', report, sender), 75, 'a wrong key: the report stays in the queue');
+  t.equal(await piped('http://127.0.0.1:9', app.key, report, sender), 75, 'the service is away');
 });
 
 await t.test('what blocks the sender suppresses nobody, and is counted and logged by domain, in a dialogue and in a report', async (t) => {

@@ -17,6 +17,8 @@ export const rateLimits = {
   'GET /api/analytics/tags': 100,
   'GET /api/dashboard/summary': 100,
   'GET /api/audit-logs/export': 5,
+  /** As many as the SMTP server of the return path takes of one network. */
+  'POST /api/v1/feedback': 600,
   'POST /api/domains': 10,
   'POST /api/domains/:id/verify': 10,
   'POST /api/domains/:id/rotate': 10,

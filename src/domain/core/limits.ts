@@ -182,6 +182,11 @@ export const defaultLimits = {
   uploadsAtOnceMax: 16,
   teamUploadsAtOnceMax: 4,
 
+  // Reports that a host pipes in: under way at once, and waiting for their turn, in one process
+  reportsAtOnceMax: 8,
+  reportsWaitingMax: 512,
+  teamReportsWaitingMax: 256,
+
   // Documents
   /** How long a generated document is kept, counted from when its email is due. */
   generatedFileDays: 7,
@@ -330,6 +335,9 @@ export const configurableLimits = [
   'assetsMax',
   'uploadsAtOnceMax',
   'teamUploadsAtOnceMax',
+  'reportsAtOnceMax',
+  'reportsWaitingMax',
+  'teamReportsWaitingMax',
   'metadataSizeBytesMax',
   'scheduledAheadDaysMax',
   'customHeadersMax',
