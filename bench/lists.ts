@@ -15,6 +15,7 @@ import { seeded } from './support/pairs.js';
 import { report, type Figure } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
 import { DAY_MS } from '../src/domain/core/time.js';
+import { memoryKeys } from '../test/support/memory-ports.js';
 
 const EMAILS_IN_LIST = 1_000_000;
 const BATCH = 5_000;
@@ -244,7 +245,7 @@ const figures = await withDirectory(async (directory) => {
       uptime: () => START_MS,
       sleep: () => Promise.resolve(),
     };
-    const queries = makeQueries({ readModels, clock, limits: defaultLimits, awaitOwnWrites: () => Promise.resolve() });
+    const queries = makeQueries({ keys: memoryKeys(), readModels, clock, limits: defaultLimits, awaitOwnWrites: () => Promise.resolve() });
     return await measure(queries, emails);
   } finally {
     await readModels.close();

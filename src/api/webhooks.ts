@@ -79,7 +79,7 @@ const delivery = {
   attemptedAt: Time,
   error: Type.Optional(Type.String({ description: 'ERASED where what the event was about is deleted or archived' })),
   nextRetryAt: Type.Optional(Time),
-  response: Type.Optional(Type.String({ description: 'The first 1 KB of the answer' })),
+  response: Type.Optional(Type.String({ description: 'The first 1 KB of the answer; absent once what it answers is destroyed' })),
 };
 export const WebhookDeliverySchema = Type.Object(delivery, closed);
 export type WebhookDelivery = Static<typeof WebhookDeliverySchema>;

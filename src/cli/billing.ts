@@ -66,7 +66,7 @@ export const setBilling = (options: BillingOptions): Promise<void> =>
     print(JSON.stringify({ billing, plan: plan ?? null, emailsPerMonth: emailsPerMonth ?? null }, undefined, 2));
   });
 
-type UsageDeps = Pick<Engine, 'eventLog' | 'readModels' | 'clock' | 'limits'>;
+type UsageDeps = Pick<Engine, 'eventLog' | 'readModels' | 'keys' | 'clock' | 'limits'>;
 
 /** Counted from the read models, once they hold all emails that the team has when it is asked. */
 export const usedInMonth =

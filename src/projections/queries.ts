@@ -6,6 +6,7 @@ import type { AssetUsage } from '../domain/templates/asset.js';
 import { assertDefined, parseEmailId, type TeamId, type UserId } from '../domain/core/ids.js';
 import type { Limits } from '../domain/core/limits.js';
 import type { Clock } from '../domain/ports/clock.js';
+import type { Keys } from '../domain/ports/keys.js';
 import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import { foldForSearch } from '../domain/core/search-text.js';
 import type { Queries, SearchFilter, DeletableFilter } from './query-types.js';
@@ -49,6 +50,7 @@ const SESSIONS_AT_ONCE = 500;
 
 export type QueryDeps = Readonly<{
   readModels: ReadModels;
+  keys: Pick<Keys, 'getMany'>;
   clock: Clock;
   limits: Limits;
   awaitOwnWrites: Queries['awaitOwnWrites'];

@@ -191,7 +191,7 @@ const cutOffOfAll = (): AbortController => {
 
 const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, recorder, ...parts }: ServingParts): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
-  const { readModels, clock, limits, ids, logger, limiter, bodyChecks, health, metrics } = parts;
+  const { readModels, keys, clock, limits, ids, logger, limiter, bodyChecks, health, metrics } = parts;
   const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = (teamId, withinMs) =>
     caughtUpWith(runners.values(), writes.of(teamId), withinMs);
   return {
@@ -204,7 +204,7 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, reco
     bodyChecks,
     commands: makeCommands(parts),
     oauth: openOAuth(parts),
-    queries: makeQueries({ readModels, clock, limits, awaitOwnWrites, waitMs: parts.backlog.waitMs }),
+    queries: makeQueries({ readModels, keys, clock, limits, awaitOwnWrites, waitMs: parts.backlog.waitMs }),
     positions: {
       written: writes.newest,
       head: parts.eventLog.head,

@@ -22,7 +22,7 @@ const opened = async (t: Parameters<typeof openDocuments>[0]) => {
     for await (const { events } of deps.eventLog.readAll(0)) recorded.push(...events);
     await projectIn(readModels, emailsProjection({ retentionMs: 400 * DAY_MS, archiveMs: 400 * DAY_MS }), recorded);
   };
-  const used = usedInMonth({ eventLog: deps.eventLog, readModels, clock, limits: defaultLimits }, TEAM);
+  const used = usedInMonth({ eventLog: deps.eventLog, keys: world.keys, readModels, clock, limits: defaultLimits }, TEAM);
   return { ...world, project, used };
 };
 

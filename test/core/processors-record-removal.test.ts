@@ -13,13 +13,14 @@ import { caller, TEAM } from '../support/command-world.js';
 import { ARCHIVE_MS, DAY_MS, PERIODS, RETENTION_MS, T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { openProcessorWorld, until, workersOf } from '../support/processor-world.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 void t.test('records go in time, one that was deleted is gone already, and a rebuild gives the same', async (t) => {
   let isBelieved = true;
   const world = await openProcessorWorld(t, { mayDestroy: () => isBelieved });
   const { readModels, commands } = world;
   const { eventLog, limits } = world.deps;
-  const queries = makeQueries({ readModels, clock: world.clock, limits, awaitOwnWrites: () => Promise.resolve() });
+  const queries = makeQueries({ keys: memoryKeys(), readModels, clock: world.clock, limits, awaitOwnWrites: () => Promise.resolve() });
   /** Beside what only says that its events are to leave the log. */
   const shown = async () => (await readModels.find(EMAILS, { where: {}, limit: 10 })).filter(({ gone }) => gone !== 1);
   const lines = async () => {

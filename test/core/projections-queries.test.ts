@@ -17,6 +17,7 @@ import { accepted, at, attempted, content, sent, T0, TEAM_ID } from '../support/
 import { fakeClock } from '../support/fake-clock.js';
 import { refusedWith } from '../support/given.js';
 import { openDocuments, openLogOfTest, projectIn, type LogOfTest } from '../support/projected.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const team = assertDefined(parseTeamId(TEAM_ID), 'team id');
 const OTHER = '22222222-2222-4222-8222-222222222222';
@@ -71,7 +72,13 @@ const listed = async (t: Test, rows: readonly Row[] = []): Promise<Listed> => {
     readModels,
     add,
     project,
-    queries: makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} }),
+    queries: makeQueries({
+      keys: memoryKeys(),
+      readModels,
+      clock: fakeClock(Date.parse(T0)),
+      limits: defaultLimits,
+      awaitOwnWrites: async () => {},
+    }),
   };
 };
 
@@ -518,6 +525,7 @@ void t.test('what a search finds is counted up to a bound, and says so', async (
   const readModels = openDocuments(t);
   for (const projection of makeProjections(defaultLimits)) await projectIn(readModels, projection, await world.recorded());
   const queries = makeQueries({
+    keys: memoryKeys(),
     readModels,
     clock: fakeClock(Date.parse(T0)),
     limits: { ...defaultLimits, searchTotalMax: 10 },

@@ -19,6 +19,7 @@ import { caller, TEAM, nothingUsed } from '../support/command-world.js';
 import { PERIODS } from '../support/email-facts.js';
 import { HOST, said } from '../support/email-facts.js';
 import { openProcessorWorld, workersOf, type ProcessorWorld } from '../support/processor-world.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const SECRET = 'n0b0dyReadsThisToken';
 const url = `https://mail.example.com/account/reset?token=${SECRET}`;
@@ -79,7 +80,13 @@ void t.test('whoever reads emails of the first team reads no link, by whichever 
     const told = events.map(({ event }) => event);
     shown.push(bodyOf(entry, told), bodyOf({ ...entry, recipient: 0 }, told));
   }
-  const queries = makeQueries({ readModels: world.readModels, clock: world.clock, limits: deps.limits, awaitOwnWrites: async () => {} });
+  const queries = makeQueries({
+    keys: memoryKeys(),
+    readModels: world.readModels,
+    clock: world.clock,
+    limits: deps.limits,
+    awaitOwnWrites: async () => {},
+  });
   shown.push(await queries.listEmails(TEAM, {}, { page: 1, limit: 10 }), await world.readModels.find('emails', { where: {}, limit: 10 }));
   const index = addressIndex(world.readModels);
   for await (const line of await commands.exportAddress(caller, { email: 'ann@example.org' }, index)) shown.push(line);
@@ -115,6 +122,7 @@ void t.test('they cost nothing and count in lists alone', async (t) => {
   t.equal(await left(), before! - 1, 'another costs');
   await world.settled();
   const queries = makeQueries({
+    keys: memoryKeys(),
     readModels: world.readModels,
     clock: world.clock,
     limits: world.deps.limits,

@@ -13,6 +13,7 @@ import { caller, OTHER_TEAM, simple, stranger, TEAM, nothingUsed } from '../supp
 import { refusedWith } from '../support/given.js';
 import { PERIODS } from '../support/email-facts.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const key = {
   id: 'key_TTTTTTTTTTTTTTTTTTTTTT',
@@ -31,7 +32,7 @@ const send = async ({ commands }: ProcessorWorld, by: Caller, more = {}): Promis
   idOf((await commands.sendEmail(by, simple(more))).body.id);
 const typesOf = async (world: ProcessorWorld, id: EmailId) => (await world.events(emailStream(id))).map(({ type }) => type);
 const queriesOf = ({ readModels, clock, deps }: ProcessorWorld) =>
-  makeQueries({ readModels, clock, limits: deps.limits, awaitOwnWrites: async () => {} });
+  makeQueries({ keys: memoryKeys(), readModels, clock, limits: deps.limits, awaitOwnWrites: async () => {} });
 
 const inCredits = async (t: Test): Promise<ProcessorWorld> => {
   const world = await openProcessorWorld(t);

@@ -9,6 +9,7 @@ import { makeQueries } from '../../src/projections/queries.js';
 import { accepted, content, DAY_MS, PERIODS, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const OTHER = '22222222-2222-4222-8222-222222222222';
 const projection = emailsProjection(PERIODS);
@@ -38,7 +39,7 @@ void t.test('a team has what its own emails keep, as long as they keep it', asyn
   const { append, recorded } = await story();
   const readModels = openDocuments(t);
   const clock = fakeClock(Date.parse(T0));
-  const queries = makeQueries({ readModels, clock, limits: defaultLimits, awaitOwnWrites: async () => {} });
+  const queries = makeQueries({ keys: memoryKeys(), readModels, clock, limits: defaultLimits, awaitOwnWrites: async () => {} });
   const stored = async (...teams: readonly string[]): Promise<readonly number[]> => {
     await projectIn(readModels, projection, await recorded());
     return Promise.all(teams.map(async (team) => (await queries.storedAttachmentBytes(assertDefined(parseTeamId(team), 'team'))).bytes));

@@ -12,6 +12,7 @@ import type { Queries } from '../../src/projections/query-types.js';
 import { accepted, at, attempted, bounced, content, PERIODS, sent, T0, TEAM_ID, type Result } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const team = assertDefined(parseTeamId(TEAM_ID), 'team id');
 const OTHER = '22222222-2222-4222-8222-222222222222';
@@ -52,7 +53,13 @@ const listed = async (t: Test, mails: readonly Mail[]): Promise<Queries> => {
   for (const [index, mail] of mails.entries()) await world.append(`email-${idOf(index + 1)}`, eventsOf(mail, at(index)), whole(mail).team);
   const readModels = openDocuments(t);
   await projectIn(readModels, emailsProjection(PERIODS), await world.recorded());
-  return makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
+  return makeQueries({
+    keys: memoryKeys(),
+    readModels,
+    clock: fakeClock(Date.parse(T0)),
+    limits: defaultLimits,
+    awaitOwnWrites: async () => {},
+  });
 };
 
 const all = { page: 1, limit: 5_000 };

@@ -9,6 +9,7 @@ import { sessionsProjection, unusedSessions } from '../../src/projections/people
 import { at, T0 } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const user = (n: number): UserId => assertDefined(parseUserId(`00000000-0000-4000-8000-${String(n).padStart(12, '0')}`), 'user');
 const [ann, bea] = [user(1), user(2)];
@@ -33,7 +34,7 @@ const story = async () => {
 };
 
 const queriesOf = (readModels: ReadModels) =>
-  makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
+  makeQueries({ keys: memoryKeys(), readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
 
 void t.test('a person finds those that are open, and nobody finds none', async (t) => {
   const readModels = openDocuments(t);

@@ -16,6 +16,7 @@ import { caller, TEAM } from '../support/command-world.js';
 import { at, DAY_MS } from '../support/email-facts.js';
 import { png } from '../support/pictures.js';
 import { openProcessorWorld, timersAndTheirWork, until, type ProcessorOptions, type ProcessorWorld } from '../support/processor-world.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const PAGE = { page: 1, limit: 20 };
 
@@ -36,6 +37,7 @@ const withDeleted = async (t: Test, options: ProcessorOptions = {}) => {
   const last = async (): Promise<readonly (string | undefined)[]> =>
     Promise.all(streams.map(async (stream) => (await world.events(stream)).at(-1)?.type));
   const queries = makeQueries({
+    keys: memoryKeys(),
     readModels: world.readModels,
     clock: world.clock,
     limits: world.deps.limits,

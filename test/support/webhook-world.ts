@@ -11,7 +11,8 @@ import { versionOf } from '../../src/event-log/event-log.js';
 import { deliverWebhooksWorker, removeWebhookRecordsWorker } from '../../src/processors/webhooks/delivery.js';
 import { routeWebhooksWorker } from '../../src/processors/webhooks/router.js';
 import { makeWebhookQueries, dueFailures, keptWebhooks, removableParts } from '../../src/projections/webhooks/reads.js';
-import type { DeliveryListing } from '../../src/domain/webhooks/delivery.js';
+import { deliveryListing, withAnswers, type DeliveryListing } from '../../src/domain/webhooks/delivery.js';
+import { WEBHOOK_ATTEMPTS, WEBHOOK_FAILURES, WEBHOOKS, type WebhookAttemptsDocument } from '../../src/projections/webhooks/webhooks.js';
 import { caller, TEAM } from './command-world.js';
 import type { FakeClock } from './fake-clock.js';
 import { openProcessorWorld, type ProcessorOptions, type ProcessorWorld } from './processor-world.js';
@@ -95,7 +96,7 @@ export const openWebhookWorld = async (t: Test, options: ProcessorOptions = {}):
     while (!isOver) await passing(clock, 1_000, 1_000);
     await stopped;
   });
-  const queries = makeWebhookQueries({ readModels, clock, limits: world.deps.limits });
+  const queries = makeWebhookQueries({ readModels, keys: world.keys, clock, limits: world.deps.limits });
   const living = async (position: number, signal: AbortSignal) => {
     await processing.timersCaughtUp('email', position, signal);
     return keptWebhooks(readModels);
@@ -143,4 +144,22 @@ export const openWebhookWorld = async (t: Test, options: ProcessorOptions = {}):
     deliveries: async (id) => (await queries.webhookDeliveries(id, { limit: 100, cursor: undefined })).deliveries,
     queries,
   };
+};
+
+/** Everything that the log, the keys and the read models still give of the answers. */
+export const answersKept = async (world: WebhookWorld): Promise<string> => {
+  const events = [];
+  for await (const batch of world.elsewhere().eventLog.readAll(0)) events.push(...batch.events);
+  const documents = [];
+  for (const collection of [WEBHOOK_ATTEMPTS, WEBHOOK_FAILURES, WEBHOOKS])
+    documents.push(...(await world.readModels.find(collection, { where: {}, limit: 1_000 })));
+  const inLog = events.flatMap(({ event }) =>
+    event.type === 'WebhookAttempted'
+      ? event.data.outcomes.map((outcome, at) => ({ item: deliveryListing(outcome), answer: event.sealed?.answers[at] }))
+      : [],
+  );
+  const inModels = (documents as Partial<WebhookAttemptsDocument>[]).flatMap(({ items = [], answers }) =>
+    items.map((item, at) => ({ item, answer: answers?.[at] })),
+  );
+  return JSON.stringify([events, documents, await withAnswers(world.keys, [...inLog, ...inModels])]);
 };

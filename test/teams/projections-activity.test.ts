@@ -10,6 +10,7 @@ import { emptyCompany } from '../../src/domain/teams/state.js';
 import { at, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const OTHER = '22222222-2222-4222-8222-222222222222';
 const USER = '00000000-0000-4000-8000-000000000001';
@@ -53,7 +54,13 @@ void t.test('the list of a team', async (t) => {
   const readModels = openDocuments(t);
   // The names are those of the other read models.
   for (const projection of makeProjections(defaultLimits)) await projectIn(readModels, projection, recorded);
-  const queries = makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
+  const queries = makeQueries({
+    keys: memoryKeys(),
+    readModels,
+    clock: fakeClock(Date.parse(T0)),
+    limits: defaultLimits,
+    awaitOwnWrites: async () => {},
+  });
   const { data, meta } = await queries.listTeamActivity(TEAM_ID as never, { page: 1, limit: 20 });
   t.same(
     data.map(({ kind }) => kind),

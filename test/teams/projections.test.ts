@@ -10,6 +10,7 @@ import { teamsProjection, teamsToRemove } from '../../src/projections/teams/team
 import { at, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const OTHER = '22222222-2222-4222-8222-222222222222';
 const stream = (team: string): StreamName => `team-${team}` as StreamName;
@@ -33,7 +34,7 @@ const story = async () => {
 };
 
 const queriesOf = (readModels: ReadModels) =>
-  makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
+  makeQueries({ keys: memoryKeys(), readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
 const paging = { page: 1, limit: 20 };
 
 void t.test('a person finds the teams that live, with the role there, and those that can be restored', async (t) => {

@@ -9,6 +9,7 @@ import { makeQueries } from '../../src/projections/queries.js';
 import { T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const OTHER = '22222222-2222-4222-8222-222222222222';
 const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -34,7 +35,13 @@ const story = async () => {
 void t.test('lists show what is there, newest first, and galleries are measured', async (t) => {
   const { recorded } = await story();
   const readModels = openDocuments(t);
-  const queries = makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
+  const queries = makeQueries({
+    keys: memoryKeys(),
+    readModels,
+    clock: fakeClock(Date.parse(T0)),
+    limits: defaultLimits,
+    awaitOwnWrites: async () => {},
+  });
   const [team, other] = [assertDefined(parseTeamId(TEAM_ID), 'team'), assertDefined(parseTeamId(OTHER), 'team')];
   await projectIn(readModels, assetsProjection(30 * DAY_MS), []);
   t.same(await queries.assetUsage(team), { count: 0, sizeBytes: 0 });

@@ -9,7 +9,7 @@ import { isoTime, DAY_MS } from '../../src/domain/core/time.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { webhooksProjection, WEBHOOK_ATTEMPTS, WEBHOOK_FAILURES, WEBHOOKS } from '../../src/projections/webhooks/webhooks.js';
 import { caller, TEAM } from '../support/command-world.js';
-import { answering, openWebhookWorld, type Post, type WebhookWorld } from '../support/webhook-world.js';
+import { answering, answersKept, openWebhookWorld, type Post, type WebhookWorld } from '../support/webhook-world.js';
 
 const to = (posts: readonly Post[], path: string): readonly Post[] => posts.filter((post) => post.path === path);
 
@@ -185,16 +185,6 @@ void t.test('an email with an event of a newer program is told to nobody, and al
   await world.passes(2 * GIVE_WAY_MS, 500);
   t.equal(world.posts.length, 4, 'of the email that waits for the newer program nothing is sent');
 });
-
-/** Everything that the log, the keys and the read models still give of the answers. */
-const answersKept = async (world: WebhookWorld): Promise<string> => {
-  const events = [];
-  for await (const batch of world.elsewhere().eventLog.readAll(0)) events.push(...batch.events);
-  const documents = [];
-  for (const collection of [WEBHOOK_ATTEMPTS, WEBHOOK_FAILURES, WEBHOOKS])
-    documents.push(await world.readModels.find(collection, { where: {}, limit: 1_000 }));
-  return JSON.stringify([events, documents]);
-};
 
 void t.test('records are removed after 30 days: from the read models, and with their key from the log', async (t) => {
   const world = await openWebhookWorld(t);

@@ -8,6 +8,7 @@ import { webhooksProjection, WEBHOOKS, type WebhookDocument } from '../../src/pr
 import { dueFailures, listDeliveries } from '../../src/projections/webhooks/reads.js';
 import { T0 } from '../support/email-facts.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
+import { memoryKeys } from '../support/memory-ports.js';
 
 const id = 'wh_AAAAAAAAAAAAAAAAAAAAAA' as WebhookId;
 const later = '2030-01-01T10:01:00.000Z';
@@ -37,7 +38,7 @@ for (const sizes of [[1], [100]])
     t.same(await due(), [[0, 1], [2, 1], [3, 1]]); // prettier-ignore
     await tell(attempted(outcome(2, 'failed', 2), outcome(0, 'success', 2)), attempted(outcome(4, 'failed')));
     t.same((await due()).sort(), [[2, 2], [3, 1], [4, 1]]); // prettier-ignore
-    const { deliveries } = await listDeliveries(readModels, id, T0, { limit: 100, cursor: undefined });
+    const { deliveries } = await listDeliveries({ readModels, keys: memoryKeys() }, id, T0, { limit: 100, cursor: undefined });
     t.equal(deliveries.length, 7);
   });
 

@@ -66,7 +66,7 @@ export type KnownToken = Readonly<{ userId: UserId; sessionId: SessionId; expire
 
 export type CommandPorts = Readonly<{
   eventLog: EventLog;
-  keys: Pick<Keys, 'fingerprint'>;
+  keys: Pick<Keys, 'fingerprint' | 'getMany'>;
   files: Files;
   mailCopies: MailCopies;
   renderer: Renderer;

@@ -18,7 +18,12 @@ import { boundedCache } from '../../shared/cache.js';
 type Deps = Pick<CommandDeps, 'eventLog' | 'keys'>;
 
 /** In: an address as emails have it; `list` if only mail of that list is suppressed. Letter case does not count, also before the @. */
-export const suppressionIdOf = ({ keys }: Pick<Deps, 'keys'>, teamId: TeamId, address: string, list?: string): SuppressionId => {
+export const suppressionIdOf = (
+  { keys }: Readonly<{ keys: Pick<Deps['keys'], 'fingerprint'> }>,
+  teamId: TeamId,
+  address: string,
+  list?: string,
+): SuppressionId => {
   const parts = [teamId, address.toLowerCase()];
   return suppressionIdOfFingerprint(keys.fingerprint('suppression', JSON.stringify(list === undefined ? parts : [...parts, list])));
 };

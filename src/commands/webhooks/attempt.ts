@@ -3,7 +3,7 @@ import { EventUnreadable } from '../../domain/core/errors.js';
 import type { Recorded } from '../../domain/events.js';
 import type { StreamName, WebhookId } from '../../domain/core/ids.js';
 import type { Clock } from '../../domain/ports/clock.js';
-import { bodyOf } from '../../domain/webhooks/body.js';
+import { bodyKeys, bodyOf } from '../../domain/webhooks/body.js';
 import type { RoutedEntry } from '../../domain/webhooks/events.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { boundedCache } from '../../shared/cache.js';
@@ -12,8 +12,11 @@ import { OutboundFault, type OutboundPost } from '../../domain/ports/outbound-ht
 import { keptAnswer, deliveryHeaders } from '../../domain/webhooks/delivery.js';
 import { signingAt, type Endpoint } from '../../domain/webhooks/decider.js';
 
+/** A body, and the ids of the keys that open what it says of people. */
+export type Body = Readonly<{ text: string; keys: readonly string[] }>;
+
 /** undefined if the content of the body is destroyed or damaged. */
-export type ReadBody = (entry: RoutedEntry) => Promise<string | undefined>;
+export type ReadBody = (entry: RoutedEntry) => Promise<Body | undefined>;
 
 export type BodyDeps = Readonly<{ eventLog: Pick<EventLog, 'load'> }>;
 
@@ -21,7 +24,7 @@ type BodiesDeps = BodyDeps & Readonly<{ clock: Pick<Clock, 'monotonic'> }>;
 
 type CachedStream = Readonly<{ readMs: number; recorded: Promise<readonly Recorded[]> }>;
 
-type CachedBody = Readonly<{ readMs: number; body: string }>;
+type CachedBody = Readonly<{ readMs: number; body: Body }>;
 
 /** How webhooks leave the program. */
 export type WebhookPorts = Readonly<{
@@ -87,7 +90,7 @@ export const attemptDelivery = async (
   }
 };
 
-export const loadedBody = ({ eventLog }: BodyDeps, entry: RoutedEntry): Promise<string | undefined> =>
+export const loadedBody = ({ eventLog }: BodyDeps, entry: RoutedEntry): Promise<Body | undefined> =>
   unlessDamaged(async () => bodyIn(entry, await eventLog.load(entry.stream as StreamName)));
 
 /**
@@ -95,7 +98,10 @@ export const loadedBody = ({ eventLog }: BodyDeps, entry: RoutedEntry): Promise<
  * is read once for them; a body that was made for one subscription is reused for the others.
  */
 export const openBodies = (deps: BodiesDeps): ReadBody => {
-  const made = boundedCache<string, CachedBody>({ entriesMax: BODIES_MAX, size: { max: BODIES_SIZE_MAX, of: ({ body }) => body.length } });
+  const made = boundedCache<string, CachedBody>({
+    entriesMax: BODIES_MAX,
+    size: { max: BODIES_SIZE_MAX, of: ({ body }) => body.text.length },
+  });
   const read = openStreams(deps);
   return async (entry) => {
     const { stream, revision, kind, recipient } = entry;
@@ -131,11 +137,12 @@ const openStreams = ({ eventLog, clock }: BodiesDeps): ((entry: RoutedEntry) => 
   };
 };
 
-const bodyIn = (entry: RoutedEntry, recorded: readonly Recorded[]): string | undefined =>
-  bodyOf(
-    entry,
-    recorded.slice(0, entry.revision + 1).map(({ event }) => event),
-  );
+const bodyIn = (entry: RoutedEntry, recorded: readonly Recorded[]): Body | undefined => {
+  const told = recorded.slice(0, entry.revision + 1);
+  const events = told.map(({ event }) => event);
+  const text = bodyOf(entry, events);
+  return text === undefined ? undefined : { text, keys: bodyKeys(entry, events, told.at(-1)!.metadata) };
+};
 
 /** undefined if the log is damaged there. */
 const unlessDamaged = async <T>(awaited: () => Promise<T>): Promise<T | undefined> => {

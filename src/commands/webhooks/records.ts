@@ -12,7 +12,7 @@ import type { CommandDeps } from '../core/deps.js';
 import { eraseStream, type EraseDeps } from '../core/erase.js';
 import type { Recorded } from '../../domain/events.js';
 import type { ExportedDelivery } from '../../api/privacy.js';
-import { deliveryListing } from '../../domain/webhooks/delivery.js';
+import { deliveryListing, withAnswers, type AnsweredListing } from '../../domain/webhooks/delivery.js';
 
 /** Where the next fact goes, and how far the sending has come. `since`: when the part began; undefined if it has no fact yet. */
 export type Outcomes = Readonly<{
@@ -191,7 +191,7 @@ const firstKeptPart = async (eventLog: EventLog, id: WebhookId, upTo: number): P
 
 /** The records of deliveries of a subscription about given recipients, part by part, the oldest first. */
 export async function* deliveriesAbout(
-  { eventLog }: Pick<CommandDeps, 'eventLog'>,
+  { eventLog, keys }: Pick<CommandDeps, 'eventLog' | 'keys'>,
   webhook: WebhookId,
   about: Places,
 ): AsyncGenerator<readonly ExportedDelivery[]> {
@@ -201,7 +201,9 @@ export async function* deliveriesAbout(
     // The answers are decrypted only if the part has such deliveries.
     const facts = (await eventLog.load(stream, 0, [])) as Facts;
     const isAbout = facts.some(({ event }) => event.type === 'WebhookAttempted' && event.data.outcomes.some((one) => isOf(one, about)));
-    yield isAbout ? ((await eventLog.load(stream)) as Facts).flatMap((fact) => deliveriesIn(fact, webhook, about)) : [];
+    const found = isAbout ? ((await eventLog.load(stream)) as Facts).flatMap((fact) => deliveriesIn(fact, about)) : [];
+    const items = await withAnswers(keys, found);
+    yield items.map((item, at) => ({ webhookId: webhook, emailId: found[at]!.emailId, ...item }));
   }
 }
 
@@ -211,7 +213,9 @@ const isOf = ({ stream, recipient }: WebhookOutcome, about: Places): boolean => 
   return known !== undefined && (recipient === undefined || known.places.includes(recipient));
 };
 
-const deliveriesIn = ({ event }: Facts[number], webhook: WebhookId, about: Places): readonly ExportedDelivery[] => {
+type AboutEmail = AnsweredListing & Readonly<{ emailId: string }>;
+
+const deliveriesIn = ({ event }: Facts[number], about: Places): readonly AboutEmail[] => {
   if (event.type !== 'WebhookAttempted') return [];
   const { data, sealed } = event;
   return data.outcomes.flatMap((outcome, at) => {
@@ -219,6 +223,6 @@ const deliveriesIn = ({ event }: Facts[number], webhook: WebhookId, about: Place
     const emailId = splitStream(outcome.stream).id;
     // An answer to an event of the whole email may name any recipient.
     const isOwn = outcome.recipient !== undefined || about.get(emailId)?.isOnly === true;
-    return [{ webhookId: webhook, emailId, ...deliveryListing(outcome, isOwn ? sealed?.answers[at] : null) }];
+    return [{ emailId, item: deliveryListing(outcome), answer: isOwn ? sealed?.answers[at] : null }];
   });
 };

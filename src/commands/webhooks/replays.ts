@@ -113,7 +113,7 @@ export const webhookEvents = async (
   const events = [];
   for (const sent of found.slice(0, limit)) {
     const { number: place, key, previous: previousId, kind: event, at: timestamp } = sent;
-    const body = (await loadedBody(deps, sent)) ?? null;
+    const body = (await loadedBody(deps, sent))?.text ?? null;
     events.push({ id: webhookEventId(place, key), previousId, event, timestamp, body });
   }
   return { events, hasMore: found.length > limit };

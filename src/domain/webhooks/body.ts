@@ -2,7 +2,7 @@
 import type { BatchEvent } from '../bulk/events.js';
 import { evolveBatch, type BatchState } from '../bulk/decider.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailEngaged, EmailEvent } from '../email/events.js';
-import type { DomainEvent } from '../events.js';
+import type { DomainEvent, EventMetadata } from '../events.js';
 import { splitStream } from '../core/ids.js';
 import type { SuppressionEvent } from '../recipients/events.js';
 import type { RoutedEntry } from './events.js';
@@ -27,6 +27,22 @@ export const bodyOf = (
   const { kind, id } = splitStream(entry.stream);
   const data = dataOf(kind, id, entry, events);
   return data && bounded(entry.kind, entry.at, data);
+};
+
+/**
+ * The ids of the keys that open what such a body says of people. In: as for the body, whose content must not be destroyed, and the keys of the
+ * stream. What a body of a bulk send says is not personal.
+ */
+export const bodyKeys = (
+  { stream, recipient }: Pick<RoutedEntry, 'recipient' | 'stream'>,
+  [first]: readonly DomainEvent[],
+  { keyId, recipientKeys = [] }: Pick<EventMetadata, 'keyId' | 'recipientKeys'>,
+): readonly string[] => {
+  if (keyId === undefined || splitStream(stream).kind === 'batch') return [];
+  const isAccepted = first?.type === 'EmailQueued' || first?.type === 'EmailScheduled';
+  const recipients = isAccepted ? (first.sealed?.recipients ?? []) : [];
+  const isSaid = (place: number): boolean => (recipient ?? place) === place && recipients[place] !== null;
+  return [keyId, ...recipientKeys.filter((_, place) => isSaid(place))];
 };
 
 const dataOf = (

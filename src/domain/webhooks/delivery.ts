@@ -2,7 +2,8 @@
 import { hash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { WebhookId } from '../core/ids.js';
 import { DAY_MS } from '../core/time.js';
-import type { WebhookOutcome } from './events.js';
+import type { Keys, SealingKey } from '../ports/keys.js';
+import type { SealedAnswer, WebhookOutcome } from './events.js';
 import type { TimelineEntry, TimelineRecipient, Placed } from '../email/timeline.js';
 
 const KEY_CHARS = 22;
@@ -46,6 +47,45 @@ export const keptAnswer = (text: string, bytesMax: number): string => {
       AT_SIGN.test(word) || (isCut && at + word.length === whole.length) ? REPLACED : word,
     );
   return replaced.slice(0, bytesMax);
+};
+
+/** The attempt that was answered. */
+type Answered = Readonly<{ eventId: string; attempt: number }>;
+
+const boundTo = ({ eventId, attempt }: Answered): string => `sealpost webhook answer\n${eventId}\n${attempt}`;
+
+/**
+ * An endpoint may repeat any text that it was sent, so that its answer is sealed under each of the keys that open that text. Out: null if the
+ * answer is empty, or one of the keys is destroyed.
+ */
+export const sealAnswer = (
+  found: ReadonlyMap<string, SealingKey>,
+  answered: Answered,
+  { answer, keys }: Readonly<{ answer: string | null; keys: readonly string[] }>,
+): SealedAnswer | null => {
+  if (answer === null || answer === '') return null;
+  let sealed: Uint8Array = Buffer.from(answer);
+  for (const id of keys) {
+    const key = found.get(id);
+    if (key === undefined) return null;
+    sealed = key.seal(sealed, boundTo(answered));
+  }
+  return { keys: [...keys], sealed: Buffer.from(sealed).toString('base64') };
+};
+
+/** undefined if one of its keys is destroyed, or it is damaged. */
+const openAnswer = (found: ReadonlyMap<string, SealingKey>, answered: Answered, { keys, sealed }: SealedAnswer): string | undefined => {
+  let plain: Uint8Array = Buffer.from(sealed, 'base64');
+  for (const id of keys.toReversed()) {
+    const key = found.get(id);
+    if (key === undefined) return undefined;
+    try {
+      plain = key.open(plain, boundTo(answered));
+    } catch {
+      return undefined;
+    }
+  }
+  return Buffer.from(plain).toString();
 };
 
 const DELAYS_MS = [60_000, 5 * 60_000, 30 * 60_000] as const;
@@ -141,7 +181,8 @@ export type DeliveryListing = {
   response?: string;
 };
 
-export const deliveryListing = (outcome: WebhookOutcome, answer: string | null | undefined): DeliveryListing => ({
+/** The attempt without its answer. */
+export const deliveryListing = (outcome: WebhookOutcome): DeliveryListing => ({
   id: deliveryId(outcome.number, outcome.key),
   eventId: webhookEventId(outcome.number, outcome.key),
   event: outcome.kind,
@@ -152,8 +193,20 @@ export const deliveryListing = (outcome: WebhookOutcome, answer: string | null |
   attemptedAt: outcome.attemptedAt,
   ...(outcome.error === undefined ? {} : { error: outcome.error }),
   ...(outcome.nextRetryAt === undefined ? {} : { nextRetryAt: outcome.nextRetryAt }),
-  ...(answer === null || answer === undefined || answer === '' ? {} : { response: answer }),
 });
+
+/** `answer`: absent where nothing of it is to be shown. */
+export type AnsweredListing = Readonly<{ item: DeliveryListing; answer: SealedAnswer | null | undefined }>;
+
+/** Opens the answers of attempts, with the keys that still exist. */
+export const withAnswers = async (keys: Pick<Keys, 'getMany'>, listed: readonly AnsweredListing[]): Promise<DeliveryListing[]> => {
+  const ids = new Set(listed.flatMap(({ answer }) => answer?.keys ?? []));
+  const found = ids.size === 0 ? new Map<string, SealingKey>() : await keys.getMany([...ids]);
+  return listed.map(({ item, answer }) => {
+    const response = answer ? openAnswer(found, item, answer) : undefined;
+    return response === undefined ? item : { ...item, response };
+  });
+};
 
 /** An event of the log that subscriptions may get, with the recipient if it is about one. */
 export type WebhookCause = Readonly<{ eventId: string; requestId: string; at: string; recipients: readonly TimelineRecipient[] }>;

@@ -109,13 +109,17 @@ const Outcome = Type.Object({
 });
 export type WebhookOutcome = Static<typeof Outcome>;
 
+/** What an endpoint answered, in base64: sealed under each of these keys in turn, so that it is gone with any of them. */
+const Answer = Type.Object({ keys: Type.Array(text), sealed: text });
+export type SealedAnswer = Static<typeof Answer>;
+
 const outcomeFact = { at: text, since: text, progress: Progress };
 
 export const webhookOutcomeEventSchemas = {
-  /** `since`, in each: when the first fact of this part was appended. `answers`: the beginning of each answer, in the order of `outcomes`; null where there was none. */
+  /** `since`, in each: when the first fact of this part was appended. `answers`: the beginning of each answer, in the order of `outcomes`; null where nothing of it is kept. */
   WebhookAttempted: {
     data: Type.Object({ ...outcomeFact, outcomes: Type.Array(Outcome) }),
-    sealed: Type.Object({ answers: Type.Array(nullable(text)) }),
+    sealed: Type.Object({ answers: Type.Array(nullable(Answer)) }),
   },
   /** A caller asked for it: the event is sent again now, as the attempt after `attempt`. */
   WebhookRetryAsked: { data: Type.Object({ ...outcomeFact, attempt: count, sent: SentEvent }) },

@@ -6,9 +6,19 @@ import { routeReader } from '../../commands/webhooks/route.js';
 import { type WebhookId, webhookStream } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { SentEvent, WebhookReplay } from '../../domain/webhooks/events.js';
-import { type Recorder, type CourierDeps, type Due, type Source, type Job, ERASED, openRecorder, type PostSlots } from './recorder.js';
+import {
+  type Recorder,
+  type CourierDeps,
+  type Due,
+  type Source,
+  type Job,
+  type Tried,
+  ERASED,
+  openRecorder,
+  type PostSlots,
+} from './recorder.js';
 import type { Clock } from '../../domain/ports/clock.js';
-import { attemptDelivery, type AttemptResult, type ReadBody } from '../../commands/webhooks/attempt.js';
+import { attemptDelivery, type ReadBody } from '../../commands/webhooks/attempt.js';
 import { loadState } from '../../commands/core/handle.js';
 import { isTeamDeleted } from '../../commands/core/caller.js';
 import { webhookEventId } from '../../domain/webhooks/delivery.js';
@@ -299,16 +309,17 @@ const tryOnce = async (
   endpoint: Endpoint | undefined,
   sent: SentEvent,
   cutOff: AbortSignal,
-): Promise<AttemptResult | 'kept' | undefined> => {
+): Promise<Tried | 'kept' | undefined> => {
   if (endpoint === undefined) return undefined;
   if (await isTeamDeleted(deps, deps.teamId)) return 'kept';
   const body = await deps.bodyOf(sent);
-  if (body === undefined) return { result: 'failed', attemptedAt: isoTime(deps.clock.now()), responseMs: 0, error: ERASED, answer: null };
-  const post = { id: webhookEventId(sent.number, sent.key), previousId: sent.previous, kind: sent.kind, body };
+  if (body === undefined)
+    return { result: 'failed', attemptedAt: isoTime(deps.clock.now()), responseMs: 0, error: ERASED, answer: null, keys: [] };
+  const post = { id: webhookEventId(sent.number, sent.key), previousId: sent.previous, kind: sent.kind, body: body.text };
   if ((await deps.slots.acquire(deps.teamId, cutOff)) !== 'acquired') return undefined;
   try {
     const tried = await attemptDelivery(deps, deps.id, endpoint, post, cutOff);
-    return cutOff.aborted ? undefined : tried;
+    return cutOff.aborted ? undefined : { ...tried, keys: body.keys };
   } finally {
     deps.slots.release(deps.teamId);
   }

@@ -6,18 +6,19 @@ import type { AttemptResult } from '../../commands/webhooks/attempt.js';
 import { type WebhookId, webhookStream } from '../../domain/core/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { FairSlots } from '../../shared/fairness.js';
-import type { SentEvent, WebhookOutcome, WebhookProgress } from '../../domain/webhooks/events.js';
+import type { SealingKey } from '../../domain/ports/keys.js';
+import type { SealedAnswer, SentEvent, WebhookOutcome, WebhookProgress } from '../../domain/webhooks/events.js';
 import { handle } from '../../commands/core/handle.js';
 import { appendAfter, outcomesOf, type Outcomes } from '../../commands/webhooks/records.js';
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { isoTime } from '../../domain/core/time.js';
-import { webhookEventId, FAILING_MAX_MS, nextAttemptMs, retryAfterMs } from '../../domain/webhooks/delivery.js';
+import { webhookEventId, FAILING_MAX_MS, nextAttemptMs, retryAfterMs, sealAnswer } from '../../domain/webhooks/delivery.js';
 import { webhookDecider } from '../../domain/webhooks/decider.js';
 
 /** Slots for posts in parallel, shared fairly by all teams. */
 export type PostSlots = Pick<FairSlots, 'acquire' | 'release'>;
 
-export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'webhooks' | 'team'> &
+export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'keys' | 'clock' | 'webhooks' | 'team'> &
   Readonly<{
     logger: Logger;
     /** Tells the owners of the team that the subscription is about to be disabled. */
@@ -31,7 +32,9 @@ export type Due = Readonly<{ sent: SentEvent; attempt: number; dueAt: string }>;
 /** Why an event is sent: for the first time, because an attempt has failed, or because somebody asked for it again. */
 export type Source = 'first' | 'due' | 'replay';
 export type Job = Readonly<{ sent: SentEvent; attempt: number; source: Source }>;
-type EndedAttempt = Readonly<{ job: Job; tried: AttemptResult }>;
+/** What came of an attempt, and the ids of the keys that open what its body says of people. */
+export type Tried = AttemptResult & Readonly<{ keys: readonly string[] }>;
+type EndedAttempt = Readonly<{ job: Job; tried: Tried }>;
 
 export type Recorder = Readonly<{
   progress: () => WebhookProgress;
@@ -147,6 +150,15 @@ const progressAfter = ({ outcomes: { progress }, looked }: State, outcomes: read
   return { reached: looked.first.upTo(progress.reached), failingSince, ...(isOpen ? { replay: { ...replay, next } } : {}) };
 };
 
+/** Nothing is kept of an answer where what it answers was destroyed meanwhile. */
+const sealAnswers = async ({ keys }: CourierDeps, batch: readonly EndedAttempt[]): Promise<(SealedAnswer | null)[]> => {
+  const ids = new Set(batch.flatMap(({ tried }) => (tried.answer ? tried.keys : [])));
+  const found = ids.size === 0 ? new Map<string, SealingKey>() : await keys.getMany([...ids]);
+  return batch.map(({ job: { sent, attempt }, tried }) =>
+    sealAnswer(found, { eventId: webhookEventId(sent.number, sent.key), attempt }, tried),
+  );
+};
+
 /** Out: the position of the fact; undefined where the subscription was deleted meanwhile. */
 const append = async (
   { deps, id, cause }: Context,
@@ -154,7 +166,7 @@ const append = async (
   batch: readonly EndedAttempt[],
   outcomes: WebhookOutcome[],
 ): Promise<number | undefined> => {
-  const answers = batch.map(({ tried }) => tried.answer);
+  const answers = await sealAnswers(deps, batch);
   for (;;) {
     const progress = progressAfter(state, outcomes);
     try {

@@ -9,6 +9,8 @@ import {
   type WebhookCause,
   type WebhookTrail,
   type DeliveryListing,
+  type AnsweredListing,
+  withAnswers,
 } from '../../domain/webhooks/delivery.js';
 import {
   WEBHOOK_ATTEMPTS,
@@ -25,12 +27,13 @@ import {
 import { type WebhookListing, webhookListing } from '../../domain/webhooks/decider.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Clock } from '../../domain/ports/clock.js';
+import type { Keys } from '../../domain/ports/keys.js';
 import { readCursor, readPage, writeCursor, type Listed } from '../core/paging.js';
 import type { Queries } from '../query-types.js';
 
 type Reader = Pick<ReadModels, 'find'>;
 
-type Deps = Readonly<{ readModels: ReadModels; clock: Clock; limits: Limits }>;
+type Deps = Readonly<{ readModels: ReadModels; keys: Pick<Keys, 'getMany'>; clock: Clock; limits: Limits }>;
 
 type Search = Readonly<{ webhook: WebhookId; causes: ReadonlyMap<string, WebhookCause>; since: string; max: number }>;
 
@@ -51,6 +54,7 @@ const OF_TEAM_MAX = 100;
 
 export const makeWebhookQueries = ({
   readModels,
+  keys,
   clock,
   limits,
 }: Deps): Pick<Queries, 'listWebhooks' | 'restorableWebhooks' | 'webhookDeliveries' | 'webhookFailedAttempts' | 'webhookTrail'> => ({
@@ -70,7 +74,7 @@ export const makeWebhookQueries = ({
     const from = cursor === undefined ? undefined : readCursor(cursor, WEBHOOK_ATTEMPTS, 'shown');
     const since = isoTime(clock.now() - limits.webhookRecordDays * DAY_MS);
     const after = from && { seq: from.seq, shown: Number(from.value) };
-    const { deliveries, next } = await listDeliveries(readModels, id, since, { limit, cursor: after });
+    const { deliveries, next } = await listDeliveries({ readModels, keys }, id, since, { limit, cursor: after });
     const shown = next && { id: '', position: next.seq, ...next };
     return { deliveries, nextCursor: shown === undefined ? null : writeCursor(shown, WEBHOOK_ATTEMPTS, 'shown') };
   },
@@ -145,7 +149,7 @@ const listedWebhook = ({ id, webhook, shown, deletedAt }: WebhookDocument): Webh
 
 /** The attempts of a subscription since a moment, the newest first. `cursor`: the position of a fact and how many of its attempts were shown. */
 export const listDeliveries = async (
-  readModels: Reader,
+  { readModels, keys }: Readonly<{ readModels: Reader; keys: Pick<Keys, 'getMany'> }>,
   webhook: WebhookId,
   since: string,
   { limit, cursor }: Readonly<{ limit: number; cursor: Readonly<{ seq: number; shown: number }> | undefined }>,
@@ -157,16 +161,22 @@ export const listDeliveries = async (
     sort: { field: 'seq', direction: 'desc' },
     limit: limit + 1,
   })) as readonly WebhookAttemptsDocument[];
-  const deliveries: DeliveryListing[] = [];
+  const found: AnsweredListing[] = [];
+  let next: Readonly<{ seq: number; shown: number }> | undefined;
   for (const fact of facts) {
     let shown = fact.seq === cursor?.seq ? cursor.shown : 0;
-    for (const item of fact.items.toReversed().slice(shown)) {
-      if (deliveries.length === limit) return { deliveries, next: { seq: fact.seq, shown } };
-      deliveries.push(item);
+    const items = fact.items.map((item, index) => ({ item, answer: fact.answers?.[index] }));
+    for (const one of items.toReversed().slice(shown)) {
+      if (found.length === limit) {
+        next = { seq: fact.seq, shown };
+        break;
+      }
+      found.push(one);
       shown += 1;
     }
+    if (next !== undefined) break;
   }
-  return { deliveries, next: undefined };
+  return { deliveries: await withAnswers(keys, found), next };
 };
 
 /** The attempts to deliver the events of one email, by every subscription of its team. */

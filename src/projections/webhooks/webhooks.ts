@@ -3,7 +3,7 @@ import { deliveryListing, type DeliveryListing } from '../../domain/webhooks/del
 import type { Recorded } from '../../domain/events.js';
 import { assertDefined, splitStream, webhookOfStream, type WebhookId } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
-import type { SentEvent, WebhookEvent, WebhookOutcome, WebhookOutcomeEvent } from '../../domain/webhooks/events.js';
+import type { SealedAnswer, SentEvent, WebhookEvent, WebhookOutcome, WebhookOutcomeEvent } from '../../domain/webhooks/events.js';
 import { evolveWebhook, type Webhook } from '../../domain/webhooks/decider.js';
 import { timersOf } from '../../domain/ports/timers.js';
 import {
@@ -46,9 +46,9 @@ export type WebhookDocument = Document &
  */
 export type WebhookPartDocument = Document & Readonly<{ ofTeam: string; removeAfter: string; isEnded: boolean }>;
 
-/** The attempts of one fact, in their order. */
+/** The attempts of one fact, in their order, with what is kept of the answers: sealed, and opened for who asks. */
 export type WebhookAttemptsDocument = Document &
-  Readonly<{ webhook: string; at: string; items: readonly DeliveryListing[]; answers?: readonly (string | null)[] }>;
+  Readonly<{ webhook: string; at: string; items: readonly DeliveryListing[]; answers?: readonly (SealedAnswer | null)[] }>;
 
 /** A delivery whose last attempt has failed, and the part that says so. `dueAt`: when it is tried again; absent if it is not, unless a caller asks. */
 export type WebhookFailureDocument = Document &
@@ -138,8 +138,16 @@ const attempted = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'Webh
   const part = partOf(stream);
   const { at, outcomes } = event.data;
   const id = factIdOf(part, revision);
-  const items = outcomes.map((outcome, index) => deliveryListing(outcome, event.sealed?.answers[index]));
-  const attempts: WebhookAttemptsDocument = { id, seq: position, position, webhook: part.webhook, at, items };
+  const answers = event.sealed?.answers;
+  const attempts: WebhookAttemptsDocument = {
+    id,
+    seq: position,
+    position,
+    webhook: part.webhook,
+    at,
+    items: outcomes.map(deliveryListing),
+    ...(answers?.some((answer) => answer !== null) === true ? { answers } : {}),
+  };
   const failures = outcomes.flatMap((outcome, index) => failureStep(part, position, outcome, index) ?? []);
   return [{ collection: WEBHOOK_ATTEMPTS, id, document: attempts }, ...failures, partStep(recorded, document)];
 };
@@ -181,7 +189,7 @@ export const webhooksProjection = (restoreMs: number): Projection => {
     name: 'webhooks',
     collections: [
       timersSpec(WEBHOOK_TIMERS),
-      { name: WEBHOOK_ATTEMPTS, version: 1, fields: ['webhook', 'at'], indexes: [['webhook'], ['webhook', 'at']] },
+      { name: WEBHOOK_ATTEMPTS, version: 2, fields: ['webhook', 'at'], indexes: [['webhook'], ['webhook', 'at']] },
       { name: WEBHOOK_FAILURES, version: 1, fields: ['webhook', 'dueAt'], indexes: [['webhook', 'dueAt']] },
       {
         name: WEBHOOKS,
