@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
-import { copyFounded, createdKey } from '../support/founded.js';
+import { copyFounded, createdKey, setSender } from '../support/founded.js';
 import { seededRandom, type Random } from '../support/random.js';
 import { runCommand, startServer, type ServerProcess, type Settings } from '../support/server-process.js';
 import { late, openSmtpScript, type SmtpScriptServer } from '../support/smtp-script.js';
@@ -100,6 +100,7 @@ export const killBulkTest = async ({ rounds, seed, print = () => undefined }: Ki
 const makeKey = async (run: Run): Promise<void> => {
   await copyFounded(run.dataDir);
   run.apiKey = await createdKey(run.settings, 'bulk');
+  await setSender(run.settings);
   for (const args of [
     ['team', 'billing', '--by', 'credits'],
     ['credits', 'grant', String(GRANTED - CREDITS_OF_SIGNUP)],

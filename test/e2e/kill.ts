@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { copyFounded, createdKey } from '../support/founded.js';
+import { copyFounded, createdKey, setSender } from '../support/founded.js';
 import { seededRandom, type Random } from '../support/random.js';
 import { runCommand, startServer, type ServerProcess, type Settings } from '../support/server-process.js';
 import { late, openSmtpScript, reply, type SmtpScriptServer } from '../support/smtp-script.js';
@@ -100,6 +100,7 @@ const openSink = (seed: number): Promise<SmtpScriptServer> => {
 const begin = async (run: Run, sink: SmtpScriptServer, seed: number): Promise<Clients> => {
   await copyFounded(run.dataDir);
   const key = await createdKey(run.settings, 'kill test');
+  await setSender(run.settings);
   const delivered = new Set<string>();
   let looked = 0;
   const clients: Clients = startClients({

@@ -3,6 +3,7 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { DAY_MS } from '../../src/domain/core/time.js';
+import { deliveryListing, withAnswers } from '../../src/domain/webhooks/delivery.js';
 import { verifyLog } from '../../src/event-log/verification.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
@@ -35,7 +36,15 @@ export type World = Readonly<{ app: TestApp; clock: FakeClock; dataDir: string; 
 /** Every event of the log with all of it that can still be opened. */
 export const opened = async ({ app }: World): Promise<string> => {
   const texts: string[] = [];
-  for await (const { events } of app.engine.eventLog.readAll(0)) texts.push(JSON.stringify(events.map(({ event }) => event)));
+  for await (const { events } of app.engine.eventLog.readAll(0)) {
+    texts.push(JSON.stringify(events.map(({ event }) => event)));
+    const answers = events.flatMap(({ event }) =>
+      event.type === 'WebhookAttempted'
+        ? event.data.outcomes.map((outcome, at) => ({ item: deliveryListing(outcome), answer: event.sealed?.answers[at] }))
+        : [],
+    );
+    texts.push(JSON.stringify(await withAnswers(app.engine.keys, answers)));
+  }
   return texts.join('\n');
 };
 

@@ -43,8 +43,12 @@ export const assertOwnSender = ({ hasRelay }: RelayDeps, { email }: Recipient): 
  * The company that an email from that sender shows. A relay gets the domain of the sender in place of the sample company; the sender's name
  * would be personal, and events hold the company in clear.
  */
-export const companyShown = ({ hasRelay }: RelayDeps, { company }: TeamSettings, { email }: Recipient): Company =>
-  hasRelay === true && isSampleCompany(company) ? { ...emptyCompany, name: domainOfAddress(email) } : company;
+export const companyShown = ({ hasRelay }: RelayDeps, { company }: TeamSettings, { email }: Recipient): Company => {
+  if (hasRelay !== true || !isSampleCompany(company)) return company;
+  const name = domainOfAddress(email);
+  // Invoices and payment codes name the legal name, and are refused without one.
+  return { ...emptyCompany, name, legalName: name };
+};
 
 /** Whether the first team cannot send by the relay, because its sender is the sample. */
 export const lacksSender = async (deps: RelayDeps & Pick<CommandDeps, 'eventLog' | 'team'>): Promise<boolean> => {
