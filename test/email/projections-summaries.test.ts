@@ -256,7 +256,12 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
     for (const { type, data } of eventsOf(one)) {
       if ('outcomes' in data)
         for (const { recipient, result } of data.outcomes)
-          stand[recipient] = result !== 'deferred' ? result : type === 'EmailDeferred' ? 'waiting' : 'refused';
+          stand[recipient] =
+            result === 'blocked' || (result === 'deferred' && type !== 'EmailDeferred')
+              ? 'refused'
+              : result === 'deferred'
+                ? 'waiting'
+                : result;
       if (type === 'EmailRetried')
         stand.forEach((each, index) => (stand[index] = each === 'refused' && !erased.has(index) ? 'waiting' : each));
       if (type === 'EmailCancelled') stand.forEach((each, index) => (stand[index] = each === 'waiting' ? 'cancelled' : each));
