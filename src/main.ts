@@ -109,7 +109,7 @@ template
 program
   .command('mailbox')
   .description('print again the link that opens the built-in mailbox')
-  .action(async () => (await import('./cli/mailbox.js')).mailbox());
+  .action(async () => (await import('./cli/ops/instance.js')).mailbox());
 
 program
   .command('retry')
@@ -252,7 +252,7 @@ program
   .description('the time of day that the service goes by')
   .command('confirm')
   .description('confirm that the clock of this machine is right, after it was set; a running server goes by it at once')
-  .action(async () => (await import('./cli/ops/clock.js')).confirmClock());
+  .action(async () => (await import('./cli/ops/instance.js')).confirmClock());
 
 program
   .command('forget')
@@ -262,13 +262,13 @@ program
 program
   .command('openapi')
   .description('print the OpenAPI 3.1 description')
-  .action(async () => (await import('./cli/ops/openapi.js')).openapi());
+  .action(async () => (await import('./cli/ops/descriptions.js')).openapi());
 
 program
   .command('schema')
   .description('print the JSON schema of templates, for editors')
   .argument('<kind>', 'email or attachment')
-  .action(async (kind: string) => (await import('./cli/ops/schema.js')).schema(kind));
+  .action(async (kind: string) => (await import('./cli/ops/descriptions.js')).schema(kind));
 
 /** After a fault, the output has this long to drain. */
 const ENDS_WITHIN_MS = 2_000;

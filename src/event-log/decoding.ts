@@ -1,4 +1,7 @@
-/** Turns stored events into events of the domain: decrypts sealed parts whose key exists, reads payloads from files, and decodes. */
+/**
+ * Turns stored events into events of the domain: decrypts sealed parts whose key exists, reads payloads from files, and decodes. Says what a
+ * reader does at an event that a newer program wrote.
+ */
 import { UnreadableEvent, UnknownEvent, type Codec, type PlainApart, type SealedPart } from './codec.js';
 import { eventSchemas, type DomainEvent, type EventType, erasingEvents, type EventMetadata, type Recorded } from '../domain/events.js';
 import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './hash-chain.js';
@@ -6,10 +9,11 @@ import { openApart, openSealed } from './encoding.js';
 import { allKeyIds, ownIn, type StreamKeys } from './stream-keys.js';
 import { FileDamaged, type EventPlace } from '../domain/core/errors.js';
 import { recipientPartsOf } from '../domain/email/recipient-parts.js';
-import type { StoredEvent } from '../domain/ports/event-store.js';
+import type { StoredEvent, Position } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
 import { nextTurn } from '../shared/concurrency.js';
+import type { Clock } from '../domain/ports/clock.js';
 
 type ReadingPorts = Readonly<{ keys: Pick<Keys, 'getMany'>; files: Pick<Files, 'get'>; codec: Codec }>;
 
@@ -229,4 +233,38 @@ const assertTimes = ({ type, data }: DomainEvent): void => {
     const time = (data as Readonly<Record<string, unknown>>)[name];
     if (typeof time === 'string' && Number.isNaN(Date.parse(time))) throw new UnreadableEvent(`${type}/${name}: is no time`);
   }
+};
+
+/**
+ * What a reader of the whole log does at an event that a newer program wrote. It stops, so that a newer program beside it takes over its lease;
+ * if none has done so in a bounded time, it passes over the event as over a damaged one, so that one stream waits and all else goes on.
+ */
+export type GivingWay = Readonly<{
+  /** Notes that a run of the reader begins, while the log ends at `head`. */
+  begin: (head: Position) => void;
+  /** Whether the reader passes over this event of a newer program. If not, it ends its run and begins another later. */
+  passes: (event: Pick<Unreadable, 'position'>) => boolean;
+}>;
+
+/** Several times as long as a process waits before it asks for a lease again. */
+export const GIVE_WAY_MS = 10_000;
+
+export const openGivingWay = (clock: Pick<Clock, 'monotonic'>): GivingWay => {
+  let head: Position = 0;
+  let passedUpTo: Position = 0;
+  let stoppedFirstMs: number | undefined;
+  return {
+    begin: (now) => {
+      head = now;
+    },
+    passes: ({ position }) => {
+      if (position <= passedUpTo) return true;
+      stoppedFirstMs ??= clock.monotonic();
+      // An event behind the head was appended in this run: the newer program is at work, and has not had the lease yet.
+      if (position > head || clock.monotonic() - stoppedFirstMs < GIVE_WAY_MS) return false;
+      passedUpTo = head;
+      stoppedFirstMs = undefined;
+      return true;
+    },
+  };
 };

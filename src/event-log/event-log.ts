@@ -16,9 +16,8 @@ import type {
 import { type DomainEvent, type EventMetadata, type Recorded, erasingEvents, retiringTypes, type EventType } from '../domain/events.js';
 import { boundedCache } from '../shared/cache.js';
 import { codec as newestCodec, type Codec } from './codec.js';
-import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable } from './decoding.js';
+import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable, type GivingWay } from './decoding.js';
 import { encodeAll, firstCause, type Cause, type EachCause, type Encoded } from './encoding.js';
-import type { GivingWay } from './giving-way.js';
 import { readableMetadata } from './hash-chain.js';
 import { allKeyIds, existingKey, type StreamVersion } from './stream-keys.js';
 import type { StreamName } from '../domain/core/ids.js';

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import t from 'tap';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { Logger } from '../../src/domain/ports/logger.js';
-import { openUnsentAnswers } from '../../src/http/server/unsent.js';
+import { openUnsentAnswers } from '../../src/http/server/connections.js';
 import { fakeClock } from '../support/fake-clock.js';
 
 const MB = 1024 * 1024;

@@ -1,6 +1,6 @@
 /** A stop goes on when a part of the service hangs or fails. */
 import t from 'tap';
-import { closeAll, within } from '../../src/service/stop.js';
+import { closeAll, within } from '../../src/service/app.js';
 
 const never = (): Promise<void> => new Promise(() => {});
 

@@ -1,6 +1,6 @@
 /** Slots that tenants share: none has them all, those that wait take turns, and a full queue takes from the longest. */
 import t from 'tap';
-import { openFairSlots, type FairSlotsOptions, type SlotRequest } from '../../src/shared/fairness.js';
+import { openFairSlots, type FairSlotsOptions, type SlotRequest } from '../../src/shared/concurrency.js';
 
 const never = new AbortController().signal;
 

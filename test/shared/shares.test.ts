@@ -1,6 +1,6 @@
 /** Turns by shares. */
 import t from 'tap';
-import { openShares } from '../../src/shared/fairness.js';
+import { openShares } from '../../src/shared/concurrency.js';
 
 void t.test('while all wait each is given its share, evenly spread; one that does not wait is owed nothing', (t) => {
   const shares = openShares(['high', 'normal', 'low'], { high: 8, normal: 3, low: 1 });

@@ -1,6 +1,6 @@
 /** Webhooks as they are sent over days and deaths: no endpoint delays another, none is given up too soon, and nothing is lost. */
 import t, { type Test } from 'tap';
-import { GIVE_WAY_MS } from '../../src/event-log/giving-way.js';
+import { GIVE_WAY_MS } from '../../src/event-log/decoding.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { teamStream, webhookOutcomeStream, webhookStream } from '../../src/domain/core/ids.js';

@@ -1,7 +1,7 @@
 /** Pointers to work within one process: a queue for each processor and priority, bounded, gone with the process. */
 import { setMaxListeners } from 'node:events';
 import { priorities, priorityShares, type Pointer, type Priority, type Room, type Work, type Bus } from '../../domain/ports/bus.js';
-import { openShares, type Shares } from '../../shared/fairness.js';
+import { openShares, type Shares } from '../../shared/concurrency.js';
 import { type Fifo, turns } from './turns.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';

@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/ports/clock.js';
 import type { Link } from './nats-link.js';
 import { type Names, groups, nanos, shareOf, type Streams, decodePointer } from './nats-streams.js';
 import { priorities, priorityShares, type Priority, type Work } from '../../domain/ports/bus.js';
-import { openShares } from '../../shared/fairness.js';
+import { openShares } from '../../shared/concurrency.js';
 import { type Fifo, turns } from './turns.js';
 import type { Delivery, Held } from './nats-held.js';
 

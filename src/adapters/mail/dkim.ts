@@ -2,7 +2,7 @@
 import { generateKeyPair, createHash, createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { DkimKeys, KeyPair } from '../../domain/ports/dkim-keys.js';
-import { openFairSlots } from '../../shared/fairness.js';
+import { openFairSlots } from '../../shared/concurrency.js';
 
 export type DkimOptions = Readonly<{
   domain: string;

@@ -1,7 +1,7 @@
 /** A pool of connections to one SMTP relay, and the URL that names it. A connection is opened when needed and closed when idle for long; their number is bounded. */
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { priorities, priorityShares, type Priority } from '../../domain/ports/bus.js';
-import { openShares, type Shares } from '../../shared/fairness.js';
+import { openShares, type Shares } from '../../shared/concurrency.js';
 
 type SmtpTls =
   /** From the first byte (`smtps:`). */

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
 import { OutboundFault, type Fetched, type OutboundHttp } from '../../domain/ports/outbound-http.js';
-import { openFairSlots, type FairSlotsOptions } from '../../shared/fairness.js';
+import { openFairSlots, type FairSlotsOptions } from '../../shared/concurrency.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import { guardedConnectors, lookupBySystem, type Guard, isPublicAddress } from './guard.js';
 

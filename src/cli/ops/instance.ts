@@ -1,11 +1,23 @@
 /**
- * `sealpost doctor`: one line for each check of an instance, and what helps. `sealpost migrate`: copies a stopped instance to stores of
- * another engine.
+ * Commands about one instance. `sealpost doctor`: a line for each check, and what helps. `sealpost migrate`: copies a stopped instance to stores
+ * of another engine. `sealpost mailbox`: prints the link of the built-in mailbox once more. `sealpost clock confirm`: tells the running service,
+ * or the next start, that the time of day of this machine is right.
  */
-import { migrate as migrateTo, settingsOf } from '../../service/ops/migration.js';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readConfig, ConfigError, type Config, readServeConfig } from '../../service/settings/config.js';
+import { confirmTimeOfDay } from '../../service/ops/clock.js';
 import { print, progressBar, type Progress, exitCodes } from '../core/output.js';
-import { ConfigError, readConfig, type Config } from '../../service/settings/config.js';
+import { migrate as migrateTo, settingsOf } from '../../service/ops/migration.js';
 import { examine, type Check } from '../../service/ops/doctor.js';
+import { mailboxLink, mailboxTokenOf } from '../../service/mailbox.js';
+
+export const confirmClock = (): void => {
+  const config = readConfig();
+  if (!existsSync(config.dataDir))
+    throw new Error(`there is no data directory ${config.dataDir}; set SEALPOST_DATA_DIR to that of the service`);
+  print(`${confirmTimeOfDay(config, randomUUID())} is confirmed as the time of day; a running service goes by it within some seconds.`);
+};
 
 export type MigrateCliOptions = Readonly<{ from: string; to: string; oneAtATime?: boolean }>;
 
@@ -59,4 +71,13 @@ const openBars = () => {
       open.bar.update(done);
     };
   return { of, stop };
+};
+
+export const mailbox = (): void => {
+  const config = readServeConfig();
+  if (config.smtp.url !== undefined)
+    throw new Error('SEALPOST_SMTP_URL names a relay: mail goes there, and there is no mailbox to look into');
+  if (!existsSync(config.dataDir))
+    throw new Error(`there is no data directory ${config.dataDir}; set SEALPOST_DATA_DIR to that of the service`);
+  print(mailboxLink(config.publicUrl, mailboxTokenOf(config)));
 };

@@ -7,8 +7,7 @@ import { teamStream, type TeamId } from '../../domain/core/ids.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import type { Company } from '../../domain/rendering/scope/constants.js';
 import type { TeamSettings } from '../../domain/teams/events.js';
-import { isSampleCompany, isSampleSender } from '../../domain/teams/sample-identity.js';
-import { emptyCompany } from '../../domain/teams/state.js';
+import { isSampleCompany, isSampleSender, emptyCompany } from '../../domain/teams/state.js';
 
 type RelayDeps = Pick<CommandDeps, 'hasRelay'>;
 

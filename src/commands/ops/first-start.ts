@@ -11,8 +11,7 @@ import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import { apiKeyStream, INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5 } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { TeamSettings } from '../../domain/teams/events.js';
-import { sampleCompany, sampleSender } from '../../domain/teams/sample-identity.js';
-import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
+import { sampleCompany, sampleSender, evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../../api/templates/templates.js';
 import { firstTeam, loadInstance, systemCaller } from '../core/caller.js';
 

@@ -8,8 +8,16 @@ import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { UserId, InvitationId } from '../core/ids.js';
 import type { TeamEvent, TeamSettings } from './events.js';
-import { isSampleCompany } from './sample-identity.js';
-import { emptyCompany, evolveTeam, type Member, type Team, type TeamState, type Billing, type Invitation } from './state.js';
+import {
+  isSampleCompany,
+  emptyCompany,
+  evolveTeam,
+  type Member,
+  type Team,
+  type TeamState,
+  type Billing,
+  type Invitation,
+} from './state.js';
 import type { Company } from '../rendering/scope/constants.js';
 import type { Recipient } from '../mime/address.js';
 import { invitationNotFound } from './invitation.js';

@@ -1,4 +1,4 @@
-/** The state of a team (settings, billing, members, invitations) and of the instance, folded from their events. */
+/** The state of a team (settings, billing, members, invitations) and of the instance, folded from their events, and what the first team shows at first. */
 import { assertDefined, parseInvitationId, parseUserId, type InvitationId, type UserId } from '../core/ids.js';
 import type { TeamEvent, InstanceEvent, TeamSettings } from './events.js';
 import type { Role } from '../access/permissions.js';
@@ -6,6 +6,7 @@ import { plans, type PlanName } from '../billing/plans.js';
 import type { Terms } from '../billing/decider.js';
 import type { Company } from '../rendering/scope/constants.js';
 import type { Tracking } from '../recipients/tracking.js';
+import type { Recipient } from '../mime/address.js';
 
 export type Billing = 'credits' | 'plan' | 'unmetered';
 
@@ -195,3 +196,28 @@ export const emptyCompany: Company = {
   postalCode: '',
   country: '',
 };
+
+/** The sender and the company that the first team shows until its operator sets others. They are nobody's, so no relay may get them. */
+const SAMPLE_DOMAIN = 'sealpost.example';
+
+export const sampleSender: Recipient = { email: `hello@${SAMPLE_DOMAIN}`, name: 'Sealpost' };
+
+export const sampleCompany: Company = {
+  name: 'Sealpost',
+  legalName: 'Sealpost Example Ltd',
+  email: sampleSender.email,
+  phone: '+44 20 7946 0000',
+  website: `https://${SAMPLE_DOMAIN}`,
+  addressLine1: '1 Example Street',
+  city: 'London',
+  state: '',
+  postalCode: 'EC1A 1AA',
+  country: 'United Kingdom',
+};
+
+/** In: an address in its normal form. */
+export const isSampleSender = (address: string): boolean => address.endsWith(`@${SAMPLE_DOMAIN}`) || address.endsWith(`.${SAMPLE_DOMAIN}`);
+
+/** Whether nothing of the sample company was changed. */
+export const isSampleCompany = (company: Company): boolean =>
+  (Object.keys(sampleCompany) as (keyof Company)[]).every((field) => company[field] === sampleCompany[field]);

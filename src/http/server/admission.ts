@@ -11,7 +11,7 @@ import type { Access, HttpDeps, RatePolicy } from './context.js';
 import { pathOf } from './errors.js';
 import { accessCookie, assertMeant, isReading, mailboxCookie } from './cookies.js';
 import { isRepeated } from './headers.js';
-import type { UnsentAnswers } from './unsent.js';
+import type { UnsentAnswers } from './connections.js';
 import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress } from './rates.js';
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands' | 'queries' | 'mailbox'>;

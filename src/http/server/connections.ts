@@ -1,18 +1,110 @@
 /**
- * Bounds the connections of the server, those of each network, and the requests that wait on each connection; ends clients that read no
- * answer, and at the stop the connections over which no whole request has come.
+ * Bounds what clients hold of the server: connections, those of each network, requests that wait on a connection, and answers that nobody
+ * reads. At the stop it ends the connections over which no whole request has come.
  */
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { ServerResponse, IncomingMessage, RequestListener, Server } from 'node:http';
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { Socket } from 'node:net';
-import type { Limits } from '../../domain/core/limits.js';
-import { isFrom } from '../../domain/keys/networks.js';
 import type { Clock } from '../../domain/ports/clock.js';
+import { DomainError } from '../../domain/core/errors.js';
+import type { Limits } from '../../domain/core/limits.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { addressBucket } from '../../shared/addresses.js';
+import { isFrom } from '../../domain/keys/networks.js';
 import type { HttpSettings } from './context.js';
-import { seldom } from './seldom.js';
 
-type Deps = Readonly<{ limits: Limits; clock: Clock; logger: Logger; settings: Pick<HttpSettings, 'trustProxy'> }>;
+const MINUTE_MS = 60_000;
+
+/** Out: does `act`, at most once a minute. */
+const seldom = (clock: Pick<Clock, 'monotonic'>, act: () => void): (() => void) => {
+  let silentUntilMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const nowMs = clock.monotonic();
+    if (nowMs < silentUntilMs) return;
+    silentUntilMs = nowMs + MINUTE_MS;
+    act();
+  };
+};
+
+type UnsentDeps = Readonly<{ limits: Limits; clock: Clock; logger: Logger }>;
+
+type Response = Pick<ServerResponse, 'once' | 'destroy'>;
+
+export type UnsentAnswers = Readonly<{
+  /** What is wrong with another request of the address: its network has as many unread answers as it may; undefined if nothing is. */
+  fault: (address: string) => DomainError | undefined;
+  /** Counts the answer until its `close`. If all networks have too much together, ends the oldest answers of the network with most. */
+  add: (response: Response, address: string, bytes: number) => void;
+}>;
+
+type Network = { bytes: number; readonly answers: Map<Response, number> };
+
+/** Smaller answers are bounded by the number of connections, for each connection has one. */
+const COUNTED_FROM_BYTES = 16 * 1024;
+
+/** A client that reads has read much by then. */
+const RETRY_AFTER_S = 5;
+
+export const openUnsentAnswers = ({ limits, clock, logger }: UnsentDeps): UnsentAnswers => {
+  const { unsentBytesMax, networkUnsentBytesMax } = limits;
+  const networks = new Map<string, Network>();
+  let total = 0;
+  const ended = seldom(clock, () =>
+    logger.warn({ unsentBytesMax }, 'connections are ended: their clients read too little of their answers'),
+  );
+
+  const forget = (name: string, response: Response): void => {
+    const network = networks.get(name);
+    const bytes = network?.answers.get(response);
+    if (network === undefined || bytes === undefined) return;
+    network.answers.delete(response);
+    network.bytes -= bytes;
+    total -= bytes;
+    if (network.answers.size === 0) networks.delete(name);
+  };
+  /** Out: false if the newest answer of all is the only one that could be ended. */
+  const endOldest = (newest: Response): boolean => {
+    let most: readonly [string, Network] | undefined;
+    for (const entry of networks) if (most === undefined || entry[1].bytes > most[1].bytes) most = entry;
+    const [oldest] = most?.[1].answers.keys() ?? [];
+    if (most === undefined || oldest === undefined || oldest === newest) return false;
+    forget(most[0], oldest);
+    oldest.destroy();
+    ended();
+    return true;
+  };
+  return {
+    fault: (address) => {
+      if (total < networkUnsentBytesMax || (networks.get(addressBucket(address))?.bytes ?? 0) < networkUnsentBytesMax) return undefined;
+      return new DomainError(
+        'RATE_LIMIT_EXCEEDED',
+        `Your network has ${networkUnsentBytesMax} bytes of answers that it has not read. Read them, and try again in ${RETRY_AFTER_S} seconds.`,
+        { retryAfterS: RETRY_AFTER_S },
+      );
+    },
+    add: (response, address, bytes) => {
+      if (bytes < COUNTED_FROM_BYTES) return;
+      const name = addressBucket(address);
+      const network = networks.get(name) ?? { bytes: 0, answers: new Map<Response, number>() };
+      networks.set(name, network);
+      network.answers.set(response, bytes);
+      network.bytes += bytes;
+      total += bytes;
+      response.once('close', () => forget(name, response));
+      while (total > unsentBytesMax && endOldest(response));
+    },
+  };
+};
+
+/** The hook that counts an answer before its bytes are handed to the connection. A stream makes no more than its client reads. */
+export const countUnsent =
+  (answers: UnsentAnswers) =>
+  (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: HookHandlerDoneFunction): void => {
+    if (typeof payload === 'string' || Buffer.isBuffer(payload)) answers.add(reply.raw, request.ip ?? '', payload.length);
+    done();
+  };
+
+type ConnectionsDeps = Readonly<{ limits: Limits; clock: Clock; logger: Logger; settings: Pick<HttpSettings, 'trustProxy'> }>;
 
 export type Connections = Readonly<{
   /** To be called once, before the server listens. */
@@ -45,7 +137,7 @@ const ACCEPTED_FACTOR = 2;
 const peerOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
   `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 
-export const openConnections = (deps: Deps): Connections => {
+export const openConnections = (deps: ConnectionsDeps): Connections => {
   const { limits, clock } = deps;
   const places = openPlaces(deps);
   const byPeer = new Map<string, Connection>();
@@ -136,7 +228,7 @@ export const openConnections = (deps: Deps): Connections => {
 };
 
 /** A proxy brings the connections of many, and bounds them itself. */
-const networkOf = ({ settings: { trustProxy } }: Deps, { remoteAddress = '' }: Socket): string | undefined => {
+const networkOf = ({ settings: { trustProxy } }: ConnectionsDeps, { remoteAddress = '' }: Socket): string | undefined => {
   const isTrusted = typeof trustProxy === 'boolean' ? trustProxy : isFrom(trustProxy, remoteAddress);
   return isTrusted ? undefined : addressBucket(remoteAddress);
 };
@@ -153,7 +245,7 @@ type Places = Readonly<{
  * No network holds more than its share of the connections. When all are taken, a newcomer takes the place of the oldest idle connection of
  * the network that holds most, if that holds more than the newcomer's network.
  */
-const openPlaces = ({ limits, clock, logger }: Deps): Places => {
+const openPlaces = ({ limits, clock, logger }: ConnectionsDeps): Places => {
   const { connectionsMax, networkConnectionsMax } = limits;
   const networks = new Map<string, Set<Connection>>();
   let taken = 0;

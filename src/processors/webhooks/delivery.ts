@@ -12,7 +12,7 @@ import type { ProcessorDeps } from '../core/declaration.js';
 import { recurringWorker, type Held, type LeaseDeps, underLease } from '../core/lease.js';
 import { openBodies } from '../../commands/webhooks/attempt.js';
 import type { EventType, Recorded } from '../../domain/events.js';
-import { openFairSlots } from '../../shared/fairness.js';
+import { openFairSlots } from '../../shared/concurrency.js';
 import { openCourier, type Courier, type News } from './courier.js';
 import type { CourierDeps } from './recorder.js';
 

@@ -5,7 +5,7 @@ import type { DisabledWebhook } from '../../commands/webhooks/subscriptions.js';
 import type { AttemptResult } from '../../commands/webhooks/attempt.js';
 import { type WebhookId, webhookStream } from '../../domain/core/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import type { FairSlots } from '../../shared/fairness.js';
+import type { FairSlots } from '../../shared/concurrency.js';
 import type { SealingKey } from '../../domain/ports/keys.js';
 import type { SealedAnswer, SentEvent, WebhookOutcome, WebhookProgress } from '../../domain/webhooks/events.js';
 import { handle } from '../../commands/core/handle.js';

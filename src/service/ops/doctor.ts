@@ -8,7 +8,7 @@ import { openEngine, type Engine } from '../engine.js';
 import { unreadableEvents } from '../../event-log/verification.js';
 import { checkable } from '../startup.js';
 import { lacksSender } from '../../commands/email/sender.js';
-import { isSampleSender } from '../../domain/teams/sample-identity.js';
+import { isSampleSender } from '../../domain/teams/state.js';
 import { isRunning } from '../stores/instances.js';
 import { damageOfFile, databaseFiles, localStores, placesOf } from '../stores/stores.js';
 

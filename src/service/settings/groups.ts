@@ -7,7 +7,7 @@ import { ConfigError, integer, readFile, type SettingName, settings } from './se
 import type { Limits } from '../../domain/core/limits.js';
 import { parseAddress, splitMailbox, type Recipient } from '../../domain/mime/address.js';
 import { parseAllowedHeaders } from '../../domain/mime/header.js';
-import { isSampleSender, sampleSender } from '../../domain/teams/sample-identity.js';
+import { isSampleSender, sampleSender } from '../../domain/teams/state.js';
 import { nameFault } from '../../shared/text.js';
 
 export type FeedbackSettings = Readonly<{

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 import { type Child, residentBytesMaxOf, startChild, type ChildOptions, type JobEnd } from './child.js';
-import { openFairSlots } from '../../../shared/fairness.js';
+import { openFairSlots } from '../../../shared/concurrency.js';
 import { traceOf } from './refusals.js';
 
 /** Options of the process that stands ready while no other is alive: it has done a first job, so that the next one need not wait for what it loads. */
