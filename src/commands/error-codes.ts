@@ -18,6 +18,7 @@ const ownAccountCodes = {
   sessionOfRefreshToken: ['INVALID_TOKEN'],
   ownLoginBucket: ['USER_NOT_FOUND'],
   addressLinkBucket: ['LINK_INVALID'],
+  checkLink: ['LINK_INVALID'],
   prepareSecondFactor: ['SECOND_FACTOR_SET', ...confirmPassword],
   confirmSecondFactor: ['USER_NOT_FOUND', 'SECOND_FACTOR_SET', 'SECOND_FACTOR_NOT_SET', 'INVALID_CODE', 'NOT_DURING_UPDATE', ...write],
   removeSecondFactor: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...confirmPassword],

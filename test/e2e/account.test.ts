@@ -80,6 +80,14 @@ const text = ({ body }: LightMyRequestResponse): string =>
     .replaceAll(/<[^>]+>/g, ' ')
     .replaceAll(/\s+/g, ' ');
 
+/** A link that is no longer good shows no form. */
+const ended = async (t: Test, service: Service, path: string): Promise<void> => {
+  const page = await service.open(path);
+  t.equal(page.statusCode, 400, path.replace(/=.*/, ''));
+  t.match(text(page), /This does not work This link was used before, has expired.*Ask for another link/);
+  t.notMatch(page.body, /<form|<input/);
+};
+
 /** Opens the link as programs do that look into mails, in every way that is safe. */
 const scan = async (t: Test, { server }: TestApp, path: string): Promise<void> => {
   for (const method of ['GET', 'HEAD', 'GET'] as const) {
@@ -104,6 +112,7 @@ void t.test('where everybody may register: register, mail, verify, sign in', asy
   const path = `/account/${page}?token=${token}`;
   await scan(t, service, path);
   t.equal(await service.logIn(bea.email), 403, 'to look at it does nothing');
+  t.equal((await service.open(`/account/verify?token=${token}&utm_source=mail`)).statusCode, 200, 'whatever a mail program adds');
   const given = { token, password: OTHER, again: OTHER };
   for (const [form, told] of [
     [{ token }, /must have at least 12/],
@@ -120,10 +129,10 @@ void t.test('where everybody may register: register, mail, verify, sign in', asy
   const again = await service.fill('/account/verify', given);
   t.equal(again.statusCode, 400);
   t.match(text(again), /used before.*Ask for another link/);
+  await ended(t, service, path);
   for (const cut of ['', '?token=', '?token=a%20b', `?token=${'a'.repeat(300)}`, `?token=${token}&token=${token}`])
     t.equal((await service.open(`/account/verify${cut}`)).statusCode, 404, cut.slice(0, 30));
   t.equal((await service.fill('/account/verify', {})).statusCode, 400);
-  t.equal((await service.open(`/account/verify?token=${token}&utm_source=mail`)).statusCode, 200, 'whatever a mail program adds');
 });
 
 void t.test('a forgotten password: the page that asks for the link, and the one that it leads to', async (t) => {
@@ -150,6 +159,9 @@ void t.test('a forgotten password: the page that asks for the link, and the one 
   t.equal(await service.logIn(ada.email, OTHER), 200);
   t.match(await service.call('GET', '/api/users/me', undefined, session), { status: 401, body: { code: 'SESSION_ENDED' } });
   t.equal((await service.fill('/account/reset', { token, password: PASSWORD, again: PASSWORD })).statusCode, 400, 'once');
+  await ended(t, service, `/account/reset?token=${token}`);
+  await ended(t, service, '/account/reset?token=guessed');
+  await ended(t, service, `/account/reset?token=${token.slice(0, -2)}`);
   const longest = Array.from({ length: 1_024 }, (_, index) => String.fromCodePoint(0x1f300 + ((index * index) % 251))).join('');
   const most = { token, password: longest, again: longest };
   t.match(text(await service.fill('/account/reset', most)), /used before/, 'the longest form is read');
@@ -252,6 +264,7 @@ void t.test('another address: the link makes the change, by its page or by the A
     status: 400,
     body: { code: 'LINK_INVALID' },
   });
+  await ended(t, service, `/account/address?token=${token}`);
 });
 
 void t.test('a key that reads emails of the first team reads no link, wherever it looks', async (t) => {

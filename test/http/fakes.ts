@@ -584,6 +584,7 @@ const personalCommands = (did: Did) =>
     sendResetLink: (email) => did('sendResetLink', [email], undefined),
     askAddressChange: (caller, request) => did('askAddressChange', [caller, request], undefined),
     addressLinkBucket: async () => `link ${attempts++}`,
+    checkLink: async () => undefined,
     changeAddress: (token, password) => did('changeAddress', [token, password], { email: 'ada@example.org' }),
     logout: (caller) => did('logout', [caller], undefined),
     csrfTokenOf: async (sessionId) => `csrf of ${sessionId}`,

@@ -26,18 +26,22 @@ void t.test('an address is verified once, by the newest link, within a day', asy
     t.equal(await codeOf(world.commands.verifyAddress(wrong, PASSWORD, 'r')), 'LINK_INVALID', wrong.slice(0, 80));
   t.equal(await codeOf(world.commands.resetPassword(newest, OTHER, 'r')), 'LINK_INVALID', 'it is for nothing else');
   t.equal(await codeOf(world.commands.changeAddress(newest, PASSWORD, 'r')), 'LINK_INVALID', 'for nothing else');
+  t.equal(await codeOf(world.commands.checkLink(newest, 'verify')), 'fine');
+  t.equal(await codeOf(world.commands.checkLink(old, 'verify')), 'LINK_INVALID', 'not the newest');
+  t.equal(await codeOf(world.commands.checkLink(newest, 'reset')), 'LINK_INVALID', 'for another use');
   await world.clock.advance(world.deps.limits.verifyLinkMs);
+  t.equal(await codeOf(world.commands.checkLink(newest, 'verify')), 'LINK_INVALID', 'past its time');
   t.equal(await codeOf(world.commands.verifyAddress(newest, PASSWORD, 'r')), 'LINK_INVALID', 'past its time');
   const last = await makeVerifyLink(world.deps, userId, personalCause(world.deps, userId, 'r'));
   t.notMatch(JSON.stringify(world.store.events), last.slice(-43), 'the link stands nowhere in the log');
   t.equal(await codeOf(world.commands.verifyAddress(last, PASSWORD, 'r')), 'fine');
   t.equal(await codeOf(world.commands.verifyAddress(last, PASSWORD, 'r')), 'LINK_INVALID', 'it was used');
   t.equal(await logIn(), 'fine');
-  t.equal(
+  t.strictSame(
     await makeVerifyLink(world.deps, userId, personalCause(world.deps, userId, 'r')).then((more) =>
-      codeOf(world.commands.verifyAddress(more, OTHER, 'r')),
+      Promise.all([codeOf(world.commands.checkLink(more, 'verify')), codeOf(world.commands.verifyAddress(more, OTHER, 'r'))]),
     ),
-    'LINK_INVALID',
+    ['LINK_INVALID', 'LINK_INVALID'],
     'a verified address has no such link',
   );
   t.equal(await logIn(), 'fine');

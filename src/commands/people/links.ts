@@ -25,6 +25,8 @@ import {
 import { makeVerifyLink, sendVerifyMail } from './registration.js';
 import type { Cause } from '../../event-log/event-log.js';
 
+type LinkUse = 'verify' | 'reset' | 'address';
+
 type KnownPerson = Readonly<{ userId: UserId; user: User; cause: Cause }>;
 
 /**
@@ -59,6 +61,12 @@ export const askAddressChange = async (deps: CommandDeps, caller: Caller, reques
   if (isTaken) await sendAccountMail(deps, { kind: 'address-in-use', to: { email }, variables: {} }, cause);
   else
     await sendAccountMail(deps, { kind: 'change-address', to: { email }, variables: { name, url: `${page}${token}`, hoursValid } }, cause);
+};
+
+/** Changes nothing. Rejects with LINK_INVALID if the link would be refused when its form is sent. */
+export const checkLink = async (deps: CommandDeps, token: string, use: LinkUse): Promise<void> => {
+  const { user } = await openLink(deps, token, use);
+  if (use === 'verify' && user.isVerified) throw linkInvalid();
 };
 
 /** The key under which attempts with a link are counted: together with sign-ins as its person. Rejects with LINK_INVALID. */
@@ -179,7 +187,7 @@ const follow = async (
 };
 
 /** The person of a link. The link is checked here, before a password is hashed, and again by `follow`. Rejects with LINK_INVALID. */
-const openLink = async (deps: CommandDeps, token: string, use: 'verify' | 'reset' | 'address') => {
+const openLink = async (deps: CommandDeps, token: string, use: LinkUse) => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();
   const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userFold);

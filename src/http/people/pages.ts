@@ -60,6 +60,8 @@ type Sent = Readonly<{ token: string; fields: Fields; request: FastifyRequest }>
 /** One page: what it shows to who opens the link, and what its form does. */
 type LinkPage = Readonly<{
   path: string;
+  /** What the link is for. It is checked before the form is shown. Absent: `asks` checks it. */
+  use?: 'verify' | 'reset' | 'address';
   /** `sent` and `fault`: of a form that was sent, and is shown again. */
   asks: (token: string, again?: Readonly<{ fields: Fields; fault: DomainError }>) => AccountPage | Promise<AccountPage>;
   does: (sent: Sent) => Promise<AccountPage>;
@@ -99,23 +101,28 @@ export const accountPages = (app: App, deps: AccountDeps): void => {
     readForms(scope, ACCOUNT_FORM_BYTES_MAX);
     scope.get('/account', { config, schema }, (_request, reply) => sendAccountPage(reply, 200, accountPage));
     scope.post('/account', { config, schema }, (request, reply) => answerAsked(deps, request, reply));
-    for (const page of [verifyPage(deps), resetPage(deps), addressPage(deps), invitationPage(deps)]) linkPage(scope, page);
+    for (const page of [verifyPage(deps), resetPage(deps), addressPage(deps), invitationPage(deps)]) linkPage(scope, deps, page);
   });
 };
 
-const linkPage = (scope: App, { path, asks, does }: LinkPage): void => {
+const linkPage = (scope: App, { commands }: AccountDeps, { path, use, asks, does }: LinkPage): void => {
+  const form: LinkPage['asks'] = async (token, again) => {
+    if (use !== undefined) await commands.checkLink(token, use);
+    return asks(token, again);
+  };
+
   scope.get(path, { config, schema }, (request, reply) => {
     const token = tokenInLink(request);
-    return token === undefined ? sendAccountPage(reply, 404, notWhole) : shown(reply, async () => asks(token));
+    return token === undefined ? sendAccountPage(reply, 404, notWhole) : shown(reply, async () => form(token));
   });
 
   scope.post(path, { config, schema }, (request, reply) => {
-    const form = sentForm(request);
-    if (form === undefined) return sendAccountPage(reply, 400, notWhole);
+    const sent = sentForm(request);
+    if (sent === undefined) return sendAccountPage(reply, 400, notWhole);
     return shown(
       reply,
-      () => does({ ...form, request }),
-      (fault) => asks(form.token, { fields: form.fields, fault }),
+      () => does({ ...sent, request }),
+      (fault) => form(sent.token, { fields: sent.fields, fault }),
     );
   });
 };
@@ -159,6 +166,7 @@ const shown = async (
 
 const verifyPage = ({ commands }: AccountDeps): LinkPage => ({
   path: '/account/verify',
+  use: 'verify',
   asks: (token, again) => ({
     title: 'Verify your address',
     texts: ['Somebody registered with this address. If it was you, give your password, or choose another one; after that you can sign in.'],
@@ -174,6 +182,7 @@ const verifyPage = ({ commands }: AccountDeps): LinkPage => ({
 
 const resetPage = ({ commands, queries }: AccountDeps): LinkPage => ({
   path: '/account/reset',
+  use: 'reset',
   asks: (token, again) => ({
     title: 'Choose another password',
     texts: ['A few words in a row make a good one. Wherever you are signed in, you will have to sign in again.'],
@@ -188,6 +197,7 @@ const resetPage = ({ commands, queries }: AccountDeps): LinkPage => ({
 
 const addressPage = (deps: AccountDeps): LinkPage => ({
   path: '/account/address',
+  use: 'address',
   asks: (token, again) => ({
     title: 'Confirm your new address',
     texts: ['Give the password of your account. From then on you sign in by this address, and no longer by the one before.'],
