@@ -115,7 +115,13 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           endSessionsWorker({ ...parts, ...deps, unused: (upTo, limit) => unusedSessions(parts.readModels, upTo, limit) }),
           returnCreditsWorker({ ...parts, returnedUpTo }),
           routeWebhooksWorker({ ...parts, keptUpTo: kept }),
-          deliverWebhooksWorker({ ...parts, keptUpTo: kept, due, tellOwners: (disabled, cause) => tellOwners(parts, disabled, cause) }),
+          deliverWebhooksWorker({
+            ...parts,
+            webhookDelaysMs: config.webhookDelaysMs,
+            keptUpTo: kept,
+            due,
+            tellOwners: (disabled, cause) => tellOwners(parts, disabled, cause),
+          }),
           removeWebhookRecordsWorker({ ...parts, ...deps, removable: (upTo, limit) => removableParts(parts.readModels, upTo, limit) }),
           ...(parts.codec.level < PEOPLE_FROM ? [] : [lookAfterTeamsWorker({ ...parts, mayDestroy, ...teamReading(parts) })]),
           forgetAuditWorker({

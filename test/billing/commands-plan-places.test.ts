@@ -197,8 +197,8 @@ void t.test('the place of an app comes back with its deletion', async (t) => {
   await world.commands.createOAuthApp(caller, app('two'));
 });
 
-void t.test('subscriptions: no team has more than 25, and a lower plan says so itself', async (t) => {
-  const world = await openWorld();
+void t.test('subscriptions: no team has more than the setting says, and a lower plan says so itself', async (t) => {
+  const world = await openWorld({ webhooksMax: 25 });
   const { commands } = world;
   const processes = [world.deps, world.elsewhere()];
   const calls = Array.from({ length: 30 }, (_, n) => makeCommands(processes[n % 2]!).createWebhook(caller, hook, 0));
@@ -209,7 +209,12 @@ void t.test('subscriptions: no team has more than 25, and a lower plan says so i
   const full = await refusedWith(t, commands.createWebhook(caller, hook, 0), 'PLAN_LIMIT_EXCEEDED');
   t.match(full.details.relatedInfo, { actual: 26, maximum: 25 });
   await onPlan(world, 'enterprise');
-  await refusedWith(t, commands.createWebhook(caller, hook, 0), 'WEBHOOK_LIMIT_REACHED');
+  const bound = await refusedWith(t, commands.createWebhook(caller, hook, 0), 'WEBHOOK_LIMIT_REACHED');
+  t.match(bound.message, /25 webhook subscriptions/);
+  const wider = makeCommands({ ...world.deps, limits: { ...world.deps.limits, webhooksMax: 26 } });
+  const { id } = await wider.createWebhook(caller, hook, 25);
+  await refusedWith(t, wider.createWebhook(caller, hook, 25), 'WEBHOOK_LIMIT_REACHED');
+  await commands.deleteWebhook(caller, id as never);
   for (const end of ends.filter(({ status }) => status === 'fulfilled').slice(0, 1))
     if (end.status === 'fulfilled') await commands.deleteWebhook(caller, end.value.id as never);
   await commands.createWebhook(caller, hook, 0);

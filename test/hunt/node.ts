@@ -106,7 +106,7 @@ const webhookWorkers = (processing: ProcessorDeps, deps: CommandDeps, { caughtUp
   return [
     routeWebhooksWorker({ ...both, keptUpTo }),
     // No team of a history has people whom a mail could reach.
-    deliverWebhooksWorker({ ...both, keptUpTo, due, tellOwners: async () => {} }),
+    deliverWebhooksWorker({ ...both, webhookDelaysMs: [60_000, 300_000, 1_800_000], keptUpTo, due, tellOwners: async () => {} }),
     removeWebhookRecordsWorker({ ...both, removable: (upTo, limit) => removableParts(readModels, upTo, limit) }),
   ];
 };

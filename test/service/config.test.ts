@@ -49,6 +49,7 @@ await t.test('the defaults', async (t) => {
     dnsServers: [],
     spfMechanisms: 'mx',
     retryDelaysMs: [60_000, 300_000, 1_440_000, 5_400_000],
+    webhookDelaysMs: [60_000, 300_000, 1_800_000],
     allowedRelayHeaders: [],
     writeEvents: 3,
     tls: undefined,
@@ -94,6 +95,9 @@ await t.test('single settings', async (t) => {
   t.equal(readConfig({ SEALPOST_KEYS_URL: 'sqlite:./elsewhere/keys.db' }).urls.keys, `sqlite:${resolve('./elsewhere/keys.db')}`);
   t.equal(readConfig({ SEALPOST_FILES_URL: 'dir:/var/files' }).urls.files, 'dir:/var/files');
   t.same(readConfig({ SEALPOST_RETRY_DELAYS: '1, 2,3' }).retryDelaysMs, [1_000, 2_000, 3_000]);
+  t.same(readConfig({}).webhookDelaysMs, [60_000, 300_000, 1_800_000]);
+  t.same(readConfig({ SEALPOST_WEBHOOK_RETRY_DELAYS: '5, 86400' }).webhookDelaysMs, [5_000, 86_400_000]);
+  t.equal(readConfig({ SEALPOST_LIMIT_WEBHOOKS_MAX: '40' }).limits.webhooksMax, 40);
   t.equal(readConfig({ SEALPOST_RETENTION_DAYS: '7' }).limits.retentionDays, 7);
   t.match(readConfig({ SEALPOST_RETENTION_DAYS: '3' }).limits, { retentionDays: 3, generatedFileDays: 7 }, 'a default contradicts nobody');
   t.match(
@@ -215,6 +219,15 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_RETRY_DELAYS: '60,,60' }, /^SEALPOST_RETRY_DELAYS=/],
     [{ SEALPOST_DOCUMENTS_URL: 'sqlite:./data/documents.db' }, /^SEALPOST_DOCUMENTS_URL is now called SEALPOST_READ_MODELS_URL;/],
     [{ SEALPOST_RETRY_DELAYS: Array(21).fill('1').join(',') }, /^SEALPOST_RETRY_DELAYS holds 21 pauses; at most 20/],
+    [{ SEALPOST_WEBHOOK_RETRY_DELAYS: '60,0' }, /^SEALPOST_WEBHOOK_RETRY_DELAYS=0 is not a whole number from 1 to 86400/],
+    [{ SEALPOST_WEBHOOK_RETRY_DELAYS: '86401' }, /^SEALPOST_WEBHOOK_RETRY_DELAYS=86401 is not/],
+    [{ SEALPOST_WEBHOOK_RETRY_DELAYS: Array(21).fill('1').join(',') }, /^SEALPOST_WEBHOOK_RETRY_DELAYS holds 21 pauses/],
+    [{ SEALPOST_WEBHOOK_RETRY_DELAYS: Array(6).fill('86400').join(',') }, /holds pauses of 518400 seconds together; at most 432000/],
+    [
+      { SEALPOST_WEBHOOK_RETRY_DELAYS: '86400,1', SEALPOST_RETENTION_WEBHOOK_DAYS: '1' },
+      /at most 86400 .*SEALPOST_RETENTION_WEBHOOK_DAYS=1/,
+    ],
+    [{ SEALPOST_LIMIT_WEBHOOKS_MAX: '1001' }, /^SEALPOST_LIMIT_WEBHOOKS_MAX=1001 is not a whole number from 1 to 1000/],
     [{ SEALPOST_SMTP_FINAL: 'true' }, /^SEALPOST_SMTP_FINAL is set without a relay in SEALPOST_SMTP_URL/],
     [{ SEALPOST_SMTP_URL: 'http://x' }, /^SEALPOST_SMTP_URL must begin with smtp:\/\//],
     [{ SEALPOST_SMTP_URL: 'mail.example.com:25' }, /^SEALPOST_SMTP_URL must begin/],

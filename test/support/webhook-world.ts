@@ -44,6 +44,9 @@ export type WebhookWorld = ProcessorWorld &
     queries: ReturnType<typeof makeWebhookQueries>;
   }>;
 
+/** The default of `SEALPOST_WEBHOOK_RETRY_DELAYS`. */
+export const WEBHOOK_DELAYS_MS = [60_000, 300_000, 1_800_000];
+
 const TURNS_PER_STEP = 6;
 
 const passing = async (clock: FakeClock, ms: number, stepMs: number): Promise<void> => {
@@ -107,6 +110,7 @@ export const openWebhookWorld = async (t: Test, options: ProcessorOptions = {}):
       routeWebhooksWorker({ ...deps, keptUpTo: living }),
       deliverWebhooksWorker({
         ...deps,
+        webhookDelaysMs: WEBHOOK_DELAYS_MS,
         keptUpTo: living,
         tellOwners: (disabled, cause) => tellOwners({ ...world.deps, ...world.elsewhere() }, disabled, cause),
         due: async (id, position, limit, signal) => {

@@ -2,7 +2,6 @@
 import t from 'tap';
 import { createWebhook, deleteWebhook, restoreWebhook } from '../../src/commands/webhooks/subscriptions.js';
 import { assertDefined, parseWebhookId, webhookOutcomeStream, webhookStream, type WebhookId } from '../../src/domain/core/ids.js';
-import { WEBHOOKS_MAX } from '../../src/domain/webhooks/decider.js';
 import { eraseWorker } from '../../src/processors/privacy/erasure.js';
 import { caller, openWorld, type World } from '../support/command-world.js';
 import { faultPort } from '../support/fault-port.js';
@@ -11,12 +10,16 @@ import { leaseKeeper } from '../support/memory-leases.js';
 
 const REQUEST = { url: 'https://hooks.example/', events: ['email.queued' as const] };
 
+/** As a setting says; without one it is 100. */
+const WEBHOOKS_MAX = 25;
+const openNarrowWorld = () => openWorld({ webhooksMax: WEBHOOKS_MAX });
+
 const make = (world: World): Promise<WebhookId> => makeWith(world.deps);
 const makeWith = async (deps: World['deps']): Promise<WebhookId> =>
   assertDefined(parseWebhookId((await createWebhook(deps, caller, REQUEST, 0)).id), 'webhook id');
 
 void t.test('calls at once do not make more than a team may have, in several processes', async (t) => {
-  const world = await openWorld();
+  const world = await openNarrowWorld();
   const processes = [world.deps, world.elsewhere(), world.elsewhere()];
   const all = await Promise.allSettled(Array.from({ length: 40 }, (_, at) => makeWith(processes[at % processes.length]!)));
   const made = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
@@ -32,7 +35,7 @@ void t.test('calls at once do not make more than a team may have, in several pro
 });
 
 void t.test('a place that a program took and died is given to others', async (t) => {
-  const world = await openWorld();
+  const world = await openNarrowWorld();
   const error = new Error('the program dies');
   for (const afterwards of [false, true]) {
     const { port: eventLog } = faultPort(world.deps.eventLog, { failCall: 2, error, only: ['append'], afterwards });

@@ -9,7 +9,6 @@ import {
   eventKey,
   readWebhookEventId,
   webhookEventId,
-  ATTEMPTS_MAX,
   nextAttemptMs,
   retryAfterMs,
 } from '../../src/domain/webhooks/delivery.js';
@@ -192,15 +191,19 @@ void t.test('of an answer no address is kept, however it is written', async (t) 
 
 void t.test('attempts follow after 1, 5 and 30 minutes and up to a tenth more, or as late as the receiver asks for', async (t) => {
   const pauses = [60_000, 300_000, 1_800_000];
+  const next = (attempt: number, askedMs = 0, delaysMs: readonly number[] = pauses, eventId = 'evt') =>
+    nextAttemptMs({ attempt, eventId, nowMs: 0, retryAfterMs: askedMs }, delaysMs);
   for (const [index, pauseMs] of pauses.entries())
     for (let event = 0; event < 100; event += 1) {
-      const after = nextAttemptMs(index + 1, `evt_${event}`, 0)!;
+      const after = next(index + 1, 0, pauses, `evt_${event}`)!;
       t.ok(after >= pauseMs && after < pauseMs * 1.1, `${after}`);
     }
-  t.equal(nextAttemptMs(ATTEMPTS_MAX, 'evt', 0), undefined);
-  t.equal(nextAttemptMs(1, 'evt', 0, 120_000), 120_000);
-  t.equal(nextAttemptMs(1, 'evt', 0, 86_400_000), 3_600_000, 'an hour at most');
-  t.ok(nextAttemptMs(2, 'evt', 0, 1_000)! >= 300_000, 'never sooner');
+  t.equal(next(4), undefined);
+  t.equal(next(1, 120_000), 120_000);
+  t.equal(next(1, 86_400_000), 3_600_000, 'an hour at most');
+  t.ok(next(2, 1_000)! >= 300_000, 'never sooner');
+  t.equal(next(2, 0, [60_000]), undefined, 'a schedule of one pause has two attempts');
+  t.ok(next(4, 0, [...pauses, 7_200_000])! >= 7_200_000, 'and one of four has five');
   t.equal(retryAfterMs('120', 0), 120_000);
   t.equal(retryAfterMs('Thu, 01 Jan 1970 00:02:00 GMT', 0), 120_000);
   t.equal(retryAfterMs('soon', 0), 0);

@@ -5,7 +5,7 @@ import { deliverWebhooksWorker } from '../../src/processors/webhooks/delivery.js
 import { dueFailures, keptWebhooks } from '../../src/projections/webhooks/reads.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { caller } from '../support/command-world.js';
-import { answering, openWebhookWorld, type WebhookWorld } from '../support/webhook-world.js';
+import { answering, openWebhookWorld, WEBHOOK_DELAYS_MS, type WebhookWorld } from '../support/webhook-world.js';
 
 const nowhere: OutboundPost = {
   post: async () => ({ status: 200, retryAfter: undefined, body: '' }),
@@ -48,7 +48,9 @@ void t.test('where the log tells of nothing more the work ends, so that it begin
     },
   };
   let ended: unknown;
-  const { done, stop } = world.run(deliverWebhooksWorker({ ...deps, eventLog, tellOwners: async () => {} }));
+  const { done, stop } = world.run(
+    deliverWebhooksWorker({ ...deps, eventLog, webhookDelaysMs: WEBHOOK_DELAYS_MS, tellOwners: async () => {} }),
+  );
   done.catch((fault: unknown) => (ended = fault));
   await world.passes(1_000);
   t.equal(ended, undefined);

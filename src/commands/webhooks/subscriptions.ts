@@ -20,7 +20,6 @@ import type { Team } from '../../domain/teams/state.js';
 import {
   webhookDecider,
   webhookLimitReached,
-  WEBHOOKS_MAX,
   endpointOf,
   webhookListing,
   webhookNotFound,
@@ -73,7 +72,7 @@ export const createWebhook = async (
   held: number,
 ): Promise<CreatedWebhook> => {
   assertUrl(deps, url);
-  assertRoom(held);
+  assertRoom(deps, held);
   const id = webhookIdOf(deps.ids.bytes(16));
   const secret = formatSecret(deps.ids.bytes(SECRET_BYTES));
   const cause = causeOf(deps, caller);
@@ -124,7 +123,7 @@ export const restoreWebhook = async (deps: CommandDeps, caller: Caller, id: Webh
   const command = { type: 'RestoreWebhook' as const, at: cause.at, deletedSince: restorableSince(deps) };
   const guard = (loaded: Loaded<WebhookState>): void => {
     assertNotGone(caller.teamId)(loaded);
-    if (loaded.state?.deletedAt !== null) assertRoom(held);
+    if (loaded.state?.deletedAt !== null) assertRoom(deps, held);
   };
   const before = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
   guard(before);
@@ -234,8 +233,8 @@ const assertUrl = (deps: CommandDeps, text: string): void => {
   if (url.username !== '' || url.password !== '') throw invalid('request body', 'url', 'must carry no user name or password');
 };
 
-const assertRoom = (held: number): void => {
-  if (held >= WEBHOOKS_MAX) throw webhookLimitReached();
+const assertRoom = ({ limits: { webhooksMax } }: CommandDeps, held: number): void => {
+  if (held >= webhooksMax) throw webhookLimitReached(webhooksMax);
 };
 
 /** The place of a subscription within the plan of its team, and within what any team may have. */
@@ -248,7 +247,7 @@ const placeOf = (deps: CommandDeps, { teamId }: Caller, id: WebhookId): Place =>
     return state.deletedAt === null ? 'living' : 'gone';
   },
   all: idsOfKind(deps, teamId, 'webhook', 'WebhookCreated'),
-  cap: { maximum: WEBHOOKS_MAX, refused: webhookLimitReached },
+  cap: { maximum: deps.limits.webhooksMax, refused: () => webhookLimitReached(deps.limits.webhooksMax) },
 });
 
 const change = async (deps: CommandDeps, caller: Caller, id: WebhookId, command: (at: string) => WebhookCommand): Promise<Webhook> => {

@@ -279,6 +279,9 @@ export const defaultLimits = {
   /** For how long a deleted team can be restored. */
   teamRestoreDays: 30,
 
+  /** Webhook subscriptions of one team whose plan allows more, or that has no plan. */
+  webhooksMax: 100,
+
   // Sender domains of one team
   senderDomainsMax: 100,
   /** Domains that the daily check looks up at once. */
@@ -386,6 +389,7 @@ export const configurableLimits = [
   'deliveryDeadlineMs',
   'hostAwayHoursMax',
   'queueWaitingMax',
+  'webhooksMax',
   'mailboxMessagesMax',
   'shutdownDeadlineMs',
   'stopNoticeMs',

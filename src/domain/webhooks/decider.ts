@@ -79,16 +79,13 @@ export type Missed = Readonly<{
   isMissed: (kind: string, at: string, position: number) => boolean;
 }>;
 
-/** Subscriptions of one team, on any plan. */
-export const WEBHOOKS_MAX = 25;
-
 /** The order of the log may differ from the order of times by less than this, as clocks of processes differ. */
 const SKEW_MS = 60_000;
 
 const END_OF_TIME = '~';
 
-export const webhookLimitReached = (): DomainError =>
-  new DomainError('WEBHOOK_LIMIT_REACHED', `A team may have ${WEBHOOKS_MAX} webhook subscriptions; delete one first.`);
+export const webhookLimitReached = (maximum: number): DomainError =>
+  new DomainError('WEBHOOK_LIMIT_REACHED', `A team may have ${maximum} webhook subscriptions; delete one first.`);
 
 export const webhookNotFound = (): DomainError =>
   new DomainError('WEBHOOK_NOT_FOUND', 'There is no webhook subscription with this id. GET /api/v1/webhook-subscriptions lists yours.');

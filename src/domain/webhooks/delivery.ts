@@ -88,19 +88,23 @@ const openAnswer = (found: ReadonlyMap<string, SealingKey>, answered: Answered, 
   return Buffer.from(plain).toString();
 };
 
-const DELAYS_MS = [60_000, 5 * 60_000, 30 * 60_000] as const;
-export const ATTEMPTS_MAX = DELAYS_MS.length + 1;
 const JITTER_SHARE = 0.1;
 const RETRY_AFTER_MAX_MS = 60 * 60_000;
 /** A subscription whose attempts have all failed for that long is disabled. */
 export const FAILING_MAX_MS = 5 * DAY_MS;
 
+/** An attempt that failed at `nowMs`, and the pause that the receiver asked for. */
+type FailedAttempt = Answered & Readonly<{ nowMs: number; retryAfterMs: number }>;
+
 /**
- * When the next attempt follows after the one with that number; undefined if none does. The jitter, less than a tenth of the pause, is derived
- * from the id of the event; `retryAfterMs`, which the receiver asked for, can only make the pause longer.
+ * When the next attempt follows; undefined if none does. `delaysMs`: the pauses before the second, third, … attempt. The jitter, less than a
+ * tenth of the pause, is derived from the id of the event; `retryAfterMs` can only make the pause longer.
  */
-export const nextAttemptMs = (attempt: number, eventId: string, nowMs: number, retryAfterMs = 0): number | undefined => {
-  const delayMs = DELAYS_MS[attempt - 1];
+export const nextAttemptMs = (
+  { attempt, eventId, nowMs, retryAfterMs }: FailedAttempt,
+  delaysMs: readonly number[],
+): number | undefined => {
+  const delayMs = delaysMs[attempt - 1];
   if (delayMs === undefined) return undefined;
   const share = hash('sha256', `${eventId}\n${attempt}`, 'buffer').readUInt32BE(0) / 0x1_0000_0000;
   const pauseMs = delayMs + Math.floor(delayMs * JITTER_SHARE * share);

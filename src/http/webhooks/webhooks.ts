@@ -17,7 +17,7 @@ import {
   WebhookEventsSchema,
   WebhookRetriedSchema,
 } from '../../api/webhooks.js';
-import { WEBHOOKS_MAX, webhookNotFound } from '../../domain/webhooks/decider.js';
+import { webhookNotFound } from '../../domain/webhooks/decider.js';
 import { parseWebhookId, type TeamId, type WebhookId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { coerceQuery } from '../server/validation.js';
@@ -46,8 +46,8 @@ const deliveryParams = Type.Object({
   deliveryId: Type.String({ description: 'Id of the delivery (`del_…`)' }),
 });
 
-/** More than are restorable at any time, apart from parallel deletions. */
-const RESTORABLE_READ_MAX = 100;
+/** Restorable subscriptions beyond the most of a team that one deletion reads: more than parallel deletions leave. */
+const RESTORABLE_BEYOND_MAX = 75;
 
 /** Registers the routes under /api/v1/webhook-subscriptions. */
 export const webhookRoutes = (app: App, deps: Deps): void => {
@@ -81,8 +81,9 @@ const deletionRoutes = (app: App, deps: Deps): void => {
       const deleted = await deps.commands.deleteWebhook(caller, webhookIdOf(request.params.id), request.query);
       // A team that creates and deletes without end keeps no more deleted ones than it may have: the oldest are removed early.
       await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
-      const restorable = await deps.queries.restorableWebhooks(caller.teamId, RESTORABLE_READ_MAX);
-      for (const id of restorable.slice(0, -WEBHOOKS_MAX)) await deps.commands.deleteWebhook(caller, id, { permanently: true });
+      const { webhooksMax } = deps.limits;
+      const restorable = await deps.queries.restorableWebhooks(caller.teamId, webhooksMax + RESTORABLE_BEYOND_MAX);
+      for (const id of restorable.slice(0, -webhooksMax)) await deps.commands.deleteWebhook(caller, id, { permanently: true });
       return deleted;
     },
   );
@@ -94,7 +95,7 @@ const deletionRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Restore a deleted webhook subscription',
         description:
-          'Within 30 days of its deletion, with its secret; of a team that deletes many, the last 25. It is sent what occurs from now on.',
+          'Within 30 days of its deletion, with its secret; of a team that deletes many, as many of the last ones as it may have. It is sent what occurs from now on.',
         operationId: 'restoreWebhook',
         tags,
         params,

@@ -21,6 +21,8 @@ export type PostSlots = Pick<FairSlots, 'acquire' | 'release'>;
 export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'keys' | 'clock' | 'webhooks' | 'team'> &
   Readonly<{
     logger: Logger;
+    /** The pauses before the second, third, … attempt. */
+    webhookDelaysMs: readonly number[];
     /** Tells the owners of the team that the subscription is about to be disabled. */
     tellOwners: (disabled: DisabledWebhook, cause: Cause) => Promise<void>;
     /** Failed deliveries in the order in which they are due, from a read model that has reached that position. */
@@ -110,7 +112,7 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
       const count = state.ended.length;
       while (!state.outcomes.isEnded && (done.length < count || (alsoEmpty && isReplayOver()))) {
         const batch = state.ended.slice(0, Math.min(OUTCOMES_PER_FACT, count - done.length));
-        const outcomes = batch.map((one) => outcomeOf(deps.clock.now(), one));
+        const outcomes = batch.map((one) => outcomeOf(deps, one));
         for (const { job } of batch) if (job.source !== 'due') state.looked[job.source].add(job.sent.number);
         position = (await append(context, state, batch, outcomes)) ?? position;
         state.ended.splice(0, batch.length);
@@ -122,11 +124,12 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
   };
 };
 
-const outcomeOf = (nowMs: number, { job: { sent, attempt, source }, tried }: EndedAttempt): WebhookOutcome => {
+const outcomeOf = ({ clock, webhookDelaysMs }: CourierDeps, { job: { sent, attempt, source }, tried }: EndedAttempt): WebhookOutcome => {
   const { result, attemptedAt, statusCode, responseMs, error, retryAfter } = tried;
   const isFinal = result === 'success' || error === ERASED || statusCode === 410;
-  const pauseMs = retryAfterMs(retryAfter, nowMs);
-  const nextMs = isFinal ? undefined : nextAttemptMs(attempt, webhookEventId(sent.number, sent.key), nowMs, pauseMs);
+  const nowMs = clock.now();
+  const failed = { attempt, eventId: webhookEventId(sent.number, sent.key), nowMs, retryAfterMs: retryAfterMs(retryAfter, nowMs) };
+  const nextMs = isFinal ? undefined : nextAttemptMs(failed, webhookDelaysMs);
   return {
     ...sent,
     attempt,

@@ -32,6 +32,8 @@ import {
   type TraceSettings,
   insecureHosts,
 } from './groups.js';
+import { DAY_MS } from '../../domain/core/time.js';
+import { FAILING_MAX_MS } from '../../domain/webhooks/delivery.js';
 import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
 import type { Recipient } from '../../domain/mime/address.js';
@@ -70,6 +72,7 @@ export type Config = Readonly<{
   feedback: FeedbackSettings | undefined;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
+  webhookDelaysMs: readonly number[];
   /** DNS servers, with ports; empty: those of the system. */
   dnsServers: readonly string[];
   /** The SPF mechanisms by which the relay may send. */
@@ -99,6 +102,9 @@ const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], nu
   generatorReadyMs: 0,
   stopNoticeMs: 0,
 };
+
+/** The greatest values of limits that bound what one event holds. */
+const limitsMax: typeof limitsMin = { webhooksMax: 1_000 };
 
 /** Former names of settings. */
 const renamedSettings: Readonly<Record<string, SettingName>> = {
@@ -136,6 +142,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
   const urls = readUrls(text, dataDir);
   assertTogether(urls, chosenRoles, masterKey !== undefined);
   const smtp = readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL'));
+  const limits = readLimits(withDefault);
   const publicUrl = readPublicUrl(text('SEALPOST_PUBLIC_URL'), { host, port, isHttps: tls !== undefined });
   return {
     port,
@@ -155,7 +162,8 @@ export const readConfig = (environment: Environment = process.env): Config => {
     accountSender: readAccountSender(text('SEALPOST_ACCOUNT_SENDER'), smtp.url !== undefined),
     feedback: readFeedback(text, host, tls),
     dkim: readDkim(text),
-    retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
+    retryDelaysMs: readDelays('SEALPOST_RETRY_DELAYS', withDefault, 7 * DAY_MS),
+    webhookDelaysMs: readWebhookDelays(withDefault, limits),
     dnsServers: readDnsServers(text('SEALPOST_DNS_SERVERS')),
     spfMechanisms: readSpf(withDefault('SEALPOST_SPF_MECHANISMS')),
     allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
@@ -165,7 +173,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     tls,
     requireHttps,
     trustProxy,
-    limits: readLimits(withDefault),
+    limits,
   };
 };
 
@@ -227,7 +235,7 @@ const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
   ...Object.fromEntries(
     configurableLimits.map((name) => [
       name,
-      integer(limitSetting(name), withDefault(limitSetting(name)), limitsMin[name] ?? 1, Number.MAX_SAFE_INTEGER),
+      integer(limitSetting(name), withDefault(limitSetting(name)), limitsMin[name] ?? 1, limitsMax[name] ?? Number.MAX_SAFE_INTEGER),
     ]),
   ),
   ...readRetention(withDefault),
@@ -313,10 +321,26 @@ const readDkim = (text: (name: SettingName) => string | undefined): Config['dkim
   return { domain, selector, privateKey: privateKey.replaceAll('\\n', '\n') };
 };
 
-const readDelays = (value: string): readonly number[] => {
-  const seconds = value.split(',').map((part) => part.trim());
-  if (seconds.length > 20) throw new ConfigError(`SEALPOST_RETRY_DELAYS holds ${seconds.length} pauses; at most 20 are allowed.`);
-  return seconds.map((part) => integer('SEALPOST_RETRY_DELAYS', part, 1, 7 * 86_400) * 1_000);
+const readDelays = (name: SettingName, withDefault: (name: SettingName) => string, maxMs: number): readonly number[] => {
+  const seconds = withDefault(name)
+    .split(',')
+    .map((part) => part.trim());
+  if (seconds.length > 20) throw new ConfigError(`${name} holds ${seconds.length} pauses; at most 20 are allowed.`);
+  return seconds.map((part) => integer(name, part, 1, maxMs / 1_000) * 1_000);
+};
+
+/** A subscription that fails for longer is disabled, and an attempt that waits longer than records are kept is never made. */
+const readWebhookDelays = (withDefault: (name: SettingName) => string, { webhookRecordDays }: Limits): readonly number[] => {
+  const name = 'SEALPOST_WEBHOOK_RETRY_DELAYS';
+  const delaysMs = readDelays(name, withDefault, DAY_MS);
+  const totalMs = delaysMs.reduce((sum, delayMs) => sum + delayMs, 0);
+  const maxMs = Math.min(FAILING_MAX_MS, webhookRecordDays * DAY_MS);
+  if (totalMs > maxMs) {
+    throw new ConfigError(
+      `${name} holds pauses of ${totalMs / 1_000} seconds together; at most ${maxMs / 1_000} are allowed, and no more than SEALPOST_RETENTION_WEBHOOK_DAYS=${webhookRecordDays}.`,
+    );
+  }
+  return delaysMs;
 };
 
 /** In: the text of a file `.env`. Out: the numbers, from 1, of the lines that are no setting, no comment and not part of a value in quotes. */

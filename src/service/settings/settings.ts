@@ -202,6 +202,11 @@ const named = {
     'true',
   ),
   SEALPOST_RETRY_DELAYS: setting('Delivery', '60,300,1440,5400', 'Seconds before the second, third, … attempt after a temporary refusal.'),
+  SEALPOST_WEBHOOK_RETRY_DELAYS: setting(
+    'Delivery',
+    '60,300,1800',
+    'Seconds before the second, third, … attempt to post an event to a webhook: at most 20 pauses of at most a day, together at most 5 days and no longer than SEALPOST_RETENTION_WEBHOOK_DAYS.',
+  ),
   SEALPOST_ALLOWED_RELAY_HEADERS: setting(
     'Delivery',
     undefined,
