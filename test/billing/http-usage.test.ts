@@ -1,11 +1,16 @@
 /** Usage and credits over HTTP: what is answered of a metered team, ranges of days and months, and what is added. */
 import t, { type Test } from 'tap';
-import { fakeServer } from '../http/fakes.js';
+import type { UsedOfDay } from '../../src/projections/query-types.js';
+import { buildServer } from '../../src/http/index.js';
+import { fakes } from '../http/fakes.js';
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
 
-const opened = async (t: Test) => {
-  const { app, calls } = await fakeServer();
+/** `used`: by day; default: 3 emails and a document on the first day that is asked for. */
+const opened = async (t: Test, used?: readonly UsedOfDay[]) => {
+  const { deps, calls } = fakes();
+  const usedByDay: typeof deps.queries.usedByDay = async (...asked) => used ?? deps.queries.usedByDay(...asked);
+  const app = await buildServer({ ...deps, queries: { ...deps.queries, usedByDay } });
   t.teardown(() => app.close());
   const get = async (url: string) => {
     const response = await app.inject({ method: 'GET', url, headers: bearer('unlimited') });
@@ -14,17 +19,20 @@ const opened = async (t: Test) => {
   return { app, calls, get };
 };
 
-void t.test('the usage of the month is one record of all its figures', async (t) => {
-  const { get } = await opened(t);
+void t.test('the usage of the month is one record of all its figures, and the sum of its days', async (t) => {
+  const { get } = await opened(t, [
+    { day: '2030-01-01', emails: 50_000, documents: 0 },
+    { day: '2030-01-31', emails: 10, documents: 6 },
+  ]);
   const { status, body } = await get('/api/emails/usage/stats');
   t.equal(status, 200);
   t.strictSame(body, {
     email: { used: 50_010, limit: 50_000, remaining: 0, percentUsed: 100 },
-    attachment: { used: 7, limit: null, remaining: null, percentUsed: 0 },
+    attachment: { used: 6, limit: null, remaining: null, percentUsed: 0 },
     billingPeriod: '2030-01-01',
     period: '2030-01',
     emailsSent: 50_010,
-    creditsUsed: 50_017,
+    creditsUsed: 50_016,
     creditsRemaining: null,
     quota: 50_000,
     billing: 'plan',

@@ -1,7 +1,10 @@
 /** Credits that come back by themselves: of an email that never came to be, and of one that was cancelled, after every kind of interruption. */
 import t, { type Test } from 'tap';
+import { usedInMonth } from '../../src/cli/billing.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
-import type { EmailId } from '../../src/domain/core/ids.js';
+import { emailStream, type EmailId } from '../../src/domain/core/ids.js';
+import type { DomainEvent } from '../../src/domain/events.js';
+import { versionOf } from '../../src/event-log/event-log.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { returnCreditsWorker } from '../../src/processors/billing/billing.js';
@@ -16,21 +19,32 @@ import {
   type ProcessorWorld,
 } from '../support/processor-world.js';
 
+const causeNow = ({ clock }: ProcessorWorld) => ({
+  teamId: TEAM,
+  actor: 'test',
+  correlationId: 'test',
+  causationId: 'test',
+  at: isoTime(clock.now()),
+});
+
 const open = async (t: Test): Promise<ProcessorWorld> => {
   const world = await openProcessorWorld(t);
-  const cause = { teamId: TEAM, actor: 'test', correlationId: 'test', causationId: 'test', at: isoTime(world.clock.now()) };
-  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeNow(world), nothingUsed);
   return world;
 };
+
+/** What the days of a month add up to. */
+const usedOf = ({ deps: { eventLog, clock, limits }, keys, readModels }: ProcessorWorld) =>
+  usedInMonth({ eventLog, readModels, clock, limits, keys }, TEAM);
 
 const returning = (world: ProcessorWorld) => returnCreditsWorker({ ...world.processing, returnedUpTo });
 
 const left = async ({ elsewhere }: ProcessorWorld): Promise<number | null> => (await elsewhere().credits.quote(TEAM)).creditsRemaining;
 
-const later = { scheduledAt: '2030-01-05T00:00:00.000Z' };
+const tomorrow = { scheduledAt: '2030-01-05T00:00:00.000Z' };
 
 const cancelled = async (world: ProcessorWorld): Promise<EmailId> => {
-  const id = await world.send(later);
+  const id = await world.send(tomorrow);
   await world.commands.deleteEmail(caller, id);
   return id;
 };
@@ -119,6 +133,50 @@ void t.test('what somebody has, or what has failed before, is paid for, though i
   await world.settled();
   t.equal(await left(world), 998);
   await worker.stop();
+});
+
+void t.test('an email that was sent in part, called back from its retry, is paid for and stays counted', async (t) => {
+  const world = await open(t);
+  const delivering = world.run(deliverEmailWorker(world.processing));
+  world.mailer.next.push(answers('accepted', 'refused'));
+  const id = await world.send({ to: [{ email: 'ann@example.org' }, { email: 'bob@example.org' }] });
+  await world.publish(id);
+  await world.reaches(id, 'sent');
+  await delivering.stop();
+  await world.commands.retryEmail(caller, id);
+  const bounce: DomainEvent = {
+    type: 'EmailBounceReported',
+    data: {
+      at: isoTime(world.clock.now()),
+      bounces: [{ recipient: 0, bounceType: 'hard', bounceSubType: 'no-such-mailbox', enhancedCode: '5.1.1' }],
+    },
+    sealed: { replies: ['gone'] },
+  };
+  const stream = emailStream(id);
+  await world.deps.eventLog.append(stream, versionOf((await world.deps.eventLog.load(stream)).at(-1)!), [bounce], causeNow(world));
+  await world.commands.cancelEmail(caller, id);
+  await world.settled();
+  t.strictSame(await usedOf(world)('2030-01'), { emails: 1, attachments: 0 });
+});
+
+void t.test('an email that was sent before its team was metered counts until it is cancelled', async (t) => {
+  const world = await openProcessorWorld(t);
+  const [early, ...later] = [await world.send(tomorrow), await world.send(tomorrow), await world.send(tomorrow)];
+  await world.commands.cancelEmail(caller, early!);
+  await world.settled();
+  const used = usedOf(world);
+  await changeBilling(world.deps, TEAM, { billing: 'plan', plan: 'free', emailsPerMonth: 3 }, causeNow(world), used);
+  const usedOfQuota = async () => (await world.elsewhere().credits.quote(TEAM)).emailQuota.used;
+  t.equal(await usedOfQuota(), 2);
+  await world.commands.cancelEmail(caller, later[0]!);
+  await world.settled();
+  for (let round = 0; round < 2; round += 1) {
+    const worker = world.run(returning(world));
+    await until(async () => (await usedOfQuota()) === 1, 'it is not counted');
+    await worker.stop();
+    await world.settled();
+  }
+  t.strictSame(await used('2030-01'), { emails: 1, attachments: 0 }, 'as the days say');
 });
 
 void t.test('the processor of reservations reads no long stream', async (t) => {

@@ -180,6 +180,17 @@ void t.test('a document that an email goes without gives its credit back, once, 
   await allComeBack(world);
 });
 
+void t.test('an email that cannot be made is paid for, the documents that it has not got are not', async (t) => {
+  const world = await open(t, ({ fails }) => fails === true);
+  await makeTemplate(world, 'bill');
+  const recipients = people(3).map((one, index) => ({ ...one, variables: { ...one.variables, fails: index === 1 } }));
+  const id = await acceptBulk(world, bulk(0, { recipients, attachments: [{ attachmentTemplateId: 'bill', required: true }] }));
+  t.equal(await left(world), 1_000 - 3 * 3);
+  await makePart(world, id);
+  t.match(await world.events(emailStream(emailIdInBatch(id, 1))), [{ data: { charged: { attachments: 0 } } }, { type: 'EmailFailed' }]);
+  t.equal(await left(world), 1_000 - 3 - 2 * 2);
+});
+
 void t.test('a batch that is cancelled while a part of it gives back for documents gives back all the same', async (t) => {
   const { world, id } = await openWithFailing(t);
   world.store.beforeAppend((stream) => {

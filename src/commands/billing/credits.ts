@@ -12,6 +12,7 @@ import {
   type Reservation,
   isEmailReference,
   creditsOf,
+  monthOf,
   type Cost,
 } from '../../domain/billing/credits.js';
 import {
@@ -38,7 +39,9 @@ import { namesOf } from '../../event-log/codec.js';
 import type { Loaded } from '../core/handle.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { EmailEvent } from '../../domain/email/events.js';
-import type { EmailState } from '../../domain/email/state.js';
+import type { Email, EmailState } from '../../domain/email/state.js';
+import type { EndedBefore } from '../../domain/email/milestones.js';
+import { endingsAfter } from '../../domain/email/retirement.js';
 import { endsForFree } from '../../domain/email/status.js';
 import type { Recorded } from '../../domain/events.js';
 import type { MaybePromise } from '../../domain/core/decider.js';
@@ -236,19 +239,53 @@ const returningCancelled = (eventLog: EventLog, ledger: CreditsLedger): CreditsA
 
 /**
  * The event by which an email became free (its cancellation, or the suppression of its last recipient), and what was charged for it.
- * undefined: the email is not free, or nothing was charged.
+ * undefined: the email is not free, or its team's credits and quota have nothing of it.
  */
-export const whatIsFreed = (recorded: readonly Recorded[]): Readonly<{ position: number; charged: Charged }> | undefined => {
+export const whatIsFreed = async (
+  eventLog: Pick<EventLog, 'load'>,
+  recorded: readonly Recorded[],
+): Promise<Readonly<{ position: number; charged: Charged }> | undefined> => {
   const ending = recorded.findLast(({ event }) => event.type === 'EmailCancelled' || event.type === 'RecipientsSuppressed');
-  const email = recorded.reduce<EmailState>((state, { event }) => emailDecider.evolve(state, event as EmailEvent), undefined);
-  if (ending === undefined || email?.accepted.charged === undefined) return undefined;
-  const isFree = endsForFree(email, ending.event as EmailEvent, email.retries.length > 0);
-  return isFree ? { position: ending.position, charged: email.accepted.charged } : undefined;
+  if (ending === undefined) return undefined;
+  let email: EmailState;
+  let endedBefore: EndedBefore | undefined;
+  for (const { event } of recorded) {
+    if (event.type === 'EmailRetried' && email !== undefined) endedBefore = endingsAfter(email.status, endedBefore);
+    email = emailDecider.evolve(email, event as EmailEvent);
+  }
+  if (email === undefined || !endsForFree(email, ending.event as EmailEvent, endedBefore !== undefined)) return undefined;
+  const charged = email.accepted.charged ?? (await countedAsUnmetered(eventLog, email, recorded[0]!, ending));
+  return charged && { position: ending.position, charged };
+};
+
+/**
+ * What `UnmeteredUseCounted` has of an email that was accepted unmetered and became free after that, in the same month. undefined: it was
+ * not counted there. Once defined it stays so.
+ */
+const countedAsUnmetered = async (
+  eventLog: Pick<EventLog, 'load'>,
+  { accepted }: Email,
+  first: Recorded,
+  { event, position, stream, metadata }: Recorded,
+): Promise<Charged | undefined> => {
+  const month = monthOf(accepted.at);
+  if (accepted.test === true || accepted.confidential === true || monthOf(event.data.at) !== month) return undefined;
+  const counts = await eventLog.load(creditsStream(metadata.teamId as TeamId), 0, []);
+  // An email of a bulk send counts from that call on, which may be long before its own first event.
+  const isCounted = counts.some(
+    ({ event: count, position: at }) =>
+      count.type === 'UnmeteredUseCounted' &&
+      count.data.month === month &&
+      at < position &&
+      (first.position < at || (accepted.batch !== undefined && accepted.at <= count.data.at)),
+  );
+  const { pdf, excel } = accepted.generated ?? { pdf: 0, excel: 0 };
+  return isCounted ? { reference: stream, month, isByCredits: false, emails: 1, attachments: pdf + excel } : undefined;
 };
 
 /** The position in this log at which an email became free; 0: it did not. */
 export const freedAt = async (eventLog: Pick<EventLog, 'load'>, stream: StreamName): Promise<number> =>
-  whatIsFreed(await eventLog.load(stream))?.position ?? 0;
+  (await whatIsFreed(eventLog, await eventLog.load(stream)))?.position ?? 0;
 
 /**
  * Checks before documents are generated that the team can pay for one email with at least so many documents. The reservation afterwards

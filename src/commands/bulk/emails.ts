@@ -146,8 +146,8 @@ const picked = (values: Readonly<Record<string, unknown>>, fields: readonly stri
 type MakeOptions = Readonly<{ end?: 'cancelled' | 'erased'; storedBytes?: StoredBytes | undefined }>;
 
 /**
- * Makes and appends one email; if it exists already, nothing happens. Out: the number of reserved optional documents that it was made
- * without, for which it is not charged.
+ * Makes and appends one email; if it exists already, nothing happens. Out: the number of reserved documents that it was made without, for
+ * which it is not charged.
  */
 export const makeBatchEmail = async (
   deps: CommandDeps,
@@ -203,13 +203,13 @@ const eventsFor = async (
     return { made, events: acceptedEvents(made.event, suppressed) };
   } catch (fault) {
     if (!isRecipientFault(fault)) throw fault;
-    const made = unmade();
+    const made = withoutOmitted(unmade(), order);
     const state = emailDecider.evolve(emailDecider.initialState, made.event);
     return { made, events: [made.event, ...emailDecider.decide({ type: 'RefuseEmail', at, text: fault.message }, state)] };
   }
 };
 
-/** Charges the email for the documents that it has, without the omitted ones. */
+/** Charges the email for the documents that it has, without the omitted ones and those of an email that cannot be made. */
 const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => {
   if (charged === undefined) return made;
   return { ...made, event: withCharged(made.event, { ...charged, attachments: costOf(made.event).attachments }) };

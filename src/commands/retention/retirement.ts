@@ -157,7 +157,7 @@ const endingOfEmail = async (
   const email = events.reduce<EmailState>(evolveEmail, undefined);
   if (email === undefined || !mayBeRetired(email, at, limits.archiveDays * DAY_MS)) return undefined;
   // Credits that were given back name this stream, and whoever gives back goes on from there.
-  if (whatIsFreed(recorded) !== undefined) return undefined;
+  if ((await whatIsFreed(eventLog, recorded)) !== undefined) return undefined;
   const { batch } = email.accepted;
   if (batch !== undefined) {
     const last = await eventLog.last(batchStream(assertDefined(parseBatchId(batch.id), 'batch id')));

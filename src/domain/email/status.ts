@@ -334,21 +334,14 @@ export const failedRecipientsOf = ({ recipientStatuses }: Pick<EmailSummary, 're
   recipientStatuses.filter((status) => status === 'failed' || status === 'bounced' || status === 'suppressed').length;
 
 /**
- * Whether a cancelled email costs nothing: no recipient got it, and it has not failed before. A failed email is paid for, and cancelling
- * its retry does not return the credits.
- */
-const costsNothingCancelled = ({ recipientStatuses }: Pick<EmailSummary, 'recipientStatuses'>, isRetried: boolean): boolean =>
-  !isRetried && !recipientStatuses.some(hasIt);
-
-/**
- * Whether an email that ends with this event costs nothing: it was cancelled, or all recipients were suppressed so that none was attempted.
- * An email that failed before a retry is paid for.
+ * Whether an email that ends with this event costs nothing: it was cancelled before any recipient got it, or all recipients were suppressed
+ * so that none was attempted. An email that was sent, or that failed or bounced (`hasEnded`), before a retry is paid for.
  */
 export const endsForFree = (
-  summary: Pick<EmailSummary, 'recipientStatuses'>,
+  { recipientStatuses, sentAt }: Pick<EmailSummary, 'recipientStatuses' | 'sentAt'>,
   { type }: Pick<EmailEvent, 'type'>,
-  isRetried: boolean,
-): boolean =>
-  type === 'EmailCancelled'
-    ? costsNothingCancelled(summary, isRetried)
-    : type === 'RecipientsSuppressed' && !isRetried && isAllSuppressed(summary.recipientStatuses);
+  hasEnded: boolean,
+): boolean => {
+  if (hasEnded || sentAt !== null) return false;
+  return type === 'EmailCancelled' ? !recipientStatuses.some(hasIt) : type === 'RecipientsSuppressed' && isAllSuppressed(recipientStatuses);
+};

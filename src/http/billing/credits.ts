@@ -30,14 +30,14 @@ const percentOf = (used: number, limit: number | null): number =>
 
 const usageOf = ({ used, limit, remaining }: Quota) => ({ used, limit, remaining, percentUsed: percentOf(used, limit) });
 
-/** The usage of a team that is not metered comes from the read models. */
+/** The figures of the month are the sum of its days, as in the answers by day and by month. */
 const statsOf = async (deps: Deps, caller: Caller): Promise<UsageStats> => {
   const { billing, plan, quota } = await deps.commands.getAccount(caller);
-  const { month, overage } = quota;
-  const counted = quota.isMetered ? undefined : sumOf(await usedBetween(deps, caller, `${month}-01`, `${month}-31`));
-  const email = counted === undefined ? quota.emailQuota : { ...quota.emailQuota, used: counted.emails };
-  const attachment = counted === undefined ? quota.attachmentQuota : { ...quota.attachmentQuota, used: counted.documents };
-  const { microsPerEmail } = overage;
+  const { month } = quota;
+  const used = sumOf(await usedBetween(deps, caller, `${month}-01`, `${month}-31`));
+  const [email, attachment] = [quotaOf(used.emails, quota.emailQuota), quotaOf(used.documents, quota.attachmentQuota)];
+  const { microsPerEmail } = quota.overage;
+  const overage = email.limit === null ? 0 : Math.max(0, email.used - email.limit);
   return {
     email: usageOf(email),
     attachment: usageOf(attachment),
@@ -49,10 +49,12 @@ const statsOf = async (deps: Deps, caller: Caller): Promise<UsageStats> => {
     quota: email.limit,
     billing,
     plan,
-    overage: { emails: overage.emails, costCents: overageCents(overage.emails, microsPerEmail) },
+    overage: { emails: overage, costCents: overageCents(overage, microsPerEmail) },
     resetsAt: monthAfter(month),
   };
 };
+
+const quotaOf = (used: number, { limit }: Quota): Quota => ({ used, limit, remaining: limit === null ? null : Math.max(0, limit - used) });
 
 const overageCents = (emails: number, microsPerEmail: number | null): number | null =>
   emails === 0 ? 0 : microsPerEmail === null ? null : Math.ceil((emails * microsPerEmail) / 10_000);

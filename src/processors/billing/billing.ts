@@ -148,7 +148,7 @@ const returnOne = async (deps: ReturnCreditsDeps, recorded: Recorded): Promise<v
 /** An email whose events cannot be read is logged and skipped, so that the others go on. */
 const chargedOf = async ({ eventLog, logger }: ReturnCreditsDeps, { stream, position }: Recorded) => {
   try {
-    const freed = whatIsFreed(await eventLog.load(stream as StreamName));
+    const freed = await whatIsFreed(eventLog, await eventLog.load(stream as StreamName));
     return freed?.position === position ? freed.charged : undefined;
   } catch (fault) {
     if (!(fault instanceof EventUnreadable) && !(fault instanceof EventUnknown)) throw fault;

@@ -47,7 +47,7 @@ export const emailsProjection = (periods: Periods): Projection =>
   declareProjection({
     name: 'emails',
     collections: [
-      { name: EMAIL_COUNTS, version: 3, fields: ['team', 'day'], indexes: [['team', 'day']] },
+      { name: EMAIL_COUNTS, version: 4, fields: ['team', 'day'], indexes: [['team', 'day']] },
       timersSpec(EMAIL_TIMERS),
       backlogsSpec(EMAIL_BACKLOGS),
       attachmentUsageSpec,
