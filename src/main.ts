@@ -10,7 +10,7 @@ import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
 import type { ListParkedOptions, ReleaseParkedOptions } from './cli/ops/parked.js';
 import type { BackupOptions, RestoreOptions } from './cli/ops/backup.js';
 import type { RepairOptions } from './cli/ops/repair.js';
-import type { MigrateCliOptions } from './cli/ops/instance.js';
+import type { DoctorOptions, MigrateCliOptions } from './cli/ops/instance.js';
 import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/email.js';
 import type { AddOptions } from './cli/billing.js';
@@ -218,8 +218,11 @@ addLogCommands(program);
 
 program
   .command('doctor')
-  .description('check settings, stores, keys and files, beside a running service too; ends with 2 where something is wrong')
-  .action(async () => (await import('./cli/ops/instance.js')).doctor());
+  .description(
+    'check settings, relay, DNS, public URL, clock, disk, stores, keys and files, beside a running service too; ends with 2 where something is wrong',
+  )
+  .option('--send <address>', 'also send one real test mail there, and print what the relay says')
+  .action(async (options: DoctorOptions) => (await import('./cli/ops/instance.js')).doctor(options));
 
 program
   .command('backup')

@@ -166,7 +166,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...resources, ...leasing, runners, stuckWork, clockTrust, cutOff: cutOff.signal });
   const servingWorkers = isServing ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)] : [];
-  const health = openServiceHealth({ ...resources, config, engine, supervisor, stuckWork, runners, commits, clockTrust });
+  const health = openServiceHealth({ ...resources, config, engine, supervisor, stuckWork, runners, commits, clockTrust, workers });
   let accepting = true;
   const parts = { ...engine, ...resources, runners, health: health.of(() => accepting) };
   const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });

@@ -34,6 +34,9 @@ export const canonicalJson = (value: unknown): string => {
   return `{${members.join(',')}}`;
 };
 
+/** `1 file`, `2 files`; `many` where the plural is not the word with an s. */
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+
 /** The number of characters of a well-formed text. */
 export const charsOf = (text: string): number => {
   let chars = text.length;

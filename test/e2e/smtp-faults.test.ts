@@ -201,12 +201,13 @@ await t.test('attempts spent: failed; the retry endpoint starts anew', async (t)
   t.equal((await app.whenStatus(id, 'sent', STEP_MS)).attempts.length, 4);
 });
 
-await t.test('the host is down: the mail is held and spends no attempt, however often the host is asked', async (t) => {
+await t.test('the host is down: the mail is held and spends no attempt, however often the host is asked, and health tells', async (t) => {
   const clock = fakeClock();
+  const port = await refusedPort();
   const app = await startTestApp({
     dataDir: temporaryDirectory(t),
     clock,
-    settings: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${await refusedPort()}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
+    settings: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${port}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
   });
   t.teardown(() => app.stop());
   const { id } = await app.send();
@@ -216,7 +217,15 @@ await t.test('the host is down: the mail is held and spends no attempt, however 
   t.equal(record.status, 'queued');
   t.same(record.attempts, []);
   t.equal(record.recipients[0]!.rule, 'connection-refused');
-  t.match(await app.call('GET', '/health/ready'), { status: 200, body: { status: 'ready' } });
+  const health = () => app.call('GET', '/health/ready');
+  t.match(await health(), { status: 200, body: { status: 'degraded', reasons: [{ code: 'RELAY_AWAY' }] } });
+  const relay = await openSmtpScript({ port });
+  t.teardown(() => relay.close());
+  await app.whenStatus(id, 'sent', STEP_MS);
+  await advanceUntil(clock, STEP_MS, 'the relay is no reason any more', async () => {
+    const { body } = await health();
+    return (body as { status: string }).status === 'ready';
+  });
 });
 
 await t.test('a host that hangs is given up by the mailer after its silence', async (t) => {

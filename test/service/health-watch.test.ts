@@ -13,7 +13,7 @@ const away = (): never => {
   throw new StoreAway('away');
 };
 
-const opened = (t: Test) => {
+const opened = (t: Test, { hasRelay = false, takesSession = true } = {}) => {
   const clock = fakeClock();
   const logger = memoryLog();
   const facts = {
@@ -27,6 +27,8 @@ const opened = (t: Test) => {
     logAway: false,
     readModelsAway: false,
     mode: 'shared' as 'shared' | 'per-process',
+    takesSession,
+    isRelayOpen: true,
   };
   const deps: HealthWatchDeps = {
     clock,
@@ -39,6 +41,7 @@ const opened = (t: Test) => {
     isDelivered: async () => facts.isDelivered,
     commits: watchCommits(clock),
     limiterMode: () => facts.mode,
+    ...(hasRelay ? { relay: { host: 'relay:25', probe: async () => facts.takesSession, isOpen: () => facts.isRelayOpen } } : {}),
   };
   const watch = openHealthWatch(deps);
   const end = new AbortController();
@@ -53,7 +56,7 @@ const opened = (t: Test) => {
     await clock.whenWaiting(1);
     return watch.noted().map(({ code }) => code);
   };
-  return { clock, logger, facts, look };
+  return { clock, logger, facts, look, noted: () => watch.noted().map(({ code }) => code) };
 };
 
 void t.test('each is noted while it lasts, and told once', async (t) => {
@@ -101,6 +104,26 @@ void t.test('a server that is away is noted while it lasts, and the looking goes
     logger.lines.map(({ level, fields }) => `${level} ${String(fields['code'])}`),
     ['warn LOG_AWAY', 'warn DISK_LOW', 'warn READ_MODELS_AWAY', 'info LOG_AWAY', 'info READ_MODELS_AWAY'],
   );
+});
+
+void t.test('a relay that is away is noted by the first attempt that finds it so, and before the first mail too', async (t) => {
+  const { facts, noted } = opened(t, { hasRelay: true });
+  t.same(noted(), []);
+  facts.isRelayOpen = false;
+  t.same(noted(), ['RELAY_AWAY'], 'no look is waited for');
+  facts.isRelayOpen = true;
+  t.same(noted(), []);
+});
+
+void t.test('a relay that takes no session at the start is asked again until it does', async (t) => {
+  const { clock, facts, noted } = opened(t, { hasRelay: true, takesSession: false });
+  await clock.whenWaiting(2);
+  await clock.advance(0);
+  t.same(noted(), ['RELAY_AWAY']);
+  facts.takesSession = true;
+  await clock.advance(10_000);
+  await clock.whenWaiting(1);
+  t.same(noted(), []);
 });
 
 void t.test('that nobody delivers is noted when it was so at two looks', async (t) => {

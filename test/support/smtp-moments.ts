@@ -70,4 +70,6 @@ export type SmtpScriptOptions = Readonly<{
   user?: Readonly<{ name: string; password: string }>;
   /** Do not keep the bytes of messages: for long runs. */
   discardRaw?: boolean;
+  /** Default: any that is free. */
+  port?: number;
 }>;

@@ -62,7 +62,7 @@ export const openSmtpScript = async (options: SmtpScriptOptions = {}): Promise<S
   };
   const server = options.secure === true && tls !== undefined ? createTlsServer(tls, accept) : createServer(accept);
   server.on('tlsClientError', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
 

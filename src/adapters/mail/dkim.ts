@@ -1,5 +1,5 @@
 /** DKIM (RFC 6376; Ed25519 by RFC 8463): signs messages, relaxed/relaxed, and makes key pairs. */
-import { generateKeyPair, createHash, createPrivateKey, sign, type KeyObject } from 'node:crypto';
+import { generateKeyPair, createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { DkimKeys, KeyPair } from '../../domain/ports/dkim-keys.js';
 import { openFairSlots } from '../../shared/concurrency.js';
@@ -110,6 +110,15 @@ const keyOf = (pem: string): KeyObject => {
   if (key.asymmetricKeyType === 'rsa' && bits >= RSA_BITS_MIN) return key;
   if (key.asymmetricKeyType === 'ed25519') return key;
   throw new Error(`the DKIM key must be RSA of at least ${RSA_BITS_MIN} bits or Ed25519`);
+};
+
+/** In: a private key that can sign. Out: what its DNS record names. Throws as `openDkimSigner` does. */
+export const publicKeyOf = (privateKey: string): Pick<KeyPair, 'algorithm' | 'publicKey'> => {
+  const key = createPublicKey(keyOf(privateKey));
+  const bytes = key.export({ type: 'spki', format: 'der' });
+  return key.asymmetricKeyType === 'rsa'
+    ? { algorithm: 'rsa', publicKey: bytes.toString('base64') }
+    : { algorithm: 'ed25519', publicKey: bytes.subarray(-ED25519_BYTES).toString('base64') };
 };
 
 const split = (message: Buffer): Readonly<{ head: string; body: Buffer }> => {

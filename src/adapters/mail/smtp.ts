@@ -118,6 +118,28 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   };
 };
 
+/** What a relay did in a session without a message. */
+export type SessionTried = Readonly<{ host: string }> &
+  (Readonly<{ isEncrypted: boolean; isLoggedIn: boolean }> | Readonly<{ fault: RecipientOutcome }>);
+
+/** Connects to the relay, secures the session and logs in as the URL says, and leaves without a message. Throws as `openSmtpMailer` does. */
+export const trySession = async (url: string, withinMs: number): Promise<SessionTried> => {
+  const server = parseSmtpUrl(url);
+  const host = `${server.host}:${server.port}`;
+  const timeouts = { setupMs: withinMs, silenceMs: withinMs, idleMs: withinMs };
+  const pool = openSmtpPool({ server, connectionsMax: 1, messagesPerConnectionMax: 1, timeouts });
+  try {
+    const pooled = await pool.acquire({ fresh: true, signal: AbortSignal.timeout(withinMs), priority: 'high' });
+    const { secure: isEncrypted } = pooled.connection;
+    pool.release(pooled);
+    return { host, isEncrypted, isLoggedIn: server.user !== undefined };
+  } catch (error) {
+    return { host, fault: faultOfSession(asError(error)) };
+  } finally {
+    await pool.close();
+  }
+};
+
 /** The message with its signatures; undefined if it cannot be signed. */
 const signed = async ({ signersFor, logger }: Sending, { raw, signWith }: OutgoingMessage): Promise<Buffer | undefined> => {
   try {

@@ -10,6 +10,8 @@ import { confirmTimeOfDay } from '../../service/ops/clock.js';
 import { print, progressBar, type Progress, exitCodes } from '../core/output.js';
 import { migrate as migrateTo, settingsOf } from '../../service/ops/migration.js';
 import { examine, type Check } from '../../service/ops/doctor.js';
+import { requireAddress } from '../../domain/mime/address.js';
+import { counted } from '../../shared/text.js';
 import { mailboxLink, mailboxTokenOf } from '../../service/mailbox.js';
 
 export const confirmClock = (): void => {
@@ -23,7 +25,10 @@ export type MigrateCliOptions = Readonly<{ from: string; to: string; oneAtATime?
 
 const signs: Readonly<Record<Check['level'], string>> = { ok: 'ok     ', warning: 'WARNING', fault: 'FAULT  ' };
 
-export const doctor = async (): Promise<void> => {
+export type DoctorOptions = Readonly<{ send?: string }>;
+
+export const doctor = async ({ send }: DoctorOptions): Promise<void> => {
+  const sendTo = send === undefined ? undefined : requireAddress(send, '--send');
   const counts = { ok: 0, warning: 0, fault: 0 };
   const show = ({ level, name, says, help }: Check): void => {
     counts[level] += 1;
@@ -31,8 +36,8 @@ export const doctor = async (): Promise<void> => {
     if (help !== undefined) print(`        → ${help}`);
   };
   const config = configOr(show);
-  if (config !== undefined) for await (const check of examine(config)) show(check);
-  print(`${counts.ok} ok, ${counts.warning} warnings, ${counts.fault} faults`);
+  if (config !== undefined) for await (const check of examine(config, sendTo === undefined ? {} : { sendTo })) show(check);
+  print(`${counts.ok} ok, ${counted(counts.warning, 'warning')}, ${counted(counts.fault, 'fault')}`);
   if (counts.fault > 0) process.exitCode = exitCodes.damaged;
 };
 

@@ -30,6 +30,7 @@ export const healthCodes = {
   EVENTS_UNKNOWN: 'degraded',
   CLOCK_SET: 'degraded',
   MAIL_DEFERRED: 'degraded',
+  RELAY_AWAY: 'degraded',
   NOBODY_DELIVERS: 'degraded',
   QUEUE_OLD: 'degraded',
   READ_MODELS_BEHIND: 'degraded',

@@ -1,6 +1,6 @@
 /**
  * The health of a running service: its workers, and what a watch finds every ten seconds although no worker fails: refused commits, old
- * queues, read models that lag, servers that are away, the disk, the clock.
+ * queues, read models that lag, servers that are away, the relay among them, the disk, the clock.
  */
 import { StoreAway } from '../../domain/core/errors.js';
 import type { HealthCode, HealthReason, WorkerHealth } from '../../domain/core/readiness.js';
@@ -18,8 +18,9 @@ import { type OpenLimiter, diskOf } from '../stores/stores.js';
 import type { Leases } from '../../domain/ports/lease.js';
 import { type Engine, logHealth } from '../engine.js';
 import { DISPATCH_LEASE } from '../../processors/core/lease.js';
-import type { StuckWork } from '../../processors/core/declaration.js';
-import type { Supervisor } from '../workers.js';
+import type { Gate, StuckWork } from '../../processors/core/declaration.js';
+import type { Mailer } from '../../domain/ports/mailer.js';
+import type { Supervisor, Workers } from '../workers.js';
 
 type CommitWatch = Readonly<{
   watched: (store: EventStore) => EventStore;
@@ -42,7 +43,12 @@ export type HealthWatchDeps = Readonly<{
   commits: Pick<CommitWatch, 'noted'>;
   /** Whether rates are counted for all processes at this moment; absent if each process always counts by itself. */
   limiterMode?: () => 'shared' | 'per-process';
+  /** The relay that this process hands mail to; absent if there is none. */
+  relay?: Relay;
 }>;
+
+/** `isOpen`: whether mail is handed to it. */
+type Relay = Pick<Mailer, 'host' | 'probe'> & Pick<Gate, 'isOpen'>;
 
 type HealthWatch = Readonly<{ worker: Worker; noted: () => readonly HealthReason[] }>;
 
@@ -56,6 +62,8 @@ type ServiceHealthDeps = Readonly<{
   commits: CommitWatch;
   clockTrust: ClockTrust;
   limiter: OpenLimiter;
+  mailer: Mailer;
+  workers: Pick<Workers, 'processors'>;
 }>;
 
 type ServiceHealth = Readonly<{
@@ -96,7 +104,10 @@ export const openServiceHealth = ({
   commits,
   clockTrust,
   limiter,
+  mailer,
+  workers,
 }: ServiceHealthDeps): ServiceHealth => {
+  const gates = config.smtp.url === undefined ? [] : workers.processors.flatMap(({ gate }) => gate ?? []);
   const watch = openHealthWatch({
     ...engine,
     disk: diskOf(config),
@@ -106,6 +117,7 @@ export const openServiceHealth = ({
     commits,
     ...(config.roles.includes('process') ? {} : { isDelivered: async () => (await leases.read(DISPATCH_LEASE)) !== undefined }),
     limiterMode: () => limiter.mode?.() ?? 'shared',
+    ...(gates.length === 0 ? {} : { relay: { ...mailer, isOpen: () => gates.every(({ isOpen }) => isOpen()) } }),
   });
   return {
     worker: watch.worker,
@@ -130,7 +142,15 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
   let lastHead = 0;
   let isDelivered = true;
 
-  const current = (): readonly HealthReason[] => [...deps.commits.noted(), ...clockReasons(deps), ...limiterReasons(deps), ...found];
+  let isRelayUnseen = false;
+
+  const current = (): readonly HealthReason[] => [
+    ...deps.commits.noted(),
+    ...clockReasons(deps),
+    ...limiterReasons(deps),
+    ...relayReasons(deps, isRelayUnseen),
+    ...found,
+  ];
 
   /** Logs one line when a reason begins and one when it ends. */
   const logChanges = (): void => {
@@ -155,11 +175,24 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
     return [...undelivered, ...(await queueReasons(deps))];
   };
 
+  /** Asks the relay until it takes the first session: a wrong address or password is told before the first mail. */
+  const lookAtRelay = async (signal: AbortSignal): Promise<void> => {
+    if (deps.relay === undefined) return;
+    for (;;) {
+      const isTaken = await deps.relay.probe({ signal });
+      if (signal.aborted) return;
+      isRelayUnseen = !isTaken;
+      if (isTaken) return;
+      await clock.sleep(LOOK_EVERY_MS, signal);
+    }
+  };
+
   return {
     noted: current,
     worker: {
       name: 'watch-health',
       run: async (signal) => {
+        const relaySeen = lookAtRelay(signal);
         while (!signal.aborted) {
           found = [
             ...(await unlessAway(logAway, lookAtLog)),
@@ -169,6 +202,7 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
           logChanges();
           await clock.sleep(LOOK_EVERY_MS, signal);
         }
+        await relaySeen;
       },
     },
   };
@@ -194,6 +228,11 @@ const limiterReasons = ({ limiterMode }: HealthWatchDeps): readonly HealthReason
   limiterMode?.() === 'per-process'
     ? [{ code: 'LIMITER_AWAY', message: 'the server of the limiter does not answer: each process counts requests by itself' }]
     : [];
+
+const relayReasons = ({ relay }: HealthWatchDeps, isUnseen: boolean): readonly HealthReason[] =>
+  relay === undefined || (relay.isOpen() && !isUnseen)
+    ? []
+    : [{ code: 'RELAY_AWAY', message: `the relay ${relay.host} takes no session: mail is held until it does` }];
 
 const lagReasons = (behind: number): readonly HealthReason[] =>
   behind === 0 ? [] : [{ code: 'READ_MODELS_BEHIND', message: `${behind} read models are more than 10 seconds behind the log` }];

@@ -135,4 +135,11 @@ export const confirmTimeOfDay = ({ dataDir }: Pick<Config, 'dataDir'>, id: strin
   return isoTime(systemClock().now());
 };
 
+/** For how long, when it was noted last, nothing was to be destroyed by its age; 0 where an operator has confirmed the clock since. */
+export const notedWaitMs = ({ dataDir }: Pick<Config, 'dataDir'>): number => {
+  const record = recordOf(dataDir);
+  const mark = record.read();
+  return mark === undefined || mark.confirmation !== record.confirmation() ? 0 : mark.waitMs;
+};
+
 const recordOf = (dataDir: string): ClockRecord => openClockRecord(join(dataDir, 'clock.json'));
