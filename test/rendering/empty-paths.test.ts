@@ -108,6 +108,12 @@ void t.test('a strict template refuses, whatever the output', async (t) => {
   );
   t.throws(() => compileDocument(document, limits)({}, environment, 'pdf'), { code: 'VARIABLES_EMPTY' });
   t.ok(compileDocument(document, limits)({ name: 'Ada' }, environment, 'pdf'));
+  const withCode = (code: JsonObject) => {
+    const pages = document.schema.pages.map((page) => ({ ...page, pageSettings: { footer: { content: '', code } } }));
+    return () => compileDocument({ ...document, schema: { ...document.schema, pages } }, limits)({ name: 'Ada' }, environment, 'pdf');
+  };
+  t.throws(withCode({ value: '{{nothing}}' }), { code: 'VARIABLES_EMPTY' });
+  t.ok(withCode({ value: '{{nothing}}', hideWhenEmpty: true })(), 'a code of a footer that is hidden shows nothing');
 });
 
 void t.test('fallback and filters: the same in mail, text and documents; conditions see the value itself', async (t) => {

@@ -69,14 +69,6 @@ export const everyLook: readonly Readonly<{ name: string; components: readonly J
         { src: PICTURE, alt: 'wide', width: 200, align: 'center', href: 'https://example.com' },
         { src: PICTURE, alt: 'at the end', height: 30, align: 'end' },
       ]),
-      ...made('qr-code', [
-        { value: 'https://example.com' },
-        { value: 'x', size: 60, align: 'center', color: '#1e3a8a', backgroundColor: '#fefce8' },
-        { kind: 'ean13', value: '4006381333931', align: 'end' },
-        { kind: 'code128', value: 'SP-1', showText: true },
-        { kind: 'datamatrix', value: 'SP-2' },
-        { kind: 'epc', name: 'Ada', iban: 'DE89370400440532013000', amount: 12.5 },
-      ]),
     ],
   },
   {

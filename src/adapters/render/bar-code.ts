@@ -1,4 +1,4 @@
-/** Bar codes as pictures: PNG for mails and sheets, at least twice as dense as CSS pixels; SVG for pages. */
+/** Bar codes as pictures: PNG for mails, at least twice as dense as CSS pixels; SVG for pages. */
 import { createRequire } from 'node:module';
 import type { BarKind, BarLook } from '../../domain/rendering/codes.js';
 import { readableColors, writePng, type Rgba } from './code-picture.js';

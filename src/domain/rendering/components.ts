@@ -20,7 +20,7 @@ export const supportMatrix = {
   conditional: { email: 'yes', pdf: 'yes', excel: 'yes' },
   loop: { email: 'yes', pdf: 'yes', excel: 'yes' },
   list: { email: 'yes', pdf: 'yes', excel: 'no' },
-  'qr-code': { email: 'yes', pdf: 'yes', excel: 'yes' },
+  'qr-code': { email: 'yes', pdf: 'yes', excel: 'no' },
   'html-fragment': { email: 'yes', pdf: 'no', excel: 'no' },
   chart: { email: 'no', pdf: 'yes', excel: 'yes' },
   timeline: { email: 'yes', pdf: 'yes', excel: 'no' },

@@ -9,11 +9,13 @@ import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
 import { barCodePng, layBarPicture, pixelDefaults, type BarWish } from '../../../src/adapters/render/bar-code.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';
+import { checkAttachmentTemplate } from '../../../src/domain/rendering/check/document.js';
 import { barCodeText } from '../../../src/domain/rendering/codes.js';
+import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
+import { attachmentOf, componentsOf } from '../../support/documents.js';
 import { component, documentOf, page } from '../../support/expanded-documents.js';
-import { renderTemplate, templateOf } from '../../support/rendering.js';
+import { environment, renderTemplate, templateOf } from '../../support/rendering.js';
 import { makePdf } from '../../../src/adapters/render/pdf/make-pdf.js';
-import { workbookOf } from './excel/xlsx.js';
 
 const require = createRequire(import.meta.url);
 prepareZXingModule({
@@ -162,17 +164,20 @@ void t.test('a PDF holds the codes as drawings that are read from its print', as
   t.same(found.map(({ text }) => text).sort(), ['9520123456788', payload, 'NW-10482', 'Ticket 42'].sort());
 });
 
-void t.test('a workbook holds the codes as pictures', async (t) => {
-  const { files, part } = await workbookOf({
-    components: [
-      { id: 'a', type: 'qr-code', props: { kind: 'ean13', value: '952012345678' } },
-      { id: 'b', type: 'qr-code', props: payment },
-      { id: 'c', type: 'qr-code', props: { value: 'https://example.com' } },
-    ],
-    variables: due,
-  });
-  const pictures = Object.entries(files).filter(([name]) => name.startsWith('xl/media/'));
-  const texts = await Promise.all(pictures.map(async ([, bytes]) => (await read(bytes))[0]?.text));
-  t.same(texts, ['9520123456788', payload, 'https://example.com']);
-  t.match(part('xl/drawings/drawing1.xml'), /descr="Bar code: 9520123456788"/);
+void t.test('a workbook of a template that was stored with a code has none', async (t) => {
+  const components = [
+    { id: 'text', type: 'rich-text', content: '<p>{{total}}</p>' },
+    { id: 'code', type: 'qr-code', props: payment },
+  ];
+  const { content } = checkAttachmentTemplate(attachmentOf(components), defaultLimits);
+  const stored = compileDocument({ ...content, schema: { ...content.schema, outputFormats: ['pdf', 'excel'] } }, defaultLimits);
+  for (const [format, types] of [
+    ['pdf', ['rich-text', 'qr-code']],
+    ['excel', ['rich-text']],
+  ] as const)
+    t.same(
+      componentsOf(stored(due, environment, format)).map(({ type }) => type),
+      types,
+      format,
+    );
 });

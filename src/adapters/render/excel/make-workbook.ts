@@ -23,7 +23,7 @@ import type {
 import { sideOf, type Direction } from '../../../domain/rendering/direction.js';
 import { parseRichTree, treeText } from '../rich-tree.js';
 import { chart } from './components/chart.js';
-import { image, qrCode } from './components/pictures.js';
+import { image } from './components/pictures.js';
 import { richText } from './components/rich-text.js';
 import { table } from './components/table.js';
 import { DomainError } from '../../../domain/core/errors.js';
@@ -80,7 +80,6 @@ const drawers: { readonly [Type in ExcelComponentType]: ComponentDrawer<Type> } 
   'rich-text': richText,
   image,
   table,
-  'qr-code': qrCode,
   chart,
 };
 
@@ -196,8 +195,6 @@ const prepare = (component: ExcelComponent, context: ComponentContext): Prepared
       return drawers.image(component, context);
     case 'table':
       return drawers.table(component, context);
-    case 'qr-code':
-      return drawers['qr-code'](component, context);
     case 'chart':
       return drawers.chart(component, context);
   }

@@ -149,7 +149,8 @@ const missingIn = (type: ComponentType, outputs: readonly Output[]): string | un
   for (const output of outputs) {
     if (isSupported(type, output)) continue;
     if (output === 'email') return 'does not exist in emails, only in attachments';
-    return `does not exist in ${output}, which is one of outputFormats: take the component or the format out`;
+    const instead = type === 'qr-code' ? ', or make it the code of a header or footer, which the PDF alone shows' : '';
+    return `does not exist in ${output}, which is one of outputFormats: take the component or the format out${instead}`;
   }
   return undefined;
 };

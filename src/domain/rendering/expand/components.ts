@@ -176,7 +176,7 @@ export const spacer: CompileComponent = ({ id, props = {} }, field, scope) => {
 
 const QR_POINTS = 96;
 
-/** A code that says nothing is left out. */
+/** A code that says nothing is left out, and so is each code of a workbook: what is stored is not checked again. */
 export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) => codeAt(props, { id, field, props: `${field}.props` }, scope);
 
 /** `props`: the place of the props, for messages. */
@@ -194,6 +194,7 @@ export const codeAt = (props: JsonObject, place: CodePlace, scope: Scope): Expan
   const align = compileWord(props['align'], aligns, scope);
   const [gs1, showText] = [props['gs1'] === true, props['showText'] !== false];
   return (state, out) => {
+    if (state.format !== 'pdf') return;
     const content = codeContent(kind, gs1, value(state), () => payment(state));
     if (content === undefined) return;
     if ('fault' in content) throw invalidAt(`${place.props}.${content.prop}`, content.fault);

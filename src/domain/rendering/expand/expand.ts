@@ -176,20 +176,22 @@ const marginOf = ({ margin = {}, header, footer }: NonNullable<Page['pageSetting
 const heightOf = (margin: PageMargin | undefined): number => (margin === undefined ? 0 : (pointsOf(margin.height) ?? MARGIN_HEIGHT_POINTS));
 
 const compileMargin = (margin: PageMargin, field: string, scope: Scope): ((state: State) => ExpandedMargin) => {
-  const code =
-    margin.code === undefined ? undefined : codeAt(margin.code, { id: 'code', field: `${field}.code`, props: `${field}.code` }, scope);
+  const code = margin.code === undefined ? undefined : compileMarginCode(margin.code, `${field}.code`, scope);
   const html = compileHtml(margin.content, { ...scope, inMargin: true });
   const height = heightOf(margin);
   const align = margin.align ?? 'center';
-  return (state) => ({ html: charge(html(state), state, scope.limits), height, align, ...defined({ code: codeIn(code, state) }) });
+  return (state) => ({ html: charge(html(state), state, scope.limits), height, align, ...defined({ code: code?.(state) }) });
 };
 
-/** None where the code says nothing, and none in a workbook, whose headers are text. */
-const codeIn = (code: Expander | undefined, state: State): ExpandedQrCode | undefined => {
-  if (code === undefined || state.format !== 'pdf') return undefined;
-  const out: Expanded[] = [];
-  code(state, out);
-  return out.find((one) => one.type === 'qr-code');
+/** None where the code says nothing or is hidden, and none in a workbook, whose headers are text. */
+const compileMarginCode = (props: JsonObject, field: string, scope: Scope): ((state: State) => ExpandedQrCode | undefined) => {
+  const expand = codeAt(props, { id: 'code', field, props: field }, scope);
+  const isHidden = compileHiding({ id: 'code', type: 'qr-code', props }, scope);
+  return (state) => {
+    const out: Expanded[] = [];
+    if (isHidden?.(state) !== true) expand(state, out);
+    return out.find((one) => one.type === 'qr-code');
+  };
 };
 
 const compileSection = ({ props = {}, components }: DocumentSection, field: string, scope: Scope): ((state: State) => ExpandedSection) => {

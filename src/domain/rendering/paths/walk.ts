@@ -41,6 +41,7 @@ type Walk<Scope> = Readonly<{
   /** A JSON value whose strings may hold `{{…}}`. */
   texts: (value: Json | undefined, field: string, scope: Scope) => void;
   components: (components: readonly WalkedComponent[], field: string, scope: Scope) => void;
+  code: (props: JsonObject, field: string, scope: Scope) => void;
 }>;
 
 /** Props that are no texts: they are read by their own rules. */
@@ -71,6 +72,8 @@ export type WalkedTemplate = Readonly<{
   texts: readonly (readonly [field: string, value: Json | undefined])[];
   /** Texts in the margins of pages, where page numbers are known. */
   margins: readonly (readonly [field: string, value: Json | undefined])[];
+  /** The props of codes in the margins. A code is drawn before there are pages. */
+  codes: readonly (readonly [field: string, props: JsonObject])[];
   sections: readonly Readonly<{ field: string; props: JsonObject | undefined; components: readonly WalkedComponent[] }>[];
 }>;
 
@@ -100,28 +103,36 @@ export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): W
     components: (components, field, scope) => {
       for (const [at, one] of components.entries()) walkComponent(one, `${field}[${at}]`, scope, walker);
     },
+    code: (props, field, scope) => {
+      if (!isHiddenIn({ type: 'qr-code', props }, scope, walker)) walker.texts(props, field, scope);
+    },
   };
   return walker;
 };
 
 /** Walks over all parts; `margin` is the scope in which page numbers are known too. */
 export const walkTemplate = <Scope>(
-  { texts, margins, sections }: WalkedTemplate,
+  { texts, margins, codes, sections }: WalkedTemplate,
   walk: Walk<Scope>,
   { root, margin }: Readonly<{ root: Scope; margin: Scope }>,
 ): void => {
   for (const [field, value] of texts) walk.texts(value, field, root);
   for (const [field, value] of margins) walk.texts(value, field, margin);
+  for (const [field, props] of codes) walk.code(props, field, root);
   for (const { field, props, components } of sections) {
     walk.texts(props, `${field}.props`, root);
     walk.components(components, `${field}.components`, root);
   }
 };
 
+const isHiddenIn = <Scope>(one: WalkedComponent, scope: Scope, { reader, deciding }: Walker<Scope>): boolean => {
+  const hides = one.props?.['hideWhenEmpty'];
+  return hides !== undefined && hides !== false && reader.isHidden(deciding(one), [scope]);
+};
+
 const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
   walker.step();
-  const hides = one.props?.['hideWhenEmpty'];
-  if (hides !== undefined && hides !== false && walker.reader.isHidden(walker.deciding(one), [scope])) return;
+  if (isHiddenIn(one, scope, walker)) return;
   switch (one.type) {
     case 'conditional':
       return walkConditional(one, field, scope, walker);
@@ -135,7 +146,7 @@ const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope,
     case 'timeline':
       return walkRepeated(one, ['title', 'description', 'date', 'status'], field, scope, walker);
     default:
-      if (hides === 'lines') walkLines(walker.lines(one.content ?? ''), `${field}.content`, scope, walker);
+      if (one.props?.['hideWhenEmpty'] === 'lines') walkLines(walker.lines(one.content ?? ''), `${field}.content`, scope, walker);
       else walker.texts(one.content, `${field}.content`, scope);
       walker.texts(one.props, `${field}.props`, scope);
       return walker.components(one.children ?? [], `${field}.children`, scope);
@@ -246,6 +257,7 @@ export const partsOfEmail = ({
     ['schema.props', schema.props],
   ],
   margins: [],
+  codes: [],
   sections: sectionsAt(schema.sections, 'schema.sections'),
 });
 
@@ -259,15 +271,14 @@ export const partsOfDocument = ({ schema }: Readonly<{ schema: Readonly<{ pages:
   const settings = schema.pages.flatMap(({ pageSettings = {} }, at) =>
     Object.entries(pageSettings).map(([name, value]) => [name, `schema.pages[${at}].pageSettings.${name}`, value as Json] as const),
   );
-  // A code is drawn before there are pages.
   const margins = settings.flatMap(([name, field, value]) => (MARGINS.has(name) && isJsonObject(value) ? [[field, value] as const] : []));
   return {
     texts: [
       ...schema.pages.map(({ pageName }, at) => [`schema.pages[${at}].pageName`, pageName] as const),
       ...settings.filter(([name]) => !MARGINS.has(name)).map(([, field, value]) => [field, value] as const),
-      ...margins.map(([field, { code }]) => [`${field}.code`, code] as const),
     ],
     margins: margins.map(([field, { code: _, ...margin }]) => [field, margin] as const),
+    codes: margins.flatMap(([field, { code }]) => (isJsonObject(code) ? [[`${field}.code`, code] as const] : [])),
     sections: schema.pages.flatMap(({ sections }, at) => sectionsAt(sections, `schema.pages[${at}].sections`)),
   };
 };

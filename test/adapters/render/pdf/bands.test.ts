@@ -141,6 +141,12 @@ void t.test('a code beside the text of a header', async (t) => {
   const moved = (atStart?.find(({ text }) => text === 'No.')?.left ?? NaN) - (at?.left ?? NaN);
   t.ok(Math.abs(moved - 72) < 1, 'it stands at the left of the text, with a gap');
   t.notOk('code' in (expandTemplate(lettersOf({ content: '', code: { value: 'x' } }), {}, { format: 'excel' }).pages[0]?.header ?? {}));
+  const payment = { kind: 'epc', name: 'Ada', iban: '{{iban}}' };
+  const headerFor = (code: JsonObject, iban: string) =>
+    expandTemplate(lettersOf({ content: '{{iban}}', code }), { iban }).pages[0]?.header ?? {};
+  t.ok('code' in headerFor({ ...payment, hideWhenEmpty: true }, 'DE89370400440532013000'));
+  t.notOk('code' in headerFor({ ...payment, hideWhenEmpty: true }, ''), 'left out where it is empty');
+  t.throws(() => headerFor(payment, ''), { code: 'VALIDATION_ERROR' });
 });
 
 void t.test('what is wrong with the code of a header is said', (t) => {

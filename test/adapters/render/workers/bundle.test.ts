@@ -70,19 +70,20 @@ const definitions = [
   { name: 'name', type: 'string', required: true },
   { name: 'rows', type: 'array', itemType: 'object', required: true },
 ];
-const inputOf = (cacheKey: string, shown: readonly unknown[]): DocumentInput => ({
+const inputOf = (cacheKey: 'excel' | 'pdf', shown: readonly unknown[]): DocumentInput => ({
   teamId: teamA,
   cacheKey,
-  content: checkAttachmentTemplate(
-    attachmentOf(shown, { variables: definitions, schema: { outputFormats: ['pdf', 'excel'] } }),
-    defaultLimits,
-  ).content,
+  content: checkAttachmentTemplate(attachmentOf(shown, { variables: definitions, schema: { outputFormats: [cacheKey] } }), defaultLimits)
+    .content,
   variables: { name: 'Ada ᜋ', rows },
   environment,
 });
-const workbook = inputOf('workbook', components);
-/** A workbook shows no SVG. */
-const input = inputOf('everything', [...components, { id: 'logo', type: 'image', props: { src: logo, alt: 'Logo', width: 80 } }]);
+/** A workbook shows no code and no SVG. */
+const workbook = inputOf(
+  'excel',
+  components.filter(({ type }) => type !== 'qr-code'),
+);
+const input = inputOf('pdf', [...components, { id: 'logo', type: 'image', props: { src: logo, alt: 'Logo', width: 80 } }]);
 
 const open = (t: Test, worker: 'bundled.js' | 'worker.js') => {
   const logger = memoryLog();

@@ -1,6 +1,6 @@
-/** Pictures, QR codes and bar codes of a sheet, in rows of their own, at one side or in the middle of the columns. */
+/** Pictures of a sheet, in rows of their own, at one side or in the middle of the columns. */
 import { sideOf, type Direction } from '../../../../domain/rendering/direction.js';
-import type { HorizontalAlign, ExpandedImage, ExpandedQrCode } from '../../../../domain/rendering/expand/expanded.js';
+import type { HorizontalAlign, ExpandedImage } from '../../../../domain/rendering/expand/expanded.js';
 import {
   ROW_POINTS_MAX,
   type Prepared,
@@ -13,8 +13,6 @@ import {
 import { pointsOf } from '../text.js';
 import { DomainError } from '../../../../domain/core/errors.js';
 import { safeLink } from '../../../../domain/rendering/addresses.js';
-import { barCodePng, layBarPicture, pointDefaults } from '../../bar-code.js';
-import { drawQrCode, layQrCode } from '../../qr-code.js';
 
 type PictureSize = Readonly<{ kind: 'png' | 'jpeg' | 'gif'; /** Pixels. */ width: number; height: number }>;
 
@@ -31,8 +29,6 @@ const POINTS_AROUND = 3;
 
 const POINTS_PER_PIXEL = 0.75;
 const SIDE_POINTS = { min: 1, max: 4_000 } as const;
-
-const QR_POINTS = 96;
 
 export const image: ComponentDrawer<'image'> = (component, context) => {
   const bytes = bytesOf(component, context);
@@ -51,33 +47,6 @@ export const image: ComponentDrawer<'image'> = (component, context) => {
     ...size,
   });
 };
-
-export const qrCode: ComponentDrawer<'qr-code'> = (component, { pageWidth, direction }) => {
-  const { value, align, alt } = component;
-  const shown = { extension: 'png' as const, align, direction, href: undefined };
-  if (component.bars === undefined) {
-    const { bytes, size } = qrPicture(component);
-    return pictureBlock({ ...shown, bytes, alt: alt ?? `QR code: ${value}`, width: size, height: size });
-  }
-  const { bars, size, color, backgroundColor: background } = component;
-  const wish = { ...bars, width: size, room: pageWidth, color, background };
-  const laid = layBarPicture(value, wish, pointDefaults);
-  if ('fault' in laid) throw unusableCode(component, 'bar code', laid.fault);
-  const bytes = barCodePng(laid, wish, pointDefaults);
-  const scale = Math.min(1, pageWidth / laid.width);
-  return pictureBlock({ ...shown, bytes, alt: `Bar code: ${value}`, width: laid.width * scale, height: laid.height * scale });
-};
-
-const qrPicture = (component: ExpandedQrCode): Readonly<{ bytes: Uint8Array; size: number }> => {
-  const { value, size = QR_POINTS, errorCorrection, color, backgroundColor: background } = component;
-  const look = { size: `${size}pt`, level: errorCorrection, color, background };
-  const code = layQrCode(value, look);
-  if ('fault' in code) throw unusableCode(component, 'QR code', code.fault);
-  return { bytes: drawQrCode(code, look), size };
-};
-
-const unusableCode = ({ field }: ExpandedQrCode, what: string, fault: string): DomainError =>
-  new DomainError('VALIDATION_ERROR', `the ${what} at ${field} ${fault}`, { errors: [{ field: `${field}.props.value`, message: fault }] });
 
 const isFollowed = (href: string): boolean => !href.startsWith('#') && href.length <= LINK_CHARS_MAX;
 
