@@ -1,6 +1,6 @@
 /** The queries and answers of analytics. Days are in UTC. */
-import { Type, type Static, type TProperties } from '@sinclair/typebox';
-import { emailMilestones } from '../domain/email/milestones.js';
+import { Type, type Static, type TProperties, type TSchema } from '@sinclair/typebox';
+import { emailMilestones, type EmailMilestone } from '../domain/email/milestones.js';
 import { emailStatuses } from '../domain/email/status.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
@@ -68,18 +68,23 @@ const count = (description: string) => Type.Integer({ description });
 
 const RangeSchema = Type.Object({ startDate: Day, endDate: Day, days: Type.Integer() }, closed);
 
+/** The same field for each milestone. */
+const milestones = <Field extends TSchema>(field: Field): Record<EmailMilestone, Field> =>
+  Object.fromEntries(emailMilestones.map((name) => [name, field])) as Record<EmailMilestone, Field>;
+
 export const EmailTotalsSchema = Type.Object(
   {
     accepted: count('Taken by a send call'),
     sent: count('The relay has taken them'),
     delivered: count('The receiving host has taken them'),
+    bounced: count('Refused for good by a receiving host'),
     opened: count('Opened by a person, as far as that is recorded'),
     clicked: count('A link of them was followed by a person, as far as that is recorded'),
     complained: count('Of which a recipient has complained'),
     failed: count('Ended as `failed`'),
     cancelled: count('Cancelled before they left'),
     suppressed: count('Not sent, for every recipient is on the suppression list'),
-  },
+  } satisfies Record<EmailMilestone, TSchema>,
   closed,
 );
 
@@ -125,25 +130,12 @@ export const OverviewSchema = Type.Object(
     ...period,
     isLowerBound,
     previous: Type.Object({ ...period, isLowerBound }, { ...closed, description: 'As many days just before' }),
-    change: Type.Object(
-      {
-        accepted: change,
-        sent: change,
-        delivered: change,
-        bounced: change,
-        failed: change,
-        cancelled: change,
-        suppressed: change,
-        opened: change,
-        clicked: change,
-      },
-      closed,
-    ),
+    change: Type.Object(milestones(change), closed),
   },
   closed,
 );
 
-const some = Type.Optional(Type.Integer());
+const some = Type.Optional(Type.Integer({ description: 'Absent where `metrics` does not name it' }));
 
 export const TimeSeriesSchema = Type.Object(
   {
@@ -154,17 +146,7 @@ export const TimeSeriesSchema = Type.Object(
         {
           startDate: Day,
           endDate: Day,
-          ...{
-            accepted: some,
-            sent: some,
-            delivered: some,
-            bounced: some,
-            failed: some,
-            cancelled: some,
-            suppressed: some,
-            opened: some,
-            clicked: some,
-          },
+          ...milestones(some),
         },
         { ...closed, description: 'One interval, as far as it lies in the range' },
       ),

@@ -7,6 +7,7 @@ import {
   CreateAssetRequestSchema,
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
+  SavedAttachmentTemplateSchema,
   AttachmentTemplateVersionSchema,
   CreateAttachmentTemplateRequestSchema,
   ImportAttachmentTemplateRequestSchema,
@@ -20,6 +21,7 @@ import {
   TemplateVersionRecordSchema,
   TemplateListItemSchema,
   TemplateRecordSchema,
+  SavedTemplateSchema,
   TemplateVersionSchema,
   UpdateTemplateRequestSchema,
 } from './templates/templates.js';
@@ -83,6 +85,7 @@ export const components: Readonly<Record<string, Component>> = {
     description: 'What to change of the draft of a template of an email.',
   },
   Template: { schema: TemplateRecordSchema, description: 'A template of an email, with its draft.' },
+  SavedTemplate: { schema: SavedTemplateSchema, description: 'A template of an email as it was saved, with what its author should know.' },
   TemplateListItem: { schema: TemplateListItemSchema, description: 'A template of an email in a list, without its content.' },
   TemplateVersion: { schema: TemplateVersionSchema, description: 'A published version of a template of an email, without its content.' },
   TemplateVersionRecord: {
@@ -110,6 +113,10 @@ export const components: Readonly<Record<string, Component>> = {
     description: 'What to change of the draft of an attachment template.',
   },
   AttachmentTemplate: { schema: AttachmentTemplateRecordSchema, description: 'An attachment template, with its draft.' },
+  SavedAttachmentTemplate: {
+    schema: SavedAttachmentTemplateSchema,
+    description: 'An attachment template as it was saved, with what its author should know.',
+  },
   AttachmentTemplateListItem: {
     schema: AttachmentTemplateListItemSchema,
     description: 'An attachment template in a list, without its content.',

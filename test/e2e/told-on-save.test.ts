@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { brandFont } from '../support/gallery-fonts.js';
 import { png } from '../support/pictures.js';
 
-type Told = Readonly<{ id: string; code?: string; warnings?: readonly Readonly<{ field: string; message: string }>[] }>;
+type Told = Readonly<{ id: string; code?: string; warnings: readonly Readonly<{ field: string; message: string }>[] }>;
 
 const app = await startTestApp({ dataDir: temporaryDirectory(t) });
 t.teardown(() => app.stop());
@@ -42,7 +42,7 @@ const saved = async (path: string, body: unknown): Promise<Told> => {
   return told;
 };
 /** Each with its place. */
-const toldOf = ({ warnings = [] }: Told): readonly string[] => warnings.map(({ field, message }) => `${field} ${message}`);
+const toldOf = ({ warnings }: Told): readonly string[] => warnings.map(({ field, message }) => `${field} ${message}`);
 const told = async (path: string, body: unknown): Promise<readonly string[]> => toldOf(await saved(path, body));
 
 const CONTENT = 'schema.sections[0].components[0].content';
@@ -200,7 +200,7 @@ void t.test('fonts and pictures that are not in the gallery, or are something el
   const patched = await app.call<Told>('PATCH', `${DOCUMENTS}/${id}`, document([image(`asset:${unknown}`)]));
   t.match(toldOf(patched.body), [`${ofPage('sections[0].components[0].props.src')} names the asset ${unknown}, ${gone}`]);
   const imported = await app.call<Told>('POST', `${DOCUMENTS}/import`, document([image(`asset:${unknown}`)]));
-  t.equal(imported.body.warnings?.length, 1);
+  t.equal(imported.body.warnings.length, 1);
   const translated = { 'A <b>logo</b>': `<img src="asset:${deleted}">`, Hello: 'Hallo' };
   t.match(await told(MAILS, mail([text('A <b>logo</b>')], { translations: { de: translated } })), [
     `translations.de names the asset ${deleted}, ${gone}`,

@@ -849,13 +849,14 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
         did('deleteEmail', [caller, id], { id, deleted: true as const }),
       ),
     deleteEmails: (caller, ids) => did('deleteEmails', [caller, ids], { deleted: ids.length, notFound: 0, inProgress: 0 }),
-    createTemplate: (caller, request) => did('createTemplate', [caller, request], template),
-    importTemplate: (caller, request) => did('importTemplate', [caller, request], { template, created: request.slug !== 'known' }),
+    createTemplate: (caller, request) => did('createTemplate', [caller, request], { ...template, warnings: [] }),
+    importTemplate: (caller, request) =>
+      did('importTemplate', [caller, request], { template: { ...template, warnings: [] }, created: request.slug !== 'known' }),
     getTemplate: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('getTemplate', [caller, reference], template)),
     updateTemplate: (caller, reference, request, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('updateTemplate', [caller, reference, request, ...(expected === undefined ? [] : [expected])], template),
+        did('updateTemplate', [caller, reference, request, ...(expected === undefined ? [] : [expected])], { ...template, warnings: [] }),
       ),
     deleteTemplate: (caller, reference, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
@@ -886,18 +887,32 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       ),
     previewTemplate: (caller, reference, request) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('previewTemplate', [caller, reference, request], { subject: 'Hi', html: '<p>é</p>', text: 'é', sizeBytes: 9, emptyPaths: [] }),
+        did('previewTemplate', [caller, reference, request], {
+          subject: 'Hi',
+          html: '<p>é</p>',
+          text: 'é',
+          sizeBytes: 9,
+          emptyPaths: [],
+          warnings: [],
+        }),
       ),
-    createAttachmentTemplate: (caller, request) => did('createAttachmentTemplate', [caller, request], attachmentTemplate),
+    createAttachmentTemplate: (caller, request) =>
+      did('createAttachmentTemplate', [caller, request], { ...attachmentTemplate, warnings: [] }),
     importAttachmentTemplate: (caller, request) =>
-      did('importAttachmentTemplate', [caller, request], { template: attachmentTemplate, created: request.slug !== 'known' }),
+      did('importAttachmentTemplate', [caller, request], {
+        template: { ...attachmentTemplate, warnings: [] },
+        created: request.slug !== 'known',
+      }),
     getAttachmentTemplate: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
         did('getAttachmentTemplate', [caller, reference], attachmentTemplate),
       ),
     updateAttachmentTemplate: (caller, reference, request, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('updateAttachmentTemplate', [caller, reference, request, ...(expected === undefined ? [] : [expected])], attachmentTemplate),
+        did('updateAttachmentTemplate', [caller, reference, request, ...(expected === undefined ? [] : [expected])], {
+          ...attachmentTemplate,
+          warnings: [],
+        }),
       ),
     deleteAttachmentTemplate: (caller, reference, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>

@@ -12,6 +12,7 @@ import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Engine } from '../../src/service/engine.js';
 import type { FakeClock } from './fake-clock.js';
 import { withSender, type Settings } from './server-process.js';
+import { differenceOf } from './described-answers.js';
 import { eventually, pause } from './wait.js';
 
 /** What a request got: the status, the headers, and the body read as JSON (undefined where it is none). */
@@ -83,7 +84,10 @@ export const startTestApp = async ({ dataDir, settings = {}, ...options }: TestA
     });
     const answer = jsonOf(response.body);
     if (response.statusCode >= 400) assertNamed(app, method, path, answer);
-    return { status: response.statusCode, headers: response.headers, body: answer as Body, text: response.body };
+    const { statusCode: status, body: text } = response;
+    const difference = differenceOf(app.server, { method, path, status, type: response.headers['content-type'], body: text });
+    if (difference !== undefined) throw new Error(`an answer is not as described: ${difference}`);
+    return { status, headers: response.headers, body: answer as Body, text };
   };
 
   const email = async (id: string): Promise<EmailRecord> => {

@@ -79,8 +79,8 @@ const open = async (more: Partial<CommandDeps> = {}): Promise<Opened> => {
 
 const withTemplates = async (): Promise<Opened> => {
   const world = await open();
-  t.same((await world.commands.createTemplate(caller, mail)).warnings, undefined);
-  t.same((await world.commands.createAttachmentTemplate(caller, document)).warnings, undefined);
+  t.same((await world.commands.createTemplate(caller, mail)).warnings, []);
+  t.same((await world.commands.createAttachmentTemplate(caller, document)).warnings, []);
   return world;
 };
 

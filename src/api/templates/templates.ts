@@ -6,6 +6,7 @@ import { nullable, oneOf } from '../../domain/core/schema.js';
 import { NAME, TEXT } from '../../shared/text.js';
 import { TrackingSchema } from '../recipients.js';
 import { outputFormats } from '../../domain/rendering/content.js';
+import { assetTypes } from '../../domain/templates/asset.js';
 
 const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: limits.templateSlugCharsMax };
 
@@ -36,13 +37,15 @@ const translationsField = Type.Record(Type.String(), Type.Record(Type.String(), 
   description: 'By language the text of that language for each text of the template; `{}` for none',
 });
 
-/** Warnings in the answer to a save. */
-const warningsField = Type.Optional(
-  Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
-    description:
-      'Only in the answer to a save: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Absent where there is nothing to tell',
-  }),
-);
+const warningsField = (description: string) =>
+  Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), { description });
+
+/** Stands only in the answer to a save. */
+const savedFields = {
+  warnings: warningsField(
+    'What the author should know: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Empty where there is nothing to tell',
+  ),
+};
 
 const schemaOfEditor = Type.Optional(
   Type.String({ maxLength: limits.outboundUrlCharsMax, description: 'Where an editor finds the JSON schema of the file; left aside' }),
@@ -165,19 +168,20 @@ export const TemplateRecordSchema = Type.Object(
     createdAt: Time,
     updatedAt: Time,
     revision: revisionField,
-    warnings: warningsField,
   },
   closed,
 );
 export type TemplateRecord = Static<typeof TemplateRecordSchema>;
+
+export const SavedTemplateSchema = Type.Object({ ...TemplateRecordSchema.properties, ...savedFields }, closed);
+export type SavedTemplate = Static<typeof SavedTemplateSchema>;
 
 /** Stands only in the list of deleted templates. */
 const deletedAtField = Type.Optional(Type.String({ format: 'date-time', description: 'Only of a deleted template' }));
 
 export const TemplateListItemSchema = Type.Object(
   {
-    ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision', 'tracking', 'strictVariables', 'translations', 'warnings'])
-      .properties,
+    ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision', 'tracking', 'strictVariables', 'translations']).properties,
     deletedAt: deletedAtField,
   },
   closed,
@@ -261,11 +265,9 @@ export const PreviewResponseSchema = Type.Object(
     text: Type.String(),
     sizeBytes: Type.Integer({ description: 'Of the HTML in UTF-8' }),
     emptyPaths: emptyPathsField,
-    warnings: Type.Optional({
-      ...warningsField,
-      description:
-        'Links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, and that the mail is so large that Gmail cuts it off. Absent where there is nothing to tell',
-    }),
+    warnings: warningsField(
+      'Links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, and that the mail is so large that Gmail cuts it off. Empty where there is nothing to tell',
+    ),
   },
   closed,
 );
@@ -337,16 +339,17 @@ export const AttachmentTemplateRecordSchema = Type.Object(
     createdAt: Time,
     updatedAt: Time,
     revision: revisionField,
-    warnings: warningsField,
   },
   closed,
 );
 export type AttachmentTemplateRecord = Static<typeof AttachmentTemplateRecordSchema>;
 
+export const SavedAttachmentTemplateSchema = Type.Object({ ...AttachmentTemplateRecordSchema.properties, ...savedFields }, closed);
+export type SavedAttachmentTemplate = Static<typeof SavedAttachmentTemplateSchema>;
+
 export const AttachmentTemplateListItemSchema = Type.Object(
   {
-    ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision', 'strictVariables', 'translations', 'warnings'])
-      .properties,
+    ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision', 'strictVariables', 'translations']).properties,
     deletedAt: deletedAtField,
   },
   closed,
@@ -429,7 +432,7 @@ export const AssetRecordSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     filename: Type.String(),
-    contentType: Type.String({ description: 'Told from the bytes' }),
+    contentType: enumOf(assetTypes, 'Told from the bytes'),
     sizeBytes: Type.Integer(),
     sha256: Type.String({ description: 'Of the bytes, hexadecimal' }),
     width: pixels,

@@ -111,10 +111,6 @@ export const attachmentTemplateVersionRecord = ({
   schema,
 });
 
-/** Warnings beside the record in the answer to a save; nothing where there are none. */
-export const warningsPart = (warnings: readonly FieldError[]): Readonly<{ warnings?: FieldError[] }> =>
-  warnings.length === 0 ? {} : { warnings: [...warnings] };
-
 /** Revisions that a caller takes a template to be at, any one of them; undefined: whichever it is. */
 export type ExpectedRevisions = readonly number[] | undefined;
 

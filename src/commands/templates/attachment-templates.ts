@@ -10,7 +10,6 @@ import {
   tellingChange,
   translationsPart,
   versionsOfAttachmentTemplate,
-  warningsPart,
   withStrictness,
   requireReadOnlyParts,
   requireRevision,
@@ -33,6 +32,7 @@ import {
 import { restoreOf, restoreVersionOf, versionOf } from './versions.js';
 import type {
   AttachmentTemplateRecord,
+  SavedAttachmentTemplate,
   AttachmentTemplateVersion,
   AttachmentTemplateVersionRecord,
   CreateAttachmentTemplateRequest,
@@ -108,7 +108,7 @@ export const updateAttachmentTemplate = async (
   reference: string,
   request: UpdateAttachmentTemplateRequest,
   expected?: ExpectedRevisions,
-): Promise<AttachmentTemplateRecord> => {
+): Promise<SavedAttachmentTemplate> => {
   const { slug, outputFormats: formats, ...changes } = writtenOf(request);
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const { changed, warnings } = tellingChange((draft: AttachmentDraft) => {
@@ -128,9 +128,9 @@ const saved = async (
   { teamId }: Caller,
   known: KnownAttachmentTemplate,
   warnings: readonly FieldError[],
-): Promise<AttachmentTemplateRecord> => ({
+): Promise<SavedAttachmentTemplate> => ({
   ...attachmentTemplateRecord(known),
-  ...warningsPart([...warnings, ...(await assetWarnings(deps, teamId, known.template.draft))]),
+  warnings: [...warnings, ...(await assetWarnings(deps, teamId, known.template.draft))],
 });
 
 const atRevision =
@@ -209,7 +209,7 @@ export const createAttachmentTemplate = async (
   deps: CommandDeps,
   caller: Caller,
   request: CreateAttachmentTemplateRequest,
-): Promise<AttachmentTemplateRecord> => {
+): Promise<SavedAttachmentTemplate> => {
   refuseOtherFormats(request.outputFormats, request.schema);
   const { draft, warnings } = checkedDraft(deps, {
     name: request.name,
@@ -241,7 +241,7 @@ export const importAttachmentTemplate = async (
   deps: CommandDeps,
   caller: Caller,
   request: ImportAttachmentTemplateRequest,
-): Promise<Imported<AttachmentTemplateRecord>> => {
+): Promise<Imported<SavedAttachmentTemplate>> => {
   const { name, slug, description, variables, schema, locale, timeZone, strictVariables, translations, outputFormats } = request;
   refuseOtherFormats(outputFormats, schema);
   const given = Object.fromEntries(

@@ -23,7 +23,6 @@ import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKe
 import { assetWarnings, clippingWarnings } from './warnings.js';
 import { withoutSvg } from './drawings.js';
 import { exampleUnsubscribeUrl } from '../recipients/unsubscribe.js';
-import { warningsPart } from './answers.js';
 import type { PreviewRequest, PreviewResponse } from '../../api/templates/templates.js';
 import { teamStream, type TeamId, type TemplateId } from '../../domain/core/ids.js';
 import { emailInLanguage } from '../../domain/rendering/languages.js';
@@ -68,7 +67,7 @@ export const previewTemplate = async (
   const emptyPaths = [...emptyPathsIn(content, deps.limits)(email.variables, email.environment)];
   const sizeBytes = Buffer.byteLength(html);
   const warnings = [...mailWarnings(content), ...(await assetWarnings(deps, caller.teamId, content)), ...clippingWarnings(sizeBytes)];
-  return { subject, html: shown, text, sizeBytes, emptyPaths, ...warningsPart(warnings) };
+  return { subject, html: shown, text, sizeBytes, emptyPaths, warnings };
 };
 
 type Previewed = Readonly<{

@@ -18,7 +18,6 @@ import {
   templateVersionRecord,
   translationsPart,
   versionsOfTemplate,
-  warningsPart,
   withStrictness,
   requireReadOnlyParts,
   requireRevision,
@@ -51,6 +50,7 @@ import type {
   ImportTemplateRequest,
   RestoreTemplateRequest,
   TemplateRecord,
+  SavedTemplate,
   TemplateVersion,
   TemplateVersionRecord,
   UpdateTemplateRequest,
@@ -120,7 +120,7 @@ export const updateTemplate = async (
   reference: string,
   request: UpdateTemplateRequest,
   expected?: ExpectedRevisions,
-): Promise<TemplateRecord> => {
+): Promise<SavedTemplate> => {
   const { slug, ...given } = writtenOf(request);
   refuseReserved(slug);
   const changes = await withDrawnSvgs(deps, caller.teamId, given);
@@ -176,9 +176,9 @@ const saved = async (
   { teamId }: Caller,
   known: KnownTemplate,
   warnings: readonly FieldError[],
-): Promise<TemplateRecord> => ({
+): Promise<SavedTemplate> => ({
   ...templateRecord(known),
-  ...warningsPart([...warnings, ...(await assetWarnings(deps, teamId, known.template.draft))]),
+  warnings: [...warnings, ...(await assetWarnings(deps, teamId, known.template.draft))],
 });
 
 const atRevision =
@@ -279,7 +279,7 @@ const assertUnsubscribing = (
 
 const checkedSender = (from: Recipient): Recipient => ({ ...from, email: requireAddress(from.email, 'from.email') });
 
-export const createTemplate = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<TemplateRecord> => {
+export const createTemplate = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<SavedTemplate> => {
   refuseReserved(request.slug);
   const id = assertDefined(parseTemplateId(deps.ids.uuid()), 'template id');
   const drawn = await withDrawnSvgs(deps, caller.teamId, request);
@@ -309,7 +309,7 @@ export const importTemplate = async (
   deps: CommandDeps,
   caller: Caller,
   request: ImportTemplateRequest,
-): Promise<Imported<TemplateRecord>> => {
+): Promise<Imported<SavedTemplate>> => {
   const { slug, ...given } = writtenOf(request);
   const known = slug === undefined ? undefined : await findTemplate(deps, caller.teamId, slug);
   if (known === undefined) return { template: await createTemplate(deps, caller, { ...writtenOf(request), publish: true }), created: true };

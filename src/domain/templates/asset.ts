@@ -94,7 +94,7 @@ export const assetListing = (
 
 export type AssetKind = Readonly<{ contentType: string; size: PictureSize | undefined }>;
 
-/** Every type that the gallery takes, with the extensions that fit it, the usual one first. */
+/** The extensions that fit each type, the usual one first. */
 const extensions: Readonly<Record<string, readonly string[]>> = {
   'image/png': ['png'],
   'image/jpeg': ['jpg', 'jpeg', 'jpe', 'jfif'],
@@ -115,6 +115,9 @@ const extensions: Readonly<Record<string, readonly string[]>> = {
   'application/vnd.oasis.opendocument.spreadsheet': ['ods'],
   'application/vnd.oasis.opendocument.presentation': ['odp'],
 };
+
+/** Every type that the gallery takes. */
+export const assetTypes: readonly string[] = Object.keys(extensions);
 
 const RASTER: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 /** Formats that are text and yet tell their own kind; any other signature that a text happens to begin with means nothing. */

@@ -1,5 +1,5 @@
 /** Routes of the gallery: pictures and files that templates and attachments refer to by id. */
-import { assetTooLarge, isRaster, assetNotFound } from '../../domain/templates/asset.js';
+import { assetTooLarge, isRaster, assetNotFound, assetTypes } from '../../domain/templates/asset.js';
 import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } from '../../api/templates/templates.js';
 import { decodeBase64, NO_BASE64 } from '../../domain/core/json.js';
 import { DeletedSchema, DeleteQuerySchema, idParams, pageOf } from '../../api/core/common.js';
@@ -103,7 +103,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/assets/:id/content',
     {
-      config: { access: 'templates:read', command: 'assetContent', unknownId, media: 'application/octet-stream' },
+      config: { access: 'templates:read', command: 'assetContent', unknownId, media: assetTypes },
       schema: {
         summary: 'Download an asset',
         description: 'Its bytes, with the type that they have.',

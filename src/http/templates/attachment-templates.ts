@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
+  SavedAttachmentTemplateSchema,
   CreateAttachmentTemplateRequestSchema,
   DocumentPreviewQuerySchema,
   DocumentPreviewRequestSchema,
@@ -89,7 +90,7 @@ const creationRoutes = (app: App, deps: Deps): void => {
         operationId: 'createAttachmentTemplate',
         tags,
         body: CreateAttachmentTemplateRequestSchema,
-        response: { 201: AttachmentTemplateRecordSchema },
+        response: { 201: SavedAttachmentTemplateSchema },
       },
     },
     async (request, reply) => {
@@ -110,7 +111,7 @@ const creationRoutes = (app: App, deps: Deps): void => {
         operationId: 'importAttachmentTemplate',
         tags,
         body: ImportAttachmentTemplateRequestSchema,
-        response: { 200: AttachmentTemplateRecordSchema, 201: AttachmentTemplateRecordSchema },
+        response: { 200: SavedAttachmentTemplateSchema, 201: SavedAttachmentTemplateSchema },
       },
     },
     async (request, reply) => {
@@ -140,7 +141,7 @@ const changeRoutes = (app: App, deps: Deps): void => {
         tags,
         params,
         body: UpdateAttachmentTemplateRequestSchema,
-        response: { 200: AttachmentTemplateRecordSchema },
+        response: { 200: SavedAttachmentTemplateSchema },
       },
     },
     async (request, reply) => {

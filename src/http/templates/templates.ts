@@ -8,6 +8,7 @@ import {
   TemplatePageQuerySchema,
   TemplateListItemSchema,
   TemplateRecordSchema,
+  SavedTemplateSchema,
   UpdateTemplateRequestSchema,
 } from '../../api/templates/templates.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
@@ -75,7 +76,7 @@ const creationRoute = (app: App, deps: Deps): void => {
         operationId: 'createTemplate',
         tags,
         body: CreateTemplateRequestSchema,
-        response: { 201: TemplateRecordSchema },
+        response: { 201: SavedTemplateSchema },
       },
     },
     async (request, reply) => {
@@ -98,7 +99,7 @@ const importRoute = (app: App, deps: Deps): void => {
         operationId: 'importTemplate',
         tags,
         body: ImportTemplateRequestSchema,
-        response: { 200: TemplateRecordSchema, 201: TemplateRecordSchema },
+        response: { 200: SavedTemplateSchema, 201: SavedTemplateSchema },
       },
     },
     async (request, reply) => {
@@ -128,7 +129,7 @@ const changeRoutes = (app: App, deps: Deps): void => {
         tags,
         params,
         body: UpdateTemplateRequestSchema,
-        response: { 200: TemplateRecordSchema },
+        response: { 200: SavedTemplateSchema },
       },
     },
     async (request, reply) => {
@@ -190,11 +191,12 @@ const previewRoutes = (app: App, deps: Deps): void => {
     async (request, reply) => {
       const { variables, ...options } = request.query;
       const wanted = { ...options, variables: queryVariables(variables, deps.limits) };
-      const {
-        html,
-        emptyPaths,
-        warnings = [],
-      } = await deps.commands.previewTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply));
+      const { html, emptyPaths, warnings } = await deps.commands.previewTemplate(
+        callerOf(request),
+        request.params.id,
+        wanted,
+        untilClosed(reply),
+      );
       return tellWarnings(tellEmptyPaths(reply, emptyPaths), warnings)
         .header('content-type', 'text/html; charset=utf-8')
         .header('content-security-policy', MAIL_CSP)
