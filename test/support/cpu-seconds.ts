@@ -1,5 +1,5 @@
 /**
- * Notes what each test file costs: loaded before a test file (`node-arg` in .taprc), it appends one line to `build/test/cpu.tsv`
+ * Notes what each test file costs: loaded before a test file (run-tests.ts), it appends one line to `build/test/cpu.tsv`
  * when the file's process ends: CPU seconds, seconds by the clock, name. The CPU is that of the process and of all processes that it
  * started and that have ended, from Linux's /proc/self/stat; elsewhere nothing is noted.
  */

@@ -1,40 +1,89 @@
 /**
- * `npm test` after the build: runs the tests, and beside them the rules, one after the other. Prints after the tests what each rule says.
- * Ends with the exit code of the tests, or with 1 where a rule fails. Its arguments are those of `tap run`.
+ * `npm test` after the build: runs the test files, each in a process of its own, and beside them the rules, one after the other. Prints TAP:
+ * a line for each file and rule, before it the whole output of one that failed. Its arguments are parts of names (`e2e/kill`): only such
+ * files are run. Ends with 1 where a file or a rule failed.
  */
-import { spawn, type StdioOptions } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 /** Scripts of package.json. */
-const rules = ['check:imports', 'check:format', 'check:lint', 'check:env'] as const;
+const RULES = ['check:imports', 'check:format', 'check:lint', 'check:env'] as const;
 
-type Ended = Readonly<{ code: number; output: string; seconds: number }>;
+const FILES_AT_ONCE = 3;
+/** Ends only what hangs. The assertion library has the same bound for each test. */
+const FILE_TIMEOUT_S = 900;
+/** After the library had its time to say which test hangs. */
+const KILL_AFTER_MS = (FILE_TIMEOUT_S + 30) * 1_000;
 
-const run = (command: string, args: readonly string[], stdio: StdioOptions): Promise<Ended> =>
+/** So long the rest of the output may take after the process has ended. */
+const PIPES_GRACE_MS = 3_000;
+
+type Ended = Readonly<{ name: string; isGood: boolean; output: string; seconds: number }>;
+
+const run = (name: string, command: string, args: readonly string[]): Promise<Ended> =>
   new Promise((resolve) => {
     const begunMs = performance.now();
-    const child = spawn(command, args, { stdio });
+    const env = { ...process.env, TAP_TIMEOUT: String(FILE_TIMEOUT_S) };
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+    const cutOff = setTimeout(() => {
+      output += `\nnot ok - ${name} is killed after ${KILL_AFTER_MS / 1_000} s\n`;
+      child.kill('SIGKILL');
+    }, KILL_AFTER_MS);
     let output = '';
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text));
-    const end = (code: number): void => resolve({ code, output, seconds: (performance.now() - begunMs) / 1_000 });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
+    let isEnded = false;
+    const end = (isGood: boolean): void => {
+      if (isEnded) return;
+      isEnded = true;
+      clearTimeout(cutOff);
+      resolve({ name, isGood, output, seconds: (performance.now() - begunMs) / 1_000 });
+    };
     child.on('error', (fault) => {
       output += String(fault);
-      end(1);
+      end(false);
     });
-    child.on('close', (code) => end(code ?? 1));
+    child.on('close', (code) => end(code === 0));
+    // A process that a test left behind may hold the pipes open.
+    child.on('exit', (code) => setTimeout(() => end(code === 0), PIPES_GRACE_MS).unref());
   });
 
-const runRules = async (): Promise<ReadonlyMap<string, Ended>> => {
-  const ended = new Map<string, Ended>();
-  for (const rule of rules) ended.set(rule, await run('npm', ['run', '--silent', rule], ['ignore', 'pipe', 'pipe']));
-  return ended;
+let told = 0;
+let failed = 0;
+let checks = 0;
+const tell = ({ name, isGood, output, seconds }: Ended): void => {
+  told += 1;
+  if (!isGood) failed += 1;
+  checks += Number(/^# \{ total: (\d+)/m.exec(output)?.[1] ?? 0);
+  if (!isGood) console.log(`# Subtest: ${name}\n${output.trimEnd().replaceAll(/^/gm, '    ')}`);
+  console.log(`${isGood ? 'ok' : 'not ok'} ${told} - ${name} # time=${(seconds * 1_000).toFixed(0)}ms`);
 };
 
-const [tests, ruled] = await Promise.all([run('tap', ['run', ...process.argv.slice(2)], 'inherit'), runRules()]);
-let count = 0;
-for (const [rule, { code, output, seconds }] of ruled) {
-  count += 1;
-  console.log(`${code === 0 ? 'ok' : 'not ok'} ${count} - ${rule} (${seconds.toFixed(0)} s)`);
-  if (output.trim() !== '') console.log(output.trimEnd());
+const folder = fileURLToPath(new URL('../../../', import.meta.url));
+const wanted = process.argv.slice(2);
+const files = globSync('build/test/**/*.test.js', { cwd: folder })
+  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .sort();
+
+const runFiles = async (): Promise<void> => {
+  const waiting = files.values();
+  const runSome = async (): Promise<void> => {
+    for (const file of waiting) tell(await run(file, process.execPath, ['--import=./build/test/support/cpu-seconds.js', file]));
+  };
+  await Promise.all(Array.from({ length: FILES_AT_ONCE }, runSome));
+};
+
+const runRules = async (): Promise<void> => {
+  for (const rule of wanted.length === 0 ? RULES : []) tell(await run(rule, 'npm', ['run', '--silent', rule]));
+};
+
+process.chdir(folder);
+if (files.length === 0) {
+  console.error(`no test file has ${wanted.join(' or ')} in its name`);
+  process.exitCode = 1;
+} else {
+  await Promise.all([runFiles(), runRules()]);
+  console.log(`1..${told}\n# ${told - failed} passed, ${failed} failed; ${checks} checks`);
+  if (failed > 0) process.exitCode = 1;
 }
-process.exitCode = tests.code !== 0 ? tests.code : [...ruled.values()].every(({ code }) => code === 0) ? 0 : 1;
