@@ -115,7 +115,9 @@ export const DryRunResponseSchema = Type.Object(
   {
     valid: Type.Boolean({ description: 'The call would be accepted, and no recipient fails' }),
     totalEmails: Type.Integer(),
-    totalQuotaCost: Type.Integer(),
+    totalQuotaCost: Type.Integer({
+      description: 'What stays charged: nothing for recipients on the suppression list, no document that is left out',
+    }),
     costBreakdown: Type.Object({ emails: Type.Integer(), attachments: Type.Integer() }, closed),
     quotaStatus: Type.Object({ emailQuota: quota, attachmentQuota: quota }, closed),
     recipientValidation: Type.Object(
@@ -143,7 +145,7 @@ export const DryRunResponseSchema = Type.Object(
     ),
     warnings: Type.Array(Type.String(), {
       description:
-        'What the call would be refused for, who is left out, whose email fails and why, who is on the suppression list, mails that Gmail cuts off, and in whose documents names stand in the place of characters that no font has',
+        'What the call would be refused for, who is left out, whose email fails and why, who is on the suppression list, optional documents that are left out and their price, mails that Gmail cuts off, and in whose documents names stand in the place of characters that no font has',
     }),
   },
   closed,

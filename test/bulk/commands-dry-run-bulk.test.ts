@@ -5,9 +5,9 @@ import { fanOut } from '../../src/commands/bulk/batches.js';
 import type { CommandDeps } from '../../src/commands/core/deps.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
 import type { SendBulkRequest } from '../../src/api/bulk.js';
-import { assertDefined, batchStream, emailIdInBatch, parseBatchId } from '../../src/domain/core/ids.js';
+import { assertDefined, batchStream, emailIdInBatch, emailStream, parseBatchId } from '../../src/domain/core/ids.js';
 import { DomainError } from '../../src/domain/core/errors.js';
-import { caller, commandsOfTest, TEAM, withTemplate, nothingUsed } from '../support/command-world.js';
+import { caller, commandsOfTest, TEAM, welcome, withTemplate, nothingUsed } from '../support/command-world.js';
 import { attachmentOf } from '../support/documents.js';
 import { at } from '../support/email-facts.js';
 import { recordingGenerator } from '../support/recording-generator.js';
@@ -21,22 +21,60 @@ const bulk = (more: Partial<SendBulkRequest> = {}): SendBulkRequest => ({ templa
 
 const remaining = async ({ credits }: CommandDeps): Promise<number> => (await credits.quote(TEAM)).creditsRemaining ?? 0;
 
-type Kind = 'good' | 'nameless' | 'invalid' | 'again';
+/** `billless`: its optional document cannot be made; `suppressed` with and without the variables that the template needs. */
+type Kind = 'good' | 'nameless' | 'invalid' | 'again' | 'billless' | 'suppressed' | 'suppressedNameless';
 
 const recipientsOf = (kinds: readonly Kind[]): SendBulkRequest['recipients'] =>
   kinds.map((kind, index) => {
     const email = kind === 'again' ? 'R0@EXAMPLE.org' : kind === 'invalid' ? `no address ${index}` : `r${index}@example.org`;
-    return kind === 'nameless' ? { email } : { email, variables: { name: `N${index}` } };
+    if (kind === 'nameless' || kind === 'suppressedNameless') return { email };
+    return { email, variables: { name: `N${index}`, ...(kind === 'billless' ? {} : { number: `B${index}` }) } };
   });
 
+const bill = attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>{{number}}</p>' }], {
+  slug: 'bill',
+  name: 'Bill',
+  publish: true,
+  schema: { outputFormats: ['pdf', 'excel'] },
+  variables: ['number', 'name'].map((name) => ({ name, type: 'string', required: true })),
+});
+
+/** Refuses a document without a number, when it is checked and when it is made. */
+const billing = (): CommandDeps['generator'] => {
+  const recording = recordingGenerator();
+  const refuse = (variables: Readonly<Record<string, unknown>>): void => {
+    if (variables['number'] === undefined) throw new DomainError('GENERATION_FAILED', 'It has no number.');
+  };
+  return {
+    ...recording,
+    make: async (input, ...rest) => {
+      refuse(input.variables);
+      return recording.make(input, ...rest);
+    },
+    check: async ({ variables }) => {
+      refuse(variables);
+      return [];
+    },
+  };
+};
+
 void t.test('dry run and call agree in costs, in who is left out and in whose email fails', async (t) => {
-  const kinds = fc.array(fc.constantFrom<Kind>('good', 'nameless', 'invalid', 'again'), { minLength: 1, maxLength: 16 });
+  const kinds = fc.array(fc.constantFrom<Kind>('good', 'nameless', 'invalid', 'again', 'billless', 'suppressed', 'suppressedNameless'), {
+    minLength: 1,
+    maxLength: 16,
+  });
   await fc.assert(
-    fc.asyncProperty(kinds, fc.integer({ min: 0, max: 12 }), async (of, credits) => {
-      const world = await withTemplate();
+    fc.asyncProperty(kinds, fc.integer({ min: 0, max: 40 }), async (of, credits) => {
+      const base = await withTemplate();
+      const deps = { ...base.deps, generator: billing() };
+      const world = { ...base, deps, commands: commandsOfTest(deps) };
+      await world.commands.createAttachmentTemplate(caller, bill as never);
+      for (const [index, kind] of of.entries())
+        if (kind.startsWith('suppressed')) await world.commands.addSuppression(caller, { email: `r${index}@example.org` });
       await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause, nothingUsed);
       await world.deps.credits.reserve(TEAM, batchStream('before' as never), { emails: 1_000 - credits, attachments: 0 }, cause);
-      const request = bulk({ recipients: recipientsOf(of) });
+      const attachments = [{ attachmentTemplateId: 'bill', required: false, recipientVariableFields: ['number'] }];
+      const request = bulk({ recipients: recipientsOf(of), attachments });
       const before = world.store.events.length;
       const report = await world.commands.dryRunBulk(caller, request);
       if (world.store.events.length !== before) throw new Error('the dry run wrote something');
@@ -50,19 +88,25 @@ void t.test('dry run and call agree in costs, in who is left out and in whose em
         return;
       }
       const id = assertDefined(parseBatchId(body.batchId), 'batch id');
-      for (let part = 0; part < 2; part += 1) await fanOut(world.deps, { id, cause, signal: new AbortController().signal });
+      for (let part = 0; part < 3; part += 1) await fanOut(world.deps, { id, cause, signal: new AbortController().signal });
       const [event] = await world.events(batchStream(id));
       if (event?.type !== 'BatchQueued') throw new Error('not accepted');
       const given = of.flatMap((_, index) => (event.data.invalid.includes(index) || event.data.duplicates.includes(index) ? [] : [index]));
       const failed: number[] = [];
-      for (const [index, place] of given.entries())
-        if ((await world.commands.getEmail(caller, emailIdInBatch(id, index))).status === 'failed') failed.push(place);
+      const suppressed: number[] = [];
+      const withoutBill: number[] = [];
+      for (const [index, place] of given.entries()) {
+        const { status, failureReason, metadata } = await world.commands.getEmail(caller, emailIdInBatch(id, index));
+        if (status === 'failed') (failureReason === 'suppressed' ? suppressed : failed).push(place);
+        if (metadata.omittedAttachments.length > 0) withoutBill.push(place);
+      }
       const { recipientValidation: told } = report;
       t.same(
         [report.totalEmails, report.totalQuotaCost, told.validEmails, told.invalidEmails, told.duplicateEmails, told.failing],
         [
           body.totalEmails,
-          had - (await remaining(world.deps)),
+          // The credits of suppressed ones come back a little later.
+          had - (await remaining(world.deps)) - suppressed.length,
           given.length,
           event.data.invalid.length,
           event.data.duplicates.length,
@@ -71,9 +115,24 @@ void t.test('dry run and call agree in costs, in who is left out and in whose em
         of.join(),
       );
       t.equal(report.valid, failed.length === 0);
+      const toldOf = (sentence: RegExp): readonly number[] =>
+        report.warnings.flatMap((text) => (sentence.test(text) ? [Number(/^recipients\[(\d+)\]/.exec(text)?.[1])] : []));
+      t.same(toldOf(/ is not sent to, and costs nothing/), suppressed);
+      t.same(toldOf(/ goes without the optional document "Bill", which would cost 2: .*It has no number\.$/), withoutBill);
+      t.same(
+        report.warnings.filter((text) => text.includes(' is left out: ')),
+        body.warnings,
+        'in the same words',
+      );
       t.same(report.templateValidation.missingVariables, failed.length === 0 ? [] : ['name']);
     }),
-    { numRuns: 40 },
+    {
+      numRuns: 40,
+      examples: [
+        [['suppressedNameless'], 40],
+        [['billless', 'suppressedNameless', 'invalid', 'again'], 40],
+      ],
+    },
   );
 });
 
@@ -143,6 +202,38 @@ void t.test('the answer is bounded: one short warning for each of a thousand rec
   t.ok(warnings.every((text) => text.length <= 301));
 });
 
+void t.test('every fault of a recipient is told; of very many, some of each', async (t) => {
+  const world = await withTemplate();
+  const names = Array.from({ length: 12 }, (_, at) => `v${at}`);
+  const variables = names.map((name) => ({ name, type: 'string', required: true }));
+  await world.commands.createTemplate(caller, { ...welcome, name: 'Many', slug: 'many', variables } as never);
+  const report = (count: number) =>
+    world.commands.dryRunBulk(caller, bulk({ templateId: 'many', version: 'draft', recipients: people(count) }));
+  const { warnings, templateValidation } = await report(2);
+  t.same(
+    warnings.slice(1),
+    [0, 1].flatMap((place) => names.map((name) => `recipients[${place}].variables.${name} is required`)),
+  );
+  t.same(templateValidation.missingVariables, names);
+  const many = (await report(500)).warnings;
+  t.equal(many.length, 1 + 500 * 9);
+  t.equal(many.at(-1), 'recipients[499] has 4 more faults');
+  // Where the email is made all the same, its record tells every fault too.
+  const { body } = await world.commands.sendBulk(
+    caller,
+    bulk({
+      templateId: 'many',
+      version: 'draft',
+      recipients: [{ email: 'good@example.org', variables: Object.fromEntries(names.map((name) => [name, 'x'])) }, ...people(1)],
+    }),
+  );
+  const id = assertDefined(parseBatchId(body.batchId), 'batch id');
+  await fanOut(world.deps, { id, cause, signal: new AbortController().signal });
+  const events = await world.events(emailStream(emailIdInBatch(id, 1)));
+  t.match(JSON.stringify(events.at(-1)), names.map((name) => `variables.${name} is required`).join('; '));
+  t.notMatch(JSON.stringify(events.at(-1)), 'see errors');
+});
+
 void t.test('documents are drawn for the first recipient alone, and checked for all', async (t) => {
   const world = await withTemplate();
   const generator = recordingGenerator();
@@ -175,7 +266,7 @@ void t.test('documents are drawn for the first recipient alone, and checked for 
   t.same(checked, ['B1', undefined, 'B3']);
   t.match(report, {
     valid: false,
-    costBreakdown: { emails: 4, attachments: 4 },
+    costBreakdown: { emails: 4, attachments: 3 },
     recipientValidation: { failing: [2] },
     templateValidation: { requiredVariables: ['name', 'number'], missingVariables: ['number'] },
     warnings: [/^recipients\[2\] .*number is required/],

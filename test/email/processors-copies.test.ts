@@ -244,5 +244,5 @@ void t.test('the emails of a bulk send carry the link of the list, and go to nob
   for (const message of world.mailer.sent) t.match(field(message, 'List-Unsubscribe'), /^<https:\/\/mail\.example\.com\/u\/[\w-]+>$/);
   t.match(await world.commands.getEmail(caller, emailIdInBatch(id, 1)), { status: 'failed', failureReason: 'suppressed' });
   const { warnings } = await world.commands.dryRunBulk(caller, bulk(3, { templateId: 'news' }));
-  t.same(warnings, ['recipients[1] is not sent to: its address is on the suppression list']);
+  t.same(warnings, ['recipients[1] is not sent to, and costs nothing: its address is on the suppression list']);
 });

@@ -1,30 +1,31 @@
 /** The dry run of a bulk send: makes the checks of the call on the current state, and stores and sends nothing. */
 import { attachmentContentAt } from '../templates/attachment-templates.js';
-import { isRecipientFault, orderOf, type OpenBatch } from './emails.js';
-import { prepareBulk, readRecipients, type LeftOut, type PreparedBulk } from './request.js';
+import { isRecipientFault, orderOf, suppressedBelow, type OpenBatch } from './emails.js';
+import { leftOutWarnings, prepareBulk, readRecipients, type PreparedBulk } from './request.js';
 import { type Caller, isTest } from '../core/caller.js';
 import { compiledTemplate, contentOf, draftAt } from '../templates/templates.js';
 import { measuringBudget, sizeWarnings } from '../templates/warnings.js';
 import type { CommandDeps } from '../core/deps.js';
 import type { KnownCharacters } from '../documents/documents.js';
-import type { ReplacedCharacters } from '../email/acceptance.js';
+import type { CheckedDocuments } from '../email/acceptance.js';
 import { emptyPathsIn, type EmptyPaths } from '../templates/preview.js';
 import type { QuotaStatus } from '../billing/credits.js';
 import { checkOne, FIRST_RECIPIENTS, openOf } from './send.js';
-import { suppressedPlaces } from '../recipients/suppression-check.js';
 import type { DryRunResponse, SendBulkRequest } from '../../api/bulk.js';
-import { DomainError } from '../../domain/core/errors.js';
+import type { Cost } from '../../domain/billing/credits.js';
+import type { BatchRecipient } from '../../domain/bulk/events.js';
+import { DomainError, textOfError } from '../../domain/core/errors.js';
 import { assertDefined, parseAttachmentTemplateId, parseBatchId } from '../../domain/core/ids.js';
 import { EMPTY_PATHS_MAX } from '../../domain/rendering/paths/empty.js';
 import { documentInLanguage, emailInLanguage, languageKey } from '../../domain/rendering/languages.js';
 import { codePointOf } from '../../shared/text.js';
 import { nextTurn } from '../../shared/concurrency.js';
 
-/** Most warnings of an answer: one for each recipient, and some for the call. */
-const WARNINGS_MAX = 1_010;
+/** Most warnings about faults of recipients, and most of an answer. */
+const FAULTS_MAX = 4_000;
+const WARNINGS_MAX = 6_000;
 const WARNING_CHARS_MAX = 300;
 const CHARACTERS_SHOWN = 10;
-const ASKED_AT_ONCE = 50;
 
 /** `index`: the place among the recipients that get an email; `given`: the place in the call. */
 type Failing = Readonly<{ index: number; given: number; fault: DomainError }>;
@@ -40,22 +41,23 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
     return refusedReport(deps, request, { fault, quota });
   }
   const open = openOf(assertDefined(parseBatchId(deps.ids.uuid()), 'UUID'), caller, prepared);
-  const { failing, replacing } = await checkedRecipients(deps, open);
-  const { emails, attachments } = prepared.cost;
+  const suppressed = await suppressedBelow(deps, open, prepared.cost.emails);
+  const { failing, cost, omitting, replacing } = await checkedRecipients(deps, open, suppressed);
   const refusals = [
     ...roomFault(deps, caller, prepared),
-    ...allFail(failing, prepared),
+    ...allFail(failing, suppressed, prepared),
+    // The call takes the credits of everything first; those of what is not made come back.
     ...(isTest(caller) ? [] : messageOf(quota.wouldRefuse(prepared.cost))),
   ];
   return {
     valid: failing.length === 0 && refusals.length === 0,
-    totalEmails: emails,
-    totalQuotaCost: isTest(caller) ? 0 : emails + attachments,
-    costBreakdown: { emails, attachments },
+    totalEmails: prepared.cost.emails,
+    totalQuotaCost: isTest(caller) ? 0 : cost.emails + cost.attachments,
+    costBreakdown: cost,
     quotaStatus: quotaStatus(quota),
     recipientValidation: {
       totalRecipients: request.recipients.length,
-      validEmails: emails,
+      validEmails: prepared.cost.emails,
       invalidEmails: prepared.invalid.length,
       duplicateEmails: prepared.duplicates.length,
       failing: failing.map(({ given }) => given),
@@ -65,13 +67,14 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
       templateType: 'email',
       requiredVariables: await requiredVariables(deps, prepared),
       missingVariables: missingVariables(failing),
-      emptyPaths: await emptyPaths(deps, prepared, open),
+      emptyPaths: await emptyPaths(deps, prepared, open, suppressed),
     },
     warnings: bounded([
       ...refusals,
-      ...leftOut(prepared),
-      ...failing.map(({ given, fault }) => warningOf(given, fault)),
-      ...(await suppressed(deps, caller, prepared)),
+      ...leftOutWarnings(prepared),
+      ...faultWarnings(failing),
+      ...[...suppressed].map((index) => suppressedWarning(assertDefined(open.content.recipients[index], 'recipient'))),
+      ...omitting,
       ...(await tooLong(deps, prepared, open)),
       ...replacing,
     ]),
@@ -85,6 +88,17 @@ const bounded = (warnings: readonly string[]): string[] => {
   return warnings.length > WARNINGS_MAX ? [...shown, `and ${warnings.length - WARNINGS_MAX} more`] : shown;
 };
 
+/** Each fault has a warning; if they are very many, each recipient shows its first ones and says how many more it has. */
+const faultWarnings = (failing: readonly Failing[]): readonly string[] => {
+  const each = Math.max(1, Math.floor(FAULTS_MAX / Math.max(1, failing.length)));
+  return failing.flatMap(({ given, fault }) => {
+    const { errors = [] } = fault.details;
+    if (errors.length < 2) return [warningOf(given, fault)];
+    const shown = errors.slice(0, each).map(textOfError);
+    return errors.length > each ? [...shown, `recipients[${given}] has ${errors.length - each} more faults`] : shown;
+  });
+};
+
 /** Some messages begin with the place of the recipient already. */
 const warningOf = (given: number, { message }: DomainError): string =>
   message.startsWith(`recipients[${given}]`) ? message : `recipients[${given}]: ${message}`;
@@ -93,9 +107,10 @@ const messageOf = (fault: DomainError | undefined): readonly string[] => (fault 
 
 const quotaStatus = ({ emailQuota, attachmentQuota }: QuotaStatus): DryRunResponse['quotaStatus'] => ({ emailQuota, attachmentQuota });
 
-const allFail = (failing: readonly Failing[], { cost }: PreparedBulk): readonly string[] => {
-  const checked = Math.min(FIRST_RECIPIENTS, cost.emails);
-  const isRefused = failing.filter(({ index }) => index < checked).length === checked;
+const allFail = (failing: readonly Failing[], suppressed: ReadonlySet<number>, { cost }: PreparedBulk): readonly string[] => {
+  const isFirst = (index: number): boolean => index < FIRST_RECIPIENTS;
+  const checked = Math.min(FIRST_RECIPIENTS, cost.emails) - [...suppressed].filter(isFirst).length;
+  const isRefused = checked > 0 && failing.filter(({ index }) => isFirst(index)).length === checked;
   return isRefused ? ['The call would be refused: the emails of all its first recipients fail.'] : [];
 };
 
@@ -109,50 +124,51 @@ const roomFault = (deps: CommandDeps, { teamId }: Caller, { cost }: PreparedBulk
   }
 };
 
-/** `replacing`: warnings about documents in which names replace characters. */
-type Checked = Readonly<{ failing: readonly Failing[]; replacing: readonly string[] }>;
+/**
+ * `cost`: of what would be made; an email that fails costs one. `omitting`: warnings about optional documents that cannot be made.
+ * `replacing`: warnings about documents in which names replace characters.
+ */
+type Checked = Readonly<{ failing: readonly Failing[]; cost: Cost; omitting: readonly string[]; replacing: readonly string[] }>;
 
-/** Draws documents for the first recipients, as the call would, and only checks those of the others. */
-const checkedRecipients = async (deps: CommandDeps, open: OpenBatch): Promise<Checked> => {
+/** Draws documents for the first recipients, as the call would, and only checks those of the others; nothing is made for a suppressed one. */
+const checkedRecipients = async (deps: CommandDeps, open: OpenBatch, suppressed: ReadonlySet<number>): Promise<Checked> => {
+  const { recipients } = open.content;
   const failing: Failing[] = [];
+  const omitting: string[] = [];
   const replacing: string[] = [];
   const known: KnownCharacters = new Map();
-  for (const [index, { given }] of open.content.recipients.entries()) {
-    const isDrawn = index < FIRST_RECIPIENTS && failing.length === index;
+  let attachments = 0;
+  let isMade = false;
+  for (const [index, { given }] of recipients.entries()) {
+    if (suppressed.has(index)) continue;
+    const isDrawn = index < FIRST_RECIPIENTS && !isMade;
     try {
-      for (const one of await checkOne(deps, open, index, isDrawn ? undefined : known)) replacing.push(replacedIn(given, one));
+      const { generated = NONE, omitted, replaced = [] } = await checkOne(deps, open, index, isDrawn ? undefined : known);
+      isMade = true;
+      attachments += generated.pdf + generated.excel;
+      for (const one of omitted) omitting.push(omittedIn(given, one));
+      for (const one of replaced) replacing.push(replacedIn(given, one));
     } catch (fault) {
       if (!isRecipientFault(fault)) throw fault;
       failing.push({ index, given, fault });
     }
     await nextTurn();
   }
-  return { failing, replacing };
+  return { failing, cost: { emails: recipients.length - suppressed.size, attachments }, omitting, replacing };
 };
 
-const replacedIn = (given: number, { name, characters }: ReplacedCharacters[number]): string => {
+const NONE = { pdf: 0, excel: 0 };
+
+const omittedIn = (given: number, { name, documents, reason }: CheckedDocuments['omitted'][number]): string =>
+  `recipients[${given}] goes without the optional document "${name}", which would cost ${documents}: ${reason}`;
+
+const suppressedWarning = ({ given }: BatchRecipient): string =>
+  `recipients[${given}] is not sent to, and costs nothing: its address is on the suppression list`;
+
+const replacedIn = (given: number, { name, characters }: NonNullable<CheckedDocuments['replaced']>[number]): string => {
   const shown = characters.slice(0, CHARACTERS_SHOWN).map((character) => `${character} (${codePointOf(character)})`);
   const more = characters.length > shown.length ? ` and ${characters.length - shown.length} more` : '';
   return `recipients[${given}]: no font has ${shown.join(', ')}${more}, in whose place names stand in ${name}`;
-};
-
-const leftOut = ({ invalid, duplicates }: PreparedBulk): readonly string[] => {
-  const text = ({ given }: LeftOut, why: string) => `recipients[${given}] is left out: ${why}`;
-  return [...invalid.map((one) => text(one, one.reason)), ...duplicates.map((one) => text(one, `its address ${one.reason}`))];
-};
-
-/** Warnings about suppressed recipients: their emails are accepted but not sent, and their credits returned. */
-const suppressed = async (
-  deps: CommandDeps,
-  { teamId }: Caller,
-  { accepted: { unsubscribeList }, content: { recipients } }: PreparedBulk,
-): Promise<readonly string[]> => {
-  if (!(await deps.hasSuppressions(teamId))) return [];
-  const warnings: string[] = [];
-  for (let from = 0; from < recipients.length; from += ASKED_AT_ONCE)
-    for (const place of await suppressedPlaces(deps, teamId, recipients.slice(from, from + ASKED_AT_ONCE), unsubscribeList))
-      warnings.push(`recipients[${recipients[from + place]!.given}] is not sent to: its address is on the suppression list`);
-  return warnings;
 };
 
 /** The required variables of the template and of each document template. */
@@ -171,12 +187,18 @@ const requiredVariables = async (deps: CommandDeps, { templateId, accepted }: Pr
 };
 
 /** The paths that the mail or a document shows and that have no value for some recipient. */
-const emptyPaths = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
+const emptyPaths = async (
+  deps: CommandDeps,
+  { templateId, accepted }: PreparedBulk,
+  open: OpenBatch,
+  suppressed: ReadonlySet<number>,
+): Promise<string[]> => {
   const found = new Set<string>();
   const mail = contentOf(await draftAt(deps, templateId, accepted.templateRevision));
   const mails = new Map<string, EmptyPaths>();
   const documents = new Map<string, EmptyPaths>();
   for (const index of open.content.recipients.keys()) {
+    if (suppressed.has(index)) continue;
     const { variables, language, company, at, given } = orderOf(open, index);
     const key = languageKey(language);
     const inMail = mails.get(key) ?? emptyPathsIn(emailInLanguage(mail, language), deps.limits);
@@ -253,6 +275,6 @@ const refusedReport = async (
       missingVariables: [],
       emptyPaths: [],
     },
-    warnings: bounded(errors.length === 0 ? [fault.message] : errors.map(({ field, message }) => `${field} ${message}`)),
+    warnings: bounded(errors.length === 0 ? [fault.message] : errors.map(textOfError)),
   };
 };

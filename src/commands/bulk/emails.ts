@@ -19,7 +19,7 @@ import type { BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
 import { releaseAtOf, type Batch } from '../../domain/bulk/decider.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { EmailEvent } from '../../domain/email/events.js';
-import { AppendUnknown, DomainError, KeyMissing, WrongExpectedRevision } from '../../domain/core/errors.js';
+import { AppendUnknown, DomainError, KeyMissing, wholeText, WrongExpectedRevision } from '../../domain/core/errors.js';
 import {
   assertDefined,
   batchStream,
@@ -183,29 +183,40 @@ export const omittedBy = async (deps: Pick<CommandDeps, 'eventLog'>, { id, batch
   return email === undefined ? 0 : costAt(content, index).attachments - (email.accepted.charged?.attachments ?? 0);
 };
 
+const unmadeEmail = (order: EmailOrder): MadeEmail => ({ event: unrenderedEmail(order), keyId: undefined, claim: undefined });
+
 const eventsFor = async (
   deps: CommandDeps,
   order: EmailOrder,
   at: string,
   { end, storedBytes }: MakeOptions,
 ): Promise<Readonly<{ made: MadeEmail; events: readonly EmailEvent[] }>> => {
-  const unmade = (): MadeEmail => ({ event: unrenderedEmail(order), keyId: undefined, claim: undefined });
   if (end !== undefined) {
-    const made = unmade();
+    const made = unmadeEmail(order);
     const cancelled: EmailEvent = { type: 'EmailCancelled', data: { at } };
     const archived: readonly EmailEvent[] = end === 'erased' ? [{ type: 'EmailArchived', data: { at } }] : [];
     return { made, events: [made.event, cancelled, ...archived] };
   }
   try {
     const suppressed = await suppressedOf(deps, order);
-    // No documents are generated for a suppressed recipient.
-    const made = withoutOmitted(await makeEmail(deps, suppressed.length === 0 ? order : { ...order, given: [] }, storedBytes), order);
-    return { made, events: acceptedEvents(made.event, suppressed) };
+    const made = suppressed.length === 0 ? await makeEmail(deps, order, storedBytes) : await makeUnsent(deps, order, storedBytes);
+    const charged = withoutOmitted(made, order);
+    return { made: charged, events: acceptedEvents(charged.event, suppressed) };
   } catch (fault) {
     if (!isRecipientFault(fault)) throw fault;
-    const made = withoutOmitted(unmade(), order);
+    const made = withoutOmitted(unmadeEmail(order), order);
     const state = emailDecider.evolve(emailDecider.initialState, made.event);
-    return { made, events: [made.event, ...emailDecider.decide({ type: 'RefuseEmail', at, text: fault.message }, state)] };
+    return { made, events: [made.event, ...emailDecider.decide({ type: 'RefuseEmail', at, text: wholeText(fault) }, state)] };
+  }
+};
+
+/** The email to a suppressed recipient: it has no documents, and what is wrong with its variables does not matter. */
+const makeUnsent = async (deps: CommandDeps, order: EmailOrder, storedBytes: StoredBytes | undefined): Promise<MadeEmail> => {
+  try {
+    return await makeEmail(deps, { ...order, given: [] }, storedBytes);
+  } catch (fault) {
+    if (!isRecipientFault(fault)) throw fault;
+    return unmadeEmail(order);
   }
 };
 
@@ -222,6 +233,23 @@ const suppressedOf = async (deps: CommandDeps, { teamId, recipients, template }:
   const has = deps.hasSuppressions(teamId);
   if (!(has instanceof Promise ? await has : has)) return NOBODY;
   return suppressedPlaces(deps, teamId, recipients, template.unsubscribeList);
+};
+
+const ASKED_AT_ONCE = 50;
+
+/** The places, below `end`, of the recipients that are on the suppression list. */
+export const suppressedBelow = async (
+  deps: CommandDeps,
+  { teamId, batch, content }: OpenBatch,
+  end: number,
+): Promise<ReadonlySet<number>> => {
+  const places = new Set<number>();
+  if (!(await deps.hasSuppressions(teamId))) return places;
+  for (let from = 0; from < end; from += ASKED_AT_ONCE) {
+    const asked = content.recipients.slice(from, Math.min(from + ASKED_AT_ONCE, end));
+    for (const place of await suppressedPlaces(deps, teamId, asked, batch.accepted.unsubscribeList)) places.add(from + place);
+  }
+  return places;
 };
 
 /** Whether the fault lies in the request for this recipient, so that repeating does not help; a busy generator is tried again. */

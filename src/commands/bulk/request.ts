@@ -27,7 +27,7 @@ import { nextTurn } from '../../shared/concurrency.js';
 import { nameFault } from '../../shared/text.js';
 
 /** A recipient that is left out, by its place in the call. */
-export type LeftOut = Readonly<{ given: number; reason: string }>;
+type LeftOut = Readonly<{ given: number; reason: string }>;
 
 export type PreparedBulk = Readonly<{
   templateId: TemplateId;
@@ -212,6 +212,12 @@ export const readRecipients = async (
     recipients.push(recipientOf(recipient, parsed.address, at, attachments));
   }
   return { recipients, invalid, duplicates, faults };
+};
+
+/** Names each recipient that is left out by its place. */
+export const leftOutWarnings = ({ invalid, duplicates }: Pick<ReadRecipients, 'invalid' | 'duplicates'>): string[] => {
+  const text = ({ given }: LeftOut, why: string): string => `recipients[${given}] is left out: ${why}`;
+  return [...invalid.map((one) => text(one, one.reason)), ...duplicates.map((one) => text(one, `its address ${one.reason}`))];
 };
 
 /** Common variables have the same limit as those of one recipient, because each email stores a copy of both. */

@@ -11,10 +11,10 @@ import { causeOf, type CommandDeps } from '../core/deps.js';
 import { type Answer, type Idempotency, fingerprintOf, isSameBody, keyRetired, keyReused } from '../core/idempotency.js';
 import { batchDecider, batchNotFound } from '../../domain/bulk/decider.js';
 import { type Cause, startOf } from '../../event-log/event-log.js';
-import { checkEmail, type ReplacedCharacters } from '../email/acceptance.js';
+import { checkEmail, type CheckedDocuments } from '../email/acceptance.js';
 import type { KnownCharacters } from '../documents/documents.js';
-import { isRecipientFault, orderOf, type OpenBatch } from './emails.js';
-import { prepareBulk, type PreparedBulk } from './request.js';
+import { isRecipientFault, orderOf, suppressedBelow, type OpenBatch } from './emails.js';
+import { leftOutWarnings, prepareBulk, readRecipients, type PreparedBulk } from './request.js';
 import { giveBackQuietly, reserveFor } from '../billing/credits.js';
 import { inContext } from '../documents/attachments.js';
 import type { Charged } from '../../domain/billing/decider.js';
@@ -22,7 +22,7 @@ import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.j
 
 const ENDPOINT = 'POST /api/emails/send/bulk';
 
-/** A call is refused if all of its first recipients, this many, fail. */
+/** A call is refused if all of its first recipients, this many, fail; those that are suppressed do not count. */
 export const FIRST_RECIPIENTS = 10;
 
 /** Resolves when the bulk send is durable. Rejects with the codes of its checks, having written nothing. */
@@ -36,13 +36,13 @@ export const sendBulk = async (
   if (idempotency === undefined) return { body: await accept(deps, caller, id, request), replayed: false };
   const fingerprint = fingerprintOf(deps.keys, idempotency);
   const { answer, joined } = await deps.joinBulkSends(id, fingerprint, async () => {
-    const replayed = await replay(deps, id, idempotency);
+    const replayed = await replay(deps, id, request, idempotency);
     if (replayed !== undefined) return replayed;
     try {
       return { body: await accept(deps, caller, id, request, fingerprint), replayed: false };
     } catch (fault) {
       // Another process has accepted the bulk send under this key meanwhile: answer as it did.
-      const other = fault instanceof WrongExpectedRevision ? await replay(deps, id, idempotency) : undefined;
+      const other = fault instanceof WrongExpectedRevision ? await replay(deps, id, request, idempotency) : undefined;
       if (other === undefined) throw fault;
       return other;
     }
@@ -60,12 +60,18 @@ const newBatchId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency 
         ),
       );
 
-const replay = async (deps: CommandDeps, id: BatchId, idempotency: Idempotency): Promise<Answer<SendBulkResponse> | undefined> => {
+/** The reasons why recipients are left out are read from the request again: it is the same, and the event stores only their places. */
+const replay = async (
+  deps: CommandDeps,
+  id: BatchId,
+  request: SendBulkRequest,
+  idempotency: Idempotency,
+): Promise<Answer<SendBulkResponse> | undefined> => {
   const first = (await deps.eventLog.load(batchStream(id)))[0]?.event;
   if (first?.type === 'BatchRetired') throw keyRetired();
   if (first === undefined || (first.type !== 'BatchQueued' && first.type !== 'BatchScheduled')) return undefined;
   if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
-  return { body: bulkResponse(id, first), replayed: true };
+  return { body: bulkResponse(id, first, leftOutWarnings(await readRecipients(request, deps.limits))), replayed: true };
 };
 
 const accept = async (
@@ -93,7 +99,7 @@ const accept = async (
     throw fault;
   }
   if (event.type === 'BatchQueued') deps.backlog.accepted(teamId, prepared.cost.emails);
-  return bulkResponse(id, event);
+  return bulkResponse(id, event, leftOutWarnings(prepared));
 };
 
 const eventOf = (
@@ -121,11 +127,13 @@ export const openOf = (id: BatchId, { teamId }: Pick<Caller, 'teamId'>, { accept
   content,
 });
 
-/** Resolves if the email of one of the first recipients can be made; otherwise rejects with the fault of the first. */
+/** Resolves if the email of one of the first recipients can be made, or all are suppressed; otherwise rejects with the fault of the first. */
 const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<void> => {
-  const { recipients } = open.content;
+  const end = Math.min(FIRST_RECIPIENTS, open.content.recipients.length);
+  const suppressed = await suppressedBelow(deps, open, end);
   let refused: unknown;
-  for (let index = 0; index < Math.min(FIRST_RECIPIENTS, recipients.length); index += 1) {
+  for (let index = 0; index < end; index += 1) {
+    if (suppressed.has(index)) continue;
     try {
       return void (await checkOne(deps, open, index));
     } catch (fault) {
@@ -133,11 +141,11 @@ const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<voi
       refused ??= fault;
     }
   }
-  throw refused;
+  if (refused !== undefined) throw refused;
 };
 
 /** Checks the email of one recipient. Rejects with its fault, which names the recipient's place in the call. */
-export const checkOne = (deps: CommandDeps, open: OpenBatch, index: number, onlyChecked?: KnownCharacters): Promise<ReplacedCharacters> => {
+export const checkOne = (deps: CommandDeps, open: OpenBatch, index: number, onlyChecked?: KnownCharacters): Promise<CheckedDocuments> => {
   const { given } = assertDefined(open.content.recipients[index], 'recipient of the batch');
   return inContext(`recipients[${given}]`, `email ${index + 1} of ${open.content.recipients.length}`, () =>
     checkEmail(deps, orderOf(open, index), onlyChecked),
@@ -177,8 +185,8 @@ const completeEnded = async (deps: CommandDeps, id: BatchId, guard: ReturnType<t
   await completeBatch(deps, id, await endsOfBatch(deps, id, batch.accepted.total), cause);
 };
 
-/** The answer to the bulk call, made from its event alone, so that a replay always gives the same bytes. */
-const bulkResponse = (batchId: BatchId, event: BatchAccepted): SendBulkResponse => {
+/** The answer to the bulk call, made from its event and its request alone, so that a replay always gives the same bytes. */
+const bulkResponse = (batchId: BatchId, event: BatchAccepted, warnings: string[]): SendBulkResponse => {
   const { data } = event;
   const isScheduled = event.type === 'BatchScheduled';
   const dueAt = isScheduled ? event.data.scheduledAt : data.at;
@@ -189,15 +197,9 @@ const bulkResponse = (batchId: BatchId, event: BatchAccepted): SendBulkResponse 
     message: `${emails(data.total)} ${data.total === 1 ? 'is' : 'are'} ${isScheduled ? 'scheduled' : 'queued'}.`,
     createdAt: data.at,
     estimatedCompletionAt: isoMoment(Date.parse(dueAt) + (data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
-    warnings: leftOutWarnings(data),
+    warnings,
   };
 };
-
-/** Names each recipient that is left out by its place, without personal data: the event stores only places. */
-const leftOutWarnings = ({ invalid, duplicates }: Pick<BatchAccepted['data'], 'invalid' | 'duplicates'>): string[] => [
-  ...invalid.map((given) => `recipients[${given}] is left out: its address is not a valid email address`),
-  ...duplicates.map((given) => `recipients[${given}] is left out: its address stands there before`),
-];
 
 const emails = (count: number): string => (count === 1 ? '1 email' : `${count} emails`);
 

@@ -13,7 +13,7 @@ import { hasPlaceholder } from '../../domain/rendering/fill/templated-text.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import type { Language } from '../../domain/rendering/scope/formats.js';
 import { firstChars } from '../../shared/text.js';
-import { DomainError, type ErrorDetails, FileDamaged } from '../../domain/core/errors.js';
+import { DomainError, type ErrorDetails, FileDamaged, wholeText } from '../../domain/core/errors.js';
 import type { Caller } from '../core/caller.js';
 import { loadAsset } from '../templates/assets.js';
 import type { CommandDeps } from '../core/deps.js';
@@ -48,11 +48,14 @@ type AttachmentCall = Readonly<{
   assetIds: readonly string[];
 }>;
 
+type Omitted = NonNullable<EmailContent['omitted']>[number] & Readonly<{ documents: number }>;
+
 export type PreparedAttachments = Readonly<{
   files: readonly Prepared[];
+  /** Documents that were made or, where they are only checked, would be. */
   generated: Readonly<Record<OutputFormat, number>> | undefined;
-  /** Documents that could not be made, so that the email goes without them. */
-  omitted: NonNullable<EmailContent['omitted']>;
+  /** Attachments that could not be made, so that the email goes without them; `documents`: how many of each. */
+  omitted: readonly Omitted[];
   /** Characters of documents that no font has; absent where there is none. */
   replaced?: NonNullable<EmailContent['replaced']>;
 }>;
@@ -72,7 +75,7 @@ export const prepareAttachments = async (
 ): Promise<PreparedAttachments> => {
   const files: Prepared[] = [];
   const generated = { pdf: 0, excel: 0 };
-  const omitted: { name: string; reason: string }[] = [];
+  const omitted: Omitted[] = [];
   const replaced: { name: string; characters: string[] }[] = [];
   let totalSizeBytes = 0;
   const add = (file: Prepared): void => {
@@ -87,8 +90,7 @@ export const prepareAttachments = async (
         generate(deps, caller, attachment, call),
       )) {
         if (characters.length > 0) replaced.push({ name, characters: [...characters] });
-        if (file === undefined) continue;
-        add(file);
+        if (file !== undefined) add(file);
         generated[format] += 1;
       }
     } else {
@@ -109,8 +111,8 @@ export const prepareAttachments = async (
  * out.
  */
 const unlessOmitted = async <T>(
-  { isOptional, pinned, reference }: Generated,
-  omitted: { name: string; reason: string }[],
+  { isOptional, pinned, reference, outputFormats }: Generated,
+  omitted: Omitted[],
   make: () => Promise<readonly T[]>,
 ): Promise<readonly T[]> => {
   if (isOptional !== true) return make();
@@ -118,7 +120,7 @@ const unlessOmitted = async <T>(
     return await make();
   } catch (fault) {
     if (!(fault instanceof DomainError) || fault.code === 'GENERATOR_BUSY') throw fault;
-    omitted.push({ name: pinned?.name ?? reference, reason: fault.message });
+    omitted.push({ name: pinned?.name ?? reference, reason: wholeText(fault), documents: outputFormats?.length ?? 0 });
     return [];
   }
 };

@@ -97,31 +97,27 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
     attachmentBytes: files.length === 0 ? undefined : keptBytes(files, dueAtMs, deps.limits),
     generated,
   });
-  const ready = { subject, attachments, ...(omitted.length > 0 && { omitted: [...omitted] }), ...(replaced && { replaced }) };
+  const ready = {
+    subject,
+    attachments,
+    ...(omitted.length > 0 && { omitted: omitted.map(({ name, reason }) => ({ name, reason })) }),
+    ...(replaced && { replaced }),
+  };
   return { event: acceptedEvent(order, accepted, ready), keyId, claim };
 };
 
-/** Characters that no font has, by document. */
-export type ReplacedCharacters = NonNullable<PreparedAttachments['replaced']>;
+export type CheckedDocuments = Pick<PreparedAttachments, 'generated' | 'omitted' | 'replaced'>;
 
 /** Checks an order as `makeEmail` does and rejects with the same codes, but stores nothing; with `onlyChecked`, documents are not drawn. */
-export const checkEmail = async (deps: CommandDeps, order: EmailOrder, onlyChecked?: KnownCharacters): Promise<ReplacedCharacters> => {
+export const checkEmail = async (deps: CommandDeps, order: EmailOrder, onlyChecked?: KnownCharacters): Promise<CheckedDocuments> => {
   const { at, scheduledAt, company, variables, language, given } = order;
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
   const compiled = await compiledTemplate(deps, order.template.id, order.template.revision, order.language);
   const { assetIds } = renderOnce(compiled, order, budget);
-  if (given.length + assetIds.length === 0) return [];
+  if (given.length + assetIds.length === 0) return noAttachments;
   const environment = { at: scheduledAt ?? at, company };
-  const { replaced = [] } = await prepareAttachments(deps, order, given, {
-    variables,
-    language,
-    environment,
-    assetIds,
-    budget,
-    onlyChecked,
-  });
-  return replaced;
+  return prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget, onlyChecked });
 };
 
 /** Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR for a header that the service sets in each copy. */

@@ -161,6 +161,20 @@ export class DomainError extends Error {
   }
 }
 
+const WHOLE_TEXT_CHARS_MAX = 1_000;
+
+/** What a fault says where its list of errors does not stand beside it: each of them, as far as there is room. */
+export const wholeText = ({ message, details: { errors = [] } }: DomainError): string => {
+  if (errors.length < 2) return message;
+  const texts = errors.map(textOfError);
+  let chars = 0;
+  const beyond = texts.findIndex((text) => (chars += text.length + 2) > WHOLE_TEXT_CHARS_MAX);
+  const shown = beyond === -1 ? texts : texts.slice(0, Math.max(1, beyond));
+  return [...shown, ...(shown.length < texts.length ? [`and ${texts.length - shown.length} more`] : [])].join('; ');
+};
+
+export const textOfError = ({ field, message }: FieldError): string => (field === '' ? message : `${field} ${message}`);
+
 /**
  * The error for one faulty field of a request. `message` continues the name of the field ("must be …"). An empty `field` stands for the
  * part itself.

@@ -21,7 +21,7 @@ import { domainOfAddress } from '../../commands/domains/sender-domains.js';
 import { assertOwnSender } from '../../commands/email/sender.js';
 import { compiledTemplate } from '../../commands/templates/templates.js';
 import { shownSize, type PictureSize } from '../../domain/rendering/pictures.js';
-import { DomainError, FileDamaged, KeyMissing } from '../../domain/core/errors.js';
+import { DomainError, FileDamaged, KeyMissing, wholeText } from '../../domain/core/errors.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { composeMessage, type MessageAttachment } from '../../domain/mime/compose.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -163,7 +163,7 @@ const sizesOf = (attachments: readonly ReadyAttachment[]): ReadonlyMap<string, P
 };
 
 const impossible = (fault: unknown): Impossible => {
-  if (fault instanceof DomainError) return { reason: 'rendering', text: `${fault.code}: ${fault.message}` };
+  if (fault instanceof DomainError) return { reason: 'rendering', text: `${fault.code}: ${wholeText(fault)}` };
   throw fault;
 };
 
