@@ -23,6 +23,15 @@ void t.test('numbers', async (t) => {
     '0.1',
     '1.7976931348623157e308',
     '5e-324',
+    '4e-05',
+    '1.2E-4',
+    '125e-2',
+    '1.50e-2',
+    '-1E-3',
+    '29.949999999999999',
+    '0.10000000000000001',
+    '52.520006600000002',
+    '0.1000000000000000055511151231257827021181583404541015625',
   ])
     t.notOk(losesDigits(exact), exact);
   for (const lossy of [
@@ -33,11 +42,46 @@ void t.test('numbers', async (t) => {
     '1e400',
     '-1e400',
     '1e-400',
-    '0.10000000000000001',
+    '12345678901234567890',
+    '0.100000000000000012',
     '3.14159265358979323846',
     `1${'0'.repeat(400)}`,
   ])
     t.ok(losesDigits(lossy), lossy);
+});
+
+void t.test('each double is taken in every spelling', async () => {
+  /** The digits with the point `shift` places further left, which the exponent makes good. */
+  const shifted = (digits: string, exponent: number, shift: number): string =>
+    shift < digits.length
+      ? `${digits.slice(0, -shift)}.${digits.slice(-shift)}e${exponent + shift}`
+      : `0.${'0'.repeat(shift - digits.length)}${digits}E${exponent + shift < 0 ? '-0' : '+0'}${Math.abs(exponent + shift)}`;
+  fc.assert(
+    fc.property(
+      fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).filter((value) => !Number.isInteger(value)),
+      fc.integer({ min: 17, max: 60 }),
+      fc.integer({ min: 1, max: 25 }),
+      (value, digits, shift) => {
+        const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
+        const [whole = '', fraction = ''] = mantissa.split('.');
+        const spellings = [
+          String(value),
+          value.toExponential(),
+          value.toExponential().replace('e-', 'E-00'),
+          value.toPrecision(17),
+          value.toPrecision(digits),
+          `${mantissa}${fraction === '' ? '.000' : '000'}e${exponent}`,
+          shifted(whole + fraction, Number(exponent) - fraction.length, shift),
+        ];
+        for (const positive of spellings)
+          for (const spelling of [positive, `-${positive}`]) {
+            if (Math.abs(JSON.parse(spelling) as number) !== value) throw new Error(`${spelling} is no spelling of ${value}`);
+            if (losesDigits(spelling)) throw new Error(`${spelling} is refused`);
+          }
+      },
+    ),
+    { numRuns: 3_000 },
+  );
 });
 
 void t.test('a text that JSON.stringify writes has nothing of the kind but whole numbers beyond 2^53', async () => {

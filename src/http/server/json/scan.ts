@@ -182,25 +182,38 @@ export const isSurelyExact = (text: string, from: number): boolean => {
   return end - from <= SAFE_NUMBER_CHARS;
 };
 
-/** True if a double cannot hold the number, or if it is a whole number beyond 2^53, where doubles skip whole numbers. */
+/** A double written with more digits than this is refused; `toPrecision` writes no more. */
+const SIGNIFICANT_DIGITS_MAX = 100;
+
+/**
+ * True if the double nearest to a number, written with the fewest digits and with as many as given, is another number; and for whole numbers
+ * beyond 2^53, where doubles skip whole numbers. So each double is taken in every spelling, with the 17 digits of some languages too.
+ */
 export const losesDigits = (number: string): boolean => {
   const value = Number(number);
   if (!Number.isFinite(value)) return true;
   if (Math.abs(value) > SAFE_INTEGER_MAX && /^-?\d+$/.test(number)) return true;
-  return digitsOf(number) !== digitsOf(String(value));
+  const given = decimalOf(number);
+  if (isEqual(given, decimalOf(String(value)))) return false;
+  const digits = given.digits.length;
+  return digits === 0 || digits > SIGNIFICANT_DIGITS_MAX || !isEqual(given, decimalOf(value.toPrecision(digits)));
 };
 
-/** In: a number as JSON or JavaScript writes it. Out: its significant digits and the power of ten behind the last of them. */
-const digitsOf = (number: string): string => {
-  const [mantissa = '', exponent = '0'] = number.replace('-', '').toLowerCase().replace('e-', 'e~').split('e');
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  const digits = whole + fraction;
+type Decimal = Readonly<{ digits: string; power: number }>;
+
+const isEqual = (one: Decimal, other: Decimal): boolean => one.digits === other.digits && one.power === other.power;
+
+/** In: a number as JSON or JavaScript writes it. Out: its significant digits, none for zero, and the power of ten behind the last of them. */
+const decimalOf = (number: string): Decimal => {
+  const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const written = whole + fraction;
   let start = 0;
-  let end = digits.length;
-  while (start < end && digits[start] === '0') start += 1;
-  while (end > start && digits[end - 1] === '0') end -= 1;
-  if (start === end) return '0';
-  return `${digits.slice(start, end)}e${Number(exponent.replace('~', '-')) - fraction.length + (digits.length - end)}`;
+  let end = written.length;
+  while (start < end && written[start] === '0') start += 1;
+  while (end > start && written[end - 1] === '0') end -= 1;
+  if (start === end) return { digits: '', power: 0 };
+  return { digits: written.slice(start, end), power: Number(exponent) - fraction.length + (written.length - end) };
 };
 
 /**
