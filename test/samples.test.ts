@@ -1,5 +1,6 @@
 /** The sample templates read well whatever optional variables a call leaves out: no sentence has a hole where a value would stand. */
 import t from 'tap';
+import { makeWorkbook } from '../src/adapters/render/excel/make-workbook.js';
 import { makePdf } from '../src/adapters/render/pdf/make-pdf.js';
 import type { Json, JsonObject } from '../src/domain/core/json.js';
 import { isJsonObject } from '../src/domain/core/json.js';
@@ -11,7 +12,9 @@ import { accountTemplates, sampleAttachments, sampleTemplates } from '../src/sam
 import { expandTemplate } from './support/documents.js';
 import { emptyLinesOf, holesOf } from './support/prose.js';
 import { company, environment, renderTemplate } from './support/rendering.js';
-import { documentSamples, emailContentOf, emailSamples } from './support/samples.js';
+import { placedWords, type PlacedWord } from './support/pdf-words.js';
+import { readPdf } from './support/read-pdf.js';
+import { documentSamples, emailContentOf, emailSamples, leastOf, mostOf } from './support/samples.js';
 
 type Path = readonly string[];
 
@@ -178,4 +181,83 @@ void t.test('the samples have no warning, and no letters below 7 points', async 
     const sizes = pointsOf(JSON.stringify(schema));
     t.ok(sizes.length > 0 && Math.min(...sizes) >= 7, `${slug}: ${Math.min(...sizes)} points at least`);
   }
+});
+
+/** What a call gives at least, usually and at most. */
+const amountsOf = (variables: readonly VariableDefinition[], values: JsonObject) =>
+  ({ least: leastOf(variables, values), usual: values, most: mostOf(variables, values) }) as const;
+
+const metadata = { title: 'Sample', author: company.name, createdAt: environment.at };
+const pdfOf = (content: (typeof documentSamples)[number]['content'], values: JsonObject): Promise<Uint8Array> =>
+  makePdf(
+    expandTemplate({ ...content, schema: { ...content.schema, missingCharacters: 'refuse' } }, values),
+    new Map(),
+    metadata,
+    defaultLimits,
+  );
+
+const own = documentSamples.filter(({ locale }) => locale === undefined);
+
+void t.test('each sample with the least, the usual and the most of its variables', async (t) => {
+  for (const { name, content, values } of emailSamples)
+    for (const [amount, given] of Object.entries(amountsOf(content.variables, values))) {
+      const { html } = renderTemplate(content, given);
+      t.same([...holesOf(html), ...emptyLinesOf(html)], [], `${name}: ${amount}`);
+    }
+  for (const { name, content, values } of own)
+    for (const [amount, given] of Object.entries(amountsOf(content.variables, values))) {
+      const texts = textsOf(expandTemplate(content, given));
+      t.same(
+        texts.flatMap((text) => [...holesOf(text), ...emptyLinesOf(text)]),
+        [],
+        `${name}: ${amount}`,
+      );
+      const sheets = readPdf(await pdfOf(content, given)).sheets.length;
+      if (name === 'shipping-label') t.equal(sheets, 1, `the label with ${amount} is one sheet`);
+      if (name === 'ticket') t.equal(sheets, (given['tickets'] as readonly Json[]).length, `a sheet for each ticket with ${amount}`);
+      if (content.schema.outputFormats.includes('excel'))
+        await t.resolves(makeWorkbook(expandTemplate(content, given, { format: 'excel' }), new Map(), metadata, defaultLimits));
+    }
+  t.notMatch(
+    mailOf('shipping-notice', leastOf(email('shipping-notice').variables, email('shipping-notice').exampleVariables)),
+    /Packed|Guji/,
+  );
+});
+
+/** A line that is missing moves those below it in its own block, and nothing else. */
+const LINE_PT = 20;
+
+void t.test('what stands over a fixed picture does not move', async (t) => {
+  const placed = async (content: (typeof own)[number]['content'], values: JsonObject) => placedWords(await pdfOf(content, values));
+  let compared = 0;
+  for (const { name, content, values } of own) {
+    const pages = content.schema.pages.filter(({ pageSettings }) => pageSettings?.backgroundImage !== undefined);
+    if (pages.length === 0) continue;
+    const shown = { ...content, schema: { ...content.schema, pages } };
+    const usual = await placed(shown, values);
+    if (usual === undefined) return void t.comment('pdftotext is not here');
+    const topsOf = (words: readonly PlacedWord[], text: string): readonly number[] =>
+      words.filter((word) => word.page === 1 && word.text === text).map(({ top }) => top);
+    const tops = content.variables.filter(({ required, isCalculated }) => required !== true && isCalculated !== true);
+    const missing: readonly Path[] = [...optionalOf(content.variables), ...tops.map(({ name: top }) => [top])];
+    const others = await Promise.all(
+      [...missing.map((path) => without(values, path) as JsonObject), leastOf(content.variables, values)].map(async (given) => ({
+        given,
+        words: (await placed(shown, given)) ?? [],
+      })),
+    );
+    for (const [at, { words }] of others.entries())
+      for (const text of new Set(words.filter(({ page }) => page === 1).map((word) => word.text))) {
+        const [before, after] = [topsOf(usual, text), topsOf(words, text)];
+        if (before.length !== after.length) continue;
+        const moved = after.map((top, index) => Math.abs(top - (before[index] ?? 0)));
+        compared += 1;
+        if (Math.max(...moved) > LINE_PT) t.fail(`${name} without ${missing[at]?.join('.') ?? 'all that is optional'}: ${text} moved`);
+      }
+    const last = [usual, (await placed(shown, mostOf(content.variables, values))) ?? []].map((words) =>
+      ['From', 'Admits', 'Where'].flatMap((text) => topsOf(words, text)),
+    );
+    t.same(last[1], last[0], `${name}: what stands below long words is where it was`);
+  }
+  t.ok(compared > 200, `${compared} words compared`);
 });

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../domain/core/json.js';
 import type { Component } from '../domain/rendering/content.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
-import { brandHeader, footerWith, rich, SMALL, type SampleTemplate } from './sample.js';
+import { BRAND, brandHeader, footerWith, rich, SMALL, type SampleTemplate } from './sample.js';
 
 type Mail = Readonly<{
   kind: string;
@@ -30,6 +30,7 @@ const templateOf = ({ kind, title, intro, button, outro, variables, ...said }: M
   subject: said.subject,
   variables: [...variables],
   schema: {
+    props: { linkColor: BRAND.main },
     sections: [
       brandHeader,
       {
@@ -42,7 +43,7 @@ const templateOf = ({ kind, title, intro, button, outro, variables, ...said }: M
             ? []
             : [
                 { id: 'follow', type: 'button', content: button, props: { href: '{{url}}', fullWidth: true } } satisfies Component,
-                rich('address', '<p>If the button does nothing, open this address: {{url}}</p>', SMALL),
+                rich('address', '<p>If the button does not work, open this address: {{url}}</p>', SMALL),
               ]),
           rich('outro', outro, SMALL),
         ],
@@ -62,11 +63,10 @@ const mails: readonly Mail[] = [
     description: 'To somebody who registered: the link by which the address is verified.',
     subject: 'Verify your address for {{__COMPANY_NAME__}}',
     title: 'Verify your address',
-    intro:
-      '<p>Welcome, {{name}}. Follow this link to verify your address; the page asks for your password, and after that you can sign in.</p>',
+    intro: '<p>Welcome, {{name}}. Follow this link to verify your address. The page asks for your password; then you can sign in.</p>',
     button: 'Verify the address',
     outro:
-      '<p>The link is valid for {{hoursValid}} hours. If you did not register, ignore this mail: without the link nothing happens.</p>',
+      '<p>The link is valid for {{hoursValid}} hours. If you did not register, ignore this email: nothing happens unless the link is used.</p>',
     variables: [named, url, hours],
     exampleVariables: { name: 'Ada', url: example, hoursValid: 24 },
   },
@@ -74,11 +74,11 @@ const mails: readonly Mail[] = [
     kind: 'address-in-use',
     name: 'Account: the address is in use',
     description: 'To a user whose address somebody tried to use for another account.',
-    subject: 'You have an account at {{__COMPANY_NAME__}} already',
-    title: 'You have an account already',
+    subject: 'You already have an account at {{__COMPANY_NAME__}}',
+    title: 'You already have an account',
     intro:
-      '<p>Somebody, perhaps you, tried to use this address for another account. It is that of yours: sign in with your password, or ask for another one.</p>',
-    outro: '<p>If it was not you, there is nothing to do: nothing was changed.</p>',
+      '<p>Someone, perhaps you, tried to use this address for another account. It already belongs to yours: sign in with your password, or reset it if you have forgotten it.</p>',
+    outro: '<p>If it was not you, you do not need to do anything: nothing was changed.</p>',
     variables: [],
     exampleVariables: {},
   },
@@ -91,7 +91,7 @@ const mails: readonly Mail[] = [
     intro: '<p>Hello {{name}}, follow this link to choose another password.</p>',
     button: 'Choose a password',
     outro:
-      '<p>The link is valid for {{hoursValid}} hours, once. If you did not ask for it, ignore this mail: your password stays as it is.</p>',
+      '<p>The link is valid for {{hoursValid}} hours and works once. If you did not ask for it, ignore this email: your password stays as it is.</p>',
     variables: [named, url, hours],
     exampleVariables: { name: 'Ada', url: example, hoursValid: 1 },
   },
@@ -101,10 +101,10 @@ const mails: readonly Mail[] = [
     description: 'To the new address of a user: the link by which it becomes theirs.',
     subject: 'Confirm your new address for {{__COMPANY_NAME__}}',
     title: 'Confirm your new address',
-    intro: '<p>Hello {{name}}, follow this link to sign in by this address from now on.</p>',
+    intro: '<p>Hello {{name}}, follow this link to sign in with this address from now on.</p>',
     button: 'Confirm the address',
     outro:
-      '<p>The link is valid for {{hoursValid}} hours. If you did not ask for it, ignore this mail: nothing happens without the link.</p>',
+      '<p>The link is valid for {{hoursValid}} hours. If you did not ask for it, ignore this email: nothing happens unless the link is used.</p>',
     variables: [named, url, hours],
     exampleVariables: { name: 'Ada', url: example, hoursValid: 24 },
   },
@@ -115,9 +115,9 @@ const mails: readonly Mail[] = [
     subject: 'Another address for your account at {{__COMPANY_NAME__}}',
     title: 'Another address was asked for',
     intro:
-      '<p>Hello {{name}}, somebody who is signed in as you, and knows your password, asked to sign in by another address from now on. A link went there; within {{hoursValid}} hours it makes the change.</p>',
+      '<p>Hello {{name}}, someone who is signed in as you and knows your password asked to change the address of your account. A link was sent to the new address; following it within {{hoursValid}} hours makes the change.</p>',
     outro:
-      '<p>If it was you, there is nothing to do. If not, choose another password at once: that ends every session, and the change.</p>',
+      '<p>If it was you, you do not need to do anything. If not, choose another password at once: that ends every session and stops the change.</p>',
     variables: [named, hours],
     exampleVariables: { name: 'Ada', hoursValid: 24 },
   },
@@ -127,8 +127,8 @@ const mails: readonly Mail[] = [
     description: 'To the address that a user had before.',
     subject: 'Your address at {{__COMPANY_NAME__}} was changed',
     title: 'Your address was changed',
-    intro: '<p>Hello {{name}}, your account is signed in to by another address from now on, and no longer by this one.</p>',
-    outro: '<p>If this was not you, ask whoever runs {{__COMPANY_NAME__}} for help at once.</p>',
+    intro: '<p>Hello {{name}}, the address of your account was changed. This address no longer signs you in.</p>',
+    outro: '<p>If this was not you, ask the people who run {{__COMPANY_NAME__}} for help at once.</p>',
     variables: [named],
     exampleVariables: { name: 'Ada' },
   },
@@ -138,8 +138,8 @@ const mails: readonly Mail[] = [
     description: 'To a user whose password was changed or chosen anew.',
     subject: 'Your password for {{__COMPANY_NAME__}} was changed',
     title: 'Your password was changed',
-    intro: '<p>Hello {{name}}, on {{when}} another password was chosen for your account. Sign in by it from now on.</p>',
-    outro: '<p>If this was not you, choose another password at once, by the link for a forgotten one: that ends every session.</p>',
+    intro: '<p>Hello {{name}}, the password of your account was changed on {{when}}. Use the new one from now on.</p>',
+    outro: '<p>If this was not you, reset your password at once: that ends every session.</p>',
     variables: [named, when],
     exampleVariables: { name: 'Ada', when: '2030-01-01 12:00 UTC' },
   },
@@ -150,19 +150,19 @@ const mails: readonly Mail[] = [
     subject: 'A second factor for your account at {{__COMPANY_NAME__}}',
     title: 'A second factor was set up',
     intro:
-      '<p>Hello {{name}}, on {{when}} a second factor was set up for your account: who signs in is asked for its code beside the password.</p>',
-    outro: '<p>If this was not you, ask whoever runs {{__COMPANY_NAME__}} for help at once.</p>',
+      '<p>Hello {{name}}, a second factor was set up for your account on {{when}}: signing in takes its code as well as the password.</p>',
+    outro: '<p>If this was not you, ask the people who run {{__COMPANY_NAME__}} for help at once.</p>',
     variables: [named, when],
     exampleVariables: { name: 'Ada', when: '2030-01-01 12:00 UTC' },
   },
   {
     kind: 'second-factor-off',
-    name: 'Account: the second factor was taken away',
+    name: 'Account: the second factor was removed',
     description: 'To a user who is not asked for a code any more.',
-    subject: 'The second factor of your account at {{__COMPANY_NAME__}} was taken away',
-    title: 'The second factor was taken away',
-    intro: '<p>Hello {{name}}, on {{when}} the second factor of your account was taken away: the password alone signs you in.</p>',
-    outro: '<p>If this was not you, choose another password at once, and set up a second factor again.</p>',
+    subject: 'The second factor of your account at {{__COMPANY_NAME__}} was removed',
+    title: 'The second factor was removed',
+    intro: '<p>Hello {{name}}, the second factor of your account was removed on {{when}}: the password alone signs you in.</p>',
+    outro: '<p>If this was not you, choose another password at once and set up a second factor again.</p>',
     variables: [named, when],
     exampleVariables: { name: 'Ada', when: '2030-01-01 12:00 UTC' },
   },
@@ -173,8 +173,8 @@ const mails: readonly Mail[] = [
     subject: 'A new sign-in to your account at {{__COMPANY_NAME__}}',
     title: 'You signed in from a new place',
     intro:
-      '<p>Hello {{name}}, on {{when}} somebody signed in to your account from a network or by a device that was not seen before: from {{network}}, by {{device}}.</p>',
-    outro: '<p>If it was you, there is nothing to do. If not, choose another password at once: that ends every session.</p>',
+      '<p>Hello {{name}}, someone signed in to your account on {{when}} from a network or with a device that was not seen before: from {{network}}, with {{device}}.</p>',
+    outro: '<p>If it was you, you do not need to do anything. If not, choose another password at once: that ends every session.</p>',
     variables: [
       named,
       when,
@@ -191,7 +191,7 @@ const mails: readonly Mail[] = [
     title: 'You are invited to {{team}}',
     intro: '<p>{{inviter}} invites you to join the team {{team}} with the role {{role}}.</p>',
     button: 'See the invitation',
-    outro: '<p>The invitation is valid for {{daysValid}} days. If you do not know what this is about, ignore this mail.</p>',
+    outro: '<p>The invitation is valid for {{daysValid}} days. If you do not know what this is about, ignore this email.</p>',
     variables: [
       url,
       { name: 'team', type: 'string', required: true, description: 'The name of the team' },
@@ -208,7 +208,7 @@ const mails: readonly Mail[] = [
     subject: 'One of your webhooks at {{__COMPANY_NAME__}} was disabled',
     title: 'A webhook was disabled',
     intro: '<p>The webhook subscription {{subscription}} of the team {{team}}, which posts to {{endpoint}}, was disabled. {{why}}</p>',
-    outro: '<p>When the endpoint is well again, enable the subscription and ask for a replay of what it missed: the log keeps it.</p>',
+    outro: '<p>When the endpoint works again, enable the subscription and ask for a replay of what it missed: the log keeps it.</p>',
     variables: [
       { name: 'team', type: 'string', required: true, description: 'The name of the team' },
       { name: 'subscription', type: 'string', required: true, description: 'The id of the subscription' },

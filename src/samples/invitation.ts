@@ -1,15 +1,15 @@
 /** An invitation to work together: who invites, to what, as what, until when; in Arabic everything runs from right to left. */
-import { emailInLanguages, brandHeader, footerIn, rich, SMALL } from './sample.js';
+import { BRAND, emailInLanguages, brandHeader, footerIn, rich, SMALL } from './sample.js';
 
 const en = {
   subject: '{{inviter.name}} invites you to {{workspace.name}}',
-  preheader: 'Accept until {{expiresAt}}.',
+  preheader: 'Accept by {{expiresAt}}.',
   title: 'Join {{workspace.name}}',
   intro: '<strong>{{inviter.name}}</strong> ({{inviter.email}}) invites you to work together in <strong>{{workspace.name}}</strong>.',
   role: 'Your role',
   until: 'Valid until',
   accept: 'Accept the invitation',
-  address: 'If the button does nothing, open this address:',
+  address: 'If the button does not work, open this address:',
   ignore: 'If you do not know {{inviter.name}}, ignore this email: nothing happens unless you accept.',
 };
 
@@ -33,7 +33,7 @@ export const invitation = emailInLanguages(
   {
     slug: 'invitation',
     name: 'Invitation',
-    description: 'Somebody invites somebody to a workspace of your product.',
+    description: 'One person invites another to a workspace of your product.',
     locale: 'en-GB',
     exampleVariables: {
       inviter,
@@ -85,7 +85,7 @@ export const invitation = emailInLanguages(
       },
     ],
     schema: {
-      props: { preheader: text.preheader, linkColor: '#4338ca' },
+      props: { preheader: text.preheader, linkColor: BRAND.main },
       sections: [
         brandHeader,
         {
@@ -96,7 +96,7 @@ export const invitation = emailInLanguages(
             {
               id: 'message-box',
               type: 'container',
-              props: { backgroundColor: '#eef2ff', borderRadius: 8, padding: '16px 20px', hideWhenEmpty: true },
+              props: { backgroundColor: BRAND.pale, borderRadius: 8, padding: '16px 20px', hideWhenEmpty: true },
               children: [rich('message', '<p>{{message}}</p>', { direction: 'auto' })],
             },
             {

@@ -1,7 +1,7 @@
 /** The figures that a mail and its report are about, and the mail: the most important figures at a glance. */
 import type { JsonObject } from '../domain/core/json.js';
 import type { ValueFormat, VariableDefinition } from '../domain/rendering/scope/definitions.js';
-import { emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich } from './sample.js';
+import { BRAND, emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich } from './sample.js';
 
 /** Whole euros. */
 export const euros: ValueFormat = { style: 'currency', currency: 'EUR', maximumFractionDigits: 0 };
@@ -9,7 +9,7 @@ export const euros: ValueFormat = { style: 'currency', currency: 'EUR', maximumF
 const report = {
   title: 'Sales in October 2026',
   month: '2026-10-01',
-  summary: 'Online sales grew for the sixth month in a row; the shops stayed where they were.',
+  summary: 'Online sales grew for the sixth month in a row; sales in the shops held steady.',
 };
 const weeks = [
   { week: 'Week 40', online: 18_420, shops: 12_980, returns: 940 },
@@ -27,6 +27,10 @@ const groups = [
 ];
 
 export const exampleReport: JsonObject = { report, weeks, groups };
+
+const money: JsonObject = { type: 'number', required: true, format: euros };
+const weekShape: JsonObject = { week: { type: 'string', required: true }, online: money, shops: money, returns: money };
+const groupShape: JsonObject = { name: { type: 'string', required: true }, revenue: money, before: money };
 
 /** The variables of the mail and of the document. */
 export const reportVariables: readonly VariableDefinition[] = [
@@ -54,12 +58,7 @@ export const reportVariables: readonly VariableDefinition[] = [
       type: 'array',
       itemType: 'object',
       itemSchema: {
-        properties: {
-          week: { type: 'string', required: true },
-          online: { type: 'number', required: true, format: euros },
-          shops: { type: 'number', required: true, format: euros },
-          returns: { type: 'number', required: true, format: euros },
-        },
+        properties: weekShape,
       },
     },
   },
@@ -74,11 +73,7 @@ export const reportVariables: readonly VariableDefinition[] = [
       type: 'array',
       itemType: 'object',
       itemSchema: {
-        properties: {
-          name: { type: 'string', required: true },
-          revenue: { type: 'number', required: true, format: euros },
-          before: { type: 'number', required: true, format: euros },
-        },
+        properties: groupShape,
       },
     },
   },
@@ -86,6 +81,7 @@ export const reportVariables: readonly VariableDefinition[] = [
     name: 'byWeek',
     type: 'array',
     itemType: 'object',
+    schema: { type: 'array', itemType: 'object', itemSchema: { properties: { ...weekShape, net: money } } },
     isCalculated: true,
     expression: 'weeks.map((w) => ({ ...w, net: w.online + w.shops - w.returns }))',
   },
@@ -93,6 +89,7 @@ export const reportVariables: readonly VariableDefinition[] = [
     name: 'byGroup',
     type: 'array',
     itemType: 'object',
+    schema: { type: 'array', itemType: 'object', itemSchema: { properties: { ...groupShape, change: { type: 'number' } } } },
     isCalculated: true,
     expression: 'groups.map((g) => ({ ...g, change: g.before === 0 ? null : g.revenue / g.before - 1 }))',
   },
@@ -118,8 +115,9 @@ const en = {
   group: 'Group',
   amount: 'Revenue',
   change: 'Change',
-  attached: 'The best week was <strong>{{best}}</strong>. Charts and every week stand in the attached report, as PDF and as a workbook.',
-  help: 'Something looks wrong? Write to @.',
+  attached:
+    'The best week was <strong>{{best}}</strong>. The attached report, as a PDF and as a workbook, has the charts and the figures of every week.',
+  help: 'Does something look wrong? Write to @.',
 };
 
 const de: typeof en = {
@@ -154,7 +152,7 @@ export const monthlyReport = emailInLanguages(
     subject: text.subject,
     variables: [...reportVariables, logoVariable],
     schema: {
-      props: { preheader: text.preheader, linkColor: '#0f766e' },
+      props: { preheader: text.preheader, linkColor: BRAND.main },
       sections: [
         logoHeader,
         {
@@ -165,7 +163,7 @@ export const monthlyReport = emailInLanguages(
             {
               id: 'total',
               type: 'container',
-              props: { backgroundColor: '#e5efed', borderRadius: 8, padding: '16px 20px' },
+              props: { backgroundColor: BRAND.pale, borderRadius: 8, padding: '16px 20px' },
               children: [
                 rich(
                   'revenue',

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../domain/core/json.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { itemsSchema, sumsOf, sumsSchema } from './sums-table.js';
-import { emailInLanguages, footerWith, logoHeader, logoVariable, rich, SMALL } from './sample.js';
+import { BRAND, emailInLanguages, footerWith, logoHeader, logoVariable, rich, SMALL } from './sample.js';
 
 const customer = {
   name: 'Ada Example',
@@ -27,7 +27,7 @@ const offerDetails = {
     { name: 'Water filter', variant: 'cartridges for one year', quantity: 1, price: 320 },
     { name: 'Ethiopia Guji', variant: 'whole beans, 60 kg over six months', quantity: 60, price: 21.5 },
     { name: 'House blend', variant: 'whole beans, 120 kg over six months', quantity: 120, price: 17.9 },
-    { name: 'Training for the team', variant: 'two days at your place', quantity: 2, price: 480 },
+    { name: 'Training for the team', variant: 'two days on site', quantity: 2, price: 480 },
   ],
   discount: 350,
   terms: 'Delivery within three weeks of your order. 30 % on order, the rest within 14 days of delivery.',
@@ -100,14 +100,14 @@ const en = {
   preheader: '{{total}}, valid until {{offer.validUntil}}.',
   title: '{{offer.title}}',
   greeting: 'Hello {{customer.name}},',
-  attached: 'The whole offer is attached as a PDF. In short:',
+  attached: 'The full offer is attached as a PDF. In short:',
   number: 'Offer',
   net: 'Without VAT',
   total: 'With {{offer.taxRate}} VAT',
   until: 'Valid until',
   accept: 'Accept by email',
   acceptSubject: 'Offer {{offer.number}} accepted',
-  reply: 'Questions, or something to change? Just reply to this email.',
+  reply: 'Do you have questions, or would you like something changed? Just reply to this email.',
 };
 
 const de: typeof en = {
@@ -139,7 +139,7 @@ export const offer = emailInLanguages(
     subject: text.subject,
     variables: [...offerVariables, logoVariable],
     schema: {
-      props: { preheader: text.preheader, linkColor: '#0f766e' },
+      props: { preheader: text.preheader, linkColor: BRAND.main },
       sections: [
         logoHeader,
         {

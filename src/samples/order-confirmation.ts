@@ -2,7 +2,7 @@
 import type { JsonObject } from '../domain/core/json.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
 import { itemsSchema, sumsSchema, moneyOf, sumsOf, sumsTable } from './sums-table.js';
-import { emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich, whereGiven } from './sample.js';
+import { BRAND, emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich, whereGiven } from './sample.js';
 
 export const exampleOrder: JsonObject = {
   number: 'NW-10482',
@@ -82,7 +82,7 @@ const en = {
   shipsTo: 'Ships to',
   arrives: 'Arrives',
   period: '{{order.delivery.from}} to {{order.delivery.to}}',
-  help: 'Questions? Reply to this email or write to @.',
+  help: 'Do you have questions? Reply to this email or write to @.',
 };
 
 const de: typeof en = {
@@ -130,7 +130,7 @@ export const orderConfirmation = emailInLanguages(
       ...sumsOf('order'),
     ],
     schema: {
-      props: { preheader: text.preheader, linkColor: '#0f766e' },
+      props: { preheader: text.preheader, linkColor: BRAND.main },
       sections: [
         logoHeader,
         {
@@ -162,7 +162,6 @@ export const orderConfirmation = emailInLanguages(
               },
             },
             ...sumsTable(text.sums, 'order.taxRate'),
-            { id: 'rule', type: 'divider' },
             {
               id: 'where-and-when',
               type: 'columns',

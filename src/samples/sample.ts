@@ -50,6 +50,9 @@ export const exampleLogo =
   'QkDisdoJYNSnJ1w35hXAOCUp+Qi7ZbkavIDkd2KpecSt5OTiSUAKiAhhr9BOmrZpuXeUhcK9HRx6kPiTSHyMPIK/Kw6+i0oJFSHS+KiQrrCHOgoPU4h0DFGU' +
   'Ajoajw4OUxH8Bz+tNDsFs2xwAAAAAElFTkSuQmCC';
 
+/** The colours of all samples: change them here, or in one template, for those of your brand. */
+export const BRAND = { dark: '#0f3d3a', main: '#0f766e', pale: '#e5efed', accent: '#f59e0b', accentInk: '#b45309' } as const;
+
 /** The look of side notes: small and grey. */
 export const SMALL = { fontSize: 14, color: '#6b7280' } as const;
 

@@ -1,5 +1,5 @@
 /** A parcel is on its way: where it is, what is in it, when it arrives. The label goes to whoever packs, or home for a return. */
-import { emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich } from './sample.js';
+import { BRAND, emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich } from './sample.js';
 
 const parcel = {
   trackingNumber: 'LX447109328814',
@@ -17,7 +17,7 @@ const recipient = {
 const steps = [
   { name: 'Ordered', at: '2026-11-21T09:30:00Z', state: 'completed' },
   { name: 'Packed', at: '2026-11-23T08:10:00Z', state: 'completed' },
-  { name: 'On its way', at: '2026-11-23T15:45:00Z', note: 'Left our store in Lisbon', state: 'current' },
+  { name: 'On its way', at: '2026-11-23T15:45:00Z', note: 'Left our warehouse in Lisbon', state: 'current' },
   { name: 'Delivered', state: 'pending' },
 ];
 const contents = [
@@ -36,8 +36,8 @@ const en = {
   number: 'Tracking number',
   contents: 'In this parcel',
   item: '{{item.quantity}} × {{item.name}}',
-  shipsTo: 'Goes to',
-  help: 'Something is missing or broken? Write to @ within 14 days.',
+  shipsTo: 'Delivery address',
+  help: 'Is something missing or broken? Write to @ within 14 days.',
 };
 
 const de: typeof en = {
@@ -104,7 +104,7 @@ export const shippingNotice = emailInLanguages(
         type: 'array',
         itemType: 'object',
         description: 'In order; state is completed, current or pending',
-        defaultValue: steps,
+        defaultValue: [],
         schema: {
           type: 'array',
           itemType: 'object',
@@ -122,7 +122,7 @@ export const shippingNotice = emailInLanguages(
         name: 'contents',
         type: 'array',
         itemType: 'object',
-        defaultValue: contents,
+        defaultValue: [],
         schema: {
           type: 'array',
           itemType: 'object',
@@ -132,7 +132,7 @@ export const shippingNotice = emailInLanguages(
       logoVariable,
     ],
     schema: {
-      props: { preheader: text.preheader, linkColor: '#0f766e' },
+      props: { preheader: text.preheader, linkColor: BRAND.main },
       sections: [
         logoHeader,
         {
@@ -148,7 +148,7 @@ export const shippingNotice = emailInLanguages(
               props: {
                 dataSource: 'steps',
                 itemVariable: 'step',
-                color: '#0f766e',
+                color: BRAND.main,
                 title: '{{step.name}}',
                 description: '{{step.note}}',
                 date: '{{step.at}}',
@@ -158,10 +158,15 @@ export const shippingNotice = emailInLanguages(
             },
             { id: 'rule', type: 'divider' },
             {
-              id: 'what-and-where',
+              id: 'where-and-what',
               type: 'columns',
               props: { widths: ['50%', '50%'], gap: 24 },
               children: [
+                rich(
+                  'address',
+                  `<h4>${text.shipsTo}</h4><p>{{recipient.name}}<br>{{recipient.company}}<br>{{recipient.street}}<br>{{recipient.city}}<br>{{recipient.country}}</p><p style="font-size:13px;color:#6b7280">${text.number}<br>{{parcel.trackingNumber}}</p>`,
+                  { fontSize: 15, hideWhenEmpty: 'lines' },
+                ),
                 {
                   id: 'contents-box',
                   type: 'container',
@@ -176,11 +181,6 @@ export const shippingNotice = emailInLanguages(
                     },
                   ],
                 },
-                rich(
-                  'address',
-                  `<h4>${text.shipsTo}</h4><p>{{recipient.name}}<br>{{recipient.company}}<br>{{recipient.street}}<br>{{recipient.city}}<br>{{recipient.country}}</p><p style="font-size:13px;color:#6b7280">${text.number}<br>{{parcel.trackingNumber}}</p>`,
-                  { fontSize: 15, hideWhenEmpty: 'lines' },
-                ),
               ],
             },
           ],

@@ -1,5 +1,5 @@
 /** Mails by which a person gets in: a code to sign in, short and readable at a glance, and a link to choose another password. */
-import { emailInLanguages, brandHeader, footerWith, rich, SMALL, whereGiven } from './sample.js';
+import { BRAND, emailInLanguages, brandHeader, footerWith, rich, SMALL, whereGiven } from './sample.js';
 
 const signInCodeEn = {
   subject: '{{code}} is your {{__COMPANY_NAME__}} sign-in code',
@@ -10,7 +10,7 @@ const signInCodeEn = {
   button: 'Sign in with one click',
   device: 'Requested from {{device}}.',
   warning:
-    'We will never ask you for this code by phone or chat. If you did not try to sign in, you can ignore this email: nobody gets in without the code.',
+    'We will never ask you for this code by phone or chat. If you did not try to sign in, you can ignore this email: no one can sign in without the code.',
 };
 
 const signInCodeFr: typeof signInCodeEn = {
@@ -49,7 +49,7 @@ export const signInCode = emailInLanguages(
       { name: 'device', type: 'string', description: 'Browser and place of the attempt', defaultValue: '' },
     ],
     schema: {
-      props: { preheader: text.preheader },
+      props: { preheader: text.preheader, linkColor: BRAND.main },
       sections: [
         brandHeader,
         {
@@ -67,7 +67,7 @@ export const signInCode = emailInLanguages(
             {
               id: 'code-box',
               type: 'container',
-              props: { backgroundColor: '#f3f4f6', borderRadius: 8, padding: '20px 16px', align: 'center' },
+              props: { backgroundColor: BRAND.pale, borderRadius: 8, padding: '20px 16px', align: 'center' },
               children: [
                 rich('code', '<span style="letter-spacing:6px;font-weight:700">{{code}}</span>', {
                   align: 'center',
@@ -92,14 +92,14 @@ const passwordResetEn = {
   subject: 'Choose a new password for {{__COMPANY_NAME__}}',
   preheader: 'The link is valid for {{minutesValid}} minutes and works once.',
   title: 'Choose a new password',
-  intro: 'Somebody asked for a new password for your account. If it was you, choose one here:',
-  introNamed: 'Hi {{firstName}}, somebody asked for a new password for your account. If it was you, choose one here:',
+  intro: 'Someone asked for a new password for your account. If it was you, choose one here:',
+  introNamed: 'Hi {{firstName}}, someone asked for a new password for your account. If it was you, choose one here:',
   button: 'Choose a password',
   lifetime: 'The link is valid for {{minutesValid}} minutes and works once.',
   device: 'Requested from {{device}}.',
-  address: 'If the button does nothing, open this address:',
+  address: 'If the button does not work, open this address:',
   ignore:
-    'If you did not ask for this, you can ignore this email: your password stays as it is, and nobody can change it without the link.',
+    'If you did not ask for this, you can ignore this email: your password stays as it is, and no one can change it without the link.',
 };
 
 const passwordResetFr: typeof passwordResetEn = {
@@ -145,7 +145,7 @@ export const passwordReset = emailInLanguages(
       { name: 'device', type: 'string', description: 'Browser and place of the request', defaultValue: '' },
     ],
     schema: {
-      props: { preheader: text.preheader },
+      props: { preheader: text.preheader, linkColor: BRAND.main },
       sections: [
         brandHeader,
         {

@@ -1,11 +1,11 @@
 /** The event and the tickets that a mail and its document are about, and the mail: a QR code for each person. */
 import type { JsonObject } from '../domain/core/json.js';
 import type { VariableDefinition } from '../domain/rendering/scope/definitions.js';
-import { emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich, SMALL } from './sample.js';
+import { BRAND, emailInLanguages, footerWith, helpLine, logoHeader, logoVariable, rich, SMALL } from './sample.js';
 
 const event = {
   name: 'Open cupping',
-  subtitle: 'Six coffees from three farms, one long table',
+  subtitle: 'Six coffees from three farms at one long table',
   startsAt: '2026-12-04T18:30:00Z',
   doorsAt: '2026-12-04T18:00:00Z',
   venue: 'Northwind Roastery',
@@ -48,7 +48,7 @@ export const ticketVariables: readonly VariableDefinition[] = [
     type: 'array',
     itemType: 'object',
     required: true,
-    description: 'One for each who comes',
+    description: 'One for each guest',
     defaultValue: tickets,
     schema: {
       type: 'array',
@@ -69,12 +69,12 @@ const en = {
   subject: 'Your tickets for {{event.name}}',
   preheader: '{{event.startsAt}}, {{event.venue}}',
   title: 'See you at {{event.name}}',
-  intro: 'Show a code at the door, on your phone or on paper. Each lets one person in, once.',
+  intro: 'Show the code at the door, on your phone or on paper. Each code admits one person, once.',
   when: 'When',
   doors: 'Doors open at {{event.doorsAt}}',
   where: 'Where',
   more: 'About the event',
-  help: 'You cannot come? Write to @, and somebody on the waiting list gets your place.',
+  help: 'Can’t make it? Write to @, and we will offer your place to someone on the waiting list.',
 };
 
 const pt: typeof en = {
@@ -103,7 +103,7 @@ export const ticket = emailInLanguages(
     subject: text.subject,
     variables: [...ticketVariables, logoVariable],
     schema: {
-      props: { preheader: text.preheader, linkColor: '#7c2d12' },
+      props: { preheader: text.preheader, linkColor: BRAND.main },
       sections: [
         logoHeader,
         {

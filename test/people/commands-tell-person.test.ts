@@ -120,7 +120,7 @@ void t.test('a second factor is told when it is set up and when it is taken away
   t.equal(await remove('000000'), 'INVALID_CODE');
   t.same(await told(world), [`${email}: A second factor for your account at Example Ltd`]);
   t.equal(await remove(recoveryCodes[0]!), 'fine');
-  t.same((await told(world)).slice(1), [`${email}: The second factor of your account at Example Ltd was taken away`]);
+  t.same((await told(world)).slice(1), [`${email}: The second factor of your account at Example Ltd was removed`]);
 });
 
 void t.test('networks and devices are told apart as people would', (t) => {

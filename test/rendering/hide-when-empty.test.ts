@@ -120,6 +120,9 @@ void t.test('a column is left out where no row has a value for it', async (t) =>
       ],
     },
   ]);
+  const widths = ['20%', '30%', '50%'];
+  const shared = { ...table, props: { ...table.props, columns: table.props.columns.map((one, at) => ({ ...one, width: widths[at] })) } };
+  t.match(documentOf([shared], without), [{ columns: [{ width: { percent: 20 / 0.7 } }, { width: { percent: 50 / 0.7 } }] }]);
   const withNote = { ...without, items: [...without.items, { name: 'Cup', note: 'green' }] };
   t.match(lettersOf(bodyOf(renderTemplate(templateOf([table]), withNote).html)), 'Name Note Price Mug () 1');
   t.equal((documentOf([table], withNote)[0] as { columns?: unknown[] }).columns?.length, 3);

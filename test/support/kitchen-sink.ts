@@ -70,7 +70,7 @@ export const everyComponent: Readonly<Record<string, Json>> = {
   container: {
     id: 'c',
     type: 'container',
-    props: { backgroundColor: '#eef2ff', padding: 20, border: '1px solid #c7d2fe', borderRadius: 8 },
+    props: { backgroundColor: '#eef2ff', padding: 20, border: '1px solid #c7d2fe', borderRadius: 8, minHeight: 60 },
     children: [
       { id: 'c1', type: 'rich-text', content: '<p>In a container</p>' },
       {

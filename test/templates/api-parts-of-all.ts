@@ -144,6 +144,7 @@ export const common: readonly JsonObject[] = [
       borderRadius: 4,
       align: 'center',
       width: '100%',
+      minHeight: 40,
       hideWhenEmpty: true,
     },
     children: [{ id: 'inside', type: 'spacer' }],

@@ -182,6 +182,10 @@ const barModulesAcross = (code: BarCode): number => {
   return left + code.modules + right;
 };
 
+/** The white at the left of the bars, as a share of the width; the digit of an EAN-13 stands there. */
+export const quietShare = ({ code }: LaidBarCode): number =>
+  code.shape === 'bars' && code.kind === 'ean13' ? 0 : quietOf(code).left / barModulesAcross(code);
+
 type BarMeasures = Readonly<{
   /** Width of one module. */ unit: number;
   /** Height of the bars; a matrix is square. */ height: number;

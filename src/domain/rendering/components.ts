@@ -139,6 +139,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       borderRadius: { kind: 'size' },
       align: { kind: 'align' },
       width: { kind: 'length' },
+      minHeight: { kind: 'size' },
       ...flowProps,
     },
   },

@@ -1,5 +1,5 @@
 /** An invoice over an order, as PDF to be paid and as Excel to be booked: the sums are those of the order's confirmation. */
-import { documentInLanguages, exampleLogo } from '../sample.js';
+import { BRAND, documentInLanguages, exampleLogo } from '../sample.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { exampleCustomer, exampleOrder, orderVariable } from '../order-confirmation.js';
 import { moneyOf, sumsOf } from '../sums-table.js';
@@ -27,9 +27,9 @@ const en = {
   quantity: 'Quantity',
   price: 'Price',
   amount: 'Amount',
-  noItems: 'Nothing is charged.',
+  noItems: 'This invoice has no items.',
   sums: { subtotal: 'Subtotal', shipping: 'Shipping', discount: 'Discount', tax: 'VAT', total: 'Total' },
-  pay: 'Please pay <strong>{{total}}</strong> by <strong>{{invoice.dueAt}}</strong> and name the invoice {{invoice.number}}.',
+  pay: 'Please pay <strong>{{total}}</strong> by <strong>{{invoice.dueAt}}</strong> quoting invoice {{invoice.number}}.',
   account: 'IBAN {{seller.iban}}<br>BIC {{seller.bic}}<br>{{seller.bank}}',
   scan: 'Your banking app reads the code at the foot of the first page of the PDF.',
   thanks: 'Thank you for your order.',
@@ -50,7 +50,7 @@ const de: typeof en = {
   quantity: 'Menge',
   price: 'Preis',
   amount: 'Betrag',
-  noItems: 'Es wird nichts berechnet.',
+  noItems: 'Diese Rechnung enthält keine Posten.',
   sums: { subtotal: 'Zwischensumme', shipping: 'Versand', discount: 'Rabatt', tax: 'MwSt.', total: 'Gesamtbetrag' },
   pay: 'Bitte zahlen Sie <strong>{{total}}</strong> bis zum <strong>{{invoice.dueAt}}</strong> und geben Sie die Rechnungsnummer {{invoice.number}} an.',
   account: 'IBAN {{seller.iban}}<br>BIC {{seller.bic}}<br>{{seller.bank}}',
@@ -191,7 +191,7 @@ export const invoiceSample = documentInLanguages(
                   props: {
                     dataSource: 'lines',
                     itemVariable: 'line',
-                    headerBackgroundColor: '#0f3d3a',
+                    headerBackgroundColor: BRAND.dark,
                     headerColor: '#ffffff',
                     emptyText: text.noItems,
                     keepWithNext: true,
@@ -206,7 +206,7 @@ export const invoiceSample = documentInLanguages(
                     ],
                   },
                 },
-                sumsTable(widths, text.sums, 'order.taxRate'),
+                ...sumsTable(widths, text.sums, 'order.taxRate'),
                 rich('terms', `<p>${text.pay}</p><p>${text.account}</p>`, {
                   padding: '10pt 0 0 0',
                   keepWithNext: true,

@@ -1,11 +1,11 @@
 /** A monthly report: figures in words, in charts and in tables, as PDF and as Excel, whose charts are drawn from the cells of the tables. */
-import { documentInLanguages, exampleLogo } from '../sample.js';
+import { BRAND, documentInLanguages, exampleLogo } from '../sample.js';
 import { euros, exampleReport, reportVariables } from '../monthly-report.js';
 import { imprint, letterhead, logoVariable, rich } from './sample.js';
 
 const en = {
   summary:
-    '<p>{{report.summary}}</p><p>Revenue after returns: <strong>{{revenue}}</strong>, of which {{online}} online and {{shops}} in shops before {{returns}} of returns. The best week was {{best}}.</p>',
+    '<p>{{report.summary}}</p><p>Revenue after returns was <strong>{{revenue}}</strong>: {{online}} from online sales and {{shops}} from the shops, less {{returns}} in returns. The best week was {{best}}.</p>',
   byWeek: 'By week',
   week: 'Week',
   online: 'Online',
@@ -15,7 +15,7 @@ const en = {
   total: 'Total',
   weekChart: 'Revenue by week',
   byGroup: 'By group',
-  groupTitle: 'What was sold in {{report.month}}',
+  groupTitle: 'What we sold in {{report.month}}',
   group: 'Group',
   revenue: 'Revenue',
   before: 'Month before',
@@ -36,7 +36,7 @@ const de: typeof en = {
   total: 'Summe',
   weekChart: 'Umsatz nach Wochen',
   byGroup: 'Nach Gruppen',
-  groupTitle: 'Was im {{report.month}} verkauft wurde',
+  groupTitle: 'Was wir im {{report.month}} verkauft haben',
   group: 'Gruppe',
   revenue: 'Umsatz',
   before: 'Vormonat',
@@ -46,7 +46,7 @@ const de: typeof en = {
 };
 
 const margin = { top: '22mm', right: '18mm', bottom: '24mm', left: '18mm' };
-const header = { headerBackgroundColor: '#0f3d3a', headerColor: '#ffffff' };
+const header = { headerBackgroundColor: BRAND.dark, headerColor: '#ffffff' };
 const money = { align: 'end', format: euros };
 
 export const monthlyReportSample = documentInLanguages(
@@ -92,7 +92,7 @@ export const monthlyReportSample = documentInLanguages(
                         width: '18%',
                         ...money,
                         footer: '{{revenue}}',
-                        rules: [{ kind: 'dataBar', color: '#99f6e4' }],
+                        rules: [{ kind: 'dataBar', color: BRAND.pale }],
                       },
                     ],
                   },
@@ -105,8 +105,8 @@ export const monthlyReportSample = documentInLanguages(
                     dataSource: 'byWeek',
                     categoryField: 'week',
                     series: [
-                      { name: text.online, valueField: 'online', color: '#0f766e' },
-                      { name: text.shops, valueField: 'shops', color: '#b45309' },
+                      { name: text.online, valueField: 'online', color: BRAND.main },
+                      { name: text.shops, valueField: 'shops', color: BRAND.accentInk },
                     ],
                     title: text.weekChart,
                     showLegend: true,
@@ -154,10 +154,13 @@ export const monthlyReportSample = documentInLanguages(
                   id: 'by-group',
                   type: 'chart',
                   props: {
-                    chartType: 'doughnut',
+                    chartType: 'bar',
                     dataSource: 'byGroup',
                     categoryField: 'name',
-                    series: [{ name: text.revenue, valueField: 'revenue' }],
+                    series: [
+                      { name: text.revenue, valueField: 'revenue', color: BRAND.main },
+                      { name: text.before, valueField: 'before', color: '#9ca3af' },
+                    ],
                     title: text.groupChart,
                     showLegend: true,
                     height: 240,

@@ -1,5 +1,5 @@
 /** An offer: a cover page, then the letter with its items, sums, terms and a place to sign. */
-import { documentInLanguages, exampleLogo } from '../sample.js';
+import { BRAND, documentInLanguages, exampleLogo } from '../sample.js';
 import { exampleOffer, offerVariables } from '../offer.js';
 import { moneyOf } from '../sums-table.js';
 import { imprint, letterhead, logoVariable, rich, sumsTable } from './sample.js';
@@ -20,12 +20,12 @@ const en = {
   quantity: 'Quantity',
   price: 'Price',
   amount: 'Amount',
-  noItems: 'Nothing is offered.',
+  noItems: 'This offer has no items.',
   sums: { subtotal: 'Subtotal', shipping: 'Delivery', discount: 'Discount', tax: 'VAT', total: 'Total' },
   terms: 'Delivery and payment',
   validity: 'This offer is valid until <strong>{{offer.validUntil}}</strong>. Prices in the table are without VAT.',
   accept: 'Accepted',
-  day: 'Place and day',
+  day: 'Place and date',
   signature: 'Signature',
   pages: 'Page {{pageNumber}} of {{totalPages}}',
 };
@@ -43,7 +43,7 @@ const de: typeof en = {
   quantity: 'Menge',
   price: 'Preis',
   amount: 'Betrag',
-  noItems: 'Es wird nichts angeboten.',
+  noItems: 'Dieses Angebot enthält keine Posten.',
   sums: { subtotal: 'Zwischensumme', shipping: 'Lieferung', discount: 'Rabatt', tax: 'MwSt.', total: 'Gesamtbetrag' },
   terms: 'Lieferung und Zahlung',
   validity: 'Dieses Angebot gilt bis zum <strong>{{offer.validUntil}}</strong>. Die Preise in der Tabelle verstehen sich ohne MwSt.',
@@ -53,10 +53,11 @@ const de: typeof en = {
   pages: 'Seite {{pageNumber}} von {{totalPages}}',
 };
 
-// A dark upper part with a curve, so that the title stands on colour and the facts on white.
+// A dark upper part with a curve, so that the title stands on colour and the facts on white: what stands on it has a least height, which no
+// missing logo changes.
 const cover =
-  "data:image/svg+xml;utf8,<svg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%20210%20297'><path%20d='M0%200h210v182q-80%2034-210%200z'%20fill='%230f3d3a'/>" +
-  "<path%20d='M0%20190q130%2034%20210%200v-5q-80%2034-210%200z'%20fill='%23f59e0b'/></svg>";
+  `data:image/svg+xml;utf8,<svg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%20210%20297'><path%20d='M0%200h210v182q-80%2034-210%200z'%20fill='%23${BRAND.dark.slice(1)}'/>` +
+  `<path%20d='M0%20190q130%2034%20210%200v-5q-80%2034-210%200z'%20fill='%23${BRAND.accent.slice(1)}'/></svg>`;
 
 export const offerSample = documentInLanguages(
   {
@@ -91,14 +92,37 @@ export const offerSample = documentInLanguages(
               id: 'cover-main',
               type: 'main',
               components: [
-                { id: 'logo', type: 'image', props: { src: '{{logo}}', alt: '{{__COMPANY_NAME__}}', height: 56, hideWhenEmpty: true } },
-                rich('brand', '<p style="font-size:16pt;color:#ffffff"><strong>{{__COMPANY_NAME__}}</strong></p>'),
-                { id: 'down', type: 'spacer', props: { height: 120 } },
-                rich(
-                  'cover-title',
-                  `<p style="font-size:16pt;color:#fcd34d">${text.kind} {{offer.number}}</p><h1 style="font-size:38pt;color:#ffffff">{{offer.title}}</h1><p style="font-size:14pt;color:#ffffff">{{offer.date}}</p>`,
-                ),
-                { id: 'further', type: 'spacer', props: { height: 190 } },
+                {
+                  id: 'on-colour',
+                  type: 'container',
+                  props: { minHeight: 512 },
+                  children: [
+                    {
+                      id: 'sender',
+                      type: 'container',
+                      props: { minHeight: 190 },
+                      children: [
+                        {
+                          id: 'logo-room',
+                          type: 'container',
+                          props: { minHeight: 56 },
+                          children: [
+                            {
+                              id: 'logo',
+                              type: 'image',
+                              props: { src: '{{logo}}', alt: '{{__COMPANY_NAME__}}', height: 56, hideWhenEmpty: true },
+                            },
+                          ],
+                        },
+                        rich('brand', '<p style="font-size:16pt;color:#ffffff"><strong>{{__COMPANY_NAME__}}</strong></p>'),
+                      ],
+                    },
+                    rich(
+                      'cover-title',
+                      `<p style="font-size:16pt;color:#fcd34d">${text.kind} {{offer.number}}</p><h1 style="font-size:34pt;color:#ffffff">{{offer.title}}</h1><p style="font-size:14pt;color:#ffffff">{{offer.date}}</p>`,
+                    ),
+                  ],
+                },
                 {
                   id: 'for-and-from',
                   type: 'columns',
@@ -150,7 +174,7 @@ export const offerSample = documentInLanguages(
                   props: {
                     dataSource: 'lines',
                     itemVariable: 'line',
-                    headerBackgroundColor: '#0f3d3a',
+                    headerBackgroundColor: BRAND.dark,
                     headerColor: '#ffffff',
                     emptyText: text.noItems,
                     keepWithNext: true,
@@ -162,7 +186,7 @@ export const offerSample = documentInLanguages(
                     ],
                   },
                 },
-                sumsTable(widths, text.sums, 'offer.taxRate'),
+                ...sumsTable(widths, text.sums, 'offer.taxRate'),
                 rich('terms', `<h3>${text.terms}</h3><p>{{offer.terms}}</p><p>${text.validity}</p>`, { hideWhenEmpty: 'lines' }),
                 {
                   id: 'author',

@@ -15,28 +15,30 @@ export type SampleAttachment = AttachmentTemplateContent &
   }>;
 
 /**
- * The table of sums in the columns of the items above it, so that the sums stand below their column in a workbook too. It is kept on one
- * sheet; the total is its footer, so that it is a number in a workbook. In: the widths of the columns, words, the path of the tax rate.
+ * The table of sums in the columns of the items above it, so that the sums stand below their column in a workbook too, and the total in
+ * larger letters. They are kept on one sheet; the total is alone in its cell, so that it is a number in a workbook. In: the widths of the columns,
+ * words, the path of the tax rate.
  */
-export const sumsTable = (widths: readonly string[], text: SumsText, taxRate: string): DocumentComponent => {
+export const sumsTable = (widths: readonly string[], text: SumsText, taxRate: string): readonly DocumentComponent[] => {
   const blank = widths.slice(2).map(() => '');
   const shares = sharesOf(widths);
-  return whereCharged((id, shown) => ({
+  const table = (id: string, columns: JsonObject[], rows: string[][], props: JsonObject): DocumentComponent => ({
     id,
-    type: 'table' as const,
-    props: {
-      showHeader: false,
-      border: false,
-      padding: '0 6pt',
-      cellPadding: '3pt 6pt',
-      keepTogether: true,
-      columns: shares.map((width, at) => {
-        const footer = [text.total, '{{total}}'][at - shares.length + 2];
-        return footer === undefined ? { width } : { width, align: 'end', footer };
-      }),
-      rows: sumsRows(text, taxRate, shown).map((row) => [...blank, ...row]),
-    },
-  }));
+    type: 'table',
+    props: { showHeader: false, border: false, padding: '0 6pt', cellPadding: '3pt 6pt', keepTogether: true, columns, rows, ...props },
+  });
+  const columns = shares.map((width, at): JsonObject => (at < shares.length - 2 ? { width } : { width, align: 'end' }));
+  return [
+    whereCharged((id, shown) =>
+      table(
+        id,
+        columns,
+        sumsRows(text, taxRate, shown).map((row) => [...blank, ...row]),
+        { keepWithNext: true },
+      ),
+    ),
+    table('sum', columns, [[...blank, `<strong>${text.total}</strong>`, '{{total}}']], { fontSize: 14 }),
+  ];
 };
 
 /** The amounts stand below those of the items, with room for words before them, which are longer than a price. */

@@ -96,27 +96,34 @@ export const shippingLabelSample = documentInLanguages(
               type: 'main',
               components: [
                 {
-                  id: 'head',
-                  type: 'columns',
-                  props: { widths: ['60%', '40%'], gap: 12, verticalAlign: 'middle' },
+                  id: 'from-and-service',
+                  type: 'container',
+                  props: { minHeight: 100 },
                   children: [
-                    rich(
-                      'from',
-                      `<p style="${FINE_PRINT}">${text.from}</p><p style="font-size:9pt"><strong>{{sender.name}}</strong><br>{{sender.company}}<br>{{sender.street}}<br>{{sender.city}}<br>{{sender.country}}</p>`,
-                      { hideWhenEmpty: 'lines' },
-                    ),
-                    rich('service', '<p style="font-size:22pt"><strong>{{parcel.service}}</strong></p>', { align: 'end' }),
+                    {
+                      id: 'head',
+                      type: 'columns',
+                      props: { widths: ['60%', '40%'], gap: 12, verticalAlign: 'top' },
+                      children: [
+                        rich(
+                          'from',
+                          `<p style="${FINE_PRINT}">${text.from}</p><p style="font-size:9pt"><strong>{{sender.name}}</strong><br>{{sender.company}}<br>{{sender.street}}<br>{{sender.city}}<br>{{sender.country}}</p>`,
+                          { hideWhenEmpty: 'lines' },
+                        ),
+                        rich('service', '<p style="font-size:22pt"><strong>{{parcel.service}}</strong></p>', { align: 'end' }),
+                      ],
+                    },
                   ],
                 },
                 { id: 'rule', type: 'divider', props: { thickness: 2, color: '#111827', margin: '6pt 0' } },
                 {
                   id: 'to',
                   type: 'container',
-                  props: { border: '2pt solid #111827', padding: '14pt' },
+                  props: { border: '2pt solid #111827', padding: '12pt', minHeight: 196 },
                   children: [
                     rich(
                       'to-address',
-                      `<p style="${FINE_PRINT}">${text.to}</p><p style="font-size:22pt"><strong>{{recipient.name}}</strong></p><p style="font-size:15pt">{{recipient.company}}<br>{{recipient.street}}<br><strong>{{recipient.city}}</strong><br><strong>{{recipient.country}}</strong></p>`,
+                      `<p style="${FINE_PRINT}">${text.to}</p><p style="font-size:20pt;line-height:1.2"><strong>{{recipient.name}}</strong></p><p style="font-size:14pt">{{recipient.company}}<br>{{recipient.street}}<br><strong>{{recipient.city}}</strong><br><strong>{{recipient.country}}</strong></p>`,
                       { hideWhenEmpty: 'lines' },
                     ),
                   ],
@@ -127,7 +134,7 @@ export const shippingLabelSample = documentInLanguages(
                   type: 'columns',
                   props: { widths: ['34%', '66%'], gap: 12, verticalAlign: 'middle' },
                   children: [
-                    { id: 'matrix', type: 'qr-code', props: { kind: 'datamatrix', value: '{{parcel.trackingNumber}}', size: 90 } },
+                    { id: 'matrix', type: 'qr-code', props: { kind: 'datamatrix', value: '{{parcel.trackingNumber}}', size: 72 } },
                     rich('facts', `<p style="font-size:12pt">${text.facts}</p>`, { hideWhenEmpty: 'lines' }),
                   ],
                 },
@@ -136,7 +143,7 @@ export const shippingLabelSample = documentInLanguages(
                 {
                   id: 'bars',
                   type: 'qr-code',
-                  props: { kind: 'code128', value: '{{parcel.trackingNumber}}', size: 330, height: 64, align: 'center' },
+                  props: { kind: 'code128', value: '{{parcel.trackingNumber}}', size: 330, height: 56, align: 'center' },
                 },
               ],
             },

@@ -1,5 +1,5 @@
 /** Tickets, one on each sheet: what, when and where, who, and the code that is scanned at the door. */
-import { documentInLanguages, exampleLogo } from '../sample.js';
+import { BRAND, documentInLanguages, exampleLogo } from '../sample.js';
 import { exampleTickets, ticketVariables } from '../ticket.js';
 import { FINE_PRINT, logoVariable, rich } from './sample.js';
 
@@ -11,7 +11,7 @@ const en = {
   where: 'Where',
   who: 'Admits',
   terms:
-    'Lets one person in, once. Do not show the code to anybody else: the first who shows it gets in. Tickets are taken back until two days before; write to {{__COMPANY_EMAIL__}}.',
+    'Admits one person, once. Do not share the code: the first person to show it gets in. Tickets can be returned until two days before the event; write to {{__COMPANY_EMAIL__}}.',
 };
 
 const pt: typeof en = {
@@ -25,17 +25,19 @@ const pt: typeof en = {
     'Dá entrada a uma pessoa, uma vez. Não mostre o código a mais ninguém: entra quem o mostrar primeiro. Aceitamos devoluções até dois dias antes; escreva para {{__COMPANY_EMAIL__}}.',
 };
 
-const label = (words: string): string => `<p style="font-size:8pt;color:#9a3412">${words}</p>`;
+const label = (words: string): string => `<p style="font-size:8pt;color:${BRAND.accentInk}">${words}</p>`;
+
+const PAPER = '#f7faf9';
 
 // A band at the left, and a line where the ticket is torn.
 const band =
-  "data:image/svg+xml;utf8,<svg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%20210%20148'><rect%20width='8'%20height='148'%20fill='%237c2d12'/>" +
-  "<rect%20x='8'%20width='202'%20height='148'%20fill='%23fffaf5'/><path%20d='M142%2010v128'%20stroke='%23d6b8a4'%20stroke-width='.5'%20stroke-dasharray='2%202'/></svg>";
+  `data:image/svg+xml;utf8,<svg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%20210%20148'><rect%20width='8'%20height='148'%20fill='%23${BRAND.dark.slice(1)}'/>` +
+  `<rect%20x='8'%20width='202'%20height='148'%20fill='%23${PAPER.slice(1)}'/><path%20d='M142%2010v128'%20stroke='%239ca3af'%20stroke-width='.5'%20stroke-dasharray='2%202'/></svg>`;
 
 export const ticketSample = documentInLanguages(
   {
     slug: 'ticket',
-    description: 'A ticket for each who comes, on sheets of A5 in landscape.',
+    description: 'A ticket for each guest, on sheets of A5 in landscape.',
     locale: 'en-GB',
     timeZone: 'Europe/Lisbon',
     exampleVariables: { ...exampleTickets, logo: exampleLogo },
@@ -76,32 +78,57 @@ export const ticketSample = documentInLanguages(
                           type: 'container',
                           children: [
                             {
-                              id: 'logo',
-                              type: 'image',
-                              props: { src: '{{logo}}', alt: '{{__COMPANY_NAME__}}', height: 40, hideWhenEmpty: true },
+                              id: 'event',
+                              type: 'container',
+                              props: { minHeight: 130 },
+                              children: [
+                                rich(
+                                  'name',
+                                  `<h1 style="font-size:26pt;color:${BRAND.dark}">{{event.name}}</h1><p style="font-size:12pt">{{event.subtitle}}</p>`,
+                                  { hideWhenEmpty: 'lines' },
+                                ),
+                              ],
                             },
-                            rich(
-                              'name',
-                              '<h1 style="font-size:30pt;color:#7c2d12">{{event.name}}</h1><p style="font-size:12pt">{{event.subtitle}}</p>',
-                              {
-                                hideWhenEmpty: 'lines',
-                              },
-                            ),
-                            { id: 'air', type: 'spacer', props: { height: 10 } },
-                            rich(
-                              'when',
-                              `${label(text.when)}<p style="font-size:13pt"><strong>{{event.startsAt}}</strong><br>${text.doors}</p>`,
-                              {
-                                hideWhenEmpty: 'lines',
-                              },
-                            ),
-                            rich(
-                              'where',
-                              `${label(text.where)}<p style="font-size:13pt"><strong>{{event.venue}}</strong><br>{{event.street}}<br>{{event.city}}</p>`,
-                              { hideWhenEmpty: 'lines' },
-                            ),
-                            { id: 'more-air', type: 'spacer', props: { height: 10 } },
-                            rich('terms', `<p style="${FINE_PRINT}">${text.terms}</p>`),
+                            {
+                              id: 'when-and-where',
+                              type: 'container',
+                              props: { minHeight: 118 },
+                              children: [
+                                {
+                                  id: 'facts',
+                                  type: 'columns',
+                                  props: { widths: ['50%', '50%'], gap: 16 },
+                                  children: [
+                                    rich('when', `${label(text.when)}<p><strong>{{event.startsAt}}</strong><br>${text.doors}</p>`, {
+                                      fontSize: 12,
+                                      hideWhenEmpty: 'lines',
+                                    }),
+                                    rich(
+                                      'where',
+                                      `${label(text.where)}<p><strong>{{event.venue}}</strong><br>{{event.street}}<br>{{event.city}}</p>`,
+                                      { fontSize: 12, hideWhenEmpty: 'lines' },
+                                    ),
+                                  ],
+                                },
+                              ],
+                            },
+                            { id: 'rule', type: 'divider', props: { color: '#d6d3d1', margin: '0 0 12pt' } },
+                            {
+                              id: 'organizer',
+                              type: 'columns',
+                              props: { widths: ['84%', '16%'], gap: 12 },
+                              children: [
+                                rich(
+                                  'terms',
+                                  `<p style="font-size:11pt"><strong>{{__COMPANY_NAME__}}</strong></p><p style="${FINE_PRINT}">${text.terms}</p>`,
+                                ),
+                                {
+                                  id: 'logo',
+                                  type: 'image',
+                                  props: { src: '{{logo}}', alt: '{{__COMPANY_NAME__}}', height: 40, align: 'end', hideWhenEmpty: true },
+                                },
+                              ],
+                            },
                           ],
                         },
                         {
@@ -117,13 +144,13 @@ export const ticketSample = documentInLanguages(
                                 size: 150,
                                 errorCorrection: 'Q',
                                 align: 'center',
-                                backgroundColor: '#fffaf5',
+                                backgroundColor: PAPER,
                               },
                             },
                             rich('number', '<p style="font-size:9pt">{{one.code}}</p>', { align: 'center' }),
                             rich(
                               'who',
-                              `${label(text.who)}<p style="font-size:14pt"><strong>{{one.holder}}</strong></p><p>{{one.kind}}<br>{{one.seat}}</p>`,
+                              `${label(text.who)}<p style="font-size:14pt"><strong>{{one.holder}}</strong></p><p style="font-size:12pt">{{one.kind}}<br>{{one.seat}}</p>`,
                               { align: 'center', hideWhenEmpty: 'lines' },
                             ),
                           ],

@@ -1,5 +1,5 @@
 /** Charts with axes: the scale of the values, the axes with their labels and grid, and the marks (bars, stacks, lines, areas). */
-import { n, type Area, LABEL_PT, TEXT_COLOR, axisNumbers, fitted, textElement, type ChartText } from './chart-text.js';
+import { n, type Area, LABEL_PT, TEXT_COLOR, axisNumbers, type AxisKind, fitted, textElement, type ChartText } from './chart-text.js';
 
 /** The round numbers between which the values of a chart lie. */
 type Scale = Readonly<{
@@ -26,6 +26,7 @@ type Axes = Readonly<{
   lowest: number;
   highest: number;
   fromZero: boolean;
+  kind: AxisKind;
 }>;
 
 /** `area` is what is left for the marks. */
@@ -60,7 +61,7 @@ const vertical = (axes: Axes, outer: Area, text: ChartText): DrawnAxes => {
   const xTitle = axes.xTitle === '' ? 0 : TITLE_PT + 6;
   const yTitle = axes.yTitle === '' ? 0 : TITLE_PT + 6;
   const scale = niceScale(axes.lowest, axes.highest, Math.min(8, Math.max(2, outer.height / 38)), axes.fromZero);
-  const numbers = numberLabels(scale, outer.width * 0.3, text);
+  const numbers = numberLabels(scale, outer.width * 0.3, axes.kind, text);
   const heightMax = Math.max(outer.height * 0.35, Math.min(60, outer.height / 2));
   const numbersWidth = yTitle + Math.max(0, ...numbers.map(({ width }) => width)) + 6;
   const { overhang } = categoryLabels(axes.categories, Math.max(10, outer.width - numbersWidth), heightMax, Infinity, text);
@@ -107,13 +108,13 @@ const horizontal = (axes: Axes, outer: Area, text: ChartText): DrawnAxes => {
   );
   const left = outer.x + beside + names.reduce((widest, { width }) => Math.max(widest, width), 0) + 6;
   const probe = niceScale(axes.lowest, axes.highest, 5, true);
-  const widest = Math.max(0, ...numberLabels(probe, outer.width * 0.3, text).map(({ width }) => width));
+  const widest = Math.max(0, ...numberLabels(probe, outer.width * 0.3, axes.kind, text).map(({ width }) => width));
   const width = Math.max(10, outer.x + outer.width - left - widest / 2);
   const scale = niceScale(axes.lowest, axes.highest, Math.min(8, Math.max(1, width / (widest + 16))), true);
   const area: Area = { x: left, y: outer.y, width, height };
   const xOf = (value: number): number => area.x + scale.at(value) * area.width;
   const bottom = area.y + area.height;
-  const values = numberLabels(scale, outer.width * 0.3, text).map(({ text: number }, index) =>
+  const values = numberLabels(scale, outer.width * 0.3, axes.kind, text).map(({ text: number }, index) =>
     textElement(number, xOf(scale.ticks[index]!), bottom + PITCH_PT, { size: LABEL_PT, color: TEXT_COLOR, anchor: 'middle' }, text),
   );
   return {
@@ -150,8 +151,13 @@ const title = (words: string, x: number, y: number, widthMax: number, rotate: nu
     text,
   );
 
-const numberLabels = (scale: Scale, widthMax: number, text: ChartText): readonly Readonly<{ text: string; width: number }>[] => {
-  const write = axisNumbers(scale.step, Math.max(Math.abs(scale.min), Math.abs(scale.max)), text.locale);
+const numberLabels = (
+  scale: Scale,
+  widthMax: number,
+  kind: AxisKind,
+  text: ChartText,
+): readonly Readonly<{ text: string; width: number }>[] => {
+  const write = axisNumbers(scale.step, Math.max(Math.abs(scale.min), Math.abs(scale.max)), text.locale, kind);
   return scale.ticks.map((tick) => fitted(write(tick), LABEL_PT, widthMax, text));
 };
 

@@ -121,8 +121,11 @@ const drawnText = (
   return `<text x="${n(x)}" y="${n(y)}" ${look}${turn === '' ? '' : ` transform="${turn}"`}>${escapeXml(run.text)}</text>`;
 };
 
-/** Numbers of an axis: as many decimals as tell its steps apart, large ones shortened as the language does. */
-export const axisNumbers = (step: number, largest: number, locale: string): ((value: number) => string) => {
+/** What the numbers of an axis are, where they are not plain ones. */
+export type AxisKind = Readonly<{ style?: 'currency'; currency?: string } | { style: 'percent' }>;
+
+/** Numbers of an axis: as many decimals as tell its steps apart, large ones shortened as the language does, money and shares as such. */
+export const axisNumbers = (step: number, largest: number, locale: string, kind: AxisKind = {}): ((value: number) => string) => {
   const isCompact = largest >= 1_000_000;
   if (largest >= 1e15 || step < 1e-8)
     return (value) =>
@@ -133,13 +136,16 @@ export const axisNumbers = (step: number, largest: number, locale: string): ((va
             .replace(/\.?0+e/, 'e')
             .replace('e+', 'e');
   const unit = isCompact ? 1_000 ** Math.floor(Math.log10(largest) / 3) : 1;
-  const decimals = decimalsOf(step / unit);
-  const format = new Intl.NumberFormat(
-    locale,
-    isCompact
-      ? { notation: 'compact', maximumFractionDigits: decimals }
-      : { minimumFractionDigits: decimals, maximumFractionDigits: decimals },
-  );
+  const decimals = decimalsOf((step / unit) * (kind.style === 'percent' ? 100 : 1));
+  // Money has no or all of its decimals.
+  const { maximumFractionDigits: whole = 0 } = new Intl.NumberFormat(locale, kind).resolvedOptions();
+  const fractions = kind.style === 'currency' && decimals > 0 ? Math.max(decimals, whole) : decimals;
+  const format = new Intl.NumberFormat(locale, {
+    ...kind,
+    ...(isCompact
+      ? { notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: decimals }
+      : { minimumFractionDigits: fractions, maximumFractionDigits: fractions }),
+  });
   return (value) => format.format(value === 0 ? 0 : value);
 };
 

@@ -4,6 +4,7 @@ import type { ExpandedChart } from '../../../domain/rendering/expand/expanded.js
 import { drawAxes, drawBars, drawLines, drawStacks, type Series } from './chart-axes.js';
 import {
   type Area,
+  type AxisKind,
   LABEL_PT,
   TEXT_COLOR,
   TITLE_COLOR,
@@ -217,6 +218,7 @@ const axesBody = (chart: ExpandedChart, area: Area, text: ChartText): string => 
       lowest: range[0],
       highest: range[1],
       fromZero: chart.chartType !== 'line',
+      kind: kindOf(chart),
     },
     above(area, legend.height),
     text,
@@ -228,6 +230,13 @@ const axesBody = (chart: ExpandedChart, area: Area, text: ChartText): string => 
       ? drawLines(series, plot, chart.chartType === 'area')
       : drawBars(series, plot, isHorizontal);
   return axes.grid + marks + axes.labels + legend.svg;
+};
+
+/** The axis is written as the first series, as in a workbook. */
+const kindOf = ({ series: [first] }: ExpandedChart): AxisKind => {
+  const format = first?.showing?.format;
+  if (format?.style === 'percent') return { style: 'percent' };
+  return format?.style === 'currency' && format.currency !== undefined ? { style: 'currency', currency: format.currency } : {};
 };
 
 const bounded = (value: number | null): number | null =>

@@ -27,6 +27,8 @@ export type Context = Readonly<{
   tag: Tag | undefined;
   /** Undefined for an address that the caller did not load. `field` names the place in messages. Throws GENERATION_FAILED for a corrupt picture. */
   picture: (src: string, field: string) => Picture | undefined;
+  /** The sides of the room beside which nothing but paper is, so that the white around a code may hang out of it. */
+  paperAt: Readonly<{ left: boolean; right: boolean }>;
   /** The place in the template, for messages. */
   field: string;
   fonts: Fonts;
@@ -37,6 +39,9 @@ export type Context = Readonly<{
   /** BCP 47 */
   locale: string;
 }>;
+
+/** Beside what stands on a colour or in a frame is no paper. */
+export const NO_PAPER: Context['paperAt'] = { left: false, right: false };
 
 export type ComponentRenderer<Component> = (component: Component, context: Context) => readonly Node[];
 

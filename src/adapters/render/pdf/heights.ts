@@ -42,7 +42,7 @@ const wholeHeights = (linesOf: LinesOf): Whole => {
   };
 
   const contentHeight = (node: Measured, width: number): number => {
-    if (node.stack !== undefined) return sum(node.stack.map((item) => heightOf(item, width)));
+    if (node.stack !== undefined) return Math.max(node.minHeight ?? 0, sum(node.stack.map((item) => heightOf(item, width))));
     if (node.columns !== undefined) return highestColumn(node, width, heightOf);
     const items = node.ul ?? node.ol;
     if (items !== undefined) return sum(items.map((item) => heightOf(item, width - (node._gapSize?.width ?? 0))));

@@ -186,6 +186,9 @@ export class DocumentLayout extends SheetLayout {
       items: context.getCurrentPage()?.items.length ?? 0,
     };
     this.processStack(node);
+    const { minHeight = 0 } = node;
+    if (context.page === start.page && context.y - start.y < minHeight)
+      context.moveDown(Math.min(start.y + minHeight - context.y, Math.max(context.availableHeight, 0)));
     if (node.behind !== undefined) this.drawBehind(node, start);
   }
 

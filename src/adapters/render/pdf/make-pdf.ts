@@ -13,6 +13,7 @@ import {
   directed,
   lineFactor,
   LINK_COLOR,
+  NO_PAPER,
   TEXT_COLOR,
   withStyle,
 } from './context.js';
@@ -102,6 +103,7 @@ export const printJob = (
     align: 'start' as const,
     ...directed('ltr'),
     tag: undefined,
+    paperAt: NO_PAPER,
     picture: pictures.picture,
     fonts,
     family: undefined,
@@ -134,6 +136,9 @@ const infoOf = ({ title, author, createdAt }: DocumentMetadata): Readonly<Record
   };
 };
 
+const isWhite = ({ backgroundColor, backgroundImage }: ExpandedPage): boolean =>
+  (pdfColor(backgroundColor) ?? '#ffffff') === '#ffffff' && backgroundImage === undefined;
+
 const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNode => {
   const [short, long] = paper[page.format];
   const pageSize = page.orientation === 'landscape' ? { width: long, height: short } : { width: short, height: long };
@@ -144,6 +149,7 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNod
   const context: Context = {
     ...base,
     ...directed(page.direction),
+    paperAt: isWhite(page) ? { left: true, right: true } : NO_PAPER,
     width: pageSize.width - pageMargins.left - pageMargins.right,
     height: pageSize.height - pageMargins.top - pageMargins.bottom,
   };
@@ -171,7 +177,8 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNod
 
 const sectionNodes = ({ style, linkColor, padding, components }: ExpandedSection, outer: Context): readonly Node[] => {
   const styled = withStyle(style, { ...outer, width: Math.max(outer.width - padding.left - padding.right, 1) });
-  const inner = { ...styled, linkColor: pdfColor(linkColor) ?? styled.linkColor };
+  const paperAt = style.backgroundColor === undefined ? outer.paperAt : NO_PAPER;
+  const inner = { ...styled, paperAt, linkColor: pdfColor(linkColor) ?? styled.linkColor };
   return padded(drawAll(components, inner), padding, pdfColor(style.backgroundColor));
 };
 

@@ -124,6 +124,8 @@ export type StackNode = Block &
   TextLook &
   Readonly<{
     stack: readonly Node[];
+    /** Room below the content makes the block this high, as far as the sheet reaches. In points, without its margin. */
+    minHeight?: number;
     /** Drawn below the content on each sheet that the block reaches, once it is laid out. */
     behind?: (area: Area) => readonly Vector[];
     /** Stands in the middle of a sheet's margin, which is at least this high, but never nearer to the edge of the paper than printers reach. */

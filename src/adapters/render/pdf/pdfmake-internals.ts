@@ -63,6 +63,7 @@ export type Measured = Readonly<{
   flow?: Flow;
   tag?: Tag;
   behind?: unknown;
+  minHeight?: number;
 }>;
 
 type MeasuredItem = Readonly<{

@@ -283,6 +283,7 @@ const containerOf =
     );
     const border = props['border'] === undefined ? undefined : compileBorder(props['border'], scope);
     const [borderRadius, width] = [compilePoints(props['borderRadius'], scope), compileWidth(props['width'], scope)];
+    const minHeight = compilePoints(props['minHeight'], scope);
     const align = compileAlign(props['align'], scope);
     return (state, out) => {
       out.push({
@@ -298,6 +299,7 @@ const containerOf =
           border: border?.(state),
           borderRadius: borderRadius(state),
           width: width(state),
+          minHeight: minHeight(state),
         }),
       });
     };

@@ -134,6 +134,8 @@ export type ExpandedContainer = ExpandedOf<
     borderRadius?: number;
     align: HorizontalAlign;
     width?: Width;
+    /** The least height of what is inside, in points. */
+    minHeight?: number;
   }
 >;
 export type ExpandedColumns = ExpandedOf<

@@ -66,7 +66,8 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
   return (state, out) => {
     if (state.format === 'excel' && columns.length > limits.excelColumnsMax) throw tooManyColumns(columns.length, limits.excelColumnsMax);
     const away = hidden?.(state) ?? NOTHING;
-    const made = columns.filter((_, at) => !away.has(at)).map((column) => column.make(state));
+    const all = columns.map((column) => column.make(state));
+    const made = away.size === 0 ? all : withWidthsOf(all, (_, at) => !away.has(at));
     for (const { header, footer } of made) {
       if (header !== undefined) keepText(header, 'a header', state, place);
       if (footer !== undefined) keepText(footer, 'a footer', state, place);
@@ -84,6 +85,18 @@ export const table = (component: DocumentComponent, field: string, scope: Scope)
       ...defined({ sheetName: sheetName === undefined ? undefined : charge(sheetName(state), state, limits) }),
     });
   };
+};
+
+/** In: columns, and which of them are left. Out: these, with the shares of the others where all widths are shares. */
+const withWidthsOf = (
+  all: readonly ExpandedColumn[],
+  isLeft: (column: ExpandedColumn, at: number) => boolean,
+): readonly ExpandedColumn[] => {
+  const left = all.filter(isLeft);
+  const percent = ({ width }: ExpandedColumn): number => (typeof width === 'object' && 'percent' in width ? width.percent : Number.NaN);
+  const sum = (columns: readonly ExpandedColumn[]): number => columns.reduce((total, column) => total + percent(column), 0);
+  const factor = sum(all) / sum(left);
+  return Number.isFinite(factor) ? left.map((column) => ({ ...column, width: { percent: percent(column) * factor } })) : left;
 };
 
 const compileLook = (props: JsonObject, scope: Scope) => {

@@ -4,6 +4,7 @@ import t from 'tap';
 import { chartSvg, inkOn, sharesOf, slicesOf } from '../../../../src/adapters/render/pdf/charts.js';
 import { niceScale } from '../../../../src/adapters/render/pdf/chart-axes.js';
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
+import type { ValueFormat } from '../../../../src/domain/rendering/scope/definitions.js';
 import type { ExpandedChart } from '../../../../src/domain/rendering/expand/expanded.js';
 import { chartTypes } from '../../../../src/domain/rendering/css.js';
 
@@ -25,6 +26,15 @@ const svgOf = (changes: Partial<ExpandedChart>, width = 400): string => chartSvg
 const textsIn = (svg: string): readonly string[] => [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text!);
 const filledPaths = (svg: string, color: string): readonly string[] =>
   [...svg.matchAll(new RegExp(`<path d="([^"]*)" fill="${color}"/>`, 'g'))].map(([, path]) => path!);
+
+void t.test('the axis of values is written as the first series', async (t) => {
+  const shown = (format: ValueFormat, values: number[], chartType: ExpandedChart['chartType'] = 'column'): readonly string[] =>
+    textsIn(svgOf({ chartType, series: [{ name: 'Sales', color: '#2563eb', values, showing: { type: 'number', format } }] }));
+  t.ok(shown({ style: 'currency', currency: 'USD' }, [10_000, 20_000, 40_000]).includes('$40,000'));
+  t.ok(shown({ style: 'currency', currency: 'USD' }, [1, 2, 4], 'bar').includes('$4.00'));
+  t.ok(shown({ style: 'percent' }, [0.1, 0.2, 0.4]).includes('40%'));
+  t.ok(shown({ style: 'currency', currency: 'USD' }, [1e6, 2e6, 4e6]).includes('$4M'));
+});
 
 /** x, y, width and height of the rectangles of a path. */
 const rectangles = (path: string): readonly (readonly number[])[] =>

@@ -386,6 +386,42 @@ void t.test('timeline', async (t) => {
   t.same(await linesOf(component('timeline', { items })), ['Ordered <now>', '1 May', 'By web', 'Sent', 'By ship']);
 });
 
+void t.test('a container keeps its least height, whatever stands in it', async (t) => {
+  const tops = async (...children: readonly Expanded[]): Promise<readonly number[]> => {
+    const { sheets } = await madeOf(component('container', { children, minHeight: 200 }), richText('<p>after</p>'));
+    t.equal(sheets.length, 1);
+    return [...(sheets[0]?.content.matchAll(/1 0 0 1 [\d.]+ ([\d.]+) Tm/g) ?? [])].map(([, y]) => Number(y));
+  };
+  const [alone] = await tops();
+  t.equal((await tops(richText('<p>one</p>'))).at(-1), alone);
+  t.equal((await tops(component('container', { children: [richText('<p>one</p><p>two</p>')], minHeight: 90 }))).at(-1), alone);
+  t.ok(((await tops(component('spacer', { height: 300 }))).at(-1) ?? 0) < (alone ?? 0) - 99, 'and grows beyond it');
+  const foot = await madeOf(
+    component('spacer', { height: 700 }),
+    component('container', { children: [], minHeight: 500 }),
+    richText('next'),
+  );
+  t.equal(foot.sheets.length, 2, 'its room ends with the sheet');
+  const framed = component('container', { children: [richText('in')], minHeight: 120, backgroundColor: '#00ff00' });
+  const { sheets } = await madeOf(component('columns', { children: [framed, richText('beside')], widths: [] }));
+  t.match(sheets[0]?.content, / 120 re/, 'the background too');
+});
+
+void t.test('a code begins at the edge of the text, but not on a background', async (t) => {
+  const leftOf = async (...components: readonly Expanded[]): Promise<number> => {
+    const { sheets } = await madeOf(...components);
+    const [, x = Number.NaN] =
+      /1 0 0 1 ([\d.]+) [\d.-]+ cm/.exec(sheets[0]?.content.replace('1 0 0 -1 0 841.89 cm', '') ?? '')?.map(Number) ?? [];
+    return x;
+  };
+  const code = component('qr-code', { value: 'x', size: 87, align: 'start' });
+  t.equal(await leftOf(code), 50 - 12, 'of 29 modules across, four are white');
+  t.equal(await leftOf(component('container', { children: [code], backgroundColor: '#eeeeee' })), 50);
+  t.equal(Math.round(await leftOf({ ...code, align: 'end' })), Math.round(595.28 - 50 - 87 + 12));
+  t.equal(await leftOf(component('columns', { children: [code, code], widths: [] })), 50 - 12);
+  t.ok((await leftOf({ ...code, align: 'center' })) > 200);
+});
+
 void t.test('qr-code', async (t) => {
   const { structure, sheets } = await madeOf(component('qr-code', { value: 'https://example.com/order/1', color: '#0000ff' }));
   t.same(structure, ['Document', '  Figure']);

@@ -53,6 +53,7 @@ export const container: ComponentRenderer = (component, outer) => {
   const padding = css('box', props['padding'], framed ? '24px' : '0', outer);
   const radius = css('length', props['borderRadius'], '0', outer);
   const width = css('length', props['width'], '100%', outer);
+  const minHeight = props['minHeight'] === undefined ? undefined : css('length', props['minHeight'], '0', outer);
   const context = onBackground(background, props['color'], outer);
   const lineColor = typeof border === 'string' ? (border.split(' ').at(-1) ?? '') : '';
   const classes = classAttribute(
@@ -74,6 +75,8 @@ export const container: ComponentRenderer = (component, outer) => {
   if (background !== 'transparent') code.html(';background-color:', background);
   if (border !== 'none') code.html(';border:', border);
   if (radius !== '0') code.html(';border-radius:', radius);
+  // The height of a cell is its least one, for all readers.
+  if (minHeight !== undefined) code.html(';vertical-align:top;height:', minHeight);
   code.html('">', tableTag(outer), '>');
   const children = component.children ?? [];
   const inner = widthPx(width, outer.widthPx) - horizontalPx(padding) - (border === 'none' ? 0 : 2);

@@ -17,6 +17,7 @@ import {
   indented,
   LINE_COLOR,
   mutedColor,
+  NO_PAPER,
   narrower,
   startOf,
   type ComponentRenderer,
@@ -177,9 +178,11 @@ export const container = (component: ExpandedContainer, outer: Context, drawAll:
     width: Math.max(width - padding.left - padding.right - 2 * line, 1),
     ...colorsOn(component, outer),
     align: align === 'start' ? outer.align : align,
+    paperAt: component.backgroundColor === undefined && line === 0 ? outer.paperAt : NO_PAPER,
   };
   const inner: Node = {
     stack: drawAll(children, context),
+    ...(component.minHeight === undefined ? {} : { minHeight: Math.min(component.minHeight, outer.height) }),
     margin: [padding.left + line, padding.top + line, padding.right + line, padding.bottom + line],
   };
   const behind = frameOf(component, line);
@@ -238,8 +241,10 @@ export const columns = ({ children, widths, gap, verticalAlign }: ExpandedColumn
   );
   const made = children.map((child, at): Node => {
     const width = rooms[at] ?? 1;
+    const [first, last] = startOf(context) === 'left' ? [0, children.length - 1] : [children.length - 1, 0];
+    const paperAt = { left: context.paperAt.left && at === first, right: context.paperAt.right && at === last };
     return {
-      stack: drawAll([child], { ...context, width }),
+      stack: drawAll([child], { ...context, width, paperAt }),
       width,
       ...(verticalAlign === 'top' ? {} : { verticalAlignment: verticalAlign }),
     };

@@ -1,10 +1,11 @@
 /** Components of pictures: image, QR code, chart. */
 import { DomainError } from '../../../../domain/core/errors.js';
 import type { ExpandedChart, ExpandedImage, ExpandedQrCode } from '../../../../domain/rendering/expand/expanded.js';
-import { alignIn, blockAlign, narrower, type ComponentRenderer } from '../context.js';
+import { alignIn, blockAlign, narrower, type ComponentRenderer, type Context } from '../context.js';
+import type { Node } from '../nodes.js';
 import { padded } from './blocks.js';
 import { pictureNode } from '../picture-node.js';
-import { barCodeSvg, layBarPicture, pointDefaults } from '../../bar-code.js';
+import { barCodeSvg, layBarPicture, pointDefaults, quietShare } from '../../bar-code.js';
 import { readableColors } from '../../code-picture.js';
 import { layQrCode, type QrCode } from '../../qr-code.js';
 import { chartSvg } from '../charts.js';
@@ -58,13 +59,20 @@ export const qrCode: ComponentRenderer<ExpandedQrCode> = (component, context) =>
   const svg =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${side} ${side}" width="${side}" height="${side}">` +
     `<rect width="${side}" height="${side}" fill="${back}"/><path fill="${front}" d="${pathOf(code)}"/></svg>`;
-  return [
-    pictureNode(
-      { kind: 'svg', svg, width: side, height: side },
-      { width: size, height: size, alt: alt ?? `QR code: ${value}`, link: undefined, align: alignIn(context, align) },
-      context,
-    ),
-  ];
+  const node = pictureNode(
+    { kind: 'svg', svg, width: side, height: side },
+    { width: size, height: size, alt: alt ?? `QR code: ${value}`, link: undefined, align: alignIn(context, align) },
+    context,
+  );
+  return [hanging(node, (node.width * QUIET_MODULES) / side, context)];
+};
+
+/** A code stands at the edge of the text around: the white around it, `quiet` points wide, hangs out into the white of the paper. */
+const hanging = (node: ReturnType<typeof pictureNode>, quiet: number, { paperAt }: Context): Node => {
+  if (node.alignment === 'left' && paperAt.left) return { ...node, margin: [-quiet, 0, 0, 0] };
+  if (node.alignment !== 'right' || !paperAt.right) return node;
+  // pdfmake counts the margin of a picture twice where it stands at the right.
+  return { stack: [node], margin: [0, 0, -quiet, 0], width: node.width };
 };
 
 const unusableCode = ({ field }: ExpandedQrCode, what: string, fault: string): DomainError =>
@@ -80,13 +88,12 @@ const barCode = (
   const laid = layBarPicture(value, wish, pointDefaults);
   if ('fault' in laid) throw unusableCode(component, `the bar code at ${field}`, laid.fault);
   const { width, height } = laid;
-  return [
-    pictureNode(
-      { kind: 'svg', svg: barCodeSvg(laid, wish, pointDefaults), width, height },
-      { width, height, alt: `Bar code: ${value}`, link: undefined, align: alignIn(context, align) },
-      context,
-    ),
-  ];
+  const node = pictureNode(
+    { kind: 'svg', svg: barCodeSvg(laid, wish, pointDefaults), width, height },
+    { width, height, alt: `Bar code: ${value}`, link: undefined, align: alignIn(context, align) },
+    context,
+  );
+  return [hanging(node, node.width * quietShare(laid), context)];
 };
 
 /** Dark modules side by side are one rectangle: fewer edges, and no hairlines between them. */
