@@ -234,6 +234,10 @@ void t.test('formats', async (t) => {
   t.equal(write(0.256, { style: 'percent', maximumFractionDigits: 1 }), '25.6%');
   t.equal(write(1234.567, { style: 'number', pattern: '#,##0.00' }), '1,234.57');
   t.equal(write(7, { style: 'number', pattern: '000' }), '007');
+  t.equal(write(0.3 - 0.1 - 0.2, { style: 'currency', currency: 'EUR' }), '€0.00', 'what is rounded to zero has no sign');
+  t.equal(write(-0, { style: 'percent' }), '0%');
+  t.equal(write(-0.004, { style: 'number', pattern: '#,##0.00' }), '0.00');
+  t.equal(write(-0.005, { style: 'currency', currency: 'EUR' }), '-€0.01');
   t.equal(write('2026-11-21', { style: 'date', dateStyle: 'long' }), 'November 21, 2026');
   t.equal(
     write('2026-11-21T23:30:00Z', {
@@ -278,7 +282,7 @@ void t.test('formats', async (t) => {
   ] as const;
   for (const format of styles) {
     const { locale = 'en-US', style, ...rest } = { locale: 'en-US', ...format };
-    const intl = new Intl.NumberFormat(locale, style === 'currency' ? { style, ...rest } : rest);
+    const intl = new Intl.NumberFormat(locale, { ...(style === 'currency' ? { style } : {}), ...rest, signDisplay: 'negative' });
     const ours = formatterOf(format, utc);
     fc.assert(
       fc.property(

@@ -65,7 +65,7 @@ const textsOf = async ({ columns, definitions, locale, timeZone }: Case, row: Js
 const number = fc.oneof(
   fc.integer({ min: -1e6, max: 1e6 }),
   fc.integer({ min: -1e6, max: 1e6 }).map((value) => value / 100),
-  fc.constantFrom(0.1 + 0.2, 1 / 3, 0, 1e12, 1234567.891, 0.195),
+  fc.constantFrom(0.1 + 0.2, 1 / 3, 0, 1e12, 1234567.891, 0.195, -0, -0.004, -0.0004, 0.3 - 0.1 - 0.2),
 );
 const instant = fc
   .date({ min: new Date('1950-01-01'), max: new Date('2090-01-01'), noInvalidDate: true })

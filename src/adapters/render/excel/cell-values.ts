@@ -20,8 +20,8 @@ type Codes = Readonly<{
   wallClock: (epochMs: number, format: ValueFormat) => number;
 }>;
 
-/** The code for one value; a number whose digits may vary has as many as it needs, as it has in every other output. */
-type NumberCode = (value: number) => string;
+/** The code for one value; a number whose digits may vary has as many as it needs, as it has in every other output. `isZero`: so it is shown. */
+type NumberCode = (value: number) => Readonly<{ code: string; isZero: boolean }>;
 
 type PartCode = (value: string, isLong: boolean) => string;
 
@@ -52,10 +52,9 @@ export const typedCells = (language: Language): Typed => {
       case 'boolean':
         return { value: meaning.truth, code: TRUTH_CODE };
       case 'number':
-        return {
-          value: meaning.number,
-          code: isShortPlain(meaning.number, meaning.format) ? undefined : codes.number(meaning.format)?.(meaning.number),
-        };
+        return isShortPlain(meaning.number, meaning.format)
+          ? { value: meaning.number, code: undefined }
+          : numbered(meaning.number, codes.number(meaning.format)?.(meaning.number));
       case 'date':
         return dated(meaning.instant, meaning.format, codes);
     }
@@ -69,7 +68,7 @@ export const resultCodes = (language: Language): ((format: ValueFormat | undefin
     const known = codes.get(format);
     if (known !== undefined || format === undefined) return known ?? '';
     const openDigits = format.style === 'percent' ? 0.2525 : 0.25;
-    const written = isDated(format) ? dateCode(format, language) : numberCode(format, language)?.(openDigits);
+    const written = isDated(format) ? dateCode(format, language) : numberCode(format, language)?.(openDigits).code;
     const code = written === NO_CODE ? ISO_DAY : (written ?? '');
     codes.set(format, code);
     return code;
@@ -79,6 +78,12 @@ export const resultCodes = (language: Language): ((format: ValueFormat | undefin
 /** A number that needs no code: without one, what a reader enters there later is shown as it is too. */
 const isShortPlain = (value: number, format: ValueFormat): boolean =>
   format === PLAIN_NUMBER && writeNumber(value).length <= GENERAL_CHARS_MAX;
+
+/** Sheets would show a negative number that is rounded to zero with its sign. */
+const numbered = (value: number, shown: ReturnType<NumberCode> | undefined): TypedValue => ({
+  value: value < 0 && shown?.isZero === true ? 0 : value,
+  code: shown?.code,
+});
 
 const dated = ({ epochMs, dateOnly }: Instant, format: ValueFormat, codes: Codes): TypedValue | undefined => {
   const wallMs = dateOnly ? epochMs : codes.wallClock(epochMs, format);
@@ -176,8 +181,9 @@ const codeOf = (intl: Intl.NumberFormat, lcid: string): NumberCode => {
   const scale = style === 'percent' ? 100 : 1;
   return (value) => {
     const shown = value * scale;
-    const fitting = ungrouped !== codes && Number(Math.abs(shown).toFixed(max)) < 10_000 ? ungrouped : codes;
-    return fitting[max === min ? 0 : Math.max(0, digitsNeeded(shown, max) - min)] ?? 'General';
+    const rounded = Number(Math.abs(shown).toFixed(max));
+    const fitting = ungrouped !== codes && rounded < 10_000 ? ungrouped : codes;
+    return { code: fitting[max === min ? 0 : Math.max(0, digitsNeeded(shown, max) - min)] ?? 'General', isZero: rounded === 0 };
   };
 };
 

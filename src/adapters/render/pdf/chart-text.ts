@@ -142,11 +142,12 @@ export const axisNumbers = (step: number, largest: number, locale: string, kind:
   const fractions = kind.style === 'currency' && decimals > 0 ? Math.max(decimals, whole) : decimals;
   const format = new Intl.NumberFormat(locale, {
     ...kind,
+    signDisplay: 'negative',
     ...(isCompact
       ? { notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: decimals }
       : { minimumFractionDigits: fractions, maximumFractionDigits: fractions }),
   });
-  return (value) => format.format(value === 0 ? 0 : value);
+  return (value) => format.format(value);
 };
 
 /** 1 for 2.5. */

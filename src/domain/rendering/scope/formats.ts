@@ -59,7 +59,8 @@ const makeFormatter = (format: ValueFormat, language: Language): Formatter => {
 
 const numberFormatter = (format: ValueFormat, locale: string): Formatter => {
   const { style, currency } = format;
-  const options: Intl.NumberFormatOptions = { ...digitsOf(format) };
+  // A negative number that is rounded to zero has no sign.
+  const options: Intl.NumberFormatOptions = { ...digitsOf(format), signDisplay: 'negative' };
   if (style === 'percent') options.style = 'percent';
   if (style === 'currency') Object.assign(options, { style: 'currency', currency: currency ?? 'USD' });
   const intl = new Intl.NumberFormat(locale, options);
