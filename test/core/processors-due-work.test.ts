@@ -7,6 +7,7 @@ import { causeOf } from '../../src/commands/core/deps.js';
 import { emailStream } from '../../src/domain/core/ids.js';
 import { senderDueAt } from '../../src/domain/ports/timers.js';
 import { makeProcessors } from '../../src/processors/index.js';
+import { LEASE_TTL_MS } from '../../src/processors/core/lease.js';
 import { DELIVER_EMAIL } from '../../src/processors/email/delivery.js';
 import { at, DAY_MS, T0 } from '../support/email-facts.js';
 import { caller } from '../support/command-world.js';
@@ -25,6 +26,9 @@ const typesOf = async (world: ProcessorWorld, id: Parameters<typeof emailStream>
   (await world.events(emailStream(id))).map(({ type }) => type);
 const looked = (world: ProcessorWorld, waits: number): Promise<void> =>
   until(() => world.clock.waiting() >= waits, 'it has looked and waits');
+
+/** Of the 15 seconds that `docs/operating.md` states, two are left for what takes time in a real process. */
+const TAKEN_OVER_WITHIN_MS = 13_000;
 
 void t.test('a scheduled email is released when its time comes, once', async (t) => {
   const world = await openProcessorWorld(t);
@@ -139,8 +143,41 @@ void t.test('a dialogue of another process is left alone while that holds its le
     await world.clock.advance(500);
     return world.mailer.sent.length === 2;
   }, 'it is taken up');
-  t.ok(world.clock.now() - killedMs <= 31_000, `after ${world.clock.now() - killedMs} ms`);
+  t.ok(world.clock.now() - killedMs <= TAKEN_OVER_WITHIN_MS, `after ${world.clock.now() - killedMs} ms`);
   await world.reaches(id, 'sent');
+});
+
+void t.test('what a killed process led and had begun is taken over in time, though its leases run to their end', async (t) => {
+  const world = await openProcessorWorld(t);
+  let isKilled = false;
+  const leases = world.keeper.open();
+  const mortal = {
+    ...leases,
+    renew: (...call: Parameters<typeof leases.renew>) => (isKilled ? new Promise<never>(() => {}) : leases.renew(...call)),
+  };
+  const first = { ...world.processing, leases: mortal };
+  for (const worker of [deliverEmailWorker(first), relayAndTimers(first)]) void worker.run(new AbortController().signal);
+  await until(async () => (await leases.read('dispatch')) !== undefined, 'the first leads');
+  const bus = openMemoryBus({ clock: world.clock, pointersMax: 10 });
+  t.teardown(() => bus.close());
+  const second = { ...world.processing, bus, leases: world.keeper.open(), worker: 'worker-2' };
+  world.run(deliverEmailWorker(second));
+  world.run(relayAndTimers(second));
+  // The leases are renewed at this moment, which is the worst.
+  await world.clock.advance(2 * LEASE_TTL_MS);
+  world.mailer.next.push(() => new Promise(() => {}));
+  const id = await world.send();
+  await world.reaches(id, 'processing');
+  isKilled = true;
+  const killedMs = world.clock.now();
+  const unseen = await world.send();
+  await until(async () => {
+    await world.settled();
+    await world.clock.advance(100);
+    return world.mailer.sent.length === 3;
+  }, 'both are sent');
+  t.ok(world.clock.now() - killedMs <= TAKEN_OVER_WITHIN_MS, `after ${world.clock.now() - killedMs} ms`);
+  for (const one of [id, unseen]) await world.reaches(one, 'sent');
 });
 
 void t.test('setting the clock forward cuts off no dialogue', async (t) => {

@@ -45,6 +45,20 @@ void t.test('one of two works, for as long as it likes; the other when it stops'
   t.equal(clock.waiting(), 0, 'nothing is left behind');
 });
 
+void t.test('another asks at the moment at which a lease ends that nobody renews', async (t) => {
+  const { clock, keeper, deps } = world();
+  const leases = keeper.open();
+  const first = started(deps('a', { ...leases, renew: () => new Promise<never>(() => {}) }));
+  await until(() => first.runs.length === 1, 'the first works');
+  await clock.advance(1_234);
+  const second = started(deps('b'));
+  await clock.advance(LEASE_TTL_MS - 1_234 - 1);
+  t.equal(second.runs.length, 0);
+  await clock.advance(1);
+  await until(() => second.runs.length === 1, 'the second works');
+  await Promise.all([first.stop(), second.stop()]);
+});
+
 void t.test('a process that was frozen is told that its lease is lost, and works again when it holds it again', async (t) => {
   const { clock, keeper, deps, logger } = world();
   const work = started(deps('a'));

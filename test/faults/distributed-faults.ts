@@ -63,6 +63,25 @@ const wipeBus: Fault = {
   },
 };
 
+/** Each request of the API takes so long, one after another: a hundred of them take longer than a question waits. */
+const API_REQUEST_MS = 1_000;
+
+/** Connections are cut while NATS is slow to make and to describe consumers. */
+const slowBus: Fault = {
+  name: 'connections to nats cut while it is slow to answer',
+  cutsOff: 'none',
+  run: async ({ servers, times, count }) => {
+    servers.slowNats(API_REQUEST_MS);
+    count(
+      'connections cut',
+      servers.parts.nats.relay.cut(() => true),
+    );
+    await pause(times.networkMs);
+    servers.slowNats(0);
+    count('times that nats was slow');
+  },
+};
+
 const SLOWEST_MS = 150;
 
 /** Connections are cut one by one and all pieces slowed, each by another time. */
@@ -127,6 +146,7 @@ export const allFaults: readonly Fault[] = [
   ...roles.flatMap((role) => [kill(role, 0), kill(role, 1)]),
   ...parts.map(freezeServer),
   wipeBus,
+  slowBus,
   ...parts.map(roughNetwork),
   roughNetworks,
   ...roles.map(freezeProcess),

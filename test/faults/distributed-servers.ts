@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startStandInProcess } from '../support/eventstoredb/process.js';
 import { canStart, openOwnServer, type ServerInHand } from '../support/own-server.js';
+import { openSlowNats } from '../support/slow-nats.js';
 import { openTcpRelay, type TcpRelay } from '../support/tcp-relay.js';
 
 const names = ['eventstore', 'nats', 'mongodb', 'redis'] as const;
@@ -13,6 +14,8 @@ export type Part = Readonly<{ name: PartName; relay: TcpRelay } & Pick<ServerInH
 
 export type Servers = Readonly<{
   parts: Readonly<Record<PartName, Part>>;
+  /** From now on NATS takes so long for each request of its API. */
+  slowNats: (perRequestMs: number) => void;
   /** The settings that name them: through the relays, and past them. */
   throughRelays: Readonly<Record<string, string>>;
   direct: Readonly<Record<string, string>>;
@@ -29,11 +32,19 @@ export const openServers = async (): Promise<Servers> => {
   const direct = new Map<PartName, string>();
   const relayed = new Map<PartName, string>();
   const parts = new Map<PartName, Part>();
+  let slowNats = (_perRequestMs: number): void => {};
   for (const name of names) {
     const { url, drop, ...server } = await (name === 'eventstore' ? openLog() : openReal(name));
     closing.push(drop);
     const { hostname, port } = new URL(url.replace(/^\w+:/, 'http:'));
-    const relay = await openTcpRelay({ host: hostname, port: Number(port) });
+    let target = { host: hostname, port: Number(port) };
+    if (name === 'nats') {
+      const slow = await openSlowNats(target);
+      closing.push(slow.close);
+      slowNats = slow.slow;
+      target = { host: '127.0.0.1', port: slow.port };
+    }
+    const relay = await openTcpRelay(target);
     closing.push(relay.close);
     direct.set(name, url);
     relayed.set(name, url.replace(`:${port}`, `:${relay.port}`));
@@ -41,6 +52,7 @@ export const openServers = async (): Promise<Servers> => {
   }
   return {
     parts: Object.fromEntries(parts) as Servers['parts'],
+    slowNats,
     throughRelays: settingsOf((name) => relayed.get(name)!),
     direct: settingsOf((name) => direct.get(name)!),
     close: async () => {

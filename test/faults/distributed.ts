@@ -33,7 +33,7 @@ const PAUSE_MS = 250;
 /** Only what never comes: on a busy machine a process takes a minute to start again. */
 const DELIVERED_WITHIN_MS = 400_000;
 const VERIFY_WITHIN_MS = 300_000;
-/** A lease ends 15 s after its holder has stopped. */
+/** A lease ends 12 s after its holder has stopped. */
 const usualTimes: FaultTimes = { serverFrozenMs: 20_000, processFrozenMs: 25_000, networkMs: 10_000, clockMs: 20_000 };
 
 type Run = Readonly<{

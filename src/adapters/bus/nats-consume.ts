@@ -2,7 +2,7 @@
 import type { Msg } from 'nats';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Link } from './nats-link.js';
-import { type Names, groups, nanos, shareOf, type Streams, decodePointer } from './nats-streams.js';
+import { type Names, placesOf, membersOf, nanos, type Place, shareOf, type Streams, decodePointer } from './nats-streams.js';
 import { priorities, priorityShares, type Priority, type Work } from '../../domain/ports/bus.js';
 import { openShares } from '../../shared/concurrency.js';
 import { type Fifo, turns } from './turns.js';
@@ -27,9 +27,10 @@ type Consuming = Readonly<{
 
 type Waiting = Readonly<{ delivery: Delivery; channel: Channel }>;
 
-/** The pointers of one priority and group, as the server keeps them for all consumers. */
+/** The pointers of one place, as the server keeps them for all processes. */
 type Channel = {
   readonly at: number;
+  readonly place: Place;
   readonly next: string;
   readonly request: string;
   readonly batch: number;
@@ -40,18 +41,22 @@ type Channel = {
   askedAtMs: number;
   /** Delivered and not given out. */
   waiting: number;
+  /** Whether there has been a consumer of this place: nothing is published where there never was one. */
+  isKnown: boolean;
 };
 
-/** The requests for work of one consumer: by priority and group, a batch at a time, sent again when the server has forgotten them. */
+/** The requests for work of one consumer: by place, a batch at a time, sent again when the server has forgotten them. */
 type Channels = Readonly<{
   /** The channel of that priority and group. */
   of: (priority: string | undefined, group: string | undefined) => Channel | undefined;
+  /** There is a consumer that may not have been there before. */
+  made: (priority: string | undefined, group: string | undefined) => void;
   /** Asks for more if that is due. */
   pull: (channel: Channel) => void;
   /** Takes an answer of the server that is no pointer; `subject` names the request that it ends. */
   onEnd: (subject: string, code: number) => void;
-  /** The server has forgotten the open requests. */
-  lose: () => void;
+  /** The server has forgotten the open requests: all are sent again. */
+  again: () => void;
 }>;
 
 type ChannelsDeps = Readonly<{
@@ -69,10 +74,12 @@ type ChannelsDeps = Readonly<{
 const ASK_FOR_MS = 30_000;
 /** A request whose end never arrives counts as ended after this. */
 const GRACE_MS = 5_000;
-const TRY_EVERY_MS = 1_000;
-const WATCH_EVERY_MS = 5_000;
+const WATCH_EVERY_MS = 1_000;
+/** How often a consumer is looked for that was not there. Who makes one tells all processes, so that few are found by that. */
+const LOOK_EVERY_MS = 60_000;
 const BATCH_MIN = 2;
 const NOTHING_CAME = 408;
+const NO_CONSUMER = 503;
 const HEARTBEAT = 100;
 
 export async function* consumeFrom(deps: ConsumeDeps, processor: string, consuming: Consuming): AsyncGenerator<Work> {
@@ -121,7 +128,7 @@ type Pulling = Readonly<{
 }>;
 
 const openPulling = (deps: ConsumeDeps, processor: string, maxInFlight: number, wake: () => void): Pulling => {
-  const { link, held } = deps;
+  const { link, held, names, streams } = deps;
   const inbox = deps.freshInbox();
   const stopping = new AbortController();
   const channels = openChannels({ ...deps, processor, maxInFlight, inbox, stopped: stopping.signal });
@@ -133,6 +140,7 @@ const openPulling = (deps: ConsumeDeps, processor: string, maxInFlight: number, 
     const delivery = readDelivery(processor, priority, msg);
     if (channel === undefined || delivery === undefined) return link.post(msg.reply ?? '', '+TERM');
     channel.asked = Math.max(0, channel.asked - 1);
+    channel.isKnown = true;
     if (stopping.signal.aborted) return held.handBack(delivery);
     if (held.add(delivery)) {
       ahead.push({ delivery, channel });
@@ -147,7 +155,18 @@ const openPulling = (deps: ConsumeDeps, processor: string, maxInFlight: number, 
       else onPointer(msg);
     },
   });
-  const offBack = link.onBack(channels.lose);
+  const news = link.connection.subscribe(names.madeSubject(processor), {
+    callback: (fault, msg) => {
+      const { priority, group } = fault === null ? membersOf(msg.string()) : {};
+      channels.made(String(priority), String(group));
+    },
+  });
+  const offDoubt = streams.onDoubt((place) => {
+    if (place.processor === processor) channels.made(place.priority, String(place.group));
+  });
+  const offBack = link.onBack(channels.again);
+  // The server drops a request whose answers nobody listens to.
+  channels.again();
   return {
     take: () => {
       const taken = ahead.shift();
@@ -158,6 +177,8 @@ const openPulling = (deps: ConsumeDeps, processor: string, maxInFlight: number, 
       if (stopping.signal.aborted) return;
       stopping.abort();
       offBack();
+      offDoubt();
+      news.unsubscribe();
       for (let left = ahead.shift(); left !== undefined; left = ahead.shift()) held.handBack(left.delivery);
       // Pointers that are still on their way are handed back as they come.
       if (!link.closed.aborted) void subscription.drain().catch(() => {});
@@ -202,101 +223,98 @@ const deliveriesOf = (reply: string): number => {
   return Math.max(1, Number(parts.length > 9 ? parts[6] : parts[4]) || 1);
 };
 
+/**
+ * Asks every place at once whether it has work, because a request for work costs the server next to nothing. A consumer is made here only
+ * where one was: the server answers 503 where there is none, or (before 2.10) does not answer at all.
+ */
 const openChannels = (deps: ChannelsDeps): Channels => {
   const { clock, link, streams, inbox, stopped } = deps;
   const channels = makeChannels(deps);
   const all = [...channels.values()];
-  let isReady = false;
 
   const pull = (channel: Channel): void => {
-    if (!isReady || stopped.aborted || channel.asked > 0 || channel.waiting > channel.batch / 2) return;
+    if (stopped.aborted || channel.asked > 0 || channel.waiting > channel.batch / 2) return;
     channel.asked = channel.batch;
     channel.askedAtMs = clock.monotonic();
     channel.question += 1;
     link.post(channel.next, channel.request, `${inbox}.${channel.at}.${channel.question}`);
   };
-  const begin = openBeginning(deps, () => {
-    isReady = true;
+  const again = (): void => {
     for (const channel of all) channel.asked = 0;
     all.forEach(pull);
-  });
-  const lose = (): void => {
-    if (!isReady) return;
-    isReady = false;
-    streams.forget();
-    begin();
   };
-  void watchOver(clock, stopped, all, pull);
-  begin();
+  const watch = (): void => {
+    const nowMs = clock.monotonic();
+    for (const channel of all) {
+      if (channel.asked === 0) {
+        pull(channel);
+        continue;
+      }
+      if (nowMs - channel.askedAtMs < (channel.isKnown ? ASK_FOR_MS + GRACE_MS : LOOK_EVERY_MS)) continue;
+      // The end of the request was lost, or the consumer is.
+      if (channel.isKnown && link.isUp()) streams.wantAgain(channel.place);
+      channel.asked = 0;
+      pull(channel);
+    }
+  };
+  void watchOver(clock, stopped, watch);
   return {
     of: (priority, group) => channels.get(`${priority}.${group}`),
     pull,
-    lose,
+    again,
+    made: (priority, group) => {
+      const channel = channels.get(`${priority}.${group}`);
+      if (channel === undefined) return;
+      channel.isKnown = true;
+      channel.asked = 0;
+      pull(channel);
+    },
     onEnd: (subject, code) => {
       const [at, question] = subject.slice(inbox.length + 1).split('.');
       const channel = all[Number(at)];
       if (channel === undefined || channel.question !== Number(question) || code === HEARTBEAT) return;
-      channel.asked = 0;
-      // With any other code the consumer may be gone.
-      if (code === NOTHING_CAME) pull(channel);
-      else lose();
+      switch (code) {
+        case NOTHING_CAME:
+          channel.isKnown = true;
+          channel.asked = 0;
+          return pull(channel);
+        case NO_CONSUMER:
+          // It stays asked, so that the watch asks again later; where the consumer is made, `made` asks at once.
+          if (channel.isKnown) streams.wantAgain(channel.place);
+          return;
+        default:
+          // The watch asks again, and hears whether the consumer is gone.
+          channel.isKnown = true;
+          channel.asked = 0;
+      }
     },
   };
 };
 
 const makeChannels = ({ names, processor, maxInFlight }: ChannelsDeps): ReadonlyMap<string, Channel> =>
   new Map(
-    groups().map(({ priority, group }, at) => {
+    placesOf(processor).map((place, at) => {
+      const { priority, group } = place;
       const batch = shareOf(priority, maxInFlight, BATCH_MIN);
       const channel: Channel = {
         at,
-        next: `$JS.API.CONSUMER.MSG.NEXT.${names.workStream}.${names.consumer(processor, priority, group)}`,
+        place,
+        next: `$JS.API.CONSUMER.MSG.NEXT.${names.workStream}.${names.consumer(place)}`,
         request: JSON.stringify({ batch, expires: nanos(ASK_FOR_MS) }),
         batch,
         asked: 0,
         question: 0,
         askedAtMs: 0,
         waiting: 0,
+        isKnown: false,
       };
       return [`${priority}.${group}`, channel];
     }),
   );
 
-/** Makes the consumers, again and again until they are there, then calls `ready`. The first attempt is at once, others a second apart. */
-const openBeginning = ({ clock, streams, link, processor, stopped }: ChannelsDeps, ready: () => void): (() => void) => {
-  let underWay = false;
-  let begunAtMs = Number.NEGATIVE_INFINITY;
-  const isOver = (): boolean => stopped.aborted || link.closed.aborted;
-  const isThere = (): Promise<boolean> =>
-    streams.ensure(processor).then(
-      () => true,
-      () => false,
-    );
-  const ensure = async (): Promise<void> => {
-    underWay = true;
-    do {
-      await clock.sleep(begunAtMs + TRY_EVERY_MS - clock.monotonic(), stopped);
-      begunAtMs = clock.monotonic();
-    } while (!isOver() && !(await isThere()));
-    underWay = false;
-    if (!isOver()) ready();
-  };
-  return () => {
-    if (!underWay) void ensure();
-  };
-};
-
-/** Sends requests again whose end was lost on the way. */
-const watchOver = async (
-  clock: Clock,
-  stopped: AbortSignal,
-  channels: readonly Channel[],
-  pull: (channel: Channel) => void,
-): Promise<void> => {
+const watchOver = async (clock: Clock, stopped: AbortSignal, watch: () => void): Promise<void> => {
   while (!stopped.aborted) {
     await clock.sleep(WATCH_EVERY_MS, stopped);
-    const overMs = clock.monotonic() - ASK_FOR_MS - GRACE_MS;
-    for (const channel of channels) if (channel.asked > 0 && channel.askedAtMs < overMs) channel.asked = 0;
-    channels.forEach(pull);
+    watch();
   }
 };

@@ -1,5 +1,5 @@
 /**
- * The connection to NATS: questions with one shared inbox and one shared deadline, and whether the server answers. A question that is not
+ * The connection to NATS: questions with one shared inbox and two deadlines, and whether the server answers. A question that is not
  * answered rejects, and is never asked again by itself.
  */
 import type { Msg, NatsConnection } from 'nats';
@@ -12,7 +12,7 @@ type LinkDeps = Readonly<{ clock: Clock; logger: Logger }>;
 type Presence = Readonly<{
   /** False from the moment in which the server was last found not to answer until it answers again. */
   isUp: () => boolean;
-  /** Calls back each time the server is there again: it has forgotten requests for work, and may have lost its streams. */
+  /** Calls back each time the server is there again: it has forgotten requests for work. Its streams and consumers outlast that. */
   onBack: (callback: () => void) => () => void;
   isConnected: () => boolean;
   disconnected: () => void;
@@ -26,6 +26,8 @@ export type Link = Readonly<{
   connection: NatsConnection;
   /** Rejects with BusAway or NobodyListens. */
   ask: (subject: string, payload: string) => Promise<Msg>;
+  /** As `ask`, for questions whose answer may take long: one without an answer does not mean that the server is away. */
+  askPatiently: (subject: string, payload: string) => Promise<Msg>;
   /** Sends without an answer. The message is lost if the server is not connected. */
   post: (subject: string, payload: string, reply?: string) => void;
   closed: AbortSignal;
@@ -35,6 +37,8 @@ export type Link = Readonly<{
 
 const PROBE_EVERY_MS = 500;
 const ANSWER_WITHIN_MS = 5_000;
+/** A server with much to do works for so long on a request to make a stream or a consumer. */
+const PATIENT_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 250;
 const FLUSH_WITHIN_MS = 2_000;
 
@@ -56,24 +60,37 @@ export const openLink = (connection: NatsConnection, inbox: string, deps: LinkDe
   const { clock } = deps;
   const closing = new AbortController();
   const presence = openPresence(deps, closing.signal, () => ask('$JS.API.INFO', ''));
-  const questions = openQuestions(clock, closing.signal, presence.silent);
+  const prompt = openQuestions(clock, closing.signal, ANSWER_WITHIN_MS, presence.silent);
+  const patient = openQuestions(clock, closing.signal, PATIENT_WITHIN_MS, () => {});
+  const giveUp = (): void => {
+    prompt.giveUp();
+    patient.giveUp();
+  };
 
-  connection.subscribe(`${inbox}.*`, {
-    callback: (fault, msg) => {
-      if (fault !== null) return;
-      presence.answered();
-      questions.answer(Number(msg.subject.slice(inbox.length + 1)), msg);
-    },
-  });
-  const ask = (subject: string, payload: string): Promise<Msg> =>
-    new Promise((resolve, reject) => {
-      if (!presence.isConnected() || closing.signal.aborted) return reject(new BusAway());
-      connection.publish(subject, payload, { reply: `${inbox}.${questions.add({ subject, resolve, reject })}` });
+  const askIn =
+    (questions: Questions, name: string) =>
+    (subject: string, payload: string): Promise<Msg> =>
+      new Promise((resolve, reject) => {
+        if (!presence.isConnected() || closing.signal.aborted) return reject(new BusAway());
+        connection.publish(subject, payload, { reply: `${inbox}.${name}.${questions.add({ subject, resolve, reject })}` });
+      });
+  const listen = (questions: Questions, name: string): void => {
+    const from = `${inbox}.${name}.`;
+    connection.subscribe(`${from}*`, {
+      callback: (fault, msg) => {
+        if (fault !== null) return;
+        presence.answered();
+        questions.answer(Number(msg.subject.slice(from.length)), msg);
+      },
     });
+  };
+  listen(prompt, 'prompt');
+  listen(patient, 'patient');
+  const ask = askIn(prompt, 'prompt');
   void followStatus(connection, {
     disconnected: () => {
       presence.disconnected();
-      questions.giveUp();
+      giveUp();
     },
     connected: presence.connected,
   });
@@ -81,6 +98,7 @@ export const openLink = (connection: NatsConnection, inbox: string, deps: LinkDe
   return {
     connection,
     ask,
+    askPatiently: askIn(patient, 'patient'),
     post: (subject, payload, reply) => {
       if (presence.isConnected() && !closing.signal.aborted) connection.publish(subject, payload, reply === undefined ? {} : { reply });
     },
@@ -91,11 +109,11 @@ export const openLink = (connection: NatsConnection, inbox: string, deps: LinkDe
       if (closing.signal.aborted) return;
       // Messages posted last are still sent and open questions answered, but nobody waits for a server that does not answer.
       const over = new AbortController();
-      const ended = Promise.all([connection.flush().catch(() => {}), questions.whenAnswered()]);
+      const ended = Promise.all([connection.flush().catch(() => {}), prompt.whenAnswered()]);
       if (presence.isUp()) await Promise.race([ended, clock.sleep(FLUSH_WITHIN_MS, over.signal)]);
       over.abort();
       closing.abort();
-      questions.giveUp();
+      giveUp();
       await connection.close();
     },
   };
@@ -156,7 +174,7 @@ type Questions = Readonly<{
 }>;
 
 /** Questions without an answer. All have the same deadline, so the oldest one expires first. */
-const openQuestions = (clock: Clock, closed: AbortSignal, silent: () => void): Questions => {
+const openQuestions = (clock: Clock, closed: AbortSignal, withinMs: number, silent: () => void): Questions => {
   const open = new Map<number, Question & Readonly<{ dueMs: number }>>();
   let asked = 0;
   let looking = false;
@@ -187,7 +205,7 @@ const openQuestions = (clock: Clock, closed: AbortSignal, silent: () => void): Q
   return {
     add: (question) => {
       asked += 1;
-      open.set(asked, { ...question, dueMs: clock.monotonic() + ANSWER_WITHIN_MS });
+      open.set(asked, { ...question, dueMs: clock.monotonic() + withinMs });
       if (!looking) void look();
       return asked;
     },

@@ -2,7 +2,7 @@
 import type { Clock } from '../../domain/ports/clock.js';
 import { priorities, type Pointer, type Priority, type Room } from '../../domain/ports/bus.js';
 import { type Link, NobodyListens } from './nats-link.js';
-import { GROUPS, groupOf, type Names, type Streams, encodePointer, membersOf } from './nats-streams.js';
+import { GROUPS, groupOf, JetStreamRefusal, type Names, type Place, type Streams, encodePointer, membersOf } from './nats-streams.js';
 import type { Logger } from '../../domain/ports/logger.js';
 
 export type PublishDeps = Readonly<{ logger: Logger; link: Link; streams: Streams; names: Names; rooms: Rooms }>;
@@ -15,11 +15,14 @@ type Refused = `refused${string}`;
 
 /**
  * The room for pointers of one processor and priority, which all sources share: the server's last count, and what was published since.
- * The server is asked again only when these fill the room, so that a pointer costs no question.
+ * The server is asked only when these fill the room, so that a pointer costs no question. Before the first question a process knows of what
+ * it has published itself.
  */
 type Rooms = Readonly<{
   /** Takes room for one pointer. Out: false if there is none by the counts at hand. */
   reserve: (processor: string, pointer: Pointer) => boolean;
+  /** The server has taken a pointer for which room was reserved: its next count includes it. */
+  settle: (processor: string, pointer: Pointer) => void;
   /** Gives back what was reserved for a pointer that was not taken. */
   giveBack: (processor: string, pointer: Pointer) => void;
   /** The server has refused pointers although there was room: for a while there is none. */
@@ -33,6 +36,7 @@ type Rooms = Readonly<{
 
 const REFUSED = 'refused';
 const STORE_FAILED = 10_077;
+const NO_CONSUMER = 10_014;
 /** The code stands for two reasons. This one says that the pointer is there already. */
 const IS_THERE = 'maximum messages per subject exceeded';
 
@@ -44,10 +48,14 @@ const LOOK_EVERY_MS = 100;
 const CLOSED_MS = 1_000;
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** By group: the server's count, how many pointers were reserved since the start, and how many of these before the server was asked. */
+/**
+ * By group: the server's count, how many pointers were reserved since the start, how many of these the server has taken, and how many of those
+ * before it was asked.
+ */
 type Counts = {
   readonly said: number[];
   readonly reserved: number[];
+  readonly settled: number[];
   readonly before: number[];
   askedAtMs: number;
   asking: Promise<void> | undefined;
@@ -66,14 +74,17 @@ export const openPublish = (deps: PublishDeps): Publish => {
     if (pointers.length === 0) return [];
     if (!link.isUp()) return pointers;
     try {
-      await streams.ensure(processor);
+      await streams.ensureStreams();
       const reserved = await reserveAll(rooms, processor, pointers);
       const fates: Fate[] = await Promise.all(
         pointers.map((pointer, at) => (reserved[at] === true ? send(deps, processor, pointer) : REFUSED)),
       );
       if (fates.includes('lost')) await makeAgain(deps, processor, pointers, fates);
+      // Work is delivered by a consumer of its place, which may be made after it: the stream keeps the pointer.
       pointers.forEach((pointer, at) => {
-        if (reserved[at] === true && fates[at] !== 'taken') rooms.giveBack(processor, pointer);
+        if (fates[at] === 'taken' || fates[at] === 'double') streams.want(placeOf(processor, pointer));
+        if (fates[at] === 'taken') rooms.settle(processor, pointer);
+        else if (reserved[at] === true) rooms.giveBack(processor, pointer);
       });
       noteRefusals(fates.filter((_, at) => reserved[at]));
       return pointers.filter((_, at) => fates[at] !== 'taken' && fates[at] !== 'double');
@@ -83,6 +94,8 @@ export const openPublish = (deps: PublishDeps): Publish => {
     }
   };
 };
+
+const placeOf = (processor: string, pointer: Pointer): Place => ({ processor, priority: pointer.priority, group: groupOf(pointer) });
 
 /** If the server takes nothing although there is room, the log says so once, and the room is closed for a while. */
 const openRefusals = ({ link, logger, rooms }: PublishDeps): ((fates: readonly Fate[]) => void) => {
@@ -119,7 +132,7 @@ const makeAgain = async (
   fates: Fate[],
 ): Promise<void> => {
   streams.forget();
-  await streams.ensure(processor);
+  await streams.ensureStreams();
   await Promise.all(
     fates.map(async (fate, at) => {
       if (fate === 'lost') fates[at] = await send({ streams, ...deps }, processor, pointers[at]!);
@@ -164,10 +177,14 @@ export const openRooms = (deps: RoomsDeps): Rooms => {
   /** Looks on behalf of all that wait for the same room. */
   const look = async (counts: Counts, again: () => Promise<void>): Promise<void> => {
     counts.looking = true;
+    const endThoseWithRoom = (): void => {
+      for (const waiter of counts.waiters) if (hasRoom(counts, waiter.group)) waiter.end();
+    };
     while (counts.waiters.size > 0) {
+      if (link.isUp()) endThoseWithRoom();
       // If the server does not answer or has lost its streams, the next look asks again.
-      const isKnown = link.isUp() && (await again().then(isDone, isNotDone));
-      if (isKnown) for (const waiter of counts.waiters) if (hasRoom(counts, waiter.group)) waiter.end();
+      const isTold = counts.waiters.size > 0 && link.isUp() && (await again().then(isDone, isNotDone));
+      if (isTold) endThoseWithRoom();
       if (counts.waiters.size > 0) await clock.sleep(LOOK_EVERY_MS, link.closed);
     }
     counts.looking = false;
@@ -177,9 +194,12 @@ export const openRooms = (deps: RoomsDeps): Rooms => {
     reserve: (processor, pointer) => {
       const counts = countsOf(processor, pointer.priority);
       const group = groupOf(pointer);
-      const hasPlace = counts.askedAtMs !== NEVER && sum(counts) < (takenBy(counts, group) < shareMax ? 2 : 1) * pointersMax;
+      const hasPlace = sum(counts) < (takenBy(counts, group) < shareMax ? 2 : 1) * pointersMax;
       if (hasPlace) counts.reserved[group]! += 1;
       return hasPlace;
+    },
+    settle: (processor, pointer) => {
+      countsOf(processor, pointer.priority).settled[groupOf(pointer)]! += 1;
     },
     giveBack: (processor, pointer) => {
       countsOf(processor, pointer.priority).reserved[groupOf(pointer)]! -= 1;
@@ -243,6 +263,7 @@ const zeros = (): number[] => Array.from({ length: GROUPS }, () => 0);
 const newCounts = (): Counts => ({
   said: zeros(),
   reserved: zeros(),
+  settled: zeros(),
   before: zeros(),
   askedAtMs: NEVER,
   asking: undefined,
@@ -261,18 +282,25 @@ const sum = (counts: Counts): number => {
 
 /** Pointers published while the server is asked count on top of its answer, so that the room is never overestimated. */
 const ask = async ({ clock, streams, names }: RoomsDeps, counts: Counts, processor: string, priority: Priority): Promise<void> => {
-  await streams.ensure(processor);
-  const before = [...counts.reserved];
+  await streams.ensureStreams();
+  const before = [...counts.settled];
   const askedAtMs = clock.monotonic();
-  const said = await Promise.all(
-    zeros().map(async (_, group) => {
-      const info = await streams.api(`CONSUMER.INFO.${names.workStream}.${names.consumer(processor, priority, group)}`);
-      return Number(info['num_pending'] ?? 0) + Number(info['num_ack_pending'] ?? 0);
-    }),
-  );
+  const answers = await Promise.all(zeros().map((_, group) => askOne({ streams, names }, { processor, priority, group })));
   counts.askedAtMs = askedAtMs;
-  for (let group = 0; group < GROUPS; group += 1) {
-    counts.said[group] = said[group]!;
+  answers.forEach((said, group) => {
+    if (said === undefined) return;
+    counts.said[group] = said;
     counts.before[group] = before[group]!;
+  });
+};
+
+/** Out: undefined where the count at hand is better than what the server knows. */
+const askOne = async ({ streams, names }: Pick<RoomsDeps, 'streams' | 'names'>, place: Place): Promise<number | undefined> => {
+  try {
+    const info = await streams.api(`CONSUMER.INFO.${names.workStream}.${names.consumer(place)}`);
+    return Number(info['num_pending'] ?? 0) + Number(info['num_ack_pending'] ?? 0);
+  } catch (fault) {
+    if (!(fault instanceof JetStreamRefusal && fault.code === NO_CONSUMER)) throw fault;
+    return streams.isWanted(place) ? undefined : 0;
   }
 };

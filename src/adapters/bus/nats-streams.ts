@@ -1,10 +1,17 @@
-/** The streams and consumers of the bus on a NATS server: their names, the format of a pointer in them, and their creation, repeated when the server has lost them. */
+/**
+ * The streams and consumers of the bus on a NATS server: their names, the format of a pointer in them, and their creation, repeated when the
+ * server has lost them. A consumer is made when the first pointer of its place is published, a few at a time, and stays.
+ */
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../domain/ports/clock.js';
 import { priorities, type Pointer, type Priority, priorityShares } from '../../domain/ports/bus.js';
 import type { Link } from './nats-link.js';
 
 /** Pointers of one priority are spread over so many subjects by team and source, which are delivered in turns. */
 export const GROUPS = 8;
+
+/** What one consumer delivers: the pointers of one processor, priority and group. */
+export type Place = Readonly<{ processor: string; priority: Priority; group: number }>;
 
 export type Names = Readonly<{
   workStream: string;
@@ -13,10 +20,12 @@ export type Names = Readonly<{
   parkedSubjects: string;
   /** The subject of a pointer. The stream takes at most one message for each. */
   workSubject: (processor: string, pointer: Pointer) => string;
-  /** All pointers of a processor, priority and group. */
-  groupSubject: (processor: string, priority: Priority, group: number) => string;
+  /** All pointers of a place. */
+  placeSubject: (place: Place) => string;
   parkedSubject: (processor: string, pointer: Pointer) => string;
-  consumer: (processor: string, priority: Priority, group: number) => string;
+  consumer: (place: Place) => string;
+  /** Tells other processes that a consumer of that processor was made. */
+  madeSubject: (processor: string) => string;
 }>;
 
 export const namesOf = (prefix: string): Names => {
@@ -29,9 +38,10 @@ export const namesOf = (prefix: string): Names => {
     workSubjects: `${prefix}.work.>`,
     parkedSubjects: `${prefix}.parked.>`,
     workSubject: (processor, pointer) => groupSubject(processor, pointer.priority, groupOf(pointer)) + token(pointer.id),
-    groupSubject: (processor, priority, group) => `${groupSubject(processor, priority, group)}*`,
+    placeSubject: ({ processor, priority, group }) => `${groupSubject(processor, priority, group)}*`,
     parkedSubject: (processor, { id }) => `${prefix}.parked.${token(processor)}.${token(id)}`,
-    consumer: (processor, priority, group) => `${token(processor)}-${priority}-${group}`,
+    consumer: ({ processor, priority, group }) => `${token(processor)}-${priority}-${group}`,
+    madeSubject: (processor) => `${prefix}.made.${token(processor)}`,
   };
 };
 
@@ -79,24 +89,30 @@ export const membersOf = (json: string): Readonly<Record<string, unknown>> => {
 export type Streams = Readonly<{
   /** Resolves when the streams are there. Rejects where the server refuses them. */
   ensureStreams: () => Promise<void>;
-  /** Resolves when the streams and the consumers of that processor are there. */
-  ensure: (processor: string) => Promise<void>;
-  /** Makes the next call look again for the streams and consumers. */
+  /** Has the consumer of that place made, unless this process has done so: after those that were wanted before, again and again until it is there. */
+  want: (place: Place) => void;
+  /** The server seems to have lost that consumer: it is made again. */
+  wantAgain: (place: Place) => void;
+  isWanted: (place: Place) => boolean;
+  /** Calls back when a consumer may be there although its making failed, because the answer came too late. Out: a function that ends this. */
+  onDoubt: (callback: (place: Place) => void) => () => void;
+  /** The server has lost the streams, and the consumers with them. */
   forget: () => void;
   /** Asks the API of JetStream. Rejects where it answers with an error. */
   api: (subject: string, request?: unknown) => Promise<Readonly<Record<string, unknown>>>;
 }>;
 
-/** The server delivers a pointer again when it has heard nothing of the delivery for so long. */
-export const ACK_WAIT_MS = 30_000;
+/** The server delivers a pointer again when it has heard nothing of the delivery for so long: what a killed process held comes to others after it. */
+export const ACK_WAIT_MS = 12_000;
 /** More than the rooms of all processors hold together. The server refuses pointers beyond it. */
 const POINTERS_MAX = 1_000_000;
 /** The server drops the oldest parked pointer beyond so many. Its timer still finds the work. */
 const PARKED_MAX = 100_000;
 const STREAM_EXISTS_OTHERWISE = 10_058;
-const CONSUMER_NOT_FOUND = 10_014;
 const STREAM_NOT_FOUND = 10_059;
-const isGone = [CONSUMER_NOT_FOUND, STREAM_NOT_FOUND];
+/** A reconnect or a new server never asks for more consumers at once than this. */
+const MADE_AT_ONCE_MAX = 2;
+const TRY_EVERY_MS = 1_000;
 
 export const nanos = (ms: number): number => Math.round(ms * 1e6);
 
@@ -110,42 +126,93 @@ export class JetStreamRefusal extends Error {
 }
 
 export const openStreams = (
-  link: Pick<Link, 'ask'>,
+  link: Pick<Link, 'askPatiently' | 'post' | 'closed'>,
   names: Names,
-  { pointersMax, replicas }: Readonly<{ pointersMax: number; replicas: number }>,
+  { clock, pointersMax, replicas }: Readonly<{ clock: Clock; pointersMax: number; replicas: number }>,
 ): Streams => {
   let streams: Promise<void> | undefined;
-  const consumers = new Map<string, Promise<void>>();
+  const made = new Set<string>();
+  const callbacks = new Set<(place: Place) => void>();
 
   const forget = (): void => {
     streams = undefined;
-    consumers.clear();
+    made.clear();
   };
   const api: Streams['api'] = async (subject, request) => {
-    const answer = await link.ask(`$JS.API.${subject}`, request === undefined ? '' : JSON.stringify(request));
+    const answer = await link.askPatiently(`$JS.API.${subject}`, request === undefined ? '' : JSON.stringify(request));
     const members = membersOf(answer.string());
     const fault = members['error'] as Readonly<{ err_code?: number; description?: string }> | undefined;
     if (fault === undefined) return members;
     const code = fault.err_code ?? 0;
-    if (isGone.includes(code)) forget();
+    if (code === STREAM_NOT_FOUND) forget();
     throw new JetStreamRefusal(subject, code, fault.description ?? 'no reason given');
   };
-
   const ensureStreams = (): Promise<void> =>
     (streams ??= makeStreams(api, names, replicas).catch(rethrowAfter(() => (streams = undefined))));
+  const make = async (place: Place): Promise<boolean> => {
+    const isMade = await ensureStreams()
+      .then(() => makeConsumer(api, names, place, pointersMax))
+      .then(
+        () => true,
+        () => false,
+      );
+    if (isMade) {
+      made.add(names.consumer(place));
+      link.post(names.madeSubject(place.processor), JSON.stringify(place));
+    } else for (const callback of callbacks) callback(place);
+    return isMade;
+  };
+  const inTurns = openTurnsOfMaking(clock, link.closed, make);
+  const want = (place: Place): void => {
+    const name = names.consumer(place);
+    if (!made.has(name)) inTurns.add(name, place);
+  };
   return {
     api,
     ensureStreams,
-    ensure: (processor) => {
-      const known = consumers.get(processor);
-      if (known !== undefined) return known;
-      const made = ensureStreams()
-        .then(() => makeConsumers(api, names, processor, pointersMax))
-        .catch(rethrowAfter(() => consumers.delete(processor)));
-      consumers.set(processor, made);
-      return made;
+    want,
+    wantAgain: (place) => {
+      made.delete(names.consumer(place));
+      want(place);
+    },
+    isWanted: (place) => inTurns.has(names.consumer(place)),
+    onDoubt: (callback) => {
+      callbacks.add(callback);
+      return () => void callbacks.delete(callback);
     },
     forget,
+  };
+};
+
+type TurnsOfMaking = Readonly<{ add: (name: string, place: Place) => void; has: (name: string) => boolean }>;
+
+/** Makes what is wanted, the oldest wish first and few at once; what cannot be made goes to the end. */
+const openTurnsOfMaking = (clock: Clock, closed: AbortSignal, make: (place: Place) => Promise<boolean>): TurnsOfMaking => {
+  const wanted = new Map<string, Place>();
+  const underWay = new Map<string, Place>();
+  const work = async (name: string, place: Place): Promise<void> => {
+    wanted.delete(name);
+    underWay.set(name, place);
+    const isMade = await make(place);
+    if (!isMade) await clock.sleep(TRY_EVERY_MS, closed);
+    underWay.delete(name);
+    if (!isMade) wanted.set(name, place);
+    next();
+  };
+  const next = (): void => {
+    for (const [name, place] of wanted) {
+      if (closed.aborted || underWay.size >= MADE_AT_ONCE_MAX) return;
+      void work(name, place);
+    }
+  };
+  const has = (name: string): boolean => wanted.has(name) || underWay.has(name);
+  return {
+    has,
+    add: (name, place) => {
+      if (has(name)) return;
+      wanted.set(name, place);
+      next();
+    },
   };
 };
 
@@ -187,29 +254,26 @@ const makeStream = async (api: Streams['api'], config: Readonly<{ name: string }
   }
 };
 
-const makeConsumers = async (api: Streams['api'], names: Names, processor: string, pointersMax: number): Promise<void> => {
-  await Promise.all(
-    groups().map(({ priority, group }) => {
-      const name = names.consumer(processor, priority, group);
-      const config = {
-        durable_name: name,
-        filter_subject: names.groupSubject(processor, priority, group),
-        deliver_policy: 'all',
-        replay_policy: 'instant',
-        ack_policy: 'explicit',
-        ack_wait: nanos(ACK_WAIT_MS),
-        // A pointer that waits for its retry counts as delivered, so everything that the room holds has to fit.
-        max_ack_pending: 2 * pointersMax + 1_000,
-        max_deliver: -1,
-      };
-      return api(`CONSUMER.DURABLE.CREATE.${names.workStream}.${name}`, { stream_name: names.workStream, config });
-    }),
-  );
+/** Where a consumer of that name exists it is given this configuration. */
+const makeConsumer = async (api: Streams['api'], names: Names, place: Place, pointersMax: number): Promise<void> => {
+  const name = names.consumer(place);
+  const config = {
+    durable_name: name,
+    filter_subject: names.placeSubject(place),
+    deliver_policy: 'all',
+    replay_policy: 'instant',
+    ack_policy: 'explicit',
+    ack_wait: nanos(ACK_WAIT_MS),
+    // A pointer that waits for its retry counts as delivered, so everything that the room holds has to fit.
+    max_ack_pending: 2 * pointersMax + 1_000,
+    max_deliver: -1,
+  };
+  await api(`CONSUMER.DURABLE.CREATE.${names.workStream}.${name}`, { stream_name: names.workStream, config });
 };
 
 /** Every priority in every group. */
-export const groups = (): readonly Readonly<{ priority: Priority; group: number }>[] =>
-  priorities.flatMap((priority) => Array.from({ length: GROUPS }, (_, group) => ({ priority, group })));
+export const placesOf = (processor: string): readonly Place[] =>
+  priorities.flatMap((priority) => Array.from({ length: GROUPS }, (_, group) => ({ processor, priority, group })));
 
 /** The share of a whole that a priority is given, at least `min`. */
 export const shareOf = (priority: Priority, whole: number, min: number): number => {

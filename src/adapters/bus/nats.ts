@@ -1,6 +1,6 @@
 /**
  * Pointers to work on a NATS server with JetStream, shared by every process: one stream, in it a subject for each pointer by processor,
- * priority and group, and a durable consumer for each group. What the server loses is found again by timers.
+ * priority and group, and a durable consumer for each group that has had pointers. What the server loses is found again by timers.
  */
 import { readFileSync } from 'node:fs';
 import type * as Driver from 'nats';
@@ -41,15 +41,13 @@ export const openNatsBus = async ({ url, clock, logger, pointersMax }: NatsBusOp
   const { connection, freshInbox } = await connectTo(address);
   const link = openLink(connection, freshInbox(), { clock, logger });
   const names = namesOf(address.prefix);
-  const streams = openStreams(link, names, { pointersMax, replicas: address.replicas });
+  const streams = openStreams(link, names, { clock, pointersMax, replicas: address.replicas });
   try {
     await streams.ensureStreams();
   } catch (fault) {
     await link.close();
     throw new Error(`SEALPOST_BUS_URL: ${fault instanceof Error ? fault.message : 'unknown fault'}`, { cause: fault });
   }
-  // The server may be another one, or have lost its directory.
-  link.onBack(streams.forget);
   const rooms = openRooms({ clock, link, streams, names, pointersMax });
   const held = openHeld({ clock, link });
   const closing = new AbortController();

@@ -9,7 +9,7 @@ import { gathered } from '../../shared/concurrency.js';
 import type { ProcessorDeps, TimerUse, Gate, Processor } from './declaration.js';
 import { type DueQueue, type DueCursor, publishDue } from './due-pages.js';
 import { isoTime } from '../../domain/core/time.js';
-import { LEASE_TTL_MS, DISPATCH_LEASE, underLease } from './lease.js';
+import { DISPATCH_LEASE, underLease } from './lease.js';
 import type { UnpublishedWork } from './relay.js';
 import { priorities } from '../../domain/ports/bus.js';
 import type { Worker } from '../../domain/ports/worker.js';
@@ -187,9 +187,12 @@ const openHeld: Open = (deps, queue) => {
   };
 };
 
-/** Reads all timers, due or not, as often as leases expire. */
+/**
+ * Reads all timers, due or not, several times in the life of a lease: work whose attempt is under way elsewhere is delivered again at the moment
+ * at which the lease of its worker ends.
+ */
 const openUnderWay: Open = (deps, queue) => {
-  const again = openPause(deps, LEASE_TTL_MS);
+  const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
   let isFirst = true;
   return {
     isTime: again.isOver,

@@ -13,13 +13,18 @@ export type LeaseDeps = Readonly<{
   worker: string;
 }>;
 
-/** The lease of a frozen process is free after this time. */
-export const LEASE_TTL_MS = 15_000;
-const RENEW_EVERY_MS = LEASE_TTL_MS / 3;
+/**
+ * The lease of a killed or frozen process is free after this time. Its work is taken over within 15 seconds: another process asks at the moment
+ * at which the lease ends, and has three seconds to begin.
+ */
+export const LEASE_TTL_MS = 12_000;
+/** Three renewals may fail before a lease is lost. */
+const RENEW_EVERY_MS = LEASE_TTL_MS / 4;
 /** The holder of this lease brings work to the bus. The relay and the reader of timers share what the bus had no room for, so both run in this process. */
 export const DISPATCH_LEASE = 'dispatch';
-/** How often a lease that another process holds is asked for. */
+/** How often a lease that another process holds is asked for: it may be released before it ends. */
 const ASK_EVERY_MS = 2_000;
+const ASK_AGAIN_MS = 50;
 
 /** The lease as the work under it sees it. */
 export type Held = Readonly<{
@@ -47,7 +52,7 @@ export const underAnyLease = async (
 ): Promise<void> => {
   while (!signal.aborted) {
     const acquired = await acquireAny(deps, names);
-    if (acquired === undefined) await deps.clock.sleep(ASK_EVERY_MS, signal);
+    if (acquired === undefined) await deps.clock.sleep(await untilFreeMs(deps, names), signal);
     else if ((await runUnder(deps, acquired.lease, acquired.surelyUntilMs, signal, work)) === 'ended') return;
   }
 };
@@ -59,6 +64,13 @@ const acquireAny = async ({ leases, clock, worker }: LeaseDeps, names: readonly 
     if (lease !== undefined) return { lease, surelyUntilMs: askedMs + LEASE_TTL_MS };
   }
   return undefined;
+};
+
+/** How long until the first of the names is free unless it is renewed, within bounds. */
+const untilFreeMs = async ({ leases, clock }: LeaseDeps, names: readonly string[]): Promise<number> => {
+  const held = await Promise.all(names.map((name) => leases.read(name)));
+  const leftMs = held.map((lease) => (lease === undefined ? 0 : lease.untilMs - clock.now()));
+  return Math.min(ASK_EVERY_MS, Math.max(ASK_AGAIN_MS, Math.min(...leftMs)));
 };
 
 /** Out: why the work has ended. `surelyUntilMs`: the lease surely holds until then, because the store counts from a moment after the call was made. */

@@ -6,10 +6,12 @@ import { groupOf } from '../../../src/adapters/bus/nats-streams.js';
 import { readNatsUrl, openNatsBus } from '../../../src/adapters/bus/nats.js';
 import { systemClock } from '../../../src/adapters/clock/system.js';
 import type { Bus, Pointer, Work } from '../../../src/domain/ports/bus.js';
+import type { Clock } from '../../../src/domain/ports/clock.js';
 import { busSuite } from '../../contracts/bus-suite.js';
 import { keptLog } from '../../support/kept-log.js';
 import { startNatsWith } from '../../support/nats-with.js';
 import { natsServer, ownNatsServer, type TestServer } from '../../support/servers.js';
+import { openSlowNats } from '../../support/slow-nats.js';
 import { eventually, pause } from '../../support/wait.js';
 
 const clock = systemClock();
@@ -216,6 +218,64 @@ void t.test('a pause outlasts a restart of the server', async (t) => {
   t.equal(next.pointer.team, 'b');
   await next.ack();
   t.equal(await bus.depth('p'), 1);
+});
+
+void t.test('what a killed process holds is given to another within 15 seconds', async (t) => {
+  const server = await natsServer(t);
+  if (server === undefined) return;
+  const relay = await openSlowNats({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
+  t.teardown(relay.close);
+  const one = await openOn(t, { ...server, url: `nats://127.0.0.1:${relay.port}` });
+  const other = await openOn(t, server);
+  t.same(await one.publish('p', pointers(2)), []);
+  const taken = await take(consumeOne(one));
+  await relay.close();
+  const killedMs = clock.monotonic();
+  const ids = follow(t, other);
+  await eventually('both come', () => ids.length === 2, 20_000);
+  t.ok(ids.includes(taken.pointer.id), 'that in work, and that which was pulled ahead');
+  t.ok(clock.monotonic() - killedMs < 15_000, `after ${clock.monotonic() - killedMs} ms`);
+});
+
+void t.test('a server that is slow to make consumers: few are asked for, in turns, and a reconnect asks for none', async (t) => {
+  const server = await ownNatsServer(t);
+  if (server === undefined) return;
+  const slow = await openSlowNats({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
+  t.teardown(slow.close);
+  // Ten of its seconds are one of ours, so that it waits as long for a slow server as it does, in a tenth of the time.
+  const quick: Clock = { ...clock, monotonic: () => clock.monotonic() * 10, sleep: (ms, signal) => clock.sleep(ms / 10, signal) };
+  const { logger, lines } = keptLog();
+  const url = `nats://127.0.0.1:${slow.port}?prefix=${server.place}`;
+  const bus = await openNatsBus({ url, clock: quick, logger, pointersMax: 1_000 });
+  t.teardown(() => bus.close());
+  const ids = follow(t, bus);
+  slow.slow(600);
+  const teams = ['a', 'b', 'c'];
+  const publishAll = async (source: string): Promise<void> => {
+    for (const team of teams)
+      await bus.publish(
+        'p',
+        pointers(20, { team, source }).map((one) => ({ ...one, id: `${source}-${one.id}` })),
+      );
+  };
+  const groupsOf = (source: string): number => new Set(teams.map((team) => groupOf({ team, source }))).size;
+  await publishAll('x');
+  await eventually('all is delivered', () => new Set(ids).size === 60, 15_000);
+  const first = slow.asked();
+  t.equal(first.of['CONSUMER.DURABLE'], groupsOf('x'), 'a consumer for each group that has pointers');
+  t.ok(first.mostAtOnce <= 2, `${first.mostAtOnce} requests at once`);
+  slow.cut();
+  await eventually('the bus knows', () => lines.length === 2);
+  await publishAll('y');
+  await eventually('all is delivered again', () => new Set(ids).size === 120, 15_000);
+  const made = slow.asked().of['CONSUMER.DURABLE'] ?? 0;
+  t.ok(made <= groupsOf('y'), `${made} consumers were asked for, of groups that had none`);
+  slow.cut();
+  await eventually('the bus knows again', () => lines.length === 4);
+  await bus.publish('p', pointers(1, { team: 'a', source: 'x' }));
+  await eventually('that is delivered', () => ids.includes('a0'), 15_000);
+  t.same(slow.asked().of, {}, 'consumers are kept over a reconnect');
+  t.equal(lines.length, 4, 'a slow answer is no absence');
 });
 
 void t.test('parked work is kept, listed and released', async (t) => {
