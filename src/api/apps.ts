@@ -88,6 +88,8 @@ export const OAuthGrantRecordSchema = Type.Object(
   closed,
 );
 
+export type OAuthGrantRecord = Static<typeof OAuthGrantRecordSchema>;
+
 export const createOAuthAppExamples = {
   web: {
     summary: 'A web application',

@@ -24,7 +24,7 @@ type Setting = Readonly<{
   params: Form;
   get: (params: Form) => Promise<LightMyRequestResponse>;
   /** From a network of its own, because attempts to sign in are counted by network. */
-  post: (path: string, form: Form) => Promise<LightMyRequestResponse>;
+  post: (path: string, form: Form, more?: Form) => Promise<LightMyRequestResponse>;
 }>;
 
 const open = async (t: Test): Promise<Setting> => {
@@ -52,9 +52,9 @@ const open = async (t: Test): Promise<Setting> => {
     client,
     params,
     get: (query) => app.server.inject({ url: `/oauth/authorize?${new URLSearchParams(query).toString()}` }),
-    post: (url, form) => {
+    post: (url, form, more = {}) => {
       const [remoteAddress, payload] = [`198.51.100.${(networks += 1)}`, new URLSearchParams(form).toString()];
-      return app.server.inject({ method: 'POST', url, remoteAddress, headers, payload });
+      return app.server.inject({ method: 'POST', url, remoteAddress, headers: { ...headers, ...more }, payload });
     },
   };
 };
@@ -128,6 +128,46 @@ void t.test('a person signs in, reads what is asked, and lets the app in', async
   });
 });
 
+void t.test('the pages speak the language of the reader, and lead to a page on which what was granted is ended', async (t) => {
+  const { app, ofAda, client, params, post } = await open(t);
+  const german = { 'accept-language': 'de-AT,de;q=0.9,en;q=0.5' };
+  const read = (url: string, headers: Form = german) => app.server.inject({ url, headers });
+  const said = (form: Form, url = '/account/apps') => post(url, form, german);
+  const signIn = await read(`/oauth/authorize?${new URLSearchParams(params).toString()}`);
+  t.match(signIn.body, '<html lang="de">');
+  t.match(signIn.body, '<strong>Shop &lt;i&gt;</strong> bittet um Zugriff auf Ihr Konto. Sie entscheiden auf der nächsten Seite.');
+  t.match((await said({ ...params, ...ada, password: 'wrong' }, '/oauth/authorize')).body, 'Die Adresse oder das Passwort ist falsch.');
+  const consent = await said({ ...params, ...ada }, '/oauth/authorize');
+  for (const text of ['Darf Shop &lt;i&gt; für Sie handeln?', 'das Protokoll der E-Mails lesen', '<a href="/account/apps">Ihre Apps</a>'])
+    t.match(consent.body, text);
+  t.notMatch(consent.body, /\/api\//, 'no path of the API is shown to a person');
+  const decision = { ...params, access_token: field(consent.body, 'access_token'), team: field(consent.body, 'team'), decision: 'allow' };
+  const code = String(new URL(String((await said(decision, '/oauth/authorize')).headers.location)).searchParams.get('code'));
+  const exchange = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
+  const tokens = await post('/oauth/token', { ...exchange, client_id: client.id, client_secret: String(client.clientSecret) });
+  const ofApp = { authorization: `Bearer ${tokens.json<{ access_token: string }>().access_token}` };
+  t.equal((await app.call('GET', '/api/emails', undefined, ofApp)).status, 200);
+  await app.whenCaughtUp();
+
+  t.match((await read('/account/apps')).body, 'welche Apps für Sie handeln');
+  t.match((await read('/account/apps', { 'accept-language': 'ar' })).body, '<html lang="ar" dir="rtl">');
+  t.match(await said({ ...ada, password: 'wrong' }), { statusCode: 401, body: 'Die Adresse oder das Passwort ist falsch.' });
+  t.match(await said({ access_token: 'eyJhbGciOiJub25lIn0.e30.' }), { statusCode: 401, body: 'Ihre Anmeldung ist abgelaufen.' });
+  const list = await said(ada);
+  t.match(list.body, '<h2>Shop &lt;i&gt;</h2>');
+  t.match(list.body, /Im Team <strong>First team<\/strong>, seit <strong>\d+\. \S+ \d{4}<\/strong>/);
+  t.match(list.headers, { 'cache-control': 'no-store', 'x-frame-options': 'DENY' });
+  t.notOk(list.headers['set-cookie']);
+  const form = { access_token: field(list.body, 'access_token'), grant: field(list.body, 'grant') };
+  t.match((await said(form)).body, 'Keine App handelt für Sie.');
+  t.match((await said(form)).statusCode, 200, 'twice is as once');
+  t.equal((await app.call('GET', '/api/emails', undefined, ofApp)).status, 401, 'the app is out');
+  t.match((await said({ access_token: form.access_token, done: 'yes' })).body, 'Sie sind abgemeldet.');
+  t.equal((await said({ access_token: form.access_token })).statusCode, 401, 'the sign-in is over');
+  await app.whenCaughtUp();
+  t.match(await app.call('GET', '/api/users/me/sessions', undefined, ofAda), { body: { meta: { total: 1 } } });
+});
+
 void t.test('a person says no, or is not who they say they are', async (t) => {
   const { params, get, post, app, ofAda } = await open(t);
   const wrong = await post('/oauth/authorize', { ...params, ...ada, password: 'not the pelican' });
@@ -174,6 +214,7 @@ void t.test('a person says no, or is not who they say they are', async (t) => {
     const sent = new URL(String(told.headers.location)).searchParams;
     t.strictSame([sent.get('error'), sent.get('state'), sent.get('code')], [error, 'a "state"', null]);
   }
+  await app.whenCaughtUp();
   t.match(await app.call('GET', '/api/users/me/sessions', undefined, ofAda), { body: { meta: { total: 1 } } }, 'these sign-ins are over');
   const twice = await app.server.inject({
     url: `/oauth/authorize?${new URLSearchParams(params).toString()}&redirect_uri=https://evil.example/`,

@@ -112,7 +112,9 @@ export const SESSION = assertDefined(parseSessionId('ses_AAAAAAAAAAAAAAAAAAAAAA'
 const suppression = { id: SUPPRESSION, email: 'gone@example.com', list: null, reason: 'manual' as const, emailId: null, createdAt: NOW };
 /** Every link is good but one. */
 const subscribed = (token: string, isSubscribed: boolean) =>
-  token === 'bad' ? undefined : { list: 'news', company: 'Ann & Söhne <AG>', isSubscribed };
+  token === 'bad'
+    ? undefined
+    : { list: 'news', company: 'Ann & Söhne <AG>', isSubscribed, locale: token.startsWith('french') ? 'fr-CA' : undefined };
 
 export const OTHERS_KEY_ID = assertDefined(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 

@@ -110,7 +110,7 @@ void t.test('the document', async (t) => {
       'GET /t/c/{token}',
       // Described by RFC 8414 itself.
       'GET /.well-known/oauth-authorization-server',
-      ...['', '/verify', '/reset', '/address', '/invitation'].flatMap((page) => [`GET /account${page}`, `POST /account${page}`]),
+      ...['', '/verify', '/reset', '/address', '/invitation', '/apps'].flatMap((page) => [`GET /account${page}`, `POST /account${page}`]),
       'GET /oauth/authorize',
       'POST /oauth/authorize',
       'POST /oauth/token',

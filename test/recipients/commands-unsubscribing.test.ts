@@ -69,7 +69,7 @@ void t.test('the link of an archived mail unsubscribes still, and brings no addr
   const { id } = await send('news');
   const token = tokenOf(id);
   await deps.eventLog.destroyKey(emailStream(id));
-  t.match(await commands.readSubscription(token), { list: LIST, isSubscribed: true });
+  t.match(await commands.readSubscription(token), { list: LIST, isSubscribed: true, locale: 'en-US' });
   await commands.unsubscribe(token, 'request-9');
   const suppressionId = suppressionIdOf(deps, TEAM, ann, LIST);
   const [told, ...more] = await events(suppressionStream(suppressionId));

@@ -77,6 +77,35 @@ void t.test('a link that is not ours has one answer, whatever is done with it', 
   t.match(shown.body, 'This link is not valid');
 });
 
+void t.test('a page speaks the language of the browser, else that of the mail, and its form keeps to it', async (t) => {
+  const { app, post } = await open(t);
+  const shown = (token: string, accepted?: string) =>
+    app.inject({ url: `/u/${token}`, ...(accepted === undefined ? {} : { headers: { 'accept-language': accepted } }) });
+  for (const [accepted, language, title] of [
+    [undefined, 'en', 'Unsubscribe?'],
+    ['de-AT,de;q=0.9,en;q=0.8', 'de', 'Abmelden?'],
+    ['ja, en;q=0.3, fr;q=0.7', 'fr', 'Se désabonner ?'],
+    ['fr;q=0, pt-BR', 'pt', 'Cancelar a subscrição?'],
+    ['AR', 'ar" dir="rtl', 'هل تريد إلغاء الاشتراك؟'],
+    ['*', 'en', 'Unsubscribe?'],
+    [';;q=x,-,de'.repeat(3_000), 'en', 'Unsubscribe?'],
+  ] as const) {
+    const { body } = await shown('a-token_1', accepted);
+    t.match(body, `<html lang="${language}">`, accepted?.slice(0, 40) ?? 'no header');
+    t.match(body, `<h1>${title}</h1>`);
+  }
+  t.match((await shown('french', undefined)).body, '<html lang="fr">', 'of the mail');
+  t.match((await shown('french', 'ja')).body, '<html lang="fr">', 'the browser speaks none of ours');
+  t.match((await shown('french', 'de')).body, '<html lang="de">', 'the browser goes before the mail');
+  t.match(
+    (await shown('french', 'de')).body,
+    /E-Mails der Liste <strong>news<\/strong> von <strong>Ann &amp; Söhne &lt;AG&gt;<\/strong> mehr/,
+  );
+  t.match((await post(`language=pt&${ONE_CLICK}`)).body, 'A subscrição foi cancelada');
+  t.match((await post(`language=xx&${ONE_CLICK}`)).body, 'You are unsubscribed');
+  t.match((await shown('bad', 'de')).body, 'Dieser Link ist nicht gültig');
+});
+
 void t.test('each page is HTML as it should be', async (t) => {
   const { app, post } = await open(t);
   const validator = new HtmlValidate({

@@ -7,11 +7,13 @@ import {
   parseEmailId,
   parseSuppressionId,
   parseTeamId,
+  parseTemplateId,
   type EmailId,
   type SuppressionId,
   type TeamId,
   emailStream,
   suppressionStream,
+  templateStream,
   UUID_BYTES,
   uuidBytes,
   uuidOfBytes,
@@ -84,14 +86,32 @@ export const readUnsubscribeToken = ({ keys }: Deps, token: string): Unsubscript
   };
 };
 
-/** What the page of a link shows. `company`: as the mail named it; empty if it named none. */
-export type Subscription = Readonly<{ list: string; company: string; isSubscribed: boolean }>;
+/** What the page of a link shows. `company`: as the mail named it; empty if it named none. `locale`: that of the mail, as far as it is known. */
+export type Subscription = Readonly<{ list: string; company: string; isSubscribed: boolean; locale: string | undefined }>;
 
-/** Company and recipient of the mail. The address is undefined once its key is destroyed. */
+/** The locale of the template that the mail was made from. */
+const templateLocale = async (
+  { eventLog }: CommandDeps,
+  { templateId, templateRevision }: Readonly<{ templateId: string; templateRevision: number }>,
+): Promise<string | undefined> => {
+  const id = parseTemplateId(templateId);
+  if (id === undefined) return undefined;
+  for (const { event } of await eventLog.load(templateStream(id)))
+    if (event.type === 'TemplateDraftSaved' && event.data.revision === templateRevision) return event.data.draft.locale;
+  return undefined;
+};
+
+/** Company, recipient, template and locale of the mail. The address, and the locale of the call, are undefined once its key is destroyed. */
 const mailOf = async ({ eventLog }: CommandDeps, { emailId, recipient }: Unsubscription) => {
   const first = (await eventLog.load(emailStream(emailId)))[0]?.event;
-  if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled') return { company: '', address: undefined };
-  return { company: first.data.company['name'] ?? '', address: first.sealed?.recipients[recipient]?.email };
+  if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled')
+    return { company: '', address: undefined, locale: undefined, template: undefined };
+  return {
+    company: first.data.company['name'] ?? '',
+    address: first.sealed?.recipients[recipient]?.email,
+    locale: first.sealed?.locale,
+    template: first.data,
+  };
 };
 
 const causeOf = (deps: CommandDeps, { teamId }: Unsubscription, requestId: string): Cause => ({
@@ -106,15 +126,20 @@ const causeOf = (deps: CommandDeps, { teamId }: Unsubscription, requestId: strin
 export const readSubscription = async (deps: CommandDeps, token: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
-  const [{ company }, isSuppressed] = await Promise.all([mailOf(deps, link), isSuppressedNow(deps, link.id)]);
-  return { list: link.list, company, isSubscribed: !isSuppressed };
+  const [{ company, locale, template }, isSuppressed] = await Promise.all([mailOf(deps, link), isSuppressedNow(deps, link.id)]);
+  return {
+    list: link.list,
+    company,
+    isSubscribed: !isSuppressed,
+    locale: locale ?? (template === undefined ? undefined : await templateLocale(deps, template)),
+  };
 };
 
 /** Safe to repeat. Out: undefined if the token is invalid. Rejects with NOT_DURING_UPDATE. */
 export const unsubscribe = async (deps: CommandDeps, token: string, requestId: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
-  const { company, address: email } = await mailOf(deps, link);
+  const { company, address: email, locale } = await mailOf(deps, link);
   const { teamId, list, emailId } = link;
   const { isFirst } = await suppressUnder(deps, link.id, {
     teamId,
@@ -125,20 +150,20 @@ export const unsubscribe = async (deps: CommandDeps, token: string, requestId: s
     ...(email === undefined ? {} : { email }),
   });
   if (isFirst) await deps.whenHeldEverywhere();
-  return { list, company, isSubscribed: false };
+  return { list, company, isSubscribed: false, locale };
 };
 
 /** Removes the suppression of this list, whatever its reason. Out: undefined if the token is invalid. */
 export const subscribeAgain = async (deps: CommandDeps, token: string, requestId: string): Promise<Subscription | undefined> => {
   const link = readUnsubscribeToken(deps, token);
   if (link === undefined) return undefined;
-  const { company } = await mailOf(deps, link);
+  const { company, locale } = await mailOf(deps, link);
   const cause = causeOf(deps, link, requestId);
   if (await isSuppressedNow(deps, link.id)) {
     const command = { type: 'RemoveSuppression' as const, at: cause.at };
     await handle(deps.eventLog, suppressionStream(link.id), suppressionDecider, command, cause).catch(unlessGone);
   }
-  return { list: link.list, company, isSubscribed: true };
+  return { list: link.list, company, isSubscribed: true, locale };
 };
 
 /** Another request has removed it meanwhile. */

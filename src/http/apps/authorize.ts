@@ -1,10 +1,11 @@
 /**
- * The authorization endpoint (RFC 6749, section 3.1): a person signs in on its page and consents or refuses. It sets no cookie, so that no
- * other page can consent in the person's name; the session of the sign-in ends with the decision.
+ * The authorization endpoint (RFC 6749, section 3.1): a person signs in on its page and consents or refuses. The page beside it shows what the
+ * person granted, and ends it. Neither sets a cookie, so that no other page can act in the person's name; the session of the sign-in ends
+ * with the decision.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Scope } from '../../domain/access/permissions.js';
-import { personPage, sendPersonPage, fieldsOf, readForms } from '../server/forms.js';
+import { personPage, sendPersonPage, fieldsOf, readForms, readerLanguage, sentenceOf, type PageLanguage } from '../server/forms.js';
+import { words } from './words.js';
 import type { KnownApp } from '../../commands/apps/apps.js';
 import type { ForTeam, UserAuthenticated } from '../../commands/core/caller.js';
 import type { SignedIn } from '../../api/people.js';
@@ -17,8 +18,9 @@ import {
   type AuthorizationParams,
   type FaultyAuthorization,
 } from '../../domain/apps/authorization.js';
-import { assertDefined, type UserId } from '../../domain/core/ids.js';
+import { assertDefined, parseOAuthGrantId, type UserId } from '../../domain/core/ids.js';
 import type { App, HttpDeps } from '../server/context.js';
+import type { OAuthGrantRecord } from '../../api/apps.js';
 import { auditDenial } from '../server/hooks.js';
 import { callerWith } from '../server/admission.js';
 import { countLogin } from '../server/rates.js';
@@ -31,11 +33,16 @@ type ConsentRequest = Readonly<{
   app: KnownApp;
   authorization: Authorization | FaultyAuthorization;
   hidden: Readonly<Record<string, string>>;
+  language: PageLanguage;
 }>;
 
 type Fields = Readonly<Record<string, string>>;
 
 const PATH = '/oauth/authorize';
+
+const APPS_PATH = '/account/apps';
+
+const GRANTS_MAX = 100;
 
 const config = { access: 'public' } as const;
 
@@ -47,38 +54,62 @@ const DENIED = { error: 'access_denied', message: 'The person said no' } as cons
 
 const paramNames = ['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'code_challenge', 'code_challenge_method'] as const;
 
-/** Registers GET and POST /oauth/authorize. */
+/** Registers GET and POST of /oauth/authorize and /account/apps. */
 export const authorizeRoutes = (app: App, deps: Deps): void => {
   app.get(PATH, { config, schema }, async (request, reply) => {
-    const asked = await readConsentRequest(deps, reply, new URL(request.url, deps.settings.publicUrl).search);
+    const asked = await readConsentRequest(deps, request, reply, new URL(request.url, deps.settings.publicUrl).search);
     return asked === undefined ? reply : sendSignIn(reply, 200, asked);
   });
-  // In a scope of its own, for only this route accepts forms.
+  app.get(APPS_PATH, { config, schema }, (request, reply) => sendAppsSignIn(reply, 200, readerLanguage(request)));
+  // In a scope of its own, for only these routes accept forms.
   app.register(async (scope: App) => {
     readForms(scope);
     scope.post(PATH, { config, schema }, (request, reply) => answer(deps, request, reply));
+    scope.post(APPS_PATH, { config, schema }, (request, reply) => answerApps(deps, request, reply));
   });
 };
 
 /** The request of a link or form; undefined if it was refused on a page. */
-const readConsentRequest = async (deps: Deps, reply: FastifyReply, form: string): Promise<ConsentRequest | undefined> => {
+const readConsentRequest = async (
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  form: string,
+): Promise<ConsentRequest | undefined> => {
+  const language = readerLanguage(request);
   const fields = fieldsOf(form);
-  if (fields === undefined) return void sendRefusal(reply, 400, 'A parameter of this link is given more than once.');
+  if (fields === undefined) return void sendRefusal(reply, 400, language, 'A parameter of this link is given more than once.');
   const hidden = Object.fromEntries(paramNames.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]] as const])));
   const params: AuthorizationParams = hidden;
   const app = await deps.oauth.openOAuthApp(params.client_id ?? '');
   const authorization = readAuthorization(app, params);
-  if ('refusal' in authorization) return void sendRefusal(reply, 400, authorization.refusal);
-  return { app: assertDefined(app, 'app'), authorization, hidden };
+  if ('refusal' in authorization) return void sendRefusal(reply, 400, language, authorization.refusal);
+  return { app: assertDefined(app, 'app'), authorization, hidden, language };
 };
 
 /** The POST of a form: the sign-in, or the decision after it. */
 const answer = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const fields = fieldsOf(request.body);
-  if (fields === undefined) return sendRefusal(reply, 400, 'A field of this form is given more than once.');
-  const asked = await readConsentRequest(deps, reply, request.body as string);
+  if (fields === undefined) return sendRefusal(reply, 400, readerLanguage(request), 'A field of this form is given more than once.');
+  const asked = await readConsentRequest(deps, request, reply, request.body as string);
   if (asked === undefined) return reply;
   return fields['decision'] === undefined ? signIn(deps, request, reply, asked, fields) : decide(deps, request, reply, asked, fields);
+};
+
+/** What was wrong with a sign-in; `status`: of the page that shows the form again. */
+type Refused = Readonly<{ status: number; email: string; needsCode: boolean; fault: DomainError }>;
+
+const signInBy = async (deps: Deps, request: FastifyRequest, fields: Fields): Promise<SignedIn | Refused> => {
+  const { email = '', password = '', code = '' } = fields;
+  try {
+    await countLogin(deps, request, email);
+    return await deps.commands.login({ email, password, ...(code === '' ? {} : { code }) }, calledFrom(request), deps.queries.teamsOfUser);
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+    auditDenial(deps.audit, request, { code: fault.code, status: 401 }, fault);
+    const needsCode = code !== '' || fault.code === 'CODE_REQUIRED' || fault.code === 'INVALID_CODE';
+    return { status: fault.code === 'LOGIN_PAUSED' ? 429 : 401, email, needsCode, fault };
+  }
 };
 
 /** Shows the page of consent, or the sign-in again with what is wrong with it. The app is told of a faulty request here, and never before. */
@@ -89,39 +120,25 @@ const signIn = async (
   asked: ConsentRequest,
   fields: Fields,
 ): Promise<FastifyReply> => {
-  const { email = '', password = '', code = '' } = fields;
-  let signedIn: SignedIn;
-  try {
-    await countLogin(deps, request, email);
-    signedIn = await deps.commands.login(
-      { email, password, ...(code === '' ? {} : { code }) },
-      calledFrom(request),
-      deps.queries.teamsOfUser,
-    );
-  } catch (fault) {
-    if (!(fault instanceof DomainError)) throw fault;
-    auditDenial(deps.audit, request, { code: fault.code, status: 401 }, fault);
-    const needsCode = code !== '' || fault.code === 'CODE_REQUIRED' || fault.code === 'INVALID_CODE';
-    const status = fault.code === 'LOGIN_PAUSED' ? 429 : 401;
-    return sendSignIn(reply, status, asked, { email, needsCode, fault: fault.message });
-  }
-  const { app, authorization, hidden } = asked;
+  const signedIn = await signInBy(deps, request, fields);
+  if ('fault' in signedIn) return sendSignIn(reply, signedIn.status, asked, signedIn);
+  const { app, authorization, hidden, language } = asked;
   if ('error' in authorization) {
     const person = await personOf(deps, signedIn.accessToken, { asked: undefined, isNeeded: false });
     return sendBack(deps, request, reply, { person, authorization, answer: authorization });
   }
   const teams = await teamsOf(deps, signedIn.user.id as UserId);
-  if (teams.length === 0) return sendRefusal(reply, 403, 'You are in no team, and an app acts in a team.');
+  if (teams.length === 0) return sendRefusal(reply, 403, language, words[language].noTeam, language);
   const page = {
     appName: app.name,
     homepage: app.homepage ?? '',
     host: new URL(authorization.redirectUri).host,
     person: [signedIn.user.name, signedIn.user.email].filter(Boolean).join(', '),
-    scopes: authorization.scopes.map((scope) => scopeTexts[scope]),
+    scopes: authorization.scopes.map((scope) => words[language].scopes[scope]),
     teams,
     hidden: { ...hidden, access_token: signedIn.accessToken },
   };
-  return sendConsent(reply, page, authorization.redirectUri);
+  return sendConsent(reply, language, page, authorization.redirectUri);
 };
 
 const teamsOf = async ({ queries }: Deps, userId: UserId): Promise<readonly Readonly<{ id: string; name: string }>[]> =>
@@ -141,9 +158,7 @@ const decide = async (
     person = await personOf(deps, accessToken, { asked: team, isNeeded: true });
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
-    const message =
-      fault.code === 'SECOND_FACTOR_REQUIRED' || fault.code === 'TEAM_NOT_FOUND' ? fault.message : 'Your sign-in is over. Sign in again.';
-    return sendSignIn(reply, 401, asked, { fault: message });
+    return sendSignIn(reply, 401, asked, { fault });
   }
   const { app, authorization } = asked;
   if ('error' in authorization) return sendBack(deps, request, reply, { person, authorization, answer: authorization });
@@ -187,14 +202,81 @@ const sendBack = async (
 
 type Hidden = Readonly<Record<string, string>>;
 
+/** The sign-in for the page of granted apps, the list, and the end of one of them. */
+const answerApps = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const language = readerLanguage(request);
+  const fields = fieldsOf(request.body);
+  if (fields === undefined) return sendRefusal(reply, 400, language, 'A field of this form is given more than once.');
+  let { access_token: accessToken } = fields;
+  if (accessToken === undefined) {
+    const signedIn = await signInBy(deps, request, fields);
+    if ('fault' in signedIn) return sendAppsSignIn(reply, signedIn.status, language, signedIn);
+    ({ accessToken } = signedIn);
+  }
+  let person: UserAuthenticated;
+  try {
+    person = await personOf(deps, accessToken, { asked: undefined, isNeeded: false });
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+    return sendAppsSignIn(reply, 401, language, { fault });
+  }
+  if (fields['done'] !== undefined) {
+    await deps.commands.logout(callerOf(person, request));
+    return sendPersonPage(
+      reply,
+      200,
+      fillApps({ ...appsPage(language, accessToken, []), text: words[language].signedOut, accessToken: '' }),
+    );
+  }
+  const ended = parseOAuthGrantId(fields['grant'] ?? '');
+  if (ended !== undefined) await deps.commands.revokeGrant(callerOf(person, request), ended).catch(unlessGone);
+  const { data } = await deps.queries.listGrants(person.userId, { page: 1, limit: GRANTS_MAX });
+  const teams = new Map((await teamsOf(deps, person.userId)).map(({ id, name }) => [id, name]));
+  const left = data.filter(({ id }) => id !== ended);
+  return sendPersonPage(reply, 200, fillApps(appsPage(language, accessToken, left, teams)));
+};
+
+/** It was ended meanwhile. */
+const unlessGone = (fault: unknown): void => {
+  if (!(fault instanceof DomainError) || fault.code !== 'OAUTH_GRANT_NOT_FOUND') throw fault;
+};
+
+const appsPage = (
+  language: PageLanguage,
+  accessToken: string,
+  grants: readonly OAuthGrantRecord[],
+  teams: ReadonlyMap<string, string> = new Map(),
+): AppsPage => {
+  const said = words[language];
+  return {
+    language,
+    title: said.apps,
+    said,
+    text: grants.length === 0 ? said.noApps : '',
+    accessToken,
+    grants: grants.map(({ id, appName, teamId, givenAt, scopes }) => ({
+      id,
+      appName,
+      html: sentenceOf(said.mayDo, {
+        team: teams.get(teamId) ?? teamId,
+        day: new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(givenAt)),
+      }),
+      scopes: scopes.map((scope) => said.scopes[scope]),
+    })),
+  };
+};
+
 const hiddenFields = `<% for (const [name, value] of Object.entries(it.hidden)) { %><input type="hidden" name="<%= name %>" value="<%= value %>">
 <% } %>`;
 
-/** `wrong`: what is wrong with the request of the app; empty if nothing is. */
+type Said = (typeof words)[PageLanguage];
+
+/** `html`: the paragraphs above the form. */
 type SignInPage = Readonly<{
-  appName: string;
-  wrong: string;
-  host: string;
+  language: PageLanguage;
+  said: Said;
+  action: string;
+  html: readonly string[];
   email: string;
   needsCode: boolean;
   fault: string;
@@ -210,79 +292,148 @@ type ConsentPage = Readonly<{
   teams: readonly Readonly<{ id: string; name: string }>[];
   hidden: Hidden;
 }>;
+/** `accessToken` is empty once the person has signed out. */
+type AppsPage = Readonly<{
+  language: PageLanguage;
+  title: string;
+  said: Said;
+  text: string;
+  accessToken: string;
+  grants: readonly Readonly<{ id: string; appName: string; html: string; scopes: readonly string[] }>[];
+}>;
 
 const fillSignIn = personPage<SignInPage>(
-  `<h1>Sign in</h1>
-<p><strong><%= it.appName %></strong> asks for access to your account. \
-<% if (it.wrong === '') { %>You decide on the next page.</p>
-<% } else { %>Its request is wrong: <%= it.wrong %>.</p>
-<p>Nothing is granted. Close this page, or sign in to go back to <strong><%= it.host %></strong>.</p>
+  `<h1><%= it.title %></h1>
+<% for (const html of it.html) { %><p><%~ html %></p>
 <% } %>\
 <% if (it.fault !== '') { %><p class="fault" role="alert"><%= it.fault %></p>
 <% } %>\
-<form method="post" action="/oauth/authorize">
+<form method="post" action="<%= it.action %>">
 ${hiddenFields}\
-<label>Email address<input type="email" name="email" value="<%= it.email %>" autocomplete="username" required></label>
-<label>Password<input type="password" name="password" autocomplete="current-password" required></label>
-<% if (it.needsCode) { %><label>Code of your second factor<input name="code" inputmode="numeric" autocomplete="one-time-code"></label>
+<label><%= it.said.email %><input type="email" name="email" value="<%= it.email %>" autocomplete="username" dir="ltr" required></label>
+<label><%= it.said.password %><input type="password" name="password" autocomplete="current-password" required></label>
+<% if (it.needsCode) { %><label><%= it.said.code %><input name="code" inputmode="numeric" autocomplete="one-time-code"></label>
 <% } %>\
-<div class="buttons"><button type="submit" class="main">Sign in</button></div>
+<div class="buttons"><button type="submit" class="main"><%= it.said.signIn %></button></div>
 </form>
 `,
 );
 
-const fillConsent = personPage<ConsentPage>(
-  `<h1>Allow <%= it.appName %> to act for you?</h1>
-<p class="soft">You are <%= it.person %>.<% if (it.homepage !== '') { %> The app says of itself that it is at <%= it.homepage %>.<% } %></p>
-<p>With your permission it can, as far as you can yourself:</p>
+const fillConsent = personPage<
+  ConsentPage &
+    Readonly<{ language: PageLanguage; said: Said; sentence: (sentence: string, values: Readonly<Record<string, string>>) => string }>
+>(
+  `<h1><%= it.title %></h1>
+<p class="soft"><%~ it.sentence(it.said.you, { person: it.person }) %><% if (it.homepage !== '') { %> <%~ it.sentence(it.said.homepage, { homepage: it.homepage }) %><% } %></p>
+<p><%= it.said.can %></p>
 <ul>
 <% for (const scope of it.scopes) { %><li><%= scope %></li>
 <% } %></ul>
 <form method="post" action="/oauth/authorize">
 ${hiddenFields}\
-<% if (it.teams.length === 1) { %><p>In the team <strong><%= it.teams[0].name %></strong>.</p><input type="hidden" name="team" value="<%= it.teams[0].id %>">
-<% } else { %><label>In the team<select name="team"><% for (const team of it.teams) { %><option value="<%= team.id %>"><%= team.name %></option><% } %></select></label>
+<% if (it.teams.length === 1) { %><p><%~ it.sentence(it.said.inTeam, { team: it.teams[0].name }) %></p><input type="hidden" name="team" value="<%= it.teams[0].id %>">
+<% } else { %><label><%= it.said.team %><select name="team"><% for (const team of it.teams) { %><option value="<%= team.id %>"><%= team.name %></option><% } %></select></label>
 <% } %>\
-<div class="buttons"><button type="submit" name="decision" value="deny">Deny</button><button type="submit" name="decision" value="allow" class="main">Allow</button></div>
+<div class="buttons"><button type="submit" name="decision" value="deny"><%= it.said.deny %></button><button type="submit" name="decision" value="allow" class="main"><%= it.said.allow %></button></div>
 </form>
-<p class="soft">You go on to <strong><%= it.host %></strong>. What you grant stands at <code>GET /api/users/me/grants</code>, where you can end it at any time.</p>
+<p class="soft"><%~ it.sentence(it.said.goesOn, { host: it.host }) %> <a href="${APPS_PATH}"><%= it.said.yourApps %></a></p>
 `,
 );
 
-const fillRefusal = personPage<Readonly<{ text: string }>>(
+const fillApps = personPage<AppsPage>(
   `<h1><%= it.title %></h1>
-<p><%= it.text %></p>
-<p class="soft">You are sent nowhere, and nothing was granted. Go back to the app and begin again; if this comes again, tell those who make it.</p>
+<% if (it.text !== '') { %><p><%= it.text %></p>
+<% } %>\
+<% for (const grant of it.grants) { %><h2><%= grant.appName %></h2>
+<p class="soft"><%~ grant.html %></p>
+<ul>
+<% for (const scope of grant.scopes) { %><li><%= scope %></li>
+<% } %></ul>
+<form method="post" action="${APPS_PATH}">
+<input type="hidden" name="access_token" value="<%= it.accessToken %>">
+<input type="hidden" name="grant" value="<%= grant.id %>">
+<div class="buttons"><button type="submit" class="main" aria-label="<%= it.said.end %>: <%= grant.appName %>"><%= it.said.end %></button></div>
+</form>
+<% } %>\
+<% if (it.accessToken !== '') { %><form method="post" action="${APPS_PATH}">
+<input type="hidden" name="access_token" value="<%= it.accessToken %>">
+<div class="buttons"><button type="submit" name="done" value="yes"><%= it.said.done %></button></div>
+</form>
+<% } %>\
 `,
 );
+
+/** `detail`: for who makes the app, in the language `spoken`. */
+const fillRefusal = personPage<Readonly<{ language: PageLanguage; spoken: PageLanguage; detail: string; text: string }>>(
+  `<h1><%= it.title %></h1>
+<p lang="<%= it.spoken %>"<% if (it.spoken !== 'ar') { %> dir="ltr"<% } %>><%= it.detail %></p>
+<p class="soft"><%= it.text %></p>
+`,
+);
+
+type Again = Readonly<{ email?: string; needsCode?: boolean; fault?: DomainError }>;
+
+const signInPage = (language: PageLanguage, { email = '', needsCode = false, fault }: Again) => {
+  const said = words[language];
+  return { title: said.signIn, language, said, email, needsCode, fault: fault === undefined ? '' : faultIn(language, fault) };
+};
+
+/** A sign-in that is over is told as such, whatever ended it. */
+const faultIn = (language: PageLanguage, { code, message }: DomainError): string => {
+  const { faults, isOver } = words[language];
+  if (code === 'INVALID_TOKEN' || code === 'TOKEN_EXPIRED' || code === 'SESSION_ENDED') return isOver;
+  return faults[code] ?? message;
+};
 
 const sendSignIn = (
   reply: FastifyReply,
   status: number,
-  { app, authorization, hidden }: ConsentRequest,
-  { email = '', needsCode = false, fault = '' }: Partial<Pick<SignInPage, 'email' | 'needsCode' | 'fault'>> = {},
+  { app, authorization, hidden, language }: ConsentRequest,
+  again: Again = {},
 ): FastifyReply => {
   const { redirectUri } = authorization;
-  const wrong = 'error' in authorization ? authorization.message : '';
-  const page = { appName: app.name, wrong, host: new URL(redirectUri).host, email, needsCode, fault, hidden };
-  return sendPersonPage(reply, status, fillSignIn({ ...page, title: 'Sign in' }), wrong === '' ? undefined : redirectUri);
+  const said = words[language];
+  const asks = sentenceOf(said.asks, { app: app.name });
+  const html =
+    'error' in authorization
+      ? [
+          `${asks} ${sentenceOf(said.isWrong, {})} <span lang="en" dir="ltr">${sentenceOf('{wrong}', { wrong: `${authorization.message}.` })}</span>`,
+          sentenceOf(said.nothingGranted, { host: new URL(redirectUri).host }),
+        ]
+      : [`${asks} ${sentenceOf(said.nextPage, {})}`];
+  const page = { ...signInPage(language, again), action: PATH, html, hidden };
+  return sendPersonPage(reply, status, fillSignIn(page), 'error' in authorization ? redirectUri : undefined);
 };
+
+const sendAppsSignIn = (reply: FastifyReply, status: number, language: PageLanguage, again: Again = {}): FastifyReply =>
+  sendPersonPage(
+    reply,
+    status,
+    fillSignIn({
+      ...signInPage(language, again),
+      title: words[language].apps,
+      action: APPS_PATH,
+      html: [words[language].seeApps],
+      hidden: {},
+    }),
+  );
 
 /** `target`: where the form leads in the end. */
-const sendConsent = (reply: FastifyReply, page: ConsentPage, target: string): FastifyReply =>
-  sendPersonPage(reply, 200, fillConsent({ ...page, title: `Allow ${page.appName}?` }), target);
-
-const sendRefusal = (reply: FastifyReply, status: number, text: string): FastifyReply =>
-  sendPersonPage(reply, status, fillRefusal({ title: 'This link does not work', text }));
-
-/** What a scope allows, in the words of the page. */
-const scopeTexts: Readonly<Record<Scope, string>> = {
-  'emails:send': 'send mails',
-  'emails:read': 'read the log of mails, with their recipients and contents',
-  'templates:read': 'read templates',
-  'templates:write': 'create, change and delete templates',
-  'webhooks:read': 'read webhook subscriptions',
-  'webhooks:write': 'create, change and delete webhook subscriptions',
-  'analytics:read': 'read figures of what was sent',
-  'profile:read': 'read your name and address',
+const sendConsent = (reply: FastifyReply, language: PageLanguage, page: ConsentPage, target: string): FastifyReply => {
+  const said = words[language];
+  const title = said.isAllowed.replace('{app}', () => page.appName);
+  return sendPersonPage(reply, 200, fillConsent({ ...page, title, language, said, sentence: sentenceOf }), target);
 };
+
+const sendRefusal = (
+  reply: FastifyReply,
+  status: number,
+  language: PageLanguage,
+  detail: string,
+  spoken: PageLanguage = 'en',
+): FastifyReply =>
+  sendPersonPage(
+    reply,
+    status,
+    fillRefusal({ title: words[language].doesNotWork, language, spoken, detail, text: words[language].nowhere }),
+  );

@@ -1,18 +1,118 @@
 /** The page behind unsubscribe links, and the forms of its buttons (RFC 8058). GET changes nothing. */
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Subscription, UNSUBSCRIBE_PATH } from '../../commands/recipients/unsubscribe.js';
 import type { App, HttpDeps } from '../server/context.js';
-import { personPage, sendPersonPage } from '../server/forms.js';
+import { personPage, readerLanguage, sendPersonPage, sentenceOf, type PageLanguage } from '../server/forms.js';
 
 type Button = Readonly<{ name: string; value: string; text: string; isMain: boolean }>;
-type Page = Readonly<{ title: string; text: string; list: string; company: string; button: Button | undefined }>;
+
+/** `{list}` stands for the name of the list, with that of its sender (`listFrom`) where the mail named one. */
+type Words = Readonly<
+  Record<
+    | 'listFrom'
+    | 'isAsked'
+    | 'willEnd'
+    | 'hasEnded'
+    | 'nothingComes'
+    | 'isBack'
+    | 'mailsCome'
+    | 'unsubscribe'
+    | 'again'
+    | 'isInvalid'
+    | 'openAgain'
+    | 'isUnchanged'
+    | 'formLacks',
+    string
+  >
+>;
+
+const words: Readonly<Record<PageLanguage, Words>> = {
+  en: {
+    listFrom: '{list} from {company}',
+    isAsked: 'Unsubscribe?',
+    willEnd: 'You will get no more mails of the list {list}.',
+    hasEnded: 'You are unsubscribed',
+    nothingComes: 'You get no more mails of the list {list}.',
+    isBack: 'You are subscribed',
+    mailsCome: 'You get the mails of the list {list}.',
+    unsubscribe: 'Unsubscribe',
+    again: 'Subscribe again',
+    isInvalid: 'This link is not valid',
+    openAgain: 'It may have been cut short; open it from the mail once more.',
+    isUnchanged: 'Nothing was changed',
+    formLacks: 'The form must have the field List-Unsubscribe with the value One-Click (RFC 8058).',
+  },
+  de: {
+    listFrom: '{list} von {company}',
+    isAsked: 'Abmelden?',
+    willEnd: 'Sie erhalten dann keine E-Mails der Liste {list} mehr.',
+    hasEnded: 'Sie sind abgemeldet',
+    nothingComes: 'Sie erhalten keine E-Mails der Liste {list} mehr.',
+    isBack: 'Sie sind angemeldet',
+    mailsCome: 'Sie erhalten die E-Mails der Liste {list}.',
+    unsubscribe: 'Abmelden',
+    again: 'Wieder anmelden',
+    isInvalid: 'Dieser Link ist nicht gültig',
+    openAgain: 'Vielleicht wurde er abgeschnitten; öffnen Sie ihn noch einmal aus der E-Mail.',
+    isUnchanged: 'Es wurde nichts geändert',
+    formLacks: 'Das Formular braucht das Feld List-Unsubscribe mit dem Wert One-Click (RFC 8058).',
+  },
+  fr: {
+    listFrom: '{list} de {company}',
+    isAsked: 'Se désabonner ?',
+    willEnd: 'Vous ne recevrez plus les e-mails de la liste {list}.',
+    hasEnded: 'Vous êtes désabonné(e)',
+    nothingComes: 'Vous ne recevez plus les e-mails de la liste {list}.',
+    isBack: 'Vous êtes abonné(e)',
+    mailsCome: 'Vous recevez les e-mails de la liste {list}.',
+    unsubscribe: 'Se désabonner',
+    again: 'S’abonner de nouveau',
+    isInvalid: 'Ce lien n’est pas valide',
+    openAgain: 'Il a peut-être été coupé ; ouvrez-le de nouveau depuis l’e-mail.',
+    isUnchanged: 'Rien n’a été modifié',
+    formLacks: 'Le formulaire doit avoir le champ List-Unsubscribe avec la valeur One-Click (RFC 8058).',
+  },
+  pt: {
+    listFrom: '{list} de {company}',
+    isAsked: 'Cancelar a subscrição?',
+    willEnd: 'Deixará de receber os e-mails da lista {list}.',
+    hasEnded: 'A subscrição foi cancelada',
+    nothingComes: 'Já não recebe os e-mails da lista {list}.',
+    isBack: 'A subscrição está ativa',
+    mailsCome: 'Recebe os e-mails da lista {list}.',
+    unsubscribe: 'Cancelar a subscrição',
+    again: 'Subscrever de novo',
+    isInvalid: 'Esta ligação não é válida',
+    openAgain: 'Pode ter sido cortada; abra-a de novo a partir do e-mail.',
+    isUnchanged: 'Nada foi alterado',
+    formLacks: 'O formulário tem de ter o campo List-Unsubscribe com o valor One-Click (RFC 8058).',
+  },
+  ar: {
+    listFrom: '{list} من {company}',
+    isAsked: 'هل تريد إلغاء الاشتراك؟',
+    willEnd: 'لن تصلك بعد ذلك رسائل القائمة {list}.',
+    hasEnded: 'أُلغي اشتراكك',
+    nothingComes: 'لم تعد تصلك رسائل القائمة {list}.',
+    isBack: 'أنت مشترك',
+    mailsCome: 'تصلك رسائل القائمة {list}.',
+    unsubscribe: 'إلغاء الاشتراك',
+    again: 'الاشتراك من جديد',
+    isInvalid: 'هذا الرابط غير صالح',
+    openAgain: 'ربما قُطع جزء منه؛ افتحه من الرسالة مرة أخرى.',
+    isUnchanged: 'لم يتغير شيء',
+    formLacks: 'يجب أن يحتوي النموذج على الحقل List-Unsubscribe بالقيمة One-Click ‏(RFC 8058).',
+  },
+};
+
+type Page = Readonly<{ title: keyof Words; text: keyof Words; button?: (words: Words) => Button }>;
 
 /** The page names the list and its sender, not this service, which the reader does not know. */
-const fill = personPage<Page>(
+const fill = personPage<Readonly<{ language: PageLanguage; html: string; button: Button | undefined }>>(
   `<h1><%= it.title %></h1>
-<p><%= it.text %><% if (it.list !== '') { %> <strong><%= it.list %></strong><% if (it.company !== '') { %> from <strong><%= it.company %></strong><% } %>.<% } %></p>
+<p><%~ it.html %></p>
 <% if (it.button !== undefined) { %>\
 <form method="post">
+<input type="hidden" name="language" value="<%= it.language %>">
 <input type="hidden" name="<%= it.button.name %>" value="<%= it.button.value %>">
 <div class="buttons"><button type="submit"<% if (it.button.isMain) { %> class="main"<% } %>><%= it.button.text %></button></div>
 </form>
@@ -26,44 +126,37 @@ const ONE_CLICK = ['List-Unsubscribe', 'One-Click'] as const;
 const AGAIN = ['Subscribe', 'Again'] as const;
 
 const button = ([name, value]: readonly [string, string], text: string, isMain: boolean): Button => ({ name, value, text, isMain });
-const unsubscribeButton = button(ONE_CLICK, 'Unsubscribe', true);
-const againButton = button(AGAIN, 'Subscribe again', false);
 
-const pageOf = ({ list, company, isSubscribed }: Subscription): Page =>
-  isSubscribed
-    ? { title: 'Unsubscribe?', text: 'You will get no more mails of the list', list, company, button: unsubscribeButton }
-    : unsubscribed({ list, company });
+const asking: Page = { title: 'isAsked', text: 'willEnd', button: ({ unsubscribe }) => button(ONE_CLICK, unsubscribe, true) };
+const unsubscribed: Page = { title: 'hasEnded', text: 'nothingComes', button: ({ again }) => button(AGAIN, again, false) };
+const subscribedAgain: Page = { title: 'isBack', text: 'mailsCome', button: ({ unsubscribe }) => button(ONE_CLICK, unsubscribe, false) };
+const unknown: Page = { title: 'isInvalid', text: 'openAgain' };
+const unchanged: Page = { title: 'isUnchanged', text: 'formLacks' };
 
-const unsubscribed = ({ list, company }: Pick<Subscription, 'list' | 'company'>): Page => ({
-  title: 'You are unsubscribed',
-  text: 'You get no more mails of the list',
-  list,
-  company,
-  button: againButton,
-});
-
-const subscribedAgain = ({ list, company }: Subscription): Page => ({
-  title: 'You are subscribed',
-  text: 'You get the mails of the list',
-  list,
-  company,
-  button: button(ONE_CLICK, 'Unsubscribe', false),
-});
-
-const nothing = { list: '', company: '', button: undefined };
-
-const send = (reply: FastifyReply, status: number, page: Page): FastifyReply => sendPersonPage(reply, status, fill(page));
-
-const unknown: Page = { title: 'This link is not valid', text: 'It may have been cut short; open it from the mail once more.', ...nothing };
+const send = (
+  reply: FastifyReply,
+  status: number,
+  { title, text, button: buttonOf }: Page,
+  language: PageLanguage,
+  { list, company }: Pick<Subscription, 'list' | 'company'> = { list: '', company: '' },
+): FastifyReply => {
+  const said = words[language];
+  const html = sentenceOf(company === '' ? said[text] : said[text].replace('{list}', said.listFrom), { list, company });
+  return sendPersonPage(reply, status, fill({ title: said[title], language, html, button: buttonOf?.(said) }));
+};
 
 /** Answers with the page of the result, or 404 for an invalid token. */
 const answer = async (
+  request: FastifyRequest,
   reply: FastifyReply,
   result: Promise<Subscription | undefined>,
   page: (found: Subscription) => Page,
 ): Promise<FastifyReply> => {
   const found = await result;
-  return found === undefined ? send(reply, 404, unknown) : send(reply, 200, page(found));
+  // The form tells in which language its page was.
+  const known = /(?:^|&)language=([a-z]{2})(?:&|$)/.exec(String(request.body))?.[1] ?? found?.locale;
+  const language = readerLanguage(request, known);
+  return found === undefined ? send(reply, 404, unknown, language) : send(reply, 200, page(found), language, found);
 };
 
 const FORM_BYTES_MAX = 4_096;
@@ -87,16 +180,17 @@ export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'comman
     const types = ['application/x-www-form-urlencoded', 'multipart/form-data'];
     scope.addContentTypeParser(types, { parseAs: 'string', bodyLimit: FORM_BYTES_MAX }, (_request, body, done) => done(null, body));
 
-    scope.get(path, { config, schema }, ({ params }, reply) => answer(reply, commands.readSubscription(tokenOf(params)), pageOf));
+    scope.get(path, { config, schema }, (request, reply) =>
+      answer(request, reply, commands.readSubscription(tokenOf(request.params)), ({ isSubscribed }) =>
+        isSubscribed ? asking : unsubscribed,
+      ),
+    );
 
-    scope.post(path, { config, schema }, ({ params, body, id }, reply) => {
-      if (has(body, AGAIN)) return answer(reply, commands.subscribeAgain(tokenOf(params), id), subscribedAgain);
-      if (has(body, ONE_CLICK)) return answer(reply, commands.unsubscribe(tokenOf(params), id), unsubscribed);
-      return send(reply, 400, {
-        title: 'Nothing was changed',
-        text: 'The form must have the field List-Unsubscribe with the value One-Click (RFC 8058).',
-        ...nothing,
-      });
+    scope.post(path, { config, schema }, (request, reply) => {
+      const { params, body, id } = request;
+      if (has(body, AGAIN)) return answer(request, reply, commands.subscribeAgain(tokenOf(params), id), () => subscribedAgain);
+      if (has(body, ONE_CLICK)) return answer(request, reply, commands.unsubscribe(tokenOf(params), id), () => unsubscribed);
+      return send(reply, 400, unchanged, readerLanguage(request));
     });
   });
 };

@@ -1,7 +1,7 @@
 /** What the pages that people fill in share: how their forms are read, their look, and a policy under which they load nothing. */
 import { Eta } from 'eta/core';
 import { createHash } from 'node:crypto';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from './context.js';
 import { contentPolicy } from './headers.js';
 
@@ -20,9 +20,10 @@ h1 { font-size: 24px; line-height: 1.25; margin: 0 0 12px; overflow-wrap: anywhe
 h2 { font-size: 18px; line-height: 1.3; margin: 30px 0 8px; }
 p { margin: 0 0 14px; overflow-wrap: anywhere; }
 a { color: var(--accent); }
+strong { unicode-bidi: isolate; }
 .soft { color: var(--soft); font-size: 14px; }
-.fault { border-left: 3px solid var(--accent); padding: 2px 0 2px 12px; }
-ul { margin: 0 0 18px; padding: 0 0 0 20px; }
+.fault { border-inline-start: 3px solid var(--accent); padding-block: 2px; padding-inline-start: 12px; }
+ul { margin: 0 0 18px; padding: 0; padding-inline-start: 20px; }
 li { margin: 4px 0; }
 label { display: block; margin: 0 0 14px; font-weight: 600; font-size: 14px; }
 input, select { display: block; width: 100%; margin: 6px 0 0; padding: 10px 12px; border: 1px solid var(--line); border-radius: 10px; background: var(--ground); color: inherit; font: inherit; font-size: 16px; font-weight: 400; }
@@ -35,13 +36,46 @@ button.main { border-color: var(--accent); background: var(--accent); color: var
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
+/** The languages of the pages that strangers meet: those of the samples. */
+export const pageLanguages = ['en', 'de', 'fr', 'pt', 'ar'] as const;
+export type PageLanguage = (typeof pageLanguages)[number];
+
+const ACCEPTED_MAX = 30;
+
+/** The language that the reader understands best, by Accept-Language (RFC 9110, section 12.5.4); where it names none of ours, that of `known`. */
+export const readerLanguage = ({ headers }: Pick<FastifyRequest, 'headers'>, known?: string): PageLanguage => {
+  const accepted = (headers['accept-language'] ?? '')
+    .split(',', ACCEPTED_MAX)
+    .map((part) => /^\s*([A-Za-z\d-]+)\s*(?:;\s*q=([\d.]+)\s*)?$/.exec(part))
+    .flatMap((found) => (found === null ? [] : [{ tag: found[1] ?? '', weight: Number(found[2] ?? 1) }]))
+    .filter(({ weight }) => weight > 0)
+    .sort((one, other) => other.weight - one.weight);
+  for (const tag of [...accepted.map(({ tag }) => tag), known ?? '']) {
+    const language = tag.toLowerCase().split('-')[0];
+    const found = pageLanguages.find((name) => name === language);
+    if (found !== undefined) return found;
+  }
+  return 'en';
+};
+
+/** In: a sentence with names in braces, and what they stand for. Out: HTML, each of these strong and set apart from the direction of the sentence. */
+export const sentenceOf = (sentence: string, values: Readonly<Record<string, string>>): string =>
+  sentence
+    .split(/\{(\w+)\}/)
+    .map((part, at) => (at % 2 === 0 ? escaped(part) : `<strong>${escaped(values[part] ?? '')}</strong>`))
+    .join('');
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+
 /** In: the inside of a page as an Eta template, and the end of its title. Out: a function that fills the page. */
 export const personPage = <Values extends object>(
   inside: string,
   after = ' · sealpost',
-): ((values: Values & Readonly<{ title: string }>) => string) => {
-  const fill = pageTemplate<Values & Readonly<{ title: string; style: string }>>(shell(inside, after));
-  return (values) => fill({ ...values, style });
+): ((values: Values & Readonly<{ title: string; language?: PageLanguage }>) => string) => {
+  const fill = pageTemplate<Values & Readonly<{ title: string; language: PageLanguage; style: string }>>(shell(inside, after));
+  return (values) => fill({ ...values, language: values.language ?? 'en', style });
 };
 
 /** `target`: where a form of the page leads in the end; a browser checks redirects of forms too. */
@@ -62,7 +96,7 @@ const policyOf = (target: string | undefined): string =>
   );
 
 const shell = (inside: string, after: string): string => `<!doctype html>
-<html lang="en">
+<html lang="<%= it.language %>"<% if (it.language === 'ar') { %> dir="rtl"<% } %>>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
