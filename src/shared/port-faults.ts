@@ -44,5 +44,8 @@ export const tellingFaults = <Port extends object>(port: Port, tell: (fault: unk
 };
 
 /** Whether it is a plain object with functions, which data never has. */
-const isPort = (part: object): boolean =>
-  Object.getPrototypeOf(part) === Object.prototype && Object.values(part).some((member) => typeof member === 'function');
+const isPort = (part: object): boolean => {
+  if (Object.getPrototypeOf(part) !== Object.prototype) return false;
+  for (const name in part) if (typeof (part as Readonly<Record<string, unknown>>)[name] === 'function') return true;
+  return false;
+};
