@@ -115,9 +115,14 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
   const selectRevision = database
     .prepare<[string], number>('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1')
     .pluck();
+  const row = 'position, stream, revision, type, data, metadata, sealed, hash, event_id';
   // The unique constraint is the check: nothing is written if the revision is taken.
   const insert = database.prepare(
-    `INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash, event_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO events (${row}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream, revision) DO NOTHING`,
+  );
+  // Nothing is written either if the stream ends before the expected revision.
+  const goOn = database.prepare(
+    `INSERT INTO events (${row}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM events WHERE stream = ? AND revision = ?)
      ON CONFLICT (stream, revision) DO NOTHING`,
   );
   const actualRevision = (stream: string): number => selectRevision.get(stream) ?? -1;
@@ -137,17 +142,20 @@ const appender = (database: Database, readStream: LogTable['stream'], types: Typ
 
   return (append, head, written) => {
     const { stream, expectedRevision, events, begins } = append;
-    if (expectedRevision >= 0 && actualRevision(stream) !== (begins === true ? -1 : expectedRevision)) return refused(append);
+    const startsLater = begins === true && expectedRevision >= 0;
+    if (startsLater && actualRevision(stream) !== -1) return refused(append);
     let revision = expectedRevision;
     let position = head;
-    if (begins === true && revision >= 0) takeFirst.run(-(head + 1), stream);
+    if (startsLater) takeFirst.run(-(head + 1), stream);
     for (const event of events) {
       const { type, data, metadata, sealed, hash } = event;
       revision += 1;
       position += 1;
       const eventId = idIn(metadata) === event.eventId ? null : event.eventId;
-      const { changes } = insert.run(position, stream, revision, type, data, metadata, sealed ?? null, hash, eventId);
-      // Only the first can be taken: revisions have no gaps.
+      const values = [position, stream, revision, type, data, metadata, sealed ?? null, hash, eventId];
+      const mustFollow = revision === expectedRevision + 1 && expectedRevision >= 0 && !startsLater;
+      const { changes } = mustFollow ? goOn.run(...values, stream, expectedRevision) : insert.run(...values);
+      // Only the first can be refused: revisions have no gaps.
       if (changes === 0) return refused(append);
       types.note(type, position);
       written({ ...event, stream, revision, position });
