@@ -79,7 +79,7 @@ const prepareStatements = (database: Database, spec: CollectionSpec) => {
   const columns = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
   const selectRow = database.prepare<[number], [id: string, ...Value[]]>(`SELECT id, text${columns} FROM ${table} WHERE seq = ?`).raw(true);
   const insert = database.prepare(
-    `INSERT INTO ${table} (seq, id, position, doc, text${columns}) VALUES (?, ?, ?, ?, ?${', ?'.repeat(spec.fields.length)}) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO ${table} (seq, id, position, doc, text${columns}) VALUES (?, ?, ?, ?, ?${', ?'.repeat(spec.fields.length)}) ON CONFLICT DO NOTHING`,
   );
   const removeRow = database
     .prepare<[string, number], [seq: number, ...Value[]]>(
@@ -131,29 +131,34 @@ export const openCollection = (database: Database, spec: CollectionSpec, { inBul
     return true;
   };
 
-  /** The only writer of a collection that was empty need not look for what is newer than all it has put. */
+  /** A document with a higher number is most likely new: it is inserted without a look at what is there. */
   let newest = 0;
 
-  const add = ({ row, personal }: StoredDocument): void => {
-    const [seq, id, position] = row;
-    if (insert.run(row).changes === 0) {
-      // The id was made anew by another event: the newest stands.
-      if (!remove({ id, position })) return;
-      insert.run(row);
-    }
+  /** Out: false where there is a document of that `seq` or id. */
+  const insertNew = ({ row, personal }: StoredDocument): boolean => {
+    if (insert.run(row).changes === 0) return false;
+    const [seq] = row;
     personals.add(seq, personal);
     const entry = entryOf(row, TEXT_AT, personal);
     if (entry !== undefined) search?.add(seq, entry);
+    return true;
   };
 
   return {
     put: (stored) => {
       const { row, personal } = stored;
-      const [seq, id] = row;
-      const isNew = inBulk && seq > newest;
-      if (isNew) newest = seq;
-      const known = isNew ? undefined : selectRow.get(seq);
-      if (known === undefined) return add(stored);
+      const [seq, id, position] = row;
+      if (seq > newest) {
+        newest = seq;
+        if (insertNew(stored)) return;
+      }
+      const known = selectRow.get(seq);
+      if (known === undefined) {
+        // The id was made anew by another event: the newest stands.
+        if (insertNew(stored) || !remove({ id, position })) return;
+        insertNew(stored);
+        return;
+      }
       if (known[0] !== id)
         throw new Error(`two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`);
       if (!update(row, known)) return;

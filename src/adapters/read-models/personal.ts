@@ -38,12 +38,11 @@ export const createPersonalTable = (database: Database, { name, personal }: Coll
  */
 export const openPersonalTable = (database: Database, spec: CollectionSpec, erased: () => void): PersonalTable => {
   if (spec.personal === undefined) return { get: () => nothingPersonal, add: () => {}, change: () => {}, erase: () => {} };
-  const { getFirst, getLater, getNewest, addFirst, addLater, overwriteFirst, overwriteLater } = prepareStatements(database, spec);
+  const { getFirst, getLater, addFirst, addLater, overwriteFirst, overwriteLater } = prepareStatements(database, spec);
   const add: PersonalTable['add'] = (seq, personal) => {
     if (!isSomething(personal)) return;
     // A row in the midst of others would have their pages rebuilt.
-    const to = seq > (getNewest.get() ?? Number.NEGATIVE_INFINITY) ? addFirst : addLater;
-    to.run(seq, personal.text, personal.rest);
+    if (addFirst.run(seq, personal.text, personal.rest, seq).changes === 0) addLater.run(seq, personal.text, personal.rest);
   };
   /** Out: whether there was anything. */
   const overwrite = (seq: number): boolean => overwriteFirst.run(seq).changes > 0 || overwriteLater.run(seq).changes > 0;
@@ -78,13 +77,14 @@ const prepareStatements = (database: Database, { name }: CollectionSpec) => {
   const zeros = (column: Column): string => `${column} = zeroblob(length(CAST(${column} AS BLOB)))`;
   const overwriteIn = (table: string) =>
     database.prepare(`UPDATE ${table} SET ${zeros('text')}, ${zeros('rest')} WHERE seq = ? AND ${isLive}`);
-  const addTo = (table: string) => database.prepare(`INSERT INTO ${table} (seq, text, rest) VALUES (?, ?, ?)`);
   return {
     getFirst: database.prepare<[number], Personal>(`SELECT ${live} FROM ${first} WHERE seq = ?`),
     getLater: database.prepare<[number], Personal>(`SELECT ${live} FROM ${later} WHERE seq = ? ORDER BY number DESC LIMIT 1`),
-    getNewest: database.prepare<[], number | null>(`SELECT max(seq) FROM ${first}`).pluck(),
-    addFirst: addTo(first),
-    addLater: addTo(later),
+    /** Adds nothing unless the row is behind all others. */
+    addFirst: database.prepare(
+      `INSERT INTO ${first} (seq, text, rest) SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ${first} WHERE seq >= ?)`,
+    ),
+    addLater: database.prepare(`INSERT INTO ${later} (seq, text, rest) VALUES (?, ?, ?)`),
     overwriteFirst: overwriteIn(first),
     overwriteLater: overwriteIn(later),
   };
