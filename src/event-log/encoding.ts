@@ -38,19 +38,22 @@ const isEach = (cause: Cause | EachCause): cause is EachCause => Array.isArray(c
 
 export const firstCause = (cause: Cause | EachCause): Cause => (isEach(cause) ? cause[0] : cause);
 
-export type Encoded = Readonly<{ event: DomainEvent; toStore: EventToStore; metadata: EventMetadata }>;
+/** `key`: the key of the stream, if the event was sealed with it alone. */
+export type Encoded = Readonly<{ event: DomainEvent; toStore: EventToStore; metadata: EventMetadata; key: SealingKey | undefined }>;
 
+/** `known`: the key of the stream where it is at hand. */
 export const encodeAll = async (
   ports: EncodingPorts,
   stream: StreamName,
   version: StreamVersion,
   events: readonly DomainEvent[],
   cause: Cause | EachCause,
+  known?: SealingKey,
 ): Promise<readonly Encoded[]> => {
   const recipients = recipientKeyCount(version, events[0], ports.codec.level);
   const encoded: readonly Plain[] = events.map(recipients > 0 ? ports.codec.encodeApart : ports.codec.encode);
   const isPersonal = encoded.some(({ sealed, apart }) => sealed !== undefined || apart !== undefined);
-  const found = keysOfStream(ports.keys, version, recipients, isPersonal);
+  const found = keysOfStream(ports.keys, version, recipients, isPersonal, known);
   const { id: keyId, key, recipientKeys, own } = found instanceof Promise ? await found : found;
   const result: Encoded[] = [];
   let previous = version.hash;
@@ -77,7 +80,8 @@ export const encodeAll = async (
     const given = events[index]!;
     const isSealed = sealed !== undefined || apart !== undefined;
     const event = !isSealed ? given : key === undefined ? withSealed(given, undefined) : asReadable(given, apart, own);
-    result.push({ event, toStore: { eventId, type, data: parts.data, metadata: metadataText, sealed: parts.sealed, hash }, metadata });
+    const toStore = { eventId, type, data: parts.data, metadata: metadataText, sealed: parts.sealed, hash };
+    result.push({ event, toStore, metadata, key: sealed === undefined || recipients > 0 ? undefined : key });
     previous = hash;
   }
   return result;

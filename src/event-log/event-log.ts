@@ -32,12 +32,20 @@ export type { Cause, EachCause } from './encoding.js';
 
 export type Appended = StreamVersion & Readonly<{ position: Position }>;
 
+/** An event as its writer knows it. */
+export type Written = Pick<Recorded, 'event' | 'metadata' | 'hash' | 'revision'>;
+
 export type EventLog = Readonly<{
   /**
    * The events of a stream from a revision on (default 0), in order. Rejects with EventUnreadable where one is damaged or missing,
    * and with EventUnknown where a newer program wrote one. `decrypt`: as of those who read the whole log.
    */
   load: (stream: StreamName, fromRevision?: number, decrypt?: readonly EventType[]) => Promise<readonly Recorded[]>;
+  /**
+   * The events of a stream from the first to the one at `position`, if this process has written them all and has them in memory; else undefined.
+   * Another process may have appended more: an append after them finds that out, and then they are not kept any longer.
+   */
+  written: (stream: StreamName, position: Position) => readonly Written[] | undefined;
   /** All events of a stream, unreadable ones as values: for reports and for saving what is left. */
   inspect: (stream: StreamName) => Promise<readonly (Recorded | Unreadable)[]>;
   /**
@@ -115,17 +123,27 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
       const types = decrypt && ports.codec.namesOf(decrypt);
       return stored.length === 0 ? [] : decodeStream(await decode(stored, types), fromRevision, note);
     },
+    written: cache.upTo,
     inspect,
     append: async (stream, version, events, cause) => {
       const { fence, teamId } = firstCause(cause);
       if (fence !== undefined && version.fence !== undefined && fence < version.fence)
         throw new LeaseSuperseded(stream, fence, version.fence);
       const forgotten = cache.forgotten();
-      const encoded = await encodeAll(ports, stream, version, events, cause);
-      const toStore = encoded.map((one) => one.toStore);
-      const done = await appendForCertain(ports, { stream, expectedRevision: version.revision, events: toStore });
+      let encoded: readonly Encoded[];
+      let done: Done;
+      try {
+        encoded = await encodeAll(ports, stream, version, events, cause, cache.keyAfter(stream, version));
+        const toStore = encoded.map((one) => one.toStore);
+        done = await appendForCertain(ports, { stream, expectedRevision: version.revision, events: toStore });
+      } catch (fault) {
+        // Another process may have continued the stream.
+        cache.drop(stream);
+        throw fault;
+      }
       // Events that were sealed while a key was destroyed are not cached: it may have been their key.
-      if (readers.subscribers() > 0 && cache.forgotten() === forgotten) keepWritten(cache, stream, encoded);
+      if (readers.subscribers() > 0 && cache.forgotten() === forgotten) keepWritten(cache, stream, encoded, done);
+      else cache.drop(stream);
       ports.onAppended?.(stream, teamId, done.position);
       const last = encoded.at(-1)!;
       const { keyId, recipientKeys } = last.metadata;
@@ -212,12 +230,15 @@ const find = async (store: AppendingPorts['store'], { stream, expectedRevision, 
 };
 
 /** `hash` is that of the event, and so names its place in the stream too. */
-type Decoded = Readonly<{
-  event: DomainEvent;
-  metadata: EventMetadata;
-  hash: string;
-  /** Of its stored parts. */ sizeBytes: number;
-}>;
+type Decoded = Written &
+  Readonly<{
+    /** Undefined for an event that was appended together with later ones. */
+    position: Position | undefined;
+    /** The key of the stream, if the event was sealed with it. */
+    key: SealingKey | undefined;
+    /** Of its stored parts. */
+    sizeBytes: number;
+  }>;
 
 /**
  * The decoded events that this process wrote last: relay, processors and projections read them without decrypting and parsing again. An event is
@@ -225,8 +246,13 @@ type Decoded = Readonly<{
  */
 type DecodedCache = Readonly<{
   find: (stored: StoredEvent) => Recorded | undefined;
+  upTo: EventLog['written'];
+  /** The key of a stream that ends with that version, if nobody else has continued it. Whoever destroys a key appends an event before. */
+  keyAfter: (stream: string, version: StreamVersion) => SealingKey | undefined;
   keep: (stream: string, decoded: Decoded) => void;
   /** Removes what is cached of the stream. */
+  drop: (stream: string) => void;
+  /** As `drop`, because a key is destroyed. */
   forget: (stream: string) => void;
   /** How often `forget` was called. */
   forgotten: () => number;
@@ -256,23 +282,42 @@ const openDecodedCache = (): DecodedCache => {
   });
   const waiting = openWaiting();
   let forgotten = 0;
+  const drop = (stream: string): void => {
+    waiting.take(stream);
+    recent.delete(stream);
+  };
+  const known = (stream: string): readonly Decoded[] => {
+    const begun = waiting.get(stream);
+    return begun === undefined ? (recent.get(stream) ?? []) : [begun];
+  };
   return {
+    upTo: (stream, position) => {
+      const events = known(stream);
+      const isWhole = events.at(-1)?.position === position && events.every(({ revision }, index) => revision === index);
+      return isWhole ? events : undefined;
+    },
+    keyAfter: (stream, { hash, keyId }) => {
+      if (keyId === undefined) return undefined;
+      const events = known(stream);
+      if (events.at(-1)?.hash !== hash) return undefined;
+      return events.find(({ key, metadata }) => key !== undefined && metadata.keyId === keyId)?.key;
+    },
+    drop,
     find: ({ stream, revision, position, hash }) => {
       const begun = waiting.get(stream);
       const known = begun?.hash === hash ? begun : recent.get(stream)?.find((one) => one.hash === hash);
       return known && { event: known.event, stream, revision, position, hash, metadata: known.metadata };
     },
     keep: (stream, decoded) => {
+      if (decoded.sizeBytes > EVENT_SIZE_BYTES_MAX) return drop(stream);
       const begun = waiting.take(stream);
-      if (decoded.sizeBytes > EVENT_SIZE_BYTES_MAX) return;
       const known = begun === undefined ? recent.get(stream) : [begun];
       if (known === undefined && waiting.add(stream, decoded)) return;
       recent.set(stream, known === undefined ? [decoded] : [...known.slice(1 - EVENTS_PER_STREAM_MAX), decoded]);
     },
     forget: (stream) => {
       forgotten += 1;
-      waiting.take(stream);
-      recent.delete(stream);
+      drop(stream);
     },
     forgotten: () => forgotten,
   };
@@ -355,9 +400,18 @@ async function* wantedIn(batches: AsyncIterable<EventBatch>, codec: Codec, only:
     yield { events: events.filter(({ type }) => names.has(type) || !codec.knows(type)), position };
 }
 
-const keepWritten = (cache: DecodedCache, stream: string, encoded: readonly Encoded[]): void => {
-  for (const { event, metadata, toStore } of encoded) {
-    cache.keep(stream, { event, metadata, hash: toStore.hash, sizeBytes: toStore.data.length + (toStore.sealed?.byteLength ?? 0) });
+const keepWritten = (cache: DecodedCache, stream: string, encoded: readonly Encoded[], { revision, position }: Done): void => {
+  for (const [index, { event, metadata, toStore, key }] of encoded.entries()) {
+    const behind = encoded.length - 1 - index;
+    cache.keep(stream, {
+      event,
+      metadata,
+      hash: toStore.hash,
+      revision: revision - behind,
+      position: behind === 0 ? position : undefined,
+      key,
+      sizeBytes: toStore.data.length + (toStore.sealed?.byteLength ?? 0),
+    });
   }
 };
 

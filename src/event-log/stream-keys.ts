@@ -79,11 +79,19 @@ export const existingKey = async (keys: Pick<Keys, 'getMany'>, id: string | unde
  * A key must be durable before the event that needs it; a key without an event harms nobody. Keys are made with the first event
  * of a stream and never anew: what comes after their destruction is written without its sealed part, for a second key could not
  * open what the first has sealed. `recipients`: as many as have keys of their own. `isPersonal`: whether anything is to be sealed.
+ * `known`: the key of the stream where it is at hand.
  */
-export const keysOfStream = (keys: Keys, version: StreamVersion, recipients: number, isPersonal: boolean): MaybePromise<StreamKeys> => {
+export const keysOfStream = (
+  keys: Keys,
+  version: StreamVersion,
+  recipients: number,
+  isPersonal: boolean,
+  known?: SealingKey,
+): MaybePromise<StreamKeys> => {
   const { revision, keyId, recipientKeys } = version;
   if (!isPersonal) return { id: keyId, key: undefined, recipientKeys, own: none };
   if (recipients > 0) return recipientKeys === undefined ? begin(keys, keyId, recipients) : goOn(keys, keyId, recipientKeys);
+  if (known !== undefined) return { id: keyId, key: known, recipientKeys, own: none };
   if (revision >= 0 || keyId !== undefined) return existingKey(keys, keyId).then((key) => ({ id: keyId, key, recipientKeys, own: none }));
   const made = keys.create();
   const asFound = ({ id, key }: Awaited<typeof made>): StreamKeys => ({ id, key, recipientKeys, own: none });

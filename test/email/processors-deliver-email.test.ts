@@ -17,8 +17,9 @@ import { refusedWith } from '../support/given.js';
 import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until } from '../support/processor-world.js';
 import { onDistantPorts } from '../support/ports-of-tests.js';
 
-const depthZero = (world: Awaited<ReturnType<typeof openProcessorWorld>>) =>
-  until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
+type ProcessorWorld = Awaited<ReturnType<typeof openProcessorWorld>>;
+
+const depthZero = (world: ProcessorWorld) => until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
 
 void t.test('a mail is recorded, sent as it was accepted, recorded and acknowledged', async (t) => {
   const world = await openProcessorWorld(t);
@@ -668,15 +669,25 @@ void t.test(
   },
 );
 
-void t.test('what this process remembers of an email does not outweigh what another has appended', async (t) => {
+const appendedElsewhere = async (t: Test, positionOf: (world: ProcessorWorld, id: EmailId) => number): Promise<void> => {
   const world = await openProcessorWorld(t);
+  // What is written is remembered while somebody follows the log.
+  world.run({
+    name: 'reader',
+    run: async (signal) => {
+      for await (const { events } of world.deps.eventLog.subscribeAll(0, { signal })) t.ok(events);
+    },
+  });
   const [cancelled, tried] = [await world.send(), await world.send()];
   const elsewhere = world.elsewhere();
   await handle(elsewhere.eventLog, emailStream(cancelled), emailDecider, { type: 'DeleteEmail', at: T0 }, causeOf(elsewhere, caller));
   const attempt = { type: 'AttemptDelivery' as const, at: T0, host: HOST, worker: 'worker-2', deadlineAt: at(600), workerGone: false };
   await handle(elsewhere.eventLog, emailStream(tried), emailDecider, attempt, causeOf(elsewhere, caller));
   world.run(deliverEmailWorker(world.processing));
-  await world.publish(cancelled, tried);
+  await world.bus.publish(
+    DELIVER_EMAIL,
+    [cancelled, tried].map((id) => world.point(id, positionOf(world, id))),
+  );
   await world.reaches(tried, 'sent');
   await depthZero(world);
   t.equal(world.mailer.sent.length, 1);
@@ -684,6 +695,17 @@ void t.test('what this process remembers of an email does not outweigh what anot
     (await world.commands.getEmail(caller, tried)).attempts.map(({ outcome }) => outcome),
     ['interrupted', 'sent'],
   );
+};
+
+void t.test('what this process remembers of an email does not outweigh what another has appended', async (t) => {
+  await appendedElsewhere(t, () => 0);
+  let remembered = 0;
+  await appendedElsewhere(t, (world, id) => {
+    const { position } = world.store.events.find(({ stream }) => stream === emailStream(id))!;
+    remembered += world.deps.eventLog.written(emailStream(id), position)?.length ?? 0;
+    return position;
+  });
+  t.equal(remembered, 1, 'the email that is not deleted');
 });
 
 void t.test('a stop lets the dialogues under way end and begins no other', async (t) => {

@@ -157,6 +157,31 @@ void t.test('a key that is destroyed while an append is under way leaves nothing
   t.match(eventsOf(await eventLog.load(stream)), [{ sealed: undefined }, {}, { type: 'EmailSent', sealed: undefined }]);
 });
 
+void t.test('what was written last is known with its place, until another process was faster or its key is destroyed', async (t) => {
+  const { eventLog, open, store, keys } = world();
+  const begun = await eventLog.append(other, startOf(other), [queued], cause);
+  t.equal(eventLog.written(other, begun.position + 1), undefined, 'not up to another place');
+  t.match(eventLog.written(other, begun.position), [{ event: queued, revision: 0, hash: begun.hash, metadata: { keyId: begun.keyId } }]);
+  const gone = await open().append(other, begun, [attempted(1, at(1))], cause);
+  await t.rejects(eventLog.append(other, begun, [attempted(1, at(1))], cause), { name: 'WrongExpectedRevision' });
+  t.equal(eventLog.written(other, begun.position), undefined, 'another was faster');
+  await eventLog.append(other, gone, [sent(1, at(2), [0, 'accepted'])], cause);
+  t.equal(eventLog.written(other, store.events.at(-1)!.position), undefined, 'its beginning is not known');
+
+  const { getMany } = keys;
+  let asked = 0;
+  Object.assign(keys, { getMany: (ids: readonly string[]) => ((asked += 1), getMany(ids)) });
+  const alone = { ...content, recipients: content.recipients.slice(0, 1) };
+  const single: EmailEvent = { type: 'EmailQueued', data: { ...accepted, roles: ['to'] }, sealed: alone };
+  const first = await eventLog.append(stream, startOf(stream), [single], cause);
+  const last = await eventLog.append(stream, first, [attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])], cause);
+  t.equal(asked, 0, 'its key is at hand');
+  t.equal(eventLog.written(stream, last.position)?.length, 3);
+  t.strictSame(eventsOf(await open().load(stream)), [single, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
+  await eventLog.destroyKey(stream);
+  t.equal(eventLog.written(stream, last.position), undefined);
+});
+
 void t.test('a sealed part belongs to its event: moved to another it is not opened', async (t) => {
   const { store, eventLog, open } = world();
   await eventLog.append(stream, startOf(stream), history, cause);

@@ -10,6 +10,7 @@ import type { Limits } from '../../domain/core/limits.js';
 import type { Cause, EventLog } from '../../event-log/event-log.js';
 import type { Decider } from '../../domain/core/decider.js';
 import type { StreamName } from '../../domain/core/ids.js';
+import type { Position } from '../../domain/ports/event-store.js';
 import type { Worker } from '../../domain/ports/worker.js';
 
 export type ProcessorDeps = Readonly<{
@@ -222,6 +223,9 @@ export const pointerOf = (
   source: work.source,
   ...(work.sender === undefined ? {} : { sender: work.sender }),
 });
+
+/** The position of the event that a pointer is about. */
+export const positionOf = ({ id, stream }: Pointer): Position => Number(id.slice(stream.length + 1));
 
 /** Counts the streams whose work met a fault of the service and waits for a retry; health reports them. */
 export type StuckWork = Readonly<{

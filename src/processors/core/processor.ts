@@ -9,7 +9,7 @@ import type { DomainEvent, StreamKind, EventOfKind, EventType } from '../../doma
 import { AppendUnknown, StoreAway, WrongExpectedRevision, EventUnreadable, FileDamaged, KeyMissing } from '../../domain/core/errors.js';
 import type { StreamName } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
-import { type Cause, type StreamVersion, versionOf } from '../../event-log/event-log.js';
+import { type Cause, type StreamVersion, type Written, versionOf } from '../../event-log/event-log.js';
 import {
   type Declaration,
   type LogLine,
@@ -21,6 +21,7 @@ import {
   type Processor,
   causeOfWork,
   nameOf,
+  positionOf,
 } from './declaration.js';
 import { type Held, workerLease, underLease } from './lease.js';
 import type { Priority, Work } from '../../domain/ports/bus.js';
@@ -34,8 +35,8 @@ type WorkerContext<Kind extends StreamKind, State, Command> = Readonly<{
   deadlines: Deadlines;
 }>;
 
-/** A stream as it was loaded. Events of the work are appended after its version. */
-type Loaded<State> = Readonly<{ stream: StreamName; state: NonNullable<State>; version: StreamVersion; cause: Cause }>;
+/** A stream as it was loaded. Events of the work are appended after its version. `lost` is called if another writer was faster. */
+type Loaded<State> = Readonly<{ stream: StreamName; state: NonNullable<State>; version: StreamVersion; cause: Cause; lost?: () => void }>;
 
 /** What happens to the pointer: it is acknowledged, or delivered again at that moment. */
 type Done = (Readonly<{ kind: 'done' }> | Readonly<{ kind: 'put-back'; atMs: number }>) & Readonly<{ line?: LogLine }>;
@@ -96,8 +97,14 @@ const doWork = async <Kind extends StreamKind, State, Command>(context: WorkerCo
   const { deps, declaration, held } = context;
   const stream = work.pointer.stream as StreamName;
   if (held.signal.aborted) return work.retryAt(deps.clock.now());
-  const loaded = await load(context, stream);
-  const done = loaded === undefined ? NOTHING : await workOn(context, loaded, work.deliveries);
+  let isOutdated = false;
+  const remembered = remember(context, work, () => {
+    isOutdated = true;
+  });
+  const loaded = remembered ?? (await load(context, stream));
+  const worked = loaded === undefined ? NOTHING : await workOn(context, loaded, work.deliveries);
+  // Delivered again, the work reads the stream.
+  const done: Done = isOutdated && worked.kind === 'done' ? { ...worked, kind: 'put-back', atMs: deps.clock.now() } : worked;
   deps.stuckWork.clear(declaration.name, stream);
   if (done.kind === 'put-back') await work.retryAt(done.atMs);
   else await work.ack();
@@ -118,13 +125,38 @@ const workOn = async <Kind extends StreamKind, State, Command>(
   return { kind: 'done', ...(line === undefined ? {} : { line }) };
 };
 
+/**
+ * The stream as this process remembers it, for an attempt that its own last event starts. `lost` is called if the stream has gone on: then
+ * nothing was done. Out: undefined if the stream must be read.
+ */
+const remember = <Kind extends StreamKind, State, Command>(
+  context: WorkerContext<Kind, State, Command>,
+  { pointer, deliveries }: Work,
+  lost: () => void,
+): Loaded<State> | undefined => {
+  const { attempts, foldsFrom } = context.declaration;
+  if (attempts === undefined || foldsFrom !== undefined || deliveries > 1) return undefined;
+  const stream = pointer.stream as StreamName;
+  const written = context.deps.eventLog.written(stream, positionOf(pointer));
+  const loaded = written && folded(context, stream, written);
+  return loaded && { ...loaded, lost };
+};
+
 /** Out: undefined if the stream does not exist. */
 const load = async <Kind extends StreamKind, State, Command>(
-  { deps, declaration, held }: WorkerContext<Kind, State, Command>,
+  context: WorkerContext<Kind, State, Command>,
   stream: StreamName,
 ): Promise<Loaded<State> | undefined> => {
-  const { decider, attempts, name, foldsFrom } = declaration;
-  const recorded = await deps.eventLog.load(stream, foldsFrom && (await foldsFrom(deps, stream)));
+  const { deps, declaration } = context;
+  const from = declaration.foldsFrom && (await declaration.foldsFrom(deps, stream));
+  return folded(context, stream, await deps.eventLog.load(stream, from));
+};
+
+const folded = <Kind extends StreamKind, State, Command>(
+  { deps, declaration: { decider, attempts, name }, held }: WorkerContext<Kind, State, Command>,
+  stream: StreamName,
+  recorded: readonly Written[],
+): Loaded<State> | undefined => {
   const [first, last] = [recorded[0], recorded.at(-1)];
   if (first === undefined || last === undefined) return undefined;
   const state = recorded.reduce((before, { event }) => decider.evolve(before, event as EventOfKind<Kind>), decider.initialState);
@@ -308,14 +340,15 @@ const recordBeginning = async <Kind extends StreamKind, State, Command>(
 /** Out: undefined if another writer changed the stream meanwhile. If there is work left, the event of that writer makes its own pointer. */
 const appendOrLose = async (
   deps: Pick<ProcessorDeps, 'eventLog'>,
-  { stream, version, cause }: Omit<Loaded<unknown>, 'state'>,
+  { stream, version, cause, lost }: Omit<Loaded<unknown>, 'state'>,
   events: readonly DomainEvent[],
 ): Promise<StreamVersion | undefined> => {
   try {
     return await deps.eventLog.append(stream, version, events, cause);
   } catch (fault) {
-    if (fault instanceof WrongExpectedRevision) return undefined;
-    throw fault;
+    if (!(fault instanceof WrongExpectedRevision)) throw fault;
+    lost?.();
+    return undefined;
   }
 };
 
