@@ -240,7 +240,20 @@ const arrayStep = (node: ArrayExpression, context: Context): Step => {
   };
 };
 
-type Put = (run: Run, target: Map<string, Value>) => void;
+/** An object as it is made. A member is assigned, and `__proto__`, the one name whose assignment makes none, is barred. `put` is not less than their number. */
+type Target = { readonly members: Record<string, Value>; put: number };
+
+type Put = (run: Run, target: Target) => void;
+
+const set = (target: Target, name: string, value: Value): void => {
+  target.members[name] = value;
+  target.put += 1;
+};
+
+/** Members are counted one by one only where there may be too many. */
+const checkSize = (run: Run, { members, put }: Target, more: number, at: number): void => {
+  if (put + more > run.limits.expressionItemsMax) checkItems(run, Object.keys(members).length + more, at);
+};
 
 /** Each member counts as one operation, the object itself where it has none. */
 const objectStep = ({ properties, start }: ObjectExpression, context: Context): Step => {
@@ -252,11 +265,10 @@ const objectStep = ({ properties, start }: ObjectExpression, context: Context): 
   const cost = Math.max(1, properties.length);
   return (run) => {
     charge(run, cost, start);
-    const members = new Map<string, Value>();
-    for (const put of puts) put(run, members);
-    checkItems(run, members.size, start);
-    // Own members, whatever their names are: nothing is assigned, so no setter of a prototype is met.
-    return Object.fromEntries(members);
+    const target: Target = { members: {}, put: 0 };
+    for (const put of puts) put(run, target);
+    checkSize(run, target, 0, start);
+    return target.members;
   };
 };
 
@@ -266,14 +278,14 @@ const memberPut = (property: Property, context: Context): Put => {
   const step = context.step(value, context);
   if (!computed) {
     const name = nameOf(property);
-    return (run, target) => void target.set(name, step(run));
+    return (run, target) => set(target, name, step(run));
   }
   const keyStep = context.step(key, context);
   return (run, target) => {
     charge(run, 1, start);
     const name = textOf(run, keyStep(run), start);
     refuseBarred(name, start);
-    target.set(name, step(run));
+    set(target, name, step(run));
   };
 };
 
@@ -286,14 +298,14 @@ const nameOf = ({ key }: Property): string => {
 };
 
 /** A missing value adds nothing, an array its places, as in JavaScript. */
-const putAll = (value: Value, target: Map<string, Value>, run: Run, at: number): void => {
+const putAll = (value: Value, target: Target, run: Run, at: number): void => {
   if (value === undefined || value === null) return;
   if (!isObject(value) && !isList(value))
     throw new ExpressionError('WRONG_VALUE', 'spreads into an object something that is not an object', at);
   const names = memberNames(value);
   charge(run, names.length, at);
-  checkItems(run, target.size + names.length, at);
-  for (const name of names) target.set(name, isList(value) ? value[Number(name)] : value[name]);
+  checkSize(run, target, names.length, at);
+  for (const name of names) set(target, name, isList(value) ? value[Number(name)] : value[name]);
 };
 
 type Binary = (run: Run, left: Value, right: Value, at: number) => Value;

@@ -244,14 +244,15 @@ const nested = (value: Value, bounds: Bounds, depth: number): Json | undefined =
   if (depth > bounds.depthMax)
     throw new ExpressionError('TOO_LARGE', `results in something nested deeper than ${bounds.depthMax}, which is the maximum`, 0);
   if (isList(value)) return value.map((item) => nested(item, bounds, depth + 1) ?? null);
-  const members: [string, Json][] = [];
+  // No name among them is `__proto__`, whose assignment would make no member.
+  const members: Record<string, Json> = {};
   for (const name of memberNames(value)) {
     const member = nested(value[name], bounds, depth + 1);
     if (member === undefined) continue;
     take(name.length, bounds);
-    members.push([name, member]);
+    members[name] = member;
   }
-  return Object.fromEntries(members);
+  return members;
 };
 
 /** Characters that each value counts beside its text, for holding and walking it. */
