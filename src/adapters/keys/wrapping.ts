@@ -212,8 +212,8 @@ const sealWith =
     const nonce = nonces(nonceSizeBytes);
     const cipher = createCipheriv('aes-256-gcm', key(), nonce, { authTagLength: tagSizeBytes });
     cipher.setAAD(Buffer.from(context));
-    // Buffer.from is cheaper here than the cipher's own conversion of a text.
-    const ciphertext = cipher.update(typeof plain === 'string' ? Buffer.from(plain) : plain);
+    // A text is converted within the call, so no buffer is made of it.
+    const ciphertext = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain);
     cipher.final();
     const sizeBytes = prefix.byteLength + ciphertext.byteLength + sealingOverheadBytes;
     return Buffer.concat([prefix, nonce, ciphertext, cipher.getAuthTag()], sizeBytes);
