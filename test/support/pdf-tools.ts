@@ -1,8 +1,9 @@
 /** Other people's readers of PDF: qpdf judges the file, pdftotext reads it. Where they are missing nothing is checked, but in CI they must be there. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readPpm, type Picture } from './picture-grid.js';
 import type { ReadPdf } from './read-pdf.js';
 
 const has = (program: string, flag: string): boolean => {
@@ -15,7 +16,12 @@ const has = (program: string, flag: string): boolean => {
   }
 };
 
-const tools = { qpdf: has('qpdf', '--version'), pdftotext: has('pdftotext', '-v'), pdfinfo: has('pdfinfo', '-v') };
+const tools = {
+  qpdf: has('qpdf', '--version'),
+  pdftotext: has('pdftotext', '-v'),
+  pdfinfo: has('pdfinfo', '-v'),
+  pdftoppm: has('pdftoppm', '-v'),
+};
 const words = (text: string): readonly string[] => (text.normalize('NFKC').match(/[a-z0-9]+/gi) ?? []).toSorted();
 
 /** Throws where qpdf finds a fault, or where pdftotext reads other words than `read` holds. */
@@ -40,3 +46,18 @@ export const readsStructure = tools.pdfinfo;
 /** What a screen reader is told: the elements with their attributes and texts, as poppler reads them. */
 export const heardOf = (bytes: Uint8Array): string =>
   execFileSync('pdfinfo', ['-struct-text', '-'], { input: bytes, encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] });
+
+export const drawsPages = tools.pdftoppm;
+
+/** The upper left corner of each page, 300 by 200 points with a pixel for each, as poppler draws it. */
+export const drawnPages = (bytes: Uint8Array): readonly Picture[] => {
+  const folder = mkdtempSync(join(tmpdir(), 'sealpost-pages-'));
+  try {
+    writeFileSync(join(folder, 'made.pdf'), bytes);
+    execFileSync('pdftoppm', ['-r', '72', '-W', '300', '-H', '200', 'made.pdf', 'page'], { cwd: folder, stdio: 'pipe' });
+    const pages = readdirSync(folder).filter((file) => file.endsWith('.ppm'));
+    return pages.sort().map((file) => readPpm(readFileSync(join(folder, file))));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};

@@ -6,7 +6,13 @@ import { DomainError } from '../../../domain/core/errors.js';
 export type CheckedPng = Readonly<{ bytes: Buffer; width: number; height: number }>;
 
 type Header = Readonly<{ width: number; height: number; bitDepth: number; colorType: number; isInterlaced: boolean }>;
-type Parts = Readonly<{ header: Header; palette: Buffer | undefined; transparency: Buffer | undefined; packed: Buffer }>;
+type Parts = Readonly<{
+  header: Header;
+  palette: Buffer | undefined;
+  transparency: Buffer | undefined;
+  /** The exponent that makes light of a sample; undefined where it is that of sRGB. */ gamma: number | undefined;
+  packed: Buffer;
+}>;
 
 type Pass = Readonly<{
   x: number;
@@ -49,21 +55,24 @@ export const unusable = (field: string, what: string): DomainError =>
   });
 
 /**
- * Out: the file as pdfkit can read it, or undefined where it is cut off, has the wrong number of pixels or is no PNG. Interlaced files, and
- * those with a transparent palette of less than 256 colours, are written anew: pdfkit draws them wrong.
+ * Out: the file as pdfkit can read it, or undefined where it is cut off, has the wrong number of pixels or is no PNG. Written anew are those
+ * that pdfkit draws wrong: interlaced, with a transparent colour or a transparent palette of less than 256 colours, with a palette beside
+ * true colours, with samples of another gamma.
  */
 export const checkedPng = (bytes: Buffer, field: string): CheckedPng | undefined => {
   const parts = partsOf(bytes);
   if (parts === undefined) return undefined;
-  const { header, palette, transparency, packed } = parts;
+  const { header, palette, transparency, gamma, packed } = parts;
   const { width, height, colorType, bitDepth, isInterlaced } = header;
   if (colorType === INDEXED && palette === undefined) return undefined;
   if (width * height > PIXELS_MAX)
     throw unusable(field, `has ${width} by ${height} pixels, the maximum is ${PIXELS_MAX.toLocaleString('en-US')} pixels`);
   const pixels = unpacked(packed, header);
   if (pixels === undefined) return undefined;
-  const mustWiden = colorType === INDEXED && bitDepth < 8 && transparency !== undefined;
-  if (!isInterlaced && !mustWiden) return { bytes, width, height };
+  const isIndexed = colorType === INDEXED;
+  const mustWiden = isIndexed && bitDepth < 8 && transparency !== undefined;
+  const hasStray = !isIndexed && (palette !== undefined || transparency !== undefined);
+  if (!isInterlaced && !mustWiden && !hasStray && gamma === undefined) return { bytes, width, height };
   return { bytes: rewritten(parts, pixels, mustWiden ? 8 : bitDepth), width, height };
 };
 
@@ -138,7 +147,31 @@ const partsOf = (bytes: Buffer): Parts | undefined => {
   const palette = found.get('PLTE');
   if (header === undefined || data.length === 0 || (palette !== undefined && (palette.length === 0 || palette.length % 3 !== 0)))
     return undefined;
-  return { header, palette, transparency: found.get('tRNS'), packed: Buffer.concat(data) };
+  const transparency = found.get('tRNS');
+  // A colour type with an alpha channel has no transparent colour, and a short chunk names none.
+  const keyBytes = { 0: 2, 2: 6, [INDEXED]: 1 }[header.colorType] ?? Infinity;
+  return {
+    header,
+    palette,
+    transparency: transparency === undefined || transparency.length < keyBytes ? undefined : transparency,
+    gamma: gammaOf(found),
+    packed: Buffer.concat(data),
+  };
+};
+
+/** A file whose gamma differs from 1/2.2 by less than a twentieth is shown as it is, as libpng does. */
+const gammaOf = (chunks: ReadonlyMap<string, Buffer>): number | undefined => {
+  const body = chunks.get('gAMA');
+  if (body?.length !== 4 || chunks.has('sRGB') || chunks.has('iCCP')) return undefined;
+  const exponent = 100_000 / body.readUInt32BE(0);
+  return Number.isFinite(exponent) && Math.abs(exponent / 2.2 - 1) > 0.05 ? exponent : undefined;
+};
+
+/** In: a share of the most, and the gamma of its file. Out: the sample of sRGB (IEC 61966-2-1), 0 to 255. */
+const shownSample = (share: number, gamma: number | undefined): number => {
+  if (gamma === undefined) return Math.round(255 * share);
+  const light = share ** gamma;
+  return Math.round(255 * (light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055));
 };
 
 const headerOf = (body: Buffer | undefined): Header | undefined => {
@@ -174,10 +207,12 @@ const unpacked = (packed: Buffer, header: Header): Buffer | undefined => {
   return pixels;
 };
 
-/** The picture as a PNG without interlacing, each sample in `bitDepth` bits. */
-const rewritten = ({ header, palette, transparency }: Parts, pixels: Buffer, bitDepth: number): Buffer => {
+/** The picture as a PNG without interlacing, each sample in `bitDepth` bits; in 8 bits where its colours or its transparency must change. */
+const rewritten = (parts: Parts, pixels: Buffer, bitDepth: number): Buffer => {
+  const { header, palette, transparency, gamma } = parts;
   const { width, height, colorType } = header;
   const bits = bitsOf(header);
+  const isIndexed = colorType === INDEXED;
   const outBits = bitDepth * (channelsOf[colorType] ?? 0);
   const outStride = Math.ceil((width * outBits) / 8) + 1;
   const out = Buffer.alloc(outStride * height);
@@ -190,6 +225,53 @@ const rewritten = ({ header, palette, transparency }: Parts, pixels: Buffer, bit
         copyPixel({ pixels, from: at + 1, column, bits }, { out, to, column: pass.x + column * pass.dx, bits: outBits });
     }
   }
+  if (!isIndexed && (transparency !== undefined || gamma !== undefined)) return recolored(parts, out);
+  return pngOf({
+    ...header,
+    bitDepth,
+    rows: out,
+    palette: isIndexed ? palette && shownColors(palette, gamma) : undefined,
+    transparency: isIndexed ? transparency : undefined,
+  });
+};
+
+/** In: the samples of each row behind the byte of its filter. Out: 8 bits a sample, with an alpha channel where a colour is transparent. */
+const recolored = ({ header, transparency, gamma }: Parts, rows: Buffer): Buffer => {
+  const { width, height, colorType, bitDepth } = header;
+  const channels = channelsOf[colorType] ?? 0;
+  const colors = colorType === 0 || colorType === 4 ? 1 : 3;
+  const most = 2 ** bitDepth - 1;
+  const key = Array.from({ length: transparency === undefined ? 0 : colors }, (_, at) => (transparency?.readUInt16BE(2 * at) ?? 0) & most);
+  const shown = Uint8Array.from({ length: most + 1 }, (_, sample) => shownSample(sample / most, gamma));
+  const stride = Math.ceil((width * channels * bitDepth) / 8) + 1;
+  const outChannels = key.length > 0 ? channels + 1 : channels;
+  const out = Buffer.alloc((width * outChannels + 1) * height);
+  let to = 0;
+  for (let row = 0; row < height; row++) {
+    to++;
+    for (let column = 0; column < width; column++) {
+      let isKey = key.length > 0;
+      for (let channel = 0; channel < channels; channel++) {
+        const bit = (column * channels + channel) * bitDepth;
+        const byte = row * stride + 1 + (bit >> 3);
+        const sample = bitDepth === 16 ? rows.readUInt16BE(byte) : ((rows[byte] ?? 0) >> (8 - bitDepth - (bit & 7))) & most;
+        isKey &&= sample === key[channel];
+        out[to++] = channel < colors ? (shown[sample] ?? 0) : Math.round((255 * sample) / most);
+      }
+      if (key.length > 0) out[to++] = isKey ? 0 : 255;
+    }
+  }
+  return pngOf({ width, height, bitDepth: 8, colorType: key.length > 0 ? colorType | 4 : colorType, rows: out });
+};
+
+const shownColors = (palette: Buffer, gamma: number | undefined): Buffer =>
+  Buffer.from(palette.map((sample) => shownSample(sample / 255, gamma)));
+
+type PngContent = Pick<Header, 'width' | 'height' | 'bitDepth' | 'colorType'> &
+  Readonly<{ /** Each behind the byte of its filter. */ rows: Buffer; palette?: Buffer | undefined; transparency?: Buffer | undefined }>;
+
+/** A PNG file without interlacing. */
+export const pngOf = ({ width, height, bitDepth, colorType, rows, palette, transparency }: PngContent): Buffer => {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
@@ -199,7 +281,7 @@ const rewritten = ({ header, palette, transparency }: Parts, pixels: Buffer, bit
     chunk('IHDR', head),
     ...(palette === undefined ? [] : [chunk('PLTE', palette)]),
     ...(transparency === undefined ? [] : [chunk('tRNS', transparency)]),
-    chunk('IDAT', deflateSync(out)),
+    chunk('IDAT', deflateSync(rows)),
     chunk('IEND', Buffer.alloc(0)),
   ]);
 };
