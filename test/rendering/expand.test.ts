@@ -812,6 +812,12 @@ void t.test('what stands in the margins of the first sheet and behind the text',
   const at = 'schema.pages[0].pageSettings';
   t.same(set?.backgroundImage, { src: ASSET, fit: 'cover', sheets: 'all', field: `${at}.backgroundImage.src` });
   t.same(set?.watermark, { text: 'paid', color: '#e5e7eb', field: `${at}.watermark.text` });
+  t.same(pageOf({ contents: { title: 'In {{state}}', levels: 1 } }, { state: 'it' })?.contents, {
+    title: 'In it',
+    levels: 1,
+    field: `${at}.contents.title`,
+  });
+  t.match(pageOf({ contents: {} })?.contents, { title: '', levels: 3 });
   const bare = pageOf({ backgroundImage: { src: '{{paper}}' }, watermark: { text: '{{state}}' } });
   t.same([bare?.backgroundImage, bare?.watermark], [undefined, undefined], 'what has no value is not there');
   t.throws(() => pageOf({ backgroundImage: { src: '{{paper}}' } }, { paper: 'file:///etc/passwd' }), { code: 'VALIDATION_ERROR' });
@@ -821,6 +827,9 @@ void t.test('what stands in the margins of the first sheet and behind the text',
     { watermark: {} },
     { firstPageFooter: {} },
     { watermark: { text: 'x', size: 3 } },
+    { contents: 'x' },
+    { contents: { levels: 7 } },
+    { contents: { depth: 1 } },
   ])
     t.throws(() => pageOf(wrong), { code: 'TEMPLATE_INVALID' });
 });

@@ -120,7 +120,11 @@ void t.test('a document: names of pages, margins, watermark, its own name', asyn
         {
           pageId: 'p',
           pageName: 'Sheet',
-          pageSettings: { footer: { content: 'Page {{pageNumber}}', align: 'end' }, watermark: { text: 'Copy', color: '#ff0000' } },
+          pageSettings: {
+            footer: { content: 'Page {{pageNumber}}', align: 'end' },
+            watermark: { text: 'Copy', color: '#ff0000' },
+            contents: { title: 'Contents', levels: 2 },
+          },
           sections: [{ id: 's', type: 'main', components: [{ id: 'a', type: 'rich-text', content: 'Text' }] }],
         },
       ],
@@ -131,6 +135,7 @@ void t.test('a document: names of pages, margins, watermark, its own name', asyn
       Sheet: 'Blatt',
       'Page {{pageNumber}}': 'Seite {{pageNumber}}',
       Copy: 'Kopie',
+      Contents: 'Inhalt',
       Text: 'Wort',
       'Invoice {{number}}': 'Rechnung {{number}}',
     },
@@ -139,7 +144,11 @@ void t.test('a document: names of pages, margins, watermark, its own name', asyn
   t.same(warnings, []);
   t.match(documentInLanguage(content, { locale: 'de' }).schema.pages[0], {
     pageName: 'Blatt',
-    pageSettings: { footer: { content: 'Seite {{pageNumber}}', align: 'end' }, watermark: { text: 'Kopie', color: '#ff0000' } },
+    pageSettings: {
+      footer: { content: 'Seite {{pageNumber}}', align: 'end' },
+      watermark: { text: 'Kopie', color: '#ff0000' },
+      contents: { title: 'Inhalt', levels: 2 },
+    },
     sections: [{ components: [{ content: 'Wort' }] }],
   });
   t.equal(textInLanguage('Invoice {{number}}', content, { locale: 'de-CH' }), 'Rechnung {{number}}');

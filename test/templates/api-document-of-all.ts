@@ -42,6 +42,7 @@ export const documentOfAll: JsonObject = {
           firstPageFooter: { content: 'b', align: 'end' },
           backgroundImage: { src: 'https://example.com/a.png', fit: 'cover', sheets: 'first' },
           watermark: { text: 'Draft', color: '#eee' },
+          contents: { title: 'Contents', levels: 2 },
           sheet: { hidden: false, fitToWidth: true, gridLines: true, printArea: 'A1:F40' },
         },
         [

@@ -102,6 +102,8 @@ export type PageSettings = Readonly<{
   /** Drawn behind everything else on a sheet. */
   backgroundImage?: Readonly<{ src: string; fit?: (typeof backgroundFits)[number]; sheets?: (typeof backgroundSheets)[number] }>;
   watermark?: Readonly<{ text: string; color?: string }>;
+  /** The headings of the document with the numbers of their sheets, above what else stands on the page. `levels`: down to which heading. */
+  contents?: Readonly<{ title?: string; levels?: number }>;
 }>;
 
 export type Page = Readonly<{ pageId: string; pageName: string; pageSettings?: PageSettings; sections: readonly DocumentSection[] }>;

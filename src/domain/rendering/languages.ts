@@ -104,7 +104,7 @@ const mapPage = (page: Page, field: string, map: MapText): Page => ({
 const margins = ['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const;
 
 const mapSettings = (settings: NonNullable<Page['pageSettings']>, field: string, map: MapText): NonNullable<Page['pageSettings']> => {
-  const { watermark } = settings;
+  const { watermark, contents } = settings;
   const mapped: Partial<Record<(typeof margins)[number], NonNullable<(typeof settings)['header']>>> = {};
   for (const name of margins) {
     const margin = settings[name];
@@ -118,6 +118,7 @@ const mapSettings = (settings: NonNullable<Page['pageSettings']>, field: string,
   return {
     ...settings,
     ...mapped,
+    ...(contents?.title !== undefined && { contents: { ...contents, title: map(contents.title, `${field}.contents.title`, 'prose') } }),
     ...(watermark && { watermark: { ...watermark, text: map(watermark.text, `${field}.watermark.text`, 'prose') } }),
   };
 };

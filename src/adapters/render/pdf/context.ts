@@ -29,6 +29,8 @@ export type Context = Readonly<{
   picture: (src: string, field: string) => Picture | undefined;
   /** The sides of the room beside which nothing but paper is, so that the white around a code may hang out of it. */
   paperAt: Readonly<{ left: boolean; right: boolean }>;
+  /** The names of anchors that links of the document lead to. */
+  linked: Set<string>;
   /** The place in the template, for messages. */
   field: string;
   fonts: Fonts;

@@ -1,6 +1,7 @@
 /** The document that pdfmake writes into, with fonts that are parsed once for all documents and pictures that are embedded one after the other. */
 import { boundedCache, type BoundedCache } from '../../../shared/cache.js';
 import type { FontDescriptor } from './fonts.js';
+import type { Place } from './nodes.js';
 import { faceOf, fontBytes, roboto } from './font-files.js';
 import { withoutBreaks } from './scripts.js';
 import {
@@ -55,6 +56,9 @@ export type DocumentOptions = Readonly<{
   onBytes: (piece: Uint8Array) => void;
 }>;
 
+/** A reader shows a little of what stands above the place that a link leads to. */
+const ABOVE_PT = 6;
+
 export class PrintedDocument extends PdfmakeDocument {
   // Declared, not initialised: the base constructor writes the file's first line before a field would be set.
   declare private readonly onBytes: ((piece: Uint8Array) => void) | undefined;
@@ -92,13 +96,27 @@ export class PrintedDocument extends PdfmakeDocument {
     else this.onBytes(piece);
   }
 
+  /** The places that links of the document lead to, by their names; to be set before the first sheet is drawn. */
+  places: ReadonlyMap<string, Place> = new Map();
+  private sheets = 0;
+
+  override addPage(options?: object): this {
+    super.addPage(options);
+    this.sheets += 1;
+    for (const [name, { page, top }] of this.places)
+      if (page === this.sheets) this.addNamedDestination(name, 'XYZ', null, Math.max(top - ABOVE_PT, 0), null);
+    return this;
+  }
+
   /** The link that is being drawn, whose element has the places that lead to its target, and what is read of it. */
   linked: Readonly<{ element: StructureElement; text: string }> | undefined;
 
   override link(x: number, y: number, width: number, height: number, url: string, options: object = {}): this {
     const { linked } = this;
     const more = linked === undefined ? {} : { structParent: linked.element, Contents: new String(linked.text.trim()) };
-    return super.link(x, y, width, height, url, { ...options, ...more });
+    if (!url.startsWith('#')) return super.link(x, y, width, height, url, { ...options, ...more });
+    const name = url.slice(1);
+    return this.places.has(name) ? this.goTo(x, y, width, height, name, { ...options, ...more }) : this;
   }
 
   /** A reader is not made to open the list of bookmarks. */

@@ -1,5 +1,5 @@
 /** The layout of pdfmake with additions: areas drawn behind blocks, margins that grow to headers and footers, page breaks where a reader expects them, tags on lines, and long texts broken without copying all of their words. */
-import type { Area, Node, SectionNode, StackNode, Vector } from './nodes.js';
+import type { Area, Node, Place, SectionNode, StackNode, Vector } from './nodes.js';
 import { BAND_SHARE_MAX } from './bands.js';
 import { openHeights, type LinesOf, beginsKept, breaksBefore, isDecoration, isKeptWithNext, settleWidths, ROWS_MIN } from './heights.js';
 import {
@@ -140,6 +140,7 @@ const KEPT_SHARE_MAX = 0.8;
 const ROWS_SHARE_MAX = 0.4;
 
 export class DocumentLayout extends SheetLayout {
+  readonly anchors = new Map<string, Place>();
   private aligned = 0;
   private tables = 0;
   /** True if the node above is kept with the next one: both were checked for room together. */
@@ -166,6 +167,15 @@ export class DocumentLayout extends SheetLayout {
     else super.processNode(node, isVerticalAlignmentAllowed);
     this.after = after;
     if (aligned) this.aligned--;
+    if (node.anchors !== undefined && this.writer.transactionLevel === 0) this.noteAnchors(node.anchors, node);
+  }
+
+  /** The first node with a name has it. */
+  private noteAnchors(names: readonly string[], node: Node): void {
+    const { page, y } = this.writer.context();
+    const [first] = (node as Node & { positions: readonly { pageNumber: number; top: number }[] }).positions;
+    const place = { page: first?.pageNumber ?? page + 1, top: first?.top ?? y };
+    for (const name of names) if (!this.anchors.has(name)) this.anchors.set(name, place);
   }
 
   override processSection(section: SectionNode): void {

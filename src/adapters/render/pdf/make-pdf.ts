@@ -14,10 +14,14 @@ import {
   lineFactor,
   LINK_COLOR,
   NO_PAPER,
+  indented,
+  narrower,
+  startOf,
   TEXT_COLOR,
   withStyle,
 } from './context.js';
-import type { Node, StackNode, SectionNode } from './nodes.js';
+import { anchored, type Node, type StackNode, type SectionNode, type Tag } from './nodes.js';
+import { plainNodes, richNodes } from './rich.js';
 import { silent } from './picture-node.js';
 import { unusable } from './picture-files.js';
 import { chart, image, qrCode } from './components/media.js';
@@ -25,6 +29,7 @@ import { columns, container, divider, list, richText, spacer, timeline, padded }
 import { lastRowsStay, table } from './components/table.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
+import { escapeHtml } from '../../../domain/rendering/fill/filling.js';
 import { fileTooLarge, tooManyPages } from '../../../domain/rendering/budget.js';
 import { BAND_SHARE_MAX, openBands } from './bands.js';
 import { openFonts, type Fonts } from './fonts.js';
@@ -94,6 +99,7 @@ export const printJob = (
   { limits, fonts, onBytes }: Printing,
 ): PrintJob => {
   const { locale } = document.language;
+  const linked = new Set<string>();
   const pictures = openPictures({ images, fonts, locale });
   const base = {
     linkColor: LINK_COLOR,
@@ -104,15 +110,33 @@ export const printJob = (
     ...directed('ltr'),
     tag: undefined,
     paperAt: NO_PAPER,
+    linked,
     picture: pictures.picture,
     fonts,
     family: undefined,
     refuses: document.refuses ?? (() => true),
     locale,
   };
-  const sections = document.pages.map((page, at) => sheetsOf(page, { ...base, field: `schema.pages[${at}]`, width: 0, height: 0 }, limits));
+  const sections = (sheetOf: SheetOf): readonly SectionNode[] => {
+    const headings: Heading[] = [];
+    const contexts = document.pages.map((_, at): Context => ({ ...base, field: `schema.pages[${at}]`, width: 0, height: 0 }));
+    return document.pages
+      .map((page, at) => sheetsOf(page, contexts[at] ?? { ...base, field: '', width: 0, height: 0 }, limits))
+      .map(({ context, blocks, ...sheets }, at) => {
+        if (hasContents) for (const block of blocks) noteHeadings(block, headings);
+        return { context, blocks, sheets, contents: document.pages[at]?.contents };
+      })
+      .map(({ context, blocks, sheets, contents }): SectionNode => {
+        const all = contents === undefined ? blocks : [...contentsNodes(contents, headings, sheetOf, context), ...blocks];
+        // A sheet on which nothing stands would not be begun; an empty line makes it one.
+        return { ...sheets, section: { stack: all.length === 0 ? [{ text: '' }] : all } };
+      });
+  };
+  const hasContents = document.pages.some(({ contents }) => contents !== undefined);
   return {
-    sections,
+    sections: sections(() => undefined),
+    ...(hasContents ? { numbered: sections } : {}),
+    linked,
     defaultLook: { font: 'Roboto', fontSize: FONT_SIZE_PT, lineHeight: lineFactor(LINE_HEIGHT), color: TEXT_COLOR },
     pictures: pictures.files(),
     info: infoOf(metadata),
@@ -139,7 +163,9 @@ const infoOf = ({ title, author, createdAt }: DocumentMetadata): Readonly<Record
 const isWhite = ({ backgroundColor, backgroundImage }: ExpandedPage): boolean =>
   (pdfColor(backgroundColor) ?? '#ffffff') === '#ffffff' && backgroundImage === undefined;
 
-const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNode => {
+type Sheets = Omit<SectionNode, 'section'> & Readonly<{ context: Context; blocks: readonly Node[] }>;
+
+const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): Sheets => {
   const [short, long] = paper[page.format];
   const pageSize = page.orientation === 'landscape' ? { width: long, height: short } : { width: short, height: long };
   const { top, right, bottom, left } = page.margin;
@@ -161,8 +187,8 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNod
   const background = openBackground(page, pageSize, context);
   const bands = openBands(page, { ...context, height: pageSize.height * BAND_SHARE_MAX }, pageMargins);
   return {
-    // A sheet on which nothing stands would not be begun; an empty line makes it one.
-    section: { stack: blocks.length === 0 ? [{ text: '' }] : blocks },
+    context,
+    blocks,
     pageSize,
     pageMargins,
     background: (sheet) => {
@@ -173,6 +199,63 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNod
     header: bands.header,
     footer: bands.footer,
   };
+};
+
+type Heading = Readonly<{ level: number; text: string; anchor: string }>;
+type SheetOf = (anchor: string) => number | undefined;
+
+const HEADINGS_MAX = 1_000;
+const NUMBER_PT = 32;
+const LEVEL_PT = 14;
+
+/** Adds the headings below a node, in their order, and gives each an anchor. */
+const noteHeadings = (node: Node, headings: Heading[]): void => {
+  const level = /^H([1-6])$/.exec(node.tag?.type ?? '')?.[1];
+  if ('text' in node && level !== undefined && headings.length < HEADINGS_MAX) {
+    const text = (typeof node.text === 'string' ? node.text : node.text.map((run) => run.text).join('')).replace(/\s+/g, ' ').trim();
+    // No id of a template holds a blank.
+    const anchor = `heading ${headings.length + 1}`;
+    if (text !== '') headings.push({ level: Number(level), text, anchor });
+    Object.assign(node, { anchors: [...(node.anchors ?? []), anchor] });
+  }
+  for (const inner of insideOf(node)) noteHeadings(inner, headings);
+};
+
+const insideOf = (node: Node): readonly Node[] => {
+  if ('stack' in node) return node.stack;
+  if ('columns' in node) return node.columns;
+  if ('ul' in node) return node.ul;
+  if ('ol' in node) return node.ol;
+  return 'table' in node ? node.table.body.flat() : [];
+};
+
+/** A line for each heading: its text, which leads to it, and the number of its sheet. */
+const contentsNodes = (
+  { title, levels }: NonNullable<ExpandedPage['contents']>,
+  headings: readonly Heading[],
+  sheetOf: SheetOf,
+  context: Context,
+): readonly Node[] => {
+  const shown = headings.filter(({ level }) => level <= levels);
+  const top = Math.min(...shown.map(({ level }) => level));
+  const list: Tag = { type: 'TOC', parent: context.tag };
+  const lines = shown.map(({ level, text, anchor }): Node => {
+    const indent = (level - top) * LEVEL_PT;
+    const line: Context = { ...narrower(indent + NUMBER_PT, context), tag: { type: 'TOCI', parent: list } };
+    context.linked.add(anchor);
+    const words = { stack: plainNodes(text, line, { link: `#${anchor}` }), width: '*' as const };
+    const number = {
+      stack: plainNodes(String(sheetOf(anchor) ?? 0), { ...line, align: 'end' }, { link: `#${anchor}` }),
+      width: NUMBER_PT,
+    };
+    return {
+      columns: startOf(context) === 'left' ? [words, number] : [number, words],
+      columnGap: 0,
+      margin: indented(indent, context, [0, 3]),
+    };
+  });
+  const head = title === '' ? [] : richNodes(`<h2>${escapeHtml(title)}</h2>`, context).map((node) => spaced(node, GAP_PT));
+  return [...head, ...lines.map((node, at) => (at === lines.length - 1 ? spaced(node, 2 * GAP_PT) : node))];
 };
 
 const sectionNodes = ({ style, linkColor, padding, components }: ExpandedSection, outer: Context): readonly Node[] => {
@@ -199,7 +282,8 @@ const renderers: Renderers = {
 
 const draw = <Type extends Expanded['type']>(component: Extract<Expanded, { type: Type }>, context: Context): readonly Node[] => {
   const render: ComponentRenderer<Extract<Expanded, { type: Type }>> = renderers[component.type as Type];
-  const nodes = render(component, { ...context, field: component.field });
+  const [first, ...others] = render(component, { ...context, field: component.field });
+  const nodes = first === undefined ? others : [anchored(first, component.id), ...others];
   if (component.flow === undefined) return nodes;
   // If the last rows stay with the next component, the rows above them may end a sheet.
   if (component.type !== 'table' || !lastRowsStay(component.flow)) return flowing(nodes, component.flow);

@@ -97,6 +97,8 @@ export type Tag = Readonly<{
     | 'Figure'
     | 'Link'
     | 'BlockQuote'
+    | 'TOC'
+    | 'TOCI'
     | /** Not read, with all inside. */ 'Artifact';
   parent: Tag | undefined;
   alt?: string;
@@ -108,6 +110,8 @@ export type Tag = Readonly<{
 }>;
 
 type Block = Readonly<{
+  /** Names by which links of the document lead to it. */
+  anchors?: readonly string[];
   margin?: Margin;
   alignment?: Alignment;
   verticalAlignment?: 'top' | 'middle' | 'bottom';
@@ -215,6 +219,12 @@ export type SectionNode = Readonly<{
   header: ((sheet: number, sheets: number) => Node | null) | null;
   footer: ((sheet: number, sheets: number) => Node | null) | null;
 }>;
+
+/** Where a link leads: the number of the sheet, and points from its top. */
+export type Place = Readonly<{ page: number; top: number }>;
+
+/** The node with another name by which links lead to it. */
+export const anchored = <N extends Node>(node: N, name: string): N => ({ ...node, anchors: [...(node.anchors ?? []), name] });
 
 /** A table or a row whose elements are added in the order in which they are read, until it is drawn. */
 export type OpenTag = Tag & Readonly<{ children: Tag[] }>;

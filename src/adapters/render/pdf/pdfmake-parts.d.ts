@@ -33,6 +33,9 @@ declare module 'pdfmake/js/PDFDocument.js' {
     page: { readonly markings: readonly unknown[]; readonly width: number };
     readonly outline: Bookmark;
     endOutline(): void;
+    addPage(options?: object): this;
+    addNamedDestination(name: string, kind: 'XYZ', left: null, top: number, zoom: null): void;
+    goTo(x: number, y: number, width: number, height: number, name: string, options: object): this;
     link(x: number, y: number, width: number, height: number, url: string, options?: object): this;
     _write(data: string | Uint8Array): void;
     font(source: unknown, family?: string | number | null, size?: number): this;

@@ -14,7 +14,7 @@ export type PictureWish = Readonly<{
 
 export const pictureNode = (picture: Picture, wish: PictureWish, context: Context): ImageNode | SvgNode => {
   const { width, height } = fitted(picture, wish, context);
-  const link = documentLink(wish.link);
+  const link = documentLink(wish.link, context);
   const block = {
     width,
     height,

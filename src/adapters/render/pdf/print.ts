@@ -1,6 +1,6 @@
 /** Prints nodes to a PDF file: layout, drawing and the structure that screen readers follow. No address of a template is opened here. */
 import { readText, type Line, orderLine } from './bidi.js';
-import type { LinePicture, Tag, SectionNode, TextLook } from './nodes.js';
+import type { LinePicture, Place, Tag, SectionNode, TextLook } from './nodes.js';
 import { type BrokenLine, type StructureElement, Renderer, type Bookmark, type DrawnPicture, type LaidPage } from './pdfmake-internals.js';
 import { PrintedDocument, type DocumentOptions } from './faces.js';
 import { DomainError } from '../../../domain/core/errors.js';
@@ -11,6 +11,10 @@ import { unusable } from './picture-files.js';
 export type PrintJob = DocumentOptions &
   Readonly<{
     sections: readonly SectionNode[];
+    /** The same again with the numbers of sheets, where these are shown: they are known once all is laid out. */
+    numbered?: (sheetOf: (anchor: string) => number | undefined) => readonly SectionNode[];
+    /** Names of anchors that are linked. */
+    linked: ReadonlySet<string>;
     defaultLook: TextLook;
     /** Checked PNG and JPEG files by the names under which image nodes show them. */
     pictures: ReadonlyMap<string, Uint8Array>;
@@ -45,7 +49,13 @@ export const print = async (job: PrintJob): Promise<void> => {
   const document = new PrintedDocument(job);
   for (const [name, bytes] of job.pictures) await document.embed(name, bytes);
   // From here to the end nothing waits: parsed fonts are shared, and another document must not come between.
-  const pages = new DocumentLayout().layoutDocument({ stack: job.sections }, document, {}, job.defaultLook);
+  const lay = (sections: readonly SectionNode[]): Readonly<{ pages: readonly LaidPage[]; anchors: ReadonlyMap<string, Place> }> => {
+    const layout = new DocumentLayout();
+    return { pages: layout.layoutDocument({ stack: sections }, document, {}, job.defaultLook), anchors: layout.anchors };
+  };
+  const first = lay(job.sections);
+  const { pages, anchors } = job.numbered === undefined ? first : lay(job.numbered((name) => first.anchors.get(name)?.page));
+  document.places = new Map([...anchors].filter(([name]) => job.linked.has(name)));
   const drawn = new TaggedRenderer(document);
   drawn.renderPages(pages);
   drawn.end();

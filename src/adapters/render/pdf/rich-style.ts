@@ -144,17 +144,18 @@ const ofTag = ({ tag, attributes }: TreeElement, outer: Inline, context: Context
 };
 
 const linked = (href: string | undefined, outer: Inline, context: Context): Inline => {
-  const link = documentLink(href);
+  const link = documentLink(href, context);
   if (link === undefined) return outer;
   const { linkColor: color } = colorsOn(outer.background === undefined ? {} : { backgroundColor: outer.background }, context);
   return { ...outer, link, underline: true, color };
 };
 
-/** A link that a reader of PDF may open: http, https, mailto or tel. */
-export const documentLink = (href: string | undefined): string | undefined => {
+/** A link that a reader of PDF may open: http, https, mailto or tel; or `#` and the name of a place in the document. */
+export const documentLink = (href: string | undefined, { linked }: Pick<Context, 'linked'>): string | undefined => {
   const safe = href === undefined ? undefined : safeLink(href);
+  if (safe?.startsWith('#') === true) linked.add(safe.slice(1));
   // A PDF holds addresses in ASCII (PDF 1.7, 12.6.4.7).
-  return safe === undefined || safe.startsWith('#') ? undefined : safe.replace(/[^\x21-\x7e]/gu, encodeURIComponent);
+  return safe === undefined || safe.startsWith('#') ? safe : safe.replace(/[^\x21-\x7e]/gu, encodeURIComponent);
 };
 
 /** The look on a background, where nobody names a colour on it. */

@@ -13,7 +13,7 @@ import {
   inlineOf,
   runOf,
 } from './rich-style.js';
-import type { Node, Tag, LinePicture, Run, TextNode } from './nodes.js';
+import { anchored, type Node, type Tag, type LinePicture, type Run, type TextNode } from './nodes.js';
 import { blockTags, tableTags } from '../../../domain/rendering/html.js';
 import { linePictureOf, pictureNode, pictureRun } from './picture-node.js';
 import type { Fonts } from './fonts.js';
@@ -75,8 +75,8 @@ export const cellNodes = (html: Html, context: Context, cell: Tag, base: Partial
 };
 
 /** Text that is no HTML, as a paragraph. */
-export const plainNodes = (text: string, context: Context, bold = false): readonly Node[] =>
-  blocks([{ kind: 'text', text }], { ...inlineOf(context), bold }, context);
+export const plainNodes = (text: string, context: Context, look: Partial<Inline> = {}): readonly Node[] =>
+  blocks([{ kind: 'text', text }], { ...inlineOf(context), ...look }, context);
 
 /** The blocks of a sequence of nodes: text between blocks becomes a paragraph. */
 const blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context, type: Tag['type'] = 'P'): readonly Node[] => {
@@ -95,12 +95,18 @@ const blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context, ty
       continue;
     }
     flush();
-    if (node.kind === 'element') out.push(...block(node, inline, context));
+    if (node.kind === 'element') out.push(...named(node, block(node, inline, context)));
   }
   flush();
   const last = out.at(-1);
   if (last?.margin !== undefined) out[out.length - 1] = { ...last, margin: [last.margin[0], last.margin[1], last.margin[2], 0] };
   return out;
+};
+
+/** The blocks of an element, the first with its `id` for links. */
+const named = ({ attributes: { id } }: TreeElement, [first, ...others]: readonly Node[]): readonly Node[] => {
+  if (first === undefined) return others;
+  return [id === undefined || id === '' ? first : anchored(first, id), ...others];
 };
 
 const collect = (node: TreeNode, inline: Inline, runs: Run[], context: Context): void => {

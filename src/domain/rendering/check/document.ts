@@ -241,6 +241,7 @@ export const settingFields = [
   'backgroundColor',
   'backgroundImage',
   'watermark',
+  'contents',
   'sheet',
   ...marginNames,
 ] as const;
@@ -260,6 +261,7 @@ const checkSettings = (settings: unknown, field: string, tools: WalkTools, margi
   if (backgroundColor !== undefined) checkProps({ backgroundColor }, settingSpecs, field, tools);
   checkBackground(settings['backgroundImage'], `${field}.backgroundImage`, tools);
   if (settings['watermark'] !== undefined) checkProps(settings['watermark'], watermarkSpecs, `${field}.watermark`, tools);
+  checkContents(settings['contents'], `${field}.contents`, tools);
   for (const name of marginNames) {
     checkMargin(settings[name], `${field}.${name}`, margins);
     checkMarginCode(settings[name], `${field}.${name}.code`, tools);
@@ -267,6 +269,17 @@ const checkSettings = (settings: unknown, field: string, tools: WalkTools, margi
 };
 
 export const watermarkSpecs: PropSpecs = { text: { kind: 'text', required: true }, color: { kind: 'color' } };
+export const contentsSpecs: PropSpecs = { title: { kind: 'text' } };
+
+const checkContents = (contents: unknown, field: string, tools: WalkTools): void => {
+  if (contents === undefined) return;
+  if (!isPlainObject(contents)) return tools.faults.add(field, 'must be an object with title, levels');
+  const { levels, ...rest } = contents;
+  checkProps(rest, contentsSpecs, field, tools);
+  if (levels !== undefined && ![1, 2, 3, 4, 5, 6].some((level) => level === levels))
+    tools.faults.add(`${field}.levels`, 'must be a whole number from 1 to 6');
+};
+
 export const backgroundSpecs: PropSpecs = { src: { kind: 'image', required: true } };
 
 const checkBackground = (background: unknown, field: string, tools: WalkTools): void => {

@@ -206,17 +206,25 @@ const compileSection = ({ props = {}, components }: DocumentSection, field: stri
   };
 };
 
-type Backgrounds = Pick<ExpandedPage, 'backgroundImage' | 'watermark'>;
+type Backgrounds = Pick<ExpandedPage, 'backgroundImage' | 'watermark' | 'contents'>;
 
 /** So light that black letters above it stay readable. */
 const WATERMARK_COLOR = '#e5e7eb';
 
-/** Compiles what stands behind the text of each sheet: a picture and a watermark, each left out where it has no address or text. */
-const compileBackgrounds = ({ backgroundImage, watermark }: PageSettings, field: string, scope: Scope): ((state: State) => Backgrounds) => {
+const CONTENTS_LEVELS = 3;
+
+/** Compiles what stands beside the sections: a list of contents, and behind the text a picture and a watermark, left out without address or text. */
+const compileBackgrounds = (
+  { backgroundImage, watermark, contents }: PageSettings,
+  field: string,
+  scope: Scope,
+): ((state: State) => Backgrounds) => {
   const at = `${field}.backgroundImage.src`;
   const src = backgroundImage === undefined ? undefined : compileSrc(backgroundImage.src, at, scope);
   const text = watermark === undefined ? undefined : compilePlain(watermark.text, scope);
   const color = colorOf(watermark?.color, scope);
+  const title = compilePlain(contents?.title ?? '', scope);
+  const { levels = CONTENTS_LEVELS } = contents ?? {};
   return (state) => {
     const address = src?.(state);
     if (address !== undefined) countImages(1, state, scope.limits);
@@ -224,6 +232,9 @@ const compileBackgrounds = ({ backgroundImage, watermark }: PageSettings, field:
     const { fit = 'cover', sheets = 'all' } = backgroundImage ?? {};
     return {
       ...(address === undefined ? {} : { backgroundImage: { src: address, fit, sheets, field: at } }),
+      ...(contents === undefined
+        ? {}
+        : { contents: { title: charge(title(state), state, scope.limits).trim(), levels, field: `${field}.contents.title` } }),
       ...(written === '' ? {} : { watermark: { text: written, color: color(state) ?? WATERMARK_COLOR, field: `${field}.watermark.text` } }),
     };
   };

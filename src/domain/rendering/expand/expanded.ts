@@ -234,6 +234,8 @@ export type ExpandedPage = Readonly<{
   backgroundColor: string;
   backgroundImage?: Readonly<{ src: string; fit: 'cover' | 'contain'; sheets: 'all' | 'first'; /** For messages. */ field: string }>;
   watermark?: Readonly<{ text: string; color: string; field: string }>;
+  /** A list of the headings above the sections. */
+  contents?: Readonly<{ title: string; levels: number; field: string }>;
   header: ExpandedMargin | undefined;
   footer: ExpandedMargin | undefined;
   /** Header of the first sheet, in place of `header`. */

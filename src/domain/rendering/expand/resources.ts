@@ -76,6 +76,7 @@ export const drawnCharactersOf = ({ pages }: ExpandedDocument): ReadonlyMap<stri
   for (const [at, page] of pages.entries()) {
     const settings = `schema.pages[${at}].pageSettings`;
     for (const name of ['header', 'firstHeader', 'footer', 'firstFooter'] as const) html(page[name]?.html, settings);
+    if (page.contents !== undefined) plain(page.contents.title, page.contents.field);
     if (page.watermark !== undefined) plain(page.watermark.text, page.watermark.field);
     for (const { components } of page.sections) for (const component of components) look(component, { html, plain });
   }

@@ -6,8 +6,8 @@ import type { LoadedImage } from '../../../../src/domain/ports/generator.js';
 import type { ExpandedMargin, ExpandedPage } from '../../../../src/domain/rendering/expand/expanded.js';
 import type { JsonObject } from '../../../../src/domain/core/json.js';
 import { attachmentOf, expandTemplate } from '../../../support/documents.js';
-import { documentOf, page, richText } from '../../../support/expanded-documents.js';
-import { placedWords, type PlacedWord } from '../../../support/pdf-words.js';
+import { component, documentOf, page, richText } from '../../../support/expanded-documents.js';
+import { placedWords, printedBy, type PlacedWord } from '../../../support/pdf-words.js';
 import { jpeg } from '../../../support/pictures.js';
 import { pngSample } from '../../../support/png-samples.js';
 import { readPdf } from '../../../support/read-pdf.js';
@@ -187,4 +187,54 @@ void t.test('headers and footers keep off the edge of the paper, where printers 
       );
     }
   }
+});
+
+/** The names of places and their sheets, as poppler reads them. */
+const placesOf = (bytes: Uint8Array): readonly string[] | undefined =>
+  printedBy('pdfinfo', ['-dests'], bytes)
+    ?.split('\n')
+    .flatMap((line) => /^ *(\d+) \[ XYZ .*"(.*)"$/.exec(line)?.slice(1).join(' ') ?? []);
+
+/** How many links of a file lead to a place in it. */
+const leapsIn = (bytes: Uint8Array): number =>
+  Buffer.from(bytes)
+    .toString('latin1')
+    .match(/\/S \/GoTo/g)?.length ?? 0;
+
+void t.test('links within a document, to elements and components by their ids', async (t) => {
+  const html = '<p><a href="#two">two</a> <a href="#box">box</a> <a href="#nowhere">none</a></p>';
+  const target = component('container', { children: [richText(`<h2 id="two">Two</h2>${lines(3)}`)] });
+  const bytes = await makePdf(documentOf(page([richText(html + lines(60)), { ...target, id: 'box' }])), new Map(), metadata, defaultLimits);
+  t.equal(leapsIn(bytes), 2, 'a link to what is not there leads nowhere');
+  t.same(placesOf(bytes) ?? ['2 box', '2 two'], ['2 box', '2 two']);
+  t.equal(leapsIn(await make({}, '<p><a href="#x y">x</a><a href="javascript:#x">x</a></p>')), 0);
+  const twice = await make({}, `<p><a href="#a">a</a></p><p id="a">${'x '.repeat(9)}</p>${lines(80)}<p id="a">last</p>`);
+  t.same(placesOf(twice) ?? ['1 a'], ['1 a'], 'the first of a name');
+});
+
+void t.test('a list of contents has the headings and their sheets', async (t) => {
+  const body = `<h1>Alpha</h1>${lines(60)}<h2>Beta &amp; more</h2>${lines(60)}<h4>Deep</h4><h1>Gamma</h1>`;
+  const contents = { title: 'Contents', levels: 2, field: 'schema.pages[0].pageSettings.contents.title' };
+  const document = (props: Partial<ExpandedPage>) => documentOf(page([richText('<p>intro</p>')], props), page([richText(body)]));
+  const bytes = await makePdf(document({ contents }), new Map(), metadata, defaultLimits);
+  const { sheets, structure } = readPdf(bytes);
+  t.same(sheets[0]?.lines, ['Contents', 'Alpha\t2', 'Beta & more\t3', 'Gamma\t5', 'intro']);
+  t.equal(leapsIn(bytes), 6, 'a heading and its number lead there');
+  t.same(structure.slice(0, 5), ['Document', '  H2', '  TOC', '    TOCI', '      P']);
+  const many = Array.from({ length: 150 }, (_, at) => `<h1>Part${at}</h1>`).join('');
+  const long = readPdf(
+    await makePdf(
+      documentOf(page([], { contents: { ...contents, title: '' } }), page([richText(many)])),
+      new Map(),
+      metadata,
+      defaultLimits,
+    ),
+  );
+  const shown = long.sheets.flatMap((sheet) => sheet.lines).filter((line) => line.includes('\t'));
+  t.equal(shown.length, 150);
+  for (const line of shown) {
+    const [text = '', sheet] = line.split('\t');
+    t.ok(long.sheets[Number(sheet) - 1]?.lines.includes(text), line);
+  }
+  t.same(readPdf(await makePdf(documentOf(page([], { contents })), new Map(), metadata, defaultLimits)).sheets[0]?.lines, ['Contents']);
 });

@@ -134,7 +134,7 @@ const itemNodes = ({ title, description, date, status }: TimelineItem, context: 
   const small: Context = { ...context, fontSize: context.fontSize * 0.85, color: mutedColor(context) };
   const about = [date, progressOf(status) === 'other' ? status : ''].filter((text) => text.trim() !== '').join(' · ');
   return [
-    ...plainNodes(title, context, true),
+    ...plainNodes(title, context, { bold: true }),
     ...plainNodes(about, small),
     ...plainNodes(description, { ...context, fontSize: context.fontSize * 0.95 }),
   ];
