@@ -99,7 +99,7 @@ const hasUncounted = async (engine: UsageDeps, teamId: TeamId, head: number): Pr
   const { name, collections } = emailsProjection({ retentionMs: 0, archiveMs: 0 });
   const { position: counted } = await (await engine.readModels.projection(name, collections)).checkpoint();
   if (counted >= head) return false;
-  for await (const { events, position } of engine.eventLog.readAll(counted, { kinds: ['email'], decrypt: [] })) {
+  for await (const { events, position } of engine.eventLog.readAll(counted, { kinds: ['email', 'batch'], decrypt: [] })) {
     if (events.some((event) => event.metadata.teamId === teamId && event.position <= head)) return true;
     if (position >= head) return false;
   }

@@ -173,7 +173,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
 /** The write level from which a field of `data` is written, for fields that were added later. */
 export const fieldsFrom: { readonly [Type in EventType]?: Readonly<Record<string, number>> } = {
   ApiKeyCreated: { networks: KEY_BOUNDS_FROM, test: TEST_KEYS_FROM },
-  EmailQueued: { confidential: PEOPLE_FROM, test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
+  EmailQueued: { calledAt: BULK_SENDS_FROM, confidential: PEOPLE_FROM, test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
   EmailScheduled: { confidential: PEOPLE_FROM, test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
   BatchQueued: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
   BatchScheduled: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },

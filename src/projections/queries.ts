@@ -25,7 +25,7 @@ import { makeAuditQueries } from './audit/audit.js';
 import { makeAnalyticsQueries } from './analytics/analytics.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './keys/api-keys.js';
 import { storedAttachmentBytes } from './email/attachment-usage.js';
-import { BATCHES, type BatchDocument, batchOf, listed } from './bulk/batches.js';
+import { BATCHES, type BatchDocument, batchOf, listed, waitingSince } from './bulk/batches.js';
 import type { BatchListing } from '../domain/bulk/listing.js';
 import {
   ASSET_USAGE,
@@ -86,7 +86,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   assetUsage: (teamId) => assetUsage(deps, teamId),
   ...makeWebhookQueries(deps),
   storedAttachmentBytes: storedAttachmentBytes(deps),
-  queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now()),
+  queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now(), waitingSince(deps.readModels)),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
   listOAuthApps: (teamId, paging) =>
     readPage<OAuthAppDocument, OAuthAppListing>(deps.readModels, allOf(deps, OAUTH_APPS, teamId), paging, listedOAuthApp),

@@ -1,6 +1,7 @@
 /** What a team has waiting, since when, and how fast it leaves, from the read models alone. */
 import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
+import { waitingSince } from '../../src/projections/bulk/batches.js';
 import { emailsProjection } from '../../src/projections/email/emails.js';
 import { queueStats } from '../../src/projections/email/queue.js';
 import { accepted, at, attempted, cancelled, content, deferred, PERIODS, sent, T0, TEAM_ID } from '../support/email-facts.js';
@@ -39,7 +40,7 @@ void t.test('each priority by itself, and all together; another team counts for 
   const readModels = openDocuments(t);
   const stats = async (seconds: number, team = TEAM_ID) => {
     await projectIn(readModels, projection, await recorded());
-    return queueStats(readModels, team, T0_MS + seconds * 1_000);
+    return queueStats(readModels, team, T0_MS + seconds * 1_000, waitingSince(readModels));
   };
   t.same(await stats(0), { asOf: T0, ...nothing, priorities: { high: nothing, normal: nothing, low: nothing } });
   let count = 0;
@@ -80,6 +81,6 @@ void t.test('however many wait, a bounded number of documents is read', async (t
       return found;
     },
   };
-  t.match(await queueStats(counting, TEAM_ID, T0_MS + 600_000), { depth: 300, oldestQueuedAt: at(1) });
+  t.match(await queueStats(counting, TEAM_ID, T0_MS + 600_000, waitingSince(counting)), { depth: 300, oldestQueuedAt: at(1) });
   t.ok(read <= 3, `${read} documents read`);
 });

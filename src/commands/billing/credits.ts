@@ -41,7 +41,7 @@ import { emailDecider } from '../../domain/email/decider.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
 import type { EndedBefore } from '../../domain/email/milestones.js';
-import { endingsAfter } from '../../domain/email/retirement.js';
+import { countsFrom, endingsAfter } from '../../domain/email/retirement.js';
 import { endsForFree } from '../../domain/email/status.js';
 import type { Recorded } from '../../domain/events.js';
 import type { MaybePromise } from '../../domain/core/decider.js';
@@ -71,6 +71,9 @@ export type QuotaStatus = Readonly<{
 /** The cancellation of an email; `position`: of its event in the log. */
 type Cancellation = Readonly<{ part: string; fact: StreamName; position: number }>;
 
+/** When a bulk send was called while its team was unmetered, and when it was cancelled. */
+type UnmeteredBatch = Readonly<{ calledAt: string; cancelledAt: string }>;
+
 export type CreditsAccounts = Readonly<{
   /**
    * Resolves when the reservation for the stream `reference` is durable; that stream is created afterwards. Out: what its emails store as
@@ -80,9 +83,9 @@ export type CreditsAccounts = Readonly<{
   reserve: (teamId: TeamId, reference: StreamName, cost: Cost, cause: Cause) => Promise<Charged | undefined>;
   /**
    * Returns the cost of emails that were not created, once for each part of a reference, and at most what is left. For cancelled emails
-   * `returnCancelled` does it.
+   * `returnCancelled` does it. `unmetered`: nothing was reserved; `cost` is what `UnmeteredUseCounted` may have of them.
    */
-  giveBack: (teamId: TeamId, reference: StreamName, part: string, cost: Cost, cause: Cause) => Promise<void>;
+  giveBack: (teamId: TeamId, reference: StreamName, part: string, cost: Cost, cause: Cause, unmetered?: UnmeteredBatch) => Promise<void>;
   /** Returns what was charged for a cancelled email. Calls come one after the other, in the order of the log; repeating one changes nothing. */
   returnCancelled: (teamId: TeamId, charged: Charged, cancellation: Cancellation, cause: Cause) => Promise<void>;
   /**
@@ -119,12 +122,14 @@ export const openCreditsAccounts = ({ eventLog, team, clock }: CreditsPorts): Cr
       const terms = await termsFor(teamId);
       return terms && reserve(ledger, terms, { teamId, reference, cost, cause });
     },
-    giveBack: async (teamId, reference, part, cost, cause) => {
+    giveBack: async (teamId, reference, part, cost, cause, unmetered) => {
       if ((await termsFor(teamId)) === undefined && (await eventLog.last(creditsStream(teamId))) === undefined) return;
       const stream = creditsStream(teamId);
       const command = { type: 'GiveBack' as const, at: cause.at, reference, part, cost };
       const make = async ({ open }: CreditsState): Promise<CreditsCommand> =>
-        open.has(reference) ? command : { ...command, reservation: await findReservation(eventLog, stream, reference) };
+        open.has(reference)
+          ? command
+          : { ...command, reservation: await findReservation(eventLog, stream, reference, unmetered && { ...unmetered, cost }) };
       await ledger.decide(stream, make, cause);
     },
     returnCancelled: returningCancelled(eventLog, ledger),
@@ -201,15 +206,24 @@ const quoteOf = async (ledger: CreditsLedger, clock: CreditsPorts['clock'], team
   };
 };
 
-/** Finds a reservation that may be closed, by reading the whole stream; undefined: there is none. */
+/**
+ * Finds a reservation that may be closed, by reading the whole stream; undefined: there is none. `unmetered`: without one, a count of
+ * unmetered use between call and cancellation stands for it.
+ */
 const findReservation = async (
   eventLog: Pick<EventLog, 'load'>,
   stream: StreamName,
   reference: string,
+  unmetered: (UnmeteredBatch & Readonly<{ cost: Cost }>) | undefined,
 ): Promise<Reservation | undefined> => {
   let found: Reservation | undefined;
   for (const { event, revision } of await eventLog.load(stream)) {
     if (event.type === 'CreditsReserved' && event.data.reference === reference) found = reservationOf(event.data, revision);
+    if (event.type === 'UnmeteredUseCounted' && unmetered !== undefined && found === undefined) {
+      const { at, month } = event.data;
+      if (month === monthOf(unmetered.calledAt) && unmetered.calledAt <= at && at <= unmetered.cancelledAt)
+        found = { revision, at, month, isByCredits: false, left: unmetered.cost, parts: [] };
+    }
     if (event.type === 'CreditsReturned' && event.data.reference === reference) found = found && withReturned(reference, found, event.data);
   }
   return found;
@@ -268,7 +282,8 @@ const countedAsUnmetered = async (
   first: Recorded,
   { event, position, stream, metadata }: Recorded,
 ): Promise<Charged | undefined> => {
-  const month = monthOf(accepted.at);
+  const calledAt = countsFrom(accepted);
+  const month = monthOf(calledAt);
   if (accepted.test === true || accepted.confidential === true || monthOf(event.data.at) !== month) return undefined;
   const counts = await eventLog.load(creditsStream(metadata.teamId as TeamId), 0, []);
   // An email of a bulk send counts from that call on, which may be long before its own first event.
@@ -277,7 +292,7 @@ const countedAsUnmetered = async (
       count.type === 'UnmeteredUseCounted' &&
       count.data.month === month &&
       at < position &&
-      (first.position < at || (accepted.batch !== undefined && accepted.at <= count.data.at)),
+      (first.position < at || (accepted.batch !== undefined && calledAt <= count.data.at)),
   );
   const { pdf, excel } = accepted.generated ?? { pdf: 0, excel: 0 };
   return isCounted ? { reference: stream, month, isByCredits: false, emails: 1, attachments: pdf + excel } : undefined;

@@ -151,9 +151,12 @@ type Cancelled = Readonly<{ id: BatchId; teamId: TeamId; batch: Batch; made: num
 
 /** Returns the credits of emails that will never be made. Those of cancelled emails are returned by `return-credits`. */
 const returnUnmade = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
-  if (batch.accepted.charged === undefined || made === batch.accepted.total) return;
+  const { accepted, content } = batch;
+  const isUnmetered = accepted.charged === undefined;
+  if (made === accepted.total || accepted.test === true || (isUnmetered && content === undefined)) return;
   const cost = costAfter(openBatch(id, teamId, batch).content, made);
-  await deps.credits.giveBack(teamId, batchStream(id), UNMADE, cost, cause);
+  const unmetered = isUnmetered ? { calledAt: accepted.at, cancelledAt: batch.cancelled?.at ?? cause.at } : undefined;
+  await deps.credits.giveBack(teamId, batchStream(id), UNMADE, cost, cause, unmetered);
 };
 
 /** Returns the credits of omitted documents in the part that was being made when the batch was cancelled; repeating it changes nothing. */
@@ -228,6 +231,7 @@ export const getBatch = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>
     invalid: accepted.invalid.length,
     duplicates: accepted.duplicates.length,
     counts: await statusesOf(deps, id, claimedUpTo(batch)),
+    claimed: claimedUpTo(batch),
     createdAt: accepted.at,
     scheduledAt: batch.scheduledAt,
     startedAt: batch.startedAt,

@@ -58,6 +58,7 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     teamId,
     at: releaseAtOf(batch),
     scheduledAt: undefined,
+    calledAt: batch.scheduledAt === null ? undefined : accepted.at,
     template: {
       id: assertDefined(parseTemplateId(accepted.templateId), 'template id'),
       name: accepted.templateName,

@@ -62,6 +62,8 @@ export type EmailOrder = Readonly<{
   fingerprint?: string | undefined;
   /** The bulk send, and the place of the email in it. */
   batch?: NonNullable<EmailAccepted['data']['batch']>;
+  /** When its bulk send was called, if that was before `at`. */
+  calledAt?: string | undefined;
   /** The credits that its bulk send reserved; for an email sent by itself they are reserved after it is made. */
   charged?: Charged | undefined;
   /** Sent with a test key. */
@@ -158,7 +160,7 @@ const acceptedOf = (
   attachments: EmailContent['attachments'],
   { attachmentBytes, generated }: Kept,
 ): EmailAccepted['data'] => {
-  const { id, from, template, fingerprint, batch, charged, tracking, test, confidential, waitMs } = order;
+  const { id, from, template, fingerprint, batch, calledAt, charged, tracking, test, confidential, waitMs } = order;
   const accepted: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
     templateId: template.id,
@@ -177,6 +179,7 @@ const acceptedOf = (
   if (template.unsubscribeList !== undefined) accepted.unsubscribeList = template.unsubscribeList;
   if (fingerprint !== undefined) accepted.fingerprint = fingerprint;
   if (batch !== undefined) accepted.batch = batch;
+  if (calledAt !== undefined) accepted.calledAt = calledAt;
   if (charged !== undefined) accepted.charged = charged;
   if (tracking !== undefined) accepted.tracking = tracking;
   if (test !== undefined) accepted.test = test;

@@ -7,10 +7,10 @@ import type { Limits } from '../../domain/core/limits.js';
 
 /**
  * One team: `waiting` emails have not ended and are not scheduled for later; `ready` of these wait only for their turn, `held` of these
- * only for the host (absent from documents of an earlier version). `done` counts how often a ready email has ended or begun to wait for
- * something other than the host.
+ * only for the host. `unmade` of the ready ones are emails of bulk sends that have no stream yet. `held` and `unmade` are absent from
+ * documents of an earlier version. `done` counts how often a ready email has ended or begun to wait for something other than the host.
  */
-export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; held?: number; done: number }>;
+export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; held?: number; unmade?: number; done: number }>;
 
 export type Backlog = Readonly<{
   /**
@@ -87,10 +87,10 @@ export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHo
 /** Held mail leaves as soon as the host takes sessions, so it is ahead of new mail. */
 const queuedOf = ({ ready, held = 0 }: TeamBacklog): number => ready + held;
 
-/** A team that is missing in `now` has nothing open: all its ready emails are done. */
+/** A team that is missing in `now` has nothing open: its ready emails are done, but for those that were cancelled before they were made. */
 const doneSince = (before: ReadonlyMap<string, TeamBacklog>, now: ReadonlyMap<string, TeamBacklog>): number => {
   let done = 0;
-  for (const [team, one] of before) done += Math.max(0, (now.get(team)?.done ?? one.done + one.ready) - one.done);
+  for (const [team, one] of before) done += Math.max(0, (now.get(team)?.done ?? one.done + one.ready - (one.unmade ?? 0)) - one.done);
   return done;
 };
 

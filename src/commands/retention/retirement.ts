@@ -12,6 +12,8 @@ import type { TeamEvent } from '../../domain/teams/events.js';
 import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import { versionOf, type Cause, type StreamVersion } from '../../event-log/event-log.js';
 import { teamKinds, retirementMark } from '../../event-log/retirement.js';
+import { batchCounted, evolveBatch, type BatchState } from '../../domain/bulk/decider.js';
+import type { BatchEvent } from '../../domain/bulk/events.js';
 import { whatIsFreed } from '../billing/credits.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import { evolveEmail, type EmailState } from '../../domain/email/state.js';
@@ -131,7 +133,7 @@ export const retireStream = async (
   if (!isCounted) return retireWhole(deps, stream, recorded, { ordinalOf, cause });
   const places = placesOf(deps, stream, { recorded, first: recorded.length, from: 0, ordinalOf });
   if (places === undefined) return undefined;
-  const ending = kind === 'batch' ? endingOfBatch(last, places, cause.at) : await endingOfEmail(deps, recorded, places, cause.at);
+  const ending = kind === 'batch' ? endingOfBatch(recorded, places, cause.at) : await endingOfEmail(deps, recorded, places, cause.at);
   if (ending === undefined) return undefined;
   // They name the keys of the stream: an older copy of the keys may bring them back.
   const { teamId } = first.metadata;
@@ -139,10 +141,17 @@ export const retireStream = async (
   return { stream, position };
 };
 
-const endingOfBatch = (last: Recorded, { ordinals, hashes, mark }: Places, at: string): readonly DomainEvent[] | undefined =>
-  last.event.type === 'BatchRemoved'
-    ? [{ type: 'BatchRetired', data: { at, ordinals: [...ordinals], hashes: [...hashes], mark } }]
-    : undefined;
+const endingOfBatch = (
+  recorded: readonly Recorded[],
+  { ordinals, hashes, mark }: Places,
+  at: string,
+): readonly DomainEvent[] | undefined => {
+  if (recorded.at(-1)?.event.type !== 'BatchRemoved') return undefined;
+  const batch = recorded.reduce<BatchState>((state, { event }) => evolveBatch(state, event as BatchEvent), undefined);
+  const counted = batch && batchCounted(batch);
+  const data = { at, ordinals: [...ordinals], hashes: [...hashes], mark, ...(counted === undefined ? {} : { counted }) };
+  return [{ type: 'BatchRetired', data }];
+};
 
 /** What may stand last in the stream of a bulk send of which nothing shows anything any more. */
 const batchGone = namesOf(['BatchRemoved', 'BatchRetired']);

@@ -17,6 +17,8 @@ export type BatchFigures = Readonly<{
   invalid: number;
   duplicates: number;
   counts: Readonly<Partial<Record<EmailStatus, number>>>;
+  /** The most emails that may exist, unless the batch goes on. */
+  claimed: number;
   createdAt: string;
   scheduledAt: string | null;
   startedAt: string | null;
@@ -28,6 +30,9 @@ export type BatchFigures = Readonly<{
 
 export const statusCount = ({ counts }: Pick<BatchFigures, 'counts'>, ...statuses: readonly EmailStatus[]): number =>
   statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
+
+/** How many emails of a batch exist. */
+export const madeOf = ({ counts }: Pick<BatchFigures, 'counts'>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** The emails of a batch by what became of them. Emails that are not made yet count as queued, or as cancelled if they never will be. */
 export type BatchCounts = Readonly<{
@@ -43,14 +48,14 @@ export type BatchCounts = Readonly<{
 }>;
 
 /** `queued`, `processing`, `sent`, `failed` and `cancelled` add up to the total. */
-export const batchCounts = (batch: Pick<BatchFigures, 'total' | 'counts' | 'cancelledAt'>): BatchCounts => {
+export const batchCounts = (batch: Pick<BatchFigures, 'total' | 'counts' | 'claimed' | 'cancelledAt'>): BatchCounts => {
   const sent = statusCount(batch, 'sent', 'delivered', 'complained');
   const failed = statusCount(batch, 'failed', 'bounced');
   const processing = statusCount(batch, 'processing');
   const open = statusCount(batch, 'queued', 'scheduled');
   const left = batch.total - sent - failed - processing;
-  // Emails that are not made when the batch is cancelled never will be.
-  const queued = batch.cancelledAt === null ? left - statusCount(batch, 'cancelled') : open;
+  // Emails of the part that was being made when the batch was cancelled may still be made; those after it never will be.
+  const queued = batch.cancelledAt === null ? left - statusCount(batch, 'cancelled') : open + Math.max(0, batch.claimed - madeOf(batch));
   return {
     queued,
     processing,

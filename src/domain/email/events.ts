@@ -49,6 +49,8 @@ const accepted = {
   fingerprint: optional(Fingerprint),
   /** The bulk send, and the place of the email in it; absent: the email was sent by itself. */
   batch: optional(Type.Object({ id: text, index: Type.Integer() })),
+  /** When its bulk send was called, if that was before `at`: it counts from then on. Absent: it counts from `at` on. */
+  calledAt: optional(text),
   /** The list that recipients can unsubscribe from, as the template named it; each recipient then gets a separate copy. */
   unsubscribeList: optional(text),
   /** The expected wait at acceptance, if longer than usual; stored so that a repeated call gets the same answer. */
@@ -261,6 +263,8 @@ export const emailEventSchemas = {
     data: Type.Object({
       at: text,
       createdAt: text,
+      /** As in its first event. */
+      calledAt: optional(text),
       priority: storedPriority,
       position: Type.Integer(),
       used: Type.Array(Type.Object({ revision: Type.Integer(), by: Type.Integer() })),

@@ -21,7 +21,7 @@ export const retirementOf = (
   const [first] = events;
   if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled') return undefined;
   const { days, used, ended } = retold(first, events);
-  const { templateId, tags, priority, generated, attachmentBytes, at: createdAt } = first.data;
+  const { templateId, tags, priority, generated, attachmentBytes, at: createdAt, calledAt } = first.data;
   const { position, ordinals, hashes, mark } = places;
   return [
     ...[...days].map(([day, reached]): EmailSummarised => ({
@@ -33,6 +33,7 @@ export const retirementOf = (
       data: {
         at,
         createdAt,
+        ...(calledAt === undefined ? {} : { calledAt }),
         priority,
         position,
         used,
@@ -68,7 +69,7 @@ const retold = (first: EmailAccepted, events: readonly EmailEvent[]): Retold => 
     reached.push({ revision, milestones: [...milestones], ...durations });
     days.set(day, reached);
   };
-  note(0, first.data.at, ACCEPTED);
+  note(0, countsFrom(first.data), ACCEPTED);
   if (isCounted) used.push({ revision: 0, by: 1 });
   for (const [revision, event] of events.entries()) {
     if (revision === 0 || isGone || !isProgress(event)) continue;
@@ -82,6 +83,9 @@ const retold = (first: EmailAccepted, events: readonly EmailEvent[]): Retold => 
   }
   return { days, used, ended };
 };
+
+/** When an email was called for, by itself or with its bulk send: the day on which it counts as accepted and used. ISO 8601. */
+export const countsFrom = ({ at, calledAt }: Pick<EmailAccepted['data'], 'at' | 'calledAt'>): string => calledAt ?? at;
 
 const isProgress = (event: EmailEvent): event is EmailProgress =>
   event.type !== 'EmailQueued' && event.type !== 'EmailScheduled' && event.type !== 'EmailSummarised' && event.type !== 'EmailRetired';

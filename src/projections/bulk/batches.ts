@@ -1,22 +1,31 @@
 /** Read model of bulk sends, with their emails counted by status, and their timers. */
 import type { BatchAccepted, BatchEnds, BatchEvent } from '../../domain/bulk/events.js';
-import { batchCounts, statusCount, type BatchFigures, batchListing, type BatchListing } from '../../domain/bulk/listing.js';
+import { batchCounts, madeOf, statusCount, type BatchFigures, batchListing, type BatchListing } from '../../domain/bulk/listing.js';
 import type { EmailStatus } from '../../domain/email/status.js';
 import { splitStream, type BatchId, type TeamId } from '../../domain/core/ids.js';
-import { isoTime } from '../../domain/core/time.js';
+import { dayOf, isoTime } from '../../domain/core/time.js';
+import type { CountedMilestone } from '../../domain/email/milestones.js';
+import type { Recorded } from '../../domain/events.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
-import { type Handler, type Handlers, type Reference, type Step, timersSpec } from '../core/projection.js';
+import { secondSeq, type Handler, type Handlers, type Reference, type Step, timersSpec } from '../core/projection.js';
+import { changeUnmade, type UnmadeChange } from '../email/backlogs.js';
+import { countEmails, countsId, EMAIL_BACKLOGS, EMAIL_COUNTS } from '../email/documents.js';
+import { mergedByDocument, summariesOfDay, summarySteps } from '../email/summaries.js';
 import type { Clock } from '../../domain/ports/clock.js';
+import type { Priority } from '../../domain/ports/bus.js';
 
 export const BATCHES = 'batches';
 export const BATCH_TIMERS = timersOf('batch');
 
 export const batchesSpec: CollectionSpec = {
   name: BATCHES,
-  version: 3,
-  fields: ['team', 'status', 'createdAt'],
-  indexes: [['team', 'createdAt']],
+  version: 4,
+  fields: ['team', 'status', 'createdAt', 'priority', 'waitingSince'],
+  indexes: [
+    ['team', 'createdAt'],
+    ['team', 'priority', 'waitingSince'],
+  ],
   personal: ['name'],
 };
 export const batchTimersSpec: CollectionSpec = timersSpec(BATCH_TIMERS);
@@ -31,16 +40,27 @@ export type BatchDocument = Document &
     fannedOutAt: string | null;
     stoppedAt: string | null;
     updatedAt: string;
+    tags: readonly string[];
+    partSize: number;
+    /** What the day of the call has counted for emails that have no event of their own yet. */
+    counted: Readonly<{ emails: number; documents: number }>;
+    /** Since when emails without a stream wait for their turn; absent: none does. */
+    waitingSince?: string;
   }>;
+
+/** What is left of the document when the record is removed, until its events leave the log. */
+type GoneDocument = Document & Readonly<{ gone: 1 }>;
 
 type BatchDraft = { -readonly [Field in keyof BatchDocument]: BatchDocument[Field] } & { counts: Partial<Record<EmailStatus, number>> };
 
-type BatchProgress = Exclude<BatchEvent, BatchAccepted | BatchGone>;
+/** undefined: there is none, or its record is removed. */
+const shown = <Shown extends BatchDocument | BatchDraft = BatchDocument>(document: Document | undefined): Shown | undefined =>
+  document === undefined || 'gone' in document ? undefined : (document as Shown);
 
-type BatchGone = Extract<BatchEvent, { type: 'BatchRemoved' | 'BatchRetired' }>;
+type BatchProgress = Exclude<BatchEvent, BatchAccepted | { type: 'BatchRemoved' | 'BatchRetired' }>;
 
 export const batchHandlers = (keptMs: number): Handlers<'batch'> => {
-  const end = ending(keptMs);
+  const progress = progressing(keptMs);
   return {
     BatchQueued: begin,
     BatchScheduled: begin,
@@ -49,48 +69,96 @@ export const batchHandlers = (keptMs: number): Handlers<'batch'> => {
     BatchRecipientsErased: progress,
     BatchFannedOut: progress,
     BatchCancelled: progress,
-    BatchStopped: end,
-    BatchCompleted: end,
+    BatchStopped: progress,
+    BatchCompleted: progress,
     BatchRemoved: removed,
-    BatchRetired: removed,
+    BatchRetired: retired,
   };
 };
 
-/** The reference of the batch that an event of its own stream, or of one of its emails, changes. */
+/** The reference of the batch that an event of one of its emails changes. */
 export const batchReference = (id: string): Reference => ({ collection: BATCHES, id });
 
 /** The results of a batch's emails, for the processor that completes it. */
 export const readBatchEnds =
   (readModels: Pick<ReadModels, 'get'>) =>
   async (id: BatchId): Promise<BatchEnds | undefined> => {
-    const batch = (await readModels.get(BATCHES, id)) as BatchDocument | undefined;
+    const batch = shown(await readModels.get(BATCHES, id));
     if (batch === undefined) return undefined;
     const { queued, processing, sent, failed, cancelled } = batchCounts(batch);
     return { sent, failed, cancelled, processing: queued + processing };
   };
 
 /** Changes a batch and sets its timer from the changed state. The timer is written first, because its collection is declared first. */
-const batchSteps = (id: string, change: (batch: BatchDraft | undefined) => BatchDraft | undefined): readonly Step[] => {
+const batchSteps = (id: string, change: (batch: BatchDraft) => void): readonly Step[] => {
   let after: BatchDraft | undefined;
   return [
-    { collection: BATCHES, id, next: (document) => (after = change(document as BatchDraft | undefined)) },
+    {
+      collection: BATCHES,
+      id,
+      next: (document) => {
+        after = shown<BatchDraft>(document);
+        if (after !== undefined) change(after);
+        return document;
+      },
+    },
     { collection: BATCH_TIMERS, id, next: () => after && timerOf(after) },
   ];
 };
 
-/** Moves an email of the batch from one status to another. `from` undefined: the email is new. */
-export const emailOfBatchSteps = (id: string, from: EmailStatus | undefined, to: EmailStatus, at: string): readonly Step[] =>
+/** Moves an email of the batch from one status to another. */
+export const emailOfBatchSteps = (id: string, from: EmailStatus, to: EmailStatus, at: string): readonly Step[] =>
   from === to
     ? []
     : batchSteps(id, (batch) => {
-        if (batch === undefined) return undefined;
         const counts = { ...batch.counts };
-        if (from !== undefined) add(counts, from, -1);
+        add(counts, from, -1);
         add(counts, to, 1);
         batch.counts = counts;
         batch.updatedAt = at;
-        return batch;
       });
+
+/** What a batch had counted for an email before its first event: on the day of the call, and in the backlog (`open`). */
+export type Expected = { emails: number; documents: number; open: number };
+
+type MadeEmail = Readonly<{ status: EmailStatus; createdAt: string; documents?: number }>;
+
+/** A new email of the batch. Writes to `expected` what the batch counts less from here on; the email counts it itself. */
+export const emailMadeSteps = (
+  id: string,
+  { status, createdAt, documents = 0 }: MadeEmail,
+  calledOn: string,
+  expected: Expected,
+): readonly Step[] =>
+  batchSteps(id, (batch) => {
+    const before = unmadeOf(batch);
+    const counts = { ...batch.counts };
+    add(counts, status, 1);
+    batch.counts = counts;
+    batch.updatedAt = createdAt;
+    const unmade = unmadeOf(batch);
+    expected.open = before - unmade;
+    setWaiting(batch);
+    // Emails that an earlier program made of a scheduled batch count on the day of their release. The batch stops counting them later.
+    if (dayOf(batch.createdAt) !== calledOn) return;
+    const { counted } = batch;
+    expected.emails = Math.max(0, counted.emails - unmade);
+    expected.documents = Math.min(documents, counted.documents);
+    batch.counted = { emails: counted.emails - expected.emails, documents: counted.documents - expected.documents };
+  });
+
+/** Emails that have no event of their own yet, and may still get one. */
+const unmadeOf = (batch: BatchDocument): number => {
+  if (batch.fannedOutAt !== null || batch.stoppedAt !== null) return 0;
+  return Math.max(0, (batch.cancelledAt === null ? batch.total : batch.claimed) - madeOf(batch));
+};
+
+const waitOf = ({ status }: BatchDocument): 'scheduled' | 'ready' => (status === 'scheduled' ? 'scheduled' : 'ready');
+
+const setWaiting = (batch: BatchDraft): void => {
+  if (waitOf(batch) === 'ready' && unmadeOf(batch) > 0) batch.waitingSince = batch.scheduledAt ?? batch.createdAt;
+  else delete batch.waitingSince;
+};
 
 const add = (counts: Partial<Record<EmailStatus, number>>, status: EmailStatus, by: number): void => {
   const sum = (counts[status] ?? 0) + by;
@@ -105,19 +173,10 @@ const timerOf = (batch: BatchDraft): TimerDocument | undefined => {
 };
 
 /** A second timer, set when the batch ends: when its record is removed. */
-const removalStep = (
-  id: string,
-  ended: () => BatchDraft | undefined,
-  { position, dueAt }: Pick<TimerDocument, 'position' | 'dueAt'>,
-): Step => ({
+const removalStep = ({ id, stream, priority, team }: BatchDocument, position: number, dueAt: string): Step => ({
   collection: BATCH_TIMERS,
   id: removalId(id),
-  next: (): TimerDocument | undefined => {
-    const batch = ended();
-    if (batch === undefined) return undefined;
-    const { stream, priority, team } = batch;
-    return { id: removalId(id), seq: position, position, kind: 'removal', key: stream, dueAt, priority, team };
-  },
+  document: { id: removalId(id), seq: position, position, kind: 'removal', key: stream, dueAt, priority, team } satisfies TimerDocument,
 });
 
 const removalId = (id: string): string => `${id}:removal`;
@@ -132,8 +191,9 @@ const dueOf = (batch: BatchDocument): Readonly<{ kind: string; dueAt: string }> 
 };
 
 const begin: Handler<BatchAccepted> = ({ event, stream, position, metadata: { teamId } }) => {
-  const { at, name, templateId, templateName, priority, total, invalid, duplicates } = event.data;
+  const { at, name, templateId, templateName, priority, total, invalid, duplicates, tags, documentCount } = event.data;
   const id = stream.slice(stream.indexOf('-') + 1);
+  const isTest = event.data.test === true;
   const batch: BatchDraft = {
     id,
     seq: position,
@@ -149,6 +209,7 @@ const begin: Handler<BatchAccepted> = ({ event, stream, position, metadata: { te
     invalid: invalid.length,
     duplicates: duplicates.length,
     counts: {},
+    claimed: 0,
     createdAt: at,
     scheduledAt: event.type === 'BatchScheduled' ? event.data.scheduledAt : null,
     startedAt: null,
@@ -158,50 +219,150 @@ const begin: Handler<BatchAccepted> = ({ event, stream, position, metadata: { te
     stoppedAt: null,
     completedAt: null,
     updatedAt: at,
-    test: event.data.test === true,
+    test: isTest,
+    tags: [...new Set(tags)],
+    partSize: 0,
+    counted: isTest ? { emails: 0, documents: 0 } : { emails: total, documents: documentCount },
   };
-  return batchSteps(id, () => batch);
+  setWaiting(batch);
+  const { emails, documents } = batch.counted;
+  return [
+    ...daySteps(batch, position, { emails, documents, accepted: emails, cancelled: 0, at }),
+    backlogStep(batch, position, [{ priority, wait: waitOf(batch), by: total }]),
+    ...documentSteps(batch),
+  ];
 };
 
-const progressed = (stream: string, event: BatchProgress, tell: (batch: BatchDraft) => void = () => {}): readonly Step[] =>
-  batchSteps(splitStream(stream).id, (batch) => {
-    if (batch === undefined) return undefined;
-    batch.updatedAt = event.data.at;
-    advance(batch, event);
-    tell(batch);
-    return batch;
-  });
+/** The batch with its timer. */
+const documentSteps = (batch: BatchDraft): readonly Step[] => [
+  { collection: BATCH_TIMERS, id: batch.id, document: timerOf(batch) },
+  { collection: BATCHES, id: batch.id, next: () => batch },
+];
 
-const progress: Handler<BatchProgress> = ({ event, stream }) => progressed(stream, event);
+type DayOf = Pick<BatchDocument, 'team' | 'createdAt' | 'templateId' | 'tags' | 'test'>;
+
+/** `emails`, `documents`, `accepted`: changes of the day of the call; `cancelled`: emails that count as cancelled on the day of `at`. */
+type DayChange = Readonly<{ emails: number; documents: number; accepted: number; cancelled: number; at: string }>;
+
+/** Changes the counts and summaries of days. A batch of a test key changes none. */
+const daySteps = (batch: DayOf, position: number, { emails, documents, accepted, cancelled, at }: DayChange): readonly Step[] => {
+  if (batch.test) return [];
+  const { team, createdAt, templateId, tags } = batch;
+  const day = dayOf(createdAt);
+  const summaries = (on: string, seq: number, milestone: CountedMilestone, times: number) =>
+    summarySteps({ team, at: on, position, seq, templateId, tags }, { milestones: [milestone], durations: {} }, { times: () => times });
+  return [
+    {
+      collection: EMAIL_COUNTS,
+      id: countsId(team, day),
+      next: (document) => countEmails(document, { team, day, seq: position, position, emails, documents }),
+    },
+    ...mergedByDocument([
+      ...summaries(createdAt, position, 'accepted', accepted),
+      ...summaries(at, secondSeq(position), 'cancelled', cancelled),
+    ]),
+  ];
+};
+
+const backlogStep = ({ team }: Pick<BatchDocument, 'team'>, position: number, changes: readonly UnmadeChange[]): Step => ({
+  collection: EMAIL_BACKLOGS,
+  id: team,
+  next: (document) => changeUnmade(document, changes, { team, seq: position, position }),
+});
 
 /** `keptMs`: how long the record of an ended batch is kept. */
-const ending =
-  (keptMs: number): Handler<Extract<BatchEvent, { type: 'BatchStopped' | 'BatchCompleted' }>> =>
-  ({ event, stream, position }) => {
-    let ended: BatchDraft | undefined;
-    const steps = progressed(stream, event, (batch) => (ended = batch));
-    const dueAt = isoTime(Date.parse(event.data.at) + keptMs);
-    return [...steps, removalStep(splitStream(stream).id, () => ended, { position, dueAt })];
+const progressing =
+  (keptMs: number): Handler<BatchProgress> =>
+  ({ event, position }, document) => {
+    const batch = shown<BatchDraft>(document);
+    if (batch === undefined) return [];
+    const { at } = event.data;
+    const { priority } = batch;
+    const before = { wait: waitOf(batch), unmade: unmadeOf(batch), counted: batch.counted };
+    advance(batch, event);
+    batch.updatedAt = at;
+    setWaiting(batch);
+    const unmade = unmadeOf(batch);
+    const hasEnded = batch.fannedOutAt !== null || batch.stoppedAt !== null;
+    // The documents of emails that are never made are known only when all others are.
+    batch.counted = {
+      emails: Math.min(before.counted.emails, unmade),
+      documents: hasEnded ? 0 : before.counted.documents,
+    };
+    const emails = batch.counted.emails - before.counted.emails;
+    const cancelled = event.type === 'BatchCancelled' ? batch.total - batch.claimed : 0;
+    const documents = batch.counted.documents - before.counted.documents;
+    const isEnd = event.type === 'BatchStopped' || event.type === 'BatchCompleted';
+    return [
+      ...daySteps(batch, position, { emails, documents, accepted: emails + cancelled, cancelled, at }),
+      backlogStep(batch, position, [
+        { priority, wait: before.wait, by: -before.unmade },
+        { priority, wait: waitOf(batch), by: unmade },
+      ]),
+      ...(isEnd ? [removalStep(batch, position, isoTime(Date.parse(at) + keptMs))] : []),
+      ...documentSteps(batch),
+    ];
   };
 
-/** Removes the document; a timer for the retirement of its events stays until they leave the log. */
-const removed: Handler<BatchGone> = ({ stream, event, position, metadata: { teamId: team } }) => {
+/** Removes the document but for a stub; a timer for the retirement of its events stays until they leave the log. */
+const removed: Handler<Extract<BatchEvent, { type: 'BatchRemoved' }>> = (
+  { stream, event, position, metadata: { teamId: team } },
+  document,
+) => {
   const { id } = splitStream(stream);
-  const timer = {
-    id: retirementId(id),
-    seq: position,
-    position,
-    kind: 'retirement',
-    key: stream,
-    dueAt: event.data.at,
-    priority: 'low',
-    team,
-  };
+  const dueAt = event.data.at;
+  const timer = { id: retirementId(id), seq: position, position, kind: 'retirement', key: stream, dueAt, priority: 'low', team };
+  const stub: GoneDocument = { id, seq: document?.seq ?? position, position, gone: 1 };
   return [
-    ...batchSteps(id, () => undefined),
+    { collection: BATCH_TIMERS, id, document: undefined },
     { collection: BATCH_TIMERS, id: removalId(id), document: undefined },
-    { collection: BATCH_TIMERS, id: retirementId(id), document: event.type === 'BatchRemoved' ? timer : undefined },
+    { collection: BATCH_TIMERS, id: retirementId(id), document: timer },
+    { collection: BATCHES, id, next: () => stub },
   ];
+};
+
+/**
+ * The event repeats what the events that leave the log have counted. What was folded of them is not counted again. Every document is touched in
+ * any case, so that all have the same position.
+ */
+const retired: Handler<Extract<BatchEvent, { type: 'BatchRetired' }>> = ({ stream, event, position, metadata }, document) => {
+  const { id } = splitStream(stream);
+  const team = metadata.teamId as TeamId;
+  const { counted } = event.data;
+  // Only the first events could be folded: their counts are undone.
+  const half = shown(document);
+  const isCancelled = document !== undefined && (half === undefined || half.cancelledAt !== null);
+  const unmade = isCancelled ? 0 : (counted?.unmade ?? 0);
+  const { emails = 0, documents = 0 } = half?.counted ?? {};
+  const open = half === undefined ? [] : [{ priority: half.priority, wait: waitOf(half), by: -unmadeOf(half) }];
+  const change = { emails: -emails, documents: -documents, accepted: unmade - emails, cancelled: unmade };
+  return [
+    ...(counted === undefined
+      ? []
+      : daySteps({ ...counted, team, test: false }, position, { ...change, at: counted.cancelledAt ?? counted.createdAt })),
+    backlogStep({ team }, position, open),
+    { collection: BATCH_TIMERS, id, document: undefined },
+    { collection: BATCH_TIMERS, id: removalId(id), document: undefined },
+    { collection: BATCH_TIMERS, id: retirementId(id), document: undefined },
+    { collection: BATCHES, id, next: () => undefined },
+  ];
+};
+
+/** The other documents that an event of a batch may change: the backlog of its team, and the counts and summaries of days. */
+export const relatedToBatch = (
+  { event, metadata: { teamId: team } }: Recorded<BatchEvent>,
+  document: Document | undefined,
+  first: Recorded | undefined,
+): readonly Reference[] => {
+  const references: Reference[] = [{ collection: EMAIL_BACKLOGS, id: team }];
+  const day = (at: string): void => void references.push(...summariesOfDay(team, dayOf(at), true));
+  const calledAt = event.type === 'BatchRetired' ? event.data.counted?.createdAt : (shown(document)?.createdAt ?? first?.event.data.at);
+  if (calledAt === undefined) return references;
+  references.push({ collection: EMAIL_COUNTS, id: countsId(team, dayOf(calledAt)) });
+  day(calledAt);
+  if (event.type === 'BatchCancelled') day(event.data.at);
+  if (event.type === 'BatchRetired' && typeof event.data.counted?.cancelledAt === 'string') day(event.data.counted.cancelledAt);
+  return references;
 };
 
 const retirementId = (id: string): string => `${id}:retirement`;
@@ -213,14 +374,18 @@ const advance = (batch: BatchDraft, event: BatchProgress): void => {
       batch.status = 'processing';
       batch.startedAt = at;
       batch.movedAt = at;
+      batch.partSize = event.data.partSize;
+      batch.claimed = Math.min(batch.total, batch.partSize);
       return;
     case 'BatchAdvanced':
       batch.movedAt = at;
+      batch.claimed = Math.min(batch.total, event.data.upTo + batch.partSize);
       return;
     case 'BatchRecipientsErased':
       return;
     case 'BatchFannedOut':
       batch.fannedOutAt = at;
+      batch.claimed = batch.total;
       return;
     case 'BatchCancelled':
       batch.status = 'cancelled';
@@ -228,6 +393,7 @@ const advance = (batch: BatchDraft, event: BatchProgress): void => {
       return;
     case 'BatchStopped':
       batch.stoppedAt = at;
+      batch.claimed = event.data.made;
       return;
     case 'BatchCompleted':
       batch.status = 'completed';
@@ -247,6 +413,18 @@ export const listed = ({ clock, waitMs = () => 0 }: Deps, batch: BatchDocument):
 
 /** undefined if the team has no such bulk send. */
 export const batchOf = async (deps: Deps, teamId: TeamId, id: BatchId): Promise<BatchListing | undefined> => {
-  const batch = (await deps.readModels.get(BATCHES, id)) as BatchDocument | undefined;
+  const batch = shown(await deps.readModels.get(BATCHES, id));
   return batch?.team === teamId ? listed(deps, batch) : undefined;
 };
+
+/** Since when the first of a team's emails without a stream waits for its turn; undefined: none does. */
+export const waitingSince =
+  ({ find }: Pick<ReadModels, 'find'>) =>
+  async (team: string, priority: Priority): Promise<string | undefined> => {
+    const [first] = await find(BATCHES, {
+      where: { team: { eq: team }, priority: { eq: priority }, waitingSince: { gte: '' } },
+      sort: { field: 'waitingSince', direction: 'asc' },
+      limit: 1,
+    });
+    return shown(first)?.waitingSince;
+  };

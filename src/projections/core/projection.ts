@@ -51,6 +51,8 @@ type Declared = Readonly<{
   collections: readonly CollectionSpec[];
   /** The collection that has one document for each stream; its id is that of the stream. */
   main: string;
+  /** The main collection of kinds of stream that have another; none of its streams' events changes a document of a later collection. */
+  mainOf?: Readonly<Partial<Record<StreamKind, string>>>;
   /**
    * Collections whose documents are shared by many streams. After some of these streams have left the log a rebuild makes such a document from
    * another event, so its `seq` is not compared. Default: none.
@@ -78,6 +80,12 @@ type AnyHandler = { handle(recorded: Recorded, document: Document | undefined): 
 export const declareProjection = <Kind extends StreamKind>(
   declared: Declared & Readonly<{ kinds: readonly Kind[]; on: Handlers<Kind> }>,
 ): Projection => declared;
+
+/** Beyond every position. */
+const SECOND = 2 ** 52;
+
+/** The `seq` of a second document that one event makes in a collection: no other document has it. */
+export const secondSeq = (position: number): number => SECOND + position;
 
 /** What an event does to the removal timer of its stream: it sets the timer (deletion), removes it (restored or removed), or neither. */
 export type RemovalEffect = 'begins' | 'ends' | 'none';

@@ -28,16 +28,21 @@ export const openUnitOfWork = (projection: Projection, store: ProjectionStore): 
   const { collections, on } = projection;
   const all = new Map(collections.map(({ name }): [string, CollectionState] => [name, { name, cache: new Map(), changes: new Map() }]));
   const main = all.get(projection.main)!;
+  const mains = new Map(Object.entries(projection.mainOf ?? {}).map(([kind, name]) => [kind, all.get(name)!]));
+  const placeOf = ({ stream }: Recorded): Place => {
+    const { kind, id } = splitStream(stream);
+    return { main: mains.get(kind) ?? main, id };
+  };
   return {
     fold: async (events) => {
-      const ids = events.map(({ stream }) => splitStream(stream).id);
-      await readMissing(projection, { store, all, main }, events, ids);
+      const places = events.map(placeOf);
+      await readMissing(projection, { store, all }, events, places);
       for (const [at, recorded] of events.entries()) {
         const handle = on[recorded.event.type];
         if (handle === undefined || handle === 'ignored') continue;
-        const id = ids[at]!;
-        if (hasFolded(main, id, recorded.position)) continue;
-        for (const step of handle(recorded, lookUp(main, id))) apply(all.get(step.collection)!, step, recorded.position);
+        const { main: own, id } = places[at]!;
+        if (hasFolded(own, id, recorded.position)) continue;
+        for (const step of handle(recorded, lookUp(own, id))) apply(all.get(step.collection)!, step, recorded.position);
       }
     },
     changed: () => main.changes.size,
@@ -70,7 +75,10 @@ const apply = (known: CollectionState, step: Step, position: number): void => {
   known.changes.set(id, { document, position, isReadAgain });
 };
 
-type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, CollectionState>; main: CollectionState }>;
+type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, CollectionState> }>;
+
+/** Where the main document of a stream stands. */
+type Place = Readonly<{ main: CollectionState; id: string }>;
 
 /**
  * Reads the documents that the events (of streams with those `ids`) may touch and that are not in memory: the main document of each stream that
@@ -78,43 +86,40 @@ type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, Collect
  * condition of the store protects it. Writes of another process may have arrived meanwhile: a main document that is ahead, or gone, belongs to
  * related documents that are ahead too. Then all are read again, main documents first, because they are written last.
  */
-const readMissing = async ({ related }: Projection, stock: Stock, events: readonly Recorded[], ids: readonly string[]): Promise<void> => {
-  const { all, main } = stock;
+const readMissing = async ({ related }: Projection, stock: Stock, events: readonly Recorded[], places: readonly Place[]): Promise<void> => {
+  const { all, store } = stock;
   const begun = new Map<string, Recorded>();
-  for (const [at, id] of ids.entries()) if (events[at]!.revision === 0) begun.set(id, events[at]!);
-  const mains = await readMains(stock, begun, ids);
+  for (const recorded of events) if (recorded.revision === 0) begun.set(recorded.stream, recorded);
+  const going = places.filter((_, at) => !begun.has(events[at]!.stream));
+  const read = await readMains(store, going);
   if (related === undefined) return;
   const from = events[0]?.position ?? 0;
-  const isAhead = (id: string): boolean => (main.cache.get(id)?.position ?? Infinity) >= from;
-  if ([...mains].some(isAhead)) {
+  if (read.some(({ main, id }) => (main.cache.get(id)?.position ?? Infinity) >= from)) {
     for (const { cache } of all.values()) cache.clear();
-    await readMains(stock, begun, ids);
+    await readMains(store, going);
   }
   const others = new Map<string, Set<string>>();
   for (const [at, recorded] of events.entries()) {
-    for (const { collection, id } of related(recorded, lookUp(main, ids[at]!), begun.get(ids[at]!))) {
+    const { main, id: own } = places[at]!;
+    for (const { collection, id } of related(recorded, lookUp(main, own), begun.get(recorded.stream))) {
       if (!isMissing(all.get(collection)!, id)) continue;
       const wanted = others.get(collection);
       if (wanted === undefined) others.set(collection, new Set([id]));
       else wanted.add(id);
     }
   }
-  for (const [collection, wanted] of others) await read(stock.store, all.get(collection)!, wanted);
+  for (const [collection, wanted] of others) await readInto(store, all.get(collection)!, wanted);
 };
 
-/** In: the ids of the streams of the events, and the streams that begin with these events. Out: the ids that were not in memory. */
-const readMains = async (
-  { store, main }: Stock,
-  begun: ReadonlyMap<string, Recorded>,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> => {
-  const missing = new Set<string>();
-  for (const id of ids) if (!begun.has(id) && isMissing(main, id)) missing.add(id);
-  if (missing.size > 0) await read(store, main, missing);
+/** In: the main documents of streams that do not begin with these events. Out: those that were not in memory. */
+const readMains = async (store: ProjectionStore, places: readonly Place[]): Promise<readonly Place[]> => {
+  const missing = places.filter(({ main, id }) => isMissing(main, id));
+  for (const main of new Set(missing.map((place) => place.main)))
+    await readInto(store, main, new Set(missing.filter((place) => place.main === main).map(({ id }) => id)));
   return missing;
 };
 
-const read = async (store: ProjectionStore, { name, cache }: CollectionState, ids: ReadonlySet<string>): Promise<void> => {
+const readInto = async (store: ProjectionStore, { name, cache }: CollectionState, ids: ReadonlySet<string>): Promise<void> => {
   for (const [id, document] of await store.getMany(name, [...ids])) cache.set(id, document);
 };
 

@@ -14,7 +14,7 @@ export type BacklogCounts = Readonly<Record<Wait | 'done', number> & { minutes: 
 
 /**
  * `open` streams have not ended; `waiting` of these are not scheduled for later; `ready` of these wait only for their turn, `held` of these
- * only for the other side. `done`: of all priorities.
+ * only for the other side. `unmade` of the ready ones are emails of bulk sends that have no stream yet. `done`: of all priorities.
  */
 export type BacklogDocument = Document &
   Readonly<{
@@ -23,12 +23,13 @@ export type BacklogDocument = Document &
     waiting: number;
     ready: number;
     held: number;
+    unmade: number;
     done: number;
     priorities: Readonly<Record<Priority, BacklogCounts>>;
   }>;
 
 /** One document for each team. */
-export const backlogsSpec = (name: string): CollectionSpec => ({ name, version: 4, fields: ['open'], indexes: [] });
+export const backlogsSpec = (name: string): CollectionSpec => ({ name, version: 5, fields: ['open'], indexes: [] });
 
 /** Rates are measured over so many minutes; one more is kept, because the newest is not over. */
 export const RATE_MINUTES = 5;
@@ -43,6 +44,7 @@ type BacklogDraft = {
   waiting: number;
   ready: number;
   held: number;
+  unmade: number;
   done: number;
   priorities: Record<Priority, CountsDraft>;
 };
@@ -92,7 +94,24 @@ export const endedBacklog = (
   return backlog;
 };
 
-const move = (backlog: BacklogDraft, counts: CountsDraft, wait: Wait, by: 1 | -1): void => {
+/** Emails of a bulk send that have no stream yet wait for `wait`; `by`: how many more. */
+export type UnmadeChange = Readonly<{ priority: string; wait: 'ready' | 'scheduled'; by: number }>;
+
+/** In: the document before, which is changed in place. Out: the document after. They do not count as done, for nothing was done with them. */
+export const changeUnmade = (
+  document: Document | undefined,
+  changes: readonly UnmadeChange[],
+  { team, seq, position }: Pick<BacklogChange, 'team' | 'seq' | 'position'>,
+): BacklogDocument => {
+  const backlog = (document as BacklogDraft | undefined) ?? emptyBacklog(team, seq, position);
+  for (const { priority, wait, by } of changes) {
+    move(backlog, backlog.priorities[priorities.find((known) => known === priority) ?? 'normal'], wait, by);
+    if (wait === 'ready') backlog.unmade += by;
+  }
+  return backlog;
+};
+
+const move = (backlog: BacklogDraft, counts: CountsDraft, wait: Wait, by: number): void => {
   counts[wait] += by;
   backlog.open += by;
   if (wait !== 'scheduled') backlog.waiting += by;
@@ -116,6 +135,7 @@ const emptyBacklog = (team: string, seq: number, position: number): BacklogDraft
   waiting: 0,
   ready: 0,
   held: 0,
+  unmade: 0,
   done: 0,
   priorities: { high: emptyCounts(), normal: emptyCounts(), low: emptyCounts() },
 });

@@ -41,6 +41,8 @@ export type EmailDocument = Document &
     templateName: string;
     priority: string;
     createdAt: string;
+    /** When its bulk send was called, if that was before `createdAt`. */
+    calledAt?: string;
     subject?: string;
     /** 1 if a recipient has another status than the email's own implies; `recipientStatuses` then has each status once. */
     mixed: 0 | 1;
@@ -68,7 +70,10 @@ export type EmailDocument = Document &
     recipientTexts?: RecipientText[];
   }>;
 
-/** The emails of a team's day. `cells`: counts by `status|templateId`, for test keys by `status|templateId|test`; `first`, `last`: the range of their `seq`. */
+/**
+ * The emails of a team's day. `cells`: counts by `status|templateId`, for test keys by `status|templateId|test`; `first`, `last`: the range of
+ * their `seq`.
+ */
 export type EmailCountsDocument = Document &
   Readonly<{
     team: string;
@@ -76,7 +81,10 @@ export type EmailCountsDocument = Document &
     first: number;
     last: number;
     cells: Readonly<Record<string, number>>;
-    /** Emails accepted and not cancelled, even if deleted since, and the documents generated for them; without test keys and mails of the service. */
+    /**
+     * Emails called for on that day and not cancelled, even if deleted since, and the documents generated for them. Emails of a bulk send
+     * count from the call on, with the documents that they are to have. Without test keys and mails of the service.
+     */
     emails: number;
     documents: number;
   }>;
@@ -102,6 +110,54 @@ export const countsId = (team: string, day: string): string => `${team}:${day}`;
 /** The cell in which an email counts while lists show it. */
 export const cellOf = ({ team, status, templateId, test }: EmailDocument): string | undefined =>
   team === undefined ? undefined : test === 1 ? `${status}|${templateId}|test` : `${status}|${templateId}`;
+
+type CountsDraft = Draft<EmailCountsDocument> & { cells: Record<string, number> };
+
+/** `cell`: the cell of the email that has this `seq`, before and after; absent: only the usage of the day changes. */
+export type CountsChange = Readonly<{
+  team: string;
+  day: string;
+  seq: number;
+  position: number;
+  cell?: Readonly<{ at: number; from: string | undefined; to: string | undefined }>;
+  emails: number;
+  documents: number;
+}>;
+
+/** In: the document before, which is changed in place. Out: the document after. */
+export const countEmails = (document: Document | undefined, change: CountsChange): EmailCountsDocument => {
+  const { cell, emails, documents } = change;
+  const counts = (document as CountsDraft | undefined) ?? emptyCounts(change);
+  if (cell !== undefined) {
+    counts.first = Math.min(counts.first, cell.at);
+    counts.last = Math.max(counts.last, cell.at);
+    if (cell.from !== undefined) add(counts.cells, cell.from, -1);
+    if (cell.to !== undefined) add(counts.cells, cell.to, 1);
+  }
+  counts.emails += emails;
+  counts.documents += documents;
+  return counts;
+};
+
+const emptyCounts = ({ team, day, seq, position }: CountsChange): CountsDraft => ({
+  id: countsId(team, day),
+  seq,
+  position,
+  team,
+  day,
+  first: Number.MAX_SAFE_INTEGER,
+  last: 0,
+  cells: {},
+  emails: 0,
+  documents: 0,
+});
+
+/** A cell with a count of 0 is left out. */
+const add = (cells: Record<string, number>, cell: string, by: number): void => {
+  const sum = (cells[cell] ?? 0) + by;
+  if (sum === 0) delete cells[cell];
+  else cells[cell] = sum;
+};
 
 /** The document of an email that is no longer shown, until its events leave the log. */
 export const stubOf = ({ id, seq, position, owner, revision, stream, summary }: EmailDocument): EmailDocument => ({

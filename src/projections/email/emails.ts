@@ -51,9 +51,10 @@ export const emailsProjection = (periods: Periods): Projection =>
       timersSpec(EMAIL_TIMERS),
       backlogsSpec(EMAIL_BACKLOGS),
       attachmentUsageSpec,
-      batchTimersSpec,
-      batchesSpec,
       ...summariesSpecs,
+      batchTimersSpec,
+      // Last but for the emails: what one of their events changes elsewhere follows from its bulk send before it.
+      batchesSpec,
       {
         name: EMAILS,
         version: 11,
@@ -71,6 +72,7 @@ export const emailsProjection = (periods: Periods): Projection =>
       },
     ],
     main: EMAILS,
+    mainOf: { batch: batchesSpec.name },
     shared: [EMAIL_COUNTS, EMAIL_BACKLOGS, attachmentUsageSpec.name, ...summariesSpecs.map(({ name }) => name)],
     kinds: ['email', 'batch'],
     decrypts: ['EmailQueued', 'EmailScheduled', 'EmailRescheduled'],

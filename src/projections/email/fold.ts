@@ -1,17 +1,18 @@
 /** The handlers of email events: each updates the email's document and timers, the backlog of its team, and the counts and summaries of days. */
 import { dayOf } from '../../domain/core/time.js';
+import type { BatchEvent } from '../../domain/bulk/events.js';
 import type { EmailAccepted, EmailEvent, EmailEnvelope } from '../../domain/email/events.js';
 import type { DomainEvent, Recorded } from '../../domain/events.js';
 import { splitStream } from '../../domain/core/ids.js';
 import type { Document } from '../../domain/ports/read-models.js';
 import { ATTACHMENT_USAGE, attachmentUsageTouched, attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
-import { batchReference, emailOfBatchSteps } from '../bulk/batches.js';
+import { type Expected, batchReference, emailMadeSteps, emailOfBatchSteps, relatedToBatch } from '../bulk/batches.js';
 import {
+  countEmails,
   countsId,
   EMAIL_BACKLOGS,
   EMAIL_COUNTS,
   type EmailDocument,
-  type EmailCountsDocument,
   cellOf,
   EMAIL_TIMERS,
   EMAILS,
@@ -22,12 +23,12 @@ import {
   setSearched,
   recipientStatusesOf,
 } from './documents.js';
-import type { Reference, Handler, Step, Handlers } from '../core/projection.js';
-import { summaryReferences, summarySteps } from './summaries.js';
+import { secondSeq, type Reference, type Handler, type Step, type Handlers } from '../core/projection.js';
+import { mergedByDocument, summaryReferences, summarySteps } from './summaries.js';
 import { type Draft, type EmailProgress, advanceSummary, beginSummary, endsForFree, type EmailSummary } from '../../domain/email/status.js';
-import { waitOf, type EmailRetired, type EmailSummarised, endingsAfter } from '../../domain/email/retirement.js';
+import { waitOf, type EmailRetired, type EmailSummarised, countsFrom, endingsAfter } from '../../domain/email/retirement.js';
 import { type CountedMilestone, ACCEPTED, reachedBy, stoodAt, type Reached } from '../../domain/email/milestones.js';
-import { endedBacklog, changeBacklog, type BacklogDocument, type Wait } from './backlogs.js';
+import { endedBacklog, changeBacklog, changeUnmade, type BacklogDocument, type Wait } from './backlogs.js';
 import { hasHardBounce, hasHardReport } from '../../domain/email/feedback.js';
 import { BOUNCED_TIMER, emailTimer, emailTimerKind, type EmailTimerKind, type Periods } from '../../domain/email/timers.js';
 import { senderDueAt, type TimerDocument } from '../../domain/ports/timers.js';
@@ -100,12 +101,14 @@ const beginning =
   (periods: Periods): Handler<EmailAccepted> =>
   (recorded) => {
     const email = accepted(recorded);
+    // The step of the bulk send comes first: the others take from it what it had counted for the email.
+    const expected: Expected = { emails: 0, documents: 0, open: 0 };
     return [
-      ...countSteps(email, undefined, 1),
-      ...backlogSteps(email, undefined, waitOf(email.summary)),
+      ...(email.batch === undefined ? [] : emailMadeSteps(email.batch, email, calledOn(email), expected)),
+      ...countSteps(email, undefined, 1, expected),
+      ...backlogSteps(email, undefined, waitOf(email.summary), expected),
       ...usageSteps(email, recorded, 1),
-      ...(email.batch === undefined ? [] : emailOfBatchSteps(email.batch, undefined, email.status, email.createdAt)),
-      ...countedSteps(email, recorded, ACCEPTED),
+      ...countedSteps(email, recorded, ACCEPTED, expected),
       timerStep(email, periods),
       { collection: EMAILS, id: email.id, next: () => email },
     ];
@@ -134,8 +137,9 @@ const accepted = ({ event, stream, revision, position, metadata: { teamId, actor
     summary: summary as Draft<EmailSummary>,
     team: teamId,
   };
-  const { batch, attachmentBytes, generated, confidential } = event.data;
+  const { batch, calledAt, attachmentBytes, generated, confidential } = event.data;
   if (confidential === true) email.confidential = 1;
+  if (calledAt !== undefined) email.calledAt = calledAt;
   if (batch !== undefined) email.batch = batch.id;
   if (attachmentBytes !== undefined) email.attachmentBytes = attachmentBytes;
   if (generated !== undefined) email.documents = generated.pdf + generated.excel;
@@ -180,9 +184,15 @@ const noteEnd = (email: EmailDraft): void => {
 
 const countedSteps = (
   { owner: team, templateId, test, confidential, tags = [] }: EmailDraft,
-  { event: { data }, position }: Recorded<EmailAccepted | EmailProgress>,
+  { event, position }: Recorded<EmailAccepted | EmailProgress>,
   reached: Reached,
-): readonly Step[] => (test === 1 || confidential === 1 ? [] : summarySteps({ team, at: data.at, position, templateId, tags }, reached));
+  expected?: Expected,
+): readonly Step[] => {
+  if (test === 1 || confidential === 1) return [];
+  const at = isAccepted(event) ? countsFrom(event.data) : event.data.at;
+  const counted = { team, at, position, templateId, tags };
+  return summarySteps(counted, reached, expected === undefined ? {} : { times: () => 1 - expected.emails });
+};
 
 /** The timer follows from the email's state alone, so the former one is not read. */
 const timerStep = (email: EmailDraft, periods: Periods): Step => ({
@@ -222,24 +232,48 @@ const usageSteps = (
   sign: 1 | -1,
 ): readonly Step[] => attachmentUsageSteps({ team, bytes, sign, at: data.at, position });
 
-/** `used`: the change of the day's number of emails; 0 for test keys and mails of the service. */
-const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -1): Step[] => {
+/**
+ * `used`: the change of the number of emails of the day from which it counts; 0 for test keys and mails of the service. `expected`: what its
+ * bulk send had counted for it before.
+ */
+const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -1, expected?: Expected): Step[] => {
   const to = cellOf(email);
-  if (from === to && used === 0) return [];
   const { owner: team, seq, position, documents = 0 } = email;
-  const counted = email.test === 1 || email.confidential === 1 ? 0 : used;
-  const change = { team, day: dayOf(email.createdAt), seq, position, at: seq, from, to, emails: counted, documents: counted * documents };
-  return [{ collection: EMAIL_COUNTS, id: countsId(team, change.day), next: (document) => countEmails(document, change) }];
+  const isUsed = used !== 0 && email.test !== 1 && email.confidential !== 1;
+  const [shown, called] = [dayOf(email.createdAt), calledOn(email)];
+  const step = (day: string, hasCell: boolean, hasUse: boolean): Step => ({
+    collection: EMAIL_COUNTS,
+    id: countsId(team, day),
+    next: (document) =>
+      countEmails(document, {
+        team,
+        day,
+        seq: hasCell ? seq : secondSeq(seq),
+        position,
+        ...(hasCell ? { cell: { at: seq, from, to } } : {}),
+        emails: hasUse ? used - (expected?.emails ?? 0) : 0,
+        documents: hasUse ? used * documents - (expected?.documents ?? 0) : 0,
+      }),
+  });
+  if (shown === called) return from === to && used === 0 ? [] : [step(shown, true, isUsed)];
+  return [...(from === to ? [] : [step(shown, true, false)]), ...(isUsed ? [step(called, false, true)] : [])];
 };
+
+/** The day from which an email counts as accepted and used. */
+const calledOn = ({ createdAt, calledAt = createdAt }: Pick<EmailDocument, 'createdAt' | 'calledAt'>): string => dayOf(calledAt);
 
 const backlogSteps = (
   { owner: team, seq, priority, summary: { updatedAt: at } }: EmailDraft,
   from: Wait | undefined,
   to: Wait | undefined,
+  expected?: Expected,
 ): readonly Step[] => {
   if (from === to) return [];
-  const next = (document: Document | undefined): BacklogDocument =>
-    changeBacklog(document, { team, seq, position: seq, priority, from, to, at });
+  const of = { team, seq, position: seq };
+  const next = (document: Document | undefined): BacklogDocument => {
+    const after = changeBacklog(document, { ...of, priority, from, to, at });
+    return expected === undefined ? after : changeUnmade(after, [{ priority, wait: 'ready', by: -expected.open }], of);
+  };
   return [{ collection: EMAIL_BACKLOGS, id: team, next }];
 };
 
@@ -257,81 +291,39 @@ const setRecipientStatuses = (email: EmailDraft): void => {
 export const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
   const { event, stream, revision } = recorded;
   if (event.type === 'EmailSummarised') return summaryReferences(event, recorded.metadata.teamId, false);
-  if (event.type === 'EmailRetired')
-    return besideEmail(recorded.metadata.teamId, event.data.createdAt, event.data.hasAttachments, undefined);
-  if (stream.startsWith('batch-')) return [batchReference(splitStream(stream).id)];
+  if (event.type === 'EmailRetired') return besideEmail(recorded.metadata.teamId, event.data, event.data.hasAttachments, undefined);
+  if (stream.startsWith('batch-')) return relatedToBatch(recorded as Recorded<BatchEvent>, document, first);
   if (document !== undefined) {
-    const { owner, createdAt, attachmentBytes, batch, tags } = document as EmailDocument;
-    const beside = besideEmail(owner, createdAt, attachmentBytes !== undefined, batch);
+    const { owner, attachmentBytes, batch, tags } = document as EmailDocument;
+    const beside = besideEmail(owner, document as EmailDocument, attachmentBytes !== undefined, batch);
     return [...beside, ...summaryReferences(event as EmailEvent, owner, tags !== undefined)];
   }
   // An email that was given up before it was accepted begins with its deletion, and has no document.
   if (first === undefined || !isAccepted(first.event)) return [];
-  const { at, tags, attachmentBytes, batch } = first.event.data;
+  const { at: createdAt, calledAt, tags, attachmentBytes, batch } = first.event.data;
   // Metadata is parsed on access, so it is read from the first event only.
   const { teamId } = first.metadata;
   const summaries = summaryReferences(event as EmailEvent, teamId, tags.length > 0);
-  return revision === 0 ? [...besideEmail(teamId, at, attachmentBytes !== undefined, batch?.id), ...summaries] : summaries;
+  const days = calledAt === undefined ? { createdAt } : { createdAt, calledAt };
+  return revision === 0 ? [...besideEmail(teamId, days, attachmentBytes !== undefined, batch?.id), ...summaries] : summaries;
 };
 
 const isAccepted = (event: DomainEvent): event is EmailAccepted => event.type === 'EmailQueued' || event.type === 'EmailScheduled';
 
-const besideEmail = (team: string, createdAt: string, hasAttachments: boolean, batch: string | undefined): readonly Reference[] => {
+const besideEmail = (
+  team: string,
+  days: Pick<EmailDocument, 'createdAt' | 'calledAt'>,
+  hasAttachments: boolean,
+  batch: string | undefined,
+): readonly Reference[] => {
   const beside: Reference[] = [
-    { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) },
+    { collection: EMAIL_COUNTS, id: countsId(team, dayOf(days.createdAt)) },
     { collection: EMAIL_BACKLOGS, id: team },
   ];
+  if (days.calledAt !== undefined) beside.push({ collection: EMAIL_COUNTS, id: countsId(team, dayOf(days.calledAt)) });
   if (hasAttachments) beside.push({ collection: ATTACHMENT_USAGE, id: team });
   if (batch !== undefined) beside.push(batchReference(batch));
   return beside;
-};
-
-type CountsDraft = Draft<EmailCountsDocument> & { cells: Record<string, number> };
-
-/** `at`: the `seq` of the email. `from`, `to`: its cell before and after. */
-type CountsChange = Readonly<{
-  team: string;
-  day: string;
-  seq: number;
-  position: number;
-  at: number;
-  from: string | undefined;
-  to: string | undefined;
-  emails: number;
-  documents: number;
-}>;
-
-/** In: the document before, which is changed in place. Out: the document after. */
-const countEmails = (document: Document | undefined, change: CountsChange): EmailCountsDocument => {
-  const { at, from, to, emails, documents } = change;
-  const counts = (document as CountsDraft | undefined) ?? emptyCounts(change);
-  counts.first = Math.min(counts.first, at);
-  counts.last = Math.max(counts.last, at);
-  if (from !== undefined) add(counts.cells, from, -1);
-  if (to !== undefined) add(counts.cells, to, 1);
-  counts.emails += emails;
-  counts.documents += documents;
-  return counts;
-};
-
-const emptyCounts = ({ team, day, seq, position, at }: CountsChange): CountsDraft => ({
-  id: countsId(team, day),
-  seq,
-  position,
-  team,
-  day,
-  first: at,
-  last: at,
-  cells: {},
-  emails: 0,
-  documents: 0,
-});
-
-/** A cell with a count of 0 is left out. */
-const add = (cells: Record<string, number>, cell: string, by: number): void => {
-  const sum = (cells[cell] ?? 0) + by;
-  if (sum === 0) delete cells[cell];
-  else cells[cell] = sum;
 };
 
 /** The revision of the last folded event; -1: none. */
@@ -353,35 +345,33 @@ const emailSummarised: Handler<EmailSummarised> = ({ event: { data }, position, 
   return mergedByDocument(steps);
 };
 
-/** Merges steps by document: a document takes only one step of an event. */
-const mergedByDocument = (steps: ReturnType<typeof summarySteps>): ReturnType<typeof summarySteps> => {
-  const merged = new Map<string, (typeof steps)[number]>();
-  for (const step of steps) {
-    const known = merged.get(step.collection);
-    if (known === undefined || !('next' in known) || !('next' in step)) merged.set(step.collection, step);
-    else merged.set(step.collection, { ...step, next: (document) => step.next(known.next(document)) });
-  }
-  return [...merged.values()];
-};
-
 const emailRetired: Handler<EmailRetired> = ({ event: { data }, stream, position, metadata: { teamId: team } }, document) => {
   const known = document as EmailDocument | undefined;
   const folded = foldedOf(known);
   // Only the first events could be folded: their counts are undone.
   const half = known !== undefined && known.gone !== 1 ? known : undefined;
   const { id } = splitStream(stream);
-  const day = dayOf(data.createdAt);
+  const [shown, called] = [dayOf(data.createdAt), calledOn(data)];
   const emails = data.used.reduce((sum, { revision, by }) => (revision > folded ? sum + by : sum), 0);
-  const change = { team, day, seq: position, position, at: data.position, to: undefined, emails, documents: emails * data.documents };
+  const change = { team, seq: position, position };
+  const used = { emails, documents: emails * data.documents };
+  const cell = { at: data.position, from: half && cellOf(half), to: undefined };
   const minutes = data.ended.flatMap(({ revision, minute }) => (revision > folded ? [minute] : []));
   const ended = { team, seq: position, position, priority: data.priority, from: half && waitOf(half.summary), minutes };
   const usage = { team, at: data.at, position, freed: half?.attachmentBytes };
   return [
-    {
-      collection: EMAIL_COUNTS,
-      id: countsId(team, day),
-      next: (before) => countEmails(before, { ...change, from: half && cellOf(half) }),
-    },
+    ...mergedByDocument([
+      {
+        collection: EMAIL_COUNTS,
+        id: countsId(team, shown),
+        next: (before) => countEmails(before, { ...change, day: shown, cell, emails: 0, documents: 0 }),
+      },
+      {
+        collection: EMAIL_COUNTS,
+        id: countsId(team, called),
+        next: (before) => countEmails(before, { ...change, seq: secondSeq(position), day: called, ...used }),
+      },
+    ]),
     { collection: EMAIL_BACKLOGS, id: team, next: (before) => endedBacklog(before, ended) },
     ...(data.hasAttachments ? [attachmentUsageTouched(usage)] : []),
     { collection: EMAIL_TIMERS, id, document: undefined },

@@ -31,13 +31,22 @@ export type QueueHealth = Readonly<{
   deferred: number;
 }>;
 
+/** Since when the first of the team's emails that are not made yet waits for its turn; undefined: none does. */
+type UnmadeSince = (team: string, priority: Priority) => Promise<string | undefined>;
+
 /** In: the team, and the time (ms since the epoch). */
-export const queueStats = async (readModels: Pick<ReadModels, 'get' | 'find'>, team: string, nowMs: number): Promise<QueueStats> => {
+export const queueStats = async (
+  readModels: Pick<ReadModels, 'get' | 'find'>,
+  team: string,
+  nowMs: number,
+  unmadeSince: UnmadeSince,
+): Promise<QueueStats> => {
   const backlog = (await readModels.get(EMAIL_BACKLOGS, team)) as BacklogDocument | undefined;
   const numbersFor = async (priority: Priority): Promise<Numbers> => {
     const counts = backlog?.priorities[priority];
     if (counts === undefined) return NOTHING;
-    const oldest = counts.ready === 0 ? undefined : await oldestOf(readModels, team, priority);
+    const waiting = counts.ready === 0 ? [] : [await oldestOf(readModels, team, priority), await unmadeSince(team, priority)];
+    const oldest = waiting.flatMap((since) => since ?? []).sort()[0];
     return numbersOf([counts], oldest, nowMs);
   };
   const [high, normal, low] = await Promise.all([numbersFor('high'), numbersFor('normal'), numbersFor('low')]);

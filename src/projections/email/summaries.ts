@@ -3,6 +3,7 @@ import { dayNumber, dayOf, dayOfNumber } from '../../domain/core/time.js';
 import type { CountedMilestone, DurationSums, Reached } from '../../domain/email/milestones.js';
 import type { EmailEvent } from '../../domain/email/events.js';
 import type { ByEventType } from '../../domain/events.js';
+import { countsFrom } from '../../domain/email/retirement.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { CollectionSpec, Document, ReadModels } from '../../domain/ports/read-models.js';
@@ -18,7 +19,7 @@ export const SUMMARIES_OF_ROWS = [TEMPLATE_SUMMARIES, TAG_SUMMARIES] as const sa
 /** Each collection has one document for each day of a team with any event. */
 export const summariesSpecs: readonly CollectionSpec[] = [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES].map((name) => ({
   name,
-  version: 1,
+  version: 2,
   fields: ['team', 'day'],
   indexes: [['team', 'day']],
 }));
@@ -61,36 +62,41 @@ const DAYS_AT_ONCE = { [SUMMARIES]: 366, [TEMPLATE_SUMMARIES]: 31, [TAG_SUMMARIE
 /** Changing it changes the documents that a rebuild makes. */
 const ROWS_MAX = defaultLimits.summaryRowsMax;
 
-/** The team, day, template and tags for which an event counts. */
-export type Counted = Readonly<{ team: string; at: string; position: number; templateId: string; tags: readonly string[] }>;
+/** The team, day, template and tags for which an event counts. `seq`: of a document that is made for it; default: its position. */
+export type Counted = Readonly<{ team: string; at: string; position: number; seq?: number; templateId: string; tags: readonly string[] }>;
 
 type SummaryDraft = DayOfTeam & { counts: MilestoneCounts & DurationSums };
 type RowsDraft = DayOfTeam & { size: number; rows: Record<string, MilestoneCounts> };
 
 export const summaryId = (team: string, day: string): string => `${team}:${day}`;
 
-/** `touchesOnly`: the event is counted already; the documents only take its position. */
-type SummaryOptions = Readonly<{ touchesOnly?: boolean }>;
+/**
+ * `touchesOnly`: the event is counted already; the documents only take its position. `times`: how often the milestones are reached, known when
+ * the step is applied; default: once.
+ */
+type SummaryOptions = Readonly<{ touchesOnly?: boolean; times?: () => number }>;
+
+const once = (): number => 1;
 
 /** The changes of an event to the summaries of its day. */
 export const summarySteps = (
   counted: Counted,
   { milestones, durations }: Reached,
-  { touchesOnly = false }: SummaryOptions = {},
+  { touchesOnly = false, times = once }: SummaryOptions = {},
 ): readonly Step[] => {
   const steps: Step[] = [];
   if (milestones.length > 0) {
     const rows = touchesOnly ? [] : milestones;
-    steps.push(rowsStep(TEMPLATE_SUMMARIES, counted, [counted.templateId], rows));
-    if (counted.tags.length > 0) steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), rows));
+    steps.push(rowsStep(TEMPLATE_SUMMARIES, counted, [counted.templateId], rows, times));
+    if (counted.tags.length > 0) steps.push(rowsStep(TAG_SUMMARIES, counted, counted.tags.map(tagTerm), rows, times));
   } else if (durations.attempted === undefined) return steps;
-  const { team, at, position } = counted;
+  const { team, at, position, seq = position } = counted;
   const day = dayOf(at);
   const id = summaryId(team, day);
   const next = (document: Document | undefined): SummaryDraft => {
-    const summary: SummaryDraft = (document as SummaryDraft | undefined) ?? { id, seq: position, position, team, day, counts: {} };
+    const summary: SummaryDraft = (document as SummaryDraft | undefined) ?? { id, seq, position, team, day, counts: {} };
     if (touchesOnly) return summary;
-    add(summary.counts, milestones);
+    add(summary.counts, milestones, times());
     for (const name of Object.keys(durations) as (keyof DurationSums)[])
       summary.counts[name] = (summary.counts[name] ?? 0) + durations[name]!;
     return summary;
@@ -101,23 +107,25 @@ export const summarySteps = (
 
 const rowsStep = (
   collection: Rows,
-  { team, at, position }: Counted,
+  { team, at, position, seq = position }: Counted,
   names: readonly string[],
   milestones: readonly CountedMilestone[],
+  times: () => number,
 ): Step => {
   const day = dayOf(at);
   const id = summaryId(team, day);
   const next = (document: Document | undefined): RowsDraft => {
-    const draft: RowsDraft = (document as RowsDraft | undefined) ?? { id, seq: position, position, team, day, size: 0, rows: {} };
-    if (milestones.length === 0) return draft;
+    const draft: RowsDraft = (document as RowsDraft | undefined) ?? { id, seq, position, team, day, size: 0, rows: {} };
+    const by = milestones.length === 0 ? 0 : times();
+    if (by === 0) return draft;
     let hasOther = false;
     for (const name of names) {
       const row = rowOf(draft, name);
-      if (row !== undefined) add(row, milestones);
-      else hasOther = true;
+      if (row === undefined) hasOther = true;
+      else if (add(row, milestones, by)) removeRow(draft, name);
     }
     // An email with several tags beyond ROWS_MAX counts once in OTHER.
-    if (hasOther) add((draft.rows[OTHER] ??= {}), milestones);
+    if (hasOther && add((draft.rows[OTHER] ??= {}), milestones, by)) delete draft.rows[OTHER];
     return draft;
   };
   return { collection, id, next };
@@ -131,8 +139,31 @@ const rowOf = (draft: RowsDraft, name: string): MilestoneCounts | undefined => {
   return (draft.rows[name] = {});
 };
 
-const add = (row: MilestoneCounts, milestones: readonly CountedMilestone[]): void => {
-  for (const milestone of milestones) row[milestone] = (row[milestone] ?? 0) + 1;
+const removeRow = (draft: RowsDraft, name: string): void => {
+  delete draft.rows[name];
+  draft.size -= 1;
+};
+
+/** A count of 0 is left out. Out: whether nothing is left. */
+const add = (row: MilestoneCounts, milestones: readonly CountedMilestone[], by: number): boolean => {
+  for (const milestone of milestones) {
+    const sum = (row[milestone] ?? 0) + by;
+    if (sum === 0) delete row[milestone];
+    else row[milestone] = sum;
+  }
+  return Object.keys(row).length === 0;
+};
+
+/** Merges steps by document: a document takes only one step of an event. */
+export const mergedByDocument = (steps: readonly Step[]): readonly Step[] => {
+  const merged = new Map<string, Step>();
+  for (const step of steps) {
+    const key = `${step.collection} ${step.id}`;
+    const known = merged.get(key);
+    if (known === undefined || !('next' in known) || !('next' in step)) merged.set(key, step);
+    else merged.set(key, { ...step, next: (document) => step.next(known.next(document)) });
+  }
+  return [...merged.values()];
 };
 
 /** What an event of each type may change: all summaries of its day, only those of the team, or nothing. Documents that are not named here are not loaded. */
@@ -165,16 +196,20 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
 };
 
 export const summaryReferences = (event: EmailEvent, team: string, hasTags: boolean): readonly Reference[] => {
-  if (event.type === 'EmailSummarised') {
-    const { day, tags } = event.data;
-    const collections = tags.length > 0 ? [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES] : [SUMMARIES, TEMPLATE_SUMMARIES];
-    return collections.map((collection) => ({ collection, id: summaryId(team, day) }));
-  }
+  if (event.type === 'EmailSummarised') return summariesOfDay(team, event.data.day, event.data.tags.length > 0);
   const changed = changedBy[event.type];
   if (changed === 'nothing') return [];
-  const id = summaryId(team, dayOf(event.data.at));
+  const isFirst = event.type === 'EmailQueued' || event.type === 'EmailScheduled';
+  const id = summaryId(team, dayOf(isFirst ? countsFrom(event.data) : event.data.at));
   const references: Reference[] = [{ collection: SUMMARIES, id }];
   if (changed === 'all') references.push({ collection: TEMPLATE_SUMMARIES, id });
   if (changed === 'all' && hasTags) references.push({ collection: TAG_SUMMARIES, id });
   return references;
 };
+
+/** The summaries of a day of a team. */
+export const summariesOfDay = (team: string, day: string, hasTags: boolean): readonly Reference[] =>
+  (hasTags ? [SUMMARIES, TEMPLATE_SUMMARIES, TAG_SUMMARIES] : [SUMMARIES, TEMPLATE_SUMMARIES]).map((collection) => ({
+    collection,
+    id: summaryId(team, day),
+  }));
