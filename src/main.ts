@@ -14,12 +14,34 @@ import type { DoctorOptions, MigrateCliOptions } from './cli/ops/instance.js';
 import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/email.js';
 import type { AddOptions } from './cli/billing.js';
+import type { PreviewOptions, PullOptions } from './cli/templates.js';
 import type { ListenOptions } from './cli/webhooks.js';
 import { version } from './service/version.js';
 
 // V8 lets garbage pile up to several times what is alive before it collects. Here it collects sooner: a service that shares
 // a small machine with others gives memory back for little CPU. The heap is still small at this point.
 setFlagsFromString('--heap-growing-percent=80');
+
+/** The read models, which `rebuild` takes; named here so that a small command does not load them. */
+const readModelNames = [
+  'emails',
+  'templates',
+  'attachmentTemplates',
+  'assets',
+  'apiKeys',
+  'credits',
+  'activity',
+  'senderDomains',
+  'suppressions',
+  'webhooks',
+  'erasures',
+  'teams',
+  'teamActivity',
+  'oauthApps',
+  'oauthGrants',
+  'sessions',
+  'audit',
+];
 
 const program = new Command('sealpost')
   .description('Transactional email whose log is its ledger. Settings are environment variables; .env.example lists them.')
@@ -99,7 +121,37 @@ credits
   .description('take all credits away, as of an account that was not used for a year')
   .action(async () => (await import('./cli/billing.js')).resetCredits());
 
-const template = program.command('template').description('templates from files');
+const template = program.command('template').description('templates, from files and into files');
+template
+  .command('list')
+  .description('print the templates of emails and of attachments')
+  .option('--json', 'one JSON object a line')
+  .action(async (options: { json?: boolean }) => (await import('./cli/templates.js')).listTemplates(options));
+template
+  .command('pull')
+  .description('print a template as JSON, as `template import` takes it, or write it into a file')
+  .argument('<template>', 'slug or id')
+  .argument('[file]', 'a new file (default: standard output)')
+  .option('--attachment', 'the template of attachments, where one of emails has the same slug')
+  .option('--force', 'replace the file where it is there')
+  .action(async (reference: string, file: string | undefined, options: PullOptions) =>
+    (await import('./cli/templates.js')).pullTemplate(reference, file, options),
+  );
+template
+  .command('preview')
+  .description(
+    'make what a template gives with its sample data or with variables: HTML or text of an email, a PDF or a workbook of an attachment',
+  )
+  .argument('<template>', 'slug or id')
+  .argument('[file]', 'a new file (default: standard output)')
+  .option('--variables <file>', 'JSON file with the variables')
+  .option('--format <format>', 'html or text; pdf or excel (default: the first that the template has)')
+  .option('--locale <tag>', 'language (BCP 47)')
+  .option('--attachment', 'the template of attachments, where one of emails has the same slug')
+  .option('--force', 'replace the file where it is there')
+  .action(async (reference: string, file: string | undefined, options: PreviewOptions) =>
+    (await import('./cli/templates.js')).previewFile(reference, file, options),
+  );
 template
   .command('import')
   .description('save a template from a JSON file (POST /api/templates takes the same) and publish it')
@@ -135,7 +187,7 @@ bulk
   .option('--name <name>', 'name of the bulk send')
   .option('--locale <tag>', 'language of the emails (BCP 47)')
   .option('--time-zone <name>', 'time zone of the emails (IANA)')
-  .option('--dry-run', 'check everything and send nothing; ends with 1 where something is wrong')
+  .option('--dry-run', 'check everything and send nothing; ends with 1 where something is wrong, or a row is left out')
   .option('--follow', 'wait until every email has come to an end')
   .action(async (file: string, options: BulkSendOptions) => (await import('./cli/bulk.js')).sendFile(file, options));
 bulk
@@ -211,7 +263,7 @@ program
 program
   .command('rebuild')
   .description('make read models again from the log')
-  .argument('[projection]', 'emails, templates, attachmentTemplates, assets, apiKeys or credits (default: all)')
+  .argument('[projection]', `${readModelNames.join(', ')} (default: all)`)
   .action(async (name?: string) => (await import('./cli/ops/repair.js')).rebuild(name));
 
 addLogCommands(program);

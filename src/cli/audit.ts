@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { openExportCheck, type CheckedExport, type ExportFinding } from '../commands/audit/export-check.js';
 import { exportReader, type ExportReader } from '../commands/audit/export.js';
+import { counted } from '../shared/text.js';
 import { exitCodes, print, printFault } from './core/output.js';
 
 /** `root`: `POSITION:ROOT` of a seal, or the root of the export, that was noted elsewhere. */
@@ -15,7 +16,7 @@ export const verifyExport = async (file: string, root: string | undefined): Prom
     return;
   }
   const { entries, seals, root: ofFile } = result as CheckedExport;
-  print(`export: ${entries} entries are what the log has, under ${seals.size} seals`);
+  print(`export: ${counted(entries, 'entry is', 'entries are')} what the log has, under ${counted(seals.size, 'seal')}`);
   const last = [...seals].at(-1);
   if (last !== undefined) print(`     newest seal: ${last[0]}:${last[1]}`);
   print(`     root of the export, as the log notes it: ${ofFile}`);

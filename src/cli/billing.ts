@@ -28,8 +28,8 @@ export const showBalance = ({ json = false }: Pick<AddOptions, 'json'>): Promise
     if (!quota.isMetered) return print('The team is not metered: it has neither credits nor a quota.');
     if (creditsRemaining !== null) print(`Credits  ${grouped(creditsRemaining)} left`);
     const quotaText = emailQuota.limit === null ? 'no quota' : `quota ${grouped(emailQuota.limit)}`;
-    print(`${month}  ${grouped(emailQuota.used)} emails (${quotaText}), ${grouped(attachmentQuota.used)} documents`);
-    if (overage.emails > 0) print(`Overage  ${grouped(overage.emails)} emails beyond the quota`);
+    print(`${month}  ${countedOf(emailQuota.used, 'email')} (${quotaText}), ${countedOf(attachmentQuota.used, 'document')}`);
+    if (overage.emails > 0) print(`Overage  ${countedOf(overage.emails, 'email')} beyond the quota`);
   });
 
 export const grantCredits = (credits: string, options: AddOptions): Promise<void> =>
@@ -48,7 +48,7 @@ export const resetCredits = (): Promise<void> =>
     const { quota } = await getAccount(engine, { teamId });
     const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
     await engine.credits.change(teamId, { type: 'Reset', at: cause.at }, cause);
-    print(`${grouped(quota.creditsRemaining ?? 0)} credits taken away; 0 are left now.`);
+    print(`${countedOf(quota.creditsRemaining ?? 0, 'credit')} taken away; 0 are left now.`);
   });
 
 const add = async (engine: Engine, teamId: TeamId, request: Parameters<typeof addCredits>[2], json = false): Promise<void> => {
@@ -56,7 +56,7 @@ const add = async (engine: Engine, teamId: TeamId, request: Parameters<typeof ad
   if (json) return print(JSON.stringify(added));
   const price = added.priceCents === null ? '' : ` for ${dollars(added.priceCents)} ${added.currency ?? ''}`;
   const left = added.creditsRemaining === null ? '' : `; ${grouped(added.creditsRemaining)} are left now`;
-  print(`${grouped(added.credits)} credits added${price}${left}.`);
+  print(`${countedOf(added.credits, 'credit')} added${price}${left}.`);
 };
 
 export const setBilling = (options: BillingOptions): Promise<void> =>
@@ -128,6 +128,7 @@ const wholeNumber = (what: string, text: string, max: number): number => {
   return number;
 };
 
+const countedOf = (count: number, what: string): string => `${grouped(count)} ${what}${count === 1 ? '' : 's'}`;
 const grouped = (count: number): string => count.toLocaleString('en-US');
 const dollars = (cents: number): string => (cents / 100).toFixed(2);
 

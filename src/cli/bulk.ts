@@ -15,6 +15,7 @@ import { parseBatchId, type BatchId } from '../domain/core/ids.js';
 import { priorities } from '../domain/ports/bus.js';
 import type { Engine } from '../service/engine.js';
 import { parseJsonBody } from '../http/server/json/body.js';
+import { counted } from '../shared/text.js';
 import { makeQueries } from '../projections/queries.js';
 import { print, printFault, progressBar } from './core/output.js';
 import { withTeam } from './core/engine.js';
@@ -130,21 +131,23 @@ const withLineNumbers = async <T>({ lines }: Part, work: () => Promise<T>): Prom
 
 const dryRun = async (engine: Engine, caller: Caller, parts: readonly Part[]): Promise<void> => {
   const bar = progressBar('Checking', parts.length, 'parts');
-  const sums = { emails: 0, cost: 0, failing: 0, valid: true };
+  const sums = { emails: 0, cost: 0, failing: 0, leftOut: 0, valid: true };
   const warnings: string[] = [];
   for (const [at, part] of parts.entries()) {
     const report = await withLineNumbers(part, () => dryRunBulk(engine, caller, { ...part.request, dryRun: true }));
     sums.emails += report.totalEmails;
     sums.cost += report.totalQuotaCost;
     sums.failing += report.recipientValidation.failing.length;
+    sums.leftOut += report.recipientValidation.invalidEmails + report.recipientValidation.duplicateEmails;
     sums.valid &&= report.valid;
     warnings.push(...report.warnings.map((warning) => withLines(warning, part.lines)));
     bar.update(at + 1);
   }
   bar.stop();
   for (const warning of warnings) printFault(warning);
-  print(`${summaryOf(sums)}. Nothing was sent.`);
-  if (!sums.valid) process.exitCode = 1;
+  const leftOut = sums.leftOut === 0 ? '' : ` ${counted(sums.leftOut, 'row is', 'rows are')} left out.`;
+  print(`${summaryOf(sums)}.${leftOut} Nothing was sent.`);
+  if (!sums.valid || sums.leftOut > 0) process.exitCode = 1;
 };
 
 const summaryOf = ({ emails, failing, cost }: Readonly<{ emails: number; failing: number; cost: number }>): string =>

@@ -5,6 +5,7 @@ import { parseTemplateId, parseEmailId, type EmailId } from '../domain/core/ids.
 import { parseDomain } from '../domain/mime/address.js';
 import { makeQueries } from '../projections/queries.js';
 import type { RetryFilter } from '../projections/email/emails.js';
+import { counted } from '../shared/text.js';
 import { momentOf, print } from './core/output.js';
 import { withTeam } from './core/engine.js';
 
@@ -31,7 +32,9 @@ export const retry = (options: RetryOptions): Promise<void> =>
       counts.held += held;
       cursor = nextCursor ?? undefined;
     } while (cursor !== undefined);
-    print(`${counts.retried} emails are due now; ${counts.held} wait for the relay, which is asked now.`);
+    print(
+      `${counted(counts.retried, 'email is', 'emails are')} due now; ${counts.held} ${counts.held === 1 ? 'waits' : 'wait'} for the relay, which is asked now.`,
+    );
   });
 
 const filterOf = ({ failed = false, template, since, until }: RetryOptions): RetryFilter => ({

@@ -3,6 +3,7 @@ import { sampleTemplates } from '../samples/index.js';
 import { CLOSED_WITHIN_MS, startApp, type App } from '../service/app.js';
 import { readServeConfig, type Config } from '../service/settings/config.js';
 import { mailboxLink } from '../service/mailbox.js';
+import { assertMayFound } from './core/engine.js';
 import { endNow, endProcess } from './core/end.js';
 import { ignoreLostOutput, print, printFault } from './core/output.js';
 
@@ -11,6 +12,7 @@ const HANGS_AFTER_MS = 1_000;
 
 export const serve = async (): Promise<void> => {
   const config = readServeConfig();
+  assertMayFound(config);
   ignoreLostOutput();
   const app = await startApp(config);
   stopOnSignals(app, config.limits.shutdownDeadlineMs);

@@ -16,7 +16,7 @@ import { changeTracking } from '../commands/recipients/tracking.js';
 import { splitMailbox, type Recipient } from '../domain/mime/address.js';
 import type { Company } from '../domain/rendering/scope/constants.js';
 import { NO_TRACKING } from '../domain/recipients/tracking.js';
-import { nameFault } from '../shared/text.js';
+import { counted, nameFault } from '../shared/text.js';
 
 export type TeamOptions = Readonly<{ name?: string; from?: string; company?: readonly string[] }>;
 
@@ -118,7 +118,10 @@ export const listTeams = ({ json = false }: ListOptions): Promise<void> =>
     const found: Listed[] = [];
     for await (const team of allTeams(engine)) {
       if (json) found.push(team);
-      else print(`${team.id}  ${team.name}  ${countOf(team.members)}${team.deletedAt === null ? '' : `  deleted ${team.deletedAt}`}`);
+      else
+        print(
+          `${team.id}  ${team.name}  ${counted(team.members, 'member')}${team.deletedAt === null ? '' : `  deleted ${team.deletedAt}`}`,
+        );
     }
     if (json) print(JSON.stringify(found));
   });
@@ -134,8 +137,6 @@ async function* allTeams({ eventLog }: Engine): AsyncGenerator<Listed> {
       yield { id, name: settings.name, members: members?.size ?? 0, createdAt, deletedAt };
     }
 }
-
-const countOf = (members: number): string => (members === 1 ? '1 member' : `${members} members`);
 
 export const listMembersOf = ({ team, json = false }: OfTeamOptions): Promise<void> =>
   withTeam(async (engine, first) => {

@@ -6,6 +6,7 @@ import { makeProjections } from '../projections/index.js';
 import type { Projection } from '../projections/core/projection.js';
 import { compareWithRebuild, type CompareOptions, type Compared, type Missing } from '../projections/core/rebuild.js';
 import type { Engine } from '../service/engine.js';
+import { counted } from '../shared/text.js';
 import { exitCodes, print, printFault, progressBar, unreadableLine } from './core/output.js';
 import { withInspectedEngine } from './core/engine.js';
 
@@ -35,7 +36,9 @@ const verifyChain = async (engine: Engine, noted: NotedRoot | undefined): Promis
     printFault(`log: BROKEN at position ${position} (${kind}): ${message}; in ${engine.logPlace}`);
     return false;
   }
-  print(`log: ${result.events} events in ${result.streams} streams are unchanged, under ${result.seals} seals`);
+  print(
+    `log: ${counted(result.events, 'event')} in ${counted(result.streams, 'stream')} ${result.events === 1 ? 'is' : 'are'} unchanged, under ${counted(result.seals, 'seal')}`,
+  );
   if (result.retired > 0)
     print(`     ${result.retired} more have left the log, as its events say; chains and seals hold over their hashes`);
   if (result.seal !== undefined) print(`     newest seal, to be noted elsewhere: ${result.seal.position}:${result.seal.root}`);
@@ -50,7 +53,7 @@ const verifyParts = async (engine: Engine): Promise<boolean> => {
   for (const event of unreadable) printFault(`events: BROKEN: ${unreadableLine(event)}; in ${engine.logPlace}`);
   for (const { file, position, stream, message } of findings)
     printFault(`files: BROKEN: ${engine.noted.files.place}: ${file}, which ${stream} names at position ${position}: ${message}`);
-  if (findings.length === 0) print(`files: ${files} that the log names are there and whole`);
+  if (findings.length === 0) print(`files: ${files} that the log names ${files === 1 ? 'is' : 'are'} there and whole`);
   return findings.length === 0 && unreadable.length === 0;
 };
 
@@ -107,7 +110,7 @@ const comparedLine = ({ isThere, documents, checkpoint, head, missing }: Compare
   const parts = documents.filter((one) => one.count > 0).map((one) => `${one.count} ${one.collection}`);
   const which = parts.length > 1 ? ` (${parts.join(', ')})` : '';
   const behind = missing === undefined ? '' : `; ${withoutDocument(missing)} yet: the service makes the rest at its start`;
-  return `${count} documents at position ${checkpoint} equal a rebuild${which}; the log ends at ${head}${behind}`;
+  return `${counted(count, 'document')} at position ${checkpoint} ${count === 1 ? 'equals' : 'equal'} a rebuild${which}; the log ends at ${head}${behind}`;
 };
 
 const withoutDocument = ({ streams }: Missing): string =>

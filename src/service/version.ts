@@ -1,5 +1,9 @@
 /** The version of the program, from its package. */
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** The directory of the program's package. */
+export const programDirectory = fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/, '');
 
 const read = (): string => {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');

@@ -1,4 +1,4 @@
-/** Writes small files so that they survive a power loss, and makes directories. */
+/** Writes small files so that they survive a power loss, makes directories, and says in words why a file cannot be used. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -17,6 +17,23 @@ export const replaceDurably = (file: string, text: string): void => {
   renameSync(partial, file);
   // The rename survives a power loss only when the directory is synced too.
   syncDirectory(dirname(file));
+};
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'it is not there',
+  EACCES: 'this user may not use it',
+  EPERM: 'this user may not use it',
+  EISDIR: 'it is a directory',
+  ENOTDIR: 'a part of its path is no directory',
+  EEXIST: 'it is there already',
+  EROFS: 'its disk cannot be written',
+  ENOSPC: 'its disk is full',
+};
+
+/** In: what the file system threw. Out: why, in words; its code where there are none. */
+export const reasonOf = (fault: unknown): string => {
+  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable';
+  return reasons[code] ?? code;
 };
 
 const syncDirectory = (directory: string): void => {
@@ -42,9 +59,12 @@ export const makeDirectory = (directory: string): void => {
     const fault = error as NodeJS.ErrnoException;
     // Another process made it first.
     if (fault.code === 'EEXIST') return;
-    throw Object.assign(new Error(`the directory ${directory} cannot be made (${fault.message}); name one on a disk that can be written`), {
-      code: fault.code,
-      cause: error,
-    });
+    throw Object.assign(
+      new Error(`the directory ${directory} cannot be made (${reasonOf(error)}); name one on a disk that can be written`),
+      {
+        code: fault.code,
+        cause: error,
+      },
+    );
   }
 };

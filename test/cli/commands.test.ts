@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { temporaryDirectory } from '../support/data-directory.js';
 import { sendBody } from '../support/app.js';
 import { runCommand, runProcess } from '../support/server-process.js';
 import { eventually } from '../support/wait.js';
@@ -171,7 +172,38 @@ await t.test('template import: creates, updates, and names the path of each faul
   t.match(await run('template', 'import', file), { code: 1, stderr: /is not a template:\n.*\/(name|colour|schema)/ });
   writeFileSync(file, '{');
   t.match(await run('template', 'import', file), { code: 1, stderr: /cannot be read as JSON/ });
-  t.match(await run('template', 'import', join(dataDir, 'absent.json')), { code: 1, stderr: /absent\.json cannot be read/ });
+  t.match(await run('template', 'import', join(dataDir, 'absent.json')), { code: 1, stderr: /absent\.json: it is not there/ });
+});
+
+await t.test('template list, pull and preview: what is pulled can be imported again', async (t) => {
+  const listed = await run('template', 'list');
+  t.match(listed, { code: 0, stdout: /^order-confirmation {2}email {2}published {2}[0-9a-f-]{36} {2}\S/m });
+  t.match(listed.stdout, /^\S+ {2}attachment {2}published {2}\S+ {2}\S/m);
+  const rows = (await run('template', 'list', '--json')).stdout.trim().split('\n');
+  const [attachment] = rows.map((row) => JSON.parse(row) as { slug: string; type: string }).filter(({ type }) => type === 'attachment');
+  const place = temporaryDirectory(t);
+  for (const [slug, ...kind] of [['order-confirmation'], [attachment!.slug, '--attachment']] as const) {
+    const pulled = await run('template', 'pull', slug, ...kind);
+    t.match(JSON.parse(pulled.stdout), { slug, type: kind.length === 0 ? 'email' : 'attachment', status: 'published' });
+    const file = join(place, `${slug}.json`);
+    t.match(await run('template', 'pull', slug, file, ...kind), { code: 0, stdout: '' });
+    t.equal(readFileSync(file, 'utf8'), pulled.stdout);
+    t.match(await run('template', 'pull', slug, file, ...kind), { code: 1, stderr: `sealpost: ${file}: it is there already\n` });
+    t.match(await run('template', 'pull', slug, file, '--force', ...kind), { code: 0 });
+    t.match(await run('template', 'import', file), { code: 0, stdout: /is published as version \d+\.\n$/ });
+  }
+  const variables = join(place, 'variables.json');
+  writeFileSync(variables, JSON.stringify({ code: '424242' }));
+  t.match((await run('template', 'preview', 'sign-in-code', '--variables', variables)).stdout, /^<!doctype html>[^]*424242/i);
+  t.match((await run('template', 'preview', 'sign-in-code', '--format', 'text', '--variables', variables)).stdout, /^[^<]*424242/);
+  const document = join(place, 'document.pdf');
+  t.match(await run('template', 'preview', attachment!.slug, document, '--format', 'pdf', '--attachment'), { code: 0, stdout: '' });
+  t.equal(readFileSync(document, 'latin1').slice(0, 5), '%PDF-');
+  t.match(await run('template', 'preview', 'sign-in-code', '--format', 'pdf'), {
+    code: 1,
+    stderr: /--format pdf is not one of html, text/,
+  });
+  t.match(await run('template', 'pull', 'nothing'), { code: 1, stderr: /^sealpost: There is no template with this id or slug/ });
 });
 
 await t.test('template import takes attachment templates too, as files and as exports', async (t) => {

@@ -1,8 +1,14 @@
 /** Commands that tell and push, beside a running server on the same data directory; and what each refuses. */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { assertMayFound } from '../../src/cli/core/engine.js';
+import { openRate } from '../../src/cli/core/output.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import { makeProjections } from '../../src/projections/index.js';
+import { readConfig } from '../../src/service/settings/config.js';
+import { programDirectory } from '../../src/service/version.js';
 import { sendBody } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { environmentOf, finished, mainFile, runCommand, runProcess } from '../support/server-process.js';
@@ -12,6 +18,16 @@ import { openCliWorld } from './world.js';
 t.setTimeout(900_000);
 
 const { dataDir, settings, server, base, firstKey, run, call } = await openCliWorld(t);
+
+/** The commands that the help of the program lists, with their groups. */
+const commandTree = async (words: readonly string[] = []): Promise<readonly string[]> => {
+  const { stdout } = await run(...words, '--help');
+  const names = [...(stdout.split('\nCommands:\n')[1] ?? '').matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name!);
+  const found: string[] = names.length === 0 ? [words.join(' ')] : [];
+  for (const name of names) if (name !== 'help') found.push(...(await commandTree([...words, name])));
+  return found;
+};
+const commands = await commandTree();
 
 await t.test('replay: a stream, all, from a position, as text and as JSON', async (t) => {
   const { body } = await call(firstKey, 'POST', '/api/emails/send', sendBody({ to: [{ email: 'replayed@example.com' }] }));
@@ -192,8 +208,140 @@ await t.test('--help on each, and --version', async (t) => {
 
 await t.test('commands without a first start say what to do', async (t) => {
   const empty = { SEALPOST_DATA_DIR: join(temporaryDirectory(t), 'new') };
-  t.match(await runCommand(['key', 'create', '--name', 'x'], empty), { code: 1, stderr: /there is no team yet: start the service once/ });
-  t.match(await runCommand(['verify'], empty), { code: 0 });
+  t.match(await runCommand(['key', 'create', '--name', 'x'], empty), { code: 1, stderr: /or start the service once/ });
+});
+
+await t.test('no command makes anything where there is no instance, and each says so once', async (t) => {
+  const id = '0198c7a0-0000-7000-8000-000000000000';
+  const key = 'key_AAAAAAAAAAAAAAAAAAAAAA';
+  const args: Readonly<Record<string, readonly string[]>> = {
+    'key create': ['--name', 'x'],
+    'key change': [key, '--name', 'x'],
+    'key revoke': [key],
+    'user erase': ['ada@example.com'],
+    'team add-member': ['ada@example.com', '--role', 'owner'],
+    'team remove-member': ['ada@example.com'],
+    'credits grant': ['1'],
+    'credits buy': ['1'],
+    'template import': ['absent.json'],
+    'template pull': ['welcome'],
+    'template preview': ['welcome'],
+    'bulk send': ['absent.csv', '--template', 'welcome'],
+    'bulk status': [id],
+    'bulk cancel': [id],
+    'bulk results': [id],
+    'email cancel': [id],
+    'email reschedule': [id, '2030-01-01T00:00:00Z'],
+    'parked release': ['--all'],
+    migrate: ['--from', 'absent', '--to', 'absent.env'],
+    replay: ['--all'],
+    show: [id],
+    timeline: [id],
+    retention: ['--dry-run'],
+    backup: ['copy'],
+    restore: ['absent'],
+    repair: ['log'],
+  };
+  // `doctor` tells in lines of its own; `openapi` and `schema` need no instance; `serve` makes one.
+  const others = ['doctor', 'openapi', 'schema', 'serve'];
+  t.same(
+    Object.keys(args).filter((command) => !commands.includes(command)),
+    [],
+  );
+  const place = temporaryDirectory(t);
+  const foreign = join(place, 'foreign');
+  mkdirSync(foreign);
+  writeFileSync(join(foreign, 'thesis.txt'), 'x');
+  for (const command of commands.filter((one) => !others.includes(one)))
+    for (const dataDir of ['verify', 'restore', 'repair', 'key create'].includes(command) ? [join(place, 'absent'), foreign] : [foreign]) {
+      const words = [...command.split(' '), ...(args[command] ?? [])].map((word) =>
+        /^(?:absent|copy)/.test(word) ? join(place, word) : word,
+      );
+      const said = await runCommand(words, { SEALPOST_DATA_DIR: dataDir });
+      t.match(said, { code: 1, stdout: '', stderr: /^sealpost: [^\n]+\n$/ }, `${command} in ${dataDir}`);
+      t.notMatch(said.stderr, /ENOENT|Cannot open database/, command);
+      t.same([readdirSync(place), readdirSync(foreign)], [['foreign'], ['thesis.txt']], `${command} makes nothing`);
+    }
+  t.match(await runCommand(['doctor'], { SEALPOST_DATA_DIR: foreign }), { code: 2 });
+  t.same(readdirSync(foreign), ['thesis.txt']);
+});
+
+await t.test('serve makes no data beside files of others, unless it is told where', async (t) => {
+  const place = temporaryDirectory(t);
+  const serve = () =>
+    finished(
+      spawn(process.execPath, [mainFile, 'serve'], {
+        cwd: place,
+        env: environmentOf({ NODE_OPTIONS: '', PORT: '0' }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    );
+  mkdirSync(join(place, 'data'));
+  writeFileSync(join(place, 'data', 'points.csv'), 'x');
+  t.match(await serve(), {
+    code: 1,
+    stdout: '',
+    stderr: /^sealpost: SEALPOST_DATA_DIR is not set, and \S+data has files that .* \(points\.csv\)/,
+  });
+  rmSync(join(place, 'data'), { recursive: true });
+  writeFileSync(join(place, 'thesis.txt'), 'x');
+  t.match(await serve(), {
+    code: 1,
+    stdout: '',
+    stderr: /^sealpost: SEALPOST_DATA_DIR is not set, and .* has files that .* \(thesis\.txt\)/,
+  });
+  t.same(readdirSync(place), ['thesis.txt']);
+  t.equal(process.cwd(), programDirectory);
+  t.doesNotThrow(() => assertMayFound(readConfig({})), 'the directory of the program is one of ours');
+});
+
+await t.test('a fault is said once, and in words', async (t) => {
+  const absent = join(temporaryDirectory(t), 'absent.json');
+  for (const words of [
+    ['bulk', 'send', absent, '--template', 'order-confirmation'],
+    ['template', 'import', absent],
+    ['template', 'preview', 'order-confirmation', '--variables', absent],
+    ['verify', '--export', absent],
+  ])
+    t.match(await run(...words), { code: 1, stdout: '', stderr: `sealpost: ${absent}: it is not there\n` }, words.join(' '));
+  t.match(await run('team', 'set', '--from', 'nobody'), {
+    code: 1,
+    stderr: /^sealpost: from is not a valid email address: the address has no @\n$/,
+  });
+});
+
+await t.test('a rate is told from the first second on, of what was done since the first count', (t) => {
+  let nowMs = 0;
+  const rate = openRate(() => nowMs);
+  t.equal(rate(5_000), '–', 'what was done before says nothing');
+  nowMs = 500;
+  t.equal(rate(5_100), '–');
+  nowMs = 2_000;
+  t.equal(rate(9_000), '2,000');
+  t.end();
+});
+
+await t.test('the help of rebuild names every read model, and README every command', async (t) => {
+  const { stdout } = await run('rebuild', '--help');
+  const names = makeProjections(defaultLimits).map(({ name }) => name);
+  t.match(stdout.replaceAll(/\s+/g, ' '), `${names.join(', ')} (default: all)`);
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+  const [, section = ''] = /\n## The command line\n([^]*?)\n## /.exec(readme) ?? [];
+  const shown = section
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => [...line.split(' | ')[0]!.matchAll(/`([^`]+)`/g)].map(([, words]) => words!));
+  const isOf = (words: string, command: string): boolean => words === command || words.startsWith(`${command} `);
+  t.same(
+    commands.filter((command) => !shown.some((words) => isOf(words, command))),
+    [],
+    'every command is listed',
+  );
+  t.same(
+    shown.filter((words) => !commands.some((command) => isOf(words, command))),
+    [],
+    'what is listed is a command',
+  );
 });
 
 await t.test('a wrong setting stops each command with the sentence', async (t) => {

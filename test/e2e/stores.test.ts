@@ -134,11 +134,11 @@ await t.test('keys that lack only from where was called in a month: the start sa
   await server.end('SIGTERM');
   exchangeStore(dataDir, 'keys.db', before);
   const examined = await runCommand(['doctor'], settingsOf(dataDir, { SEALPOST_SMTP_URL: 'mailbox:' }));
-  t.match(examined, { code: 0, stdout: /WARNING stores: .*What is lost is from where 1 people or teams called in a month/ });
+  t.match(examined, { code: 0, stdout: /WARNING stores: .*What is lost is from where 1 person or team called in a month/ });
   t.match(examined.stdout, /WARNING keys: 1 key is missing by which the audit log tells from where was called, and no other/);
   t.notMatch(examined.stdout, /FAULT/);
   const { printed, base, end } = await startOn(t, dataDir, { SEALPOST_LOG_LEVEL: 'warn' });
-  await printed(/What is lost is from where 1 people or teams called/);
+  await printed(/What is lost is from where 1 person or team called/);
   t.equal(await totals(base), 2 * MAILS);
   for (const name of ['one', 'two']) t.equal(await made(base, name), 201, 'what an auditor is told of is done still');
   await end('SIGTERM');

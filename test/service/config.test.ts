@@ -29,6 +29,7 @@ await t.test('the defaults', async (t) => {
     registration: 'invited',
     isOnLoopback: true,
     dataDir: data,
+    isDataDirNamed: false,
     roles: ['http', 'process', 'project'],
     logLevel: 'info',
     webhookInsecureHosts: ['127.0.0.1'],
@@ -240,10 +241,10 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_KEYS_URL: 'sqlite:' }, /^SEALPOST_KEYS_URL=sqlite: names no path/],
     [{ SEALPOST_BUS_URL: 'sqlite:x' }, /^SEALPOST_BUS_URL/],
     [{ SEALPOST_FILES_URL: '/var/files' }, /^SEALPOST_FILES_URL/],
-    [{ SEALPOST_FONTS_DIR: '/no/such' }, /^SEALPOST_FONTS_DIR=\/no\/such cannot be read \(ENOENT\)/],
+    [{ SEALPOST_FONTS_DIR: '/no/such' }, /^SEALPOST_FONTS_DIR=\/no\/such cannot be read: it is not there\./],
     [{ SEALPOST_TLS_KEY: 'k' }, /^SEALPOST_TLS_KEY is set without SEALPOST_TLS_CERT/],
     [{ SEALPOST_TLS_CERT: 'c' }, /^SEALPOST_TLS_CERT is set without SEALPOST_TLS_KEY/],
-    [{ SEALPOST_TLS_CERT: '/no/such', SEALPOST_TLS_KEY: '/no/such' }, /^SEALPOST_TLS_CERT=\/no\/such cannot be read \(ENOENT\)/],
+    [{ SEALPOST_TLS_CERT: '/no/such', SEALPOST_TLS_KEY: '/no/such' }, /^SEALPOST_TLS_CERT=\/no\/such cannot be read: it is not there\./],
     [{ SEALPOST_MASTER_KEY: 'a', SEALPOST_MASTER_KEY_FILE: 'b' }, /^SEALPOST_MASTER_KEY and SEALPOST_MASTER_KEY_FILE are both set/],
     [{ SEALPOST_MASTER_KEY_FILE: '/no/such' }, /^SEALPOST_MASTER_KEY_FILE=\/no\/such cannot be read/],
     [
@@ -282,7 +283,7 @@ await t.test('.env.example lists every setting, and all of it can be set as it s
   t.same(lines.map((line) => line.slice(0, line.indexOf('='))).sort(), Object.keys(settings).sort());
   const withDefault = lines.filter((line) => settings[line.slice(0, line.indexOf('='))]?.default !== undefined);
   const environment = Object.fromEntries(withDefault.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
-  t.same(readConfig(environment), readConfig({}));
+  t.same(readConfig(environment), { ...readConfig({}), isDataDirNamed: true });
 });
 
 await t.test('headers that instruct the relay are allowed by name, or by the beginning of their names', async (t) => {

@@ -1,11 +1,39 @@
 /** Opens the stores for one command and closes them when it ends, also if it fails. */
 import { firstTeam } from '../../commands/core/caller.js';
-import { readConfig } from '../../service/settings/config.js';
+import { existsSync, readdirSync } from 'node:fs';
+import { ConfigError, readConfig, type Config } from '../../service/settings/config.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import { openEngine, type Engine, type EngineOptions } from '../../service/engine.js';
 import { mailboxCopies } from '../../service/mailbox.js';
 import { assertWholeEngine } from '../../service/startup.js';
 import { holdStopped } from '../../service/stores/instances.js';
+import { isFounded } from '../../service/stores/stores.js';
+import { programDirectory } from '../../service/version.js';
+
+/** Throws where there is no instance: commands beside a service make none. */
+export const assertFounded = (config: Config): void => {
+  if (isFounded(config)) return;
+  const lacks = existsSync(config.dataDir) ? `${config.dataDir} holds no data of sealpost` : `there is no data directory ${config.dataDir}`;
+  throw new ConfigError(`${lacks}; set SEALPOST_DATA_DIR to that of the service, or start the service once (sealpost serve)`);
+};
+
+/** What may stand in a data directory before its first start. */
+const BEFOREHAND = /^(?:\.|lost\+found$|master\.key$|.*\.lock$)/;
+
+/** Throws where an instance would be made that nobody asked for: in the default place, beside files that are not of sealpost. */
+export const assertMayFound = (config: Config): void => {
+  if (config.isDataDirNamed || isFounded(config)) return;
+  const here = process.cwd();
+  const isOwn = here === programDirectory;
+  for (const [directory, first] of [
+    [here, isOwn ? undefined : readdirSync(here).find((name) => !name.startsWith('.') && name !== 'data')],
+    [config.dataDir, existsSync(config.dataDir) ? readdirSync(config.dataDir).find((name) => !BEFOREHAND.test(name)) : undefined],
+  ] as const)
+    if (first !== undefined)
+      throw new ConfigError(
+        `SEALPOST_DATA_DIR is not set, and ${directory} has files that are not of sealpost (${first}): name a directory for its data, or start in an empty one`,
+      );
+};
 
 /** Opens the stores while no service can start. */
 export const withStoppedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withStopped(() => withEngine(work));
@@ -28,6 +56,7 @@ export const withInspectedEngine = (work: (engine: Engine) => Promise<void>): Pr
 
 const withOpened = async (options: Pick<EngineOptions, 'inspects'>, work: (engine: Engine) => Promise<void>): Promise<void> => {
   const config = readConfig();
+  assertFounded(config);
   const mailCopies = mailboxCopies(config);
   const engine = await openEngine({ ...config, logLevel: 'silent' }, { ...options, mailCopies });
   try {

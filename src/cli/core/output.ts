@@ -6,6 +6,7 @@ import { Presets, SingleBar } from 'cli-progress';
 import { parseMoment } from '../../domain/core/time.js';
 import { ConfigError } from '../../service/settings/settings.js';
 import { DomainError } from '../../domain/core/errors.js';
+import { reasonOf } from '../../shared/files.js';
 import type { Unreadable } from '../../event-log/decoding.js';
 
 export type Progress = Readonly<{ update: (events: number) => void; stop: () => void }>;
@@ -35,14 +36,23 @@ export const progressBar = (title: string, total: number, unit = 'events'): Prog
   if (!process.stderr.isTTY || total === 0) return { update: () => {}, stop: () => {} };
   const format = `${title} {bar} {percentage}% | {value}/{total} ${unit} | {rate} ${unit}/s | {eta_formatted} left`;
   const bar = new SingleBar({ format, stream: process.stderr, hideCursor: true }, Presets.shades_classic);
-  const started = performance.now();
-  bar.start(total, 0, { rate: '0' });
+  const rate = openRate(() => performance.now());
+  bar.start(total, 0, { rate: NO_RATE });
   return {
-    update: (events) => {
-      const seconds = (performance.now() - started) / 1_000;
-      bar.update(Math.min(events, total), { rate: Math.round(events / Math.max(seconds, 0.001)).toLocaleString('en-US') });
-    },
+    update: (done) => bar.update(Math.min(done, total), { rate: rate(done) }),
     stop: () => bar.stop(),
+  };
+};
+
+const NO_RATE = '–';
+
+/** How many a second since the first count, which is what was done before; no rate within the first second. In: a clock in milliseconds. */
+export const openRate = (nowMs: () => number): ((done: number) => string) => {
+  let first: Readonly<{ done: number; atMs: number }> | undefined;
+  return (done) => {
+    first ??= { done, atMs: nowMs() };
+    const seconds = (nowMs() - first.atMs) / 1_000;
+    return seconds < 1 ? NO_RATE : Math.round((done - first.done) / seconds).toLocaleString('en-US');
   };
 };
 
@@ -60,13 +70,18 @@ export const ignoreLostOutput = (): void => {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 };
 
-/** The message of a fault, and a line for each field that was wrong. */
+/** The message of a fault, and a line for each field that was wrong and that it does not name. */
 export const explain = (fault: unknown): string => {
   if (fault instanceof ConfigError || fault instanceof DomainError) {
     const details =
-      fault instanceof DomainError ? (fault.details.errors ?? []).map(({ field, message }) => `\n  ${field}: ${message}`) : [];
+      fault instanceof DomainError
+        ? (fault.details.errors ?? []).flatMap(({ field, message }) =>
+            fault.message.includes(message) ? [] : [`\n  ${field}: ${message}`],
+          )
+        : [];
     return `${fault.message}${details.join('')}`;
   }
+  if (fault instanceof Error && 'syscall' in fault && 'path' in fault) return `${String(fault.path)}: ${reasonOf(fault)}`;
   return fault instanceof Error ? fault.message : 'unknown fault';
 };
 

@@ -19,9 +19,10 @@ import { acceptLogAsItIs, assertMayGiveUp, noteIn, destroyAsDeletedIn, destroyAs
 import { readConfig, type Config } from '../../service/settings/config.js';
 import type { Engine } from '../../service/engine.js';
 import { checkable } from '../../service/startup.js';
-import { removeReadModels, localStores, placesOf } from '../../service/stores/stores.js';
+import { isFounded, removeReadModels, localStores, placesOf } from '../../service/stores/stores.js';
+import { counted } from '../../shared/text.js';
 import { print } from '../core/output.js';
-import { withEngine, withStopped } from '../core/engine.js';
+import { assertFounded, assertMayFound, withEngine, withStopped } from '../core/engine.js';
 
 export type BackupOptions = Readonly<{ keys?: boolean; days?: string }>;
 
@@ -34,10 +35,13 @@ const DAYS_MAX = 365;
 
 export const backup = async (directory: string, { keys, days }: BackupOptions): Promise<void> => {
   const config = readConfig();
+  assertFounded(config);
   if (keys !== true) {
     if (days !== undefined) throw new Error('--days goes with --keys; a backup of the log does not expire');
     const { note, files } = await backUpLog(config, directory);
-    const ofFiles = localStores(config).files ? `and ${files} files` : `without the files, which are at ${placesOf(config).files}`;
+    const ofFiles = localStores(config).files
+      ? `and ${counted(files, 'file')}`
+      : `without the files, which are at ${placesOf(config).files}`;
     print(`${directory}: the log up to position ${note?.position ?? 0}, ${ofFiles}. Keep the keys apart: sealpost backup --keys DIRECTORY`);
     return;
   }
@@ -47,8 +51,12 @@ export const backup = async (directory: string, { keys, days }: BackupOptions): 
   print(`${directory}: the keys. Destroy this copy by ${expiresAt}: it opens what is deleted or archived from now on.`);
 };
 
-export const restore = (directory: string | undefined, options: RestoreOptions): Promise<void> =>
-  withStopped(async () => {
+export const restore = async (directory: string | undefined, options: RestoreOptions): Promise<void> => {
+  const settings = readConfig();
+  // Nothing is made for a backup that is none.
+  if (!isFounded(settings)) backupsGiven(directory, options.keys);
+  assertMayFound(settings);
+  return withStopped(async () => {
     const config = readConfig();
     const given = backupsGiven(directory, options.keys);
     for (const { kind } of given) assertOnThisMachine(config, kind);
@@ -61,6 +69,7 @@ export const restore = (directory: string | undefined, options: RestoreOptions):
     removeReadModels(config);
     forgetReplaced(config);
   });
+};
 
 const backupsGiven = (log: string | undefined, keys: string | undefined): readonly GivenBackup[] => {
   const given: GivenBackup[] = [];
@@ -113,7 +122,7 @@ const reconcile = async (config: Config, engine: Engine, given: readonly GivenBa
     const { after, lost } = await acceptLogAsItIs({ ...checkable(engine), ...engine }, knownUpTo);
     await noteIn(engine, engine.noted.files);
     print(
-      `The log ends at position ${after}. What was accepted after the backup is not in it${lost > 0 ? `: ${lost} events are known to be lost` : ''}.`,
+      `The log ends at position ${after}. What was accepted after the backup is not in it${lost > 0 ? `: ${counted(lost, 'event is', 'events are')} known to be lost` : ''}.`,
     );
   }
   for (const { kind, backup } of given) print(`Restored: ${kind} of ${backup.at}.`);

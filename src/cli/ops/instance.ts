@@ -4,20 +4,19 @@
  * or the next start, that the time of day of this machine is right.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { readConfig, ConfigError, type Config, readServeConfig } from '../../service/settings/config.js';
 import { confirmTimeOfDay } from '../../service/ops/clock.js';
 import { print, progressBar, type Progress, exitCodes } from '../core/output.js';
 import { migrate as migrateTo, settingsOf } from '../../service/ops/migration.js';
 import { examine, type Check } from '../../service/ops/doctor.js';
+import { assertFounded } from '../core/engine.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import { counted } from '../../shared/text.js';
 import { mailboxLink, mailboxTokenOf } from '../../service/mailbox.js';
 
 export const confirmClock = (): void => {
   const config = readConfig();
-  if (!existsSync(config.dataDir))
-    throw new Error(`there is no data directory ${config.dataDir}; set SEALPOST_DATA_DIR to that of the service`);
+  assertFounded(config);
   print(`${confirmTimeOfDay(config, randomUUID())} is confirmed as the time of day; a running service goes by it within some seconds.`);
 };
 
@@ -57,7 +56,7 @@ export const migrate = async ({ from, to, oneAtATime = false }: MigrateCliOption
   const progress = { keys: of('keys'), files: of('files'), copied: of('copy'), verified: of('verify') };
   const { events, streams, seals, keyRows, files } = await migrateTo({ from: source, to: target, oneAtATime, progress }).finally(stop);
   print(
-    `${events} events in ${streams} streams, ${seals} seals, ${keyRows} rows of keys and ${files} files were copied; chain and seals verify.`,
+    `${counted(events, 'event')} in ${counted(streams, 'stream')}, ${counted(seals, 'seal')}, ${counted(keyRows, 'row')} of keys and ${counted(files, 'file')} were copied; chain and seals verify.`,
   );
   print(`Start the service with ${to}: it makes the read models anew. Keep ${from} until you have seen mail go out.`);
 };
@@ -82,7 +81,6 @@ export const mailbox = (): void => {
   const config = readServeConfig();
   if (config.smtp.url !== undefined)
     throw new Error('SEALPOST_SMTP_URL names a relay: mail goes there, and there is no mailbox to look into');
-  if (!existsSync(config.dataDir))
-    throw new Error(`there is no data directory ${config.dataDir}; set SEALPOST_DATA_DIR to that of the service`);
+  assertFounded(config);
   print(mailboxLink(config.publicUrl, mailboxTokenOf(config)));
 };

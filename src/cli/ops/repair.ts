@@ -5,7 +5,8 @@
 import { makeProjections } from '../../projections/index.js';
 import { rebuildProjection } from '../../projections/core/rebuild.js';
 import { print, printFault, progressBar, unreadableLine } from '../core/output.js';
-import { withEngine, withStopped, withStoppedEngine } from '../core/engine.js';
+import { counted } from '../../shared/text.js';
+import { assertFounded, withEngine, withStopped, withStoppedEngine } from '../core/engine.js';
 import { eraseAll } from '../../commands/core/erase.js';
 import { checkStores, stopping, type StoreFaultCode, type StoreFinding } from '../../commands/ops/stores.js';
 import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs, assertMayGiveUp, noteIn } from '../../commands/ops/repair.js';
@@ -17,24 +18,29 @@ import { removeReadModels } from '../../service/stores/stores.js';
 export type RepairOptions = Readonly<{ acceptLoss?: boolean }>;
 
 export const repair = async (store: string, options: RepairOptions): Promise<void> => {
+  assertFounded(readConfig());
   switch (store) {
     case 'read-models':
       return repairReadModels();
     case 'log':
       await accept(options, ['LOG_MISSING', 'LOG_OLDER'], async (engine) => {
         const { after, upTo, lost } = await acceptLogAsItIs({ ...checkable(engine), ...engine });
-        print(`The log goes on after position ${after}. ${lost} events up to position ${upTo} are given up; the log says so.`);
+        print(
+          `The log goes on after position ${after}. ${counted(lost, 'event')} up to position ${upTo} ${lost === 1 ? 'is' : 'are'} given up; the log says so.`,
+        );
       });
       return repairReadModels();
     case 'keys':
       return accept(options, ['KEYS_MISSING', 'KEYS_OLDER'], async (engine) => {
         const { lost } = await acceptKeysAsTheyAre({ ...checkable(engine), ...engine });
-        print(`The keys of ${lost} emails or assets are given up; those that still waited have failed with content-lost. The log says so.`);
+        print(
+          `The keys of ${counted(lost, 'email or asset', 'emails or assets')} are given up; those that still waited have failed with content-lost. The log says so.`,
+        );
       });
     case 'files':
       return accept(options, ['FILES_MISSING', 'FILES_OLDER'], async (engine) => {
         const { lost } = await acceptFilesAsTheyAre({ ...checkable(engine), ...engine });
-        print(`${lost} files are given up; what needs them fails with content-lost. The log says so.`);
+        print(`${counted(lost, 'file is', 'files are')} given up; what needs them fails with content-lost. The log says so.`);
       });
     default:
       throw new Error(`${store} is no store; there are log, keys, files and read-models`);
@@ -63,7 +69,7 @@ const repairReadModels = async (): Promise<void> => {
   await withStoppedEngine(async (engine) => {
     for (const projection of makeProjections(engine.limits)) {
       const events = await rebuildProjection(projection, engine);
-      print(`${projection.name}: made anew from ${events} events`);
+      print(`${projection.name}: made anew from ${counted(events, 'event')}`);
     }
     await noteIn(engine, engine.noted.readModels);
   });
@@ -84,9 +90,13 @@ export const rebuild = (name: string | undefined): Promise<void> =>
       });
       bar.stop();
       const seconds = (performance.now() - started) / 1_000;
-      print(`${projection.name}: ${events} events in ${seconds.toFixed(1)} s (${Math.round(events / seconds)} events/s)`);
+      print(`${projection.name}: ${counted(events, 'event')} in ${seconds.toFixed(1)} s${rateText(events, seconds)}`);
     }
   });
+
+/** A second is the least from which a rate says something. */
+const rateText = (events: number, seconds: number): string =>
+  seconds < 1 ? '' : ` (${Math.round(events / seconds).toLocaleString('en-US')} events/s)`;
 
 /** Erases again what the log says is deleted, archived or erased: an older backup of the keys still has its keys. */
 export const forget = (): Promise<void> =>
@@ -94,5 +104,7 @@ export const forget = (): Promise<void> =>
     const bar = progressBar('log       ', await engine.eventLog.head());
     const erased = await eraseAll(engine, 0, { reached: ({ position }) => bar.update(position) });
     bar.stop();
-    print(`${erased} keys of what is deleted, archived or erased were still there; they are destroyed now`);
+    print(
+      `${counted(erased, 'key')} of what is deleted, archived or erased ${erased === 1 ? 'was' : 'were'} still there; ${erased === 1 ? 'it is' : 'they are'} destroyed now`,
+    );
   });

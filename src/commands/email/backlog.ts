@@ -2,6 +2,7 @@
  * The backlog of each team, in memory: the counts last read from the read models, plus the emails that this process has accepted since. A
  * request reads nothing.
  */
+import { counted } from '../../shared/text.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
 
@@ -106,7 +107,7 @@ const queueFull = ({ waiting, emails, max }: Room, { perSecond, awayMs }: Pace):
   const retryAfterS = Math.min(Math.max(seconds, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S);
   return new DomainError(
     'QUEUE_FULL',
-    `${waiting} emails of your team wait for their delivery, and no more than ${max} may${emails === 1 ? '' : `: these ${emails} do not fit`}. Nothing was accepted; ${emails > max ? 'send fewer at once' : `try again in ${retryAfterS} seconds`}.`,
+    `${counted(waiting, 'email')} of your team ${waiting === 1 ? 'waits' : 'wait'} for ${waiting === 1 ? 'its' : 'their'} delivery, and no more than ${max} may${emails === 1 ? '' : `: these ${emails} do not fit`}. Nothing was accepted; ${emails > max ? 'send fewer at once' : `try again in ${retryAfterS} seconds`}.`,
     { retryAfterS, relatedInfo: { waiting, max } },
   );
 };

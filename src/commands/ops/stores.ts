@@ -2,6 +2,7 @@
  * Checks whether the stores belong together, none is older than the others, and none lacks what the log names. Each finding is one
  * sentence.
  */
+import { counted } from '../../shared/text.js';
 import type { CommandDeps } from '../core/deps.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
 import { erasingEvents } from '../../domain/events.js';
@@ -171,7 +172,7 @@ const keysMissing = (place: string, note: LogNote | undefined, { keys }: Missing
     code: note === undefined ? 'KEYS_MISSING' : 'KEYS_OLDER',
     message:
       `${place} ${note === undefined ? 'is missing or empty' : `is older than the log: it has seen it up to position ${note.position}`}, ` +
-      `and the keys of ${atLeast(keys.size)} emails or assets are not in it, which the log does not say are destroyed: what they seal cannot be read or sent. ` +
+      `and the keys of ${atLeast(keys.size, 'email or asset', 'emails or assets')} are not in it, which the log does not say are destroyed: what they seal cannot be read or sent. ` +
       'Put the newest one back, or restore a backup of the keys (sealpost restore); to go on without them: sealpost repair keys --accept-loss',
   };
 };
@@ -180,7 +181,7 @@ const originsMissing = (place: string, note: LogNote, count: number): StoreFindi
   code: 'KEYS_OLDER',
   isTold: true,
   message:
-    `${place} is older than the log: it has seen it up to position ${note.position}. What is lost is from where ${atLeast(count)} people or teams called in a month: ` +
+    `${place} is older than the log: it has seen it up to position ${note.position}. What is lost is from where ${atLeast(count, 'person or team', 'people or teams')} called in a month: ` +
     'the audit log shows those entries without network and agent, and keeps none for them in that month. Everything else is whole. ' +
     'Where you have a newer copy, put it back before the service goes on.',
 });
@@ -189,11 +190,12 @@ const filesMissing = (place: string, note: LogNote | undefined, { files }: Missi
   code: note === undefined ? 'FILES_MISSING' : 'FILES_OLDER',
   message:
     `${place} ${note === undefined ? 'is missing or empty' : `is older than the log: it has seen it up to position ${note.position}`}, ` +
-    `and ${atLeast(files.length)} files that the log names are not in it (attachments, assets, large templates). ` +
+    `and ${atLeast(files.length, 'file that the log names is', 'files that the log names are')} not in it (attachments, assets, large templates). ` +
     'Put it back, or restore a backup (sealpost restore); to go on without them: sealpost repair files --accept-loss',
 });
 
-const atLeast = (count: number): string => (count >= FOUND_MAX ? `at least ${count}` : `${count}`);
+const atLeast = (count: number, one: string, many: string): string =>
+  `${count >= FOUND_MAX ? 'at least ' : ''}${counted(count, one, many)}`;
 
 /**
  * Whether only keys of call origins are missing: network and agent of calls, kept for auditors alone under a key that the first call of a month

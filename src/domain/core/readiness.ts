@@ -1,4 +1,5 @@
 /** Decides whether the service should be given requests, and lists the reasons why it should not or why an operator should look. */
+import { counted } from '../../shared/text.js';
 
 export type WorkerHealth = Readonly<{
   name: string;
@@ -93,7 +94,8 @@ const reasonsOfWorker = ({ name, state, restarts, lastFault, stuckWork = 0 }: Wo
       break;
     case 'running':
   }
-  if (stuckWork > 0) add('WORK_STUCK', `${stuckWork} pieces of work of ${name} wait after ${lastFault}`);
+  if (stuckWork > 0)
+    add('WORK_STUCK', `${counted(stuckWork, 'piece')} of work of ${name} ${stuckWork === 1 ? 'waits' : 'wait'} after ${lastFault}`);
   return reasons;
 };
 
@@ -103,7 +105,7 @@ const reasonsOfLog = ({ unreadableEvents, unknownEvent }: LogHealth): readonly H
     : [
         {
           code: 'EVENTS_UNREADABLE' as const,
-          message: `${unreadableEvents} events cannot be read; \`sealpost events unreadable\` lists them`,
+          message: `${counted(unreadableEvents, 'event')} cannot be read; \`sealpost events unreadable\` lists them`,
         },
       ]),
   ...(unknownEvent === null

@@ -8,6 +8,7 @@ import { priorities } from '../../domain/ports/bus.js';
 import type { Cursor, ReadModels, Query } from '../../domain/ports/read-models.js';
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { SUMMARIES_OF_ROWS, summaryId, type DayRowsDocument } from '../email/summaries.js';
+import { counted } from '../../shared/text.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../../domain/core/time.js';
 import type { Files } from '../../domain/ports/files.js';
 import { RETIRED_WITHIN_DAYS } from '../../domain/email/timers.js';
@@ -71,8 +72,8 @@ type RetentionDeps = Readonly<{
 
 type Due = Pick<RetentionLine, 'due' | 'oldest' | 'next'>;
 
-const days = (count: number): string => (count === 1 ? '1 day' : `${count} days`);
-const hours = (count: number): string => (count === 1 ? '1 hour' : `${count} hours`);
+const days = (count: number): string => counted(count, 'day');
+const hours = (count: number): string => counted(count, 'hour');
 
 /** Deleted things of each kind, by the kind of their stream. */
 const DELETED = {

@@ -20,6 +20,7 @@ import { type Engine, logHealth } from '../engine.js';
 import { DISPATCH_LEASE } from '../../processors/core/lease.js';
 import type { Gate, StuckWork } from '../../processors/core/declaration.js';
 import type { Mailer } from '../../domain/ports/mailer.js';
+import { counted } from '../../shared/text.js';
 import type { Supervisor, Workers } from '../workers.js';
 
 type CommitWatch = Readonly<{
@@ -235,7 +236,14 @@ const relayReasons = ({ relay }: HealthWatchDeps, isUnseen: boolean): readonly H
     : [{ code: 'RELAY_AWAY', message: `the relay ${relay.host} takes no session: mail is held until it does` }];
 
 const lagReasons = (behind: number): readonly HealthReason[] =>
-  behind === 0 ? [] : [{ code: 'READ_MODELS_BEHIND', message: `${behind} read models are more than 10 seconds behind the log` }];
+  behind === 0
+    ? []
+    : [
+        {
+          code: 'READ_MODELS_BEHIND',
+          message: `${counted(behind, 'read model is', 'read models are')} more than 10 seconds behind the log`,
+        },
+      ];
 
 const queueReasons = async ({ queue, clock }: HealthWatchDeps): Promise<readonly HealthReason[]> => {
   const { oldestDueAt, deferred } = await queue();

@@ -8,7 +8,6 @@ import {
   settings,
   withoutSecrets,
   type SettingName,
-  codeOf,
   integer,
   oneOf,
   readBoolean,
@@ -37,6 +36,7 @@ import { FAILING_MAX_MS } from '../../domain/webhooks/delivery.js';
 import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
 import type { Recipient } from '../../domain/mime/address.js';
+import { reasonOf } from '../../shared/files.js';
 import { nearest } from '../../shared/text.js';
 import { registrations, type Registration } from '../../domain/people/user.js';
 import { roles, type Role, assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
@@ -54,6 +54,8 @@ export type Config = Readonly<{
   /** Only this machine can reach the service: no address for others is set, and no proxy. */
   isOnLoopback: boolean;
   dataDir: string;
+  /** The settings name the data directory. */
+  isDataDirNamed: boolean;
   roles: readonly Role[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** Where figures are answered; undefined: nothing is measured. */
@@ -151,6 +153,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     linkBase: readLinkBase(publicUrl, text('SEALPOST_PUBLIC_URL') !== undefined || smtp.url === undefined),
     ...readPeople(text, withDefault('SEALPOST_REGISTRATION'), host, trustProxy),
     dataDir,
+    isDataDirNamed: text('SEALPOST_DATA_DIR') !== undefined,
     roles: chosenRoles,
     logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
     metrics: readMetrics(text('SEALPOST_METRICS_PORT'), withDefault('SEALPOST_METRICS_HOST')),
@@ -195,7 +198,7 @@ export const loadEnvFile = (): void => {
   try {
     text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
   } catch (fault) {
-    throw new ConfigError(`${file} is there and cannot be read (${codeOf(fault)}); make it readable, or move it away.`);
+    throw new ConfigError(`${file} is there and cannot be read (${reasonOf(fault)}); make it readable, or move it away.`);
   }
   const [line] = linesWithoutSetting(text);
   // The line itself is not shown: it may be the rest of a secret.

@@ -1,4 +1,5 @@
 /** Every setting by name with its default and its description, from which .env.example is made; and how single settings are read. */
+import { reasonOf } from '../../shared/files.js';
 import { readFileSync } from 'node:fs';
 import { WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
 import { withoutCredentials } from '../../shared/addresses.js';
@@ -342,10 +343,8 @@ export const readFile = (name: string, file: string): string => {
 };
 
 export const unreadable = (name: string, path: string, fault: unknown): ConfigError => {
-  return new ConfigError(`${name}=${path} cannot be read (${codeOf(fault)}).`);
+  return new ConfigError(`${name}=${path} cannot be read: ${reasonOf(fault)}.`);
 };
-
-export const codeOf = (fault: unknown): string => (fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable');
 
 /** A secret that is given by a setting, or by another that names its file. Throws ConfigError. */
 export const secret = (value: string | undefined, name: string, file: string | undefined, fileName: string): string | undefined => {

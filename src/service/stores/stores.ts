@@ -70,7 +70,7 @@ export const openStores = async (
   deps: StoreDeps,
   { rewrapsKeys = false, inspects = false }: Readonly<{ rewrapsKeys?: boolean; inspects?: boolean }> = {},
 ): Promise<Stores> => {
-  makeDirectory(config.dataDir);
+  if (Object.values(localStores(config)).includes(true)) makeDirectory(config.dataDir);
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const closeOne of closing.splice(0).reverse()) await closeOne();
@@ -258,6 +258,12 @@ export const databaseFiles = (config: Config): readonly DatabaseFile[] => {
     ...(local.readModels ? sqliteReadModelFiles({ file: readModels }) : []).map((file) => ({ file, store: 'readModels' as const })),
   ];
   return all.filter(({ file, store }) => local[store] && existsSync(file));
+};
+
+/** Whether there is an instance: the log is on a server, or a store is on this machine. */
+export const isFounded = (config: Config): boolean => {
+  const local = localStores(config);
+  return !local.log || databaseFiles(config).length > 0 || (local.files && existsSync(placesOf(config).files));
 };
 
 /** What is wrong with a database file; undefined if it is whole. */
