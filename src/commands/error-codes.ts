@@ -236,6 +236,8 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   restoreTemplateVersion: [...change, 'TEMPLATE_VERSION_NOT_FOUND'],
   restoreTemplate: [...find, ...takeSlug, 'NOT_DURING_UPDATE', 'PLAN_LIMIT_EXCEEDED'],
   previewTemplate: [...find, ...findVersion, ...renderEmail, ...makeApart],
+  makePreviewLink: [...find, 'VALIDATION_ERROR'],
+  openPreviewLink: [],
   createAttachmentTemplate: saveAttachmentTemplate,
   importAttachmentTemplate: saveAttachmentTemplate,
   getAttachmentTemplate: find,

@@ -137,7 +137,7 @@ import {
   revokeInvitation,
 } from './teams/invitations.js';
 import { previewAttachmentTemplate } from './documents/preview.js';
-import { previewTemplate } from './templates/preview.js';
+import { makePreviewLink, openPreviewLink, previewTemplate } from './templates/preview.js';
 
 type Unbound = (deps: CommandDeps, ...args: never[]) => unknown;
 
@@ -227,6 +227,8 @@ const commands = {
   restoreTemplateVersion,
   restoreTemplate,
   previewTemplate,
+  makePreviewLink,
+  openPreviewLink,
   createAttachmentTemplate,
   importAttachmentTemplate,
   getAttachmentTemplate,

@@ -100,3 +100,42 @@ void t.test('templates and their previews', async (t) => {
     t.equal(preview.status, 200, format);
   }
 });
+
+void t.test('a preview opens in a browser by a link, without a key', async (t) => {
+  const link = async (path: string, body?: unknown) => {
+    const { status, body: made, text } = await app.call<{ url: string; expiresAt: string }>('POST', `${path}/preview/link`, body);
+    t.equal(status, 200, text);
+    t.ok(Date.parse(made.expiresAt) > Date.now());
+    return new URL(made.url);
+  };
+  const browse = (url: URL) => app.server.inject({ url: url.pathname });
+  const mail = await link('/api/templates/sign-in-code', { variables: { code: 'otters', firstName: 'Ada' } });
+  t.match(mail.pathname, /^\/p\/[\w-]+$/);
+  t.notMatch(mail.href, 'otters', 'what it shows is sealed');
+  const shown = await browse(mail);
+  t.equal(shown.statusCode, 200);
+  t.match(shown.body, 'otters');
+  t.match(shown.headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': /^default-src 'none'; img-src.*frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox$/,
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-robots-tag': 'noindex, nofollow',
+  });
+  t.notOk(shown.headers['set-cookie']);
+  t.equal((await browse(await link('/api/templates/sign-in-code'))).statusCode, 200, 'the body may be absent');
+  const document = await browse(await link('/api/templates/attachment/invoice', { format: 'pdf' }));
+  t.match(document, { statusCode: 200, headers: { 'content-type': 'application/pdf', 'content-disposition': /^inline; / } });
+  const tooLong = await app.call('POST', '/api/templates/sign-in-code/preview/link', { variables: { code: 'x'.repeat(9_000) } });
+  t.match(tooLong, { status: 400, body: { code: 'VALIDATION_ERROR', message: /make a link of \d+ bytes; 8192 are the most/ } });
+  t.match(await app.call('POST', '/api/templates/nowhere/preview/link', {}), { status: 404, body: { code: 'TEMPLATE_NOT_FOUND' } });
+  const wrong = await browse(new URL(mail.href.slice(0, -1), mail));
+  t.match(wrong, { statusCode: 404, body: /This preview cannot be shown/, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  t.equal(
+    (await app.server.inject({ url: '/api/templates', headers: { authorization: `Bearer ${mail.pathname.slice(3)}` } })).statusCode,
+    401,
+  );
+  await app.call('DELETE', '/api/templates/sign-in-code');
+  t.match(await browse(mail), { statusCode: 404, body: /its template is gone/ });
+});

@@ -898,6 +898,14 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
           warnings: [],
         }),
       ),
+    makePreviewLink: (caller, asked) =>
+      owned(templateIsOwned(caller.teamId, asked.reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('makePreviewLink', [caller, asked], {
+          token: asked.request['locale'] === 'long' ? 'x'.repeat(9_000) : 'a-token',
+          expiresAt: NOW,
+        }),
+      ),
+    openPreviewLink: async () => undefined,
     createAttachmentTemplate: (caller, request) =>
       did('createAttachmentTemplate', [caller, request], { ...attachmentTemplate, warnings: [] }),
     importAttachmentTemplate: (caller, request) =>

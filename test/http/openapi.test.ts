@@ -104,6 +104,7 @@ void t.test('the document', async (t) => {
       'GET /mailbox/app.css',
       'GET /mailbox/app.js',
       'GET /mailbox/messages/{id}/html',
+      'GET /p/{token}',
       'GET /u/{token}',
       'POST /u/{token}',
       'GET /t/o/{token}',

@@ -6,7 +6,8 @@ import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
 import type { CreateTemplateRequest } from '../../src/api/templates/templates.js';
 import { kitchenSink, sinkVariables } from '../support/kitchen-sink.js';
-import { caller, openWorld, schemaSaying, welcome } from '../support/command-world.js';
+import { caller, openWorld, schemaSaying, stranger, welcome } from '../support/command-world.js';
+import { refusedWith } from '../support/given.js';
 
 const never = new AbortController().signal;
 
@@ -99,3 +100,20 @@ void t.test(
     t.equal(busy.apart.length, 1, 'more than an eighth of the work of a call');
   },
 );
+
+void t.test('a preview link is good for 15 minutes, for its team and its service', async (t) => {
+  const world = await openWorld();
+  t.teardown(() => world.deps.generator.close());
+  const { id } = await world.commands.createTemplate(caller, { ...welcome, variables: [] });
+  const asked = { kind: 'email', reference: 'welcome', request: { locale: 'de' } } as const;
+  const { token, expiresAt } = await world.commands.makePreviewLink(caller, asked);
+  t.same(await world.commands.openPreviewLink(token), { teamId: caller.teamId, kind: 'email', id, request: { locale: 'de' } });
+  await refusedWith(t, world.commands.makePreviewLink(stranger, asked), 'TEMPLATE_NOT_FOUND');
+  await refusedWith(t, world.commands.makePreviewLink(caller, { ...asked, kind: 'document' }), 'TEMPLATE_NOT_FOUND');
+  for (const wrong of ['', 'x', token.slice(1), `${token}A`, token.replace(/.$/, token.endsWith('A') ? 'B' : 'A')])
+    t.equal(await world.commands.openPreviewLink(wrong), undefined, wrong.slice(0, 20));
+  await world.clock.advance(Date.parse(expiresAt) - world.clock.now() - 1);
+  t.ok(await world.commands.openPreviewLink(token));
+  await world.clock.advance(1);
+  t.equal(await world.commands.openPreviewLink(token), undefined, 'its time is over');
+});

@@ -237,6 +237,14 @@ export const PreviewRequestSchema = Type.Object(
   closed,
 );
 
+export const PreviewLinkSchema = Type.Object(
+  {
+    url: Type.String({ format: 'uri', description: 'Opens the preview in a browser, for whoever has it; it needs no key' }),
+    expiresAt: Type.String({ format: 'date-time', description: '15 minutes from now' }),
+  },
+  closed,
+);
+
 /** Query of the page that shows a template. */
 export const TemplatePageQuerySchema = Type.Object(
   {

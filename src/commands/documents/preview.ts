@@ -27,7 +27,7 @@ export type DocumentPreviewRequest = Readonly<{
   timeZone?: string;
 }>;
 /** `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has no value; `replaced`: characters that no font has; `warnings`: what its author should know. */
-type DocumentPreview = MadeDocument &
+export type DocumentPreview = MadeDocument &
   Readonly<{ format: OutputFormat; name: string; emptyPaths: readonly string[]; warnings: readonly FieldError[] }>;
 
 /** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */

@@ -20,6 +20,9 @@ import { loadAsset } from './assets.js';
 import { requireLanguage } from './language.js';
 import { causeOf, type CommandDeps } from '../core/deps.js';
 import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey } from './templates.js';
+import { findAttachmentTemplate } from './attachment-templates.js';
+import { isoMoment } from '../core/memo.js';
+import { openReaderTokens, type ReaderTokens } from '../../domain/recipients/tracking.js';
 import { assetWarnings, clippingWarnings } from './warnings.js';
 import { withoutSvg } from './drawings.js';
 import { exampleUnsubscribeUrl } from '../recipients/unsubscribe.js';
@@ -30,6 +33,7 @@ import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { mailWarnings } from '../../domain/rendering/check/email.js';
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
 import { emptyCompany } from '../../domain/teams/state.js';
+import { attachmentTemplateNotFound } from '../../domain/templates/attachment-template.js';
 import { resolveVersion } from '../../domain/templates/email-template.js';
 
 /** Rejects with what the renderer rejects with, and where the preview is large with what the generator does when it is busy or late. */
@@ -68,6 +72,51 @@ export const previewTemplate = async (
   const sizeBytes = Buffer.byteLength(html);
   const warnings = [...mailWarnings(content), ...(await assetWarnings(deps, caller.teamId, content)), ...clippingWarnings(sizeBytes)];
   return { subject, html: shown, text, sizeBytes, emptyPaths, warnings };
+};
+
+const LINK_MS = 15 * 60_000;
+
+/** What a link shows: `request` is the body of the preview. */
+export type PreviewLink = Readonly<{
+  teamId: TeamId;
+  kind: 'email' | 'document';
+  /** Id of the template. */
+  id: string;
+  request: JsonObject;
+}>;
+
+const openedTokens = new WeakMap<CommandDeps['keys'], ReaderTokens>();
+
+const tokensOf = (keys: CommandDeps['keys']): ReaderTokens => {
+  const tokens = openedTokens.get(keys) ?? openReaderTokens(keys, 'preview');
+  openedTokens.set(keys, tokens);
+  return tokens;
+};
+
+/** A token that shows one preview of one template for 15 minutes, whoever has it. Nothing is stored: what it shows is sealed in it. */
+export const makePreviewLink = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { kind, reference, request }: Readonly<{ kind: PreviewLink['kind']; reference: string; request: JsonObject }>,
+): Promise<Readonly<{ token: string; expiresAt: string }>> => {
+  const found = await (kind === 'email'
+    ? mustFindTemplate(deps, caller, reference)
+    : findAttachmentTemplate(deps, caller.teamId, reference));
+  if (found === undefined) throw attachmentTemplateNotFound();
+  requireLanguage(request as CallLanguage);
+  const expiresAt = deps.clock.now() + LINK_MS;
+  const sealed = JSON.stringify([expiresAt, { teamId: caller.teamId, kind, id: found.id, request } satisfies PreviewLink]);
+  return { token: tokensOf(deps.keys).seal(Buffer.from(sealed)), expiresAt: isoMoment(expiresAt) };
+};
+
+/** undefined if the token is not one of ours, its time is over, or its team is deleted. */
+export const openPreviewLink = async (deps: CommandDeps, token: string): Promise<PreviewLink | undefined> => {
+  const sealed = tokensOf(deps.keys).open(token);
+  if (sealed === undefined) return undefined;
+  const [expiresAt, link] = JSON.parse(sealed.toString()) as readonly [number, PreviewLink];
+  if (expiresAt <= deps.clock.now()) return undefined;
+  const { state: team } = await deps.team(teamStream(link.teamId));
+  return team === undefined || team.deletedAt !== undefined ? undefined : link;
 };
 
 type Previewed = Readonly<{

@@ -8,6 +8,8 @@ import {
   DocumentPreviewQuerySchema,
   DocumentPreviewRequestSchema,
   ImportAttachmentTemplateRequestSchema,
+  PreviewLinkSchema,
+  type PreviewRequest,
   UpdateAttachmentTemplateRequestSchema,
 } from '../../api/templates/templates.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
@@ -15,10 +17,16 @@ import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
 import { safeFilename } from '../../domain/mime/attachment.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
-import type { DocumentPreviewRequest } from '../../commands/documents/preview.js';
+import type { DocumentPreview, DocumentPreviewRequest } from '../../commands/documents/preview.js';
 import { queryVariables, pagingOf, deletableFilterOf } from '../server/query.js';
 import { disposition, expectedRevisions, tagged, tellEmptyPaths, tellReplaced, tellWarnings } from '../server/headers.js';
 import { untilClosed } from '../server/hooks.js';
+import { bodyMayBeAbsent } from '../server/headers.js';
+import { personPage, sendPersonPage } from '../server/forms.js';
+import { statusOf } from '../server/errors.js';
+import { linkOf, previewLinkDescription, PREVIEW_PATH, sendMailPage } from './templates.js';
+import { systemCaller } from '../../commands/core/caller.js';
+import { DomainError } from '../../domain/core/errors.js';
 import { coerceQuery } from '../server/validation.js';
 import {
   createAttachmentTemplateExamples,
@@ -28,7 +36,7 @@ import {
 } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/core/queries.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'settings'>;
 
 const tags = ['Attachment templates'];
 const params = idParams('Id, short id (`atpl_…`) or slug of the attachment template');
@@ -243,7 +251,10 @@ const answerDocument = async (
   wanted: DocumentPreviewRequest,
 ): Promise<FastifyReply> => {
   const { id } = request.params as Readonly<{ id: string }>;
-  const made = await deps.commands.previewAttachmentTemplate(callerOf(request), id, wanted, untilClosed(reply));
+  return sendDocument(reply, await deps.commands.previewAttachmentTemplate(callerOf(request), id, wanted, untilClosed(reply)));
+};
+
+const sendDocument = (reply: FastifyReply, made: DocumentPreview): FastifyReply => {
   const { bytes, format, name, emptyPaths, replaced, warnings } = made;
   const { contentType, extension } = files[format];
   return tellWarnings(tellReplaced(tellEmptyPaths(reply, emptyPaths), replaced), warnings)
@@ -252,9 +263,64 @@ const answerDocument = async (
     .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 };
 
-/** Registers the routes under /api/templates/attachment. */
+const linkRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/templates/attachment/:id/preview/link',
+    {
+      config: { access: 'templates:read', command: 'makePreviewLink', unknownId, examples: documentPreviewExamples },
+      preValidation: bodyMayBeAbsent,
+      schema: {
+        summary: 'Make a link that shows the document of an attachment template in a browser',
+        description: previewLinkDescription,
+        operationId: 'makeDocumentPreviewLink',
+        tags,
+        params,
+        body: DocumentPreviewRequestSchema,
+        response: { 200: PreviewLinkSchema },
+      },
+    },
+    async (request) => {
+      const asked = { kind: 'document', reference: request.params.id, request: request.body as JsonObject } as const;
+      return linkOf(deps, await deps.commands.makePreviewLink(callerOf(request), asked));
+    },
+  );
+};
+
+const fillGone = personPage<Readonly<{ text: string }>>(`<h1><%= it.title %></h1>
+<p><%= it.text %></p>
+`);
+
+const GONE = 'It was good for 15 minutes, or its template is gone. Make another one.';
+
+/** Registers the page of preview links: no key, no cookie. */
+const previewPage = (app: App, { commands }: Deps): void => {
+  app.get(`${PREVIEW_PATH}:token`, { config: { access: 'public' }, schema: { hide: true } }, async (request, reply) => {
+    const refused = (status: number, text: string) =>
+      sendPersonPage(reply, status, fillGone({ title: 'This preview cannot be shown', text }));
+    const link = await commands.openPreviewLink((request.params as Readonly<{ token: string }>).token);
+    if (link === undefined) return refused(404, GONE);
+    const caller = systemCaller(link.teamId, 'preview-link', request.id);
+    const signal = untilClosed(reply);
+    reply.header('x-robots-tag', 'noindex, nofollow');
+    try {
+      if (link.kind === 'email')
+        return sendMailPage(reply, await commands.previewTemplate(caller, link.id, link.request as PreviewRequest, signal));
+      const wanted = { variables: {}, ...link.request } as DocumentPreviewRequest;
+      return sendDocument(reply, await commands.previewAttachmentTemplate(caller, link.id, wanted, signal));
+    } catch (fault) {
+      if (!(fault instanceof DomainError)) throw fault;
+      const { retryAfterS } = fault.details;
+      if (retryAfterS !== undefined) reply.header('retry-after', retryAfterS);
+      return refused(statusOf[fault.code], fault.code === 'TEMPLATE_NOT_FOUND' ? GONE : fault.message);
+    }
+  });
+};
+
+/** Registers the routes under /api/templates/attachment, and the page of preview links of both kinds. */
 export const attachmentTemplateRoutes = (app: App, deps: Deps): void => {
   readRoutes(app, deps);
+  linkRoute(app, deps);
+  previewPage(app, deps);
   creationRoutes(app, deps);
   changeRoutes(app, deps);
   publishRoute(app, deps);

@@ -3,6 +3,8 @@ import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
 import {
   CreateTemplateRequestSchema,
   ImportTemplateRequestSchema,
+  PreviewLinkSchema,
+  type PreviewResponse,
   PreviewRequestSchema,
   PreviewResponseSchema,
   TemplatePageQuerySchema,
@@ -12,7 +14,10 @@ import {
   UpdateTemplateRequestSchema,
 } from '../../api/templates/templates.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
-import { expectedRevisions, tagged, tellEmptyPaths, tellWarnings } from '../server/headers.js';
+import { bodyMayBeAbsent, expectedRevisions, tagged, tellEmptyPaths, tellWarnings } from '../server/headers.js';
+import type { FastifyReply } from 'fastify';
+import { invalid } from '../../domain/core/errors.js';
+import type { JsonObject } from '../../domain/core/json.js';
 import { MAIL_CSP } from '../server/mail-html.js';
 import { queryVariables, pagingOf, deletableFilterOf } from '../server/query.js';
 import { untilClosed } from '../server/hooks.js';
@@ -20,7 +25,7 @@ import { coerceQuery } from '../server/validation.js';
 import { createTemplateExamples, importTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/core/queries.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'settings'>;
 
 const tags = ['Templates'];
 const params = idParams('Id or slug of the template');
@@ -191,16 +196,7 @@ const previewRoutes = (app: App, deps: Deps): void => {
     async (request, reply) => {
       const { variables, ...options } = request.query;
       const wanted = { ...options, variables: queryVariables(variables, deps.limits) };
-      const { html, emptyPaths, warnings } = await deps.commands.previewTemplate(
-        callerOf(request),
-        request.params.id,
-        wanted,
-        untilClosed(reply),
-      );
-      return tellWarnings(tellEmptyPaths(reply, emptyPaths), warnings)
-        .header('content-type', 'text/html; charset=utf-8')
-        .header('content-security-policy', MAIL_CSP)
-        .send(html);
+      return sendMailPage(reply, await deps.commands.previewTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply)));
     },
   );
 
@@ -222,9 +218,63 @@ const previewRoutes = (app: App, deps: Deps): void => {
   );
 };
 
+const linkRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/templates/:id/preview/link',
+    {
+      config: { access: 'templates:read', command: 'makePreviewLink', unknownId, examples: previewExamples },
+      preValidation: bodyMayBeAbsent,
+      schema: {
+        summary: 'Make a link that shows a template in a browser',
+        description: previewLinkDescription,
+        operationId: 'makePreviewLink',
+        tags,
+        params,
+        body: PreviewRequestSchema,
+        response: { 200: PreviewLinkSchema },
+      },
+    },
+    async (request) =>
+      linkOf(
+        deps,
+        await deps.commands.makePreviewLink(callerOf(request), {
+          kind: 'email',
+          reference: request.params.id,
+          request: asJson(request.body),
+        }),
+      ),
+  );
+};
+
+export const previewLinkDescription =
+  'The link is good for 15 minutes and needs no key: whoever has it sees this one preview and nothing else. What it shows is made when it is opened.';
+
+export const PREVIEW_PATH = '/p/';
+
+const asJson = (body: unknown): JsonObject => body as JsonObject;
+
+/** The answer with the link. Throws VALIDATION_ERROR where the variables do not fit into one. */
+export const linkOf = (
+  { settings, limits }: Pick<HttpDeps, 'settings' | 'limits'>,
+  { token, expiresAt }: Readonly<{ token: string; expiresAt: string }>,
+): Readonly<{ url: string; expiresAt: string }> => {
+  const path = `${PREVIEW_PATH}${token}`;
+  if (path.length > limits.urlSizeBytesMax)
+    throw invalid('request body', 'variables', `make a link of ${path.length} bytes; ${limits.urlSizeBytesMax} are the most`);
+  return { url: `${settings.publicUrl}${path}`, expiresAt };
+};
+
+/** Answers the mail as a page in which nothing of it can act. */
+export const sendMailPage = (reply: FastifyReply, { html, emptyPaths, warnings }: PreviewResponse): FastifyReply =>
+  tellWarnings(tellEmptyPaths(reply, emptyPaths), warnings)
+    .header('content-type', 'text/html; charset=utf-8')
+    .header('content-security-policy', MAIL_CSP)
+    .send(html);
+
 /** Registers the routes under /api/templates. */
 export const templateRoutes = (app: App, deps: Deps): void => {
   readRoutes(app, deps);
+  linkRoute(app, deps);
   creationRoute(app, deps);
   importRoute(app, deps);
   changeRoutes(app, deps);
