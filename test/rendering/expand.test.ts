@@ -362,6 +362,20 @@ void t.test('table with written rows', async (t) => {
       { html: '', value: undefined, showing: undefined },
     ],
   ]);
+  const format = { style: 'percent' };
+  const ownFormats = [[{ content: 0.5, format }, { content: '{{x}}' }, { content: '=A1*2', type: 'currency' }]];
+  t.match(
+    tableOf(one({ type: 'table', props: { rows: ownFormats, columns: [{ type: 'string' }, { format }, { format }] } }, { x: 0.25 })).rows,
+    [
+      [
+        { html: '50%', value: 0.5 },
+        { html: '25%', value: 0.25 },
+        { formula: '=A1*2', showing: { type: 'currency' } },
+      ],
+    ],
+  );
+  for (const cell of [{}, { content: {} }, { content: 'x', bold: true }, { content: 'x', format: { style: 'loud' } }])
+    t.throws(() => one({ type: 'table', props: { rows: [[cell]] } }), { code: 'TEMPLATE_INVALID' });
   t.same(
     tableOf(
       one(

@@ -43,7 +43,7 @@ const mail = {
               columns: [{ header: 'Note', content: '{{item.note}}', footer: 'End' }],
             },
           },
-          { id: 'rows', type: 'table', props: { rows: [['Sum', 3]] } },
+          { id: 'rows', type: 'table', props: { rows: [['Sum', 3, { content: 'Sum' }]] } },
         ],
       },
     ],

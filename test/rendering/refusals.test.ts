@@ -88,6 +88,7 @@ void t.test('a formula that no program can read is told', (t) => {
   t.match(warningsOf(cells(['pdf', 'excel'], '=A1)+(1')), [`${repair}a bracket is closed that was not opened`]);
   t.match(warningsOf(cells(['excel'], '="a&B1')), [`${repair}a quotation mark is opened and not closed`]);
   t.match(warningsOf(cells(['excel'], '=SUM(B{top}:B{last})')), [/holds \{top\}, which stands for nothing: there are \{row\}, \{first\}/]);
+  t.match(warningsOf(cells(['excel'], '=SUM({others.B})')), [/holds \{others\.B\}, but no table of the template has the id "others"/]);
   t.same(warningsOf(cells(['pdf'], '=SUM(A1')), []);
   t.same(warningsOf(cells(['excel'], `=IF(B{row}>1,"a ) ""b""",SUM('It''s (1)'!A{first}:A{last})*MAX({1,2}))`)), []);
   t.end();

@@ -115,6 +115,7 @@ export const common: readonly JsonObject[] = [
       rows: [
         ['a', 1],
         [null, '{{sum}}'],
+        [{ content: 'b' }, { content: 0.5, type: 'percent', format: { style: 'percent' } }],
       ],
       columns: [{}, { align: 'right' }],
     },

@@ -28,6 +28,7 @@ import { directions, textDirections } from '../../domain/rendering/direction.js'
 import { DOCUMENT_LENGTH, DOCUMENT_PERCENT, type Media } from '../../domain/rendering/lengths.js';
 import {
   aligns,
+  cellSpecs,
   columnSpecs,
   errorCorrections,
   lineStyles,
@@ -365,7 +366,10 @@ export const kindsOfMedium = (medium: Medium, refer: Refer): Readonly<Record<Kin
     ),
     lineHeight: described(orTemplated(points, trimmed(length)), must(media.lineHeight.expected)),
     widths: literal(upTo(WIDTHS_MAX, { anyOf: [points, trimmed(length)] }), 'The widths of the columns'),
-    rows: described(upTo(ROWS_MAX, upTo(columnsMax, refer(nameOfKind('scalar', medium)))), 'The rows of a table, written out'),
+    rows: described(
+      upTo(ROWS_MAX, upTo(columnsMax, { anyOf: [refer(nameOfKind('scalar', medium)), propsOf(cellSpecs, medium, refer)] })),
+      'The rows of a table, written out: each cell its content, or an object with it and a format of its own',
+    ),
     columns: described(upTo(columnsMax, refer(`${name}Column`)), 'The columns of a table'),
   };
 };

@@ -1,8 +1,11 @@
-/** Conditional formats of a workbook: how the cells of a column look by the values that they hold. */
+/** Columns of a workbook: conditional formats by the values of their cells, and how formulas name the cells of another table. */
 import { isJsonObject, type Json } from '../core/json.js';
 import { isPlainObject } from './check/format.js';
 import type { Faults } from './check/faults.js';
 import { cssColor } from './css.js';
+
+/** In a formula: the cells of a column of another table, by its id and the letters of the column. */
+export const TABLE_COLUMN = /\{([^{}.]{1,100})\.([A-Z]{1,3})\}/g;
 
 /** With how many values each compares. */
 export const ruleOperators = { greaterThan: 1, atLeast: 1, lessThan: 1, atMost: 1, equal: 1, notEqual: 1, between: 2 } as const;

@@ -178,7 +178,7 @@ const mapKinds: Partial<Record<PropKind, MapValue>> = {
   text: mapProse,
   scalar: mapProse,
   link: (value, field, map) => textIn(value, field, map, 'address'),
-  rows: mapItems(mapItems(mapProse)),
+  rows: mapItems(mapItems((cell, field, map) => (isJsonObject(cell) ? mapMembers('content') : mapProse)(cell, field, map))),
   columns: mapItems(mapMembers('header', 'content', 'footer')),
   series: mapItems(mapMembers('name')),
   timelineItems: mapItems(mapMembers('title', 'description', 'date')),

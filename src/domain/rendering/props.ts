@@ -175,6 +175,13 @@ export const columnSpecs: PropSpecs = {
   hideWhenEmpty: { kind: 'boolean' },
 };
 
+/** A written cell with a format of its own, in place of that of its column. */
+export const cellSpecs: PropSpecs = {
+  content: { kind: 'scalar', required: true },
+  type: { kind: 'columnType' },
+  format: { kind: 'format' },
+};
+
 export const seriesSpecs: PropSpecs = {
   name: { kind: 'text' },
   valueField: { kind: 'field', required: true },
@@ -214,6 +221,9 @@ const scalar: Check = (value, field, tools) => {
   }
 };
 
+const cell: Check = (value, field, tools) =>
+  isPlainObject(value) ? checkProps(value, cellSpecs, field, tools) : scalar(value, field, tools);
+
 const kinds = {
   text,
   scalar,
@@ -240,7 +250,7 @@ const kinds = {
   path,
   name,
   widths: arrayOf('widths', WIDTHS_MAX, fixedMeasure('length')),
-  rows: (value, field, tools) => arrayOf('rows', ROWS_MAX, arrayOf('cells', tools.media.columnsMax, scalar))(value, field, tools),
+  rows: (value, field, tools) => arrayOf('rows', ROWS_MAX, arrayOf('cells', tools.media.columnsMax, cell))(value, field, tools),
   columns: (value, field, tools) => arrayOf('columns', tools.media.columnsMax, each(columnSpecs))(value, field, tools),
   rules: arrayOf('rules', RULES_MAX, (value, field, { faults }) => checkRule(value, field, faults)),
   errorCorrection: oneOf(errorCorrections),

@@ -163,6 +163,14 @@ void t.test('formats come from definitions, schemas, columns and the language of
   t.match(renderTemplate(templateOf([rich('a', 'x')], { locale: 'ar-EG' })).html, /dir="rtl"/);
 });
 
+void t.test('a written cell has a format of its own', async (t) => {
+  const rows = [[{ content: '{{x}}', format: { style: 'percent' } }, '{{x}}', { content: '<b>{{x}}</b>', type: 'currency' }]];
+  const columns = [{}, { format: { style: 'number', minimumFractionDigits: 2 } }, {}];
+  const variables = [{ name: 'x', type: 'number' }];
+  const { text } = renderTemplate(templateOf([{ id: 't', type: 'table', props: { rows, columns } }], { variables }), { x: 0.5 });
+  t.match(text, /50% +0\.50/);
+});
+
 void t.test('defaults, required variables, types', async (t) => {
   const template = templateOf([rich('a', '{{greeting}} {{who}}')], {
     variables: [

@@ -10,6 +10,7 @@ import {
   type ComponentContext,
   innerWidth,
   openSheet,
+  quotedName,
   type PlacedData,
 } from './sheet.js';
 import type {
@@ -32,7 +33,7 @@ import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/genera
 import { fileTooLarge, tooManyRows, tooManySheets } from '../../../domain/rendering/budget.js';
 import { addExtras, finishParts, type SheetExtras, openPackage } from './extras.js';
 import { openBook, type Book, type PlacedBlock } from './formula/book.js';
-import type { Scalar } from './formula/values.js';
+import type { RangeOf, Scalar } from './formula/values.js';
 
 /** The components of a sheet one below the other: gaps, widths of columns, the row that stays in sight. */
 type Arrangement = Readonly<{
@@ -105,12 +106,20 @@ export const makeWorkbook = async (
   // A workbook shows at least one sheet.
   const isHidden = (plan: SheetPlan): boolean => plan.page.sheet?.hidden === true && plans.some(({ page }) => page.sheet?.hidden !== true);
   const tables = plans.flatMap(({ components }) => components.flatMap(({ component }) => (component.type === 'table' ? [component] : [])));
+  let data: ReadonlyMap<ExpandedTable, PlacedData> = new Map();
+  const rangeOf: RangeOf = (id, column) => {
+    const table = tables.find((one) => one.id === id);
+    const place = table === undefined ? undefined : data.get(table);
+    if (table === undefined || place === undefined || table.rows.length === 0) return undefined;
+    return `${quotedName(place.sheetName)}!$${column}$${place.first}:$${column}$${place.first + table.rows.length - 1}`;
+  };
   for (const plan of plans) {
     const around = {
       language: document.language,
       limits,
       images,
       tables,
+      rangeOf,
       direction: plan.page.direction,
       pageWidth: innerWidth(plan.page),
     };
@@ -122,7 +131,7 @@ export const makeWorkbook = async (
     sheets.push({ plan, arrangement: arrange(prepared), number: sheets.length + 1, isHidden: isHidden(plan) });
   }
   const book = openBook(sheets.map(({ plan, arrangement }) => ({ name: plan.name, blocks: placed(arrangement) })));
-  const data = dataOf(sheets);
+  data = dataOf(sheets);
   for (const sheet of sheets) extras.push(await writeSheet(workbook, sheet, { book, data }, sink.flush));
   await workbook.commit();
   const parts = openPackage(sink.bytes());

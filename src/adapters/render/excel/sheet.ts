@@ -4,7 +4,7 @@ import type { ColumnRule, RuleOperator } from '../../../domain/rendering/column-
 import { argb } from '../colors.js';
 import { withoutInvalid } from './text.js';
 import type { ExpandedTable, Expanded, ExpandedPage, TextStyle } from '../../../domain/rendering/expand/expanded.js';
-import type { Scalar } from './formula/values.js';
+import type { RangeOf, Scalar } from './formula/values.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import type { Limits } from '../../../domain/core/limits.js';
@@ -69,6 +69,8 @@ export type ComponentContext = Readonly<{
   images: ReadonlyMap<string, LoadedImage>;
   /** All tables of the workbook. */
   tables: readonly ExpandedTable[];
+  /** To be asked once all components have their places. */
+  rangeOf: RangeOf;
   /** Direction of the sheet: the side of its first column, and the meaning of start and end. */
   direction: Direction;
   /** Width of the page without its margins, in points; percentages are shares of it. */

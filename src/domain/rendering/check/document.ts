@@ -19,6 +19,7 @@ import {
   missingCharacterRules,
 } from '../content.js';
 import { componentSpecs } from '../components.js';
+import { TABLE_COLUMN } from '../column-rules.js';
 import { checkCode, refuseUnknown, type WalkTools, childrenOf, checkId, checkSections, measureDocument } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { directions } from '../direction.js';
@@ -416,9 +417,10 @@ const OPEN_QUOTE = `${NO_FORMULA} a quotation mark is opened and not closed`;
 const formulaWarnings = ({ schema: { pages, outputFormats } }: AttachmentTemplateContent): readonly FieldError[] => {
   const warnings: FieldError[] = [];
   const look = (content: Json | undefined, field: string): void => {
-    const message = typeof content === 'string' ? warningFor(content, outputFormats) : undefined;
+    const message = typeof content === 'string' ? warningFor(content, outputFormats, tables) : undefined;
     if (message !== undefined && warnings.length < WARNINGS_MAX) warnings.push({ field, message });
   };
+  const tables = new Set(pages.flatMap(({ sections }) => sections.flatMap(({ components }) => tableIdsOf(components))));
   const walk = (components: readonly DocumentComponent[], field: string): void => {
     for (const [at, { type, content = '', props = {}, children = [], elseChildren = [] }] of components.entries()) {
       const isFormula = type === 'rich-text' && outputFormats.includes('excel') && /^\s*(?:<p>\s*)?=[A-Z]+\(/.test(content);
@@ -433,18 +435,32 @@ const formulaWarnings = ({ schema: { pages, outputFormats } }: AttachmentTemplat
   return warnings;
 };
 
-const warningFor = (content: string, outputs: readonly OutputFormat[]): string | undefined => {
+const tableIdsOf = (components: readonly DocumentComponent[]): readonly string[] =>
+  components.flatMap(({ id, type, children = [], elseChildren = [] }) => [
+    ...(type === 'table' ? [id] : []),
+    ...tableIdsOf([...children, ...elseChildren]),
+  ]);
+
+const warningFor = (content: string, outputs: readonly OutputFormat[], tables: ReadonlySet<string>): string | undefined => {
   if (!/^\s*=./.test(content)) return undefined;
   if (hasPlaceholder(content)) return outputs.includes('excel') ? WITH_PLACEHOLDERS : undefined;
   if (!outputs.includes('excel')) return undefined;
-  return unreadable(content) ?? (outputs.includes('pdf') ? IN_PDF : undefined);
+  return unreadable(content) ?? unknownTable(content, tables) ?? (outputs.includes('pdf') ? IN_PDF : undefined);
+};
+
+/** Finds the name of a table that the template does not have. */
+const unknownTable = (formula: string, tables: ReadonlySet<string>): string | undefined => {
+  for (const [whole, table = ''] of formula.matchAll(TABLE_COLUMN))
+    if (!tables.has(table)) return `holds ${shorten(whole)}, but no table of the template has the id "${shorten(table)}"`;
+  return undefined;
 };
 
 /** Finds what no program can read when it opens the workbook. Quoted parts are texts or names of sheets, and are not looked at. */
 const unreadable = (formula: string): string | undefined => {
   const bare = formula.replaceAll(/"[^"]*"|'[^']*'/g, '');
   const name = /\{([A-Za-z]+)\}/.exec(bare.replaceAll(/\{(?:row|first|last)\}/g, ''))?.[0];
-  if (name !== undefined) return `holds ${shorten(name)}, which stands for nothing: there are {row}, {first} and {last}`;
+  if (name !== undefined)
+    return `holds ${shorten(name)}, which stands for nothing: there are {row}, {first} and {last}, and {lines.D} for column D of the table with the id lines`;
   if (/["']/.test(bare)) return OPEN_QUOTE;
   let open = 0;
   for (const [sign] of bare.matchAll(/[()]/g)) {
@@ -465,5 +481,11 @@ const lookAtTable = ({ columns, rows }: NonNullable<DocumentComponent['props']>,
     look(column['content'], `${field}.columns[${at}].content`);
     look(column['footer'], `${field}.columns[${at}].footer`);
   });
-  each(rows, (row, at) => each(row, (cell, place) => look(cell, `${field}.rows[${at}][${place}]`)));
+  each(rows, (row, at) =>
+    each(row, (cell, place) => {
+      const own = `${field}.rows[${at}][${place}]`;
+      if (isJsonObject(cell)) look(cell['content'], `${own}.content`);
+      else look(cell, own);
+    }),
+  );
 };

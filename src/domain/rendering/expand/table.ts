@@ -17,7 +17,7 @@ import type { Formatter } from '../scope/formats.js';
 import { cellTooLong, tooManyColumns, tooManyItems, tooManyRows } from '../budget.js';
 import { charge, countChars, type Scope, type State, compileSource, rootShape, steadySource } from '../scope/scope.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
-import { literalValue, type Showing, holdsNumbers, isColumnType, isNumeric } from '../scope/showing.js';
+import { literalValue, writtenCell, type Showing, holdsNumbers, isColumnType, isNumeric } from '../scope/showing.js';
 import type { ValueFormat, VariableType } from '../scope/definitions.js';
 import { rulesOf } from '../column-rules.js';
 import type { DocumentComponent } from '../content.js';
@@ -225,7 +225,12 @@ const writtenRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows =
     scope,
     scope,
   );
-  const made = given.map((row) => columns.map(({ showing }, at) => compileCell(row[at], showing, scope)));
+  const made = given.map((row) =>
+    columns.map(({ showing }, at) => {
+      const cell = writtenCell(row[at], showing);
+      return compileCell(cell.content, cell.showing, scope);
+    }),
+  );
   const rows = (state: State): readonly (readonly Cell[])[] => {
     if (state.format === 'excel') countRows(made.length, state, limits);
     else if ((state.items += made.length) > limits.documentItemsMax) throw tooManyItems(state.items, limits.documentItemsMax);

@@ -1,5 +1,5 @@
 /** Decides how a value is shown: as text, a number, a date or a truth value, and in which format. One step, the same for every output. */
-import type { Json } from '../../core/json.js';
+import { isJsonObject, type Json } from '../../core/json.js';
 import type { ValueFormat, VariableType } from './definitions.js';
 import { boundedCache } from '../../../shared/cache.js';
 import { toNumber } from './conditions.js';
@@ -179,4 +179,12 @@ export const inCurrency = (showing: Showing, currency: string): Showing => {
   if (/^[A-Za-z]{3}$/.test(currency)) return { ...showing, format: { ...showing.format, style: 'currency', currency } };
   const { format: _format, ...rest } = showing;
   return rest;
+};
+
+/** In: a cell of a row, and how its column shows values. Out: its content, and how the cell shows it. */
+export const writtenCell = (cell: Json | undefined, column: Showing): Readonly<{ content: Json | undefined; showing: Showing }> => {
+  if (!isJsonObject(cell)) return { content: cell, showing: column };
+  const { content, type, format } = cell;
+  if (type === undefined && format === undefined) return { content, showing: column };
+  return { content, showing: { ...(isColumnType(type) && { type }), ...(isJsonObject(format) && { format: format as ValueFormat }) } };
 };

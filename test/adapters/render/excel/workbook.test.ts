@@ -277,7 +277,14 @@ void t.test('another reader finds the same', async (t) => {
             { header: 'Sum', type: 'number', format: { style: 'currency', currency: 'EUR' } },
             { header: 'F' },
           ],
-          rows: [['2026-11-21', 12.5, '=B{row}*2']],
+          rows: [
+            ['2026-11-21', 12.5, '=B{row}*2'],
+            [
+              { content: 'from', type: 'string' },
+              { content: 0.5, format: { style: 'percent' } },
+              { content: '=B5/2', format: { style: 'percent' } },
+            ],
+          ],
         },
       },
       image(`data:image/png;base64,${png.toString('base64')}`),
@@ -293,6 +300,8 @@ void t.test('another reader finds the same', async (t) => {
   t.equal(sheet?.getCell('B4').value, 12.5);
   t.equal(sheet?.getCell('B4').numFmt, '[$€-409]#,##0.00');
   t.match(sheet?.getCell('C4').value, { formula: 'B4*2' });
+  t.same([sheet?.getCell('A5').value, sheet?.getCell('B5').value], ['from', 0.5]);
+  t.same([sheet?.getCell('B5').numFmt, sheet?.getCell('C5').numFmt], ['#,##0%', '#,##0%'], 'a cell has its own format');
   t.equal(sheet?.getImages().length, 1);
 });
 

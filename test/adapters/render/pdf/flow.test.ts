@@ -6,7 +6,7 @@ import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import type { Expanded } from '../../../../src/domain/rendering/expand/expanded.js';
 import { noBox } from '../../../../src/domain/rendering/lengths.js';
 import { cell, column, component, documentOf, page, richText, tableOf } from '../../../support/expanded-documents.js';
-import { expandTemplate } from '../../../support/documents.js';
+import { attachmentOf, expandTemplate } from '../../../support/documents.js';
 import type { JsonObject } from '../../../../src/domain/core/json.js';
 import { invoiceSample } from '../../../../src/samples/attachments/invoice.js';
 import { placedWords, type PlacedWord } from '../../../support/pdf-words.js';
@@ -213,6 +213,19 @@ void t.test('the last rows of a table stand with the totals in a table of their 
   if (plain === undefined) return t.comment('poppler is not installed');
   t.ok(plain.length > 0, 'else they are parted');
   t.same(await partedAt({ keepWithNext: true }), []);
+});
+
+void t.test('a thousand rows of one line fit on the sheets that a PDF may have', async (t) => {
+  const items = Array.from({ length: defaultLimits.loopIterationsMax }, (_, at) => ({ name: `row${at}`, price: at }));
+  const columns = [
+    { header: 'Name', content: '{{item.name}}' },
+    { header: 'Price', content: '{{item.price}}' },
+  ];
+  const table = { id: 't', type: 'table', props: { dataSource: 'items', columns } };
+  const document = expandTemplate(attachmentOf([table], { variables: [{ name: 'items', type: 'array' }] }), { items });
+  const words = await placedWords(await makePdf(document, new Map(), metadata, defaultLimits));
+  if (words === undefined) return t.comment('poppler is not installed');
+  t.equal(words.find(({ text }) => text === 'row999')?.page, defaultLimits.pdfPagesMax);
 });
 
 void t.test('the sums of an invoice stand on the sheet of its last line, however many there are', async (t) => {

@@ -1,7 +1,14 @@
 /** Tables of data in a mail: rows from a data source or from the template, as HTML and as aligned columns of text. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/core/json.js';
 import { onlyPlaceholder } from '../../../../domain/rendering/fill/filling.js';
-import { holdsNumbers, isColumnType, type Showing, literalValue, writerOf } from '../../../../domain/rendering/scope/showing.js';
+import {
+  holdsNumbers,
+  isColumnType,
+  type Showing,
+  literalValue,
+  writerOf,
+  writtenCell,
+} from '../../../../domain/rendering/scope/showing.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
 import { type Term, concat, js, literalOf, quote } from '../code.js';
 import {
@@ -243,7 +250,8 @@ const row = (
 };
 
 /** The content of a cell, and how its values are shown: one that is alone there is seen for what it is. */
-const cellOf = (content: Json, { showing }: Column, context: Context): readonly [readonly RichNode[], Context, Showing] => {
+const cellOf = (cell: Json, column: Column, context: Context): readonly [readonly RichNode[], Context, Showing] => {
+  const { content = '', showing } = writtenCell(cell, column.showing);
   const literal = literalValue(content, showing);
   if (literal !== undefined) {
     const text = writerOf({ ...showing, isWhole: true }, context.language)(literal);

@@ -8,7 +8,7 @@ import { parseRichTree, treeText } from '../../rich-tree.js';
 import { type Typed, resultCodes, typedCells } from '../cell-values.js';
 import type { BlockCells, CellContent } from '../formula/book.js';
 import { compileFormula, type Compiled } from '../formula/compile.js';
-import { type Scalar, formulaAt, type FormulaRows } from '../formula/values.js';
+import { type Scalar, formulaAt, withRanges, type FormulaRows, type RangeOf } from '../formula/values.js';
 import { assertDefined } from '../../../../domain/core/ids.js';
 import { sideOf } from '../../../../domain/rendering/direction.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
@@ -18,7 +18,7 @@ import { textCell, type Content, type TextSpot } from '../rich-cells.js';
 import { createLooks, type Looks } from '../looks.js';
 
 /** The parts of a table, in rows from 0. */
-type TableRows = Readonly<{ hasHeader: boolean; bodyRows: number; hasFooter: boolean }>;
+type TableRows = Readonly<{ hasHeader: boolean; bodyRows: number; hasFooter: boolean; rangeOf: RangeOf }>;
 
 type Frame = Readonly<{
   sheet: Sheet;
@@ -67,7 +67,7 @@ export const table: ComponentDrawer<'table'> = (component, context) => {
     const found = typed({ value: footerValue, showing: footerShowing });
     return found === undefined ? undefined : scalarOfTyped(found.value);
   };
-  const cells = tableCells(component, { hasHeader, bodyRows, hasFooter }, typed, footerTyped);
+  const cells = tableCells(component, { hasHeader, bodyRows, hasFooter, rangeOf: context.rangeOf }, typed, footerTyped);
   return {
     kind: 'block',
     rows: (hasHeader ? 1 : 0) + bodyRows + (hasFooter ? 1 : 0),
@@ -197,7 +197,7 @@ const bodyCell = (
   const row = sheet.nextRow();
   const striped = component.striped && (row - first) % 2 === 1;
   if (cell === undefined) return { value: null, style: looks.body(align, striped, '', false) };
-  const formula = cell.formula === undefined ? undefined : formulaAt(cell.formula, { row, first, last });
+  const formula = cell.formula === undefined ? undefined : formulaAt(cell.formula, { row, first, last }, frame.context.rangeOf);
   if (formula !== undefined)
     return {
       value: formulaValue(formula, sheet, row, at),
@@ -224,7 +224,7 @@ const footerCell = (
   const { sheet } = frame;
   const row = sheet.nextRow();
   const { align, format, footer = '', footerFormula, footerValue, footerShowing } = column;
-  const formula = footerFormula === undefined ? undefined : formulaAt(footerFormula, { row, first, last });
+  const formula = footerFormula === undefined ? undefined : formulaAt(footerFormula, { row, first, last }, frame.context.rangeOf);
   if (formula !== undefined) {
     // Below dates may stand how many they are.
     const shown = footerShowing === undefined || footerShowing.type === 'date' ? format : formatOfResult(footerShowing);
@@ -259,18 +259,18 @@ const codeOfColumn = (rows: ExpandedTable['rows'], at: number, typed: Typed): st
 /** The cells of a table as formulas see them: a value is looked up when a formula asks. `typed` gives the value of a cell, `footerTyped` that of the footer of a column. */
 const tableCells = (
   { columns, rows }: ExpandedTable,
-  { hasHeader, bodyRows }: TableRows,
+  { hasHeader, bodyRows, rangeOf }: TableRows,
   typed: Typed,
   footerTyped: (column: number) => Scalar | undefined,
 ): BlockCells => {
   const first = hasHeader ? 1 : 0;
   const compiled = new Map<string, Compiled | undefined>();
   const compile = (formula: string): Compiled | undefined => {
-    if (!compiled.has(formula)) compiled.set(formula, compileFormula(formula));
+    if (!compiled.has(formula)) compiled.set(formula, compileFormula(withRanges(formula, rangeOf) ?? ''));
     return compiled.get(formula);
   };
   const formulaCell = (formula: string, at: FormulaRows): CellContent | undefined =>
-    formulaAt(formula, at) === undefined ? undefined : { formula: compile(formula), rows: at };
+    formulaAt(formula, at, rangeOf) === undefined ? undefined : { formula: compile(formula), rows: at };
   return (row, column, start) => {
     const described = columns[column - 1];
     if (described === undefined) return null;

@@ -1,13 +1,31 @@
 /** Formulas as an author writes them, with words for the rows of a table, and the values that formulas compute with: numbers (dates are serial numbers), texts, truth values, blanks, errors, areas of cells. */
 
+import { TABLE_COLUMN } from '../../../../domain/rendering/column-rules.js';
+
 /** Rows of the sheet, from 1: the formula's own, the first and the last of the table's data. */
 export type FormulaRows = Readonly<{ row: number; first: number; last: number }>;
+
+/** The cells of a column of a table by its id, `'Lines'!$D$2:$D$9`; undefined where there is none with data. */
+export type RangeOf = (table: string, column: string) => string | undefined;
+
+/** In: a formula of the template. Out: the same with the cells of other tables, `=SUM({lines.D})`; undefined where one of them has no data. */
+export const withRanges = (formula: string, rangeOf: RangeOf): string | undefined => {
+  let isWhole = true;
+  const filled = formula.replace(TABLE_COLUMN, (_, table: string, column: string) => {
+    const range = rangeOf(table, column);
+    isWhole &&= range !== undefined;
+    return range ?? '';
+  });
+  return isWhole ? filled : undefined;
+};
 
 /**
  * In: a formula as the template has it, `=B{row}*C{row}` or `=SUM(D{first}:D{last})`. Out: the formula for that place, without the
  * equals sign; undefined where it is none to write: there is no data to sum up, or it would start a program (DDE).
  */
-export const formulaAt = (formula: string, { row, first, last }: FormulaRows): string | undefined => {
+export const formulaAt = (written: string, { row, first, last }: FormulaRows, rangeOf: RangeOf): string | undefined => {
+  const formula = withRanges(written, rangeOf);
+  if (formula === undefined) return undefined;
   const body = formula.trim().replace(/^=\s*/, '');
   if (body === '' || callsProgram(body)) return undefined;
   if (last < first && /\{(?:first|last)\}/.test(body)) return undefined;

@@ -28,7 +28,8 @@ import {
 } from '../nodes.js';
 
 const STRIPE_COLOR = '#f9fafb';
-const PADDING = { top: 4, right: 6, bottom: 4, left: 6 } as const;
+/** A thousand rows of one line are within the pages that a PDF may have. */
+const PADDING = { top: 3.5, right: 6, bottom: 3.5, left: 6 } as const;
 
 export const table: ComponentRenderer<ExpandedTable> = (component, around) => {
   const outer = narrower(component.padding.left + component.padding.right, around);
