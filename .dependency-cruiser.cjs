@@ -60,6 +60,7 @@ const drivers = {
   eta: '^src/(adapters/render/email/renderer\\.ts$|http/server/forms\\.ts$)',
   qrcode: '^src/adapters/render/',
   '@resvg/resvg-wasm': '^src/adapters/render/svg/',
+  '@jsquash/': '^src/adapters/render/pdf/photos\\.ts$',
   'sanitize-html': '^src/adapters/render/',
   htmlparser2: '^src/adapters/render/',
   pdfmake: '^src/adapters/render/pdf/pdfmake-(internals|parts)\\.',

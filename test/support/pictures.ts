@@ -50,3 +50,42 @@ export const gif = of('R0lGODlhBwAFAIAAAP8AAAAAACwAAAAABwAFAAACBoSPqcttBQA7');
 export const svg = Buffer.from(
   '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="7" height="5"><rect width="7" height="5" fill="red"/></svg>\n',
 );
+
+/** Four squares of 16 pixels by 8: red and green above blue and white. */
+const fourSquares = of(
+  '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAUDBAQEAwUEBAQFBQUGBwwIBwcHBw8LCwkMEQ8SEhEPERETFhwXExQaFRERGCEYGh0dHx8fExciJCIeJBweHx7/2wBDAQUFBQcGBw4ICA4eFBEUHh4eHh4eHh4eHh4eHh4eHh4e' +
+    'Hh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh7/wAARCAAQACADAREAAhEBAxEB/8QAFwABAQEBAAAAAAAAAAAAAAAAAAcGCf/EABQQAQAAAAAAAAAAAAAAAAAAAAD/xAAYAQEBAQEBAAAAAAAAAAAAAAAACAUGB//' +
+    'EABQRAQAAAAAAAAAAAAAAAAAAAAD/2gAMAwEAAhEDEQA/AJk4lUADRstAICQrqeiAOnaX20A//9k=',
+);
+
+/** In: 1 to 8 (Exif 2.3, 4.6.4 A). Out: the four squares as a camera that was held so notes them. */
+export const turnedJpeg = (orientation: number): Buffer => {
+  const note = Buffer.from('ffe1002245786966000049492a000800000001001201030001000000' + `0${orientation}00000000000000`, 'hex');
+  return Buffer.concat([fourSquares.subarray(0, 2), note, fourSquares.subarray(2)]);
+};
+
+export const SQUARES = { red: [220, 20, 20], green: [20, 160, 20], blue: [20, 20, 220], white: [240, 240, 240] } as const;
+
+/** By orientation: the squares as they are seen, from the upper left to the lower right. */
+export const seenSquares: Readonly<Record<number, readonly (keyof typeof SQUARES)[]>> = {
+  1: ['red', 'green', 'blue', 'white'],
+  2: ['green', 'red', 'white', 'blue'],
+  3: ['white', 'blue', 'green', 'red'],
+  4: ['blue', 'white', 'red', 'green'],
+  5: ['red', 'blue', 'green', 'white'],
+  6: ['blue', 'red', 'white', 'green'],
+  7: ['white', 'green', 'blue', 'red'],
+  8: ['green', 'white', 'red', 'blue'],
+};
+
+/** The four squares, lossy. */
+export const webpPhoto = of(
+  'UklGRlIAAABXRUJQVlA4IEYAAADQAgCdASogABAAAMASJaACdMoR2j4B+AH7Af2ACIxgAP78bJf//Wjy/9ifp0r/8Un//h9vCULxv+PmP//6g2lMG+8VYQAA',
+);
+
+/** 8 by 6 pixels; the first frame is red, 4 by 2, and stands 2 from the left and from above. */
+export const animatedWebp = of(
+  'UklGRoYAAABXRUJQVlA4WAoAAAACAAAABwAABQAAQU5JTQYAAAAAAAAAAABBTk1GKgAAAAEAAAEAAAMAAAEAAGQAAAJWUDhMEQAAAC8DQAAAB1CKcpei/4GI6H8AAEFOTUYoAAAAAAAAAAAABwAABQAAZAAAAFZQOEwPAAAALwd' +
+    'AAQAHENH//gciov8BAA==',
+);
+export const gifWithOffset = of('R0lGODdhCAAGAIEAANwUFAAAAAAAAAAAACwCAAIABAACAAAIBwABCBwoMCAAOw==');

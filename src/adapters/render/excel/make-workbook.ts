@@ -24,6 +24,7 @@ import type {
 import { sideOf, type Direction } from '../../../domain/rendering/direction.js';
 import { parseRichTree, treeText } from '../rich-tree.js';
 import { chart } from './components/chart.js';
+import { heldPictures } from '../pdf/photos.js';
 import { image } from './components/pictures.js';
 import { richText } from './components/rich-text.js';
 import { table } from './components/table.js';
@@ -95,6 +96,7 @@ export const makeWorkbook = async (
   metadata: DocumentMetadata,
   limits: Limits,
 ): Promise<Uint8Array> => {
+  const pictures = await heldPictures(document, images, 'excel');
   const plans = sheetsOf(document);
   if (plans.length > limits.excelSheetsMax) throw tooManySheets(plans.length, limits.excelSheetsMax);
   countRows(plans, limits.excelRowsMax);
@@ -117,7 +119,7 @@ export const makeWorkbook = async (
     const around = {
       language: document.language,
       limits,
-      images,
+      images: pictures,
       tables,
       rangeOf,
       direction: plan.page.direction,

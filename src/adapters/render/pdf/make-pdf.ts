@@ -33,6 +33,7 @@ import { escapeHtml } from '../../../domain/rendering/fill/filling.js';
 import { fileTooLarge, tooManyPages } from '../../../domain/rendering/budget.js';
 import { BAND_SHARE_MAX, openBands } from './bands.js';
 import { openFonts, type Fonts } from './fonts.js';
+import { heldPictures } from './photos.js';
 import { openPictures } from './pictures.js';
 import { print, type PrintJob } from './print.js';
 
@@ -87,7 +88,7 @@ export const makePdf = async (
     if (sizeBytes > limits.documentSizeBytesMax) throw fileTooLarge('pdf', sizeBytes, limits.documentSizeBytesMax, false);
     pieces.push(piece);
   };
-  await print(printJob(document, images, metadata, { limits, fonts, onBytes }));
+  await print(printJob(document, await heldPictures(document, images, 'pdf'), metadata, { limits, fonts, onBytes }));
   return Buffer.concat(pieces, sizeBytes);
 };
 

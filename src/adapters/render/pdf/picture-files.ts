@@ -1,6 +1,7 @@
 /** PNG and JPEG files, judged before pdfkit reads them: it fails on a corrupt PNG where nobody can catch it. Some PNG files are written anew. */
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import { DomainError } from '../../../domain/core/errors.js';
+import type { LoadedImage } from '../../../domain/ports/generator.js';
 
 /** `width` and `height` in pixels. */
 export type CheckedPng = Readonly<{ bytes: Buffer; width: number; height: number }>;
@@ -29,7 +30,7 @@ type To = Readonly<{ out: Buffer; to: number; column: number; bits: number }>;
 
 export const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** A picture is unpacked in memory: 25 million pixels are 100 MB. */
-const PIXELS_MAX = 25_000_000;
+export const PIXELS_MAX = 25_000_000;
 
 const INDEXED = 3;
 const channelsOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, [INDEXED]: 1, 4: 2, 6: 4 };
@@ -54,6 +55,9 @@ export const unusable = (field: string, what: string): DomainError =>
     relatedInfo: { field },
   });
 
+export const tooManyPixels = (field: string, { width, height }: Readonly<{ width: number; height: number }>): DomainError =>
+  unusable(field, `has ${width} by ${height} pixels, the maximum is ${PIXELS_MAX.toLocaleString('en-US')} pixels`);
+
 /**
  * Out: the file as pdfkit can read it, or undefined where it is cut off, has the wrong number of pixels or is no PNG. Written anew are those
  * that pdfkit draws wrong: interlaced, with a transparent colour or a transparent palette of less than 256 colours, with a palette beside
@@ -65,8 +69,7 @@ export const checkedPng = (bytes: Buffer, field: string): CheckedPng | undefined
   const { header, palette, transparency, gamma, packed } = parts;
   const { width, height, colorType, bitDepth, isInterlaced } = header;
   if (colorType === INDEXED && palette === undefined) return undefined;
-  if (width * height > PIXELS_MAX)
-    throw unusable(field, `has ${width} by ${height} pixels, the maximum is ${PIXELS_MAX.toLocaleString('en-US')} pixels`);
+  if (width * height > PIXELS_MAX) throw tooManyPixels(field, header);
   const pixels = unpacked(packed, header);
   if (pixels === undefined) return undefined;
   const isIndexed = colorType === INDEXED;
@@ -97,7 +100,7 @@ export const jpegSize = (bytes: Buffer): Readonly<{ width: number; height: numbe
     const body = bytes.subarray(at + 4, at + 2 + length);
     if (length < 2 || body.length !== length - 2) return undefined;
     if (marker >= 0xc0 && marker <= 0xc2) size = frameSize(body);
-    else if (marker === 0xe1) isTurned = isTurned || turnedBy(body) > 4;
+    else if (marker === 0xe1) isTurned = isTurned || orientationOf(body) > 4;
     else if (marker === 0xda) {
       const isWhole = bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > at;
       return size === undefined || !isWhole ? undefined : isTurned ? { width: size.height, height: size.width } : size;
@@ -113,17 +116,20 @@ const frameSize = (body: Buffer): Readonly<{ width: number; height: number }> | 
   return bits === 8 && height > 0 && width > 0 && [1, 3, 4].includes(channels) ? { width, height } : undefined;
 };
 
-/** 1 to 8; from 5 on width and height change places. */
-const turnedBy = (body: Buffer): number => {
-  if (body.length < 14 || body.toString('latin1', 0, 6) !== 'Exif\0\0') return 1;
-  const tiff = body.subarray(6);
-  const isLittle = tiff.toString('latin1', 0, 2) === 'II';
+/** In: the body of a segment or chunk of Exif. Out: 1 to 8; from 5 on width and height change places. */
+export const orientationOf = (body: Buffer): number => {
+  const tiff = body.toString('latin1', 0, 6) === 'Exif\0\0' ? body.subarray(6) : body;
+  const order = tiff.toString('latin1', 0, 2);
+  if (tiff.length < 8 || (order !== 'II' && order !== 'MM')) return 1;
+  const isLittle = order === 'II';
   const u16 = (at: number): number => (at + 2 > tiff.length ? 0 : isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at));
   const directory = isLittle ? tiff.readUInt32LE(4) : tiff.readUInt32BE(4);
   const count = Math.min(u16(directory), 100);
   for (let entry = 0; entry < count; entry++) {
     const at = directory + 2 + entry * 12;
-    if (u16(at) === ORIENTATION) return u16(at + 8);
+    if (u16(at) !== ORIENTATION) continue;
+    const orientation = u16(at + 8);
+    return orientation >= 1 && orientation <= 8 ? orientation : 1;
   }
   return 1;
 };
@@ -328,4 +334,40 @@ const chunk = (type: string, body: Buffer): Buffer => {
   body.copy(out, 8);
   out.writeUInt32BE(crc32(out.subarray(4, 8 + body.length)), 8 + body.length);
   return out;
+};
+
+const DATA_URI = /^data:(image\/[a-z+]+)((?:;[a-z0-9=-]+)*?)(;base64)?,/i;
+
+/** The picture of a data URI, of the kind that its bytes have. */
+export const dataUriImage = (src: string): LoadedImage | undefined => {
+  const head = DATA_URI.exec(src);
+  if (head === null) return undefined;
+  const data = src.slice(head[0].length);
+  const bytes = head[3] === undefined ? Buffer.from(unescaped(data), 'utf8') : Buffer.from(data, 'base64');
+  const contentType = typeOf(bytes, head[1]?.toLowerCase() ?? '');
+  return contentType === undefined ? undefined : { bytes, contentType };
+};
+
+const unescaped = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** From the bytes; only a drawing has no signature of its own. */
+const typeOf = (bytes: Buffer, declared: string): LoadedImage['contentType'] | undefined => {
+  if (bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return 'image/png';
+  if (bytes[0] === 0xff && bytes[1] === 0xd8) return 'image/jpeg';
+  const start = bytes.subarray(0, 12).toString('latin1');
+  if (start.startsWith('GIF8')) return 'image/gif';
+  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return 'image/webp';
+  const types: Readonly<Record<string, LoadedImage['contentType']>> = {
+    'image/svg+xml': 'image/svg+xml',
+    'image/png': 'image/png',
+    'image/jpeg': 'image/jpeg',
+    'image/jpg': 'image/jpeg',
+  };
+  return Object.hasOwn(types, declared) ? types[declared] : undefined;
 };

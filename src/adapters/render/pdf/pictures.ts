@@ -2,8 +2,10 @@
 import { parseDocument } from 'htmlparser2';
 import type { Fonts } from './fonts.js';
 import { lengthOf } from './rich-style.js';
-import { unusable, jpegSize, checkedPng, PNG_SIGNATURE, type CheckedPng } from './picture-files.js';
+import { checkedPng, dataUriImage, jpegSize, PIXELS_MAX, tooManyPixels, unusable, type CheckedPng } from './picture-files.js';
+import { pictureSize } from '../../../domain/rendering/pictures.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
+import type { DomainError } from '../../../domain/core/errors.js';
 import type { Picture } from './context.js';
 
 type Pictures = Readonly<{
@@ -21,8 +23,6 @@ type Dom = ReturnType<typeof parseDocument>['children'][number];
 type Element = Dom & { name: string; attribs: Record<string, string>; children: Dom[] };
 
 const POINTS_PER_PIXEL = 0.75;
-
-const DATA_URI = /^data:(image\/[a-z+]+)((?:;[a-z0-9=-]+)*?)(;base64)?,/i;
 
 const ELEMENTS = new Set([
   'svg',
@@ -61,7 +61,7 @@ export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures
   const known = new Map<string, Picture | undefined>();
   const files = new Map<string, Uint8Array>();
   const open = (src: string, field: string): Picture | undefined => {
-    const loaded = images.get(src) ?? ofDataUri(src);
+    const loaded = images.get(src) ?? dataUriImage(src);
     if (loaded === undefined) return undefined;
     const bytes = Buffer.from(loaded.bytes.buffer, loaded.bytes.byteOffset, loaded.bytes.byteLength);
     switch (loaded.contentType) {
@@ -69,13 +69,10 @@ export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures
         return { kind: 'svg', ...cleanSvg(bytes.toString('utf8'), { field, fonts, locale }) };
       case 'image/gif':
       case 'image/webp':
-        throw unusable(
-          field,
-          `is ${loaded.contentType === 'image/gif' ? 'a GIF' : 'a WebP'}, which a PDF cannot hold; it must be a PNG, a JPEG or an SVG`,
-        );
+        throw notConverted(bytes, loaded.contentType, field);
       case 'font/ttf':
       case 'font/otf':
-        throw unusable(field, 'is a font; it must be a PNG, a JPEG or an SVG');
+        throw unusable(field, 'is a font; it must be a PNG, a JPEG, a WebP, a GIF or an SVG');
       case 'image/png':
       case 'image/jpeg': {
         const file = loaded.contentType === 'image/png' ? checkedPng(bytes, field) : checkedJpeg(bytes);
@@ -96,42 +93,17 @@ export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures
   };
 };
 
+/** What could be read is a PNG or a JPEG by now. */
+const notConverted = (bytes: Buffer, contentType: 'image/gif' | 'image/webp', field: string): DomainError => {
+  const size = pictureSize(bytes, contentType);
+  return size !== undefined && size.width * size.height > PIXELS_MAX
+    ? tooManyPixels(field, size)
+    : unusable(field, `is not a whole ${contentType === 'image/gif' ? 'GIF' : 'WebP'} file; save it anew`);
+};
+
 const checkedJpeg = (bytes: Buffer): CheckedPng | undefined => {
   const size = jpegSize(bytes);
   return size === undefined ? undefined : { bytes, ...size };
-};
-
-const ofDataUri = (src: string): LoadedImage | undefined => {
-  const head = DATA_URI.exec(src);
-  if (head === null) return undefined;
-  const data = src.slice(head[0].length);
-  const bytes = head[3] === undefined ? Buffer.from(unescaped(data), 'utf8') : Buffer.from(data, 'base64');
-  const contentType = typeOf(bytes, head[1]?.toLowerCase() ?? '');
-  return contentType === undefined ? undefined : { bytes, contentType };
-};
-
-const unescaped = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-};
-
-/** From the bytes; only a drawing has no signature of its own. */
-const typeOf = (bytes: Buffer, declared: string): LoadedImage['contentType'] | undefined => {
-  if (bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return 'image/png';
-  if (bytes[0] === 0xff && bytes[1] === 0xd8) return 'image/jpeg';
-  const start = bytes.subarray(0, 12).toString('latin1');
-  if (start.startsWith('GIF8')) return 'image/gif';
-  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return 'image/webp';
-  const types: Readonly<Record<string, LoadedImage['contentType']>> = {
-    'image/svg+xml': 'image/svg+xml',
-    'image/png': 'image/png',
-    'image/jpeg': 'image/jpeg',
-    'image/jpg': 'image/jpeg',
-  };
-  return Object.hasOwn(types, declared) ? types[declared] : undefined;
 };
 
 /**

@@ -10,9 +10,15 @@ import { addressesIn, safeDocumentImage } from '../addresses.js';
  * The addresses of the pictures that must be fetched, `https:`, `http:` and `asset:`, in order and each once. In a PDF the texts may hold
  * pictures too (`<img src>`), and fonts of the gallery; a workbook shows only those of image components.
  */
-export const imageSourcesOf = ({ pages, fonts }: ExpandedDocument, format: OutputFormat = 'pdf'): readonly string[] => {
+export const imageSourcesOf = (document: ExpandedDocument, format: OutputFormat = 'pdf'): readonly string[] => {
+  const pictures = pictureSourcesOf(document, format).filter((source) => !source.startsWith('data:'));
+  return format === 'pdf' && document.fonts !== undefined ? [...new Set([...pictures, ...fontFilesOf(document).keys()])] : pictures;
+};
+
+/** The addresses of all pictures, also those that are data URIs, in order and each once. */
+export const pictureSourcesOf = ({ pages }: ExpandedDocument, format: OutputFormat): readonly string[] => {
   const sources = new Set<string>();
-  const add = (src: string): void => void (src.startsWith('data:') || sources.add(src));
+  const add = (src: string): void => void sources.add(src);
   const html = (text: Html | undefined): void => {
     if (format === 'pdf' && text !== undefined) picturesIn(text).forEach(add);
   };
@@ -43,7 +49,6 @@ export const imageSourcesOf = ({ pages, fonts }: ExpandedDocument, format: Outpu
     for (const { components } of sections) components.forEach(look);
     for (const margin of [footer, firstFooter]) html(margin?.html);
   }
-  if (format === 'pdf' && fonts !== undefined) for (const file of fontFilesOf({ fonts }).keys()) sources.add(file);
   return [...sources];
 };
 

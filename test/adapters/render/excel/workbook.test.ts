@@ -2,6 +2,8 @@
 import t from 'tap';
 import ExcelJS from 'exceljs';
 import type { DocumentComponent } from '../../../../src/domain/rendering/content.js';
+import { pictureSize } from '../../../../src/domain/rendering/pictures.js';
+import { svg, turnedJpeg, webpPhoto } from '../../../support/pictures.js';
 import { bytesOf, failureOf, metadata, pageOf, workbookOf } from './xlsx.js';
 
 const rich = (content: string, id = 'r'): DocumentComponent => ({ id, type: 'rich-text', content });
@@ -255,13 +257,50 @@ void t.test('pictures', async (t) => {
     t.match(details.errors?.[0]?.field, /pages\[0\]\.sections\[0\]\.components\[0\]\.props\.src/);
     return message;
   };
-  t.match(await refused(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), /SVG; a workbook shows PNG, JPEG and GIF/);
-  t.match(await refused(Buffer.from('RIFF\0\0\0\0WEBPVP8 ')), /WebP; a workbook shows/);
+  t.match(await refused(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), /is an SVG that cannot be drawn/);
+  t.match(await refused(Buffer.from('RIFF\0\0\0\0WEBPVP8 ')), /is a WebP that cannot be read/);
   t.match(await refused(Buffer.from('hello')), /no known kind/);
   t.match(await refused(png.subarray(0, 40)), /damaged or cut off/);
   t.match(await refused(jpeg.subarray(0, 45)), /damaged or cut off/);
   t.match(await refused(gif.subarray(0, 20)), /damaged or cut off/);
   t.match((await failureOf({ components: [image('https://example.com/other')] })).message, /was not loaded/);
+});
+
+void t.test('photos stand as their camera was held, WebP and drawings are converted', async (t) => {
+  const uri = (type: string, bytes: Buffer): string => `data:image/${type};base64,${bytes.toString('base64')}`;
+  const { files, part } = await workbookOf({
+    components: [
+      ...[1, 3, 6].map((orientation) => image(uri('jpeg', turnedJpeg(orientation)), { width: 80 })),
+      image(uri('webp', webpPhoto)),
+      image(uri('svg+xml', svg)),
+    ],
+  });
+  const media = Object.entries(files).flatMap(([name, bytes]) => (name.startsWith('xl/media/') ? [Buffer.from(bytes)] : []));
+  const [straight, upsideDown, turned, photo, drawing] = media;
+  t.ok(straight?.equals(turnedJpeg(1)), 'one that stands upright is left as it is');
+  t.same(
+    [upsideDown, turned, photo].map((bytes) => pictureSize(bytes ?? Buffer.alloc(0), 'image/jpeg')),
+    [
+      { width: 32, height: 16 },
+      { width: 16, height: 32 },
+      { width: 32, height: 16 },
+    ],
+  );
+  t.notOk(
+    [upsideDown, turned].some((bytes) => bytes?.includes('Exif')),
+    'a reader that follows the note must not turn it again',
+  );
+  t.equal(drawing?.toString('latin1', 1, 4), 'PNG');
+  const extents = [...(part('xl/drawings/drawing1.xml') ?? '').matchAll(/<xdr:ext cx="(\d+)" cy="(\d+)"/g)].map(([, ...size]) =>
+    size.map((emu) => Number(emu) / 12_700),
+  );
+  t.same(extents, [
+    [80, 40],
+    [80, 40],
+    [80, 160],
+    [24, 12],
+    [5.25, 3.75],
+  ]);
 });
 
 void t.test('another reader finds the same', async (t) => {

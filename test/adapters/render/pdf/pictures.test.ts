@@ -7,7 +7,18 @@ import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import type { LoadedImage } from '../../../../src/domain/ports/generator.js';
 import { component, documentOf, page, richText } from '../../../support/expanded-documents.js';
 import { checkedByOthers, drawnPages, drawsPages } from '../../../support/pdf-tools.js';
-import { gif, jpeg, losslessWebp } from '../../../support/pictures.js';
+import {
+  animatedWebp,
+  gif,
+  gifWithOffset,
+  jpeg,
+  losslessWebp,
+  seenSquares,
+  SQUARES,
+  turnedJpeg,
+  webpPhoto,
+} from '../../../support/pictures.js';
+import type { Picture } from '../../../support/picture-grid.js';
 import { chunk, headerChunk, pngSample, sampleAt, shownAt, SIGNATURE, type PngSample } from '../../../support/png-samples.js';
 import { placedWords } from '../../../support/pdf-words.js';
 import { readPdf, type ReadPdf } from '../../../support/read-pdf.js';
@@ -137,13 +148,78 @@ void t.test('a corrupt picture is one error, and the process goes on', async (t)
   await t.rejects(withImage(png(vast)), refused(/has 60000 by 60000 pixels, the maximum is 25,000,000 pixels/));
 });
 
-void t.test('kinds that a PDF does not hold', async (t) => {
-  await t.rejects(
-    withImage({ bytes: gif, contentType: 'image/gif' }),
-    refused(/is a GIF, which a PDF cannot hold; it must be a PNG, a JPEG or an SVG/),
+/** The colour at so many points from the upper left corner of the picture, which stands in the upper left corner of a sheet. */
+const colorAt = ({ width, rgb }: Picture, x: number, y: number): readonly number[] => {
+  const from = ((50 + y) * width + 50 + x) * 3;
+  return [...rgb.subarray(from, from + 3)];
+};
+const isNear = (found: readonly number[], expected: readonly number[]): boolean =>
+  expected.every((value, channel) => Math.abs(value - (found[channel] ?? 0)) <= 12);
+
+void t.test('photos stand as their camera was held', { skip: !drawsPages }, async (t) => {
+  const orientations = [1, 2, 3, 4, 5, 6, 7, 8];
+  const sources = orientations.map((orientation) => `data:image/jpeg;base64,${turnedJpeg(orientation).toString('base64')}`);
+  const pages = sources.map((src) => page([component('image', { src, width: 80 })]));
+  const drawn = drawnPages(await makePdf(documentOf(...pages), new Map(), metadata, defaultLimits));
+  orientations.forEach((orientation, at) => {
+    const [picture, height] = [drawn[at], orientation > 4 ? 160 : 40];
+    seenSquares[orientation]?.forEach((name, square) => {
+      const found =
+        picture === undefined
+          ? []
+          : colorAt(picture, square % 2 === 0 ? 20 : 60, Math.min(square < 2 ? height / 4 : (height * 3) / 4, 140));
+      t.ok(isNear(found, SQUARES[name]), `orientation ${orientation}, square ${square}: ${found}`);
+    });
+  });
+});
+
+void t.test('WebP and GIF are converted, of an animation the first frame', { skip: !drawsPages }, async (t) => {
+  const uri = (type: string, bytes: Buffer): string => `data:image/${type};base64,${bytes.toString('base64')}`;
+  const sources = [uri('webp', webpPhoto), SRC, uri('webp', animatedWebp), uri('gif', gifWithOffset), uri('png', gif)];
+  const images = new Map([[SRC, { bytes: losslessWebp, contentType: 'image/webp' } satisfies LoadedImage]]);
+  const pages = sources.map((src) => page([component('image', { src, width: 80 })]));
+  const bytes = await makePdf(
+    documentOf(...pages, page([richText(`<p><img src="${uri('gif', gif)}" alt="" width="80"></p>`)])),
+    images,
+    metadata,
+    {
+      ...defaultLimits,
+      pdfPagesMax: 10,
+    },
   );
-  await t.rejects(withImage({ bytes: losslessWebp, contentType: 'image/webp' }), refused(/is a WebP/));
-  await t.rejects(withDataUri(`data:image/png;base64,${gif.toString('base64')}`), refused(/is a GIF/));
+  await checkedByOthers(bytes, readPdf(bytes));
+  const [photo, lossless, animation, offset, mislabelled, inText] = drawnPages(bytes);
+  const near = (picture: Picture | undefined, x: number, y: number, expected: readonly number[], what: string): void => {
+    const found = picture === undefined ? [] : colorAt(picture, x, y);
+    t.ok(isNear(found, expected), `${what}: ${found}`);
+  };
+  seenSquares[1]?.forEach((name, at) => near(photo, at % 2 === 0 ? 20 : 60, at < 2 ? 10 : 30, SQUARES[name], `photo ${name}`));
+  near(lossless, 40, 20, [255, 0, 0], 'lossless');
+  for (const picture of [animation, offset]) {
+    near(picture, 40, 30, SQUARES.red, 'within the frame');
+    near(picture, 10, 30, [255, 255, 255], 'beside the frame');
+    near(picture, 40, 50, [255, 255, 255], 'below the frame');
+  }
+  near(mislabelled, 40, 20, [255, 0, 0], 'a GIF that says it is a PNG');
+  near(inText, 40, 20, [255, 0, 0], 'in rich text');
+});
+
+void t.test('a WebP or GIF that is not whole is refused by its place', async (t) => {
+  const files = { webp: [webpPhoto, losslessWebp, animatedWebp], gif: [gif, gifWithOffset] } as const;
+  for (const [kind, whole] of Object.entries(files))
+    for (const bytes of whole)
+      for (const length of [20, bytes.length - 30])
+        await t.rejects(
+          withImage({ bytes: bytes.subarray(0, length), contentType: kind === 'gif' ? 'image/gif' : 'image/webp' }),
+          refused(kind === 'gif' ? /is not a whole GIF file/ : /is not a whole WebP file/),
+        );
+  const vast = Buffer.from(gif);
+  vast.writeUInt16LE(60_000, 6);
+  vast.writeUInt16LE(60_000, 8);
+  await t.rejects(
+    withImage({ bytes: vast, contentType: 'image/gif' }),
+    refused(/has 60000 by 60000 pixels, the maximum is 25,000,000 pixels/),
+  );
   await t.rejects(
     makePdf(documentOf(page([component('image', { src: 'https://example.com/other' })])), new Map(), metadata, defaultLimits),
     refused(/was not loaded/),

@@ -12,6 +12,8 @@ import {
 } from '../sheet.js';
 import { pointsOf } from '../text.js';
 import { DomainError } from '../../../../domain/core/errors.js';
+import { shownSize } from '../../../../domain/rendering/pictures.js';
+import { dataUriImage } from '../../pdf/picture-files.js';
 import { safeLink } from '../../../../domain/rendering/addresses.js';
 
 type PictureSize = Readonly<{ kind: 'png' | 'jpeg' | 'gif'; /** Pixels. */ width: number; height: number }>;
@@ -34,7 +36,8 @@ export const image: ComponentDrawer<'image'> = (component, context) => {
   const bytes = bytesOf(component, context);
   const picture = pictureSize(bytes);
   if (picture === undefined) throw unusablePicture(component, 'is damaged or cut off; save it anew');
-  const size = sizeOf(component, picture, context.pageWidth);
+  const shown = shownSize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), `image/${picture.kind}`) ?? picture;
+  const size = sizeOf(component, shown, context.pageWidth);
   const href = component.href === undefined ? undefined : safeLink(component.href);
   const link = href !== undefined && isFollowed(href) ? href : undefined;
   return pictureBlock({
@@ -51,10 +54,7 @@ export const image: ComponentDrawer<'image'> = (component, context) => {
 const isFollowed = (href: string): boolean => !href.startsWith('#') && href.length <= LINK_CHARS_MAX;
 
 const bytesOf = (component: ExpandedImage, { images }: ComponentContext): Uint8Array => {
-  const { src } = component;
-  const data = /^data:[^,]*;base64,/i.exec(src);
-  if (data !== null) return known(component, Buffer.from(src.slice(data[0].length), 'base64'));
-  const loaded = images.get(src);
+  const loaded = images.get(component.src) ?? dataUriImage(component.src);
   if (loaded === undefined) throw unusablePicture(component, 'was not loaded');
   return known(component, loaded.bytes);
 };
@@ -62,11 +62,11 @@ const bytesOf = (component: ExpandedImage, { images }: ComponentContext): Uint8A
 /** The bytes say what a picture is, not the label that came with it. */
 const known = (component: ExpandedImage, bytes: Uint8Array): Uint8Array => {
   const start = Buffer.from(bytes.subarray(0, 512)).toString('latin1');
-  if (/^RIFF....WEBP/s.test(start)) throw unusablePicture(component, 'is a WebP; a workbook shows PNG, JPEG and GIF');
+  if (/^RIFF....WEBP/s.test(start)) throw unusablePicture(component, 'is a WebP that cannot be read; save it anew, or as PNG or JPEG');
   if (/^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE svg|!--|svg)/i.test(start))
-    throw unusablePicture(component, 'is an SVG; a workbook shows PNG, JPEG and GIF');
+    throw unusablePicture(component, 'is an SVG that cannot be drawn; save it as PNG');
   if (!/^(?:\x89PNG|\xff\xd8\xff|GIF8)/.test(start))
-    throw unusablePicture(component, 'is of no known kind; a workbook shows PNG, JPEG and GIF');
+    throw unusablePicture(component, 'is of no known kind; a workbook shows PNG, JPEG, GIF, WebP and SVG');
   return bytes;
 };
 
@@ -81,7 +81,7 @@ const unusablePicture = ({ field }: ExpandedImage, what: string): DomainError =>
 /** What the author leaves open follows from the picture's own shape; nothing is wider than the page. */
 const sizeOf = (
   { width: points, widthPercent, height }: ExpandedImage,
-  picture: PictureSize,
+  picture: Pick<PictureSize, 'width' | 'height'>,
   pageWidth: number,
 ): Readonly<{ width: number; height: number }> => {
   const width = points ?? (widthPercent === undefined ? undefined : (pageWidth * widthPercent) / 100);
