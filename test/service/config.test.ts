@@ -1,11 +1,12 @@
 /** The settings: defaults, every check of one setting and between settings, and that each fault is a sentence that helps. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { ConfigError, readConfig, readServeConfig, type Environment } from '../../src/service/settings/config.js';
 import { isLoopback, readLinkBase } from '../../src/service/settings/groups.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { envExample, settings } from '../../src/service/settings/settings.js';
+import { programDirectory } from '../../src/service/version.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 
 /** The sentence with which the settings are refused. */
@@ -195,6 +196,30 @@ await t.test('what is read from files', async (t) => {
   t.equal(readConfig({ ...dkim, SEALPOST_DKIM_PRIVATE_KEY_FILE: file('dkim', 'PEM\n') }).dkim?.privateKey, 'PEM');
 });
 
+await t.test('what a platform sets for a Service or a linked container is passed over', async (t) => {
+  for (const [service, ports] of Object.entries({ '': [80], _METRICS: [9_464], _INBOUND_SMTP: [25, 587], _EVENT_STORE: [2_113] })) {
+    const of = (rest: string): string => `SEALPOST${service}_${rest}`;
+    const links = Object.fromEntries([
+      [of('SERVICE_HOST'), '10.0.0.7'],
+      [of('SERVICE_PORT'), String(ports[0])],
+      [of('SERVICE_PORT_HTTP'), String(ports[0])],
+      [of('PORT'), `tcp://10.0.0.7:${ports[0]}`],
+      ...ports.flatMap((port) =>
+        ['TCP', 'UDP', 'SCTP'].flatMap((protocol) => [
+          [of(`PORT_${port}_${protocol}`), `${protocol.toLowerCase()}://10.0.0.7:${port}`],
+          [of(`PORT_${port}_${protocol}_PROTO`), protocol.toLowerCase()],
+          [of(`PORT_${port}_${protocol}_PORT`), String(port)],
+          [of(`PORT_${port}_${protocol}_ADDR`), '10.0.0.7'],
+        ]),
+      ),
+    ]);
+    t.same(readConfig(links), readConfig({}), service);
+    t.match(readServeConfig(links), { port: 3_000, metrics: undefined });
+  }
+  const manifest = readFileSync(join(programDirectory, 'deploy', 'kubernetes.yaml'), 'utf8');
+  t.equal(manifest.split('enableServiceLinks: false').length, manifest.split('terminationGracePeriodSeconds').length);
+});
+
 await t.test('each fault stops the start with a sentence that names the setting', async (t) => {
   const faults: readonly (readonly [Environment, RegExp])[] = [
     [
@@ -202,6 +227,9 @@ await t.test('each fault stops the start with a sentence that names the setting'
       /^SEALPOST_SMPT_URL is not a setting of sealpost\. Did you mean SEALPOST_SMTP_URL\? \.env\.example lists all\.$/,
     ],
     [{ SEALPOST_PORT: '1' }, /^SEALPOST_PORT is not a setting/],
+    [{ SEALPOST_SMTP_PORT: '25' }, /^SEALPOST_SMTP_PORT is not a setting/],
+    [{ SEALPOST_SERVICE_HOSTS: '10.0.0.7' }, /^SEALPOST_SERVICE_HOSTS is not a setting/],
+    [{ SEALPOST_METRICS_PORT: 'http://10.0.0.7' }, /^SEALPOST_METRICS_PORT=http:/],
     [{ SEALPOST_COMPLETELY_UNLIKE_ANYTHING_ELSE_HERE: '1' }, /is not a setting of sealpost\. \.env\.example/],
     [{ SEALPOST_LIMIT_RECIPIENT_MAX: '1' }, /Did you mean SEALPOST_LIMIT_RECIPIENTS_MAX\?/],
     [{ PORT: '70000' }, /^PORT=70000 is not a whole number from 0 to 65535/],

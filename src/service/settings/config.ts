@@ -9,6 +9,7 @@ import {
   withoutSecrets,
   type SettingName,
   integer,
+  isServiceLink,
   oneOf,
   readBoolean,
   readFile,
@@ -118,8 +119,8 @@ const renamedSettings: Readonly<Record<string, SettingName>> = {
 export const readConfig = (environment: Environment = process.env): Config => {
   refuseUnknown(environment);
   const text = (name: SettingName): string | undefined => {
-    const value = environment[name]?.trim();
-    return value === undefined || value === '' ? undefined : value;
+    const value = environment[name]?.trim() ?? '';
+    return value === '' || isServiceLink(name, value) ? undefined : value;
   };
   const withDefault = (name: SettingName): string => text(name) ?? settings[name]?.default ?? '';
 
@@ -245,8 +246,8 @@ const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
 });
 
 const refuseUnknown = (environment: Environment): void => {
-  for (const name of Object.keys(environment)) {
-    if (!name.startsWith(PREFIX) || name in settings) continue;
+  for (const [name, value = ''] of Object.entries(environment)) {
+    if (!name.startsWith(PREFIX) || name in settings || isServiceLink(name, value)) continue;
     const renamed = renamedSettings[name];
     if (renamed !== undefined) throw new ConfigError(`${name} is now called ${renamed}; set that instead, to the same value.`);
     const near = nearest(name, Object.keys(settings));

@@ -132,35 +132,45 @@ export const readRetention = (valueOf: (name: SettingName) => string): Periods =
   };
 };
 
-/** undefined where no collector is named. Throws ConfigError. */
+/** undefined where no collector is named, or traces are switched off. Throws ConfigError. */
 export const readTraces = (text: (name: SettingName) => string | undefined): TraceSettings | undefined => {
-  const endpoint = text('OTEL_EXPORTER_OTLP_ENDPOINT');
-  if (endpoint === undefined) return undefined;
-  const protocol = text('OTEL_EXPORTER_OTLP_PROTOCOL') ?? PROTOCOL;
+  /** The setting of traces alone in front of that of every signal, as OpenTelemetry has it. */
+  const ofSignal = (rest: 'ENDPOINT' | 'PROTOCOL' | 'HEADERS') => {
+    const own = `OTEL_EXPORTER_OTLP_TRACES_${rest}` as const;
+    return text(own) === undefined ? (`OTEL_EXPORTER_OTLP_${rest}` as const) : own;
+  };
+  const endpointName = ofSignal('ENDPOINT');
+  const endpoint = text(endpointName);
+  const isDisabled = text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true';
+  const exporter = text('OTEL_TRACES_EXPORTER')?.toLowerCase() ?? 'otlp';
+  if (endpoint === undefined || isDisabled || exporter === 'none') return undefined;
+  if (exporter !== 'otlp') throw new ConfigError(`OTEL_TRACES_EXPORTER=${exporter} is not spoken; set otlp, or none for no traces.`);
+  const protocolName = ofSignal('PROTOCOL');
+  const protocol = text(protocolName) ?? PROTOCOL;
   if (protocol !== PROTOCOL) {
     throw new ConfigError(
-      `OTEL_EXPORTER_OTLP_PROTOCOL=${protocol} is not spoken; set ${PROTOCOL}, and the collector's port for it (4318, where 4317 is that of grpc).`,
+      `${protocolName}=${protocol} is not spoken; set ${PROTOCOL}, and the collector's port for it (4318, where 4317 is that of grpc).`,
     );
   }
   const resource = readPairs('OTEL_RESOURCE_ATTRIBUTES', text('OTEL_RESOURCE_ATTRIBUTES'));
+  const headersName = ofSignal('HEADERS');
   const serviceName = text('OTEL_SERVICE_NAME') ?? resource['service.name'] ?? SERVICE_NAME;
   return {
-    url: urlOf(endpoint),
-    headers: readPairs('OTEL_EXPORTER_OTLP_HEADERS', text('OTEL_EXPORTER_OTLP_HEADERS')),
+    url: urlOf(endpointName, endpoint),
+    headers: readPairs(headersName, text(headersName)),
     resource: { ...resource, 'service.name': serviceName },
     ratio: readRatio(text('OTEL_TRACES_SAMPLER'), text('OTEL_TRACES_SAMPLER_ARG')),
   };
 };
 
 /** The value is not repeated: an address may hold a password. */
-const urlOf = (endpoint: string): string => {
+const urlOf = (name: SettingName, endpoint: string): string => {
   const url = URL.parse(endpoint);
-  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw new ConfigError(
-      'OTEL_EXPORTER_OTLP_ENDPOINT must be an http:// or https:// address, for example http://collector.internal:4318.',
-    );
+  const isWhole = name === 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || (url.search !== '' && !isWhole) || url.hash !== '') {
+    throw new ConfigError(`${name} must be an http:// or https:// address, for example http://collector.internal:4318.`);
   }
-  return `${url.href.replace(/\/+$/, '')}/v1/traces`;
+  return isWhole ? url.href : `${url.href.replace(/\/+$/, '')}/v1/traces`;
 };
 
 /** `name=value` pairs with commas between them, values as in a URL. A fault names the place and no value, which may be a secret. */

@@ -72,13 +72,28 @@ const named = {
     'Address of a collector that takes spans by OTLP over HTTP; /v1/traces is added. Default: no traces.',
     'http://127.0.0.1:4318',
   ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
+    'Traces',
+    undefined,
+    'The whole address for spans, in place of OTEL_EXPORTER_OTLP_ENDPOINT; nothing is added to it.',
+    'http://127.0.0.1:4318/v1/traces',
+  ),
   OTEL_EXPORTER_OTLP_PROTOCOL: setting('Traces', 'http/protobuf', 'The only one that is spoken.'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: setting('Traces', undefined, 'In place of OTEL_EXPORTER_OTLP_PROTOCOL.', 'http/protobuf'),
   OTEL_EXPORTER_OTLP_HEADERS: setting(
     'Traces',
     undefined,
     'Headers for the collector: name=value, separated by commas, values as in a URL.',
     'authorization=Bearer%20token',
   ),
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: setting(
+    'Traces',
+    undefined,
+    'In place of OTEL_EXPORTER_OTLP_HEADERS.',
+    'authorization=Bearer%20token',
+  ),
+  OTEL_SDK_DISABLED: setting('Traces', 'false', 'true: no traces, whatever else is set.'),
+  OTEL_TRACES_EXPORTER: setting('Traces', 'otlp', 'otlp, or none: no traces, whatever else is set.'),
   OTEL_SERVICE_NAME: setting('Traces', 'sealpost', 'service.name of the spans.'),
   OTEL_RESOURCE_ATTRIBUTES: setting(
     'Traces',
@@ -301,7 +316,7 @@ export const envExample = (): string => {
   return `${lines.join('\n')}\n`;
 };
 
-const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET)$|^OTEL_EXPORTER_OTLP_HEADERS$/;
+const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET)$|^OTEL_EXPORTER_OTLP_(TRACES_)?HEADERS$/;
 
 /** The settings that are set, one a line, without secrets and without user and password in addresses. */
 export const withoutSecrets = (environment: Readonly<Record<string, string | undefined>>): string =>
@@ -313,6 +328,18 @@ export const withoutSecrets = (environment: Readonly<Record<string, string | und
     })
     .map((line) => `${line}\n`)
     .join('');
+
+const SERVICE_LINK = /^SEALPOST_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
+const SERVICE_PORT = /_PORT$/;
+const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//;
+
+/**
+ * Whether a platform set the variable for a Service or a linked container whose name begins with `sealpost`, and no operator did. The name
+ * may be that of a setting: a Service `sealpost-metrics` gives SEALPOST_METRICS_PORT=tcp://10.0.0.7:9464.
+ */
+export const isServiceLink = (name: string, value: string): boolean =>
+  (!(name in settings) && SERVICE_LINK.test(name)) ||
+  (name.startsWith('SEALPOST_') && SERVICE_PORT.test(name) && SERVICE_ADDRESS.test(value));
 
 /** Throws ConfigError unless the value is a whole number within the bounds. */
 export const integer = (name: SettingName, value: string, min: number, max: number): number => {
