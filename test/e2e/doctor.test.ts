@@ -117,7 +117,11 @@ await t.test('--send gives the relay one mail, and prints what it says', async (
     stdout: /^FAULT +test mail: from hello@service\.test, signed by its domain, was not taken: 550 5\.7\.1 not from you \(\S+\)\n/m,
   });
   relay.setScript(() => undefined);
-  t.match(await doctor(dataDir, {}, '--send', 'nobody'), { code: 1, stdout: '', stderr: /--send: / });
+  t.match(await doctor(dataDir, {}, '--send', 'nobody'), {
+    code: 1,
+    stdout: '',
+    stderr: /^sealpost: --send is not a valid email address: /,
+  });
   t.match(await doctor(dataDir, { SEALPOST_SMTP_URL: 'mailbox:' }, '--send', 'ada@example.com'), {
     code: 2,
     stdout: /^FAULT +test mail: nothing was sent: no relay is set\n/m,
