@@ -1,6 +1,6 @@
 /** `sealpost verify`: checks the chain of the log, its seals, every event and file, the keys, and that the read models are what a rebuild would give. */
 import { verifyFiles } from '../commands/ops/repair.js';
-import { verifyLog, type NotedRoot } from '../event-log/verification.js';
+import { verifyLog, type NotedRoot, type Verification } from '../event-log/verification.js';
 import { ReadModelDamaged, type LookupFault } from '../domain/ports/read-models.js';
 import { makeProjections } from '../projections/index.js';
 import type { Projection } from '../projections/core/projection.js';
@@ -13,7 +13,7 @@ import { withInspectedEngine } from './core/engine.js';
 /** Looks at everything, whatever is found first, and changes nothing; the exit code is that of the worst. */
 export const verify = ({ root }: Readonly<{ root?: string }>): Promise<void> =>
   withInspectedEngine(async (engine) => {
-    const noted = root === undefined ? undefined : notedRoot(root);
+    const noted = root === undefined ? await engine.sealing.kept() : notedRoot(root);
     // Set at once: what cannot be finished after it does not hide it.
     if (!(await verifyChain(engine, noted))) process.exitCode = exitCodes.tampered;
     const parts = [await verifyParts(engine), await verifyKeys(engine), await verifyProjections(engine)];
@@ -27,9 +27,9 @@ const notedRoot = (text: string): NotedRoot => {
   return { position: Number(match[1]), root: match[2]! };
 };
 
-const verifyChain = async (engine: Engine, noted: NotedRoot | undefined): Promise<boolean> => {
+const verifyChain = async (engine: Engine, noted: NotedRoot | ReadonlyMap<number, string>): Promise<boolean> => {
   const bar = progressBar('log       ', await engine.eventLog.head());
-  const result = await verifyLog(engine.store, noted, { onProgress: bar.update, keys: engine.keys });
+  const result = await verifyLog(engine.store, noted, { onProgress: bar.update, keys: engine.keys, seals: engine.sealing });
   bar.stop();
   if (result.finding !== undefined) {
     const { kind, position, message } = result.finding;
@@ -42,7 +42,36 @@ const verifyChain = async (engine: Engine, noted: NotedRoot | undefined): Promis
   if (result.retired > 0)
     print(`     ${result.retired} more have left the log, as its events say; chains and seals hold over their hashes`);
   if (result.seal !== undefined) print(`     newest seal, to be noted elsewhere: ${result.seal.position}:${result.seal.root}`);
-  return true;
+  if (noted instanceof Map && noted.size > 0) print(`     ${noted.size} seals of SEALPOST_SEAL_FILE are those of the log`);
+  return tellProof(engine, result);
+};
+
+const eventsOf = (count: number): string => (count === 1 ? '1 event' : `${count} events`);
+
+/** Says what the seal keys prove, and what they do not. Out: whether that is what the settings promise. */
+const tellProof = async ({ sealing }: Engine, { proof }: Verification): Promise<boolean> => {
+  if (proof === undefined) return true;
+  const keys = await sealing.keys();
+  if (proof.key !== undefined) {
+    const isDerived = proof.key === keys.at(-1)?.id;
+    const since = proof.from === 0 ? '' : ` from position ${proof.from} on; what stood before stands as it stood then`;
+    print(`     sealed under the ${isDerived ? 'key derived from the master key' : 'seal key'}, ${proof.key},${since}`.replace(/,$/, ''));
+  }
+  if (proof.unproved > 0)
+    print(
+      `     unproved: ${eventsOf(proof.unproved)} that ${proof.key === undefined ? 'no given key has sealed' : 'follow the newest seal'}`,
+    );
+  if (proof.key !== undefined && proof.untagged !== undefined)
+    print(`     unproved: ${eventsOf(proof.untagged.events)} without a tag of the key, the first at position ${proof.untagged.first}`);
+  for (const [id, position] of proof.missing)
+    printFault(
+      `log: UNPROVED from position ${position} on: sealed under the seal key ${id}, and that is not the key given (${keys[0]!.id}): the wrong key is set or none, or somebody without the key made the seals; if it is lost, set SEALPOST_SEAL_KEYS_LOST=${id}`,
+    );
+  if (!proof.isAsSet && proof.missing.size === 0)
+    printFault(
+      `log: UNPROVED: no seal is under the seal key ${keys[0]!.id} that is set: the service has not sealed under it yet, or somebody without it made the seals`,
+    );
+  return proof.isAsSet;
 };
 
 /** Events that cannot be read, and the files that the others name. */

@@ -2,7 +2,7 @@
 import { UnreadableEvent, type PlainApart, type SealedPart, type Codec } from './codec.js';
 import { BOUND_SEALS_FROM } from '../domain/core/write-level.js';
 import type { StoredEvent, EventToStore } from '../domain/ports/event-store.js';
-import type { SealingKey, Keys } from '../domain/ports/keys.js';
+import type { SealingKey, SealKey, Keys } from '../domain/ports/keys.js';
 import { chainHash, encodeMetadata } from './hash-chain.js';
 import { keysOfStream, recipientKeyCount, type StreamVersion } from './stream-keys.js';
 import { putTogether, recipientPartsOf, takenApart } from '../domain/email/recipient-parts.js';
@@ -11,10 +11,14 @@ import type { DomainEvent, EventMetadata } from '../domain/events.js';
 import type { StreamName } from '../domain/core/ids.js';
 import type { Limits } from '../domain/core/limits.js';
 import type { Files } from '../domain/ports/files.js';
+import type { MaybePromise } from '../domain/core/decider.js';
 import type { Ids } from '../domain/ports/ids.js';
 import { nextTurn } from '../shared/concurrency.js';
 
-type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits; codec: Codec }>;
+type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits; codec: Codec; sealKey?: SealedUnder }>;
+
+/** The key under which the log is sealed; undefined below the level from which it is. Rejects if no event may be appended under the key that is set. */
+export type SealedUnder = () => MaybePromise<SealKey | undefined>;
 
 /** On whose behalf, when and why events are appended. `at` is ISO 8601 in UTC. */
 export type Cause = Readonly<{
@@ -55,6 +59,8 @@ export const encodeAll = async (
   const isPersonal = encoded.some(({ sealed, apart }) => sealed !== undefined || apart !== undefined);
   const found = keysOfStream(ports.keys, version, recipients, isPersonal, known);
   const { id: keyId, key, recipientKeys, own } = found instanceof Promise ? await found : found;
+  const sealedUnder = ports.sealKey?.();
+  const sealKey = sealedUnder instanceof Promise ? await sealedUnder : sealedUnder;
   const result: Encoded[] = [];
   let previous = version.hash;
   for (const [index, { type, data, sealed, apart }] of encoded.entries()) {
@@ -71,12 +77,13 @@ export const encodeAll = async (
       : await outsource(ports, data, ciphertext);
     const metadata = metadataOf(eventId, isEach(cause) ? cause[index]! : cause, { keyId, recipientKeys }, parts.files);
     const metadataText = encodeMetadata(metadata);
-    const hash = chainHash(previous, stream, version.revision + 1 + index, {
+    const chained = chainHash(previous, stream, version.revision + 1 + index, {
       type,
       data: parts.data,
       metadata: metadataText,
       sealed: parts.sealed,
     });
+    const hash = sealKey === undefined ? chained : chained + sealKey.tag(chained);
     const given = events[index]!;
     const isSealed = sealed !== undefined || apart !== undefined;
     const event = !isSealed ? given : key === undefined ? withSealed(given, undefined) : asReadable(given, apart, own);

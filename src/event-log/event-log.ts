@@ -17,7 +17,7 @@ import { type DomainEvent, type EventMetadata, type Recorded, erasingEvents, ret
 import { boundedCache } from '../shared/cache.js';
 import { codec as newestCodec, type Codec } from './codec.js';
 import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable, type GivingWay } from './decoding.js';
-import { encodeAll, firstCause, type Cause, type EachCause, type Encoded } from './encoding.js';
+import { encodeAll, firstCause, type Cause, type EachCause, type Encoded, type SealedUnder } from './encoding.js';
 import { readableMetadata } from './hash-chain.js';
 import { allKeyIds, existingKey, type StreamVersion } from './stream-keys.js';
 import type { StreamName } from '../domain/core/ids.js';
@@ -101,6 +101,8 @@ export type EventLogPorts = Readonly<{
   limits: Limits;
   /** What is read and written; default: all versions, the newest of each. */
   codec?: Codec;
+  /** The key under which each event gets its tag; absent: no event gets one. */
+  sealKey?: SealedUnder;
   /** Told of each append of this process, after it is durable. */
   onAppended?: (stream: StreamName, teamId: string, position: Position) => void;
   /** Told once of each event that a reader cannot read. */

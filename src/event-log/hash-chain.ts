@@ -12,6 +12,18 @@ type Hashable = Readonly<{ type: string; data: string; metadata: string; sealed:
 
 const sha256 = (data: string | Uint8Array): string => crypto.hash('sha256', data, 'hex');
 
+const HASH_CHARS = 64;
+const TAG_CHARS = 32;
+
+/** The hash of an event without the tag of the seal key that stores keep behind it. Chains and trees are made of it alone. */
+export const plainHash = (hash: string): string => (hash.length > HASH_CHARS ? hash.slice(0, HASH_CHARS) : hash);
+
+/** The tag of the seal key under which the event was appended; empty if there was none. */
+export const tagOf = (hash: string): string => hash.slice(HASH_CHARS);
+
+/** Whether that is as long as a hash, or a hash with a tag. */
+export const hasHashLength = ({ length }: string): boolean => length === HASH_CHARS || length === HASH_CHARS + TAG_CHARS;
+
 /** The hash before the first event of a stream. */
 export const chainStart = (stream: string): string => sha256(`stream:${stream}`);
 
@@ -19,7 +31,9 @@ export const chainStart = (stream: string): string => sha256(`stream:${stream}`)
 export const chainHash = (previous: string, stream: string, revision: number, event: Hashable): string => {
   const sealed = sealedHashOf(event.sealed);
   // Every part but the last is framed by its length, so no two different events give the same text.
-  return sha256(`${previous}\n${stream}\n${revision}\n${event.type}\n${sealed}\n${event.data.length}\n${event.data}\n${event.metadata}`);
+  return sha256(
+    `${plainHash(previous)}\n${stream}\n${revision}\n${event.type}\n${sealed}\n${event.data.length}\n${event.data}\n${event.metadata}`,
+  );
 };
 
 /** The hash of the sealed part; empty if there is none. */
@@ -27,7 +41,7 @@ export const sealedHashOf = (sealed: Hashable['sealed']): string =>
   sealed === undefined ? '' : typeof sealed === 'string' ? sealed : sha256(sealed);
 
 /** Leaves and nodes of the tree are told apart by a prefix. */
-export const merkleLeaf = (hash: string): string => sha256(Buffer.from(`00${hash}`, 'hex'));
+export const merkleLeaf = (hash: string): string => sha256(Buffer.from(`00${plainHash(hash)}`, 'hex'));
 export const merkleNode = (left: string, right: string): string => sha256(Buffer.from(`01${left}${right}`, 'hex'));
 
 /** Folds hashes into the root of a binary Merkle tree (RFC 6962, section 2.1: leaves and nodes are told apart by a prefix). */

@@ -11,6 +11,7 @@ import { type StreamName, splitStream } from '../domain/core/ids.js';
 import type { EventLog } from './event-log.js';
 import { auditOverAt, teamOverAt } from '../domain/access/origins.js';
 import { DAY_MS } from '../domain/core/time.js';
+import { plainHash } from './hash-chain.js';
 
 export type RetiredEvent = Readonly<{ stream: string; revision: number; hash: string }>;
 
@@ -136,7 +137,7 @@ export async function* withRetired(
           loadedTo += windowEvents;
         }
         const retired = window.get(ordinal + 1);
-        isLeaving = retired?.hash === event.hash;
+        isLeaving = retired?.hash === plainHash(event.hash);
         if (retired === undefined || isLeaving) break;
         ordinal += 1;
         items.push({ retired });

@@ -1,15 +1,14 @@
 /** Verifies the log: finds the first event that was changed, removed, moved or slipped in, and all events that cannot be read. */
-import { UnknownEvent, type Codec, decodeEvent } from './codec.js';
+import { UnknownEvent, type Codec } from './codec.js';
 import { type Unreadable, isUnreadable } from './decoding.js';
 import { EventUnknown, type EventPlace } from '../domain/core/errors.js';
 import type { EventStore, StoredEvent, Position } from '../domain/ports/event-store.js';
 import type { EventLog } from './event-log.js';
 import { type StreamName, LEDGER_STREAM } from '../domain/core/ids.js';
-import { chainHash, chainStart, readableMetadata } from './hash-chain.js';
-import { evolveLedger, sealOf, type LedgerState, type Seal } from './ledger.js';
+import { chainHash, chainStart, hasHashLength, plainHash, readableMetadata } from './hash-chain.js';
+import { evolveLedger, openProving, readLedger, sealOf, type LedgerState, type Proof, type Proving, type Seal } from './ledger.js';
 import { countRetirements, isForeignRetirement, withRetired, type RetiredEvent, type RetiringStore } from './retirement.js';
-import type { Keys } from '../domain/ports/keys.js';
-import type { LedgerEvent } from '../domain/teams/events.js';
+import type { Keys, Sealing } from '../domain/ports/keys.js';
 
 export type Finding = Readonly<{
   kind: 'changed' | 'removed' | 'moved' | 'inserted' | 'seal-broken' | 'cut-off';
@@ -29,16 +28,23 @@ export type Verification = Readonly<{
   /** The hashes of the events after the last seal. */
   unsealed: readonly string[];
   finding: Finding | undefined;
+  /** What the seal keys prove; undefined if the log was verified without them. */
+  proof: Proof | undefined;
 }>;
 
 /** A root that was noted elsewhere: what proves that nothing was cut off the end, or rewritten with all its seals. */
 export type NotedRoot = Readonly<{ position: number; root: string }>;
+
+/** Several of them, the root by position. */
+type NotedRoots = ReadonlyMap<number, string>;
 
 /** How a log is verified otherwise than as a whole, and what is told on the way. */
 type VerifyOptions = Readonly<{
   onProgress?: (events: number) => void;
   /** With them events that say that others have left the log must be the service's own; without them they are believed. */
   keys?: Pick<Keys, 'fingerprint'>;
+  /** With them tags and seals must be those of the seal keys. */
+  seals?: Pick<Sealing, 'keys' | 'lost' | 'isSet'>;
   /** The chains of these streams alone are checked. The order and the seals are checked in any case. */
   chainsOf?: ReadonlySet<string>;
   /**
@@ -54,6 +60,7 @@ type Progress = {
   readonly isDense: boolean;
   readonly keys: Pick<Keys, 'fingerprint'> | undefined;
   readonly chainsOf: ReadonlySet<string> | undefined;
+  readonly proving: Proving | undefined;
   retired: number;
   /** How many have left the log since the last event that is there. */
   gone: number;
@@ -90,14 +97,16 @@ export const verifyLog = async (...[store, noted, options]: Parameters<typeof ve
 
 const verifyOnce = async (
   store: RetiringStore & Pick<EventStore, 'head' | 'positions'>,
-  noted: NotedRoot | undefined,
+  noted: NotedRoot | NotedRoots | undefined,
   options: VerifyOptions = {},
 ): Promise<Verification> => {
-  const { onProgress = () => {}, keys, chainsOf, onEvent, onSealed } = options;
+  const { onProgress = () => {}, keys, seals, chainsOf, onEvent, onSealed } = options;
+  const proving = seals && openProving(await seals.keys(), seals);
   const progress: Progress = {
     isDense: store.positions === 'dense',
     keys,
     chainsOf,
+    proving,
     retired: 0,
     gone: 0,
     versions: new Map(),
@@ -107,7 +116,8 @@ const verifyOnce = async (
     ledger: undefined,
     unsealed: [],
   };
-  let seen: Seal | undefined;
+  const wanted: NotedRoots = noted === undefined ? new Map() : 'root' in noted ? new Map([[noted.position, noted.root]]) : noted;
+  const seen = new Map<number, boolean>();
   const result = (finding: Finding | undefined): Verification => ({
     events: progress.events,
     retired: progress.retired,
@@ -117,6 +127,7 @@ const verifyOnce = async (
     seal: progress.ledger,
     unsealed: progress.unsealed.map(({ hash }) => hash),
     finding,
+    proof: proving?.proof(progress.events + progress.retired),
   });
   // Readers of the whole log begin after position 0 and would pass over what was slipped in before it.
   for await (const items of withRetired(store, store.readAll(BEFORE_ALL))) {
@@ -129,30 +140,32 @@ const verifyOnce = async (
       if (finding !== undefined) return result(finding);
       const ordinal = progress.events + progress.retired;
       onEvent?.(item.event, ordinal, item.isLeaving === true);
-      if (item.event.stream === LEDGER_STREAM) onSealed?.(ordinal - progress.unsealed.length);
-      if (noted !== undefined && progress.ledger?.position === noted.position) seen = progress.ledger;
+      if (item.event.stream !== LEDGER_STREAM) continue;
+      onSealed?.(ordinal - progress.unsealed.length);
+      const root = progress.ledger && wanted.get(progress.ledger.position);
+      if (root !== undefined)
+        seen.set(progress.ledger!.position, seen.get(progress.ledger!.position) === true || progress.ledger!.root === root);
     }
     onProgress(progress.events);
   }
-  return result(noted === undefined ? undefined : checkNoted(noted, seen, progress.position));
+  const unsigned = await proving?.finish();
+  if (unsigned !== undefined) return result({ kind: 'seal-broken', stream: LEDGER_STREAM, ...unsigned });
+  return result(checkNoted(wanted, seen, progress.position));
 };
 
-const checkNoted = (noted: NotedRoot, seen: Seal | undefined, head: number): Finding | undefined => {
-  if (seen?.root === noted.root) return undefined;
+const checkNoted = (wanted: NotedRoots, seen: ReadonlyMap<number, boolean>, head: number): Finding | undefined => {
   const stream = LEDGER_STREAM;
-  return seen === undefined
-    ? {
-        kind: 'cut-off',
-        position: head,
-        stream,
-        message: `the log has no seal at position ${noted.position}, but one was noted there: its end was cut off at ${head}`,
-      }
-    : {
-        kind: 'seal-broken',
-        position: noted.position,
-        stream,
-        message: `the seal at position ${noted.position} is not the one that was noted: the log before it was rewritten`,
-      };
+  for (const position of [...wanted.keys()].sort((one, other) => one - other)) {
+    if (seen.get(position) === undefined) {
+      const message = `the log has no seal at position ${position}, but one was noted there: its end was cut off at ${head}`;
+      return { kind: 'cut-off', position: head, stream, message };
+    }
+    if (seen.get(position) === false) {
+      const message = `the seal at position ${position} is not the one that was noted: the log before it was rewritten`;
+      return { kind: 'seal-broken', position, stream, message };
+    }
+  }
+  return undefined;
 };
 
 /** Its hash was noted when it left the log: the next event of its stream continues it, and the seal covers it. */
@@ -178,6 +191,8 @@ const step = (progress: Progress, event: StoredEvent): Finding | undefined => {
       'inserted',
       `position ${event.position} (${event.stream} revision ${event.revision}) says that events have left the log, and bears no mark of this service`,
     );
+  const untagged = progress.proving?.event(event);
+  if (untagged !== undefined) return at('inserted', untagged);
   progress.position = event.position;
   progress.gone = 0;
   progress.events += 1;
@@ -202,7 +217,8 @@ const checkChain = (version: { revision: number; hash: string }, event: StoredEv
   if (event.revision <= version.revision) return at('inserted', `${where} repeats a revision: it was slipped in or moved`);
   if (event.revision > version.revision + 1)
     return at('removed', `${where} follows revision ${version.revision}: what stood between was removed or moved`);
-  if (chainHash(version.hash, event.stream, event.revision, event) === event.hash) return undefined;
+  const isAsWritten = chainHash(version.hash, event.stream, event.revision, event) === plainHash(event.hash);
+  if (isAsWritten && hasHashLength(event.hash)) return undefined;
   return at('changed', `${where} is not what its hash says: it was changed, moved here, or slipped in`);
 };
 
@@ -239,18 +255,14 @@ const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | un
   }
   progress.ledger = evolveLedger(progress.ledger, decoded);
   progress.unsealed = progress.unsealed.slice(count);
+  const unproved = progress.proving?.seal(
+    decoded.data,
+    event.position,
+    progress.events + progress.retired - progress.unsealed.length,
+    progress.seals === 0,
+  );
   progress.seals += 1;
-  return undefined;
-};
-
-/** undefined where the event is neither a seal nor a heartbeat, or cannot be read: the program writes nothing else into the ledger. */
-const readLedger = (event: StoredEvent): LedgerEvent | undefined => {
-  try {
-    const decoded = decodeEvent(event.type, event.data, undefined);
-    return decoded.type === 'LedgerSealed' || decoded.type === 'InstanceSeen' ? decoded : undefined;
-  } catch {
-    return undefined;
-  }
+  return unproved === undefined ? undefined : at('seal-broken', unproved);
 };
 
 /** Counts the events that readers could not read, for health and for messages at start. */

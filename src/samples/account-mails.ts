@@ -222,6 +222,26 @@ const mails: readonly Mail[] = [
       why: 'For five days it has taken nothing of what was sent to it.',
     },
   },
+  {
+    kind: 'log-sealed',
+    name: 'Account: the seal of the day',
+    description:
+      'To the address in SEALPOST_SEAL_MAIL, once on each day with work: a seal over the log, to be kept where nobody of the service can change it.',
+    subject: 'The log of {{__COMPANY_NAME__}} was sealed',
+    title: 'The log was sealed',
+    intro: '<p>Keep this mail. It proves what the log of the service was at {{at}}:</p><p>{{position}}:{{root}}</p>',
+    outro: '<p>sealpost verify --root {{position}}:{{root}} says whether the log still has what it had then.</p>',
+    variables: [
+      { name: 'at', type: 'string', required: true, description: 'Day and time, in UTC' },
+      { name: 'position', type: 'number', required: true, description: 'The position up to which the seal reaches' },
+      { name: 'root', type: 'string', required: true, description: 'The root of the seal, in hex' },
+    ],
+    exampleVariables: {
+      at: '2030-01-31 12:00 UTC',
+      position: 59,
+      root: '9f86b858887ccb9f32e0f080e94af265fc621c9c4067ddf016e6c2a8e0ceeaf1',
+    },
+  },
 ];
 
 export const accountTemplates: readonly SampleTemplate[] = mails.map(templateOf);

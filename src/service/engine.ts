@@ -54,8 +54,11 @@ import type { Config } from './settings/config.js';
 import { openStores, type Stores } from './stores/stores.js';
 import type { Clock } from '../domain/ports/clock.js';
 import { matcherOf } from '../domain/mime/header.js';
-import { COPIES_FROM, LANGUAGES_FROM, PEOPLE_FROM } from '../domain/core/write-level.js';
-import type { Keys } from '../domain/ports/keys.js';
+import { COPIES_FROM, LANGUAGES_FROM, PEOPLE_FROM, SEAL_KEYS_FROM } from '../domain/core/write-level.js';
+import type { Keys, Sealing } from '../domain/ports/keys.js';
+import { openSealedUnder } from '../event-log/ledger.js';
+import type { SealedUnder } from '../event-log/encoding.js';
+import { keepSeal, keptSeals, openSealKeys } from '../adapters/keys/key-files.js';
 import type { Generator } from '../domain/ports/generator.js';
 import type { Renderer } from '../domain/ports/renderer.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
@@ -73,6 +76,10 @@ export type Engine = CommandDeps &
     logFaults: LogFaults;
     /** Reads and writes the stored form of events. */
     codec: Codec;
+    /** The keys under which the log is sealed, and where seals are told. */
+    sealing: Sealing;
+    /** The key under which events are appended. Rejects with SealKeyMissing if the log is sealed under one that is not given. */
+    sealKey: SealedUnder;
     /** Closes what was opened, in the reverse order. */
     close: () => Promise<void>;
   }>;
@@ -117,6 +124,8 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const outbound = outboundHttpWhenNeeded();
   const webhooks = { outbound: outboundPostWhenNeeded(config.webhookInsecureHosts), insecureHosts: config.webhookInsecureHosts };
   const logFaults = openLogFaults();
+  const sealing = sealingOf(config, keys);
+  const sealKey: SealedUnder = codec.level < SEAL_KEYS_FROM ? () => undefined : openSealedUnder(store, sealing);
   const eventLog = openEventLog({
     store,
     keys,
@@ -125,6 +134,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     clock,
     limits,
     codec,
+    sealKey,
     onUnreadable: tellingUnreadable(logFaults, logger),
     ...(onAppended === undefined ? {} : { onAppended }),
   });
@@ -161,11 +171,22 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     logger,
     logFaults,
     codec,
+    sealing,
+    sealKey,
     close: async () => {
       for (const port of [generator, outbound, webhooks.outbound, renderer, stores]) await port.close();
     },
   };
 };
+
+const sealingOf = ({ seals: { keys: texts, command, lost, webhook, file } }: Config, keys: Keys): Sealing => ({
+  keys: openSealKeys({ texts, command }, keys),
+  isSet: texts.length > 0 || command !== undefined,
+  lost,
+  webhook,
+  keep: async (seal) => (file === undefined ? undefined : keepSeal(file, seal)),
+  kept: async () => (file === undefined ? new Map() : keptSeals(file)),
+});
 
 const same = <Port>(port: Port): Port => port;
 

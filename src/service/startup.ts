@@ -36,6 +36,7 @@ export const prepareStores = async (
   try {
     await assertMayServe(config, leasing.leases);
     await assertWholeEngine(engine);
+    await engine.sealKey();
     await firstStartOnce(engine, leasing, pendingKey);
     await accountTemplatesOnce(engine, leasing);
     await noteOrWarn(engine);

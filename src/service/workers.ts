@@ -24,7 +24,7 @@ import { endSessionsWorker } from '../processors/people/sessions.js';
 import { eraseWorker } from '../processors/privacy/erasure.js';
 import { makeProcessors } from '../processors/index.js';
 import { lookAfterTeamsWorker } from '../processors/teams/teams.js';
-import { forgetAuditWorker, noteLogWorker, sealLedgerWorker } from '../processors/audit/ledger.js';
+import { forgetAuditWorker, mailSeal, noteLogWorker, openTelling, sealLedgerWorker } from '../processors/audit/ledger.js';
 import { retireStreamsWorker } from '../processors/retention/retirement.js';
 import { isDayFull, retirableStreams } from '../projections/retention/retention.js';
 import { openUnpublishedWork, relayWorker } from '../processors/core/relay.js';
@@ -45,6 +45,7 @@ import { teamsToLapse, teamsToRemove } from '../projections/teams/teams.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../domain/core/time.js';
 import { PEOPLE_FROM, RECORD_REMOVALS_FROM } from '../domain/core/write-level.js';
 import { oldAuditStreams, oldTeamStreams } from '../event-log/retirement.js';
+import type { SignedSeal } from '../domain/ports/keys.js';
 import type { Resources } from './resources.js';
 
 /** The runners that keep the read models, by the name of the projection. */
@@ -110,7 +111,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           relayWorker(deps, processors, unpublished),
           dueWorkWorker(deps, processors, unpublished),
           ...processors.map(({ worker }) => worker(deps)),
-          sealLedgerWorker({ ...parts, awayMs }),
+          sealLedgerWorker({ ...parts, awayMs, tell: openTelling({ ...parts, ...mailingSeals(config, parts) }) }),
           eraseWorker(parts),
           endSessionsWorker({ ...parts, ...deps, unused: (upTo, limit) => unusedSessions(parts.readModels, upTo, limit) }),
           returnCreditsWorker({ ...parts, returnedUpTo }),
@@ -175,6 +176,9 @@ const webhookReading = ({ runners, limits, readModels }: WorkerParts) => {
 };
 
 const composedOf = ({ metrics: { composed } }: Resources) => (composed === undefined ? {} : { composed });
+
+const mailingSeals = ({ seals: { mail } }: Config, parts: WorkerParts) =>
+  mail === undefined ? {} : { mail: (seal: SignedSeal) => mailSeal(parts, mail, seal) };
 
 /** The runner of the projection that feeds a collection. */
 const feederOf = (runners: Runners, limits: Engine['limits'], collection: string): Runner => {

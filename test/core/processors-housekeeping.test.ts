@@ -5,7 +5,7 @@ import { emailStream, LEDGER_STREAM } from '../../src/domain/core/ids.js';
 import type { Mailbox } from '../../src/domain/ports/mailbox.js';
 import { verifyLog } from '../../src/event-log/verification.js';
 import type { LogNote, NotedStores } from '../../src/domain/ports/log-note.js';
-import { noteLogWorker, sealLedgerWorker } from '../../src/processors/audit/ledger.js';
+import { noteLogWorker, openTelling, sealLedgerWorker } from '../../src/processors/audit/ledger.js';
 import { eraseWorker } from '../../src/processors/privacy/erasure.js';
 import { sweepWorker } from '../../src/processors/retention/removal.js';
 import { openDeadlines } from '../../src/processors/core/processor.js';
@@ -55,6 +55,40 @@ void t.test(
     t.equal((await verifyLog(world.store, undefined)).finding, undefined);
   },
 );
+
+void t.test('the newest seal is told once at each place, and again where that failed; no log line names the place', async (t) => {
+  const world = await openProcessorWorld(t);
+  const tell: string[] = [];
+  const posted: Readonly<{ url: string; body: string }>[] = [];
+  const file: unknown[] = [];
+  const mailed: string[] = [];
+  let status = 500;
+  const telling = openTelling({
+    store: world.store,
+    logger: { ...world.processing.logger, warn: (fields: object) => void tell.push(JSON.stringify(fields)) },
+    sealing: { webhook: 'https://notary.example/secret', keep: async (seal) => void file.push(seal) },
+    mail: async ({ at }) => void mailed.push(at),
+    webhooks: { outbound: { post: async (url, { body }) => (posted.push({ url, body }), { status, retryAfter: undefined, body: '' }) } },
+  });
+  const now = new AbortController().signal;
+  await telling(now);
+  t.equal(posted.length, 0, 'there is no seal yet');
+  const { stop, done } = world.run(sealLedgerWorker({ ...world.processing, store: world.store, tell: telling }));
+  await until(async () => posted.length === 1, 'the first seal is told');
+  await stop();
+  await done;
+  await telling(now);
+  status = 204;
+  await telling(now);
+  await telling(now);
+  t.equal(posted.length, 3, 'twice in vain');
+  t.equal(file.length, 1);
+  t.equal(mailed.length, 1);
+  const { seal } = await verifyLog(world.store, undefined);
+  t.match(JSON.parse(posted[2]!.body), { position: seal!.position, root: seal!.root, count: seal!.count });
+  t.equal(tell.length, 2);
+  t.notMatch(tell.join(), /notary|secret/);
+});
 
 void t.test('files past their expiry and mails past the retention are removed, hour by hour', async (t) => {
   const world = await openProcessorWorld(t);

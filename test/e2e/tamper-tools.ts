@@ -1,6 +1,8 @@
 /** What it takes to change a log as somebody would who can write its file and knows how its hashes and seals are made. */
 import type Sqlite from 'better-sqlite3';
 import { chainHash, chainStart, FIRST_SEAL, merkleRoot, sealRoot } from '../../src/event-log/hash-chain.js';
+import { signedText } from '../../src/event-log/ledger.js';
+import type { SealKey } from '../../src/domain/ports/keys.js';
 
 export type Row = {
   position: number;
@@ -24,11 +26,12 @@ export const ended = (database: Database): number => rowsOf(database).at(-1)!.po
 export const hashed = (previous: string, row: Row): string =>
   chainHash(previous, row.stream, row.revision, { ...row, sealed: row.sealed ?? undefined });
 
-/** Computes the hashes of a stream anew, as somebody would who knows how they are made. */
-export const rehash = (database: Database, stream: string): void => {
+/** Computes the hashes of a stream anew, as somebody would who knows how they are made, with the tags of a key where they have one. */
+export const rehash = (database: Database, stream: string, key?: SealKey): void => {
   let previous = chainStart(stream);
   for (const row of rowsOf(database, stream)) {
-    previous = hashed(previous, row);
+    const hash = hashed(previous, row);
+    previous = key === undefined ? hash : hash + key.tag(hash);
     database.prepare('UPDATE events SET hash = ? WHERE position = ?').run(previous, row.position);
   }
 };
@@ -39,8 +42,8 @@ export const shift = (database: Database, from: number, by: 1 | -1): void => {
   database.prepare('UPDATE events SET position = -position + ? WHERE position < 0').run(by);
 };
 
-/** Makes all seals anew over what the log holds now. */
-export const reseal = (database: Database): void => {
+/** Makes all seals anew over what the log holds now; signed by a key where there is one. */
+export const reseal = (database: Database, key?: SealKey): void => {
   let previousSeal = FIRST_SEAL;
   let from = 0;
   for (const row of rowsOf(database, 'ledger')) {
@@ -50,10 +53,10 @@ export const reseal = (database: Database): void => {
       .map(({ hash }) => hash);
     previousSeal = sealRoot(previousSeal, merkleRoot(hashes));
     from = data.position;
-    database
-      .prepare('UPDATE events SET data = ? WHERE position = ?')
-      .run(JSON.stringify({ ...data, count: hashes.length, root: previousSeal }), row.position);
-    rehash(database, 'ledger');
+    const seal = { at: data.at, position: data.position, count: hashes.length, root: previousSeal };
+    const signed = key === undefined ? seal : { ...seal, key: key.id, mac: key.sign(signedText(seal)) };
+    database.prepare('UPDATE events SET data = ? WHERE position = ?').run(JSON.stringify(signed), row.position);
+    rehash(database, 'ledger', key);
   }
 };
 

@@ -8,6 +8,7 @@ import { isoTime } from '../../src/domain/core/time.js';
 import { bodyOf } from '../../src/domain/webhooks/body.js';
 import { webhookKinds } from '../../src/domain/webhooks/kinds.js';
 import { startOf } from '../../src/event-log/event-log.js';
+import { mailSeal } from '../../src/processors/audit/ledger.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { addressIndex } from '../../src/projections/privacy/traces.js';
 import { emailsProjection } from '../../src/projections/email/emails.js';
@@ -134,6 +135,20 @@ void t.test('they cost nothing and count in lists alone', async (t) => {
   t.equal((await queries.listEmails(TEAM, { status: 'sent' }, { page: 1, limit: 10 })).meta.total, 2);
   const { eventLog } = world.deps;
   t.equal((await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels })).difference, undefined);
+});
+
+void t.test('a seal is mailed once a day', async (t) => {
+  const world = await open(t);
+  for (const day of ['2030-01-01', '2030-01-01', '2030-01-02'])
+    await mailSeal(world.processing, 'notary@example.com', { at: `${day}T12:00:00.000Z`, position: 7, count: 7, root: 'ab'.repeat(32) });
+  const mails = await world.deps.eventLog.readAll(0, { types: ['EmailQueued'] });
+  const sent: unknown[] = [];
+  for await (const { events } of mails) sent.push(...events.map(({ event }) => (event as { sealed?: unknown }).sealed));
+  t.equal(sent.length, 2);
+  t.match(sent[0], {
+    recipients: [{ email: 'notary@example.com' }],
+    variables: { at: '2030-01-01 12:00 UTC', position: 7, root: 'ab'.repeat(32) },
+  });
 });
 
 void t.test('the subjects of the templates that are shipped hold no link, and nothing that people wrote', (t) => {

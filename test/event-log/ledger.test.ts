@@ -6,7 +6,8 @@ import { openDatabase } from '../../src/adapters/sqlite/database.js';
 import { openEventLog, startOf, type Cause } from '../../src/event-log/event-log.js';
 import { chainHash, chainStart } from '../../src/event-log/hash-chain.js';
 import { LEDGER_STREAM, type StreamName } from '../../src/domain/core/ids.js';
-import { sealOf, sealSegments, type Seal } from '../../src/event-log/ledger.js';
+import { openSealedUnder, sealOf, sealSegments, type Seal } from '../../src/event-log/ledger.js';
+import type { SealKey } from '../../src/domain/ports/keys.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import { eventOutsideLog, verifyLog } from '../../src/event-log/verification.js';
@@ -14,7 +15,7 @@ import { sealOnce } from '../../src/processors/audit/ledger.js';
 import { attempted, at, queued, T0, TEAM_ID } from '../support/email-facts.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
-import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from '../support/memory-ports.js';
+import { countingIds, memoryEventStore, memoryFiles, memoryKeys, sealKeyOfTest } from '../support/memory-ports.js';
 
 const cause: Cause = { teamId: TEAM_ID, actor: 'system', correlationId: 'c', causationId: 'c', at: T0 };
 const never = new AbortController().signal;
@@ -219,4 +220,125 @@ void t.test('a cut end, and a log that was rewritten with all its seals, are fou
   await seal();
   t.equal((await verifyLog(store, undefined)).finding, undefined);
   t.match((await verifyLog(store, noted)).finding, { kind: 'seal-broken', position: noted.position });
+});
+
+/** A log that is written, and sealed after each email, under one key after the other. */
+const keyedWorld = async () => {
+  const store = memoryEventStore();
+  const clock = fakeClock();
+  const ids = countingIds();
+  let emails = 0;
+  const under = async (key: SealKey | undefined, options: Readonly<{ seals?: boolean; tags?: boolean }> = {}): Promise<void> => {
+    const { seals = true, tags = true } = options;
+    const sealKey = () => key;
+    const parts = { store, keys: memoryKeys(), files: memoryFiles(), ids, clock, limits: defaultLimits };
+    const eventLog = openEventLog({ ...parts, ...(tags && { sealKey }) });
+    const stream = `email-${(emails += 1)}` as StreamName;
+    await eventLog.append(stream, startOf(stream), [queued], cause);
+    if (seals) await sealOnce({ ...parts, eventLog: openEventLog({ ...parts, sealKey }), sealKey }, never);
+  };
+  const verified = async (given: readonly SealKey[], lost: readonly string[] = [], isSet = true) => {
+    const { finding, proof } = await verifyLog(store, undefined, { seals: { keys: async () => given, lost, isSet } });
+    return { finding, proof: proof! };
+  };
+  return { store, clock, under, verified };
+};
+
+const HOUR_MS = 3_600_000;
+const [old, key, newer, derived] = (await Promise.all(['old', 'key', 'newer', 'derived'].map(sealKeyOfTest))) as [
+  SealKey,
+  SealKey,
+  SealKey,
+  SealKey,
+];
+
+void t.test('a log that was written before the seal key is proved from its first seal on', async (t) => {
+  const { under, verified, clock } = await keyedWorld();
+  await under(undefined);
+  t.match(await verified([derived], [], false), { finding: undefined, proof: { key: undefined, unproved: 2, isAsSet: true } });
+  t.match(
+    await verified([key, derived]),
+    { finding: undefined, proof: { key: undefined, isAsSet: false } },
+    'nothing is under the key that is set',
+  );
+  await under(key);
+  t.match(await verified([key, derived]), {
+    finding: undefined,
+    proof: { key: key.id, from: 3, unproved: 0, untagged: undefined, isAsSet: true },
+  });
+  await under(key, { tags: false });
+  await under(key, { seals: false });
+  t.match(
+    await verified([key, derived]),
+    { finding: undefined, proof: { unproved: 1, untagged: { events: 1, first: 5 } } },
+    'within the hour',
+  );
+  await clock.advance(HOUR_MS);
+  await under(key);
+  t.equal((await verified([key, derived])).finding, undefined);
+  await under(key, { tags: false });
+  t.match((await verified([key, derived])).finding, { kind: 'inserted', stream: 'email-6' }, 'after it');
+});
+
+void t.test('a wrong key is said to be wrong, and no key as well', async (t) => {
+  const { under, verified, store } = await keyedWorld();
+  await under(key);
+  const wrong = await verified([newer, derived]);
+  t.match(wrong, { finding: undefined, proof: { key: undefined, isAsSet: false, unproved: 2 } });
+  t.same([...wrong.proof.missing], [[key.id, 2]]);
+  t.match(await verified([derived], [], false), { proof: { isAsSet: false } });
+  await t.rejects(async () => openSealedUnder(store, { keys: async () => [derived], lost: [] })(), {
+    name: 'SealKeyMissing',
+    message: key.id,
+  });
+  t.equal(await openSealedUnder(store, { keys: async () => [newer, key, derived], lost: [] })(), newer);
+});
+
+void t.test('a key is replaced by another while both are given', async (t) => {
+  const { under, verified } = await keyedWorld();
+  await under(old);
+  await under(key);
+  t.match(await verified([key, old, derived]), { finding: undefined, proof: { key: key.id, untagged: undefined, isAsSet: true } });
+  t.match(await verified([key, derived]), { finding: undefined, proof: { key: key.id, isAsSet: false } }, 'the one before is not given');
+  await under(old);
+  t.match((await verified([key, old, derived])).finding, { kind: 'seal-broken', position: 6 }, 'and does not come back');
+});
+
+void t.test('a lost key ends nothing: what was under it is unproved, and nothing more may be under it', async (t) => {
+  const { under, verified, store } = await keyedWorld();
+  await under(old);
+  const lost = [old.id];
+  t.equal(await openSealedUnder(store, { keys: async () => [key, derived], lost })(), key);
+  await under(key);
+  t.match(await verified([key, derived], lost), { finding: undefined, proof: { key: key.id, from: 3, isAsSet: true } });
+  await under(old);
+  t.match((await verified([key, derived], lost)).finding, { kind: 'seal-broken', position: 6 });
+});
+
+void t.test('once a key is set, seals and tags of the one that is derived are not those of the service', async (t) => {
+  const { under, verified, clock } = await keyedWorld();
+  await under(derived);
+  await under(key);
+  await clock.advance(HOUR_MS);
+  await under(key);
+  t.match(await verified([key, derived]), { finding: undefined, proof: { key: key.id, untagged: undefined, isAsSet: true } });
+  await under(derived, { seals: false });
+  t.match((await verified([key, derived])).finding, { kind: 'inserted', stream: 'email-4' });
+  const other = await keyedWorld();
+  await other.under(key);
+  await other.under(undefined, { tags: true });
+  t.match((await other.verified([key, derived])).finding, { kind: 'inserted' });
+});
+
+void t.test('a signer outside is asked for the newest seal alone', async (t) => {
+  const { under, verified } = await keyedWorld();
+  const asked: string[] = [];
+  const outside: SealKey = { ...key, isOutside: true, sign: async (text) => (asked.push(text), key.sign(text)) };
+  for (let n = 0; n < 3; n += 1) await under(outside);
+  asked.length = 0;
+  t.match(await verified([outside, derived]), { finding: undefined, proof: { key: key.id, isAsSet: true } });
+  t.equal(asked.length, 1);
+  const forger: SealKey = { ...key, sign: async () => 'nothing' };
+  await under(forger);
+  t.match((await verified([outside, derived])).finding, { kind: 'seal-broken' });
 });

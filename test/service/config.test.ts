@@ -37,6 +37,7 @@ await t.test('the defaults', async (t) => {
     accountSender: { email: 'hello@sealpost.example', name: 'Sealpost' },
     masterKey: undefined,
     masterKeyFile: join(data, 'master.key'),
+    seals: { keys: [], command: undefined, lost: [], webhook: undefined, file: undefined, mail: undefined },
     urls: {
       eventStore: `sqlite:${data}/events.db`,
       readModels: `sqlite:${data}/documents.db`,
@@ -61,6 +62,37 @@ await t.test('the defaults', async (t) => {
   });
   t.same(readConfig({ PORT: '', SEALPOST_SMTP_URL: ' ', SEALPOST_ROLES: '' }), readConfig({}), 'an empty setting is none');
   t.equal(readConfig({ PATH: '/bin', sealpost_port: '1' }).port, 3000, 'what is not ours is left alone');
+});
+
+await t.test('under what the log is sealed, and where seals are told', async (t) => {
+  const file = join(temporaryDirectory(t), 'seal.key');
+  writeFileSync(file, ' new,old \n');
+  const { seals } = readConfig({
+    SEALPOST_SEAL_KEY_FILE: file,
+    SEALPOST_SEAL_COMMAND: '/bin/sign  --slot 1',
+    SEALPOST_SEAL_KEYS_LOST: 'a, b',
+    SEALPOST_SEAL_WEBHOOK: 'https://notary.example.com/seals',
+    SEALPOST_SEAL_FILE: 'seals.jsonl',
+    SEALPOST_SEAL_MAIL: 'notary@example.com',
+  });
+  t.same(seals, {
+    keys: ['new', 'old'],
+    command: ['/bin/sign', '--slot', '1'],
+    lost: ['a', 'b'],
+    webhook: 'https://notary.example.com/seals',
+    file: resolve('seals.jsonl'),
+    mail: 'notary@example.com',
+  });
+  t.match(faultOf({ SEALPOST_SEAL_KEY: 'a', SEALPOST_SEAL_KEY_FILE: file }), /are both set/);
+  for (const SEALPOST_SEAL_WEBHOOK of [
+    'nonsense',
+    'http://notary.example.com/hidden',
+    'ftp://notary.example.com/hidden',
+    'https://u:hidden@notary.example.com/',
+  ])
+    t.match(faultOf({ SEALPOST_SEAL_WEBHOOK }), /^SEALPOST_SEAL_WEBHOOK must (?!.*hidden)/);
+  t.equal(readConfig({ SEALPOST_SEAL_WEBHOOK: 'http://127.0.0.1:8080/' }).seals.webhook, 'http://127.0.0.1:8080/');
+  t.match(faultOf({ SEALPOST_SEAL_MAIL: 'nobody' }), /^SEALPOST_SEAL_MAIL is no address/);
 });
 
 await t.test('the return path, and the SMTP server for it', async (t) => {

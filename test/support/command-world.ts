@@ -22,7 +22,8 @@ import { emptyCompany } from '../../src/domain/teams/state.js';
 import type { CreateTemplateRequest, TemplateRecord } from '../../src/api/templates/templates.js';
 import { T0 } from './email-facts.js';
 import { fakeClock, type FakeClock } from './fake-clock.js';
-import { countingIds, type MemoryEventStore, type MemoryFiles, type MemoryKeys } from './memory-ports.js';
+import type { SealKey } from '../../src/domain/ports/keys.js';
+import { countingIds, sealKeyOfTest, type MemoryEventStore, type MemoryFiles, type MemoryKeys } from './memory-ports.js';
 import { peopleOfTest } from './people.js';
 import { openStoresOfTest } from './ports-of-tests.js';
 
@@ -84,8 +85,10 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
   const copiesForgotten: string[] = [];
   const dns = new Map<string, TxtLookup>();
   const bounds: Limits = { ...defaultLimits, ...limits };
+  const key = await sealKeyOfTest();
+  const sealKey = (): SealKey => key;
   const open = (): CommandDeps => {
-    const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds });
+    const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds, sealKey });
     return makeCommandDeps({
       store,
       servesAlone,

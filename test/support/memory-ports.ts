@@ -1,11 +1,12 @@
 /** Small honest ports in memory: they keep the promises of the port files, and hold nothing back from the test that looks into them. */
 import { createHash, createHmac } from 'node:crypto';
+import { openSealKeys } from '../../src/adapters/keys/key-files.js';
 import { sealingKey } from '../../src/adapters/keys/wrapping.js';
 import { splitStream } from '../../src/domain/core/ids.js';
 import type { AppendOutcome, EventBatch, EventStore, StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Files } from '../../src/domain/ports/files.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
-import type { Keys, LogMark } from '../../src/domain/ports/keys.js';
+import type { Keys, LogMark, SealKey } from '../../src/domain/ports/keys.js';
 import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 
 export type MemoryEventStore = EventStore &
@@ -150,6 +151,12 @@ export type MemoryKeys = Keys &
   }>;
 
 /** Real AES-256-GCM; the keys stand in a map instead of a database. */
+/** A seal key of the settings; different texts give different keys. */
+export const sealKeyOfTest = async (text = 'seal key'): Promise<SealKey> => {
+  const texts = [createHash('sha256').update(text).digest('hex')];
+  return (await openSealKeys({ texts, command: undefined }, { fingerprint: () => '00'.repeat(32) })())[0]!;
+};
+
 export const memoryKeys = (): MemoryKeys => {
   const keys = new Map<string, Buffer>();
   let made = 0;

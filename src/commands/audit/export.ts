@@ -23,7 +23,7 @@ import { LEDGER_STREAM, teamStream, type TeamId } from '../../domain/core/ids.js
 import { isoTime, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { EventStore, StoredEvent } from '../../domain/ports/event-store.js';
 import { decodeEvent, namesOf } from '../../event-log/codec.js';
-import { chainStart, FIRST_SEAL, merkleRoot, sealedHashOf, readableMetadata } from '../../event-log/hash-chain.js';
+import { chainStart, FIRST_SEAL, merkleRoot, plainHash, sealedHashOf, readableMetadata } from '../../event-log/hash-chain.js';
 import { withRetired, type RetiredEvent } from '../../event-log/retirement.js';
 
 type AuditExportDeps = Pick<CommandDeps, 'eventLog' | 'origins' | 'clock' | 'limits'> &
@@ -374,7 +374,7 @@ const membershipsOf = async ({ eventLog }: AuditExportDeps, teamId: TeamId): Pro
 type Segment = Readonly<{ seal: Seal; events: readonly StoredEvent[] }>;
 
 const segmentLine = ({ seal: { position, count, root }, events }: Segment, places: readonly number[]): SegmentLine => {
-  const hashes = events.map(({ hash }) => hash);
+  const hashes = events.map(({ hash }) => plainHash(hash));
   const leaves = places.map((place) => [place, hashes[place]!] as const);
   return {
     kind: 'segment',
@@ -471,12 +471,12 @@ const evidence = ({ store }: AuditExportDeps): ((stored: StoredEvent) => Promise
     if (known?.revision === revision - 1) return known.hash;
     const [before] = await store.readStream(stream, revision - 1);
     if (before === undefined) throw new Error(`revision ${revision - 1} of ${stream} is missing`);
-    return before.hash;
+    return plainHash(before.hash);
   };
   return async ({ stream, revision, type, data, metadata, sealed, hash }) => {
     const previous = await previousOf(stream, revision);
     if (newest.size >= STREAMS_MAX) newest.clear();
-    newest.set(stream, { revision, hash });
+    newest.set(stream, { revision, hash: plainHash(hash) });
     return { stream, revision, type, previous, sealed: sealedHashOf(sealed), data, metadata };
   };
 };

@@ -1,6 +1,7 @@
 /** Notes that the other stores keep of the log, by which a start finds out whether they belong to this log and are not older than it. */
 import type { EventStore, Position, StoredEvent } from '../../domain/ports/event-store.js';
 import type { LogNote, NotedStores } from '../../domain/ports/log-note.js';
+import { plainHash } from '../../event-log/hash-chain.js';
 import { retirements } from '../../event-log/retirement.js';
 
 export type LogToNote = Pick<EventStore, 'head' | 'subscribeAll'>;
@@ -28,7 +29,7 @@ export const noteOfLog = async (store: LogToNote): Promise<LogNote | undefined> 
 export const isOfLog = async (store: LogToNote & Pick<EventStore, 'readAll'>, { position, hash }: LogNote): Promise<boolean> => {
   const there = await firstAfter(store, position - 1);
   if (there?.hash === hash) return true;
-  for await (const { hashes } of retirements(store)) if (hashes.includes(hash)) return true;
+  for await (const { hashes } of retirements(store)) if (hashes.includes(plainHash(hash))) return true;
   return false;
 };
 

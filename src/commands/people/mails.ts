@@ -36,6 +36,7 @@ export const accountMailKinds = [
   'new-sign-in',
   'invitation',
   'webhook-disabled',
+  'log-sealed',
 ] as const;
 
 type AccountMailKind = (typeof accountMailKinds)[number];

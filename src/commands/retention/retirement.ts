@@ -11,6 +11,7 @@ import { isActivity } from '../../domain/teams/activity.js';
 import type { TeamEvent } from '../../domain/teams/events.js';
 import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import { versionOf, type Cause, type StreamVersion } from '../../event-log/event-log.js';
+import { plainHash } from '../../event-log/hash-chain.js';
 import { teamKinds, retirementMark } from '../../event-log/retirement.js';
 import { batchCounted, evolveBatch, type BatchState } from '../../domain/bulk/decider.js';
 import type { BatchEvent } from '../../domain/bulk/events.js';
@@ -44,7 +45,7 @@ const placesOf = (
 ): Places | undefined => {
   const ordinals = recorded.flatMap(({ revision }) => ordinalOf(stream, revision) ?? []);
   if (ordinals.length !== recorded.length) return undefined;
-  const hashes = recorded.map(({ hash }) => hash);
+  const hashes = recorded.map(({ hash }) => plainHash(hash));
   return { position: recorded[0]?.position ?? 0, ordinals, hashes, mark: retirementMark(keys, stream, { first, from, ordinals, hashes }) };
 };
 

@@ -6,7 +6,7 @@
  * |---|---|
  * | 1 | events whose sealed part is bound to the id of the event; rows of keys without a tag |
  * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored`, `InstanceSeen`, `LossAccepted` |
- * | 3 | `EmailRescheduled`, `TeamBillingChanged` and the events of credits; bulk sends; `TemplateRemoved`; sender domains; suppressed addresses and what they are to emails; webhooks; what is heard of an email after it has left; erasures by address; keys of recipients; what became of one copy of several; opens and clicks; members of teams; what the audit log tells beside other events, and from where audited calls came; apps and what is granted to them; assets, subscriptions and sender domains that are deleted and can be restored; networks and changes of API keys; test keys and their mails; mails that are shown to nobody; records of emails and bulk sends that are kept no longer, and what is left of their events; templates in several languages, and emails and bulk sends that say theirs |
+ * | 3 | `EmailRescheduled`, `TeamBillingChanged` and the events of credits; bulk sends; `TemplateRemoved`; sender domains; suppressed addresses and what they are to emails; webhooks; what is heard of an email after it has left; erasures by address; keys of recipients; what became of one copy of several; opens and clicks; members of teams; what the audit log tells beside other events, and from where audited calls came; apps and what is granted to them; assets, subscriptions and sender domains that are deleted and can be restored; networks and changes of API keys; test keys and their mails; mails that are shown to nobody; records of emails and bulk sends that are kept no longer, and what is left of their events; templates in several languages, and emails and bulk sends that say theirs; tags of the seal key behind the hashes of events, and seals that it signs |
  */
 export const WRITE_LEVEL_FIRST = 1;
 export const WRITE_LEVEL_NEWEST = 3;
@@ -73,3 +73,6 @@ export const LANGUAGES_FROM = 3;
 
 /** The level from which records of archived emails, and of bulk sends, are removed, and years later leave the log. */
 export const RECORD_REMOVALS_FROM = 3;
+
+/** The level from which events and seals are under a seal key. */
+export const SEAL_KEYS_FROM = 3;

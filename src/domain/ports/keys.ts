@@ -43,3 +43,33 @@ export type Keys = Readonly<{
   fingerprint: (purpose: string, text: string | Uint8Array) => string;
   close: () => Promise<void>;
 }>;
+
+/** A key under which the log is sealed. `id` names it and tells nothing of it. */
+export type SealKey = Readonly<{
+  id: string;
+  /** The tag of an event that is appended under the key: 32 hex digits over its hash. */
+  tag: (hash: string) => string;
+  /** The answer of the key to a text, always the same. A promise if a signer outside answers, which rejects if it does not. */
+  sign: (text: string) => MaybePromise<string>;
+  /** Present if a signer outside answers, which takes its time. */
+  isOutside?: true;
+}>;
+
+/** A seal as it is told outside. */
+export type SignedSeal = Readonly<{ at: string; position: number; count: number; root: string; key?: string; mac?: string }>;
+
+/** The keys under which the log is sealed, and what is told of seals outside. */
+export type Sealing = Readonly<{
+  /** The key of new seals first, then those that earlier seals were made with, the weakest last: it is derived from the master key. */
+  keys: () => Promise<readonly SealKey[]>;
+  /** Whether the first of them is set, and is not the one that is derived from the master key. */
+  isSet: boolean;
+  /** Ids of keys that are lost: what was sealed under them is not proved, and no fault. */
+  lost: readonly string[];
+  /** Posts to this address, if there is one. */
+  webhook: string | undefined;
+  /** Appends the seal to the file that the settings name; does nothing if they name none. */
+  keep: (seal: SignedSeal) => Promise<void>;
+  /** The newest seals of that file, the root by position; empty if the settings name none. */
+  kept: () => Promise<ReadonlyMap<number, string>>;
+}>;

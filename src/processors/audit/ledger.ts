@@ -8,19 +8,42 @@ import type { Worker } from '../../domain/ports/worker.js';
 import { underLease, type LeaseDeps, recurringWorker } from '../core/lease.js';
 import { forgetOrigins } from '../../commands/access/origins.js';
 import { loadState } from '../../commands/core/handle.js';
-import { AUDIT_RETENTION_STREAM, type StreamName, LEDGER_STREAM } from '../../domain/core/ids.js';
+import type { CommandDeps } from '../../commands/core/deps.js';
+import { sendAccountMail } from '../../commands/people/mails.js';
+import { AUDIT_RETENTION_STREAM, emailIdOfFingerprint, type StreamName, LEDGER_STREAM } from '../../domain/core/ids.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS, HOUR_MS } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { causeOfWork, type ProcessorDeps } from '../core/declaration.js';
-import { sealSegments, type LedgerState, evolveLedger } from '../../event-log/ledger.js';
+import type { Logger } from '../../domain/ports/logger.js';
+import type { Sealing, SignedSeal } from '../../domain/ports/keys.js';
+import { OutboundFault, type OutboundPost } from '../../domain/ports/outbound-http.js';
+import type { SealedUnder } from '../../event-log/encoding.js';
+import { newestSeal, sealSegments, signSeal, type LedgerState, evolveLedger } from '../../event-log/ledger.js';
 import type { Codec } from '../../event-log/codec.js';
 import { HEARTBEATS_FROM } from '../../domain/core/write-level.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
 
-type SealDeps = Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits'> & Readonly<{ store: Pick<EventStore, 'readAll' | 'head'> }>;
+type SealDeps = Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits'> &
+  Readonly<{ store: Pick<EventStore, 'readAll' | 'head'>; /** Absent: seals are not signed. */ sealKey?: SealedUnder }>;
 
 /** `awayMs`: how long nobody had seen the instance when it started; undefined where it never ran before. */
-type SealWorkerDeps = SealDeps & LeaseDeps & Readonly<{ awayMs: number | undefined; codec: Pick<Codec, 'level'> }>;
+type SealWorkerDeps = SealDeps &
+  LeaseDeps &
+  Readonly<{
+    awayMs: number | undefined;
+    codec: Pick<Codec, 'level'>;
+    /** Called after each sealing; absent: seals are told nowhere. */
+    tell?: (signal: AbortSignal) => Promise<void>;
+  }>;
+
+type TellDeps = Readonly<{
+  store: Pick<EventStore, 'readLast' | 'readStream'>;
+  sealing: Pick<Sealing, 'webhook' | 'keep'>;
+  webhooks: Readonly<{ outbound: Pick<OutboundPost, 'post'> }>;
+  logger: Logger;
+  /** Mails the seal; a seal of the same day is mailed once. Absent: seals are not mailed. */
+  mail?: (seal: SignedSeal) => Promise<void>;
+}>;
 
 const SEEN_EVERY_MS = 60 * 60_000;
 /** A pause as short as that of a restart is not recorded. */
@@ -41,6 +64,7 @@ export const sealLedgerWorker = (deps: SealWorkerDeps): Worker => {
             seenMs = clock.monotonic();
           }
           await sealOnce(deps, signal, fence);
+          await deps.tell?.(signal);
           await clock.sleep(deps.limits.ledgerSealEveryMs, signal);
         }
       }),
@@ -66,11 +90,71 @@ export const sealOnce = async (deps: SealDeps, signal: AbortSignal, fence?: numb
   let seals = 0;
   const cause = causeOf(deps, fence);
   for await (const seal of sealSegments(deps.store, loaded.state, deps.limits.ledgerSealEveryEvents, signal)) {
-    version = await deps.eventLog.append(LEDGER_STREAM, version, [{ type: 'LedgerSealed', data: { at: cause.at, ...seal } }], cause);
+    const data = await signSeal(await deps.sealKey?.(), cause.at, seal);
+    version = await deps.eventLog.append(LEDGER_STREAM, version, [{ type: 'LedgerSealed', data }], cause);
     seals += 1;
   }
   return seals;
 };
+
+const TELL_TIMEOUT_MS = 10_000;
+
+/** Out: tells the newest seal at each place that does not know it yet. It covers all before it, so one that a place missed need not be told there again. */
+export const openTelling = ({ store, sealing, webhooks, logger, mail }: TellDeps) => {
+  const post = async (seal: SignedSeal, signal: AbortSignal): Promise<void> => {
+    if (sealing.webhook === undefined) return;
+    const { status } = await webhooks.outbound.post(sealing.webhook, {
+      sender: 'seals',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(seal),
+      answerBytesMax: 0,
+      timeoutMs: TELL_TIMEOUT_MS,
+      signal,
+    });
+    if (status < 200 || status > 299) throw new Error(`it answered ${status}`);
+  };
+  const each = ({ position }: SignedSeal): string => String(position);
+  const places: readonly Readonly<{ name: string; tell: typeof post; keyOf: typeof each }>[] = [
+    { name: 'SEALPOST_SEAL_WEBHOOK', tell: post, keyOf: each },
+    { name: 'SEALPOST_SEAL_FILE', tell: (seal) => sealing.keep(seal), keyOf: each },
+    // The events of the mail itself are sealed on the same day, so one mail does not lead to the next.
+    ...(mail === undefined ? [] : [{ name: 'SEALPOST_SEAL_MAIL', tell: mail, keyOf: dayOf }]),
+  ];
+  /** What each place was told last. */
+  const told = new Map<string, string>();
+  return async (signal: AbortSignal): Promise<void> => {
+    const seal = await newestSeal(store);
+    if (seal === undefined) return;
+    for (const { name, tell, keyOf } of places) {
+      if (told.get(name) === keyOf(seal) || signal.aborted) continue;
+      try {
+        await tell(seal, signal);
+        told.set(name, keyOf(seal));
+      } catch (fault) {
+        if (signal.aborted) return;
+        // The message of a fault may name the address, so only its kind is told.
+        logger.warn(
+          { setting: name, fault: faultOf(fault) },
+          'the newest seal could not be told outside; it is tried again with the next seal',
+        );
+      }
+    }
+  };
+};
+
+const dayOf = ({ at }: SignedSeal): string => at.slice(0, 10);
+
+/** Mails a seal; one of the same day to the same address is mailed once, whichever process does it. */
+export const mailSeal = async (deps: CommandDeps, to: string, seal: SignedSeal): Promise<void> => {
+  const { at, position, root } = seal;
+  const id = emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify(['log-sealed', to, dayOf(seal)])));
+  const variables = { at: `${at.slice(0, 16).replace('T', ' ')} UTC`, position, root };
+  const cause = causeOfWork(deps, 'seal-ledger', { teamId: '', correlationId: 'seal-ledger', causationId: 'seal-ledger' });
+  await sendAccountMail(deps, { kind: 'log-sealed', to: { email: to }, variables, id }, cause);
+};
+
+const faultOf = (fault: unknown): string =>
+  fault instanceof OutboundFault ? fault.fault : fault instanceof Error && 'code' in fault ? String(fault.code) : 'refused';
 
 const NOTE_EVERY_MS = 60_000;
 

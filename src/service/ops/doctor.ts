@@ -192,6 +192,7 @@ async function* storeChecks(config: Config, sendTo: string | undefined): AsyncGe
     yield await senderCheck(config, engine);
     yield* domainChecks(config, engine);
     if (sendTo !== undefined) yield await testMail(config, engine, sendTo);
+    yield await sealCheck(engine);
     yield* partChecks(engine);
     yield* readModelChecks(engine);
   } finally {
@@ -348,6 +349,16 @@ const testMessage = ({ clock, ids }: Engine, from: Recipient, to: string) => {
     text: 'This mail was sent by `sealpost doctor --send`. Its headers show how it came: SPF, DKIM and DMARC as your host has checked them.\n',
   });
   return { messageId, raw };
+};
+
+const sealCheck = async ({ sealing, sealKey }: Engine): Promise<Check> => {
+  try {
+    await sealKey();
+  } catch (thrown) {
+    return fault('seals', thrown instanceof Error ? thrown.message : 'nobody can tell under which key they are');
+  }
+  const derived = 'the log is sealed under a key derived from the master key: SEALPOST_SEAL_KEY, kept elsewhere, finds also who has that';
+  return ok('seals', sealing.isSet ? 'the log is sealed under a key of its own' : derived);
 };
 
 /** The whole log is read. */

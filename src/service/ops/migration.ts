@@ -8,14 +8,14 @@ import { openLogger } from '../../adapters/logger/pino.js';
 import { loadMasterKey } from '../../adapters/keys/key-files.js';
 import { noteLog } from '../../commands/core/log-notes.js';
 import { ConfigError } from '../settings/settings.js';
-import { masterKeySettings, readConfig, type Config } from '../settings/config.js';
+import { keySettings, readConfig, type Config } from '../settings/config.js';
 import { LEDGER_STREAM } from '../../domain/core/ids.js';
 import { isoTime } from '../../domain/core/time.js';
 import { openEngine, type Engine } from '../engine.js';
 import { copyLog, CopyBroken, nothingCopied, type Copied } from '../../event-log/copy.js';
 import { verifyLog, type Verification } from '../../event-log/verification.js';
 import { loadState } from '../../commands/core/handle.js';
-import { evolveLedger, sealOf, type LedgerState } from '../../event-log/ledger.js';
+import { evolveLedger, sealOf, signSeal, type LedgerState } from '../../event-log/ledger.js';
 import { holdStopped } from '../stores/instances.js';
 import { withoutCredentials } from '../../shared/addresses.js';
 import { replaceDurably } from '../../shared/files.js';
@@ -38,8 +38,8 @@ export const settingsOf = (place: string): Config => {
   if (found === undefined) throw new ConfigError(`${place} is not there; name a data directory, or a file of settings like .env`);
   return readConfig(
     found.isDirectory()
-      ? { ...masterKeySettings(), SEALPOST_DATA_DIR: path }
-      : { ...masterKeySettings(), ...parseEnv(readFileSync(path, 'utf8').replace(/^\ufeff/, '')) },
+      ? { ...keySettings(), SEALPOST_DATA_DIR: path }
+      : { ...keySettings(), ...parseEnv(readFileSync(path, 'utf8').replace(/^\ufeff/, '')) },
   );
 };
 
@@ -73,6 +73,8 @@ export const migrate = async (options: MigrateOptions): Promise<Migrated> => {
   try {
     const source = await openEngine({ ...from, logLevel: 'silent' });
     try {
+      // The copy is sealed anew at its end.
+      await source.sealKey();
       return await intoTarget(options, source);
     } finally {
       await source.close();
@@ -186,10 +188,10 @@ const isSealedAnew = ({ events, unsealed, seal }: Verification, copied: number):
   events === copied + 1 && unsealed.length === 1 && seal !== undefined;
 
 /** The seals name positions of the source; one more, over all that is not sealed yet, names where the next begins here. */
-const sealAnew = async ({ eventLog, store, clock }: Engine, { seal, unsealed }: Verification): Promise<void> => {
+const sealAnew = async ({ eventLog, store, clock, sealKey }: Engine, { seal, unsealed }: Verification): Promise<void> => {
   const { version } = await loadState(eventLog, LEDGER_STREAM, { evolve: evolveLedger, initialState: undefined as LedgerState });
   const at = isoTime(clock.now());
   const cause = { teamId: '', actor: 'migrate', correlationId: 'migrate', causationId: 'migrate', at };
   const next = sealOf(seal, unsealed, await store.head());
-  await eventLog.append(LEDGER_STREAM, version, [{ type: 'LedgerSealed', data: { at, ...next } }], cause);
+  await eventLog.append(LEDGER_STREAM, version, [{ type: 'LedgerSealed', data: await signSeal(await sealKey(), at, next) }], cause);
 };

@@ -28,7 +28,9 @@ import {
   readRelayHeaders,
   readSpf,
   readRetention,
+  readSeals,
   readTraces,
+  type SealSettings,
   type TraceSettings,
   insecureHosts,
 } from './groups.js';
@@ -66,6 +68,8 @@ export type Config = Readonly<{
   /** The master key as given; undefined: it is kept in `masterKeyFile`, and made there where that is allowed. */
   masterKey: string | undefined;
   masterKeyFile: string;
+  /** Under what the log is sealed, and where seals are told. */
+  seals: SealSettings;
   urls: Urls;
   /** Without a URL: the built-in mailbox. */
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
@@ -147,6 +151,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
   const smtp = readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL'));
   const limits = readLimits(withDefault);
   const publicUrl = readPublicUrl(text('SEALPOST_PUBLIC_URL'), { host, port, isHttps: tls !== undefined });
+  const webhookHosts = insecureHosts(text, isLoopback(host) ? undefined : host, smtp.url !== undefined);
   return {
     port,
     host,
@@ -161,6 +166,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     traces: readTraces(text),
     masterKey,
     masterKeyFile: join(dataDir, 'master.key'),
+    seals: readSeals(text, webhookHosts),
     urls,
     smtp,
     accountSender: readAccountSender(text('SEALPOST_ACCOUNT_SENDER'), smtp.url !== undefined),
@@ -171,7 +177,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     dnsServers: readDnsServers(text('SEALPOST_DNS_SERVERS')),
     spfMechanisms: readSpf(withDefault('SEALPOST_SPF_MECHANISMS')),
     allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
-    webhookInsecureHosts: insecureHosts(text, isLoopback(host) ? undefined : host, smtp.url !== undefined),
+    webhookInsecureHosts: webhookHosts,
     writeEvents: integer('SEALPOST_WRITE_EVENTS', withDefault('SEALPOST_WRITE_EVENTS'), WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST),
     fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
     tls,
@@ -207,11 +213,18 @@ export const loadEnvFile = (): void => {
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
 };
 
-/** The settings of the environment that name the master key, for use with settings that are read from elsewhere. */
-export const masterKeySettings = ({ SEALPOST_MASTER_KEY, SEALPOST_MASTER_KEY_FILE }: Environment = process.env): Environment => ({
-  ...(SEALPOST_MASTER_KEY === undefined ? {} : { SEALPOST_MASTER_KEY }),
-  ...(SEALPOST_MASTER_KEY_FILE === undefined ? {} : { SEALPOST_MASTER_KEY_FILE }),
-});
+const keyNames = [
+  'SEALPOST_MASTER_KEY',
+  'SEALPOST_MASTER_KEY_FILE',
+  'SEALPOST_SEAL_KEY',
+  'SEALPOST_SEAL_KEY_FILE',
+  'SEALPOST_SEAL_COMMAND',
+  'SEALPOST_SEAL_KEYS_LOST',
+] as const satisfies readonly SettingName[];
+
+/** The settings of the environment that name the master key and the seal key, for use with settings that are read from elsewhere. */
+export const keySettings = (environment: Environment = process.env): Environment =>
+  Object.fromEntries(keyNames.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
 
 /** The settings that are set, in the form of a file `.env`, without secrets. */
 export const settingsToKeep = (environment: Environment = process.env): string => withoutSecrets(environment);

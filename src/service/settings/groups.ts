@@ -3,7 +3,8 @@
  * traces, webhooks, mail headers, DNS and links.
  */
 import { isIP } from 'node:net';
-import { ConfigError, integer, readFile, type SettingName, settings } from './settings.js';
+import { resolve } from 'node:path';
+import { ConfigError, integer, readFile, secret, type SettingName, settings } from './settings.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { parseAddress, splitMailbox, type Recipient } from '../../domain/mime/address.js';
 import { parseAllowedHeaders } from '../../domain/mime/header.js';
@@ -229,6 +230,47 @@ export const insecureHosts = (
     );
   }
   return value.split(',').map((name) => name.trim().toLowerCase());
+};
+
+/** The keys are as they were given; the command is cut into words. */
+export type SealSettings = Readonly<{
+  keys: readonly string[];
+  command: readonly string[] | undefined;
+  lost: readonly string[];
+  webhook: string | undefined;
+  file: string | undefined;
+  /** An address. */
+  mail: string | undefined;
+}>;
+
+const listed = (value: string | undefined): readonly string[] => (value ?? '').split(/[,\s]+/).filter((part) => part !== '');
+
+/** Under what the log is sealed, and where seals are told. Throws ConfigError. */
+export const readSeals = (text: (name: SettingName) => string | undefined, localHosts: readonly string[]): SealSettings => {
+  const webhook = text('SEALPOST_SEAL_WEBHOOK');
+  const url = webhook === undefined ? undefined : URL.parse(webhook);
+  // The value is not repeated: it may hold a secret.
+  if (url === null || (url?.protocol === 'http:' && !localHosts.includes(url.hostname)) || (url && !/^https?:$/.test(url.protocol)))
+    throw new ConfigError('SEALPOST_SEAL_WEBHOOK must be an https:// address, for example https://notary.example.com/seals.');
+  if (url && (url.username !== '' || url.password !== ''))
+    throw new ConfigError('SEALPOST_SEAL_WEBHOOK must carry no user name and no password.');
+  const file = text('SEALPOST_SEAL_FILE');
+  const command = text('SEALPOST_SEAL_COMMAND')?.split(/\s+/);
+  return {
+    keys: listed(secret(text('SEALPOST_SEAL_KEY'), 'SEALPOST_SEAL_KEY', text('SEALPOST_SEAL_KEY_FILE'), 'SEALPOST_SEAL_KEY_FILE')),
+    command,
+    lost: listed(text('SEALPOST_SEAL_KEYS_LOST')),
+    webhook,
+    file: file === undefined ? undefined : resolve(file),
+    mail: readSealMail(text('SEALPOST_SEAL_MAIL')),
+  };
+};
+
+const readSealMail = (value: string | undefined): string | undefined => {
+  if (value === undefined) return undefined;
+  const parsed = parseAddress(value);
+  if (!parsed.ok) throw new ConfigError(`SEALPOST_SEAL_MAIL is no address: ${parsed.reason}.`);
+  return value;
 };
 
 /** The sender of account mails; undefined if a relay is set and the sender is not. Throws ConfigError. */

@@ -120,6 +120,47 @@ const named = {
     'Path of a file that holds the master key, instead of SEALPOST_MASTER_KEY.',
     '/run/secrets/sealpost-master-key',
   ),
+  SEALPOST_SEAL_KEY: setting(
+    'Data',
+    undefined,
+    '32 bytes in base64 or hex under which the log is sealed; keep it away from the data directory. Earlier ones follow, separated by commas. Default: derived from the master key, which proves nothing to who has that.',
+  ),
+  SEALPOST_SEAL_KEY_FILE: setting(
+    'Data',
+    undefined,
+    'Path of a file that holds the seal key, instead of SEALPOST_SEAL_KEY.',
+    '/run/secrets/sealpost-seal-key',
+  ),
+  SEALPOST_SEAL_COMMAND: setting(
+    'Data',
+    undefined,
+    'A program with its arguments, run without a shell, that signs seals with a key that sealpost never has: bytes on standard input, the signature as text on standard output, always the same for the same bytes.',
+    '/usr/local/bin/sign-seal --slot 9c',
+  ),
+  SEALPOST_SEAL_KEYS_LOST: setting(
+    'Data',
+    undefined,
+    'Ids of seal keys that are lost, separated by commas: what is under them alone is told as unproved, and is no fault.',
+    '5f0c2a9be1d47a36',
+  ),
+  SEALPOST_SEAL_WEBHOOK: setting(
+    'Data',
+    undefined,
+    'An https address to which each new seal is posted. Default: none.',
+    'https://notary.example.com/seals',
+  ),
+  SEALPOST_SEAL_FILE: setting(
+    'Data',
+    undefined,
+    'Path of a file, on another machine best, to which each new seal is appended; sealpost verify compares the log with it. Default: none.',
+    '/mnt/notary/seals.jsonl',
+  ),
+  SEALPOST_SEAL_MAIL: setting(
+    'Data',
+    undefined,
+    'An address to which the first seal of each day with work is mailed. Default: none.',
+    'notary@example.com',
+  ),
   SEALPOST_RETENTION_DAYS: setting(
     'Data',
     '30',
@@ -316,7 +357,7 @@ export const envExample = (): string => {
   return `${lines.join('\n')}\n`;
 };
 
-const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET)$|^OTEL_EXPORTER_OTLP_(TRACES_)?HEADERS$/;
+const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET|WEBHOOK)$|^OTEL_EXPORTER_OTLP_(TRACES_)?HEADERS$/;
 
 /** The settings that are set, one a line, without secrets and without user and password in addresses. */
 export const withoutSecrets = (environment: Readonly<Record<string, string | undefined>>): string =>
