@@ -6,19 +6,59 @@ import { makeProjections } from '../projections/index.js';
 import type { Projection } from '../projections/core/projection.js';
 import { compareWithRebuild, type CompareOptions, type Compared, type Missing } from '../projections/core/rebuild.js';
 import type { Engine } from '../service/engine.js';
+import { readConfig } from '../service/settings/config.js';
+import { damageOfFile, databaseFiles, helpOfDamage, placeOfReadModel } from '../service/stores/stores.js';
 import { counted } from '../shared/text.js';
-import { exitCodes, print, printFault, progressBar, unreadableLine } from './core/output.js';
+import { exitCodes, explain, print, printFault, progressBar, unreadableLine } from './core/output.js';
 import { withInspectedEngine } from './core/engine.js';
 
 /** Looks at everything, whatever is found first, and changes nothing; the exit code is that of the worst. */
-export const verify = ({ root }: Readonly<{ root?: string }>): Promise<void> =>
-  withInspectedEngine(async (engine) => {
-    const noted = root === undefined ? await engine.sealing.kept() : notedRoot(root);
+export const verify = async ({ root }: Readonly<{ root?: string }>): Promise<void> => {
+  const asked = root === undefined ? undefined : notedRoot(root);
+  const areWhole = verifyDatabases();
+  if (!areWhole) process.exitCode = exitCodes.damaged;
+  /** What cannot be checked because a file is damaged hides nothing of the rest. With whole files it is no damage: the command could not finish. */
+  const part = async (name: string, check: () => Promise<boolean>): Promise<boolean> => {
+    try {
+      return await check();
+    } catch (fault) {
+      if (areWhole) throw fault;
+      printFault(`${name}: BROKEN: ${explain(fault)}`);
+      return true;
+    }
+  };
+  const verifyStores = async (engine: Engine): Promise<boolean> => {
+    const noted = asked ?? (await engine.sealing.kept());
     // Set at once: what cannot be finished after it does not hide it.
-    if (!(await verifyChain(engine, noted))) process.exitCode = exitCodes.tampered;
-    const parts = [await verifyParts(engine), await verifyKeys(engine), await verifyProjections(engine)];
-    if (parts.includes(false)) process.exitCode ??= exitCodes.damaged;
+    if (!(await part('log', () => verifyChain(engine, noted)))) process.exitCode = exitCodes.tampered;
+    const parts = [
+      await part('files', () => verifyParts(engine)),
+      await part('keys', () => verifyKeys(engine)),
+      await part('read models', () => verifyProjections(engine)),
+    ];
+    return !parts.includes(false);
+  };
+  const isSound = await part('stores', async () => {
+    let sound = true;
+    await withInspectedEngine(async (engine) => void (sound = await verifyStores(engine)));
+    return sound;
   });
+  if (!isSound) process.exitCode ??= exitCodes.damaged;
+};
+
+/** Every page of every database file of this machine; those of servers are theirs to check. */
+const verifyDatabases = (): boolean => {
+  let areWhole = true;
+  const files = databaseFiles(readConfig());
+  for (const database of files) {
+    const damage = damageOfFile(database);
+    if (damage === undefined) continue;
+    areWhole = false;
+    printFault(`databases: BROKEN: ${database.file} is damaged (${damage}); ${helpOfDamage(database)}`);
+  }
+  if (areWhole && files.length > 0) print(`databases: every page of ${counted(files.length, 'file')} is whole`);
+  return areWhole;
+};
 
 /** `POSITION:ROOT`, as this command printed it. */
 const notedRoot = (text: string): NotedRoot => {
@@ -123,7 +163,7 @@ const compared = async (projection: Projection, engine: Engine, options: Compare
       const line = `not compared: a newer version of sealpost has folded the event at position ${result.foldedByNewer}, which this one does not know; verify with that version`;
       return { faults: [], line, isUnfinished: true };
     }
-    const place = engine.noted.readModels.place;
+    const place = placeOfReadModel(engine.noted.readModels.place, projection.name);
     return { faults: faultsOf(projection.name, result).map((fault) => `${fault}; in ${place}`), line: comparedLine(result) };
   } catch (fault) {
     if (!(fault instanceof ReadModelDamaged)) throw fault;

@@ -18,7 +18,7 @@ import { slicesOfLoop, turnsOfLoop } from '../adapters/clock/event-loop.js';
 import { tellOwners } from '../commands/webhooks/subscriptions.js';
 import type { ClockTrust } from './ops/clock.js';
 import { timersOf } from '../domain/ports/timers.js';
-import type { Processor, ProcessorDeps, StuckWork } from '../processors/core/declaration.js';
+import { nameOf, type Processor, type ProcessorDeps, type StuckWork } from '../processors/core/declaration.js';
 import { dueWorkWorker } from '../processors/core/due-work.js';
 import { endSessionsWorker } from '../processors/people/sessions.js';
 import { eraseWorker } from '../processors/privacy/erasure.js';
@@ -256,7 +256,7 @@ const keepRunning = async (
     } catch (fault) {
       const err = fault instanceof Error ? fault : new Error('not an Error');
       if (!signal.aborted) logger.error({ worker: worker.name, restarts, err }, 'worker fault, will be started again');
-      note({ state: 'restarting', lastFault: 'code' in err ? String(err.code) : err.name });
+      note({ state: 'restarting', lastFault: nameOf(err) });
     }
     if (signal.aborted) break;
     pauseMs = clock.monotonic() - startedMs > STEADY_MS ? PAUSE_FIRST_MS : Math.min(pauseMs * 2, PAUSE_MAX_MS);

@@ -91,7 +91,7 @@ await t.test('what is missing is a fault with what helps, and ends with 2', asyn
   const damaged = copyOf(t, dataDir);
   removeStore(damaged, 'events.db');
   writeFileSync(join(damaged, 'events.db'), 'no database at all '.repeat(1_000));
-  t.match(await doctor(damaged), { code: 2, stdout: /FAULT +file: .*events\.db is damaged \(file is not a database\)\n +→ restore/ });
+  t.match(await doctor(damaged), { code: 2, stdout: /FAULT +file: .*events\.db is damaged \(file is not a database\)\n +→ .*restore/ });
 });
 
 await t.test('a relay that takes no session is a fault, in its own words', async (t) => {

@@ -52,6 +52,14 @@ const filesOf = (dataDir: string): ReadonlyMap<string, string> =>
   );
 /** The largest of them, in which the sealed part of the email lies. */
 const sealedFile = [...filesOf(original)].sort(([, a], [, b]) => statSync(b).size - statSync(a).size)[0]![0];
+/** Overwrites a page in the middle of a database. */
+const damageMiddle = (file: string): void => {
+  const pages = Math.floor(statSync(file).size / PAGE_BYTES);
+  const bytes = readFileSync(file);
+  writeFileSync(file, bytes.fill(0xa5, Math.floor(pages / 2) * PAGE_BYTES, (Math.floor(pages / 2) + 1) * PAGE_BYTES));
+};
+const PAGE_BYTES = 4_096;
+const auditFile = readdirSync(original).find((name) => /^documents\.audit\.\d+\.db$/.test(name))!;
 const verified = (dataDir: string) => runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir });
 
 await t.test('all files that the log names are opened', async (t) => {
@@ -186,6 +194,21 @@ await t.test('a catalog that is damaged is named and left, and what is not there
   t.equal(without.code, 0, without.stderr);
   t.match(without.stdout, /emails: not there yet in the form of this version, so nothing was compared/);
   t.same(readModelsIn(dataDir), {});
+});
+
+await t.test('a damaged page of any database is named with its file and what goes on, and the rest is checked', async (t) => {
+  for (const names of [['events.db'], ['keys.db'], ['leases.db', 'mailbox.db', 'documents.db', auditFile]]) {
+    const dataDir = copy(t);
+    for (const name of names) damageMiddle(join(dataDir, name));
+    const { code, stdout, stderr } = await verified(dataDir);
+    t.equal(code, 2, names.join());
+    for (const name of names) t.match(stderr, new RegExp(`databases: BROKEN: .*/${name} is damaged .*`), name);
+    t.notMatch(`${stdout}${stderr}`, /^sealpost: /m);
+    if (!names.includes('events.db')) t.match(stdout, /log: \d+ events in \d+ streams are unchanged/);
+    const doctor = await runCommand(['doctor'], { SEALPOST_DATA_DIR: dataDir });
+    for (const name of names) t.match(doctor.stdout, new RegExp(`(FAULT|WARNING) +file: .*/${name} is damaged`), name);
+    t.equal(doctor.stderr, '');
+  }
 });
 
 await t.test('a read model with fewer documents than the log has streams is a difference', async (t) => {

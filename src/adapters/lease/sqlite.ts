@@ -35,7 +35,7 @@ const cacheSizeKiB = 256;
 export const openSqliteLeases = ({ file, clock, freshName }: SqliteLeasesOptions): Leases => {
   const database = openDatabase({ file, synchronous: 'normal', cacheSizeKiB });
   const presence = openPresence(`${file}-locks`, freshName);
-  const table = leaseTable(database);
+  const table = leaseTable(database, clock.now());
 
   const leaseOf = (name: string, { holder, fence, endMs }: Omit<Row, 'instance'>): Lease => ({
     name,
@@ -93,14 +93,17 @@ const durably = <Result>(database: Database, work: () => Result): Result => {
   }
 };
 
-/** The rows of leases. One fence counts over all names, so that it goes on when a row is removed. */
-const leaseTable = (database: Database) => {
+/**
+ * The rows of leases. One fence counts over all names, so that it goes on when a row is removed. In a new file it begins with the time, so that
+ * it is above those of a file that was deleted.
+ */
+const leaseTable = (database: Database, nowMs: number) => {
   database.exec(`
     CREATE TABLE IF NOT EXISTS leases (
       name TEXT PRIMARY KEY, holder TEXT NOT NULL, instance TEXT NOT NULL, fence INTEGER NOT NULL, endMs REAL NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS lastFence (id INTEGER PRIMARY KEY CHECK (id = 1), fence INTEGER NOT NULL) STRICT;
-    INSERT OR IGNORE INTO lastFence (id, fence) VALUES (1, 0);
+    INSERT OR IGNORE INTO lastFence (id, fence) VALUES (1, ${Math.floor(nowMs)});
   `);
   const find = database.prepare<[string], Row>('SELECT holder, instance, fence, endMs FROM leases WHERE name = ?');
   const put = database.prepare<[string, string, string, number, number]>(

@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isSqliteError, inTransaction, openDatabase, type Database } from '../sqlite/database.js';
+import { isDamage, isSqliteError, inTransaction, openDatabase, type Database } from '../sqlite/database.js';
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
 
 /** Called when a damaged file was moved. Its data is made anew. */
@@ -215,9 +215,6 @@ const deleteFiles = (directory: string, prefix: string, isDead: (generation: num
     if (generation !== undefined && isDead(Number(generation))) rmSync(join(directory, entry), { force: true });
   }
 };
-
-/** Whether an error says that the content of a file is damaged. A full disk, a lock or a failing disk is no damage. */
-export const isDamage = (error: unknown): boolean => isSqliteError(error, 'SQLITE_CORRUPT') || isSqliteError(error, 'SQLITE_NOTADB');
 
 /** Whether an error at opening says that a file is damaged. A file that is missing, cut off or has other tables is damaged too. */
 export const isDamagedAtOpening = (error: unknown, file: string): boolean =>

@@ -1,17 +1,8 @@
 /** Read models in SQLite: a catalog file, and beside it a file for the live generation of each projection. */
 import { Worker } from 'node:worker_threads';
 import { setImmediate as turn } from 'node:timers/promises';
-import { isSqliteError, copyDatabase, holdLock, tellingRefusals } from '../sqlite/database.js';
-import {
-  type Catalog,
-  type Projection,
-  isDamage,
-  isDamagedAtOpening,
-  moveAside,
-  type OnDamaged,
-  openCatalog,
-  readCatalog,
-} from './catalog.js';
+import { isDamage, isSqliteError, copyDatabase, holdLock, tellingRefusals, wordsOfDamage } from '../sqlite/database.js';
+import { type Catalog, type Projection, isDamagedAtOpening, moveAside, type OnDamaged, openCatalog, readCatalog } from './catalog.js';
 import {
   createGeneration,
   openGeneration,
@@ -446,7 +437,7 @@ const startInspection = ({ file, onFault, name, specs }: InspectionOptions): Ins
 const hasSpecs = (projection: Projection, specs: readonly CollectionSpec[]): boolean =>
   JSON.stringify(projection.specs) === JSON.stringify(specs);
 
-const damageIn = (file: string, fault: Error): ReadModelDamaged => new ReadModelDamaged(file, fault.message, { cause: fault });
+const damageIn = (file: string, fault: Error): ReadModelDamaged => new ReadModelDamaged(file, wordsOfDamage(fault), { cause: fault });
 
 /** The catalog as it is. Out: undefined if there is none. */
 const inspectCatalog = (file: string): Catalog | undefined => {

@@ -3,7 +3,7 @@
  * and the truncation of the write-ahead log. Only this folder imports the driver.
  */
 import { closeSync, openSync, existsSync, fsyncSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { makeDirectory } from '../../shared/files.js';
 import { tellingFaults } from '../../shared/port-faults.js';
@@ -77,10 +77,11 @@ const schema = `
 /**
  * Opens a database file, and creates it, readable by its owner only, if there is none.
  * Throws the driver's SqliteError if the file cannot be opened or is no database.
+ * An error that says that the file is damaged, of whatever later call, names the file in its message and its base name in `damagedFile`.
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
   if (options.mustExist !== true) createPrivately(options.file);
-  const database = new Sqlite(options.file, { timeout: busyTimeoutMs, fileMustExist: true });
+  const database = namingDamage(new Sqlite(options.file, { timeout: busyTimeoutMs, fileMustExist: true }), options.file);
   try {
     database.pragma(`journal_mode = ${options.journal ?? 'wal'}`);
     database.pragma(`synchronous = ${options.synchronous}`);
@@ -96,6 +97,54 @@ export const openDatabase = (options: DatabaseOptions): Database => {
     database.close();
     throw error;
   }
+};
+
+/** What SQLite said of the damage, by error: the message also names the file. */
+const saidOf = new WeakMap<Error, string>();
+
+/** Whether an error says that the content of a file is damaged. A full disk, a lock or a failing disk is no damage. */
+export const isDamage = (error: unknown): boolean => isSqliteError(error, 'SQLITE_CORRUPT') || isSqliteError(error, 'SQLITE_NOTADB');
+
+/** The words of SQLite alone. */
+export const wordsOfDamage = (error: Error): string => saidOf.get(error) ?? error.message;
+
+/** The driver's calls with errors that name the file. */
+const namingDamage = (database: Database, file: string): Database => {
+  const rethrow = (error: unknown): never => {
+    if (error instanceof Error && isDamage(error) && !saidOf.has(error)) {
+      saidOf.set(error, error.message);
+      Object.assign(error, { damagedFile: basename(file) });
+      error.message = `${file} is damaged (${error.message}); sealpost doctor tells what helps`;
+    }
+    throw error;
+  };
+  const named =
+    <Given extends unknown[], Result>(call: (...given: Given) => Result): ((...given: Given) => Result) =>
+    (...given) => {
+      try {
+        return call(...given);
+      } catch (error) {
+        return rethrow(error);
+      }
+    };
+  const ofStatement = (statement: Statement): Statement => {
+    const iterate = named(statement.iterate.bind(statement));
+    return Object.assign(statement, {
+      run: named(statement.run.bind(statement)),
+      get: named(statement.get.bind(statement)),
+      all: named(statement.all.bind(statement)),
+      iterate: (...given: unknown[]) => {
+        const rows = iterate(...given);
+        return Object.assign(rows, { next: named(rows.next.bind(rows)) });
+      },
+    });
+  };
+  const prepare = named(database.prepare.bind(database));
+  return Object.assign(database, {
+    prepare: (sql: string) => ofStatement(prepare(sql)),
+    exec: named(database.exec.bind(database)),
+    pragma: named(database.pragma.bind(database)),
+  }) as Database;
 };
 
 /** Whether the driver reports that code, e.g. `SQLITE_BUSY`; extended codes such as `SQLITE_BUSY_SNAPSHOT` count too. */
@@ -166,7 +215,7 @@ export const damageOf = ({ file }: Readonly<{ file: string }>): string | undefin
   } catch (error) {
     // Another process is filling the file.
     if (isSqliteError(error, 'SQLITE_BUSY')) return undefined;
-    return error instanceof Error ? error.message : 'cannot be opened';
+    return error instanceof Error ? wordsOfDamage(error) : 'cannot be opened';
   }
 };
 

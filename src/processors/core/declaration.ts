@@ -258,8 +258,9 @@ export const openStuckWork = (): StuckWork => {
   };
 };
 
-/** The code or name of a fault, without its message, which may quote personal data. */
+/** The code or name of a fault, and the file that is damaged; without its message, which may quote personal data. */
 export const nameOf = (fault: unknown): string => {
   if (!(fault instanceof Error)) return 'not an Error';
-  return 'code' in fault ? String(fault.code) : fault.name;
+  const name = 'code' in fault ? String(fault.code) : fault.name;
+  return 'damagedFile' in fault ? `${name} in ${String(fault.damagedFile)}` : name;
 };

@@ -11,7 +11,7 @@ import { checkable } from '../startup.js';
 import { lacksSender } from '../../commands/email/sender.js';
 import { isSampleSender } from '../../domain/teams/state.js';
 import { isRunning } from '../stores/instances.js';
-import { damageOfFile, databaseFiles, localStores, placesOf } from '../stores/stores.js';
+import { damageOfFile, databaseFiles, helpOfDamage, localStores, placesOf } from '../stores/stores.js';
 import { openSmtpMailer, trySession } from '../../adapters/mail/smtp.js';
 import { publicKeyOf } from '../../adapters/mail/dkim.js';
 import { openResolver } from '../../adapters/dns/resolver.js';
@@ -157,19 +157,16 @@ function* directoryChecks({ dataDir }: Config): Generator<Check> {
   }
 }
 
-const RESTORE = 'restore its newest backup (sealpost restore)';
-
 /** Out: whether the log or the keys are damaged, so that no store should be opened. */
 async function* fileChecks(config: Config): AsyncGenerator<Check, boolean> {
   let isDamaged = false;
   for (const database of databaseFiles(config)) {
     const damage = damageOfFile(database);
     if (damage === undefined) yield ok('file', `${database.file} is whole`);
-    else if (database.store === 'readModels')
-      yield warning('file', `${database.file} is damaged (${damage})`, 'sealpost repair read-models, on a stopped service');
     else {
-      isDamaged = true;
-      yield fault('file', `${database.file} is damaged (${damage})`, RESTORE);
+      if (database.store === 'log' || database.store === 'keys') isDamaged = true;
+      const tell = database.store === 'readModels' || database.store === 'mailbox' ? warning : fault;
+      yield tell('file', `${database.file} is damaged (${damage})`, helpOfDamage(database));
     }
   }
   return isDamaged;
@@ -195,6 +192,8 @@ async function* storeChecks(config: Config, sendTo: string | undefined): AsyncGe
     yield await sealCheck(engine);
     yield* partChecks(engine);
     yield* readModelChecks(engine);
+  } catch (thrown) {
+    yield fault('stores', `what follows could not be checked: ${thrown instanceof Error ? thrown.message : 'unknown fault'}`);
   } finally {
     await engine.close();
   }

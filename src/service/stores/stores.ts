@@ -10,7 +10,7 @@ import { openNotedKeys } from '../../adapters/keys/key-table.js';
 import { loadMasterKey } from '../../adapters/keys/key-files.js';
 import { openSqliteKeys } from '../../adapters/keys/sqlite.js';
 import { openSqliteReadModels } from '../../adapters/read-models/sqlite.js';
-import { isSqliteError, openLogNote, damageOf } from '../../adapters/sqlite/database.js';
+import { isDamage, wordsOfDamage, openLogNote, damageOf } from '../../adapters/sqlite/database.js';
 import { StoreFault } from '../../commands/ops/stores.js';
 import type { Config } from '../settings/config.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -54,7 +54,7 @@ export type OpenLimiter = Limiter & Readonly<{ mode?: () => 'shared' | 'per-proc
 
 type StoreName = 'log' | 'keys' | 'readModels' | 'files';
 
-type DatabaseFile = Readonly<{ file: string; store: 'log' | 'keys' | 'readModels' }>;
+type DatabaseFile = Readonly<{ file: string; store: 'log' | 'keys' | 'readModels' | 'catalog' | 'leases' | 'mailbox' }>;
 
 const LOG_HELP = 'it holds every email, template and API key; restore its newest backup (sealpost restore)';
 const KEYS_HELP = 'it holds the keys of all that is sealed; restore its newest backup (sealpost restore)';
@@ -187,8 +187,8 @@ const openSound = <Store>(file: string, help: string, open: () => Store): Store 
   try {
     return open();
   } catch (fault) {
-    if (!isSqliteError(fault, 'SQLITE_NOTADB') && !isSqliteError(fault, 'SQLITE_CORRUPT')) throw fault;
-    throw new StoreFault({ code: 'STORE_DAMAGED', message: `${file} is damaged (${(fault as Error).message}): ${help}` });
+    if (!isDamage(fault)) throw fault;
+    throw new StoreFault({ code: 'STORE_DAMAGED', message: `${file} is damaged (${wordsOfDamage(fault as Error)}): ${help}` });
   }
 };
 
@@ -255,9 +255,39 @@ export const databaseFiles = (config: Config): readonly DatabaseFile[] => {
   const all: readonly DatabaseFile[] = [
     { file: log, store: 'log' },
     { file: keys, store: 'keys' },
-    ...(local.readModels ? sqliteReadModelFiles({ file: readModels }) : []).map((file) => ({ file, store: 'readModels' as const })),
+    ...(local.readModels ? sqliteReadModelFiles({ file: readModels }) : []).map((file) => ({
+      file,
+      store: file === readModels ? ('catalog' as const) : ('readModels' as const),
+    })),
+    { file: placeOf(config.urls.leases), store: 'leases' },
+    { file: join(config.dataDir, 'mailbox.db'), store: 'mailbox' },
   ];
-  return all.filter(({ file, store }) => local[store] && existsSync(file));
+  const isHere = { ...local, catalog: true, leases: isLocal(config.urls.leases), mailbox: true };
+  return all.filter(({ file, store }) => isHere[store] && existsSync(file));
+};
+
+/** What rests while a file of that store is damaged, and what mends it. */
+export const helpOfDamage = ({ file, store }: DatabaseFile): string => {
+  switch (store) {
+    case 'log':
+      return LOG_HELP;
+    case 'keys':
+      return KEYS_HELP;
+    case 'readModels':
+      return 'lists wait, delivery goes on; sealpost repair read-models, on a stopped service';
+    case 'catalog':
+      return 'nothing is lost with it, but no service starts; sealpost repair read-models';
+    case 'leases':
+      return `nothing is lost with it, but no service starts; stop every sealpost on it, then delete ${file} with its -wal and -shm`;
+    case 'mailbox':
+      return `it holds the mails of the built-in mailbox, and no record of them; all else goes on; stop the service, then delete ${file} with its -wal and -shm`;
+  }
+};
+
+/** The files of one read model, or the server that has it. */
+export const placeOfReadModel = (place: string, name: string): string => {
+  const files = existsSync(place) ? sqliteReadModelFiles({ file: place }).filter((file) => file.includes(`.${name}.`)) : [];
+  return files.length === 0 ? place : files.join(' and ');
 };
 
 /** Whether there is an instance: the log is on a server, or a store is on this machine. */

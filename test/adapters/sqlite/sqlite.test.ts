@@ -1,12 +1,13 @@
 /** What the SQLite adapters share: the lock of a role, and the commit that concurrent writes share. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setImmediate as turn } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { inTransaction, openDatabase, holdLock } from '../../../src/adapters/sqlite/database.js';
+import { damageOf, inTransaction, openDatabase, holdLock } from '../../../src/adapters/sqlite/database.js';
 import { groupCommit } from '../../../src/adapters/sqlite/group-commit.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
 
@@ -175,6 +176,32 @@ void t.test('a commit of which nobody knows whether it is durable has a result o
     else t.equal(await commits.run(null), 'unknown: no');
     await t.rejects(groupCommit<null, string>(options).run(null), { code }, 'who has no such result is refused');
   }
+});
+
+void t.test('an error of a damaged file names the file, at whichever call', async (t) => {
+  const file = join(temporaryDirectory(t), 'some.db');
+  const made = openDatabase({ file, synchronous: 'off', journal: 'memory' });
+  made.exec('CREATE TABLE t (a TEXT)');
+  const insert = made.prepare('INSERT INTO t SELECT hex(randomblob(500))');
+  for (let row = 0; row < 100; row += 1) insert.run();
+  made.close();
+  writeFileSync(file, readFileSync(file).fill(0xa5, 3 * 4_096));
+  const database = openDatabase({ file, synchronous: 'off' });
+  t.teardown(() => database.close());
+  const select = database.prepare('SELECT a FROM t');
+  const named = {
+    code: /^SQLITE_CORRUPT/,
+    damagedFile: 'some.db',
+    message: new RegExp(`^${file} is damaged \\(database disk image is malformed\\); sealpost doctor`),
+  };
+  for (const call of [
+    () => select.all(),
+    () => [...select.iterate()],
+    () => database.prepare('DELETE FROM t').run(),
+    () => database.exec('DELETE FROM t'),
+  ])
+    t.throws(call, named);
+  t.equal(damageOf({ file })?.includes('sealpost doctor'), false, 'the words of SQLite alone');
 });
 
 void t.test('a transaction inside another is undone alone', async (t) => {
