@@ -71,6 +71,24 @@ void t.test('the document is written once, whoever asks how often, and a network
   t.equal((await app.inject('/health/live')).statusCode, 200);
 });
 
+void t.test('the reader brings colours with contrast, and names for what Swagger UI leaves without one', async (t) => {
+  const { app } = await fakeServer();
+  t.teardown(() => app.close());
+  const page = await app.inject('/docs/');
+  t.match(page.headers['content-security-policy'], /script-src 'self'/);
+  for (const [tag, path, text] of [
+    [
+      /<link [^>]*href="\.\/static\/theme\/theme\.css"/,
+      '/docs/static/theme/theme.css',
+      '.opblock-post .opblock-summary-method { background: #1f7145 }',
+    ],
+    [/<script src="\.\/static\/theme\/theme\.js"/, '/docs/static/theme/theme.js', "'#servers', () => 'Server'"],
+  ] as const) {
+    t.match(page.body, tag);
+    t.match(await app.inject(path), { statusCode: 200, body: text });
+  }
+});
+
 void t.test('the document', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());

@@ -78,6 +78,53 @@ export const registerSwagger = async (app: App, deps: Pick<HttpDeps, 'settings' 
   });
 };
 
+/** Contrasts of at least 4.5 to 1 (WCAG 2.2, 1.4.3), where Swagger UI has less. */
+const THEME = `
+.swagger-ui .topbar { display: none }
+.swagger-ui .info { margin: 28px 0 }
+.swagger-ui .info .title small { background: #5a6270 }
+.swagger-ui .info .title small.version-stamp { background: #4b6a00 }
+.swagger-ui a, .swagger-ui .info .link, .swagger-ui .info .link .url, .swagger-ui .info a { color: #1f5fae }
+.swagger-ui .opblock.opblock-get .opblock-summary-method { background: #1f5fae }
+.swagger-ui .opblock.opblock-post .opblock-summary-method { background: #1f7145 }
+.swagger-ui .opblock.opblock-patch .opblock-summary-method { background: #14706a }
+.swagger-ui .opblock.opblock-put .opblock-summary-method { background: #8a5200 }
+.swagger-ui .opblock.opblock-delete .opblock-summary-method { background: #b3261e }
+.swagger-ui .parameter__in, .swagger-ui .parameter__deprecated, .swagger-ui .prop-format, .swagger-ui .response-control-media-type__accept-message { color: #4a4f55 }
+.swagger-ui .parameter__name.required span, .swagger-ui .parameter__name.required::after { color: #b3261e }
+.swagger-ui .response-control-media-type__accept-message { color: #1f5f1f }
+.swagger-ui .btn.authorize { color: #1f7145; border-color: #1f7145 }
+.swagger-ui .btn.authorize span { color: #1f7145 }
+.swagger-ui .microlight span[style*='211, 99, 99'] { color: #ff9c9c !important }
+.swagger-ui .btn.authorize svg { fill: #1f7145 }
+`;
+
+/** Gives the elements of Swagger UI the names and roles that it lacks, each time it has drawn some. */
+const NAMES = `(() => {
+  const name = (selector, label) => {
+    for (const element of document.querySelectorAll(selector + ':not([aria-label])')) element.setAttribute('aria-label', label(element));
+  };
+  const operation = (element) => element.closest('.opblock')?.id.replace(/^operations-[^-]*-/, '') ?? '';
+  const mend = () => {
+    for (const [selector, label] of [['.information-container', 'About'], ['.schemes-server-container', 'Server and keys']])
+      for (const part of document.querySelectorAll(selector + ':not([role])')) {
+        part.setAttribute('role', 'region');
+        part.setAttribute('aria-label', label);
+      }
+    name('#servers', () => 'Server');
+    name('.examples-select-element', (element) => 'Example for ' + operation(element));
+    name('select.content-type', (element) => 'Media type for ' + operation(element));
+    name('.responses-table', (element) => 'Responses of ' + operation(element));
+    for (const heading of document.querySelectorAll('h3.opblock-tag:not([aria-level]), .models h4:not([aria-level])')) heading.setAttribute('aria-level', '2');
+    for (const heading of document.querySelectorAll('.opblock h4:not([aria-level]), .opblock h5:not([aria-level])')) heading.setAttribute('aria-level', '3');
+    for (const sample of document.querySelectorAll('pre.microlight:not([tabindex])')) sample.setAttribute('tabindex', '0');
+    // The whole line is a button that leads to the same place.
+    for (const link of document.querySelectorAll('button a[href]')) link.removeAttribute('href');
+  };
+  new MutationObserver(mend).observe(document.documentElement, { childList: true, subtree: true });
+})();
+`;
+
 const registerReader = async (app: App, text: () => Buffer): Promise<void> => {
   // Only the pages of the reader are registered in this scope, and they are for everybody.
   app.addHook('onRoute', (route) => {
@@ -101,7 +148,8 @@ const registerReader = async (app: App, text: () => Buffer): Promise<void> => {
     },
     theme: {
       title: 'sealpost API',
-      css: [{ filename: 'theme.css', content: '.swagger-ui .topbar { display: none } .swagger-ui .info { margin: 28px 0 }' }],
+      css: [{ filename: 'theme.css', content: THEME }],
+      js: [{ filename: 'theme.js', content: NAMES }],
     },
   });
 };
