@@ -3,10 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readPpm, type Picture } from './picture-grid.js';
+import { readPng, readPpm, type Picture } from './picture-grid.js';
 import type { ReadPdf } from './read-pdf.js';
 
-const has = (program: string, flag: string): boolean => {
+/** True if the program can be run; in CI it must. */
+export const runs = (program: string, flag: string): boolean => {
   try {
     execFileSync(program, [flag], { stdio: 'ignore' });
     return true;
@@ -17,10 +18,10 @@ const has = (program: string, flag: string): boolean => {
 };
 
 const tools = {
-  qpdf: has('qpdf', '--version'),
-  pdftotext: has('pdftotext', '-v'),
-  pdfinfo: has('pdfinfo', '-v'),
-  pdftoppm: has('pdftoppm', '-v'),
+  qpdf: runs('qpdf', '--version'),
+  pdftotext: runs('pdftotext', '-v'),
+  pdfinfo: runs('pdfinfo', '-v'),
+  pdftoppm: runs('pdftoppm', '-v'),
 };
 const words = (text: string): readonly string[] => (text.normalize('NFKC').match(/[a-z0-9]+/gi) ?? []).toSorted();
 
@@ -57,6 +58,27 @@ export const drawnPages = (bytes: Uint8Array): readonly Picture[] => {
     execFileSync('pdftoppm', ['-r', '72', '-W', '300', '-H', '200', 'made.pdf', 'page'], { cwd: folder, stdio: 'pipe' });
     const pages = readdirSync(folder).filter((file) => file.endsWith('.ppm'));
     return pages.sort().map((file) => readPpm(readFileSync(join(folder, file))));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+/** In: the body of a page. Out: what Chromium shows of it. */
+export const screenshot = (html: string, { width, height }: Readonly<{ width: number; height: number }>): Picture => {
+  const folder = mkdtempSync(join(tmpdir(), 'sealpost-screenshot-'));
+  try {
+    writeFileSync(join(folder, 'page.html'), `<body style="margin:0;background:#fff">${html}`);
+    const switches = [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--hide-scrollbars',
+      '--force-color-profile=srgb',
+      `--user-data-dir=${folder}/profile`,
+    ];
+    const size = `--window-size=${Math.max(width, 600)},${height}`;
+    execFileSync('chromium', [...switches, size, '--screenshot=page.png', 'page.html'], { cwd: folder, stdio: 'pipe' });
+    return readPng(readFileSync(join(folder, 'page.png')));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -12,6 +12,7 @@ import { drawingOf, pictureSize, type PictureSize } from '../../../domain/render
 import { readSvg } from '../../../domain/templates/svg.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
 import { boundedCache, once } from '../../../shared/cache.js';
+import { drawSvg, openDrawer } from '../svg/draw.js';
 import { dataUriImage, orientationOf, PIXELS_MAX, pngOf } from './picture-files.js';
 
 type Images = ReadonlyMap<string, LoadedImage>;
@@ -35,6 +36,7 @@ export const heldPictures = async (document: ExpandedDocument, images: Images, f
   const held = new Map(images);
   for (const source of pictureSourcesOf(document, format)) {
     const image = images.get(source) ?? dataUriImage(source);
+    if (image?.contentType === 'image/svg+xml' && format === 'pdf') await openDrawer();
     const convert = image === undefined ? undefined : converterOf(image, format);
     if (image === undefined || convert === undefined) continue;
     const bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
@@ -72,7 +74,6 @@ const ofSvg: Convert = async (bytes) => {
   const svg = bytes.toString('utf8');
   const found = await readSvg(svg);
   if (found === undefined || 'fault' in found) return undefined;
-  const { drawSvg } = await import('../svg/draw.js');
   const png = await drawSvg(svg, drawingOf(found.size));
   return png === undefined ? undefined : { bytes: png, contentType: 'image/png' };
 };
@@ -86,7 +87,6 @@ const ofGif: Convert = async (bytes) => {
   const frame = Buffer.from(bytes);
   frame.writeUInt16LE(width, 6);
   frame.writeUInt16LE(height, 8);
-  const { drawSvg } = await import('../svg/draw.js');
   const png = await drawSvg(
     `<svg xmlns="http://www.w3.org/2000/svg" width="${screen.width}" height="${screen.height}">` +
       `<image x="${left}" y="${top}" width="${width}" height="${height}" href="data:image/gif;base64,${frame.toString('base64')}"/></svg>`,

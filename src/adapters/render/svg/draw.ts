@@ -1,4 +1,4 @@
-/** Draws an SVG as PNG, in WebAssembly: whatever the drawing holds, it reads no file and reaches no network. The process apart bounds its time and memory. */
+/** Draws an SVG as PNG or as plain paths, in WebAssembly: whatever the drawing holds, it reads no file and reaches no network. The process apart bounds its time and memory. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { crc32 } from 'node:zlib';
@@ -14,16 +14,41 @@ let fonts: readonly Uint8Array[] | undefined;
 const fontsOf = (): readonly Uint8Array[] =>
   (fonts ??= ['Regular', 'Medium'].map((style) => readFileSync(resolve(`pdfmake/fonts/Roboto/Roboto-${style}.ttf`))));
 
+/** To be awaited before `pathsOf`. */
+export const openDrawer = (): Promise<void> => (ready ??= initWasm(readFileSync(resolve('@resvg/resvg-wasm/index_bg.wasm'))));
+
 /** In: an SVG, checked to stand alone. Out: a PNG of that size with a note of the drawing's own, or undefined where it is no drawing. */
 export const drawSvg = async (svg: string, drawing: Drawing): Promise<Uint8Array | undefined> => {
-  ready ??= initWasm(readFileSync(resolve('@resvg/resvg-wasm/index_bg.wasm')));
-  await ready;
-  const { width, height } = drawing;
+  await openDrawer();
+  return withDrawing(svg, { size: drawing, fonts: fontsOf() }, (resvg) => withNote(pngOf(resvg), drawnNote(drawing)));
+};
+
+/**
+ * In: an SVG that stands alone, the fonts of its letters, and how large its picture is where it must be one.
+ * Out: the same drawing of paths, gradients and clips alone, or a PNG where it has more than that; undefined where it is no drawing.
+ */
+export const pathsOf = (
+  svg: string,
+  letters: readonly Uint8Array[],
+  size: Readonly<{ width: number; height: number }>,
+): Readonly<{ svg: string }> | Readonly<{ png: Uint8Array }> | undefined =>
+  withDrawing<Readonly<{ svg: string }> | Readonly<{ png: Uint8Array }>>(svg, { size, fonts: letters }, (resvg) => {
+    const paths = resvg.toString();
+    return isPlain(paths) ? { svg: paths } : { png: pngOf(resvg) };
+  });
+
+type Canvas = Readonly<{ size: Readonly<{ width: number; height: number }>; fonts: readonly Uint8Array[] }>;
+
+const withDrawing = <Out>(
+  svg: string,
+  { size: { width, height }, fonts: fontBuffers }: Canvas,
+  use: (resvg: InstanceType<typeof Resvg>) => Out,
+): Out | undefined => {
   try {
     const resvg = new Resvg(svg, {
       fitTo: width >= height ? { mode: 'width', value: width } : { mode: 'height', value: height },
       font: {
-        fontBuffers: [...fontsOf()],
+        fontBuffers: [...fontBuffers],
         defaultFontFamily: 'Roboto',
         sansSerifFamily: 'Roboto',
         serifFamily: 'Roboto',
@@ -31,12 +56,7 @@ export const drawSvg = async (svg: string, drawing: Drawing): Promise<Uint8Array
       },
     });
     try {
-      const image = resvg.render();
-      try {
-        return withNote(Buffer.from(image.asPng()), drawnNote(drawing));
-      } finally {
-        image.free();
-      }
+      return use(resvg);
     } finally {
       resvg.free();
     }
@@ -46,6 +66,38 @@ export const drawSvg = async (svg: string, drawing: Drawing): Promise<Uint8Array
     throw fault;
   }
 };
+
+const pngOf = (resvg: InstanceType<typeof Resvg>): Buffer => {
+  const image = resvg.render();
+  try {
+    return Buffer.from(image.asPng());
+  } finally {
+    image.free();
+  }
+};
+
+/** What the library that draws in a PDF draws as a browser does, with these attributes. */
+const PLAIN: Readonly<Record<string, ReadonlySet<string>>> = Object.fromEntries(
+  Object.entries({
+    svg: 'width height viewBox preserveAspectRatio xmlns xmlns:xlink',
+    defs: '',
+    g: 'id transform opacity clip-path',
+    path:
+      'id transform d clip-rule fill fill-opacity fill-rule shape-rendering stroke stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin ' +
+      'stroke-miterlimit stroke-opacity stroke-width',
+    clipPath: 'id transform',
+    linearGradient: 'id x1 y1 x2 y2 gradientUnits gradientTransform',
+    radialGradient: 'id cx cy r fx fy gradientUnits gradientTransform',
+    stop: 'offset stop-color stop-opacity',
+  }).map(([name, attributes]) => [name, new Set(attributes.split(' '))]),
+);
+
+/** In: what resvg writes, whose attributes hold no `>`. */
+const isPlain = (svg: string): boolean =>
+  [...svg.matchAll(/<([\w:]+)([^>]*)>/g)].every(([, name = '', attributes = '']) => {
+    const plain = PLAIN[name];
+    return plain !== undefined && [...attributes.matchAll(/([\w:-]+)="/g)].every(([, attribute = '']) => plain.has(attribute));
+  });
 
 /** Signature and header: the chunk of text stands behind them. */
 const HEADER_END = 33;

@@ -22,6 +22,12 @@ export const pictureSourcesOf = ({ pages }: ExpandedDocument, format: OutputForm
   const html = (text: Html | undefined): void => {
     if (format === 'pdf' && text !== undefined) picturesIn(text).forEach(add);
   };
+  const inItself = (text: Html | undefined): void => {
+    if (format === 'pdf' && text !== undefined)
+      picturesIn(text)
+        .filter((source) => source.startsWith('data:'))
+        .forEach(add);
+  };
   const look = (component: Expanded): void => {
     switch (component.type) {
       case 'image':
@@ -35,10 +41,12 @@ export const pictureSourcesOf = ({ pages }: ExpandedDocument, format: OutputForm
         return [component.html, ...(component.items ?? [])].forEach(html);
       case 'table':
         return textsOf(component).forEach(html);
+      case 'timeline':
+        // Only pictures that need not be fetched are shown there.
+        return component.items.flatMap(({ title, description, date }) => [title, description, date]).forEach(inItself);
       case 'divider':
       case 'spacer':
       case 'qr-code':
-      case 'timeline':
       case 'chart':
         return;
     }
