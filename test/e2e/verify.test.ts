@@ -201,7 +201,8 @@ await t.test('a damaged page of any database is named with its file and what goe
     const dataDir = copy(t);
     for (const name of names) damageMiddle(join(dataDir, name));
     const { code, stdout, stderr } = await verified(dataDir);
-    t.equal(code, 2, names.join());
+    // By the page that is hit, the log can be read and is not what was written.
+    t.ok(code === 2 || (code === 3 && names.includes('events.db')), `${names.join()}: ${code} ${stderr}`);
     for (const name of names) t.match(stderr, new RegExp(`databases: BROKEN: .*/${name} is damaged .*`), name);
     t.notMatch(`${stdout}${stderr}`, /^sealpost: /m);
     if (!names.includes('events.db')) t.match(stdout, /log: \d+ events in \d+ streams are unchanged/);
