@@ -20,7 +20,7 @@ export const recordingGenerator = (sources: readonly string[] = []): RecordingGe
     check: async () => [],
     make: async (input, format, images, metadata) => {
       made.push({ input, format, images, metadata });
-      return { bytes: Buffer.from(`${format}: ${[...images.keys()].join(' ')}`), replaced: [] };
+      return { bytes: Buffer.from(`${format}: ${[...images.keys()].join(' ')}`), replaced: [], warnings: [] };
     },
     renderEmail: async () => {
       throw new Error('this generator renders no mails');

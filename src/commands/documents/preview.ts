@@ -10,7 +10,7 @@ import type { OutputFormat } from '../../domain/rendering/content.js';
 import { attachmentTemplateNotFound, resolveAttachmentVersion } from '../../domain/templates/attachment-template.js';
 import type { MadeDocument } from '../../domain/ports/generator.js';
 import { openBudget } from '../../domain/rendering/budget.js';
-import { invalidAt, type FieldError } from '../../domain/core/errors.js';
+import { invalidAt } from '../../domain/core/errors.js';
 import { teamStream } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { shownWarnings } from '../../domain/rendering/check/document.js';
@@ -27,8 +27,7 @@ export type DocumentPreviewRequest = Readonly<{
   timeZone?: string;
 }>;
 /** `name` is that of the template, filled from the variables, without an extension. `emptyPaths`: what is shown and has no value; `replaced`: characters that no font has; `warnings`: what its author should know. */
-export type DocumentPreview = MadeDocument &
-  Readonly<{ format: OutputFormat; name: string; emptyPaths: readonly string[]; warnings: readonly FieldError[] }>;
+export type DocumentPreview = MadeDocument & Readonly<{ format: OutputFormat; name: string; emptyPaths: readonly string[] }>;
 
 /** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
 export const previewAttachmentTemplate = async (
@@ -60,7 +59,7 @@ export const previewAttachmentTemplate = async (
     budget: openBudget(limits),
     limits,
   });
-  const { bytes, replaced } = await makeDocument(deps, {
+  const { bytes, replaced, warnings } = await makeDocument(deps, {
     teamId: caller.teamId,
     content,
     cacheKey: `${attachmentCacheKey(id, revision, language)}:preview`,
@@ -71,5 +70,5 @@ export const previewAttachmentTemplate = async (
     signal,
   });
   const emptyPaths = emptyPathsIn(content, limits)(given, environment);
-  return { bytes, format: wanted, name: title, replaced, emptyPaths, warnings: shownWarnings(content, limits) };
+  return { bytes, format: wanted, name: title, replaced, emptyPaths, warnings: [...shownWarnings(content, limits), ...warnings] };
 };

@@ -1,6 +1,7 @@
 /** Documents from attachment templates, and mails that are much work, made apart from the event loop. */
 import type { AttachmentTemplateContent, OutputFormat, EmailTemplateContent } from '../rendering/content.js';
 import type { Drawing } from '../rendering/pictures.js';
+import type { FieldError } from '../core/errors.js';
 import type { TeamId } from '../core/ids.js';
 import type { JsonObject } from '../core/json.js';
 import type { EmailInput, RenderedEmail } from './renderer.js';
@@ -31,8 +32,8 @@ export type LoadedImage = Readonly<{
   /** From the bytes themselves. */ contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml' | FontType;
 }>;
 
-/** `replaced`: the characters that no font of the document has, each once, where the template lets their numbers stand in their place. */
-export type MadeDocument = Readonly<{ bytes: Uint8Array; replaced: readonly string[] }>;
+/** `replaced`: the characters that no font of the document has, each once, where the template lets their numbers stand in their place. `warnings`: what its author should know of it. */
+export type MadeDocument = Readonly<{ bytes: Uint8Array; replaced: readonly string[]; warnings: readonly FieldError[] }>;
 
 export type FontType = 'font/ttf' | 'font/otf';
 

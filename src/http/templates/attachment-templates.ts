@@ -202,7 +202,7 @@ const previewRoutes = (app: App, deps: Deps): void => {
     media: [files.pdf.contentType, files.excel.contentType],
   } as const;
   const told =
-    'The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value; `X-Replaced-Characters` in the same way the characters that no font of a PDF has, `X-Warnings` what the answer to a save tells of what is shown: addresses that lead nowhere, formulas that stand as text, watermarks that are cut off.';
+    'The header `X-Empty-Paths` lists, percent-encoded and separated by commas, what is shown and has no value; `X-Replaced-Characters` in the same way the characters that no font of a PDF has, `X-Warnings` what the answer to a save tells of what is shown: addresses that lead nowhere, formulas that stand as text, watermarks that are cut off, cells of a workbook whose text cannot all be seen.';
 
   app.get(
     '/api/templates/attachment/:id/preview',

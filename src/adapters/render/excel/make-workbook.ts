@@ -28,7 +28,7 @@ import { heldPictures } from '../pdf/photos.js';
 import { image } from './components/pictures.js';
 import { richText } from './components/rich-text.js';
 import { table } from './components/table.js';
-import { DomainError } from '../../../domain/core/errors.js';
+import { DomainError, type FieldError } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
 import { fileTooLarge, tooManyRows, tooManySheets } from '../../../domain/rendering/budget.js';
@@ -88,13 +88,14 @@ const drawers: { readonly [Type in ExcelComponentType]: ComponentDrawer<Type> } 
 /**
  * In: a document whose limits of text and items were kept when it was expanded, and its pictures by address. Out: the bytes of
  * an .xlsx file, the same for the same input. Throws DomainError: ERR_LIMIT_003 to 006, VALIDATION_ERROR for a text that no cell
- * holds, GENERATION_FAILED for a picture that a workbook cannot show.
+ * holds, GENERATION_FAILED for a picture that a workbook cannot show. `tell` takes what the author should know.
  */
 export const makeWorkbook = async (
   document: ExpandedDocument,
   images: ReadonlyMap<string, LoadedImage>,
   metadata: DocumentMetadata,
   limits: Limits,
+  tell: (warning: FieldError) => void = () => undefined,
 ): Promise<Uint8Array> => {
   const pictures = await heldPictures(document, images, 'excel');
   const plans = sheetsOf(document);
@@ -124,13 +125,15 @@ export const makeWorkbook = async (
       rangeOf,
       direction: plan.page.direction,
       pageWidth: innerWidth(plan.page),
+      tell,
     };
     const prepared = plan.components.map(({ component, section }) =>
       prepare(component, { ...around, style: section.style, linkColor: section.linkColor }),
     );
-    textRows += prepared.reduce((sum, { kind, rows }) => sum + (kind === 'text' ? rows : 0), 0);
+    const arrangement = arrange(prepared);
+    textRows += arrangement.blocks.reduce((sum, { component: { kind, rows } }) => sum + (kind === 'text' ? rows : 0), 0);
     if (textRows > limits.excelRowsMax) throw tooManyRows(textRows, limits.excelRowsMax);
-    sheets.push({ plan, arrangement: arrange(prepared), number: sheets.length + 1, isHidden: isHidden(plan) });
+    sheets.push({ plan, arrangement, number: sheets.length + 1, isHidden: isHidden(plan) });
   }
   const book = openBook(sheets.map(({ plan, arrangement }) => ({ name: plan.name, blocks: placed(arrangement) })));
   data = dataOf(sheets);
@@ -211,12 +214,16 @@ const prepare = (component: ExcelComponent, context: ComponentContext): Prepared
   }
 };
 
-const arrange = (prepared: readonly Prepared[]): Arrangement => ({
-  blocks: prepared.map((component, at) => ({ component, gap: gapAbove(prepared, at) })),
-  widths: widthsOf(prepared),
-  hidden: hiddenOf(prepared),
-  frozenRow: frozenRowOf(prepared),
-});
+const arrange = (prepared: readonly Prepared[]): Arrangement => {
+  const widths = widthsOf(prepared);
+  const fitted = prepared.map((component) => component.fit?.(widths) ?? component);
+  return {
+    blocks: fitted.map((component, at) => ({ component, gap: gapAbove(fitted, at) })),
+    widths,
+    hidden: hiddenOf(fitted),
+    frozenRow: frozenRowOf(fitted),
+  };
+};
 
 const gapAbove = (prepared: readonly Prepared[], at: number): number =>
   at === 0 || (prepared[at]?.kind === 'text' && prepared[at - 1]?.kind === 'text') ? 0 : 1;

@@ -78,8 +78,8 @@ export const textCell = (content: Content, spot: TextSpot, styleOf: StyleOfText)
   if ('html' in content && content.html.includes('<')) return paragraphCell(richCell(content.html, spot.font), spot, styleOf);
   const text = cellText('text' in content ? content.text : plainOf(content.html), spot.charsMax, spot);
   if (text === '') return { value: null, style: styleOf('', '') };
-  // Not every reader undoes the escape in a plain value; all do in a text with runs.
-  return { value: text.includes('_x005F_') ? { richText: [{ text }] } : text, style: styleOf(text, codeOf(text)) };
+  // Not every reader keeps line breaks and undoes escapes in a plain value; all do in a text with runs.
+  return { value: { richText: [{ text }] }, style: styleOf(text, codeOf(text)) };
 };
 
 /** `textCell` for a parsed paragraph. */

@@ -7,6 +7,7 @@ import type { ExpandedTable, Expanded, ExpandedPage, TextStyle } from '../../../
 import type { RangeOf, Scalar } from './formula/values.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
+import type { FieldError } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
 import type { ComponentsOf } from '../../../domain/rendering/components.js';
@@ -78,6 +79,8 @@ export type ComponentContext = Readonly<{
   /** Text style of the section that holds the component. */
   style: TextStyle;
   linkColor: string | undefined;
+  /** Takes what the author should know of the workbook. */
+  tell: (warning: FieldError) => void;
 }>;
 
 /** `first` is the row of its first data, counted from the table's own first row. */
@@ -99,6 +102,8 @@ export type Prepared = Readonly<{
   cells?: BlockCells;
   /** The place and the format of the data of a table, for charts. */
   data?: TableData;
+  /** The component in columns of these widths, which may take other rows; undefined: the widths change nothing. */
+  fit?: (widths: readonly number[]) => Prepared;
   draw: (sheet: Sheet) => Promise<void>;
 }>;
 
@@ -111,6 +116,18 @@ export type ComponentDrawer<Type extends ExcelComponentType> = (
 const DEFAULT_ROW_POINTS = 15;
 /** Excel knows no higher row. */
 export const ROW_POINTS_MAX = 409;
+
+/** The height of a row; `tellCut` is called where Excel knows no row so high. */
+export const lowEnough = (points: number, tellCut: () => void): number => {
+  if (points > ROW_POINTS_MAX) tellCut();
+  return Math.min(ROW_POINTS_MAX, points);
+};
+
+/** The warning about a cell of `field` whose text is longer than its row can be high. */
+export const cutCell = (field: string, where: string): FieldError => ({
+  field,
+  message: `${where}: the end of the text cannot be seen, for no row of a workbook is higher than ${ROW_POINTS_MAX} points; make the column wider or the text shorter`,
+});
 /** Excel follows no more links than these in one sheet. */
 const LINKS_MAX = 65_530;
 /** A longer address makes Excel call the whole file damaged. */

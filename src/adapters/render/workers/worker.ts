@@ -1,6 +1,6 @@
 /** Makes documents and renders mails in a process apart; the libraries for PDF, Excel and mails are loaded when each is first needed. */
 import { openBudget } from '../../../domain/rendering/budget.js';
-import { DomainError } from '../../../domain/core/errors.js';
+import { DomainError, type FieldError } from '../../../domain/core/errors.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import { type GalleryFont, fontFilesOf } from '../../../domain/rendering/content.js';
 import type { DocumentInput, LoadedImage } from '../../../domain/ports/generator.js';
@@ -53,7 +53,11 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     return lacking.slice(0, REPLACED_MAX).map(firstOf);
   };
 
-  const make = async (document: ExpandedDocument, { format, images, metadata }: DocumentJob & { kind: 'make' }): Promise<Uint8Array> => {
+  const make = async (
+    document: ExpandedDocument,
+    { format, images, metadata }: DocumentJob & { kind: 'make' },
+    tell: (warning: FieldError) => void,
+  ): Promise<Uint8Array> => {
     switch (format) {
       case 'pdf': {
         const { makePdf } = await import('../pdf/make-pdf.js');
@@ -61,7 +65,7 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
       }
       case 'excel': {
         const { makeWorkbook } = await import('../excel/make-workbook.js');
-        return makeWorkbook(document, images, metadata, limits);
+        return makeWorkbook(document, images, metadata, limits, tell);
       }
     }
   };
@@ -72,11 +76,16 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     if (job.kind === 'image-sources') return { kind: 'image-sources', sources: imageSourcesOf(document, format) };
     if (job.kind === 'check') return { kind: 'checked', lacking: format === 'pdf' ? await lackingIn(document, job.images) : [] };
     const { noted, replaced } = notingReplaced(document);
-    return { kind: 'made', file: await make(noted, job), replaced: [...replaced] };
+    const warnings: FieldError[] = [];
+    const file = await make(noted, job, (warning) => {
+      if (warnings.length < WARNINGS_MAX) warnings.push(warning);
+    });
+    return { kind: 'made', file, replaced: [...replaced], warnings };
   };
 };
 
 const REPLACED_MAX = 100;
+const WARNINGS_MAX = 20;
 
 /** Without the marks that stand above and below it. */
 const firstOf = (character: string): string => String.fromCodePoint(character.codePointAt(0) ?? 0).replace(/\p{Cs}/u, '\ufffd');

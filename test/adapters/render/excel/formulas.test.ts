@@ -294,3 +294,17 @@ void t.test('texts that double from column to column are left to the sheet once 
   t.match(sheets[0]?.cells.get('AN2')?.xml, /<f>/);
   t.notMatch(sheets[0]?.cells.get('AN2')?.xml, /<v>x/);
 });
+
+void t.test('a function that came after ECMA-376 has its prefix in the file, one in a text has none', async (t) => {
+  const written = async (formula: string): Promise<string | undefined> => {
+    const { sheets } = await workbookOf({
+      components: [{ id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ header: 'F', content: formula }] } }],
+      variables: { rows: [{}] },
+    });
+    return sheets[0]?.cells.get('A2')?.formula;
+  };
+  t.equal(await written('=IFS(1>2,"ifs(1)",TRUE,concat("a","b"))'), '_xlfn.IFS(1>2,"ifs(1)",TRUE,_xlfn.CONCAT("a","b"))');
+  t.equal(await written('=SUM(STDEV.S(B2:B3),_xlfn.VAR.P(B2:B3))'), 'SUM(_xlfn.STDEV.S(B2:B3),_xlfn.VAR.P(B2:B3))');
+  t.equal(await written("=SORT(UNIQUE('IFS(1)'!B2:B9))"), "_xlfn._xlws.SORT(_xlfn.UNIQUE('IFS(1)'!B2:B9))");
+  t.equal(await written('=VLOOKUP(1,B2:C3,2)+NETWORKDAYS.INTL(1,2)'), 'VLOOKUP(1,B2:C3,2)+NETWORKDAYS.INTL(1,2)');
+});

@@ -24,6 +24,7 @@ void t.test('LibreOffice', { skip: lacksLibreOffice }, async (t) => {
             { header: 'Price', content: '{{item.p}}', format: { style: 'currency', currency: 'EUR' }, footer: '=SUM(C{first}:C{last})' },
             { header: 'Paid', content: '{{item.ok}}' },
             { header: 'Twice', content: '=C{row}*2', type: 'number' },
+            { header: 'Size', content: '=IFS(C{row}>1000,"large (IFS)",TRUE,"small")', footer: '=TEXTJOIN("+",TRUE,F{first}:F{last})' },
           ],
         },
       },
@@ -34,6 +35,7 @@ void t.test('LibreOffice', { skip: lacksLibreOffice }, async (t) => {
       rows: [
         { n: '=1+1', d: '2026-11-21', p: 10.5, ok: true },
         { n: '_x0041_ <b>&', d: '2026-12-01', p: 2000, ok: false },
+        { n: 'upper line\nlower line', d: '2026-12-02', p: 1, ok: false },
       ],
     },
   });
@@ -44,7 +46,8 @@ void t.test('LibreOffice', { skip: lacksLibreOffice }, async (t) => {
     .filter(([first]) => first !== '');
   const line = (start: string): readonly string[] => lines.find(([first]) => first === start) ?? [];
   t.same(line('Invoice'), ['Invoice']);
-  t.same(line('=1+1'), ['=1+1', '21.11.2026', '€10.50', 'TRUE', '21']);
-  t.same(line('_x0041_ <b>&'), ['_x0041_ <b>&', '01.12.2026', '€2,000.00', 'FALSE', '4000']);
-  t.ok(csv.includes(';;€2,010.50'), 'the sum');
+  t.same(line('=1+1'), ['=1+1', '21.11.2026', '€10.50', 'TRUE', '21', 'small']);
+  t.same(line('_x0041_ <b>&'), ['_x0041_ <b>&', '01.12.2026', '€2,000.00', 'FALSE', '4000', 'large (IFS)']);
+  t.ok(csv.includes(';;€2,011.50;;;small+large (IFS)+small'), 'the sum, and functions that came after ECMA-376');
+  t.match(csv, /"upper line\nlower line"/, 'a cell of two lines keeps both');
 });

@@ -30,22 +30,22 @@ const one = async (value: Json, column: JsonObject = {}, given: Given = {}) =>
 
 void t.test('values keep their types', async (t) => {
   t.match(await one(12.5), { type: 'n', text: '12.5', code: 'General' }, 'a number stays a number');
-  t.match(await one('12.5'), { type: 'str', text: '12.5' }, 'digits in a text stay text where nothing says otherwise');
-  t.match(await one('007'), { type: 'str', text: '007' });
+  t.match(await one('12.5'), { type: 'inlineStr', text: '12.5' }, 'digits in a text stay text where nothing says otherwise');
+  t.match(await one('007'), { type: 'inlineStr', text: '007' });
   t.match(await one('12.5', { type: 'number' }), { type: 'n', text: '12.5' }, 'the author says that it is a number');
-  t.match(await one(7, { type: 'string' }), { type: 'str', text: '7' });
+  t.match(await one(7, { type: 'string' }), { type: 'inlineStr', text: '7' });
   t.match(
     await one('12345678901234567890', { type: 'number' }),
-    { type: 'str', text: '12345678901234567890' },
+    { type: 'inlineStr', text: '12345678901234567890' },
     'a sheet would lose the last digits',
   );
-  t.match(await one('none', { type: 'number' }), { type: 'str', text: 'none' });
+  t.match(await one('none', { type: 'number' }), { type: 'inlineStr', text: 'none' });
   t.match(await one(true), { type: 'b', text: '1' });
   t.match(await one('false', { type: 'boolean' }), { type: 'b', text: '0' });
-  t.match(await one({ a: 1 }), { type: 'str', text: '{"a":1}' });
+  t.match(await one({ a: 1 }), { type: 'inlineStr', text: '{"a":1}' });
   t.match(await one(null), { text: '' });
-  t.match(await one('a < b & c'), { type: 'str', text: 'a < b & c' });
-  t.match(await one('tab\tline\nnext'), { type: 'str', text: 'tab\tline\nnext' });
+  t.match(await one('a < b & c'), { type: 'inlineStr', text: 'a < b & c' });
+  t.match(await one('tab\tline\nnext'), { type: 'inlineStr', text: 'tab\tline\nnext' });
   t.match(await one('x\u0000y\ud800z\uffff'), { text: 'xyz' }, 'what XML cannot hold is gone');
   t.match(await one('_x0041_'), { text: '_x005F_x0041_' }, 'no reader takes it for an A');
 });
@@ -71,13 +71,13 @@ void t.test('dates are dates of the time zone', async (t) => {
   });
   t.match(
     await one('1800-01-01', { type: 'date' }),
-    { type: 'str', text: 'Jan 1, 1800' },
+    { type: 'inlineStr', text: 'Jan 1, 1800' },
     'sheets know no such day: the text that every output has',
   );
-  t.match(await one('2026-02-30', { type: 'date' }), { type: 'str' });
+  t.match(await one('2026-02-30', { type: 'date' }), { type: 'inlineStr' });
   const mixed = await sheetOf(table([{ header: 'H', content: '{{item}}' }]), ['2026-11-21', 'soon']);
   t.match(cellOf(mixed, 'A2'), { type: 'n', text: String(day) }, 'each value is what it is by itself');
-  t.match(cellOf(mixed, 'A3'), { type: 'str', text: 'soon' });
+  t.match(cellOf(mixed, 'A3'), { type: 'inlineStr', text: 'soon' });
 });
 
 void t.test('formats become codes', async (t) => {
@@ -126,7 +126,7 @@ void t.test('nothing that a variable brings is a formula', async (t) => {
   for (const [at, attack] of attacks.entries()) {
     const cell = cellOf(sheet, `A${at + 2}`);
     t.equal(cell.text, attack, 'the text is kept');
-    t.equal(cell.type, 'str');
+    t.equal(cell.type, 'inlineStr');
     if (attack.startsWith('<')) continue;
     t.match(cell, { code: '@' }, 'it stays text when it is edited');
     t.match(cell.style.xf, 'quotePrefix="1"');
@@ -162,7 +162,7 @@ void t.test('the author writes formulas', async (t) => {
   t.match(cellOf(sheet, 'B2'), { formula: 'A2*2', code: '[$$-409]#,##0.00' });
   t.match(cellOf(sheet, 'B4'), { formula: 'A4*2' });
   t.match(cellOf(sheet, 'B5'), { formula: 'SUM(B2:B4)', code: '[$$-409]#,##0.00' });
-  t.match(cellOf(sheet, 'C2'), { type: 'str', formula: undefined }, 'not one that starts a program');
+  t.match(cellOf(sheet, 'C2'), { type: 'inlineStr', formula: undefined }, 'not one that starts a program');
   t.match(cellOf(sheet, 'D2').formula, 'IF(A2>1,"a|b","")');
   const empty = await sheetOf(table([{ header: 'a', content: '{{item}}', footer: '=SUM(A{first}:A{last})' }]), []);
   t.notMatch(empty.xml, '<f>', 'there is nothing to sum up');
@@ -179,7 +179,7 @@ void t.test('a footer is a number where it is one', async (t) => {
       variables: { rows: [1], total: 99.5 },
     },
   );
-  t.match(cellOf(sheet, 'A3'), { type: 'str', text: 'Total' });
+  t.match(cellOf(sheet, 'A3'), { type: 'inlineStr', text: 'Total' });
   t.match(cellOf(sheet, 'B3'), { type: 'n', text: '99.5', code: '[$$-409]#,##0.00' });
   t.match(cellOf(sheet, 'B3').style.font, '<b/>');
 });

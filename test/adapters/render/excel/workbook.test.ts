@@ -339,7 +339,7 @@ void t.test('another reader finds the same', async (t) => {
   t.equal(sheet?.getCell('B4').value, 12.5);
   t.equal(sheet?.getCell('B4').numFmt, '[$€-409]#,##0.00');
   t.match(sheet?.getCell('C4').value, { formula: 'B4*2' });
-  t.same([sheet?.getCell('A5').value, sheet?.getCell('B5').value], ['from', 0.5]);
+  t.same([sheet?.getCell('A5').text, sheet?.getCell('B5').value], ['from', 0.5]);
   t.same([sheet?.getCell('B5').numFmt, sheet?.getCell('C5').numFmt], ['#,##0%', '#,##0%'], 'a cell has its own format');
   t.equal(sheet?.getImages().length, 1);
 });
@@ -351,4 +351,50 @@ void t.test('languages written from right to left', async (t) => {
   t.match(sheet?.xml, 'rightToLeft="1"');
   t.match(sheet?.xml, 'ySplit="1"');
   t.notMatch((await workbookOf({ components: [table(2)] })).sheets[0]?.xml, 'rightToLeft');
+});
+
+void t.test('a paragraph that one row cannot show takes several, a cell that cannot show its text is told', async (t) => {
+  const clause = (at: number): string =>
+    `Clause ${at} says that buyer and seller have agreed upon the <b>terms &amp; conditions</b> of clause ${at}.`;
+  const clauses = Array.from({ length: 120 }, (_, at) => clause(at));
+  const text = (html: string): string => html.replace(/<[^>]*>/g, '').replaceAll('&amp;', '&');
+  const told: string[] = [];
+  const { sheets } = await workbookOf({
+    components: [
+      rich(`<p>${clauses.join(' ')}</p><p>\u{1F600}${'\u{1F600}'.repeat(6_000)}</p><p>END</p>`),
+      {
+        id: 't',
+        type: 'table',
+        props: {
+          columns: [
+            { header: 'A', width: 60 },
+            { header: 'B', width: 60 },
+          ],
+          rows: [
+            ['short', text(clauses.slice(0, 20).join(' '))],
+            ['=A{row}', 'short'],
+          ],
+        },
+      },
+      { id: 'e', type: 'table', props: { dataSource: 'none', columns: [{ header: 'A', width: 100 }], emptyText: 'x'.repeat(50) } },
+    ],
+    variables: { none: [] },
+    tell: ({ field, message }) => void told.push(`${field}: ${message}`),
+  });
+  const { cells, xml } = sheets[0]!;
+  const shown = [...cells].filter(([address]) => address.startsWith('A')).map(([, cell]) => cell.text);
+  const end = shown.indexOf('END');
+  const paragraphs = shown.slice(0, end).filter((part) => part.startsWith('Clause'));
+  t.ok(paragraphs.length > 4);
+  t.equal(paragraphs.join(' '), text(clauses.join(' ')), 'nothing is left out');
+  t.ok(
+    paragraphs.every((part) => part.endsWith('.')),
+    'a row ends with a sentence',
+  );
+  t.equal([...shown.slice(paragraphs.length, end).join('')].length, 6_001, 'no emoji is cut in two');
+  const heights = [...xml.matchAll(/ ht="([\d.]+)"/g)].map(([, height]) => Number(height));
+  t.equal(heights.filter((height) => height > 250).length, 1, 'one row is high, that of the table');
+  t.equal(told.length, 1);
+  t.match(told[0], /components\[1\].*the cell in row 1, column 2: the end of the text cannot be seen.* 409 points/);
+  t.ok(heights.at(-1)! > 40, 'the text for an empty table is seen whole');
 });

@@ -3,7 +3,7 @@ import { unzipSync, strFromU8 } from 'fflate';
 import { parseDocument } from 'htmlparser2';
 import { makeWorkbook } from '../../../../src/adapters/render/excel/make-workbook.js';
 import type { AttachmentTemplateContent, DocumentComponent, Page } from '../../../../src/domain/rendering/content.js';
-import { DomainError } from '../../../../src/domain/core/errors.js';
+import { DomainError, type FieldError } from '../../../../src/domain/core/errors.js';
 import type { JsonObject } from '../../../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../../../src/domain/core/limits.js';
 import type { LoadedImage } from '../../../../src/domain/ports/generator.js';
@@ -21,6 +21,7 @@ export type Given = Readonly<{
   timeZone?: string;
   limits?: Partial<Limits>;
   images?: ReadonlyMap<string, LoadedImage>;
+  tell?: (warning: FieldError) => void;
 }>;
 
 export const pageOf = (pageName: string, components: readonly DocumentComponent[], pageSettings?: Page['pageSettings']): Page => ({
@@ -36,7 +37,7 @@ export const bytesOf = (given: Given): Promise<Uint8Array> => {
   const limits = { ...defaultLimits, ...given.limits };
   const content = { variables: given.definitions ?? [], locale, timeZone, schema: { outputFormats: ['excel'], pages } } as const;
   const document = compileDocument(content, limits)(variables, environment, 'excel');
-  return makeWorkbook(document, given.images ?? new Map(), metadata, limits);
+  return makeWorkbook(document, given.images ?? new Map(), metadata, limits, given.tell);
 };
 
 export const workbookOf = async (given: Given): Promise<Workbook> => readWorkbook(await bytesOf(given));

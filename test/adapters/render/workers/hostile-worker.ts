@@ -15,6 +15,7 @@ const hostile = async (job: DocumentJob | Readonly<{ kind: 'prepare' }>): Promis
       return {
         kind: 'made',
         replaced: [],
+        warnings: [],
         file: new TextEncoder().encode(job.kind === 'make' ? [...job.images.values()].map(({ bytes }) => bytes.length).join() : ''),
       };
     case 'sources':

@@ -1,6 +1,7 @@
 /** Rich text as rows: each paragraph a cell merged over the sheet's columns, headings larger, tables inside it as cells. */
 import { argb } from '../../colors.js';
-import { ROW_POINTS_MAX, type ComponentDrawer, type CellStyle, type Sheet } from '../sheet.js';
+import { cutCell, lowEnough, ROW_POINTS_MAX, type CellStyle, type ComponentDrawer, type Prepared, type Sheet } from '../sheet.js';
+import type { FieldError } from '../../../../domain/core/errors.js';
 import { tooManyColumns, tooManyRows } from '../../../../domain/rendering/budget.js';
 import { directionOfText, sideOf, type Direction } from '../../../../domain/rendering/direction.js';
 import type { Html, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
@@ -9,9 +10,14 @@ import { LINK_COLOR, richRows, type Paragraph, type RichRow, paragraphCell, type
 import { linesIn } from '../text.js';
 
 const LINE_POINTS = { perFontPoint: 1.36, aroundHeading: 6, rule: 8 } as const;
+/** A sheet of paper ends between two rows: rows of a long paragraph are low enough to fill it. */
+const PART_POINTS = 200;
 const RULE_COLOR = 'FFE5E7EB';
 
-export const richText: ComponentDrawer<'rich-text'> = ({ html, style: own, field }, { limits, style: outer, linkColor, direction }) => {
+export const richText: ComponentDrawer<'rich-text'> = (
+  { html, style: own, field },
+  { limits, style: outer, linkColor, direction, tell },
+) => {
   const style = { ...outer, ...own };
   const fill = argb(style.backgroundColor);
   const isColored = own.color !== undefined || (own.backgroundColor === undefined && outer.color !== undefined);
@@ -28,16 +34,18 @@ export const richText: ComponentDrawer<'rich-text'> = ({ html, style: own, field
     fill,
     field,
     charsMax: limits.excelCellCharsMax,
+    tell,
   };
-  return {
+  const prepared = (fitted: readonly RichRow[]): Prepared => ({
     kind: 'text',
-    rows: rows.length,
+    rows: fitted.length,
     widths: Array.from({ length: columns }, () => undefined),
     draw: async (sheet) => {
-      for (const row of rows) draw(row, look, sheet);
+      for (const row of fitted) draw(row, look, sheet);
       await sheet.flush();
     },
-  };
+  });
+  return { ...prepared(rows), fit: (widths) => prepared(rows.flatMap((row) => partsOf(row, widths))) };
 };
 
 /** As the text says, else as the sheet runs. */
@@ -51,6 +59,7 @@ type Look = Readonly<{
   fill: string | undefined;
   field: string;
   charsMax: number;
+  tell: (warning: FieldError) => void;
 }>;
 
 const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
@@ -73,16 +82,15 @@ const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
       const box = { border: { top: border, right: border, bottom: border, left: border } };
       sheet.writeRow(
         row.cells.map((cell, index) => paragraphCell(cell, spot(index + 1), (_, code) => ({ ...styleOf(cell, look, code), ...box }))),
-        rowHeight(row.cells, sheet),
+        rowHeight(row.cells, sheet.widths, (column) => look.tell(cutCell(look.field, `row ${at} of the sheet, column ${column + 1}`))),
       );
       return;
     }
     case 'paragraph': {
       const { paragraph } = row;
-      const chars = sheet.widths.reduce((sum, width) => sum + width, 0) - paragraph.indent * 2;
       sheet.writeMerged(
         paragraphCell(paragraph, spot(1), (_, code) => styleOf(paragraph, look, code)),
-        heightOf(paragraph, chars),
+        lowEnough(heightOf(paragraph, charsFor(paragraph, sheet.widths)), () => look.tell(cutCell(look.field, `row ${at} of the sheet`))),
       );
     }
   }
@@ -107,18 +115,67 @@ const styleOf = ({ align, fill, indent, heading, runs }: Paragraph, look: Look, 
 };
 
 /** The height of a row of cells, because not every reader makes it grow; undefined if all have one line. */
-const rowHeight = (cells: readonly Paragraph[], { widths }: Sheet): number | undefined =>
-  cells.every((cell, at) => linesOf(cell, widths[at] ?? 0) === 1)
-    ? undefined
-    : Math.max(...cells.map((cell, at) => heightOf(cell, widths[at] ?? 0)));
+const rowHeight = (cells: readonly Paragraph[], widths: readonly number[], tellCut: (column: number) => void): number | undefined => {
+  if (cells.every((cell, at) => linesOf(cell, widths[at] ?? 0) === 1)) return undefined;
+  const heights = cells.map((cell, at) => heightOf(cell, widths[at] ?? 0));
+  const highest = Math.max(...heights);
+  return lowEnough(highest, () => tellCut(heights.indexOf(highest)));
+};
 
-/** Merged cells do not grow by themselves. */
 const heightOf = (paragraph: Paragraph, chars: number): number =>
-  Math.min(
-    ROW_POINTS_MAX,
-    Math.ceil(linesOf(paragraph, chars) * sizeOf(paragraph) * LINE_POINTS.perFontPoint) +
-      (paragraph.heading === undefined ? 1 : LINE_POINTS.aroundHeading),
-  );
+  Math.ceil(linesOf(paragraph, chars) * linePoints(paragraph)) + (paragraph.heading === undefined ? 1 : LINE_POINTS.aroundHeading);
+
+const linePoints = (paragraph: Paragraph): number => sizeOf(paragraph) * LINE_POINTS.perFontPoint;
+
+/** A paragraph that one row cannot show as parts with a row each, which end with a sentence where one ends there: no program prints a cell over two sheets of paper. */
+const partsOf = (row: RichRow, widths: readonly number[]): readonly RichRow[] => {
+  if (row.kind !== 'paragraph') return [row];
+  const { paragraph } = row;
+  const chars = charsFor(paragraph, widths);
+  if (heightOf(paragraph, chars) <= ROW_POINTS_MAX) return [row];
+  const linesMax = Math.max(1, Math.floor(PART_POINTS / linePoints(paragraph)));
+  const parts: RichRow[] = [];
+  for (let from = 0; from < paragraph.text.length;) {
+    const to = from + endOfPart(paragraph.text.slice(from), (text) => linesOf({ ...paragraph, text }, chars) <= linesMax);
+    const part = partOf(paragraph, from, to);
+    if (part.text.trim() !== '') parts.push({ kind: 'paragraph', paragraph: part });
+    from = to;
+  }
+  return parts;
+};
+
+const charsFor = ({ indent }: Paragraph, widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0) - indent * 2;
+
+/** The length of the first part of a text: as long as it `fits`, and ended by a line, a sentence or a word in its second half. */
+const endOfPart = (text: string, fits: (text: string) => boolean): number => {
+  if (fits(text)) return text.length;
+  let [fitting, tooLong] = [1, text.length];
+  while (tooLong - fitting > 1) {
+    const middle = Math.floor((fitting + tooLong) / 2);
+    if (fits(text.slice(0, middle))) fitting = middle;
+    else tooLong = middle;
+  }
+  const half = Math.floor(fitting / 2);
+  const second = text.slice(half, fitting);
+  for (const end of [/^[^]*\n/, /^[^]*[.!?\u2026\u0964][)"'\u201d\u2019\u00bb]*\s+/, /^[^]*[\u3002\uff01\uff1f]/, /^[^]*\s/]) {
+    const found = end.exec(second);
+    if (found !== null) return half + found[0].length;
+  }
+  // No character is cut in two.
+  return fitting > 1 && /[\ud800-\udbff]/.test(text.charAt(fitting - 1)) ? fitting - 1 : fitting;
+};
+
+const partOf = (paragraph: Paragraph, from: number, to: number): Paragraph => {
+  let at = 0;
+  const runs = paragraph.runs.flatMap((run) => {
+    const text = run.text.slice(Math.max(0, from - at), Math.max(0, to - at));
+    at += run.text.length;
+    return text === '' ? [] : [{ ...run, text }];
+  });
+  const last = runs.at(-1);
+  if (last !== undefined) last.text = last.text.trimEnd();
+  return { ...paragraph, runs, text: runs.map(({ text }) => text).join('') };
+};
 
 const linesOf = (paragraph: Paragraph, chars: number): number => {
   const widthFactor = paragraph.runs.some(({ font }) => font?.bold) ? 1.1 : 1;

@@ -8,12 +8,12 @@ import { parseRichTree, treeText } from '../../rich-tree.js';
 import { type Typed, resultCodes, typedCells } from '../cell-values.js';
 import type { BlockCells, CellContent } from '../formula/book.js';
 import { compileFormula, type Compiled } from '../formula/compile.js';
-import { type Scalar, formulaAt, withRanges, type FormulaRows, type RangeOf } from '../formula/values.js';
+import { type Scalar, formulaAt, withRanges, spelledInFile, type FormulaRows, type RangeOf } from '../formula/values.js';
 import { assertDefined } from '../../../../domain/core/ids.js';
 import { sideOf } from '../../../../domain/rendering/direction.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
 import { tooManyColumns } from '../../../../domain/rendering/budget.js';
-import { ROW_POINTS_MAX, type ComponentDrawer, type ComponentContext, columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
+import { cutCell, lowEnough, type ComponentDrawer, type ComponentContext, columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
 import { textCell, type Content, type TextSpot } from '../rich-cells.js';
 import { createLooks, type Looks } from '../looks.js';
 
@@ -102,13 +102,17 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
   const { sheet, context, hasHeader, hasFooter } = frame;
   const { columns, rows, emptyText } = component;
   const looks = createLooks(component, context.style, context.direction);
+  const tellCut =
+    (where: string) =>
+    (column: number): void =>
+      context.tell(cutCell(component.field, `${where}, column ${column + 1}`));
   const headerRow = sheet.nextRow();
   if (hasHeader) {
     const cells = columns.map(({ header, headerAlign }, at) => {
       const spot = spotOf(component, frame, { where: 'the header', row: headerRow, at, font: looks.headerFont });
       return textCell({ html: header ?? '' }, spot, () => looks.header(headerAlign));
     });
-    sheet.writeRow(cells, heightOf(cells, looks, sheet) ?? (HEADER_POINTS * (looks.font.size ?? 11)) / 11);
+    sheet.writeRow(cells, heightOf(cells, looks, sheet.widths, tellCut('the header')) ?? (HEADER_POINTS * (looks.font.size ?? 11)) / 11);
   }
   const first = sheet.nextRow();
   const body: Body = {
@@ -121,25 +125,27 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
     last: first + rows.length - 1,
   };
   if (rows.length === 0 && emptyText !== undefined) {
-    sheet.writeMerged(
-      textCell(
-        { html: emptyText },
-        spotOf(component, frame, { where: 'emptyText', row: first, at: 0, font: looks.font }),
-        () => looks.empty,
-      ),
-      EMPTY_ROW_POINTS,
-      columns.length,
+    const cell = textCell(
+      { html: emptyText },
+      spotOf(component, frame, { where: 'emptyText', row: first, at: 0, font: looks.font }),
+      () => looks.empty,
     );
+    const chars = sheet.widths.slice(0, columns.length).reduce((sum, width) => sum + width, 0);
+    const height = heightOf([cell], looks, [chars], tellCut('emptyText'));
+    sheet.writeMerged(cell, Math.max(EMPTY_ROW_POINTS, height ?? 0), columns.length);
   }
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at] ?? [];
     const cells = columns.map((column, index) => bodyCell(row[index], column, index, body));
-    sheet.writeRow(cells, heightOf(cells, looks, sheet));
+    sheet.writeRow(
+      cells,
+      heightOf(cells, looks, sheet.widths, (column) => tellCut(`the cell in row ${at + 1}`)(column)),
+    );
     if (at % FLUSH_EVERY_ROWS === FLUSH_EVERY_ROWS - 1) await sheet.flush();
   }
   if (hasFooter) {
     const cells = columns.map((column, at) => footerCell(column, at, body));
-    sheet.writeRow(cells, heightOf(cells, looks, sheet));
+    sheet.writeRow(cells, heightOf(cells, looks, sheet.widths, tellCut('the footer')));
   }
   for (const [at, { rules }] of columns.entries()) {
     const letters = columnLetters(at + 1);
@@ -151,14 +157,23 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
   await sheet.flush();
 };
 
-/** The height of a row, because not every reader works it out; undefined for a row of one line. */
-const heightOf = (cells: readonly DrawnCell[], { font: { size = 11 } }: Looks, sheet: Sheet): number | undefined => {
+/** The height of a row, because not every reader works it out; undefined for a row of one line. `tellCut` is called with the column of a text that no row is high enough for. */
+const heightOf = (
+  cells: readonly DrawnCell[],
+  { font: { size = 11 } }: Looks,
+  widths: readonly number[],
+  tellCut: (column: number) => void,
+): number | undefined => {
   let lines = 1;
+  let highest = 0;
   for (const [at, { value, style }] of cells.entries()) {
     if (style.alignment?.wrapText !== true) continue;
-    lines = Math.max(lines, linesIn(plainText(value), ((sheet.widths[at] ?? 0) * 11) / size));
+    const own = linesIn(plainText(value), ((widths[at] ?? 0) * 11) / size);
+    if (own <= lines) continue;
+    lines = own;
+    highest = at;
   }
-  return lines === 1 ? undefined : Math.min(ROW_POINTS_MAX, Math.ceil(lines * size * LINE_POINTS_PER_FONT_POINT) + 1);
+  return lines === 1 ? undefined : lowEnough(Math.ceil(lines * size * LINE_POINTS_PER_FONT_POINT) + 1, () => tellCut(highest));
 };
 
 const plainText = (value: DrawnCell['value']): string => {
@@ -243,8 +258,9 @@ const footerCell = (
 /** A formula with its result where that is known, because not every reader works formulas out. */
 const formulaValue = (formula: string, sheet: Sheet, row: number, at: number): DrawnCell['value'] => {
   const result = sheet.resultOf(row, at + 1);
-  if (result === undefined || result === null) return { formula };
-  return { formula, result: result as CellFormulaValue['result'] & {} };
+  const spelled = spelledInFile(formula);
+  if (result === undefined || result === null) return { formula: spelled };
+  return { formula: spelled, result: result as CellFormulaValue['result'] & {} };
 };
 
 /** The format code of the first typed value of a column. */

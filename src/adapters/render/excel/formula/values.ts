@@ -33,6 +33,37 @@ export const formulaAt = (written: string, { row, first, last }: FormulaRows, ra
   return body.replace(/\{(row|first|last)\}/g, (_, name: string) => String(rows[name]));
 };
 
+/** Functions that came after ECMA-376, as [MS-XLSX] 2.2.2 lists them: files name them with a prefix that no reader shows. */
+const LATER_FUNCTIONS: ReadonlySet<string> = new Set(
+  (
+    'ACOT ACOTH AGGREGATE ARABIC ARRAYTOTEXT BASE BETA.DIST BETA.INV BINOM.DIST BINOM.DIST.RANGE BINOM.INV BITAND BITLSHIFT BITOR BITRSHIFT ' +
+    'BITXOR BYCOL BYROW CEILING.MATH CEILING.PRECISE CHISQ.DIST CHISQ.DIST.RT CHISQ.INV CHISQ.INV.RT CHISQ.TEST CHOOSECOLS CHOOSEROWS COMBINA ' +
+    'CONCAT CONFIDENCE.NORM CONFIDENCE.T COT COTH COVARIANCE.P COVARIANCE.S CSC CSCH DAYS DECIMAL DROP ERF.PRECISE ERFC.PRECISE EXPAND ' +
+    'EXPON.DIST F.DIST F.DIST.RT F.INV F.INV.RT F.TEST FIELDVALUE FILTERXML FLOOR.MATH FLOOR.PRECISE FORECAST.ETS FORECAST.ETS.CONFINT ' +
+    'FORECAST.ETS.SEASONALITY FORECAST.ETS.STAT FORECAST.LINEAR FORMULATEXT GAMMA GAMMA.DIST GAMMA.INV GAMMALN.PRECISE GAUSS GROUPBY HSTACK ' +
+    'HYPGEOM.DIST IFNA IFS IMAGE IMCOSH IMCOT IMCSC IMCSCH IMSEC IMSECH IMSINH IMTAN ISFORMULA ISOMITTED ISOWEEKNUM LAMBDA LET LOGNORM.DIST ' +
+    'LOGNORM.INV MAKEARRAY MAP MAXIFS MINIFS MODE.MULT MODE.SNGL MUNIT NEGBINOM.DIST NORM.DIST NORM.INV NORM.S.DIST NORM.S.INV NUMBERVALUE ' +
+    'PDURATION PERCENTILE.EXC PERCENTILE.INC PERCENTOF PERCENTRANK.EXC PERCENTRANK.INC PERMUTATIONA PHI PIVOTBY POISSON.DIST QUARTILE.EXC ' +
+    'QUARTILE.INC QUERYSTRING RANDARRAY RANK.AVG RANK.EQ REDUCE REGEXEXTRACT REGEXREPLACE REGEXTEST RRI SCAN SEC SECH SEQUENCE SHEET SHEETS ' +
+    'SINGLE SKEW.P SORTBY STDEV.P STDEV.S STOCKHISTORY SWITCH T.DIST T.DIST.2T T.DIST.RT T.INV T.INV.2T T.TEST TAKE TEXTAFTER TEXTBEFORE ' +
+    'TEXTJOIN TEXTSPLIT TOCOL TOROW TRIMRANGE UNICHAR UNICODE UNIQUE VALUETOTEXT VAR.P VAR.S VSTACK WEBSERVICE WEIBULL.DIST WRAPCOLS ' +
+    'WRAPROWS XLOOKUP XMATCH XOR Z.TEST'
+  ).split(' '),
+);
+/** Functions with a second prefix. */
+const LATER_SHEET_FUNCTIONS: ReadonlySet<string> = new Set(['FILTER', 'SORT']);
+
+/** Texts and names of sheets in quotation marks, or the name of a function. */
+const QUOTED_OR_CALLED = /"[^"]*"|'[^']*'|(?<![\w.])[A-Za-z][\w.]*(?=\s*\()/g;
+
+/** In: a formula for its place. Out: the formula as the file of a workbook spells it. */
+export const spelledInFile = (formula: string): string =>
+  formula.replace(QUOTED_OR_CALLED, (found) => {
+    const name = found.toUpperCase();
+    if (LATER_FUNCTIONS.has(name)) return `_xlfn.${name}`;
+    return LATER_SHEET_FUNCTIONS.has(name) ? `_xlfn._xlws.${name}` : found;
+  });
+
 /** `|` outside of quotation marks is no operator: it parts a program from what it is asked to do. */
 const callsProgram = (formula: string): boolean => formula.replace(/"[^"]*"/g, '').includes('|');
 
