@@ -7,6 +7,16 @@ import { existsSync } from 'fs';
 const NODE_MAJOR_MIN = 22;
 const main = new URL('../build/src/main.js', import.meta.url);
 
+// Node opens a debugger for the first of these, and ends for the second.
+['SIGUSR1', 'SIGUSR2'].forEach((signal) => process.on(signal, () => {}));
+// Process 1 of a container gets no signal without a handler. Until `serve` has its own, nothing has begun.
+if (process.argv[2] === 'serve')
+  ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'].forEach((signal) =>
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) process.exit(0);
+    }),
+  );
+
 const refuse = (message) => {
   process.stderr.write(`sealpost: ${message}\n`);
   process.exitCode = 1;

@@ -7,6 +7,13 @@ import { assertMayFound } from './core/engine.js';
 import { endNow, endProcess } from './core/end.js';
 import { ignoreLostOutput, print, printFault } from './core/output.js';
 
+const STOPPING_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'] as const;
+/** Without a handler Node opens a debugger for the first, and ends for the second. */
+const IGNORED_SIGNALS = ['SIGUSR1', 'SIGUSR2'] as const;
+
+/** A start that was told to stop has this long to come to its end. After that it is cut off, which is as safe as a crash. */
+const STARTED_WITHIN_MS = 5_000;
+
 /** A stop ends by its own deadlines. If it has not this long after them, the process ends all the same. */
 const HANGS_AFTER_MS = 1_000;
 
@@ -14,8 +21,21 @@ export const serve = async (): Promise<void> => {
   const config = readServeConfig();
   assertMayFound(config);
   ignoreLostOutput();
-  const app = await startApp(config);
-  stopOnSignals(app, config.limits.shutdownDeadlineMs);
+  const starting = startApp(config);
+  const isStopping = stopOnSignals(starting, config.limits.shutdownDeadlineMs);
+  const app = await starting;
+  if (isStopping()) return;
+  try {
+    await serveApp(app, config);
+  } catch (fault) {
+    // A service that stops refuses to listen, and nothing more is to be said.
+    if (isStopping()) return;
+    await app.stop();
+    throw fault;
+  }
+};
+
+const serveApp = async (app: App, config: Config): Promise<void> => {
   const address = config.roles.includes('http') ? await listen(app, config) : undefined;
   const base = config.port === 0 && address !== undefined ? address : config.publicUrl;
   const link = app.mailboxToken === undefined ? undefined : mailboxLink(base, app.mailboxToken);
@@ -23,33 +43,37 @@ export const serve = async (): Promise<void> => {
   if (app.inboundSmtpPort !== undefined) print(`  Reports        smtp://${config.feedback?.smtp?.host}:${app.inboundSmtpPort}`);
   if (address === undefined) return;
   print('');
-  try {
-    await app.showFirstKey((key) => showKey(base, key, link));
-    await app.showFirstUserToken((token) => print(`\nNobody owns the first team yet. Who registers with this token does:\n\n  ${token}\n`));
-  } catch (fault) {
-    await app.stop();
-    throw fault;
-  }
+  await app.showFirstKey((key) => showKey(base, key, link));
+  await app.showFirstUserToken((token) => print(`\nNobody owns the first team yet. Who registers with this token does:\n\n  ${token}\n`));
 };
 
-/** Called before the command prints that it runs: a signal that comes right after must find the handlers. */
-const stopOnSignals = (app: App, deadlineMs: number): void => {
+/** Stops the service, once it has started, when a signal says so. Out: whether one did. */
+const stopOnSignals = (starting: Promise<App>, deadlineMs: number): (() => boolean) => {
   let signals = 0;
-  const stop = (): void => {
+  const stop = (signal: NodeJS.Signals): void => {
+    // A terminal that closes says so several times.
+    if (signals > 0 && signal === 'SIGHUP') return;
     signals += 1;
     // A second signal ends the process at once.
     if (signals > 1) endNow(1);
-    const hung = setTimeout(() => failedStop('it hangs'), deadlineMs + CLOSED_WITHIN_MS + HANGS_AFTER_MS);
-    app
-      .stop()
+    const late = setTimeout(() => void endProcess(0), STARTED_WITHIN_MS);
+    const hung = setTimeout(() => failedStop('it hangs'), STARTED_WITHIN_MS + deadlineMs + CLOSED_WITHIN_MS + HANGS_AFTER_MS);
+    starting
+      .finally(() => clearTimeout(late))
       .then(
-        () => endProcess(0),
-        (fault: unknown) => failedStop(fault instanceof Error ? fault.message : 'unknown fault'),
+        (app) =>
+          app.stop().then(
+            () => endProcess(0),
+            (fault: unknown) => failedStop(fault instanceof Error ? fault.message : 'unknown fault'),
+          ),
+        // A start that fails is told by the command itself.
+        () => {},
       )
       .finally(() => clearTimeout(hung));
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  for (const signal of STOPPING_SIGNALS) process.on(signal, stop);
+  for (const signal of IGNORED_SIGNALS) process.on(signal, () => {});
+  return () => signals > 0;
 };
 
 const failedStop = (why: string): Promise<void> => {
@@ -63,7 +87,6 @@ const listen = async (app: App, config: Config): Promise<string> => {
     // The server is made by a factory of ours, so fastify does not know that it speaks TLS.
     return config.tls === undefined ? address : address.replace(/^http:/, 'https:');
   } catch (fault) {
-    await app.stop();
     const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
     if (code === 'EADDRINUSE')
       throw new Error(`port ${config.port} on ${config.host} is in use; stop what uses it, or set PORT to another`, { cause: fault });

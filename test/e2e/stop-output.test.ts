@@ -3,6 +3,7 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, constants, existsSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { programDirectory } from '../../src/service/version.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { freePort } from '../support/free-port.js';
 import { environmentOf, mainFile } from '../support/server-process.js';
@@ -34,18 +35,39 @@ const makeLines = async (base: string): Promise<void> => {
   for (let count = 0; count < 80; count += 1) await (await fetch(`${base}/api/emails`)).arrayBuffer();
 };
 
-const stopped = async (child: ChildProcess): Promise<readonly [number | null, NodeJS.Signals | null]> => {
-  child.kill('SIGTERM');
+const stopped = async (child: ChildProcess, signal: NodeJS.Signals): Promise<readonly [number | null, NodeJS.Signals | null]> => {
+  child.kill(signal);
   await eventually('it ends', () => child.exitCode !== null || child.signalCode !== null, ENDS_WITHIN_MS);
   return [child.exitCode, child.signalCode];
 };
 
 void t.test('nobody reads standard output any more (EPIPE)', async (t) => {
-  const { child, base } = await serve(t, ['pipe', 'ignore']);
+  const { child, base } = await serve(t, ['pipe', 'pipe']);
+  let said = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (said += text));
   child.stdout!.destroy();
+  // Without handlers the first opens a debugger, which is told on standard error, and the second ends the process.
+  child.kill('SIGUSR1');
+  child.kill('SIGUSR2');
   await makeLines(base);
   t.ok((await fetch(`${base}/health/live`)).ok, 'it goes on');
-  t.same(await stopped(child), [0, null]);
+  t.same(await stopped(child, 'SIGTERM'), [0, null]);
+  t.equal(said, '');
+});
+
+void t.test('a signal during the start stops the service when it has started', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const program = join(programDirectory, 'bin', 'sealpost.js');
+  const child = spawn(process.execPath, [program, 'serve'], {
+    env: environmentOf({ NODE_OPTIONS: '', PORT: '0', SEALPOST_DATA_DIR: dataDir }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await eventually('it starts', () => existsSync(join(dataDir, 'service.lock')));
+  t.same(await stopped(child, 'SIGTERM'), [0, null]);
+  t.notMatch(said, /is running|sealpost:/);
 });
 
 void t.test('the reader of standard output does not read (EAGAIN)', async (t) => {
@@ -56,7 +78,7 @@ void t.test('the reader of standard output does not read (EAGAIN)', async (t) =>
   fillPipe(fd);
   const { child, base } = await serve(t, [fd, fd]);
   await makeLines(base);
-  t.same(await stopped(child), [0, null]);
+  t.same(await stopped(child, 'SIGHUP'), [0, null]);
 });
 
 void t.test('the disk behind standard output and standard error is full (ENOSPC)', { skip: !existsSync('/dev/full') }, async (t) => {
@@ -65,7 +87,7 @@ void t.test('the disk behind standard output and standard error is full (ENOSPC)
   const { child, base } = await serve(t, [fd, fd]);
   await makeLines(base);
   t.ok((await fetch(`${base}/health/live`)).ok, 'it goes on');
-  t.same(await stopped(child), [0, null]);
+  t.same(await stopped(child, 'SIGQUIT'), [0, null]);
 });
 
 void t.test('a thread that hangs in a system call does not keep the process, and handlers of its end run', async (t) => {

@@ -38,5 +38,5 @@ const receive = async (message: ToProcess): Promise<void> => {
 process.on('uncaughtException', fail);
 process.on('disconnect', () => process.exit());
 // A terminal and a service manager signal every process of the group: the service alone decides when its documents end.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => undefined);
 process.on('message', (message: ToProcess) => void receive(message).catch(fail));
