@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { parseDocument } from 'htmlparser2';
 import { boundedCache } from '../../../shared/cache.js';
-import { pathsOf } from '../svg/draw.js';
+import { pathsOf, plainColors } from '../svg/draw.js';
 import { roboto } from './font-files.js';
 import { fontBytes, type Fonts } from './fonts.js';
 import { lengthOf } from './rich-style.js';
@@ -295,7 +295,6 @@ const hrefAttribute = (node: Element, value: string, place: SvgPlace): Readonly<
 /** True if the value names something outside of the drawing. */
 const leadsAway = (value: string): boolean => /url\s*\(\s*(?!['"]?#)/i.test(value) || /javascript:/i.test(value);
 
-const COLOR = /\b(rgba?|hsla?)\(([^()]*)\)/gi;
 /** Functions that resvg takes for no value at all. */
 const UNKNOWN_FUNCTION = /\b(var|calc|env|min|max|clamp|hwb|lab|lch|oklab|oklch|color|color-mix|light-dark)\(/i;
 
@@ -305,9 +304,7 @@ const plainValue = (value: string, element: string, place: SvgPlace): string => 
   const known = chosen(value);
   const unknown = UNKNOWN_FUNCTION.exec(known)?.[1];
   if (unknown !== undefined) throw undrawn(place, element, `with the function ${unknown}(), which is not drawn`);
-  return known
-    .replace(/\burl\(\s*["']\s*(#[^"')]*)["']\s*\)/gi, 'url($1)')
-    .replace(COLOR, (whole, kind: string, inner: string) => plainColor(kind.toLowerCase(), inner) ?? whole);
+  return plainColors(known.replace(/\burl\(\s*["']\s*(#[^"')]*)["']\s*\)/gi, 'url($1)'));
 };
 
 const CHOICES_MAX = 100;
@@ -335,31 +332,6 @@ const commaIn = (text: string, from: number, to: number): number | undefined => 
   }
   return undefined;
 };
-
-/** CSS Color 4, with spaces and a slash, as numbers with commas. */
-const plainColor = (kind: string, inner: string): string | undefined => {
-  const [first = '', second = '', third = '', alpha = '1', ...rest] = inner.trim().split(/\s*[\s,/]\s*/);
-  const share = (text: string, whole: number): number =>
-    text === 'none' ? 0 : text.endsWith('%') ? (parseFloat(text) / 100) * whole : Number(text);
-  const opacity = Math.min(Math.max(share(alpha, 1), 0), 1);
-  const channels = kind.startsWith('rgb')
-    ? [first, second, third].map((text) => Math.min(Math.max(Math.round(share(text, 255)), 0), 255))
-    : rgbOfHsl(degreesOf(first), parseFloat(second) / 100, parseFloat(third) / 100);
-  if (rest.length > 0 || [...channels, opacity].some((value) => !Number.isFinite(value))) return undefined;
-  return `rgba(${channels.join(',')},${opacity})`;
-};
-
-const degreesOf = (text: string): number => {
-  const [, number, unit] = /^(-?[\d.]+(?:e-?\d+)?)(deg|rad|turn|grad)?$/i.exec(text) ?? [];
-  return Number(number) * ({ rad: 180 / Math.PI, turn: 360, grad: 0.9 }[unit?.toLowerCase() ?? ''] ?? 1);
-};
-
-const rgbOfHsl = (hue: number, saturation: number, lightness: number): number[] =>
-  [0, 8, 4].map((at) => {
-    const step = (((at + hue / 30) % 12) + 12) % 12;
-    const swing = saturation * Math.min(lightness, 1 - lightness);
-    return Math.round(255 * (lightness - swing * Math.max(-1, Math.min(step - 3, 9 - step, 1))));
-  });
 
 /** Properties that SVG 2 has as CSS and SVG 1.1 as attributes. */
 const GEOMETRY: ReadonlySet<string> = new Set(['x', 'y', 'width', 'height', 'cx', 'cy', 'r', 'rx', 'ry']);

@@ -20,7 +20,7 @@ export const openDrawer = (): Promise<void> => (ready ??= initWasm(readFileSync(
 /** In: an SVG, checked to stand alone. Out: a PNG of that size with a note of the drawing's own, or undefined where it is no drawing. */
 export const drawSvg = async (svg: string, drawing: Drawing): Promise<Uint8Array | undefined> => {
   await openDrawer();
-  return withDrawing(svg, { size: drawing, fonts: fontsOf() }, (resvg) => withNote(pngOf(resvg), drawnNote(drawing)));
+  return withDrawing(inPlainColors(svg), { size: drawing, fonts: fontsOf() }, (resvg) => withNote(pngOf(resvg), drawnNote(drawing)));
 };
 
 /**
@@ -109,3 +109,38 @@ const withNote = (png: Buffer, note: string): Buffer => {
   chunk.writeUInt32BE(crc32(chunk.subarray(4, 8 + note.length)), 8 + note.length);
   return Buffer.concat([png.subarray(0, HEADER_END), chunk, png.subarray(HEADER_END)]);
 };
+
+const COLOR = /\b(rgba?|hsla?)\(([^()]*)\)/gi;
+
+/** In: a value or a rule of CSS. Out: the same with its colours as resvg reads them. */
+export const plainColors = (css: string): string =>
+  css.replace(COLOR, (whole, kind: string, inner: string) => plainColor(kind.toLowerCase(), inner) ?? whole);
+
+/** In tags and styles; words that are shown stay as they are. */
+const inPlainColors = (svg: string): string =>
+  svg.replace(/(<style\b[^>]*>)([^]*?)(?=<\/)|<[^>]*>/g, (whole) => (whole.includes('(') ? plainColors(whole) : whole));
+
+/** CSS Color 4, with spaces and a slash, as numbers with commas. */
+const plainColor = (kind: string, inner: string): string | undefined => {
+  const [first = '', second = '', third = '', alpha = '1', ...rest] = inner.trim().split(/\s*[\s,/]\s*/);
+  const share = (text: string, whole: number): number =>
+    text === 'none' ? 0 : text.endsWith('%') ? (parseFloat(text) / 100) * whole : Number(text);
+  const opacity = Math.min(Math.max(share(alpha, 1), 0), 1);
+  const channels = kind.startsWith('rgb')
+    ? [first, second, third].map((text) => Math.min(Math.max(Math.round(share(text, 255)), 0), 255))
+    : rgbOfHsl(degreesOf(first), parseFloat(second) / 100, parseFloat(third) / 100);
+  if (rest.length > 0 || [...channels, opacity].some((value) => !Number.isFinite(value))) return undefined;
+  return `rgba(${channels.join(',')},${opacity})`;
+};
+
+const degreesOf = (text: string): number => {
+  const [, number, unit] = /^(-?[\d.]+(?:e-?\d+)?)(deg|rad|turn|grad)?$/i.exec(text) ?? [];
+  return Number(number) * ({ rad: 180 / Math.PI, turn: 360, grad: 0.9 }[unit?.toLowerCase() ?? ''] ?? 1);
+};
+
+const rgbOfHsl = (hue: number, saturation: number, lightness: number): number[] =>
+  [0, 8, 4].map((at) => {
+    const step = (((at + hue / 30) % 12) + 12) % 12;
+    const swing = saturation * Math.min(lightness, 1 - lightness);
+    return Math.round(255 * (lightness - swing * Math.max(-1, Math.min(step - 3, 9 - step, 1))));
+  });

@@ -18,7 +18,8 @@ import {
   turnedJpeg,
   webpPhoto,
 } from '../../../support/pictures.js';
-import { gridOf, type Picture } from '../../../support/picture-grid.js';
+import { drawSvg } from '../../../../src/adapters/render/svg/draw.js';
+import { gridOf, readPng, type Picture } from '../../../support/picture-grid.js';
 import { svgSamples } from '../../../support/svg-samples.js';
 import { chunk, headerChunk, pngSample, sampleAt, shownAt, SIGNATURE, type PngSample } from '../../../support/png-samples.js';
 import { placedWords } from '../../../support/pdf-words.js';
@@ -333,6 +334,15 @@ void t.test('SVG', async (t) => {
       );
     const many = `<!DOCTYPE svg [<!ENTITY a "${'x'.repeat(1_000)}"><!ENTITY b "${'&a;'.repeat(1_000)}"><!ENTITY c "${'&b;'.repeat(1_000)}">]><svg xmlns="http://www.w3.org/2000/svg"><text>&c;</text></svg>`;
     await t.rejects(withImage(svgImage(many)), refused(/has entities that stand for too much text/));
+  });
+
+  void t.test('in a mail or a workbook has the same colours', async (t) => {
+    const source =
+      '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="4"><style>.a{fill:hsl(120deg 100% 25%)}</style><rect width="4" height="4" fill="rgb(200 0 0 / 100%)"/><rect class="a" x="4" width="4" height="4"/></svg>';
+    const size = { width: 8, height: 4 };
+    const { rgb } = readPng(Buffer.from((await drawSvg(source, { natural: size, ...size })) ?? []));
+    t.same([...rgb.subarray(0, 3)], [200, 0, 0]);
+    t.same([...rgb.subarray(15, 18)], [0, 128, 0]);
   });
 
   void t.test('with letters of several scripts', async (t) => {
