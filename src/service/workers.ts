@@ -81,7 +81,7 @@ const STEADY_MS = 60_000;
 
 export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
   const { runners, limits, clockTrust } = parts;
-  const { mayDestroy, awayMs } = clockTrust;
+  const { mayDestroy, awayMs, unwatchedMs } = clockTrust;
   const deps: ProcessorDeps = {
     ...parts,
     mayDestroy,
@@ -93,6 +93,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     ...parts,
     ...composedOf(parts),
     mayDestroy,
+    unwatchedMs,
     turnFor: slicesOfLoop(),
     schedule: { delaysMs: config.retryDelaysMs },
     batchEnds: readBatchEnds(parts.readModels),
@@ -119,6 +120,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           deliverWebhooksWorker({
             ...parts,
             webhookDelaysMs: config.webhookDelaysMs,
+            unwatchedMs,
             keptUpTo: kept,
             due,
             tellOwners: (disabled, cause) => tellOwners(parts, disabled, cause),

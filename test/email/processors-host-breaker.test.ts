@@ -13,7 +13,7 @@ import { memoryLog } from '../support/memory-ports.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorOptions, type ProcessorWorld } from '../support/processor-world.js';
 
 /** A world whose host is away until `isAway` is set to false; `asked` counts the sessions that were tried meanwhile. */
-const withHost = async (t: Test, options: ProcessorOptions = {}) => {
+const withHost = async (t: Test, options: ProcessorOptions = {}, unwatchedMs = (_sinceMs: number): number => 0) => {
   const world = await openProcessorWorld(t, options);
   const host = { isAway: true, asked: 0 };
   const mailer: Mailer = {
@@ -28,7 +28,7 @@ const withHost = async (t: Test, options: ProcessorOptions = {}) => {
       return !host.isAway;
     },
   };
-  const deps = { ...world.processing, mailer };
+  const deps = { ...world.processing, mailer, unwatchedMs };
   const read = { documents: 0 };
   const readModels: Pick<ProcessorWorld['readModels'], 'find'> = {
     find: async (...query) => {
@@ -148,6 +148,22 @@ void t.test('a mail fails when the host has been away for the whole of its time,
   host.isAway = false;
   await world.commands.retryEmail(caller, ids[0]!, undefined);
   await haveStatus(world, ids.slice(0, 1), 'sent');
+});
+
+void t.test('the time in which the service did not run is no time in which the host was away', async (t) => {
+  const away = { ms: 0 };
+  const { world, host, start } = await withHost(t, { limits: { hostAwayHoursMax: 1 } }, () => away.ms);
+  const ids = await sendMany(world, 3);
+  start();
+  await pass(world, 60_000, 10_000);
+  const offMs = 4 * 24 * 3_600_000;
+  away.ms = offMs;
+  await world.clock.advance(offMs);
+  await pass(world, 60_000, 10_000);
+  for (const id of ids) t.match(await world.commands.getEmail(caller, id), { status: 'queued', attempts: [] });
+  await pass(world, 3_700_000, 60_000);
+  await haveStatus(world, ids, 'failed');
+  host.isAway = false;
 });
 
 void t.test('a host that refuses one session while it holds others is not away', async (t) => {

@@ -106,7 +106,14 @@ const webhookWorkers = (processing: ProcessorDeps, deps: CommandDeps, { caughtUp
   return [
     routeWebhooksWorker({ ...both, keptUpTo }),
     // No team of a history has people whom a mail could reach.
-    deliverWebhooksWorker({ ...both, webhookDelaysMs: [60_000, 300_000, 1_800_000], keptUpTo, due, tellOwners: async () => {} }),
+    deliverWebhooksWorker({
+      ...both,
+      webhookDelaysMs: [60_000, 300_000, 1_800_000],
+      unwatchedMs: () => 0,
+      keptUpTo,
+      due,
+      tellOwners: async () => {},
+    }),
     removeWebhookRecordsWorker({ ...both, removable: (upTo, limit) => removableParts(readModels, upTo, limit) }),
   ];
 };
@@ -182,6 +189,7 @@ export const openNode = (world: World, name: string): Node => {
     const processors = makeProcessors({
       ...deps,
       mayDestroy: () => true,
+      unwatchedMs: () => 0,
       turnFor: async () => {},
       logger: silent,
       mailer: plant.mailer(world.sink.mailerOf(network, worker)),

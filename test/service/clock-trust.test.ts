@@ -1,5 +1,6 @@
 /** What is destroyed by its age waits after a leap of the clock, and after a time that nobody can account for. */
 import t, { type Test } from 'tap';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { continuedClock, openClockRecord } from '../../src/adapters/clock/continued.js';
 import { openClockTrust, type ClockTrust } from '../../src/service/ops/clock.js';
@@ -133,4 +134,27 @@ void t.test('a time away that the machine has not counted is waited for, unless 
 void t.test('a log without a record of the time waits, too', async (t) => {
   const { trust } = await open(t, fileOf(t), fakeClock(START_MS));
   t.notOk(trust.mayDestroy());
+});
+
+void t.test('time in which the program did not run, or the machine slept, was watched by nobody', async (t) => {
+  const file = fileOf(t);
+  const machine = fakeClock(START_MS);
+  const first = await open(t, file, machine, true);
+  t.equal(first.trust.unwatchedMs(0), 0, 'a new instance');
+  for (let minute = 0; minute < 30; minute += 1) await machine.advance(MINUTE_MS);
+  await first.stop();
+  await machine.advance(4 * DAY_MS);
+  const second = await open(t, file, machine);
+  t.equal(second.trust.unwatchedMs(START_MS), 4 * DAY_MS);
+  t.equal(second.trust.unwatchedMs(START_MS + 30 * MINUTE_MS + DAY_MS), 3 * DAY_MS);
+  t.equal(second.trust.unwatchedMs(START_MS + 5 * DAY_MS), 0);
+  await machine.advance(MINUTE_MS);
+  await second.stop();
+  await machine.advance(MINUTE_MS);
+  const third = await open(t, file, machine);
+  t.equal(third.trust.unwatchedMs(START_MS), 4 * DAY_MS, 'a restart is too short to matter, and keeps what is known');
+  await third.stop();
+  rmSync(file);
+  const fourth = await open(t, file, machine);
+  t.ok(fourth.trust.unwatchedMs(START_MS) > 4 * DAY_MS, 'nobody knows');
 });

@@ -193,6 +193,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     inFlightMax: options.inFlightMax ?? 8,
     mayDestroy: options.mayDestroy ?? (() => true),
     awayMs: undefined,
+    unwatchedMs: () => 0,
     codec,
     batchEnds: readBatchEnds(readModels),
     addressIndex: addressIndex(readModels),

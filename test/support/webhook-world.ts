@@ -71,9 +71,14 @@ const begunAgain = (clock: FakeClock, worker: Worker): Worker => ({
   },
 });
 
-export const openWebhookWorld = async (t: Test, options: ProcessorOptions = {}): Promise<WebhookWorld> => {
+export const openWebhookWorld = async (
+  t: Test,
+  options: ProcessorOptions = {},
+  unwatchedMs = (_sinceMs: number): number => 0,
+): Promise<WebhookWorld> => {
   const world = await openProcessorWorld(t, options);
-  const { clock, readModels, processing } = world;
+  const { clock, readModels } = world;
+  const processing = { ...world.processing, unwatchedMs };
   const posts: Post[] = [];
   const endpoints = new Map<string, Endpoint>();
   const hanging: Endpoint = async (_, signal) => {

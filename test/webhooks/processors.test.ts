@@ -84,6 +84,32 @@ void t.test('five days of nothing but failures disable, and one success in betwe
   }
 });
 
+void t.test(
+  'failures that are not spread over five days disable nothing, and the time in which the service did not run does not count',
+  async (t) => {
+    let offMs = 0;
+    const world = await openWebhookWorld(t, {}, () => offMs);
+    const id = await world.subscribe('/seldom');
+    world.endpoint('/seldom', answering(503));
+    world.start('worker-1');
+    const fails = async (afterMs: number): Promise<boolean> => {
+      await world.clock.advance(afterMs);
+      await world.accept();
+      await world.passes(2_000, 500);
+      return (await world.commands.getWebhook(caller, id)).enabled;
+    };
+    t.ok(await fails(0));
+    t.ok(await fails(6 * DAY_MS), 'two failures six days apart');
+    for (let hour = 0; hour < 4; hour += 1) t.ok(await fails(DAY_MS / 24), 'several failures in some hours');
+    offMs = 4 * DAY_MS;
+    for (let day = 0; day < 2; day += 1) t.ok(await fails(DAY_MS), 'four of the eight days the service was off');
+    t.notOk(await fails(DAY_MS));
+    offMs = 0;
+    await world.commands.updateWebhook(caller, id, { enabled: true });
+    t.ok(await fails(DAY_MS), 'nobody tried while it was disabled');
+  },
+);
+
 void t.test('after 410 nothing more is sent until it is enabled again', async (t) => {
   const world = await openWebhookWorld(t);
   const id = await world.subscribe('/gone');

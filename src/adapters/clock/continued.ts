@@ -3,7 +3,7 @@
  * system's time with the machine's monotonic time. Its record between two runs is two small files.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import type { ClockMark, ClockRecord } from '../../domain/ports/clock-record.js';
+import type { AwayTime, ClockMark, ClockRecord } from '../../domain/ports/clock-record.js';
 import type { Clock, ContinuedClock } from '../../domain/ports/clock.js';
 
 type Reading = Readonly<{ nowMs: number; monotonicMs: number; uptimeMs: number }>;
@@ -95,12 +95,21 @@ const put = (file: string, text: string): void => {
   renameSync(`${file}.partial`, file);
 };
 
+const isAwayTime = (value: unknown): value is AwayTime =>
+  typeof value === 'object' && value !== null && 'fromMs' in value && 'toMs' in value && [value.fromMs, value.toMs].every(Number.isFinite);
+
 /** Out: undefined if the text is no mark of ours. */
 const parse = (text: string | undefined): ClockMark | undefined => {
   try {
-    const { nowMs, uptimeMs, waitMs, confirmation } = JSON.parse(text ?? '') as Partial<Record<keyof ClockMark, unknown>>;
+    const { nowMs, uptimeMs, waitMs, confirmation, away } = JSON.parse(text ?? '') as Partial<Record<keyof ClockMark, unknown>>;
     if (typeof nowMs !== 'number' || typeof uptimeMs !== 'number' || typeof waitMs !== 'number') return undefined;
-    return { nowMs, uptimeMs, waitMs, confirmation: typeof confirmation === 'string' ? confirmation : '' };
+    return {
+      nowMs,
+      uptimeMs,
+      waitMs,
+      confirmation: typeof confirmation === 'string' ? confirmation : '',
+      away: Array.isArray(away) ? away.filter(isAwayTime) : [],
+    };
   } catch (fault) {
     if (fault instanceof SyntaxError) return undefined;
     throw fault;

@@ -59,11 +59,13 @@ export type EmailCommand =
       schedule: RetrySchedule;
       /** Present if the host took no session: how long the mail may wait for it. */
       waitForHostMs?: number;
+      /** For how long, since the mail waits for the host, nobody tried: that time does not count. */
+      unwatchedMs?: number;
     }>
   /** Some copies of an attempt have their answer, and others are still to be sent. */
   | Readonly<{ type: 'RecordCopy'; attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>
-  /** Instead of an attempt, while the host takes no sessions; `fault`: the reason, if this mail has found it out. */
-  | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number; fault?: RecipientOutcome }>
+  /** Instead of an attempt, while the host takes no sessions; `fault`: the reason, if this mail has found it out. `unwatchedMs`: as in `RecordOutcome`. */
+  | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number; unwatchedMs?: number; fault?: RecipientOutcome }>
   | Readonly<{
       type: 'GiveUp';
       attempt: number;
@@ -216,7 +218,10 @@ export const nextAttemptAfter = ({ pushedFrom, deferrals }: Email, at: string, {
 const someGotThrough = (email: Email): boolean => email.recipientStatuses.some(hasIt);
 
 /** Records the first hold and, when the wait is over, the failure; the holds in between are not recorded. */
-const hold = ({ at, host, waitForHostMs, fault = hostAway }: CommandOf<'HoldEmail'>, email: Email): readonly EmailEvent[] => {
+const hold = (
+  { at, host, waitForHostMs, unwatchedMs = 0, fault = hostAway }: CommandOf<'HoldEmail'>,
+  email: Email,
+): readonly EmailEvent[] => {
   const isOver = email.heldUntil !== undefined && email.heldUntil <= at;
   const open = email.status === 'processing' ? openAttempt(email) : undefined;
   if (email.status !== 'queued' && open === undefined) return none;
@@ -224,7 +229,18 @@ const hold = ({ at, host, waitForHostMs, fault = hostAway }: CommandOf<'HoldEmai
   const outcomes = pendingRecipients(email).map((recipient) => ({ ...fault, result: 'deferred' as const, recipient }));
   const schedule = { delaysMs: [] };
   return record(
-    { type: 'RecordOutcome', attempt: open?.attempt ?? 0, at, host, durationMs: 0, outcomes, final: false, schedule, waitForHostMs },
+    {
+      type: 'RecordOutcome',
+      attempt: open?.attempt ?? 0,
+      at,
+      host,
+      durationMs: 0,
+      outcomes,
+      final: false,
+      schedule,
+      waitForHostMs,
+      unwatchedMs,
+    },
     email,
   );
 };
@@ -248,8 +264,10 @@ const suppress = (command: CommandOf<'SuppressRecipients'>, email: Email): reado
   return [...suppressed, ...record({ type: 'RecordOutcome', ...ending }, after)];
 };
 
-const heldUntilOf = ({ at, waitForHostMs }: CommandOf<'RecordOutcome'>, email: Email): string | undefined =>
-  waitForHostMs === undefined ? undefined : (email.heldUntil ?? isoTime(Date.parse(at) + waitForHostMs));
+const heldUntilOf = ({ at, waitForHostMs, unwatchedMs = 0 }: CommandOf<'RecordOutcome'>, { held }: Email): string | undefined => {
+  if (waitForHostMs === undefined) return undefined;
+  return held === undefined ? isoTime(Date.parse(at) + waitForHostMs) : isoTime(Date.parse(held.until) + unwatchedMs);
+};
 
 const record = (command: CommandOf<'RecordOutcome'>, email: Email): readonly EmailEvent[] => {
   const { at, final, schedule } = command;

@@ -89,6 +89,8 @@ export type Email = EmailSummary &
     temporaryUntil?: string;
     /** When its next attempt was due before it was pushed by hand; removed when that attempt ends. */
     pushedFrom?: string;
+    /** Since when it waits for the host, and until when it would wait if the service ran all the time. Present while `heldUntil` is. */
+    held?: Readonly<{ since: string; until: string }>;
     /** Answers to copies, recorded by CopyAnswered while the attempt is under way; absent for none. */
     copies?: readonly PlacedOutcome[];
     /** The recipients whose addresses were put on the suppression list; absent for none. */
@@ -108,7 +110,13 @@ export const evolveEmail = (state: EmailState, event: EmailEvent): EmailState =>
   if (event.type === 'EmailSummarised' || event.type === 'EmailRetired') return state ?? retiredEmail(event.data.at);
   if (state === undefined) return undefined;
   const next: Draft<Email> = { ...state };
-  return advanceDetails(advanceSummary(next, event), event);
+  return noteHold(advanceDetails(advanceSummary(next, event), event), event.data.at);
+};
+
+const noteHold = (email: Draft<Email>, at: string): Email => {
+  if (email.heldUntil !== undefined) email.held ??= { since: at, until: email.heldUntil };
+  else if (email.held !== undefined) delete email.held;
+  return email;
 };
 
 const begin = (event: EmailAccepted): Email =>

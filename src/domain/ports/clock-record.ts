@@ -1,5 +1,8 @@
 /** What is kept of the time between two runs of the program. */
 
+/** In milliseconds since the Unix epoch. */
+export type AwayTime = Readonly<{ fromMs: number; toMs: number }>;
+
 export type ClockMark = Readonly<{
   /** The time of day of the machine, and what the machine had counted since its start. */
   nowMs: number;
@@ -8,6 +11,8 @@ export type ClockMark = Readonly<{
   waitMs: number;
   /** The confirmation that was followed last. */
   confirmation: string;
+  /** The newest times in which the program did not run, the oldest first. */
+  away: readonly AwayTime[];
 }>;
 
 export type ClockRecord = Readonly<{

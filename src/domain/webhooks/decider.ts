@@ -13,6 +13,8 @@ export type Webhook = Readonly<{
   events: readonly string[];
   enabled: boolean;
   disabledReason: 'gone' | 'failing' | null;
+  /** When it was enabled again; absent if it never was disabled. */
+  enabledAgainAt?: string;
   /** Until when the earlier secret signs too. */
   overlapUntil: string | null;
   deletedAt: string | null;
@@ -168,7 +170,14 @@ export const evolveWebhook = (webhook: WebhookState, event: WebhookEvent): Webho
       const { events = webhook.events, enabled = webhook.enabled } = event.data;
       const disabledReason = enabled ? null : webhook.disabledReason;
       const sealed = webhook.sealed && { ...webhook.sealed, ...event.sealed };
-      return { ...next, events, enabled, disabledReason, sealed };
+      return {
+        ...next,
+        events,
+        enabled,
+        disabledReason,
+        sealed,
+        ...(enabled && !webhook.enabled ? { enabledAgainAt: event.data.at } : {}),
+      };
     }
     case 'WebhookSecretRotated': {
       const sealed = webhook.sealed &&
@@ -182,7 +191,13 @@ export const evolveWebhook = (webhook: WebhookState, event: WebhookEvent): Webho
     case 'WebhookTrashed':
       return { ...next, enabled: false, deletedAt: event.data.at, restorable: { enabled: webhook.enabled } };
     case 'WebhookRestored':
-      return { ...living, updatedAt: event.data.at, enabled: restorable?.enabled ?? webhook.enabled, deletedAt: null };
+      return {
+        ...living,
+        updatedAt: event.data.at,
+        enabled: restorable?.enabled ?? webhook.enabled,
+        deletedAt: null,
+        enabledAgainAt: event.data.at,
+      };
     case 'WebhookDeleted':
       return { ...living, updatedAt: event.data.at, enabled: false, deletedAt: webhook.deletedAt ?? event.data.at, sealed: undefined };
   }

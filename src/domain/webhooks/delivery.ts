@@ -1,9 +1,9 @@
 /** A delivery of an event to an endpoint: its ids, its signed headers, when it is tried again, what is stored of the answer, and how it is listed. */
 import { hash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { WebhookId } from '../core/ids.js';
-import { DAY_MS } from '../core/time.js';
+import { DAY_MS, HOUR_MS } from '../core/time.js';
 import type { Keys, SealingKey } from '../ports/keys.js';
-import type { SealedAnswer, WebhookOutcome } from './events.js';
+import type { SealedAnswer, WebhookOutcome, WebhookProgress } from './events.js';
 import type { TimelineEntry, TimelineRecipient, Placed } from '../email/timeline.js';
 
 const KEY_CHARS = 22;
@@ -90,8 +90,38 @@ const openAnswer = (found: ReadonlyMap<string, SealingKey>, answered: Answered, 
 
 const JITTER_SHARE = 0.1;
 const RETRY_AFTER_MAX_MS = 60 * 60_000;
-/** A subscription whose attempts have all failed for that long is disabled. */
+/** A subscription whose attempts have all failed for that long is disabled, if failures were spread over that time. */
 export const FAILING_MAX_MS = 5 * DAY_MS;
+/** Failures closer together count as one. */
+const FAILURES_APART_MS = 12 * HOUR_MS;
+const FAILURES_MIN = 5;
+
+type Failing = Pick<WebhookProgress, 'failingSince' | 'failures'>;
+
+/** In: the moments of attempts that failed, in their order. */
+export const failingAfter = ({ failingSince, failures }: Failing, failedAt: readonly string[]): Failing => {
+  const first = failedAt[0];
+  if (first === undefined) return { failingSince, ...(failures && { failures }) };
+  const counted = failedAt.reduce(
+    ({ count, last }, at) => (Date.parse(at) - Date.parse(last) >= FAILURES_APART_MS ? { count: count + 1, last: at } : { count, last }),
+    failures ?? { count: 1, last: first },
+  );
+  return { failingSince: failingSince ?? first, failures: counted };
+};
+
+/** `enabledAgainAt`: failures before it count, time does not. `unwatchedMs`: for how long since that moment the service did not run. */
+export const isDead = (
+  { failingSince, failures }: Failing,
+  {
+    nowMs,
+    enabledAgainAt = '',
+    unwatchedMs,
+  }: Readonly<{ nowMs: number; enabledAgainAt?: string | undefined; unwatchedMs: (sinceMs: number) => number }>,
+): boolean => {
+  if (failingSince === null || failures === undefined || failures.count < FAILURES_MIN) return false;
+  const sinceMs = Date.parse(enabledAgainAt > failingSince ? enabledAgainAt : failingSince);
+  return nowMs - sinceMs - unwatchedMs(sinceMs) >= FAILING_MAX_MS;
+};
 
 /** An attempt that failed at `nowMs`, and the pause that the receiver asked for. */
 type FailedAttempt = Answered & Readonly<{ nowMs: number; retryAfterMs: number }>;

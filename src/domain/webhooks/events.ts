@@ -85,6 +85,8 @@ const Progress = Type.Object({
   reached: count,
   /** Since when each attempt has failed; null after one that succeeded. */
   failingSince: nullable(text),
+  /** The failures since then of which each came some hours after the one counted before it, and when the last of them was. */
+  failures: optional(Type.Object({ count, last: text })),
   replay: optional(Replay),
 });
 export type WebhookProgress = Static<typeof Progress>;

@@ -81,7 +81,7 @@ type Attempts<State, Command> = Readonly<{
   /** Whether the attempt is made while the gate is closed. */
   passesGate?: (state: State) => boolean;
   /** The command in place of an attempt while the gate is closed. */
-  hold?: (attempt: NewAttempt) => Command;
+  hold?: (attempt: NewAttempt, state: State) => Command;
   /**
    * Prepares what the attempt needs, begins it, does the one thing in the world, and ends it. An expected failure is an outcome. A rejection is
    * a fault of the service: the pointer comes again after a growing pause, and an attempt that has begun continues.

@@ -225,7 +225,7 @@ const makeAttempt = async <Kind extends StreamKind, State, Command>(
     return NOTHING;
   }
   if (attempts.hold !== undefined && gate?.isOpen() === false && attempts.passesGate?.(state) !== true) {
-    if (!(await hold(context, loaded, attempts.hold(attempt)))) gate.ask();
+    if (!(await hold(context, loaded, attempts.hold(attempt, state)))) gate.ask();
     return NOTHING;
   }
   attempts.assertPossible?.(stream, state);

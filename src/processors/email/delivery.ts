@@ -32,6 +32,8 @@ export type DeliveryDeps = CommandDeps &
     logger: Logger;
     mailer: Mailer;
     schedule: RetrySchedule;
+    /** For how long since that moment the service did not run. */
+    unwatchedMs: (sinceMs: number) => number;
     /** Awaited before a message is composed, so that composing (a millisecond or more each) does not block the event loop. */
     turnFor: (priority: Priority) => Promise<void>;
     /** Called with the time that composing a message took. */
@@ -39,9 +41,12 @@ export type DeliveryDeps = CommandDeps &
   }>;
 
 type Delivering = DeliveryDeps &
-  Readonly<{ breaker: HostBreaker; waitForHostMs: number; domainKeys: DomainKeys; trackingTokens: TrackingTokens }>;
+  Readonly<{ breaker: HostBreaker; waiting: (email: Email) => WaitForHost; domainKeys: DomainKeys; trackingTokens: TrackingTokens }>;
 
 type Context = AttemptContext<Email, EmailCommand>;
+
+/** How long an email may wait for the host, and for how long of its wait nobody tried. */
+type WaitForHost = Readonly<{ waitForHostMs: number; unwatchedMs: number }>;
 
 /** The changing state of one attempt. */
 type Attempt = { begun: BegunAttempt | undefined; line: LogLine | undefined; suppressing: EmailCommand | undefined };
@@ -106,7 +111,10 @@ const PUT_BACK_MAX_MS = 30_000;
 export const deliverEmail = (deps: DeliveryDeps): Processor => {
   const { clock, logger, mailer, limits } = deps;
   const breaker = openHostBreaker({ clock, logger, host: mailer.host, probe: (signal) => mailer.probe({ signal }) });
-  const waitForHostMs = limits.hostAwayHoursMax * HOUR_MS;
+  const waiting = ({ held }: Email): WaitForHost => ({
+    waitForHostMs: limits.hostAwayHoursMax * HOUR_MS,
+    unwatchedMs: held === undefined ? 0 : deps.unwatchedMs(Date.parse(held.since)),
+  });
   const domainKeys = openDomainKeys(deps);
   const trackingTokens = openTrackingTokens(deps.keys);
   return makeProcessor<'email', EmailState, EmailCommand>({
@@ -131,8 +139,8 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       },
       begin: (attempt, email) => ({ type: 'AttemptDelivery', host: hostFor(mailer, email), ...attempt }),
       passesGate: needsNoHost,
-      hold: ({ at }) => ({ type: 'HoldEmail', at, host: mailer.host, waitForHostMs }),
-      make: (context) => deliver({ ...deps, breaker, waitForHostMs, domainKeys, trackingTokens }, context),
+      hold: ({ at }, email) => ({ type: 'HoldEmail', at, host: mailer.host, ...waiting(email) }),
+      make: (context) => deliver({ ...deps, breaker, waiting, domainKeys, trackingTokens }, context),
     },
     gate: breaker,
   });
@@ -140,7 +148,7 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
 
 /** The attempt is recorded once the mailer has a connection for it. */
 const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCommand>> => {
-  const { clock, breaker, mailer, waitForHostMs } = deps;
+  const { clock, breaker, mailer, waiting } = deps;
   const { state: email, deliveries, signal } = context;
   const askedMs = clock.monotonic();
   const attempt: Attempt = { begun: undefined, line: undefined, suppressing: undefined };
@@ -168,7 +176,7 @@ const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCo
       const { fault } = delivered;
       const line = { level: 'info' as const, fields: { rule: fault.rule }, message: 'no session could be opened' };
       if (!breaker.away(askedMs)) return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(deliveries), line };
-      const command = { type: 'HoldEmail' as const, at: isoTime(clock.now()), host: mailer.host, waitForHostMs, fault };
+      const command = { type: 'HoldEmail' as const, at: isoTime(clock.now()), host: mailer.host, ...waiting(email), fault };
       return { kind: 'hold', command, line };
     }
   }
@@ -257,7 +265,7 @@ const endAttempt = async (
   attempt.line = outcomeLine(begun.attempt, begun.pending, outcome);
   const command = outcomeCommand(deps, begun.attempt, begun.pending, outcome);
   const isHeld = outcome.hostAway === true && deps.breaker.away(begun.atMs);
-  await context.end(isHeld ? { ...command, waitForHostMs: deps.waitForHostMs } : command);
+  await context.end(isHeld ? { ...command, ...deps.waiting(begun.email) } : command);
 };
 
 /**

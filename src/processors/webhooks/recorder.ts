@@ -8,11 +8,11 @@ import type { Logger } from '../../domain/ports/logger.js';
 import type { FairSlots } from '../../shared/concurrency.js';
 import type { SealingKey } from '../../domain/ports/keys.js';
 import type { SealedAnswer, SentEvent, WebhookOutcome, WebhookProgress } from '../../domain/webhooks/events.js';
-import { handle } from '../../commands/core/handle.js';
+import { handle, loadState } from '../../commands/core/handle.js';
 import { appendAfter, outcomesOf, type Outcomes } from '../../commands/webhooks/records.js';
 import { DomainError, WrongExpectedRevision } from '../../domain/core/errors.js';
 import { isoTime } from '../../domain/core/time.js';
-import { webhookEventId, FAILING_MAX_MS, nextAttemptMs, retryAfterMs, sealAnswer } from '../../domain/webhooks/delivery.js';
+import { webhookEventId, failingAfter, isDead, nextAttemptMs, retryAfterMs, sealAnswer } from '../../domain/webhooks/delivery.js';
 import { webhookDecider } from '../../domain/webhooks/decider.js';
 
 /** Slots for posts in parallel, shared fairly by all teams. */
@@ -23,6 +23,8 @@ export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'keys' | 'clock' | 'web
     logger: Logger;
     /** The pauses before the second, third, … attempt. */
     webhookDelaysMs: readonly number[];
+    /** For how long since that moment the service did not run. */
+    unwatchedMs: (sinceMs: number) => number;
     /** Tells the owners of the team that the subscription is about to be disabled. */
     tellOwners: (disabled: DisabledWebhook, cause: Cause) => Promise<void>;
     /** Failed deliveries in the order in which they are due, from a read model that has reached that position. */
@@ -146,11 +148,16 @@ const outcomeOf = ({ clock, webhookDelaysMs }: CourierDeps, { job: { sent, attem
 const progressAfter = ({ outcomes: { progress }, looked }: State, outcomes: readonly WebhookOutcome[]): WebhookProgress => {
   const told = outcomes.filter(({ error }) => error !== ERASED);
   const hasSuccess = told.some(({ result }) => result === 'success');
-  const failingSince = hasSuccess ? null : (progress.failingSince ?? told[0]?.attemptedAt ?? null);
+  const failing = hasSuccess
+    ? { failingSince: null }
+    : failingAfter(
+        progress,
+        told.map(({ attemptedAt }) => attemptedAt),
+      );
   const { replay } = progress;
   const next = replay && looked.replay.upTo(replay.next);
   const isOpen = replay !== undefined && next !== undefined && next < replay.end;
-  return { reached: looked.first.upTo(progress.reached), failingSince, ...(isOpen ? { replay: { ...replay, next } } : {}) };
+  return { reached: looked.first.upTo(progress.reached), ...failing, ...(isOpen ? { replay: { ...replay, next } } : {}) };
 };
 
 /** Nothing is kept of an answer where what it answers was destroyed meanwhile. */
@@ -183,9 +190,9 @@ const append = async (
       return appended.position;
     } catch (fault) {
       if (!(fault instanceof WrongExpectedRevision)) throw fault;
-      const { reached, failingSince } = state.outcomes.progress;
+      const { reached, failingSince, failures } = state.outcomes.progress;
       const found = await outcomesOf(deps.eventLog, id, state.outcomes.part);
-      state.outcomes = { ...found, progress: { ...found.progress, reached, failingSince } };
+      state.outcomes = { ...found, progress: { ...found.progress, reached, failingSince, ...(failures && { failures }) } };
       if (found.isEnded) return undefined;
     }
   }
@@ -193,15 +200,21 @@ const append = async (
 
 /** Disables a subscription whose endpoint is gone for good, or has failed for days. */
 const disableIfDead = async ({ deps, id, cause }: Context, { outcomes }: State, appended: readonly WebhookOutcome[]): Promise<void> => {
-  const { failingSince } = outcomes.progress;
   const isGone = appended.some(({ statusCode }) => statusCode === 410);
-  const isFailing = failingSince !== null && deps.clock.now() - Date.parse(failingSince) >= FAILING_MAX_MS;
-  if (!isGone && !isFailing) return;
+  if (!isGone && !(await isFailing(deps, id, outcomes.progress))) return;
   const { fence: _fence, ...by } = cause();
   const reason = isGone ? 'gone' : 'failing';
   await tryToTellOwners(deps, { id, reason }, by);
   const command = { type: 'DisableWebhook', at: by.at, reason } as const;
   await handle(deps.eventLog, webhookStream(id), webhookDecider, command, by);
+};
+
+/** The settings are read only if the subscription may be dead. */
+const isFailing = async ({ eventLog, clock, unwatchedMs }: CourierDeps, id: WebhookId, progress: WebhookProgress): Promise<boolean> => {
+  const time = { nowMs: clock.now(), unwatchedMs };
+  if (!isDead(progress, time)) return false;
+  const { state } = await loadState(eventLog, webhookStream(id), webhookDecider);
+  return isDead(progress, { ...time, enabledAgainAt: state?.enabledAgainAt });
 };
 
 /** If the mail cannot be sent, because somebody broke its template, the subscription is disabled all the same. */

@@ -21,6 +21,8 @@ export type ClockTrust = Readonly<{
   leapMs: () => number;
   /** How long the instance had not run when it started, by the time of day; undefined if it never ran before. */
   awayMs: number | undefined;
+  /** For how long since that moment (by the time of day) this instance did not run or the machine slept, so that nothing was tried. */
+  unwatchedMs: (sinceMs: number) => number;
   /** Watches the clock, and records the time for the next start. */
   worker: Worker;
 }>;
@@ -41,6 +43,10 @@ const DIFFERENCE_MAX_MS = 10_000;
 const SHORT_AWAY_MS = 10 * 60_000;
 const LOOK_EVERY_MS = 5_000;
 const RECORD_EVERY_MS = 60_000;
+/** A shorter absence is not noted. The mark of a run that was killed may be as old as one interval of recording. */
+const AWAY_MIN_MS = 2 * RECORD_EVERY_MS;
+/** The oldest noted absences beyond are forgotten. */
+const AWAY_MAX = 200;
 
 const WAITS_AFTER_START =
   'nobody can tell whether the clock was set while the service was away: nothing is destroyed by its age for 24 hours; `sealpost clock confirm` ends that';
@@ -69,6 +75,16 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
   let untilMs = clock.monotonic() + waitAtStart(mark, deps);
   if (untilMs > clock.monotonic()) logger.warn({ awayMs: mark && startedMs - mark.nowMs }, WAITS_AFTER_START);
 
+  let away = mark?.away ?? [];
+  // Nobody knows whether an instance without a mark ran before.
+  let watchedUpToMs = mark === undefined ? (deps.isNew ? startedMs : 0) : Math.min(mark.nowMs, startedMs);
+  const noteAway = (): void => {
+    const nowMs = clock.now();
+    if (nowMs - watchedUpToMs >= AWAY_MIN_MS) away = [...away, { fromMs: watchedUpToMs, toMs: nowMs }].slice(-AWAY_MAX);
+    watchedUpToMs = nowMs;
+  };
+  noteAway();
+
   const lookForLeaps = (): void => {
     if (clock.leaps() === leaps) return;
     leaps = clock.leaps();
@@ -78,6 +94,7 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
 
   const look = (): void => {
     lookForLeaps();
+    noteAway();
     const newest = record.confirmation();
     if (newest !== confirmation) {
       confirmation = newest;
@@ -92,7 +109,7 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
 
   const keep = (): void => {
     const waitMs = Math.max(0, untilMs - clock.monotonic());
-    if (deps.isKept) record.write({ nowMs: clock.machineNow(), uptimeMs: clock.uptime(), waitMs, confirmation });
+    if (deps.isKept) record.write({ nowMs: clock.machineNow(), uptimeMs: clock.uptime(), waitMs, confirmation, away });
   };
 
   return {
@@ -102,6 +119,10 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
     },
     leapMs: clock.leapMs,
     awayMs: mark && startedMs - mark.nowMs,
+    unwatchedMs: (sinceMs) => {
+      noteAway();
+      return away.reduce((sum, { fromMs, toMs }) => sum + overlapMs(Math.max(fromMs, sinceMs), toMs), 0);
+    },
     worker: {
       name: 'clock',
       run: async (signal) => {
@@ -119,6 +140,8 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
     },
   };
 };
+
+const overlapMs = (fromMs: number, toMs: number): number => Math.max(0, toMs - fromMs);
 
 /** How long to wait before ages are trusted. A machine that kept running has counted the time itself: then only the rest of an earlier wait is left. */
 const waitAtStart = (mark: ClockMark | undefined, { clock, isNew }: ClockTrustDeps): number => {
