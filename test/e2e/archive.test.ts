@@ -209,7 +209,7 @@ await t.test('keys and mails that an older backup brought back are destroyed aga
     await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
     await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
   ];
-  t.match(first, { code: 0, stdout: /^1 keys .* destroyed now/m });
+  t.match(first, { code: 0, stdout: /^1 key .* destroyed now/m });
   t.match(second, { code: 0, stdout: /^0 keys/m });
   t.same(traces(dataDir, 'Nouakchott'), [], 'nor is its copy left in the mailbox');
   t.not(traces(dataDir, 'Lilongwe').length, 0);
