@@ -3,7 +3,7 @@ import { boundedCache, type BoundedCache } from '../../../shared/cache.js';
 import type { FontDescriptor } from './fonts.js';
 import type { Place } from './nodes.js';
 import { faceOf, fontBytes, roboto } from './font-files.js';
-import { withoutBreaks } from './scripts.js';
+import { shapedText } from './scripts.js';
 import {
   fontMakerOf,
   forgetGlyphs,
@@ -32,7 +32,7 @@ const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) 
     // A glyph remembers the characters that it was first drawn for, and the file tells them to who copies its text. Here they are always
     // those of the word itself: from a word or a document before, they would be another's, and other bytes.
     forgetGlyphs(face);
-    const laid = font.layoutRun(withoutBreaks(word));
+    const laid = font.layoutRun(shapedText(word, face));
     if (word.length <= WORD_CHARS_MAX) words.set(word, laid);
     return laid;
   };

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as fontkit from 'fontkit';
+import { shapedText } from './scripts.js';
 
 /** Paths by style. A family without a style of its own shows its upright or regular letters in place of it. */
 export type FontFiles = Readonly<{ normal: string; bold?: string; italics?: string; bolditalics?: string }>;
@@ -106,8 +107,37 @@ export const faceOf = (file: string): Face => {
   if (known !== undefined) return known;
   const opened = open(file);
   if (!('hasGlyphForCodePoint' in opened)) throw new Error(`The font file ${file} is a collection; a file with one font is needed.`);
+  skipNullAnchors(opened);
   faceByFile.set(file, opened);
   return opened;
+};
+
+type AnchorRecord = Readonly<{ markAnchor?: object | null }>;
+/** As fontkit places marks, by the tables of a font; its types do not know it. */
+type Positioner = {
+  applyAnchor: (mark: AnchorRecord, base: object | null | undefined, baseIndex: number) => void;
+  applyLookup: (type: number, table: object) => boolean;
+};
+
+const NO_ANCHOR = new Error('the font has no anchor for this mark');
+
+/** A font may have no anchor (NULL in its GPOS table) for some marks and bases. fontkit would throw; here the next table of the lookup is tried, as in HarfBuzz. */
+const skipNullAnchors = (face: Face): void => {
+  const positioner = (face as Face & { _layoutEngine?: { engine?: { GPOSProcessor?: Positioner } } })._layoutEngine?.engine?.GPOSProcessor;
+  if (positioner === undefined || positioner === null) return;
+  const { applyAnchor, applyLookup } = positioner;
+  positioner.applyAnchor = (mark, base, baseIndex) => {
+    if ((mark.markAnchor ?? undefined) === undefined || (base ?? undefined) === undefined) throw NO_ANCHOR;
+    applyAnchor.call(positioner, mark, base, baseIndex);
+  };
+  positioner.applyLookup = (type, table) => {
+    try {
+      return applyLookup.call(positioner, type, table);
+    } catch (fault) {
+      if (fault === NO_ANCHOR) return false;
+      throw fault;
+    }
+  };
 };
 
 /**
@@ -117,7 +147,7 @@ export const faceOf = (file: string): Face => {
 export const layoutIn = (file: string, text: string): Readonly<{ run: ReturnType<Face['layout']>; unitsPerEm: number }> => {
   const face = faceOf(file) as Face & { _glyphs: object };
   face._glyphs = {};
-  return { run: face.layout(text), unitsPerEm: face.unitsPerEm };
+  return { run: face.layout(shapedText(text, face)), unitsPerEm: face.unitsPerEm };
 };
 
 const open = (file: string): ReturnType<typeof fontkit.create> => {

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { DomainError } from '../../../domain/core/errors.js';
 import { codePointOf } from '../../../shared/text.js';
 import {
+  composed,
   scriptOf,
   isSetInOrder,
   WORD_BREAK,
@@ -122,10 +123,11 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
   };
 
   const shapeParagraph: Fonts['shapeParagraph'] = (pieces, options) => {
-    if (options.direction !== 'rtl' && pieces.every(({ text, family }) => isRoboto(family) && isPlain(text))) {
-      return { pieces: pieces.map((piece) => ({ piece, runs: plainRuns(piece.text) })), isRightToLeft: false };
+    const written = pieces.map(({ text }) => composed(text));
+    if (options.direction !== 'rtl' && pieces.every(({ family }, at) => isRoboto(family) && isPlain(written[at] ?? ''))) {
+      return { pieces: pieces.map((piece, at) => ({ piece, runs: plainRuns(written[at] ?? '') })), isRightToLeft: false };
     }
-    const texts = withWordBreaks(pieces.map((piece) => piece.text));
+    const texts = withWordBreaks(written);
     const paragraph = texts.join('');
     const bidi = options.direction === 'rtl' || holdsRightToLeft(paragraph) ? levelsOf(paragraph, options.direction) : undefined;
     const hanOrder = hanOrderOf(paragraph, options.locale);

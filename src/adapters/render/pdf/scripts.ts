@@ -111,6 +111,32 @@ const isBeginning = (unit: string): boolean => WITHOUT_SPACES.test(unit) && !CLO
 
 export const withoutBreaks = (text: string): string => (text.includes(WORD_BREAK) ? text.replaceAll(WORD_BREAK, '') : text);
 
+/** Thai and Lao vowel AM, after the marks above the letter. */
+const SARA_AM = /([\u0e31\u0e34-\u0e37\u0e47-\u0e4e\u0eb1\u0eb4-\u0eb7\u0ebb\u0ec8-\u0ecd]*)([\u0e33\u0eb3])/g;
+
+/** The text of a word as a font is asked to shape it: AM is a ring, which stands nearest to the letter, and AA, as HarfBuzz takes it apart. */
+export const shapedText = (text: string, face: Readonly<{ hasGlyphForCodePoint: (codePoint: number) => boolean }>): string => {
+  const plain = withoutBreaks(text);
+  if (!/[\u0e33\u0eb3]/.test(plain)) return plain;
+  return plain.replace(SARA_AM, (whole, marks: string, am: string) => {
+    const [ring, vowel] = am === '\u0e33' ? ['\u0e4d', '\u0e32'] : ['\u0ecd', '\u0eb2'];
+    return face.hasGlyphForCodePoint(ring.charCodeAt(0)) && face.hasGlyphForCodePoint(vowel.charCodeAt(0)) ? ring + marks + vowel : whole;
+  });
+};
+
+/** A letter and its marks, or a Korean syllable in parts. */
+const IN_PARTS = /[^\p{M}\s]\p{M}+|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?/gu;
+
+/** Text whose letters are one character with their accents where Unicode has one: fonts have it more often than the accent alone. */
+export const composed = (text: string): string => {
+  if (!/[\u0300-\uffff]/.test(text)) return text;
+  return text.replace(IN_PARTS, (parts) => {
+    const whole = parts.normalize('NFC');
+    // What is as long was no letter in parts: a rare form of a Han character would lose its form.
+    return whole.length < parts.length ? whole : parts;
+  });
+};
+
 /** The language whose forms of the shared Han characters a paragraph is drawn with: told by its other characters, else by the language of the template. */
 export const hanOrderOf = (paragraph: string, locale: string): readonly ('zh' | 'ja' | 'ko')[] => {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(paragraph)) return ['ja', 'zh', 'ko'];

@@ -57,7 +57,7 @@ export const failed = (wanted: Wanted): DomainError =>
     'GENERATION_FAILED',
     wanted === 'email'
       ? 'the mail could not be rendered: the process that rendered it ended; try again, with less in the template where it ends again'
-      : `the ${names[wanted]} could not be made: drawing what it shows failed, most likely at a damaged image; see whether it can be made without its images`,
+      : `the ${names[wanted]} could not be made: the process that made it ended, and the log of the service says where; leave out one part after the other to find the one that it ends at`,
   );
 
 /** The name, code and stack of a fault. Its message is left out: it may hold text of the document. */

@@ -1,6 +1,7 @@
 /** Lines that end between Thai words, families that a template names, and characters that no font has. */
 import t from 'tap';
-import { withoutBreaks, withWordBreaks } from '../../../../src/adapters/render/pdf/scripts.js';
+import { composed, shapedText, withoutBreaks, withWordBreaks } from '../../../../src/adapters/render/pdf/scripts.js';
+import { layoutIn } from '../../../../src/adapters/render/pdf/font-files.js';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
 import { defaultLimits } from '../../../../src/domain/core/limits.js';
@@ -103,4 +104,31 @@ void t.test('a character without a font', async (t) => {
   t.same(linesOf(await filled('ᜋ {{name}}', 'replace')), ['[TAGALOG LETTER MA] [TAGALOG LETTER MA][TAGALOG VOWEL SIGN U] Ada']);
   t.same(linesOf(await filled('To {{name}}')), ['To [TAGALOG LETTER MA][TAGALOG VOWEL SIGN U] Ada'], 'whatever was made before');
   t.throws(() => expandTemplate(template('x', 'hide')), /missingCharacters: must be one of refuse, replace/);
+});
+
+void t.test('the ring of Thai and Lao AM stands below the tone mark', (t) => {
+  const all = { hasGlyphForCodePoint: () => true };
+  t.equal(shapedText('น\u0e49\u0e33 ก\u0e33', all), 'น\u0e4d\u0e49\u0e32 ก\u0e4d\u0e32');
+  t.equal(shapedText('ນ\u0ec9\u0eb3', all), 'ນ\u0ecd\u0ec9\u0eb2');
+  t.equal(shapedText('น\u0e49\u0e33', { hasGlyphForCodePoint: (code) => code !== 0x0e4d }), 'น\u0e49\u0e33', 'a font without a ring');
+  const [thai] = openFonts().shape('น\u0e49\u0e33', { bold: false, italic: false }, { field: 'f', locale: 'th' });
+  const { run } = layoutIn(openFonts().descriptors[thai?.font ?? '']?.normal ?? '', thai?.text ?? '');
+  t.same(
+    run.glyphs.map(({ codePoints }) => codePoints[0]),
+    [0x0e19, 0x0e4d, 0x0e49, 0x0e32],
+  );
+  t.end();
+});
+
+void t.test('a mark that a font has no anchor for is drawn without one', async (t) => {
+  const arabic = component('rich-text', { html: '<p>\u0639\u0615 \u0633\u06d6</p>', style: { fontFamily: "'Noto Sans Arabic'" } });
+  const { fonts } = await made(richText('<p>\u0e2c\u0e39\u0e48 \u0e2c\u0e38\u0e48</p>'), arabic);
+  t.same(fonts.slice(0, 2), ['NotoSansArabic-Regular', 'NotoSansThai-Regular']);
+});
+
+void t.test('letters in parts are composed before a font is chosen', async (t) => {
+  const { sheets, fonts } = await made(richText('<p>e\u0301 A\u030a o\u0302\u0301 \u1112\u1161\u11ab</p>'));
+  t.same(sheets[0]?.lines.slice(0, 1), ['\u00e9 \u00c5 \u1ed1 \ud55c']);
+  t.ok(fonts.includes('Roboto-Regular'));
+  t.equal(composed('\u0915\u093c q\u0301 \ufa19\ufe00'), '\u0915\u093c q\u0301 \ufa19\ufe00', 'what has no character of its own stays');
 });
