@@ -53,7 +53,9 @@ const people = (count: number) => Array.from({ length: count }, (_, index) => ({
 // The first use of a key and the making of what is made once are written before, so that any further event is the request's.
 await app.whenStatus((await app.send()).id, 'sent');
 await app.whenCaughtUp();
-const before = await storedEvents(app.engine);
+/** The audit log counts calls that read, at the end of each minute. */
+const eventsBesideAudit = async () => (await storedEvents(app.engine)).filter(({ stream }) => !/^audit(?:Origins)?-/.test(stream));
+const before = await eventsBesideAudit();
 const filesBefore = filesIn(dataDir, 'files');
 
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -259,7 +261,7 @@ await t.test('bytes that are no HTTP', async (t) => {
 });
 
 await t.test('after all of these', async (t) => {
-  t.same(await storedEvents(app.engine), before, 'not one event was written');
+  t.same(await eventsBesideAudit(), before, 'not one event was written');
   t.same(filesIn(dataDir, 'files'), filesBefore, 'no file');
   t.equal(sink.accepted().length, 1, 'no mail left');
   t.notOk('admin' in {}, 'nothing reached the prototype of all objects');

@@ -64,7 +64,8 @@ const checkBy = (document: JsonObject): Check => {
   };
 
   return ({ method, path, status, type, body }) => {
-    const target = path.split('?')[0] ?? '';
+    // As a client of HTTP sends it, without dots.
+    const target = new URL(path, 'http://service.test').pathname;
     const pattern = (patterns.find((one) => one.pattern === target) ?? patterns.find(({ fits }) => fits.test(target)))?.pattern;
     if (pattern === undefined || resolved(document, `#/paths/${escaped(pattern)}/${method.toLowerCase()}`) === undefined) return undefined;
     const name = `${method} ${pattern} ${status}`;
