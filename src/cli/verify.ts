@@ -10,11 +10,12 @@ import { readConfig } from '../service/settings/config.js';
 import { damageOfFile, databaseFiles, helpOfDamage, placeOfReadModel } from '../service/stores/stores.js';
 import { counted } from '../shared/text.js';
 import { exitCodes, explain, print, printFault, progressBar, unreadableLine } from './core/output.js';
-import { withInspectedEngine } from './core/engine.js';
+import { assertFounded, withInspectedEngine } from './core/engine.js';
 
 /** Looks at everything, whatever is found first, and changes nothing; the exit code is that of the worst. */
 export const verify = async ({ root }: Readonly<{ root?: string }>): Promise<void> => {
   const asked = root === undefined ? undefined : notedRoot(root);
+  assertFounded(readConfig());
   const areWhole = verifyDatabases();
   if (!areWhole) process.exitCode = exitCodes.damaged;
   /** What cannot be checked because a file is damaged hides nothing of the rest. With whole files it is no damage: the command could not finish. */

@@ -1,5 +1,17 @@
 /** Writes small files so that they survive a power loss, makes directories, and says in words why a file cannot be used. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync, existsSync, mkdirSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Replaces the whole file (mode 0600): after a crash or power loss its name holds the old text or the new one, never a part. */
@@ -28,12 +40,49 @@ const reasons: Readonly<Record<string, string>> = {
   EEXIST: 'it is there already',
   EROFS: 'its disk cannot be written',
   ENOSPC: 'its disk is full',
+  EMFILE: 'this process has as many files open as it may; raise its limit (ulimit -n, LimitNOFILE)',
+  ENFILE: 'this machine has as many files open as it may; raise its limit (fs.file-max)',
 };
+const DENIALS = ['EACCES', 'EPERM'];
 
-/** In: what the file system threw. Out: why, in words; its code where there are none. */
+/** In: what the file system threw. Out: why, in words, with owner and mode where access was denied; its code where there are none. */
 export const reasonOf = (fault: unknown): string => {
   const code = fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable';
-  return reasons[code] ?? code;
+  const isDenied = DENIALS.includes(code) && fault instanceof Error && 'path' in fault;
+  return `${reasons[code] ?? code}${isDenied ? whose(String(fault.path)) : ''}`;
+};
+
+/** Whose a file is, or the nearest directory above it that can be looked at; and who asks. */
+const whose = (path: string): string => {
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      const { uid, mode } = statSync(at);
+      const octal = (mode & 0o7777).toString(8).padStart(4, '0');
+      return `: ${at === path ? 'it' : at} belongs to uid ${uid} (mode ${octal}), this is uid ${process.geteuid?.()}`;
+    } catch {
+      if (at === dirname(at)) return '';
+    }
+  }
+};
+
+/** Why this process cannot read and write a database file, those beside it and their directory, in words; undefined if it can. */
+export const accessFault = (file: string): string | undefined => {
+  const directory = dirname(file);
+  const { R_OK, W_OK, X_OK } = constants;
+  for (const path of [directory, file, `${file}-wal`, `${file}-shm`])
+    try {
+      accessSync(path, path === directory ? R_OK | X_OK : R_OK | W_OK);
+    } catch (fault) {
+      if ((fault as NodeJS.ErrnoException).code !== 'ENOENT') return `${path} cannot be used: ${reasonOf(fault)}`;
+    }
+  try {
+    accessSync(directory, W_OK);
+    // Not the file: closing it would drop every lock that this process holds on it (POSIX).
+    closeSync(openSync(directory, 'r'));
+    return undefined;
+  } catch (fault) {
+    return `${file} cannot be used, because of ${directory}: ${reasonOf(fault)}`;
+  }
 };
 
 const syncDirectory = (directory: string): void => {

@@ -1,6 +1,6 @@
 /** Commands that tell and push, beside a running server on the same data directory; and what each refuses. */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { assertMayFound } from '../../src/cli/core/engine.js';
@@ -264,6 +264,32 @@ await t.test('no command makes anything where there is no instance, and each say
     }
   t.match(await runCommand(['doctor'], { SEALPOST_DATA_DIR: foreign }), { code: 2 });
   t.same(readdirSync(foreign), ['thesis.txt']);
+});
+
+await t.test('root is refused beside stores, or in a directory, of another user', { skip: process.getuid?.() !== 0 }, async (t) => {
+  const place = temporaryDirectory(t);
+  const file = join(place, 'events.db');
+  const refused = { code: 1, stdout: '', stderr: /^sealpost: \S+ belongs to uid 54321, .*run this as that user \(sudo -u '#54321' …\)\n$/ };
+  for (const made of [[], ['events.db']]) {
+    if (made.length > 0) writeFileSync(file, '');
+    // The owner of the stores counts before that of the directory.
+    chownSync(made.length > 0 ? file : place, 54_321, 54_321);
+    if (made.length > 0) chownSync(place, 0, 0);
+    for (const words of [
+      'serve',
+      'rebuild',
+      'verify',
+      'clock confirm',
+      'key create --name x',
+      'repair read-models',
+      `backup ${place}/copy`,
+    ]) {
+      t.match(await runCommand(words.split(' '), { SEALPOST_DATA_DIR: place }), refused, words);
+      t.same(readdirSync(place), made, words);
+    }
+    t.match(await runCommand(['doctor'], { SEALPOST_DATA_DIR: place }), { code: 2, stdout: /^FAULT +data: \S+ belongs to uid 54321, /m });
+    t.same(readdirSync(place), made);
+  }
 });
 
 await t.test('serve makes no data beside files of others, unless it is told where', async (t) => {

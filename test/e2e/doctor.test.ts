@@ -1,13 +1,15 @@
 /** What `sealpost doctor` says of an instance that is well, running or stopped, and of one that is not. */
-import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { DomainRecord } from '../../src/api/domains.js';
+import { reasonOf } from '../../src/shared/files.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { copyOf, removeStore, sendMails, settingsOf, startOn } from '../support/kept-data.js';
 import { openDnsServer } from '../support/dns-server.js';
 import { at, openSmtpScript, refusedPort, reply } from '../support/smtp-script.js';
-import { runCommand } from '../support/server-process.js';
+import { environmentOf, mainFile, runCommand } from '../support/server-process.js';
 
 t.setTimeout(900_000);
 
@@ -71,6 +73,31 @@ await t.test('all is well, beside a running service and on a stopped one', async
   for (const name of ['settings', 'relay', 'disk', 'clock', 'sender', 'domain', 'stores', 'keys', 'files', 'events', 'read models'])
     t.match(stopped.stdout, new RegExp(`^ok +${name}: `, 'm'), name);
   t.match(stopped.stdout, /^ok +read models: have every event$/m);
+});
+
+await t.test('a file without access is named with owner, mode and uid, and is no damage', (t) => {
+  const closed = copyOf(t, dataDir);
+  // Root may use every file.
+  const user = process.getuid?.() === 0 ? { uid: 54_321, gid: 54_321 } : {};
+  const uid = user.uid ?? process.getuid?.();
+  for (const name of [...readdirSync(closed, { recursive: true, encoding: 'utf8' }), '.']) {
+    const path = join(closed, name);
+    chmodSync(path, statSync(path).isDirectory() ? 0o500 : 0o400);
+    if (user.uid !== undefined) chownSync(path, user.uid, user.gid);
+  }
+  chmodSync(dirname(closed), 0o755);
+  t.teardown(() => chmodSync(closed, 0o700));
+  const env = { ...environmentOf(settingsOf(closed)), NODE_OPTIONS: '' };
+  const run = (command: string) => spawnSync(process.execPath, [mainFile, command], { ...user, env, encoding: 'utf8' });
+  const denied = String.raw`cannot be used: this user may not use it: it belongs to uid ${uid} \(mode 0400\), this is uid ${uid}`;
+  const said = run('doctor');
+  t.equal(said.status, 2);
+  for (const name of ['events.db', 'keys.db'])
+    t.match(said.stdout, new RegExp(String.raw`^FAULT +file: \S+${name} ${denied}\n +→ give it to the user of the service`, 'm'));
+  t.notMatch(said.stdout, /is damaged|sealpost restore/);
+  t.match(run('serve').stderr, new RegExp(String.raw`^sealpost: \S+\.(?:lock|db) ${denied}\n$`));
+  t.equal(reasonOf(Object.assign(new Error('too many'), { code: 'EMFILE' })).includes('LimitNOFILE'), true);
+  t.end();
 });
 
 await t.test('what is missing is a fault with what helps, and ends with 2', async (t) => {

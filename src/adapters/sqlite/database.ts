@@ -5,7 +5,7 @@
 import { closeSync, openSync, existsSync, fsyncSync, mkdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { makeDirectory } from '../../shared/files.js';
+import { accessFault, makeDirectory } from '../../shared/files.js';
 import { tellingFaults } from '../../shared/port-faults.js';
 import { StoreAway } from '../../domain/core/errors.js';
 import type { LogNote, NotedStore } from '../../domain/ports/log-note.js';
@@ -81,6 +81,10 @@ const schema = `
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
   if (options.mustExist !== true) createPrivately(options.file);
+  return tellingAccess(options.file, () => openExisting(options));
+};
+
+const openExisting = (options: DatabaseOptions): Database => {
   const database = namingDamage(new Sqlite(options.file, { timeout: busyTimeoutMs, fileMustExist: true }), options.file);
   try {
     database.pragma(`journal_mode = ${options.journal ?? 'wal'}`);
@@ -147,6 +151,18 @@ const namingDamage = (database: Database, file: string): Database => {
   }) as Database;
 };
 
+/** Does the work. A fault of the driver that comes from missing access to the file says so, with owner and mode. */
+const tellingAccess = <Result>(file: string, work: () => Result): Result => {
+  try {
+    return work();
+  } catch (fault) {
+    const isAccess = fault instanceof Sqlite.SqliteError && !isDamage(fault) && !isSqliteError(fault, 'SQLITE_BUSY');
+    const why = isAccess ? accessFault(file) : undefined;
+    if (why !== undefined) (fault as Error).message = why;
+    throw fault;
+  }
+};
+
 /** Whether the driver reports that code, e.g. `SQLITE_BUSY`; extended codes such as `SQLITE_BUSY_SNAPSHOT` count too. */
 export const isSqliteError = (error: unknown, code: string): boolean =>
   error instanceof Sqlite.SqliteError && (error.code === code || error.code.startsWith(`${code}_`));
@@ -201,7 +217,10 @@ const syncPath = (path: string): void => {
   }
 };
 
-/** Checks every page of a database, which others may use meanwhile. Out: undefined if it is whole or not there, else what is wrong in SQLite's words. */
+/**
+ * Checks every page of a database, which others may use meanwhile. Out: undefined if it is whole or not there, else what is damaged in SQLite's
+ * words. Throws where it cannot be used for another reason.
+ */
 export const damageOf = ({ file }: Readonly<{ file: string }>): string | undefined => {
   if (!existsSync(file)) return undefined;
   try {
@@ -215,13 +234,18 @@ export const damageOf = ({ file }: Readonly<{ file: string }>): string | undefin
   } catch (error) {
     // Another process is filling the file.
     if (isSqliteError(error, 'SQLITE_BUSY')) return undefined;
-    return error instanceof Error ? wordsOfDamage(error) : 'cannot be opened';
+    if (error instanceof Error && isDamage(error)) return wordsOfDamage(error);
+    throw error;
   }
 };
 
 /** In: the lock's own file, made if there is none. Out: the lock, or undefined if another holder prevents it. */
 export const holdLock = ({ file, shared = false }: LockOptions): Lock | undefined => {
   createPrivately(file);
+  return tellingAccess(file, () => lockOn({ file, shared }));
+};
+
+const lockOn = ({ file, shared }: Required<LockOptions>): Lock | undefined => {
   const database = new Sqlite(file, { timeout: 0 });
   try {
     // A killed process would leave a journal on disk behind.
@@ -239,6 +263,10 @@ export const holdLock = ({ file, shared = false }: LockOptions): Lock | undefine
 /** Whether this process or another holds the lock of that file. The check does not keep others from taking it. */
 export const isLockHeld = ({ file }: Readonly<{ file: string }>): boolean => {
   if (!existsSync(file)) return false;
+  return tellingAccess(file, () => isLocked(file));
+};
+
+const isLocked = (file: string): boolean => {
   const database = new Sqlite(file, { timeout: 0 });
   try {
     // Reading takes a shared lock, which fails beside an exclusive one.

@@ -7,11 +7,18 @@ import { openEngine, type Engine, type EngineOptions } from '../../service/engin
 import { mailboxCopies } from '../../service/mailbox.js';
 import { assertWholeEngine } from '../../service/startup.js';
 import { holdStopped } from '../../service/stores/instances.js';
-import { isFounded } from '../../service/stores/stores.js';
+import { isFounded, rootBesideOwner } from '../../service/stores/stores.js';
 import { programDirectory } from '../../service/version.js';
 
-/** Throws where there is no instance: commands beside a service make none. */
+/** Throws where root would make files among those of another user. */
+export const assertOwner = (config: Config): void => {
+  const fault = rootBesideOwner(config);
+  if (fault !== undefined) throw new ConfigError(fault);
+};
+
+/** Throws where there is no instance: commands beside a service make none; and as `assertOwner` does. */
 export const assertFounded = (config: Config): void => {
+  assertOwner(config);
   if (isFounded(config)) return;
   const lacks = existsSync(config.dataDir) ? `${config.dataDir} holds no data of sealpost` : `there is no data directory ${config.dataDir}`;
   throw new ConfigError(`${lacks}; set SEALPOST_DATA_DIR to that of the service, or start the service once (sealpost serve)`);
@@ -20,8 +27,9 @@ export const assertFounded = (config: Config): void => {
 /** What may stand in a data directory before its first start. */
 const BEFOREHAND = /^(?:\.|lost\+found$|master\.key$|.*\.lock$)/;
 
-/** Throws where an instance would be made that nobody asked for: in the default place, beside files that are not of sealpost. */
+/** Throws where an instance would be made that nobody asked for: in the default place, beside files that are not of sealpost; and as `assertOwner` does. */
 export const assertMayFound = (config: Config): void => {
+  assertOwner(config);
   if (config.isDataDirNamed || isFounded(config)) return;
   const here = process.cwd();
   const isOwn = here === programDirectory;

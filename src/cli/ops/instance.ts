@@ -9,7 +9,7 @@ import { confirmTimeOfDay } from '../../service/ops/clock.js';
 import { print, progressBar, type Progress, exitCodes } from '../core/output.js';
 import { migrate as migrateTo, settingsOf } from '../../service/ops/migration.js';
 import { examine, type Check } from '../../service/ops/doctor.js';
-import { assertFounded } from '../core/engine.js';
+import { assertFounded, assertOwner } from '../core/engine.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import { counted } from '../../shared/text.js';
 import { mailboxLink, mailboxTokenOf } from '../../service/mailbox.js';
@@ -52,6 +52,7 @@ const configOr = (show: (check: Check) => void): Config | undefined => {
 
 export const migrate = async ({ from, to, oneAtATime = false }: MigrateCliOptions): Promise<void> => {
   const [source, target] = [settingsOf(from), settingsOf(to)];
+  for (const config of [source, target]) assertOwner(config);
   const { of, stop } = openBars();
   const progress = { keys: of('keys'), files: of('files'), copied: of('copy'), verified: of('verify') };
   const { events, streams, seals, keyRows, files } = await migrateTo({ from: source, to: target, oneAtATime, progress }).finally(stop);

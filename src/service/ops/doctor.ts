@@ -11,7 +11,7 @@ import { checkable } from '../startup.js';
 import { lacksSender } from '../../commands/email/sender.js';
 import { isSampleSender } from '../../domain/teams/state.js';
 import { isRunning } from '../stores/instances.js';
-import { damageOfFile, databaseFiles, helpOfDamage, localStores, placesOf } from '../stores/stores.js';
+import { damageOfFile, databaseFiles, helpOfDamage, localStores, placesOf, rootBesideOwner } from '../stores/stores.js';
 import { openSmtpMailer, trySession } from '../../adapters/mail/smtp.js';
 import { publicKeyOf } from '../../adapters/mail/dkim.js';
 import { openResolver } from '../../adapters/dns/resolver.js';
@@ -26,6 +26,7 @@ import { CLOCKS_APART_MS, HOUR_MS, isoTime } from '../../domain/core/time.js';
 import type { RecipientOutcome } from '../../domain/ports/mailer.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import { composeMessage } from '../../domain/mime/compose.js';
+import { accessFault } from '../../shared/files.js';
 import { counted } from '../../shared/text.js';
 import { notedWaitMs } from './clock.js';
 
@@ -47,6 +48,11 @@ export async function* examine(config: Config, { sendTo }: Readonly<{ sendTo?: s
   yield ok('settings', 'can be read and do not contradict each other');
   if (!existsSync(config.dataDir)) {
     yield fault('data', `${config.dataDir} does not exist`, 'start the service once, or name the right directory in SEALPOST_DATA_DIR');
+    return;
+  }
+  const besideOwner = rootBesideOwner(config);
+  if (besideOwner !== undefined) {
+    yield fault('data', besideOwner);
     return;
   }
   const service = await serviceCheck(config);
@@ -157,11 +163,22 @@ function* directoryChecks({ dataDir }: Config): Generator<Check> {
   }
 }
 
-/** Out: whether the log or the keys are damaged, so that no store should be opened. */
+const ACCESS = 'give it to the user of the service (chown, chmod u+rwX), or mount its disk for writing';
+
+/** Out: whether the log or the keys are damaged, or any file cannot be used, so that no store should be opened. */
 async function* fileChecks(config: Config): AsyncGenerator<Check, boolean> {
   let isDamaged = false;
   for (const database of databaseFiles(config)) {
-    const damage = damageOfFile(database);
+    let damage: string | undefined;
+    try {
+      damage = damageOfFile(database);
+    } catch (thrown) {
+      isDamaged = true;
+      const why = accessFault(database.file);
+      if (why !== undefined) yield fault('file', why, ACCESS);
+      else yield fault('file', `${database.file} cannot be used (${thrown instanceof Error ? thrown.message : 'unknown fault'})`);
+      continue;
+    }
     if (damage === undefined) yield ok('file', `${database.file} is whole`);
     else {
       if (database.store === 'log' || database.store === 'keys') isDamaged = true;

@@ -2,7 +2,7 @@
  * Opens each store, and the leases, bus and limiter by which processes share their work, by the scheme of its URL, and says where each
  * is. The driver of a server is loaded only if a URL names one.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteEventStore } from '../../adapters/event-store/sqlite.js';
 import { openDirectoryFiles, openFilesNote, openDisk } from '../../adapters/files/directory.js';
@@ -296,7 +296,19 @@ export const isFounded = (config: Config): boolean => {
   return !local.log || databaseFiles(config).length > 0 || (local.files && existsSync(placesOf(config).files));
 };
 
-/** What is wrong with a database file; undefined if it is whole. */
+/**
+ * In: the user of this process. Out: a sentence where that is root and the stores, or else the data directory, belong to another user, whose
+ * service could not use what root makes there; undefined where all is well.
+ */
+export const rootBesideOwner = (config: Config, uid = process.geteuid?.()): string | undefined => {
+  const place = [...databaseFiles(config).map(({ file }) => file), config.dataDir].find((path) => existsSync(path));
+  const owner = place === undefined ? uid : statSync(place).uid;
+  return uid !== 0 || owner === 0
+    ? undefined
+    : `${config.dataDir} belongs to uid ${owner}, whose service could not use what root makes there: run this as that user (sudo -u '#${owner}' …)`;
+};
+
+/** What is damaged in a database file; undefined if it is whole. Throws where it cannot be used for another reason. */
 export const damageOfFile = ({ file }: DatabaseFile): string | undefined => damageOf({ file });
 
 /** Deletes the files of read models; the next start makes them anew from the log. No process may have them open. Those on a server are replaced by a rebuild. */
