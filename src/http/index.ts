@@ -8,7 +8,7 @@ import { LiveSchema, ReadySchema } from '../api/core/common.js';
 import { readinessOf } from '../domain/core/readiness.js';
 import { type App, type HttpDeps, type Access } from './server/context.js';
 import { DomainError } from '../domain/core/errors.js';
-import { bodyMayBeAbsent } from './server/headers.js';
+import { bodyMayBeAbsent, ownPathOf } from './server/headers.js';
 import { accessLog, auditReads, logsRequests, traceCalls, awaitPosition, isWrite, tellPosition, requestIds } from './server/hooks.js';
 import { admission } from './server/admission.js';
 import { type Connections, openConnections, countUnsent, openUnsentAnswers } from './server/connections.js';
@@ -78,6 +78,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   const answers = openUnsentAnswers(deps);
   const app = createApp(deps, connections);
   app.addHook('preClose', async () => connections.endHalfSent(app.server));
+  app.decorate('ownPath', ownPathOf(deps.settings.publicUrl));
   app.decorateRequest('caller', null);
   app.decorateRequest('refused', undefined);
   app.decorateRequest('isLargeBody', false);

@@ -1,8 +1,11 @@
 /** The mailbox and the pages: what they show, and to whom. */
-import t from 'tap';
+import t, { type Test } from 'tap';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { InjectOptions } from 'fastify';
 import type { App } from '../../src/http/server/context.js';
-import { bearer, CONFIDENTIAL_MESSAGE_ID, fakeMailbox, fakeServer, MAILBOX_TOKEN, mailMessage, opened, RAW } from '../http/fakes.js';
+import { buildServer } from '../../src/http/index.js';
+import { bearer, CONFIDENTIAL_MESSAGE_ID, fakeMailbox, fakes, fakeServer, MAILBOX_TOKEN, mailMessage, opened, RAW } from '../http/fakes.js';
 
 /** Asks as a browser that has opened the link. */
 const asking = (app: App) => async (request: string | InjectOptions) => {
@@ -193,4 +196,86 @@ void t.test('without a mailbox there is none', async (t) => {
   t.teardown(() => app.close());
   t.match((await app.inject({ url: '/mailbox', headers: bearer('full') })).json(), { statusCode: 404, code: 'NOT_FOUND' });
   t.notMatch((await app.inject('/')).body, /mailbox/);
+});
+
+/** A proxy that serves the service below `/mail/` and strips that; what a browser asks for elsewhere is `missed`. */
+const prefixProxy = async (t: Test) => {
+  const missed: string[] = [];
+  let target = 0;
+  const proxy = createServer((request, reply) => {
+    const { method, headers, url = '' } = request;
+    if (!url.startsWith('/mail/')) {
+      missed.push(`${method} ${url}`);
+      return void reply.writeHead(404).end();
+    }
+    const onward = httpRequest({ port: target, host: '127.0.0.1', method, headers, path: url.slice('/mail'.length) }, (answer) => {
+      reply.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(reply);
+    });
+    request.pipe(onward);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => void proxy.close(() => undefined).closeAllConnections());
+  const publicUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mail`;
+  return { publicUrl, missed, leadTo: (port: number) => void (target = port) };
+};
+
+const AUTHORIZE = new URLSearchParams({
+  client_id: 'app',
+  redirect_uri: 'https://shop.example/back',
+  response_type: 'code',
+  scope: 'emails:read',
+  code_challenge: 'x'.repeat(43),
+  code_challenge_method: 'S256',
+}).toString();
+
+void t.test('behind a path of a proxy every page, its files, links, forms and cookies are below that path', async (t) => {
+  const { publicUrl, missed, leadTo } = await prefixProxy(t);
+  const made = fakes({ mailbox: fakeMailbox(), settings: { publicUrl } });
+  const openOAuthApp = async () =>
+    ({ id: 'app', name: 'Shop', redirectUris: ['https://shop.example/back'], scopes: ['emails:read'] }) as never;
+  const app = await buildServer({ ...made.deps, oauth: { ...made.deps.oauth, openOAuthApp } });
+  t.teardown(() => app.close());
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  leadTo((app.server.address() as AddressInfo).port);
+  const link = await fetch(`${publicUrl}/mailbox?token=${MAILBOX_TOKEN}`, { redirect: 'manual' });
+  t.match(link.headers.get('set-cookie'), 'Path=/mail/mailbox;');
+  t.equal(link.headers.get('location'), '/mail/mailbox');
+
+  const pages: [string, RequestInit?][] = ['/', '/docs', '/mailbox', '/account', '/account/apps', `/oauth/authorize?${AUTHORIZE}`].map(
+    (path) => [path],
+  );
+  for (const name of ['verify', 'reset', 'address', 'invitation']) pages.push([`/account/${name}?token=x`]);
+  const form = new URLSearchParams(`${AUTHORIZE}&email=ada@example.com&password=x`);
+  pages.push(['/oauth/authorize', { method: 'POST', body: form }], ['/account/apps', { method: 'POST', body: form }]);
+  pages.push(
+    ['/account/reset', { method: 'POST', body: new URLSearchParams({ token: 'x' }) }],
+    ['/u/unknown'],
+    ['/mailbox', { headers: { accept: 'text/html', cookie: '' } }],
+  );
+  const met = new Set<string>();
+  for (const [path, init] of pages) {
+    const at = `${publicUrl}${path}`;
+    const page = await fetch(at, { ...init, headers: { ...opened, ...init?.headers } });
+    t.match(page.headers.get('content-type'), 'text/html', path);
+    for (const [, kind, address = ''] of (await page.text()).matchAll(/ (href|src|action)="([^"]*)"/g)) {
+      const url = new URL(address.replaceAll('&amp;', '&'), at);
+      if (url.protocol === 'data:' || met.has(`${kind} ${url.href}`)) continue;
+      met.add(`${kind} ${url.href}`);
+      t.ok(url.href.startsWith(`${publicUrl}/`), `${path}: ${kind} ${address}`);
+      const answer = await fetch(url, kind === 'action' ? { method: 'POST', body: new URLSearchParams() } : { headers: opened });
+      if (kind === 'action') t.ok(answer.headers.get('content-type')?.startsWith('text/html'), `${address}: ${answer.status}`);
+      else t.equal(answer.status, 200, address);
+    }
+  }
+  for (const path of ['/docs/static/swagger-ui-bundle.js', '/mailbox/app.js', '/mailbox/app.css', '/account', '/account/apps', '/docs'])
+    t.ok(
+      [...met].some((one) => one.endsWith(`/mail${path}`)),
+      `${path} is met`,
+    );
+  for (const path of ['/account/verify', '/account/reset', '/account/address', '/account/invitation', '/account/apps', '/oauth/authorize'])
+    t.ok(met.has(`action ${publicUrl}${path}`), `a form of ${path} is met`);
+  t.same(missed, []);
+  const source = await (await fetch(`${publicUrl}/mailbox/app.js`, { headers: opened })).text();
+  t.notMatch(source, /['"`]\/mailbox/, 'the script names no path of its own');
 });

@@ -225,7 +225,12 @@ const answerApps = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
     return sendPersonPage(
       reply,
       200,
-      fillApps({ ...appsPage(language, accessToken, []), text: words[language].signedOut, accessToken: '' }),
+      fillApps({
+        ...appsPage(language, accessToken, []),
+        action: reply.server.ownPath(APPS_PATH),
+        text: words[language].signedOut,
+        accessToken: '',
+      }),
     );
   }
   const ended = parseOAuthGrantId(fields['grant'] ?? '');
@@ -233,7 +238,7 @@ const answerApps = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
   const { data } = await deps.queries.listGrants(person.userId, { page: 1, limit: GRANTS_MAX });
   const teams = new Map((await teamsOf(deps, person.userId)).map(({ id, name }) => [id, name]));
   const left = data.filter(({ id }) => id !== ended);
-  return sendPersonPage(reply, 200, fillApps(appsPage(language, accessToken, left, teams)));
+  return sendPersonPage(reply, 200, fillApps({ ...appsPage(language, accessToken, left, teams), action: reply.server.ownPath(APPS_PATH) }));
 };
 
 /** It was ended meanwhile. */
@@ -321,7 +326,13 @@ ${hiddenFields}\
 
 const fillConsent = personPage<
   ConsentPage &
-    Readonly<{ language: PageLanguage; said: Said; sentence: (sentence: string, values: Readonly<Record<string, string>>) => string }>
+    Readonly<{
+      action: string;
+      appsPath: string;
+      language: PageLanguage;
+      said: Said;
+      sentence: (sentence: string, values: Readonly<Record<string, string>>) => string;
+    }>
 >(
   `<h1><%= it.title %></h1>
 <p class="soft"><%~ it.sentence(it.said.you, { person: it.person }) %><% if (it.homepage !== '') { %> <%~ it.sentence(it.said.homepage, { homepage: it.homepage }) %><% } %></p>
@@ -329,18 +340,18 @@ const fillConsent = personPage<
 <ul>
 <% for (const scope of it.scopes) { %><li><%= scope %></li>
 <% } %></ul>
-<form method="post" action="/oauth/authorize">
+<form method="post" action="<%= it.action %>">
 ${hiddenFields}\
 <% if (it.teams.length === 1) { %><p><%~ it.sentence(it.said.inTeam, { team: it.teams[0].name }) %></p><input type="hidden" name="team" value="<%= it.teams[0].id %>">
 <% } else { %><label><%= it.said.team %><select name="team"><% for (const team of it.teams) { %><option value="<%= team.id %>"><%= team.name %></option><% } %></select></label>
 <% } %>\
 <div class="buttons"><button type="submit" name="decision" value="deny"><%= it.said.deny %></button><button type="submit" name="decision" value="allow" class="main"><%= it.said.allow %></button></div>
 </form>
-<p class="soft"><%~ it.sentence(it.said.goesOn, { host: it.host }) %> <a href="${APPS_PATH}"><%= it.said.yourApps %></a></p>
+<p class="soft"><%~ it.sentence(it.said.goesOn, { host: it.host }) %> <a href="<%= it.appsPath %>"><%= it.said.yourApps %></a></p>
 `,
 );
 
-const fillApps = personPage<AppsPage>(
+const fillApps = personPage<AppsPage & Readonly<{ action: string }>>(
   `<h1><%= it.title %></h1>
 <% if (it.text !== '') { %><p><%= it.text %></p>
 <% } %>\
@@ -349,13 +360,13 @@ const fillApps = personPage<AppsPage>(
 <ul>
 <% for (const scope of grant.scopes) { %><li><%= scope %></li>
 <% } %></ul>
-<form method="post" action="${APPS_PATH}">
+<form method="post" action="<%= it.action %>">
 <input type="hidden" name="access_token" value="<%= it.accessToken %>">
 <input type="hidden" name="grant" value="<%= grant.id %>">
 <div class="buttons"><button type="submit" class="main" aria-label="<%= it.said.end %>: <%= grant.appName %>"><%= it.said.end %></button></div>
 </form>
 <% } %>\
-<% if (it.accessToken !== '') { %><form method="post" action="${APPS_PATH}">
+<% if (it.accessToken !== '') { %><form method="post" action="<%= it.action %>">
 <input type="hidden" name="access_token" value="<%= it.accessToken %>">
 <div class="buttons"><button type="submit" name="done" value="yes"><%= it.said.done %></button></div>
 </form>
@@ -401,7 +412,7 @@ const sendSignIn = (
           sentenceOf(said.nothingGranted, { host: new URL(redirectUri).host }),
         ]
       : [`${asks} ${sentenceOf(said.nextPage, {})}`];
-  const page = { ...signInPage(language, again), action: PATH, html, hidden };
+  const page = { ...signInPage(language, again), action: reply.server.ownPath(PATH), html, hidden };
   return sendPersonPage(reply, status, fillSignIn(page), 'error' in authorization ? redirectUri : undefined);
 };
 
@@ -412,7 +423,7 @@ const sendAppsSignIn = (reply: FastifyReply, status: number, language: PageLangu
     fillSignIn({
       ...signInPage(language, again),
       title: words[language].apps,
-      action: APPS_PATH,
+      action: reply.server.ownPath(APPS_PATH),
       html: [words[language].seeApps],
       hidden: {},
     }),
@@ -421,8 +432,14 @@ const sendAppsSignIn = (reply: FastifyReply, status: number, language: PageLangu
 /** `target`: where the form leads in the end. */
 const sendConsent = (reply: FastifyReply, language: PageLanguage, page: ConsentPage, target: string): FastifyReply => {
   const said = words[language];
+  const { ownPath } = reply.server;
   const title = said.isAllowed.replace('{app}', () => page.appName);
-  return sendPersonPage(reply, 200, fillConsent({ ...page, title, language, said, sentence: sentenceOf }), target);
+  return sendPersonPage(
+    reply,
+    200,
+    fillConsent({ ...page, title, language, said, sentence: sentenceOf, action: ownPath(PATH), appsPath: ownPath(APPS_PATH) }),
+    target,
+  );
 };
 
 const sendRefusal = (

@@ -131,7 +131,9 @@ export const mailboxScript = String.raw`'use strict';
     if (seconds < 86400) return Math.floor(seconds / 3600) + ' h';
     return new Date(time).toLocaleDateString();
   };
-  const url = (id, rest) => '/mailbox/messages/' + encodeURIComponent(id) + (rest || '');
+  // The script stands beside the messages, below whatever path a proxy serves the service.
+  const MESSAGES = new URL('messages', document.currentScript.src).pathname;
+  const url = (id, rest) => MESSAGES + '/' + encodeURIComponent(id) + (rest || '');
   const get = async (path) => {
     const response = await fetch(path, { headers: { accept: 'application/json' } });
     if (!response.ok) throw new Error(String(response.status));
@@ -180,7 +182,7 @@ export const mailboxScript = String.raw`'use strict';
   };
 
   const load = async () => {
-    const pages = await Promise.all(Array.from({ length: state.pages }, (_, index) => get('/mailbox/messages?limit=' + PAGE + '&page=' + (index + 1))));
+    const pages = await Promise.all(Array.from({ length: state.pages }, (_, index) => get(MESSAGES + '?limit=' + PAGE + '&page=' + (index + 1))));
     const seen = new Set();
     state.messages = pages.flatMap((page) => page.data).filter((message) => !seen.has(message.id) && seen.add(message.id));
     state.total = pages[0].meta.total;
@@ -364,7 +366,7 @@ export const mailboxScript = String.raw`'use strict';
   });
   $('clear').addEventListener('click', async () => {
     if (!confirm('Delete all messages of the mailbox?')) return;
-    await fetch('/mailbox/messages', { method: 'DELETE' }).catch(() => undefined);
+    await fetch(MESSAGES, { method: 'DELETE' }).catch(() => undefined);
     state.pages = 1;
     await load().catch(() => undefined);
   });

@@ -29,19 +29,19 @@ const CSP = contentPolicy({ 'style-src': `'sha256-${styleHash}'`, 'img-src': 'da
 
 /** Registers `/`. The mailbox is linked where there is one. */
 export const landingRoutes = (app: App, deps: Pick<HttpDeps, 'settings' | 'mailbox'>): void => {
-  const landing = page(firstMailCurl(deps.settings.publicUrl), deps.mailbox !== undefined);
+  const landing = page(firstMailCurl(deps.settings.publicUrl), cardsOf(app.ownPath, deps.mailbox !== undefined));
   app.get('/', { config: { access: 'public' }, schema: { hide: true } }, (_request, reply) =>
     reply.header('content-type', 'text/html; charset=utf-8').header('content-security-policy', CSP).send(landing),
   );
 };
 
-const page = (curl: string, withMailbox: boolean): string => fill({ curl, cards: cardsOf(withMailbox), icon: ICON, style });
+const page = (curl: string, cards: readonly Card[]): string => fill({ curl, cards, icon: ICON, style });
 
-const cardsOf = (withMailbox: boolean): readonly Card[] => [
-  { href: '/docs', title: 'API reference', text: 'Every endpoint, with examples that run', isShown: true },
-  { href: '/mailbox', title: 'Mailbox', text: 'Look at the mails that were sent', isShown: withMailbox },
-  { href: '/openapi.json', title: 'OpenAPI 3.1', text: 'The same for programs', isShown: true },
-  { href: '/health/ready', title: 'Health', text: 'State of every worker', isShown: true },
+const cardsOf = (own: (path: string) => string, withMailbox: boolean): readonly Card[] => [
+  { href: own('/docs'), title: 'API reference', text: 'Every endpoint, with examples that run', isShown: true },
+  { href: own('/mailbox'), title: 'Mailbox', text: 'Look at the mails that were sent', isShown: withMailbox },
+  { href: own('/openapi.json'), title: 'OpenAPI 3.1', text: 'The same for programs', isShown: true },
+  { href: own('/health/ready'), title: 'Health', text: 'State of every worker', isShown: true },
 ];
 
 const fill = pageTemplate<{ curl: string; cards: readonly Card[]; icon: string; style: string }>(`<!doctype html>

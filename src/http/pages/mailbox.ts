@@ -195,12 +195,12 @@ const fileRoutes = (app: App, reading: Reading): void => {
 
 /** The page, and the link that opens it: the token goes into a cookie and out of the address. */
 const linkRoute = (app: App, { settings, mailbox: { token } }: MailboxDeps): void => {
-  const page = mailboxPage(firstMailCurl(settings.publicUrl));
+  const page = mailboxPage(firstMailCurl(settings.publicUrl), app.ownPath);
   const cookie = mailboxCookie(token, settings.port);
   app.get(MAILBOX_PATH, { config, schema: { hide: true, querystring: MailboxLinkQuerySchema } }, (request, reply) => {
     if (request.query.token === undefined) return sendFile(reply, 'text/html; charset=utf-8', page, PAGE_CSP);
     if (cookie.opensLink(request)) reply.header('set-cookie', cookie.setCookie(request));
-    return reply.redirect(MAILBOX_PATH, 303);
+    return reply.redirect(app.ownPath(MAILBOX_PATH), 303);
   });
 };
 
@@ -229,5 +229,5 @@ const pageRoutes = (app: App, reading: Reading): void => {
 const closedForPeople = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   if (error.code !== 'UNAUTHORIZED' || request.headers.accept?.includes('text/html') !== true) throw error;
   reply.code(401).header('www-authenticate', 'Bearer realm="sealpost"');
-  return sendFile(reply, 'text/html; charset=utf-8', closedPage, CLOSED_CSP);
+  return sendFile(reply, 'text/html; charset=utf-8', closedPage(request.server.ownPath), CLOSED_CSP);
 };

@@ -22,7 +22,7 @@ code { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 `;
 
 /** `curl`: the command line that sends a first mail. */
-const fill = pageTemplate<{ curl: string; icon: string }>(`<!doctype html>
+const fill = pageTemplate<{ curl: string; icon: string; own: (path: string) => string }>(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -30,17 +30,17 @@ const fill = pageTemplate<{ curl: string; icon: string }>(`<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>Mailbox · sealpost</title>
 <link rel="icon" href="<%~ it.icon %>">
-<link rel="stylesheet" href="/mailbox/app.css">
-<script src="/mailbox/app.js" defer></script>
+<link rel="stylesheet" href="<%= it.own('/mailbox/app.css') %>">
+<script src="<%= it.own('/mailbox/app.js') %>" defer></script>
 </head>
 <body>
 <header class="bar">
-  <a class="brand" href="/"><img src="<%~ it.icon %>" alt="" width="22" height="22">sealpost</a>
+  <a class="brand" href="<%= it.own('/') %>"><img src="<%~ it.icon %>" alt="" width="22" height="22">sealpost</a>
   <h1>Mailbox</h1>
   <span id="count" class="muted" aria-live="polite"></span>
   <span id="offline" class="offline" role="status" hidden>not reachable, trying again</span>
   <span class="grow"></span>
-  <a class="quiet" href="/docs">API reference</a>
+  <a class="quiet" href="<%= it.own('/docs') %>">API reference</a>
   <button id="clear" type="button" class="danger" disabled>Delete all</button>
 </header>
 <main id="main" data-view="list">
@@ -78,13 +78,13 @@ const fill = pageTemplate<{ curl: string; icon: string }>(`<!doctype html>
     <div id="panel" class="panel" role="tabpanel" tabindex="0"></div>
   </article>
 </main>
-<noscript><p class="noscript">The mailbox page needs JavaScript; the same as JSON is at <a href="/mailbox/messages">/mailbox/messages</a>.</p></noscript>
+<noscript><p class="noscript">The mailbox page needs JavaScript; the same as JSON is at <a href="<%= it.own('/mailbox/messages') %>">/mailbox/messages</a>.</p></noscript>
 </body>
 </html>
 `);
 
-/** In: the command line that sends a first mail. Out: the mailbox page; its style and script are served as files, so that its CSP needs no exception. */
-export const mailboxPage = (curl: string): string => fill({ curl, icon: ICON });
+/** In: the command line that sends a first mail, and what makes the addresses of the page. Out: the mailbox page; its style and script are served as files, so that its CSP needs no exception. */
+export const mailboxPage = (curl: string, own: (path: string) => string): string => fill({ curl, icon: ICON, own });
 
 /** Lets the page load nothing. */
 export const CLOSED_CSP = contentPolicy({
@@ -93,7 +93,9 @@ export const CLOSED_CSP = contentPolicy({
 });
 
 /** The page in place of the mailbox. A browser that follows the link from another site keeps the cookie, but sends it only from the next click on. */
-export const closedPage: string = pageTemplate<{ icon: string; style: string }>(`<!doctype html>
+export const closedPage = (own: (path: string) => string): string => fillClosed({ icon: ICON, style, own });
+
+const fillClosed = pageTemplate<{ icon: string; style: string; own: (path: string) => string }>(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -107,11 +109,11 @@ export const closedPage: string = pageTemplate<{ icon: string; style: string }>(
 <main>
 <h1><img src="<%~ it.icon %>" alt="" width="32" height="32">The mailbox opens by its link</h1>
 <p>Open the link that <code>sealpost serve</code> printed when it started. <code>npx sealpost mailbox</code> prints it again.</p>
-<p class="soft">You have just opened it? <a href="/mailbox">Go on to the mailbox</a>.</p>
+<p class="soft">You have just opened it? <a href="<%= it.own('/mailbox') %>">Go on to the mailbox</a>.</p>
 </main>
 </body>
 </html>
-`)({ icon: ICON, style });
+`);
 
 /** The `curl` line that the pages show to send a first mail; the reader puts in the key. */
 export const firstMailCurl = (publicUrl: string): string =>

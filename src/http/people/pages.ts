@@ -279,7 +279,7 @@ const accept = async ({ commands, queries }: AccountDeps, { token, fields, reque
   }
 };
 
-const fill = personPage<Required<AccountPage>>(`<h1><%= it.title %></h1>
+const fill = personPage<Required<AccountPage> & Readonly<{ account: string }>>(`<h1><%= it.title %></h1>
 <% for (const text of it.texts) { %><p><%= text %></p>
 <% } %>\
 <% if (it.fault !== '') { %><p class="fault" role="alert"><%= it.fault %></p>
@@ -303,13 +303,20 @@ if (!field.isOptional) { %> required<% } %>></label>
 <% } %>\
 <% if (it.note !== '') { %><p class="soft"><%= it.note %></p>
 <% } %>\
-<% if (it.leadsOn) { %><p><a href="/account">Ask for another link</a></p>
+<% if (it.leadsOn) { %><p><a href="<%= it.account %>">Ask for another link</a></p>
 <% } %>\
 `);
 
 /** Sends the page. Parts that are not given are left out. */
-const sendAccountPage = (reply: FastifyReply, status: number, page: AccountPage): FastifyReply =>
-  sendPersonPage(reply, status, fill({ texts: [], fault: '', forms: [], note: '', leadsOn: false, ...page }));
+const sendAccountPage = (reply: FastifyReply, status: number, page: AccountPage): FastifyReply => {
+  const { ownPath } = reply.server;
+  const forms = (page.forms ?? []).map((form) => ({ ...form, action: ownPath(form.action) }));
+  return sendPersonPage(
+    reply,
+    status,
+    fill({ texts: [], fault: '', note: '', leadsOn: false, ...page, forms, account: ownPath('/account') }),
+  );
+};
 
 /** The page for a link without a well-formed token. */
 const notWhole: AccountPage = {

@@ -108,6 +108,10 @@ export type HttpDeps = Readonly<{
 export type Access = AccessPermission | 'public';
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** In: a path of the service. Out: the path by which a browser reaches it, below that of the public URL. */
+    ownPath: (path: string) => string;
+  }
   interface FastifyContextConfig {
     /** Every route declares it; the server is not built otherwise. */
     access?: Access;

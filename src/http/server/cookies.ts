@@ -96,8 +96,8 @@ export const mailboxCookie = (token: string, port: number): MailboxCookie => {
   return {
     admits: (request) => isToken(cookieOf(request.headers.cookie, name)) || opensLink(request),
     opensLink,
-    setCookie: ({ protocol }) =>
-      `${name}=${token}; Path=${MAILBOX_PATH}; Max-Age=${MAILBOX_COOKIE_AGE_S}; HttpOnly; SameSite=Strict${protocol === 'https' ? '; Secure' : ''}`,
+    setCookie: ({ protocol, server }) =>
+      `${name}=${token}; Path=${server.ownPath(MAILBOX_PATH)}; Max-Age=${MAILBOX_COOKIE_AGE_S}; HttpOnly; SameSite=Strict${protocol === 'https' ? '; Secure' : ''}`,
   };
 };
 

@@ -8,6 +8,12 @@ import type { CalledFrom } from '../../commands/people/sessions.js';
 import type { Answer, Idempotency } from '../../commands/core/idempotency.js';
 import type { ExpectedRevisions } from '../../commands/templates/answers.js';
 
+/** Makes every path that a page, a redirect or a cookie names: a proxy may serve the service below the path of the public URL. */
+export const ownPathOf = (publicUrl: string): ((path: string) => string) => {
+  const prefix = (URL.parse(publicUrl)?.pathname ?? '').replace(/\/+$/, '');
+  return (path) => `${prefix}${path}`;
+};
+
 const ITEMS_MAX = 50;
 
 const HEADER_CHARS_MAX = 2_000;

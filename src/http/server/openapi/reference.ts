@@ -137,6 +137,7 @@ const registerReader = async (app: App, text: () => Buffer): Promise<void> => {
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
+    indexPrefix: app.ownPath(''),
     staticCSP: DOCS_CSP,
     uiConfig: {
       deepLinking: true,
