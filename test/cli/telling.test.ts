@@ -52,7 +52,7 @@ await t.test('replay: a stream, all, from a position, as text and as JSON', asyn
   t.match(lines[0], {
     stream: `email-${id}`,
     position: Number,
-    hash: /^[0-9a-f]{64}$/,
+    hash: /^[0-9a-f]{96}$/,
     sealed: { recipients: [{ email: 'replayed@example.com' }] },
     metadata: { actor: /^apiKey:key_/ },
   });
