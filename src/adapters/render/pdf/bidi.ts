@@ -1,6 +1,6 @@
 /** Text from right to left (UAX #9): embedding levels of a paragraph, mirrored characters, and the order in which the words of a line that pdfmake broke are drawn. */
 import bidiModule, { type Bidi } from 'bidi-js';
-import { isSetInOrder, withoutBreaks } from './scripts.js';
+import { isSetInOrder, SOFT_HYPHEN, withoutBreaks } from './scripts.js';
 
 // The package types a default export; at run time the module is the factory itself.
 const factory: unknown = bidiModule;
@@ -68,6 +68,9 @@ export type Inline = {
 };
 export type Line = { x?: number; maxWidth: number; inlines: Inline[]; leadingCut: number; trailingCut: number; inlineWidths: number };
 
+/** True if the next inline goes on with the word, so that no room stands between them. */
+const isWithinWord = ({ noNewLine, text }: Inline): boolean => noNewLine === true || text.endsWith(SOFT_HYPHEN);
+
 const ordered = new WeakSet<Inline[]>();
 
 /**
@@ -79,7 +82,7 @@ export const orderLine = (line: Line): void => {
   const { inlines } = line;
   const isRightToLeft = inlines.some((inline) => (inline.bidiLevel ?? 0) > 0);
   const room = inlines.reduce((sum, inline) => sum + (inline.justifyShift ?? 0), 0);
-  if (ordered.has(inlines) || !(isRightToLeft || (room > 0 && inlines.some((inline) => inline.noNewLine === true)))) return;
+  if (ordered.has(inlines) || !(isRightToLeft || (room > 0 && inlines.some(isWithinWord)))) return;
   ordered.add(inlines);
   trimEnds(line);
   const gaps = gapsOf(inlines, room);
@@ -113,7 +116,7 @@ export const readText = ({ inlines }: Line): string | undefined => {
 
 /** The room of a justified line, shared out after each word that another may follow on the next line. */
 const gapsOf = (inlines: readonly Inline[], room: number): readonly number[] => {
-  const isGap = inlines.map((inline, index) => index < inlines.length - 1 && inline.noNewLine !== true);
+  const isGap = inlines.map((inline, index) => index < inlines.length - 1 && !isWithinWord(inline));
   const count = isGap.filter(Boolean).length;
   return isGap.map((given) => (given ? room / count : 0));
 };

@@ -3,7 +3,7 @@ import { directionOfText, sideOf, type Direction, type Side, type TextDirection 
 import type { HorizontalAlign, Html, TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import type { Border } from '../../../domain/rendering/lengths.js';
 import { isDark, isPale, pdfColor } from '../colors.js';
-import type { Fonts } from './fonts.js';
+import type { Fonts, Refuses } from './fonts.js';
 import type { Dash, Margin, Node, Tag } from './nodes.js';
 
 /** A picture as it can be drawn: an embedded file by its name, or a cleaned drawing. Natural size in points. */
@@ -37,7 +37,7 @@ export type Context = Readonly<{
   /** The family that is tried first. */
   family: string | undefined;
   /** True if a character that no font has is refused. */
-  refuses: (character: string) => boolean;
+  refuses: Refuses;
   /** BCP 47 */
   locale: string;
 }>;

@@ -6,6 +6,7 @@ import {
   composed,
   scriptOf,
   isSetInOrder,
+  SOFT_HYPHEN,
   WORD_BREAK,
   withoutBreaks,
   withWordBreaks,
@@ -58,12 +59,14 @@ export type FontRun = Readonly<{ text: string; font: string; bidiLevel: number }
 export type ShapedPiece<Piece> = Readonly<{ piece: Piece; runs: readonly FontRun[] }>;
 export type TextPiece = FontStyle &
   Readonly<{ text: string; /** The family that is tried first, by its name in `descriptors`. */ family?: string }>;
+/** True for a character that no font has and that is refused. With `standIn`, the text in its place, it is told only, and the answer means nothing. */
+export type Refuses = (character: string, standIn?: string) => boolean;
 export type ShapeOptions = Readonly<{
   /** The component's place in the template, for messages. */ field: string;
   /** BCP 47 */ locale: string;
   direction?: 'ltr' | 'rtl';
   /** True for a character that is refused if no font has it; any other is replaced by its name. Undefined: all are refused. */
-  refuses?: (character: string) => boolean;
+  refuses?: Refuses;
 }>;
 
 export type Fonts = Readonly<{
@@ -127,10 +130,12 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
     if (options.direction !== 'rtl' && pieces.every(({ family }, at) => isRoboto(family) && isPlain(written[at] ?? ''))) {
       return { pieces: pieces.map((piece, at) => ({ piece, runs: plainRuns(written[at] ?? '') })), isRightToLeft: false };
     }
-    const texts = withWordBreaks(written);
+    const hanOrder = hanOrderOf(written.join(''), options.locale);
+    const texts = withWordBreaks(
+      pieces.map((piece, at) => withStandIns(written[at] ?? '', chooserOf(styleName(piece), hanOrder, piece.family), options)),
+    );
     const paragraph = texts.join('');
     const bidi = options.direction === 'rtl' || holdsRightToLeft(paragraph) ? levelsOf(paragraph, options.direction) : undefined;
-    const hanOrder = hanOrderOf(paragraph, options.locale);
     let offset = 0;
     const shaped = pieces.map((piece, at) => {
       const text = texts[at] ?? '';
@@ -181,6 +186,41 @@ const descriptorOf = ({ files }: FontFamily): FontDescriptor => ({
 });
 
 const uprightOf = ({ files: { normal } }: FontFamily): FontDescriptor => ({ normal, bold: normal, italics: normal, bolditalics: normal });
+
+/** Signs that stand for one currency, by their codes (ISO 4217). */
+const currencies: ReadonlyMap<string, string> = new Map(
+  (
+    '\u20be GEL \u20bf BTC \u17db KHR \u20bc AZN \u20bd RUB \u20ba TRY \u20b8 KZT \u20b9 INR \u20aa ILS \u20ab VND \u20ad LAK \u20ae MNT \u20b1 PHP \u20b2 PYG ' +
+    '\u20b4 UAH \u20b5 GHS \u20a1 CRC \u20a6 NGN \u20a9 KRW \u0e3f THB \u09f3 BDT \u058f AMD \u060b AFN \u20c0 KGS \u20ac EUR \u20a3 FRF \u20a7 ESP \u20b3 ARA'
+  )
+    .split(' ')
+    .flatMap((sign, at, all): [string, string][] => (at % 2 === 0 ? [[sign, all[at + 1] ?? '']] : [])),
+);
+
+/** What stands in the place of a character that no font has: the code of a currency, a Latin digit. Undefined: its name. */
+export const standInOf = (character: string): string | undefined =>
+  /\p{Nd}/u.test(character) ? latinDigit(character.codePointAt(0)!) : currencies.get(character);
+
+/** Ten digits follow each other in Unicode, from zero on; those of mathematics are five such rows without a gap. */
+const latinDigit = (codePoint: number): string => {
+  if (codePoint >= 0x1d7ce && codePoint <= 0x1d7ff) return String((codePoint - 0x1d7ce) % 10);
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(codePoint - value - 1))) value += 1;
+  return String(value);
+};
+
+const SIGN_OR_DIGIT = /(?![\x00-\x7f])[\p{Sc}\p{Nd}]/gu;
+
+/** The text with codes of currencies and Latin digits for signs and digits that no font has. */
+const withStandIns = (text: string, choose: FontChooser, { refuses }: ShapeOptions): string =>
+  text.replace(SIGN_OR_DIGIT, (character: string, at: number, whole: string) => {
+    const standIn = standInOf(character);
+    if (standIn === undefined || missingFrom([character], choose).length === 0) return character;
+    refuses?.(character, standIn);
+    if (/\d/.test(standIn)) return standIn;
+    const space = (beside: string): string => (/[\p{L}\p{N}]/u.test(beside) ? '\u00a0' : '');
+    return space(whole.charAt(at - 1)) + standIn + space(whole.charAt(at + character.length));
+  });
 
 const missingFrom = (characters: readonly string[], choose: FontChooser): readonly string[] =>
   characters.filter((character) => !isPlain(character) && choose(character, undefined).some(({ isMissing }) => isMissing === true));
@@ -317,8 +357,9 @@ const runsOf = (
   for (const { segment, index } of segmenter.segment(text)) {
     // A line break stands apart: it ends a line whatever runs before it.
     const own = /[\r\n]/.test(segment) ? 0 : (levels?.[index] ?? 0);
-    if (segment === WORD_BREAK) {
-      if (pending !== '') pending += segment;
+    if (segment === WORD_BREAK || segment === SOFT_HYPHEN) {
+      const isShown = segment === WORD_BREAK || (level % 2 === 0 && current !== undefined && hasAll(current, '-'));
+      if (pending !== '' && isShown) pending += segment;
       continue;
     }
     for (const choice of choose(segment, current).flatMap(present)) {

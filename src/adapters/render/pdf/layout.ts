@@ -1,5 +1,6 @@
 /** The layout of pdfmake with additions: areas drawn behind blocks, margins that grow to headers and footers, page breaks where a reader expects them, tags on lines, and long texts broken without copying all of their words. */
 import type { Area, Node, Place, SectionNode, StackNode, Vector } from './nodes.js';
+import { SOFT_HYPHEN } from './scripts.js';
 import { BAND_SHARE_MAX } from './bands.js';
 import { openHeights, type LinesOf, beginsKept, breaksBefore, isDecoration, isKeptWithNext, settleWidths, ROWS_MIN } from './heights.js';
 import {
@@ -129,9 +130,41 @@ class SheetLayout extends LayoutBuilder<Node> {
 
   private nextLine(node: Node): BrokenLine | null {
     this.showNext(node, this.writer.context().availableWidth);
-    return super.buildNextLine(node);
+    makeRoomForHyphens(node);
+    const line = super.buildNextLine(node);
+    if (line !== null) endAtHyphen(line);
+    return line;
   }
 }
+
+type Hyphenated = {
+  text: string;
+  width: number;
+  fontSize: number;
+  trailingCut?: number;
+  font: { widthOfString: (text: string, size: number) => number };
+};
+
+const HYPHEN = '-';
+const hyphenWidth = ({ font, fontSize }: Hyphenated): number => font.widthOfString(HYPHEN, fontSize);
+
+/** A part of a word that ends with a soft hyphen is wider where the line ends with it: the contrary of the spaces that pdfmake cuts off there. */
+const makeRoomForHyphens = (node: object): void => {
+  for (const inline of ((node as Text)._inlines ?? []) as unknown as Hyphenated[])
+    if (inline.text.endsWith(SOFT_HYPHEN) && inline.trailingCut === 0) inline.trailingCut = -hyphenWidth(inline);
+};
+
+/** Shows the hyphen of a line that ends within a word. */
+const endAtHyphen = (line: BrokenLine): void => {
+  const last = line.inlines.at(-1) as Hyphenated | undefined;
+  if (last === undefined || (last.trailingCut ?? 0) >= 0) return;
+  if (last.text.endsWith(SOFT_HYPHEN) && !line.lastLineInParagraph) {
+    last.text = last.text.slice(0, -1) + HYPHEN;
+    last.width -= last.trailingCut ?? 0;
+    line.inlineWidths -= last.trailingCut ?? 0;
+  }
+  last.trailingCut = line.trailingCut = 0;
+};
 
 /** Shares of a sheet that repeated header rows, and the row kept with them, may take: the rest must hold the highest line or picture of a cell. */
 const HEADER_SHARE_MAX = 0.3;

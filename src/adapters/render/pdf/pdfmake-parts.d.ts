@@ -111,6 +111,7 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
     leadingCut: number;
     trailingCut: number;
     inlineWidths: number;
+    lastLineInParagraph?: boolean;
     maxWidth: number;
     tag?: unknown;
   };

@@ -16,7 +16,7 @@ import {
 import { anchored, type Node, type Tag, type LinePicture, type Run, type TextNode } from './nodes.js';
 import { blockTags, tableTags } from '../../../domain/rendering/html.js';
 import { linePictureOf, pictureNode, pictureRun } from './picture-node.js';
-import type { Fonts } from './fonts.js';
+import type { Fonts, Refuses } from './fonts.js';
 import { directionOfText, type Direction, type TextDirection } from '../../../domain/rendering/direction.js';
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../colors.js';
@@ -28,7 +28,7 @@ type Shaping = Readonly<{
   /** For messages. */ field: string;
   /** Direction of the text around, for text without any letter. */ direction: Direction;
   textDirection: TextDirection;
-  refuses: (character: string) => boolean;
+  refuses: Refuses;
 }>;
 
 export const LIST_INDENT_PT = 18;

@@ -79,6 +79,9 @@ export const scriptOf = (character: string): string => {
 /** Ends a word and has no form: a line may end after it. */
 export const WORD_BREAK = '\u200b';
 
+/** A word may be parted here, with a hyphen at the end of the line. */
+export const SOFT_HYPHEN = '\u00ad';
+
 /** Thai, Lao, Burmese, Khmer. */
 const WITHOUT_SPACES = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]/;
 /** Signs that shorten or repeat the word before them begin no line. */
@@ -109,7 +112,7 @@ export const withWordBreaks = (texts: readonly string[]): readonly string[] => {
 
 const isBeginning = (unit: string): boolean => WITHOUT_SPACES.test(unit) && !CLOSING.test(unit);
 
-export const withoutBreaks = (text: string): string => (text.includes(WORD_BREAK) ? text.replaceAll(WORD_BREAK, '') : text);
+export const withoutBreaks = (text: string): string => (/[\u00ad\u200b]/.test(text) ? text.replace(/[\u00ad\u200b]/g, '') : text);
 
 /** Thai and Lao vowel AM, after the marks above the letter. */
 const SARA_AM = /([\u0e31\u0e34-\u0e37\u0e47-\u0e4e\u0eb1\u0eb4-\u0eb7\u0ebb\u0ec8-\u0ecd]*)([\u0e33\u0eb3])/g;

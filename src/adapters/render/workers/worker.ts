@@ -10,6 +10,7 @@ import { compileDocument, type CompiledDocument } from '../../../domain/renderin
 import { imageSourcesOf } from '../../../domain/rendering/expand/resources.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { FontFamily, Fonts } from '../pdf/fonts.js';
+import { codePointOf } from '../../../shared/text.js';
 import { boundedCache } from '../../../shared/cache.js';
 import {
   sampleJob,
@@ -47,9 +48,10 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     const brought = document.fonts ?? [];
     const isWhole = [...fontFilesOf({ fonts: brought }).keys()].every((address) => files.has(address));
     const lacking = (await fontsOf(isWhole ? brought : [], files)).lacking([...drawn.keys()], document.language.locale);
-    const { missing } = await import('../pdf/fonts.js');
+    const { missing, standInOf } = await import('../pdf/fonts.js');
     for (const character of isWhole ? lacking : [])
-      if (document.refuses?.(character) ?? true) throw missing(character, drawn.get(character) ?? 'schema.pages');
+      if (standInOf(character) === undefined && (document.refuses?.(character) ?? true))
+        throw missing(character, drawn.get(character) ?? 'schema.pages');
     return lacking.slice(0, REPLACED_MAX).map(firstOf);
   };
 
@@ -75,11 +77,12 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     const document = compiledOf(input)(input.variables, input.environment, format);
     if (job.kind === 'image-sources') return { kind: 'image-sources', sources: imageSourcesOf(document, format) };
     if (job.kind === 'check') return { kind: 'checked', lacking: format === 'pdf' ? await lackingIn(document, job.images) : [] };
-    const { noted, replaced } = notingReplaced(document);
     const warnings: FieldError[] = [];
-    const file = await make(noted, job, (warning) => {
+    const tell = (warning: FieldError): void => {
       if (warnings.length < WARNINGS_MAX) warnings.push(warning);
-    });
+    };
+    const { noted, replaced } = notingReplaced(document, tell);
+    const file = await make(noted, job, tell);
     return { kind: 'made', file, replaced: [...replaced], warnings };
   };
 };
@@ -91,10 +94,15 @@ const WARNINGS_MAX = 20;
 const firstOf = (character: string): string => String.fromCodePoint(character.codePointAt(0) ?? 0).replace(/\p{Cs}/u, '\ufffd');
 
 /** A copy of the document that notes up to REPLACED_MAX of the characters that are replaced in it. */
-const notingReplaced = (document: ExpandedDocument): Readonly<{ noted: ExpandedDocument; replaced: ReadonlySet<string> }> => {
+const notingReplaced = (
+  document: ExpandedDocument,
+  tell: (warning: FieldError) => void,
+): Readonly<{ noted: ExpandedDocument; replaced: ReadonlySet<string> }> => {
   const replaced = new Set<string>();
-  const refuses = (character: string): boolean => {
-    const isRefused = document.refuses?.(character) ?? true;
+  const refuses = (character: string, standIn?: string): boolean => {
+    if (standIn !== undefined && !replaced.has(character))
+      tell({ field: 'schema.pages', message: `no font has ${character} (${codePointOf(character)}): ${standIn} stands in its place` });
+    const isRefused = standIn === undefined && (document.refuses?.(character) ?? true);
     if (!isRefused && replaced.size < REPLACED_MAX) replaced.add(firstOf(character));
     return isRefused;
   };

@@ -249,8 +249,8 @@ export type ExpandedPage = Readonly<{
 export type ExpandedDocument = Readonly<{
   language: Language;
   pages: readonly ExpandedPage[];
-  /** Whether a character that no font has is refused; else its number stands in its place. Undefined: all such characters are refused. */
-  refuses?: (character: string) => boolean;
+  /** Whether a character that no font has is refused; else its name stands in its place. With `standIn`, what stands in its place, it is told only. Undefined: all such characters are refused. */
+  refuses?: (character: string, standIn?: string) => boolean;
   /** Families that a PDF may name beside those of the service; their files are among its sources. */
   fonts?: readonly GalleryFont[];
 }>;

@@ -3,7 +3,7 @@ import t from 'tap';
 import { composed, shapedText, withoutBreaks, withWordBreaks } from '../../../../src/adapters/render/pdf/scripts.js';
 import { layoutIn } from '../../../../src/adapters/render/pdf/font-files.js';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
-import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
+import { openFonts, standInOf } from '../../../../src/adapters/render/pdf/fonts.js';
 import { defaultLimits } from '../../../../src/domain/core/limits.js';
 import type { Expanded, ExpandedDocument } from '../../../../src/domain/rendering/expand/expanded.js';
 import { attachmentOf, expandTemplate } from '../../../support/documents.js';
@@ -131,4 +131,35 @@ void t.test('letters in parts are composed before a font is chosen', async (t) =
   t.same(sheets[0]?.lines.slice(0, 1), ['\u00e9 \u00c5 \u1ed1 \ud55c']);
   t.ok(fonts.includes('Roboto-Regular'));
   t.equal(composed('\u0915\u093c q\u0301 \ufa19\ufe00'), '\u0915\u093c q\u0301 \ufa19\ufe00', 'what has no character of its own stays');
+});
+
+void t.test('a line ends at a soft hyphen, with a hyphen', async (t) => {
+  const word = 'Donau\u00addampf\u00adschiff\u00adfahrts\u00adgesell\u00adschafts\u00adkapit\u00e4n';
+  const narrow = (html: string): Expanded =>
+    component('container', {
+      children: [richText(html)],
+      width: { points: 110 },
+      align: 'start',
+      padding: { top: 0, right: 0, bottom: 0, left: 0 },
+    });
+  const lines = linesOf(await made(narrow(`<p>${word}</p>`)));
+  t.same(lines, ['Donaudampfschiff-', 'fahrtsgesellschafts-', 'kapit\u00e4n']);
+  t.same(linesOf(await made(richText(`<p>${word}</p>`))), [word.replaceAll('\u00ad', '')], 'a line with room for the word has no hyphen');
+  t.same(linesOf(await made(richText('<p>Amt\u00ad</p>'))), ['Amt'], 'nor has the end of a paragraph');
+  const justified = linesOf(await made(narrow(`<p style="text-align:justify">ab ${word}</p>`)));
+  t.same(justified.slice(0, 2), ['ab Donaudampfschiff-', 'fahrtsgesellschafts-'], 'justified, a word has no gaps');
+});
+
+void t.test('codes and Latin digits stand in the place of signs and digits that no font has', async (t) => {
+  const told: (string | undefined)[] = [];
+  const refuses = (character: string, standIn?: string): boolean => {
+    told.push(`${character} ${standIn}`);
+    return true;
+  };
+  const document = documentOf(page([richText('<p>\u20be5.00 5\u20bf \u17db12 \u17e3\u17e4 \u20b91 \u20ac5</p>')]));
+  t.same(linesOf(await read({ ...document, refuses })), ['GEL\u00a05.00 5\u00a0BTC KHR\u00a012 34 \u20b91 \u20ac5']);
+  t.same(told, ['\u20be GEL', '\u20bf BTC', '\u17db KHR', '\u17e3 3', '\u17e4 4']);
+  t.equal(standInOf('\u{1d7d9}'), '1');
+  t.equal(standInOf('\u17e0'), '0');
+  t.equal(standInOf('\u1780'), undefined, 'a letter');
 });
