@@ -167,6 +167,19 @@ void t.test(
   },
 );
 
+void t.test('a mail is dated by the time of the machine while the service goes by a clock of its own', async (t) => {
+  const world = await openProcessorWorld(t);
+  const { clock } = world.processing;
+  const twoYearsMs = 731 * 86_400_000;
+  world.run(deliverEmailWorker({ ...world.processing, clock: { ...clock, machineNow: () => clock.now() + twoYearsMs } }));
+  const id = await world.send();
+  const at = Date.parse((await world.commands.getEmail(caller, id)).createdAt);
+  await world.publish(id);
+  await world.reaches(id, 'sent');
+  const date = /^Date: (.*)\r$/m.exec(world.mailer.sent[0]!.raw.toString())?.[1];
+  t.equal(Date.parse(date ?? ''), Math.floor(at / 1_000) * 1_000 + twoYearsMs);
+});
+
 void t.test('dates in a mail are those of the time that it was given last', async (t) => {
   const world = await openProcessorWorld(t);
   const templateId = (

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { continuedClock, openClockRecord } from '../../src/adapters/clock/continued.js';
 import { openClockTrust, type ClockTrust } from '../../src/service/ops/clock.js';
 import type { ContinuedClock } from '../../src/domain/ports/clock.js';
-import { DAY_MS } from '../../src/domain/core/time.js';
+import { DAY_MS, latestNow, outwardNow } from '../../src/domain/core/time.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 import { memoryLog } from '../support/memory-ports.js';
@@ -157,4 +157,34 @@ void t.test('time in which the program did not run, or the machine slept, was wa
   rmSync(file);
   const fourth = await open(t, file, machine);
   t.ok(fourth.trust.unwatchedMs(START_MS) > 4 * DAY_MS, 'nobody knows');
+});
+
+void t.test('a start behind the newest event of the log is told, and destroys nothing', async (t) => {
+  for (const [behindMs, isTold] of [
+    [2 * 365 * DAY_MS, true],
+    [MINUTE_MS / 2, false],
+    [-DAY_MS, false],
+  ] as const) {
+    const logger = memoryLog();
+    const machine = fakeClock(START_MS);
+    const record = openClockRecord(fileOf(t));
+    record.write({ nowMs: START_MS, uptimeMs: machine.uptime(), waitMs: 0, confirmation: '', away: [] });
+    const newestEventMs = START_MS + behindMs;
+    const trust = openClockTrust({ clock: continuedClock(machine), logger, record, isKept: true, isNew: false, newestEventMs });
+    t.equal(trust.mayDestroy(), !isTold);
+    t.equal(logger.lines.filter(({ fields }) => fields['code'] === 'CLOCK_BEHIND').length, isTold ? 1 : 0);
+  }
+});
+
+void t.test('what others compare with their clocks goes by the machine, and a scheduled time is ahead of both clocks', (t) => {
+  const machine = fakeClock(START_MS);
+  const clock = continuedClock(machine);
+  for (const byMs of [2 * 365 * DAY_MS, -3 * 365 * DAY_MS]) {
+    machine.shift(byMs);
+    t.equal(outwardNow(clock), machine.now());
+    t.equal(clock.now(), START_MS);
+    t.equal(latestNow(clock), Math.max(START_MS, machine.now()));
+  }
+  t.equal(outwardNow(machine), machine.now(), 'a clock of one time');
+  t.end();
 });

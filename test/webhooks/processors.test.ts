@@ -1,6 +1,8 @@
 /** Webhooks as they are sent over days and deaths: no endpoint delays another, none is given up too soon, and nothing is lost. */
 import t, { type Test } from 'tap';
 import { GIVE_WAY_MS } from '../../src/event-log/decoding.js';
+import { attemptDelivery } from '../../src/commands/webhooks/attempt.js';
+import { formatSecret, signingKeysOf } from '../../src/domain/webhooks/delivery.js';
 import { handle } from '../../src/commands/core/handle.js';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { teamStream, webhookOutcomeStream, webhookStream } from '../../src/domain/core/ids.js';
@@ -109,6 +111,26 @@ void t.test(
     t.ok(await fails(DAY_MS), 'nobody tried while it was disabled');
   },
 );
+
+void t.test('a post is signed at the time of the machine while the service goes by a clock of its own', async (t) => {
+  const { deps, subscribe } = await openWebhookWorld(t);
+  const machineMs = Date.parse('2033-05-05T05:05:05.000Z');
+  const stamps: string[] = [];
+  const outbound = {
+    post: async (_url: string, { headers }: Readonly<{ headers: Readonly<Record<string, string>> }>) => {
+      stamps.push(headers['x-service-timestamp']!, headers['webhook-timestamp']!);
+      return { status: 200, retryAfter: undefined, body: '' };
+    },
+    forget: () => {},
+    close: async () => {},
+  };
+  const clock = { ...deps.clock, machineNow: () => machineMs };
+  const endpoint = { url: 'https://hooks.example/a', keys: signingKeysOf(formatSecret(Buffer.alloc(32, 1))), earlier: undefined };
+  const id = await subscribe('/a');
+  const post = { id: 'evt_0_x', previousId: null, kind: 'email.queued', body: '{}' };
+  await attemptDelivery({ webhooks: { outbound, insecureHosts: [] }, clock }, id, endpoint, post, new AbortController().signal);
+  t.same(stamps, [String(machineMs / 1_000), String(machineMs / 1_000)]);
+});
 
 void t.test('after 410 nothing more is sent until it is enabled again', async (t) => {
   const world = await openWebhookWorld(t);

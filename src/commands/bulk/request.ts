@@ -1,4 +1,5 @@
 /** Checks a bulk request: its recipients, what is pinned for all of them, its cost; and reads recipients from a file. */
+import { latestNow } from '../../domain/core/time.js';
 import { type Caller, testPart } from '../core/caller.js';
 import type { CommandDeps } from '../core/deps.js';
 import { readRecipientFile, type FileOptions, type FileRecipients } from '../recipients/file.js';
@@ -61,7 +62,7 @@ export const prepareBulk = async (
   const { teamId } = caller;
   const nowMs = deps.clock.now();
   const { limits } = deps;
-  const common = checkCommon(deps, request, nowMs);
+  const common = checkCommon(deps, request, latestNow(deps.clock));
   const documents = await documentsOf(deps, teamId, request.attachments ?? []);
   const read = await readRecipients(request, limits);
   assertSendable(deps, read);

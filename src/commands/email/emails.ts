@@ -48,7 +48,7 @@ import type { WebhookCause } from '../../domain/webhooks/delivery.js';
 import { eraseStream, type EraseDeps } from '../core/erase.js';
 import type { Deleted } from '../../api/core/common.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { DAY_MS } from '../../domain/core/time.js';
+import { DAY_MS, latestNow } from '../../domain/core/time.js';
 
 /** Folds the stream, so that the answer includes the latest write. `asOf`: the record at that time; data destroyed since stays destroyed. */
 export const getEmail = async (deps: CommandDeps, caller: Caller, id: EmailId, asOf?: AsOf): Promise<EmailRecord> => {
@@ -140,7 +140,7 @@ export const rescheduleEmail = async (
   request: RescheduleEmailRequest,
 ): Promise<RescheduleEmailResponse> => {
   const cause = causeOf(deps, caller);
-  const scheduledAt = checkSchedule(request.scheduledAt, Date.parse(cause.at), deps.limits);
+  const scheduledAt = checkSchedule(request.scheduledAt, latestNow(deps.clock), deps.limits);
   const stream = emailStream(id);
   const guard = changeableBy(caller, emailNotFound);
   const loaded = await loadState(deps.eventLog, stream, emailDecider);

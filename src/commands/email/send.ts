@@ -1,4 +1,5 @@
 /** Accepts one email: checks the request, renders once to check, reserves credits, and appends the email. */
+import { latestNow } from '../../domain/core/time.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
 import { isSimulatorAddress } from '../../domain/email/simulator.js';
 import { DomainError, AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
@@ -155,7 +156,7 @@ const prepare = async (
   fingerprint: string | undefined,
 ): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
   const nowMs = deps.clock.now();
-  const checked = checkRequest(request, nowMs, deps);
+  const checked = checkRequest(request, latestNow(deps.clock), deps);
   assertSimulatable(deps, checked.recipients);
   assertLanguagesWritable(deps, checked.language !== undefined);
   const given = readAttachments(request.attachments ?? [], deps.limits);

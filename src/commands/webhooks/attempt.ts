@@ -7,7 +7,7 @@ import { bodyKeys, bodyOf } from '../../domain/webhooks/body.js';
 import type { RoutedEntry } from '../../domain/webhooks/events.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { boundedCache } from '../../shared/cache.js';
-import { isoTime } from '../../domain/core/time.js';
+import { isoTime, outwardNow } from '../../domain/core/time.js';
 import { OutboundFault, type OutboundPost } from '../../domain/ports/outbound-http.js';
 import { keptAnswer, deliveryHeaders } from '../../domain/webhooks/delivery.js';
 import { signingAt, type Endpoint } from '../../domain/webhooks/decider.js';
@@ -68,7 +68,14 @@ export const attemptDelivery = async (
 ): Promise<AttemptResult> => {
   const nowMs = clock.now();
   const attemptedAt = isoTime(nowMs);
-  const headers = deliveryHeaders({ keys: signingAt(endpoint, attemptedAt), id: eventId, previousId, kind, body, nowMs });
+  const headers = deliveryHeaders({
+    keys: signingAt(endpoint, attemptedAt),
+    id: eventId,
+    previousId,
+    kind,
+    body,
+    nowMs: outwardNow(clock),
+  });
   const startedMs = clock.monotonic();
   const elapsed = (): number => Math.round(clock.monotonic() - startedMs);
   try {

@@ -27,6 +27,13 @@ export const parseMoment = (text: string, edge: 'start' | 'end'): string | undef
   return day === undefined || !isRealDay(day) || Number.isNaN(ms) ? undefined : isoTime(ms);
 };
 
+/** The time of day that others are told: that of the machine, also while the service goes by a clock of its own. */
+export const outwardNow = ({ now, machineNow = now }: Readonly<{ now: () => number; machineNow?: () => number }>): number => machineNow();
+
+/** What a scheduled time is compared with: it must be ahead by both clocks. */
+export const latestNow = (clock: Readonly<{ now: () => number; machineNow?: () => number }>): number =>
+  Math.max(clock.now(), outwardNow(clock));
+
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 

@@ -1,6 +1,8 @@
 /** Time as it is injected: nothing else in the program knows what time it is. */
 
 export type Clock = Readonly<{
+  /** The time of day as the machine has it, where `now` may differ from it. What others compare with their own clocks goes by it. */
+  machineNow?: () => number;
   /** The time of day in milliseconds since the Unix epoch, for facts only: somebody may set it back or forward at any moment. */
   now: () => number;
   /**

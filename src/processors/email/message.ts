@@ -1,4 +1,5 @@
 /** Composes the mail of an email from what was pinned at acceptance: one for all recipients, or a copy for each. */
+import { isoTime, outwardNow } from '../../domain/core/time.js';
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { linkBaseOf, unsubscribeUrl } from '../../commands/recipients/unsubscribe.js';
 import type { Email } from '../../domain/email/state.js';
@@ -30,7 +31,7 @@ import type { DomainKeys } from '../domains/sender-domains.js';
 export type MessageDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'renderer' | 'hasRelay'> &
   CopyDeps &
   Readonly<{
-    clock: Pick<Clock, 'monotonic'>;
+    clock: Pick<Clock, 'monotonic' | 'now' | 'machineNow'>;
     domainKeys: DomainKeys;
     /** Called with the time that composing a message took. */
     composed?: (seconds: number) => void;
@@ -115,7 +116,8 @@ type Composing = Readonly<{
 
 const composed = (deps: MessageDeps, { email, content, render, attachments, parts }: Composing): Buffer => {
   const { accepted } = email;
-  const date = email.scheduledAt ?? accepted.at;
+  const leapMs = outwardNow(deps.clock) - deps.clock.now();
+  const date = email.scheduledAt ?? (leapMs === 0 ? accepted.at : isoTime(Date.parse(accepted.at) + leapMs));
   // Rendered with the call's subject, as at acceptance: the HTML title has it, and the template's own subject may lack variables.
   const { html, text, inline } = render({
     variables: content.variables as JsonObject,

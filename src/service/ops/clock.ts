@@ -8,7 +8,7 @@ import type { ClockMark, ClockRecord } from '../../domain/ports/clock-record.js'
 import type { ContinuedClock, Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { Worker } from '../../domain/ports/worker.js';
-import { DAY_MS, isoTime } from '../../domain/core/time.js';
+import { CLOCKS_APART_MS, DAY_MS, isoTime } from '../../domain/core/time.js';
 import { continuedClock, openClockRecord } from '../../adapters/clock/continued.js';
 import { systemClock } from '../../adapters/clock/system.js';
 import type { Config } from '../settings/config.js';
@@ -35,6 +35,8 @@ type ClockTrustDeps = Readonly<{
   isKept: boolean;
   /** The log was empty when the program started. */
   isNew: boolean;
+  /** When the newest event was appended, by the clock of who appended it; absent for an empty log. */
+  newestEventMs?: number | undefined;
 }>;
 
 /** How far two counts of the same time may differ. */
@@ -53,8 +55,19 @@ const WAITS_AFTER_START =
 const WAITS_AFTER_LEAP =
   'the time of day was set: nothing is sent early, and nothing is destroyed by its age, until it has been steady for 24 hours; `sealpost clock confirm` ends that';
 
+const BEHIND_THE_LOG =
+  'the newest event of the log is later than the time of day: set the clock of this machine, by NTP; nothing is destroyed by its age for 24 hours, or until `sealpost clock confirm`';
+
 /** In: the clock of the machine; tests give another. */
 export const openClock = (machine: Clock = systemClock()): ContinuedClock => continuedClock(machine);
+
+/** undefined for an empty log. */
+export const newestEventMs = async (eventLog: Engine['eventLog']): Promise<number | undefined> => {
+  let newestMs: number | undefined;
+  for await (const { events } of eventLog.readAll(Math.max(0, (await eventLog.head()) - 1), { decrypt: [] }))
+    for (const { metadata } of events) newestMs = Math.max(newestMs ?? 0, Date.parse(metadata.occurredAt));
+  return newestMs;
+};
 
 /** Must be called before a first start writes anything: an empty log means a new instance. */
 export const openTrust = async (config: Config, { eventLog, logger }: Engine, clock: ContinuedClock): Promise<ClockTrust> =>
@@ -64,6 +77,7 @@ export const openTrust = async (config: Config, { eventLog, logger }: Engine, cl
     record: recordOf(config.dataDir),
     isKept: config.roles.includes('process'),
     isNew: (await eventLog.head()) === 0,
+    newestEventMs: await newestEventMs(eventLog),
   });
 
 export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
@@ -73,7 +87,11 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
   let leaps = clock.leaps();
   let confirmation = mark?.confirmation ?? record.confirmation();
   let untilMs = clock.monotonic() + waitAtStart(mark, deps);
-  if (untilMs > clock.monotonic()) logger.warn({ awayMs: mark && startedMs - mark.nowMs }, WAITS_AFTER_START);
+  const behindMs = (deps.newestEventMs ?? startedMs) - startedMs;
+  if (behindMs > CLOCKS_APART_MS) {
+    untilMs = clock.monotonic() + DAY_MS;
+    logger.warn({ code: 'CLOCK_BEHIND', behindMs }, BEHIND_THE_LOG);
+  } else if (untilMs > clock.monotonic()) logger.warn({ awayMs: mark && startedMs - mark.nowMs }, WAITS_AFTER_START);
 
   let away = mark?.away ?? [];
   // Nobody knows whether an instance without a mark ran before.

@@ -28,7 +28,7 @@ import type { Recipient } from '../../domain/mime/address.js';
 import { composeMessage } from '../../domain/mime/compose.js';
 import { accessFault } from '../../shared/files.js';
 import { counted } from '../../shared/text.js';
-import { notedWaitMs } from './clock.js';
+import { newestEventMs, notedWaitMs } from './clock.js';
 
 /** `help` says what to do; absent where all is well, or where the sentence itself says it. */
 export type Check = Readonly<{ level: 'ok' | 'warning' | 'fault'; name: string; says: string; help?: string }>;
@@ -232,11 +232,9 @@ const senderCheck = async ({ smtp, accountSender }: Config, engine: Engine): Pro
   );
 };
 
-const clockCheck = async (config: Config, { store, eventLog, clock }: Engine): Promise<Check> => {
+const clockCheck = async (config: Config, { eventLog, clock }: Engine): Promise<Check> => {
   const nowMs = clock.now();
-  let lastMs = Number.NEGATIVE_INFINITY;
-  for await (const { events } of eventLog.readAll(Math.max(0, (await store.head()) - 1), { decrypt: [] }))
-    for (const { metadata } of events) lastMs = Math.max(lastMs, Date.parse(metadata.occurredAt));
+  const lastMs = (await newestEventMs(eventLog)) ?? nowMs;
   if (lastMs - nowMs > CLOCKS_APART_MS)
     return fault('clock', `it is ${isoTime(nowMs)} here, but the log ends at ${isoTime(lastMs)}`, 'set the clock of this machine, by NTP');
   const waitMs = notedWaitMs(config);
