@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { killTest } from '../e2e/kill.js';
+import { attacksTest } from './attacks.js';
 import { clocksTest } from './clocks.js';
 import { connectionsTest } from './connections.js';
 import { diskTest } from './disk.js';
@@ -39,6 +40,7 @@ const programs: Readonly<Record<string, Program>> = {
     what: 'the distributed engine, its processes and servers killed, frozen, cut off and out of time',
     run: ({ rounds, ...options }) => distributedTest({ ...options, ...chosenFaults(), rounds: Math.ceil(rounds / 5) }),
   },
+  attacks: { what: 'damaged stores, edits of the log, a log that is away, newer events, output that nobody reads', run: attacksTest },
   connections: { what: 'clients that hold connections and read no answers', run: connectionsTest },
   documents: { what: 'heavy documents of one team beside small ones of another', run: documentsTest },
   webhooks: {
