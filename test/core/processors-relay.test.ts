@@ -102,7 +102,9 @@ void t.test('a full bus of one priority does not hold up another', async (t) => 
   await inTime(world, async () => (await depth(world)) === 3, 'two of low, and the urgent one');
   world.run(deliverEmailWorker({ ...world.processing, inFlightMax: 1 }));
   await world.reaches(urgent, 'sent');
-  t.equal(world.mailer.sent[0]!.messageId, `<${urgent}@example.com>`);
+  // A bus gives shares and no order: the two of low that it holds may come first.
+  const place = world.mailer.sent.findIndex(({ messageId }) => messageId === `<${urgent}@example.com>`);
+  t.ok(place <= 2, 'before those of low that the bus had no room for');
   await inTime(world, () => world.mailer.sent.length === 11, 'then the others');
 });
 
