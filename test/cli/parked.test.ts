@@ -3,6 +3,7 @@ import t from 'tap';
 import { openNatsBus } from '../../src/adapters/bus/nats.js';
 import { systemClock } from '../../src/adapters/clock/system.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { copyFounded } from '../support/founded.js';
 import { keptLog } from '../support/kept-log.js';
 import { runCommand } from '../support/server-process.js';
 import { natsServer } from '../support/servers.js';
@@ -19,8 +20,10 @@ void t.test('parked list and parked release', async (t) => {
   await bus.publish('deliver-email', [{ id: 'email-1@7', stream: 'email-1', priority: 'high' }]);
   await (await work.next()).value?.park('poison');
 
+  const dataDir = temporaryDirectory(t);
+  await copyFounded(dataDir);
   const settings = {
-    SEALPOST_DATA_DIR: temporaryDirectory(t),
+    SEALPOST_DATA_DIR: dataDir,
     SEALPOST_LOG_LEVEL: 'error',
     SEALPOST_BUS_URL: url,
     SEALPOST_ROLES: 'http,project',
