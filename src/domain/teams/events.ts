@@ -105,8 +105,10 @@ export const instanceEventSchemas = {
 export const ledgerEventSchemas = {
   /** Hourly while the instance runs. `awayMs`: in the first event after a start, the time since the event before, by the clock. */
   InstanceSeen: { data: Type.Object({ at: text, awayMs: Type.Union([Type.Integer(), Type.Null()]) }) },
-  /** `root` covers every event after the previous seal up to and including `position`, and all seals before. */
-  /** `key`: the id of the seal key, `mac`: its answer to what the seal says. Both are absent if it was made without such a key. */
+  /**
+   * `root` covers every event after the previous seal up to and including `position`, and all seals before. `key`: the id of the seal key,
+   * `mac`: its answer to what the seal says. Both are absent if it was made without such a key.
+   */
   LedgerSealed: {
     data: Type.Object({
       at: text,
