@@ -126,7 +126,7 @@ void t.test('every answer has a request id and the three rate headers', async (t
     );
     t.not(headers['x-ratelimit-remaining'], '0', `${name}: counted, not made up`);
     // People follow the links of mails: their refusals are pages. Those of OAuth have a form of their own.
-    const isAsked = !/ \/(?:u|oauth|account)\//.test(name) && [404, 400, 401].includes(statusCode);
+    const isAsked = !/ \/(?:u|p|oauth|account)\//.test(name) && [404, 400, 401].includes(statusCode);
     t.notOk(isAsked && headers['content-type'] !== 'application/json; charset=utf-8', name);
     if (String(headers['content-type']).startsWith('text/html'))
       t.match(headers['content-security-policy'], /default-src 'none'.*frame-ancestors '(?:none|self)'/, `${name} is a page with a policy`);
