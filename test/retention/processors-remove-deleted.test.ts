@@ -1,4 +1,5 @@
 /** What was deleted is destroyed when nobody can take it back any more: assets, webhook subscriptions, sender domains. */
+import { defaultLimits } from '../../src/domain/core/limits.js';
 import t, { type Test } from 'tap';
 import {
   assertDefined,
@@ -111,7 +112,7 @@ void t.test('what is restored stays', async (t) => {
 
 void t.test('a subscription is not restored beyond the bound of a team', async (t) => {
   const { world, webhookId } = await withDeleted(t);
-  await t.rejects(world.commands.restoreWebhook(caller, webhookId, 25), { code: 'WEBHOOK_LIMIT_REACHED' });
+  await t.rejects(world.commands.restoreWebhook(caller, webhookId, defaultLimits.webhooksMax), { code: 'WEBHOOK_LIMIT_REACHED' });
 });
 
 void t.test('nothing is destroyed while the clock is not to be believed', async (t) => {
