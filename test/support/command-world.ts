@@ -165,7 +165,9 @@ export const schemaSaying = (text: string) => ({
 
 export const withTemplate = async (limits: Partial<Limits> = {}): Promise<World & Readonly<{ template: TemplateRecord }>> => {
   const world = await openWorld(limits);
-  return { ...world, template: await world.commands.createTemplate(caller, welcome) };
+  // Warnings belong to the answer of the save.
+  const { warnings: _warnings, ...template } = await world.commands.createTemplate(caller, welcome);
+  return { ...world, template };
 };
 
 /** A send call with nothing but what is needed. */
