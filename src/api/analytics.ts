@@ -68,7 +68,7 @@ const count = (description: string) => Type.Integer({ description });
 
 const RangeSchema = Type.Object({ startDate: Day, endDate: Day, days: Type.Integer() }, closed);
 
-/** The same field for each milestone. */
+/** Each milestone has this field. */
 const milestones = <Field extends TSchema>(field: Field): Record<EmailMilestone, Field> =>
   Object.fromEntries(emailMilestones.map((name) => [name, field])) as Record<EmailMilestone, Field>;
 

@@ -254,7 +254,7 @@ const makeStream = async (api: Streams['api'], config: Readonly<{ name: string }
   }
 };
 
-/** Where a consumer of that name exists it is given this configuration. */
+/** A consumer of that name that exists is given this configuration. */
 const makeConsumer = async (api: Streams['api'], names: Names, place: Place, pointersMax: number): Promise<void> => {
   const name = names.consumer(place);
   const config = {

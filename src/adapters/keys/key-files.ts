@@ -92,7 +92,7 @@ const ANSWER_CHARS_MAX = 1_024;
 /** An answer with its white space; a program that writes more is ended. */
 const OUTPUT_BYTES_MAX = 4_096;
 
-/** So much of the end of the file of seals is read: the seals of some months. */
+/** How much of the end of the file of seals is read: the seals of some months. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 const LINE_CHARS_MAX = 4_096;
 
@@ -130,7 +130,7 @@ export const openSealKeys = (
   };
 };
 
-/** The same bytes must have the same answer, or nothing that was signed could be checked. */
+/** Equal bytes must have an equal answer, or nothing that was signed could be checked. */
 const keyOfCommand = async (command: readonly string[]): Promise<SealKey> => {
   const sign = (text: string): Promise<string> => answerOf(command, text);
   const secret = await sign(TAGS);

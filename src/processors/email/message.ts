@@ -1,5 +1,5 @@
 /** Composes the mail of an email from what was pinned at acceptance: one for all recipients, or a copy for each. */
-import { isoTime, outwardNow } from '../../domain/core/time.js';
+import { CLOCKS_APART_MS, isoTime, outwardNow } from '../../domain/core/time.js';
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { linkBaseOf, unsubscribeUrl } from '../../commands/recipients/unsubscribe.js';
 import type { Email } from '../../domain/email/state.js';
@@ -117,7 +117,7 @@ type Composing = Readonly<{
 const composed = (deps: MessageDeps, { email, content, render, attachments, parts }: Composing): Buffer => {
   const { accepted } = email;
   const leapMs = outwardNow(deps.clock) - deps.clock.now();
-  const date = email.scheduledAt ?? (leapMs === 0 ? accepted.at : isoTime(Date.parse(accepted.at) + leapMs));
+  const date = email.scheduledAt ?? (Math.abs(leapMs) < CLOCKS_APART_MS ? accepted.at : isoTime(Date.parse(accepted.at) + leapMs));
   // Rendered with the call's subject, as at acceptance: the HTML title has it, and the template's own subject may lack variables.
   const { html, text, inline } = render({
     variables: content.variables as JsonObject,

@@ -77,7 +77,7 @@ const apply = (known: CollectionState, step: Step, position: number): void => {
 
 type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, CollectionState> }>;
 
-/** Where the main document of a stream stands. */
+/** The place of the main document of a stream. */
 type Place = Readonly<{ main: CollectionState; id: string }>;
 
 /**

@@ -220,7 +220,7 @@ export type SectionNode = Readonly<{
   footer: ((sheet: number, sheets: number) => Node | null) | null;
 }>;
 
-/** Where a link leads: the number of the sheet, and points from its top. */
+/** The place a link leads to: the number of the sheet, and points from its top. */
 export type Place = Readonly<{ page: number; top: number }>;
 
 /** The node with another name by which links lead to it. */

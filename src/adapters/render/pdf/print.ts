@@ -11,7 +11,7 @@ import { unusable } from './picture-files.js';
 export type PrintJob = DocumentOptions &
   Readonly<{
     sections: readonly SectionNode[];
-    /** The same again with the numbers of sheets, where these are shown: they are known once all is laid out. */
+    /** Lays out again with the numbers of sheets, where these are shown: they are known once all is laid out. */
     numbered?: (sheetOf: (anchor: string) => number | undefined) => readonly SectionNode[];
     /** Names of anchors that are linked. */
     linked: ReadonlySet<string>;
