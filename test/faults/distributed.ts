@@ -30,6 +30,8 @@ export type DistributedOptions = ProgramOptions &
 const usualRoles: readonly Roles[] = ['http', 'http', 'process', 'process', 'project', 'project'];
 const CONNECTIONS = 4;
 const PAUSE_MS = 250;
+/** Emails accepted between the end of one fault and the next: a quick recovery must not leave a fault without load. */
+const LOAD_BEFORE_FAULT = 6;
 /** Only what never comes: on a busy machine a process takes a minute to start again. */
 const DELIVERED_WITHIN_MS = 400_000;
 const VERIFY_WITHIN_MS = 300_000;
@@ -173,6 +175,8 @@ const doOne = async ({ print, verifiesEach = true }: DistributedOptions, run: Ru
     fault.cutsOff
   ];
   const before = run.faults.length;
+  const accepted = run.senders.accepted.size;
+  await eventually('the load runs before the fault', () => run.senders.accepted.size >= accepted + LOAD_BEFORE_FAULT);
   await fault.run(context);
   const doneMs = performance.now();
   await whenDelivered(run, `after ${fault.name}`, DELIVERED_WITHIN_MS + (fault.lateMs ?? 0));

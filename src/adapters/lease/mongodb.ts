@@ -5,7 +5,7 @@
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Lease, Leases } from '../../domain/ports/lease.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { isDuplicateKey, openMongo, tellingAway, type Collection, type Db } from '../mongodb/client.js';
+import { codeOf, isDuplicateKey, openMongo, tellingAway, type Collection, type Db } from '../mongodb/client.js';
 
 type MongoLeasesOptions = Readonly<{
   url: string;
@@ -33,6 +33,9 @@ type Claim = Readonly<{ holder: string; instance: string; ttlMs: number; now: Da
 
 const NOW = '$$NOW';
 const BEFORE_ALL = new Date(0);
+const FAILED_TO_PARSE = 9;
+/** Attempts at one name before the server's error is passed on. */
+const mostAttempts = 20;
 
 /**
  * Documents are deleted so long after their lease ended: some names, such as those of workers, are used once. A new document's fence
@@ -101,14 +104,18 @@ const ended = (now: Date | typeof NOW) => [{ $set: { endsAt: { $min: ['$endsAt',
 const take = async (leases: Collection<Row>, name: string, claim: Claim): Promise<Row | null> => {
   const change = takenIfFree(claim);
   const options = { ...durable, upsert: true, returnDocument: 'after' } as const;
-  try {
-    return await leases.findOneAndUpdate({ _id: name }, change, options);
-  } catch (error) {
-    // Another client made the document at this moment. The second attempt finds it.
-    if (!isDuplicateKey(error)) throw error;
-    return await leases.findOneAndUpdate({ _id: name }, change, options);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await leases.findOneAndUpdate({ _id: name }, change, options);
+    } catch (error) {
+      // Another client changed the document at this moment. The next attempt finds what it wrote.
+      if (!isOvertaken(error) || attempt === mostAttempts) throw error;
+    }
   }
 };
+
+/** MongoDB reports a race of two upserts as a duplicate key. DocumentDB reports a race on one document as `FailedToParse` of `$$NOW`. */
+const isOvertaken = (error: unknown): boolean => isDuplicateKey(error) || codeOf(error) === FAILED_TO_PARSE;
 
 /** A change that gives the name to `holder` if it is free or theirs, and else changes nothing. */
 const takenIfFree = ({ holder, instance, ttlMs, now }: Claim) => {
