@@ -268,6 +268,24 @@ void t.test('the documents are the same however the events are cut, and after a 
   t.pass();
 });
 
+void t.test('a batch whose start has left the log unfolded leaves nothing in the backlog', async (t) => {
+  const world = openLogOfTest();
+  await world.append(stream, [begun(1, RELEASED), { type: 'BatchStarted', data: { at: at(1), partSize: PART, priority: 'low' } }]);
+  const email = `email-${emailIdInBatch(BATCH, 0)}`;
+  await world.append(email, [queuedIn(0, true), attempted(1, at(2)), failed('refused', 1, at(3), [0, 'refused'])]);
+  await world.append(stream, [{ type: 'BatchFannedOut', data: { at: at(3) } }]);
+  const recorded = await world.recorded();
+  const readModels = openDocuments(t);
+  await projectIn(readModels, projection, recorded.slice(0, 1));
+  await projectIn(
+    readModels,
+    projection,
+    recorded.filter(({ stream: name }, index) => index === 0 || name === email),
+  );
+  const [backlog] = (await documentsOf(readModels, projection))[EMAIL_BACKLOGS]!;
+  t.match(backlog, { open: 0, waiting: 0, ready: 0, unmade: 0, priorities: { low: { scheduled: 0, ready: 0 } } });
+});
+
 const retiredOf = (told: readonly Told[]): BatchEvent => {
   const batch = told.reduce<BatchState>(
     (state, { name, event }) => (name === stream ? evolveBatch(state, event as BatchEvent) : state),

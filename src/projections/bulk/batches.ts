@@ -118,8 +118,8 @@ export const emailOfBatchSteps = (id: string, from: EmailStatus, to: EmailStatus
         batch.updatedAt = at;
       });
 
-/** What a batch had counted for an email before its first event: on the day of the call, and in the backlog (`open`). */
-export type Expected = { emails: number; documents: number; open: number };
+/** What a batch had counted for an email before its first event: on the day of the call, and in the backlog (`open`, under `wait`). */
+export type Expected = { emails: number; documents: number; open: number; wait: 'ready' | 'scheduled' };
 
 type MadeEmail = Readonly<{ status: EmailStatus; createdAt: string; documents?: number }>;
 
@@ -138,6 +138,8 @@ export const emailMadeSteps = (
     batch.updatedAt = createdAt;
     const unmade = unmadeOf(batch);
     expected.open = before - unmade;
+    // Still scheduled: the start of the batch has left the log before it was folded.
+    expected.wait = waitOf(batch);
     setWaiting(batch);
     // Emails that an earlier program made of a scheduled batch count on the day of their release. The batch stops counting them later.
     if (dayOf(batch.createdAt) !== calledOn) return;

@@ -102,7 +102,7 @@ const beginning =
   (recorded) => {
     const email = accepted(recorded);
     // The step of the bulk send comes first: the others take from it what it had counted for the email.
-    const expected: Expected = { emails: 0, documents: 0, open: 0 };
+    const expected: Expected = { emails: 0, documents: 0, open: 0, wait: 'ready' };
     return [
       ...(email.batch === undefined ? [] : emailMadeSteps(email.batch, email, calledOn(email), expected)),
       ...countSteps(email, undefined, 1, expected),
@@ -272,7 +272,7 @@ const backlogSteps = (
   const of = { team, seq, position: seq };
   const next = (document: Document | undefined): BacklogDocument => {
     const after = changeBacklog(document, { ...of, priority, from, to, at });
-    return expected === undefined ? after : changeUnmade(after, [{ priority, wait: 'ready', by: -expected.open }], of);
+    return expected === undefined ? after : changeUnmade(after, [{ priority, wait: expected.wait, by: -expected.open }], of);
   };
   return [{ collection: EMAIL_BACKLOGS, id: team, next }];
 };
