@@ -10,6 +10,8 @@ import { assertDefined, parseBatchId, parseEmailId, type BatchId, type EmailId }
 import { isoTime } from '../../src/domain/core/time.js';
 import { returnCreditsWorker } from '../../src/processors/billing/billing.js';
 import { returnedUpTo } from '../../src/projections/billing/credits.js';
+import { waitingSince } from '../../src/projections/bulk/batches.js';
+import { queueFigures } from '../../src/projections/email/queue.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
 import { caller, TEAM } from '../support/command-world.js';
@@ -192,6 +194,7 @@ const figuresOf = async (world: ProcessorWorld) => {
     dashboard,
     queue: { ready: depth, deferred, held, scheduled },
     byPriority,
+    monitored: await queueFigures(readModels, waitingSince(readModels)),
     oldestQueuedAt,
     listed,
     batches,
@@ -227,6 +230,10 @@ const compare = async (t: Test, world: ProcessorWorld, isMetered: boolean): Prom
     [queue.ready, queue.deferred, queue.held, queue.scheduled],
     'the priorities add up',
   );
+  const monitored = (field: 'queued' | 'deferred' | 'held'): number => figures.monitored.reduce((total, one) => total + one[field], 0);
+  t.strictSame([monitored('queued'), monitored('deferred'), monitored('held')], [queue.ready, queue.deferred, queue.held], 'the metrics');
+  const [oldestDueAt] = figures.monitored.flatMap((one) => one.oldestDueAt ?? []).sort();
+  t.equal(oldestDueAt ?? null, figures.oldestQueuedAt, 'the age of the queue in the metrics');
   t.equal(figures.oldestQueuedAt === null, queue.ready === 0, 'what waits has waited since some time');
   t.strictSame(figures.listed, listed, 'lists');
   for (const { batchId, totalEmails, queued, processing, sent, failed, cancelled } of figures.batches) {

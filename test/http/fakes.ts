@@ -678,7 +678,7 @@ const teamCommands = (did: Did) => {
     changeMember: (caller, id, role) => ofMember(id, () => did('changeMember', [caller, id, role], { ...member, role })),
     removeMember: (caller, id, query) =>
       ofMember(id, () => did('removeMember', [caller, id, query], { userId: id, removed: true as const, keys: [] })),
-    leaveTeam: (caller) => did('leaveTeam', [caller], undefined),
+    leaveTeam: (caller) => did('leaveTeam', [caller], { userId: caller.user?.id ?? '', removed: true as const, keys: [] }),
     transferOwnership: (caller, to) => did('transferOwnership', [caller, to], { data: [member] }),
     listInvitations: (caller) => did('listInvitations', [caller], { data: [invitation] }),
     inviteMember: (caller, request) => did('inviteMember', [caller, request], { ...invitation, ...request }),

@@ -2,7 +2,8 @@
 import t from 'tap';
 import { Buffer } from 'node:buffer';
 import { exportJWK, generateKeyPair, SignJWT, decodeJwt, decodeProtectedHeader, importJWK } from 'jose';
-import { DomainError } from '../../src/domain/core/errors.js';
+import { DomainError, StoreAway } from '../../src/domain/core/errors.js';
+import { loginBucketOf } from '../../src/commands/people/sessions.js';
 import {
   activityStream,
   assertDefined,
@@ -282,4 +283,13 @@ void t.test('a login counts as use of the account, and that of an owner lets its
   t.equal(await codeOf(world.commands.authenticate(key)), 'API_KEY_DISABLED', 'neither an admin nor the owner of another team');
   await login('owner@example.com', [OTHER_TEAM, TEAM]);
   t.equal(await codeOf(world.commands.authenticate(key)), 'fine');
+});
+
+void t.test('an attempt to sign in is not counted while the log is away', async (t) => {
+  const { deps } = await openWorld();
+  const load = async (): Promise<never> => {
+    throw new StoreAway('the log does not answer');
+  };
+  await t.rejects(loginBucketOf({ ...deps, eventLog: { ...deps.eventLog, load } }, 'ada@example.com'), { code: 'STORE_AWAY' });
+  t.equal(await loginBucketOf(deps, 'Ada@example.com'), await loginBucketOf(deps, 'ada@example.com'));
 });

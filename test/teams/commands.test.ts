@@ -101,6 +101,14 @@ void t.test('the removal of a member tells which of their keys go on', async (t)
   t.same((await commands.removeMember(ann, idOf(cy))).keys, [], 'a member who made none');
 });
 
+void t.test('who leaves is told which of their keys go on', async (t) => {
+  const { commands, bea, cy, hers, work } = await withKeys();
+  const names = ['hers', 'made by hers', 'made by one that is gone'];
+  t.match(await commands.leaveTeam(bea), { userId: idOf(bea), removed: true, keys: names.map((name) => ({ name, status: 'active' })) });
+  t.same(await work(hers), names);
+  t.same((await commands.leaveTeam(cy)).keys, []);
+});
+
 void t.test('keys of a member are revoked with the removal where that is asked for, and no other key is', async (t) => {
   const { commands, elsewhere, ann, bea, cy, hers, others, work } = await withKeys();
   const all = { revokeKeys: true };

@@ -241,8 +241,15 @@ export const recordEnds = async (deps: CommandDeps, userId: UserId, ids: readonl
   }
 };
 
-/** The key under which sign-ins by that address are counted; it does not reveal the address. Rejects with ERR_EMAIL_001. */
-export const loginBucketOf = async (deps: CommandDeps, email: string): Promise<string> => signInAddress(deps, email).addressId;
+/**
+ * The key under which sign-ins by that address are counted; it does not reveal the address. Rejects with ERR_EMAIL_001, and with STORE_AWAY
+ * if the log is away: an attempt that cannot be checked is not counted.
+ */
+export const loginBucketOf = async (deps: CommandDeps, email: string): Promise<string> => {
+  const { addressId } = signInAddress(deps, email);
+  await ownerOf(deps, addressId);
+  return addressId;
+};
 
 /**
  * Records from which network and device a person signs in, and tells them by mail if one is new. Call it once the person has authenticated and

@@ -246,12 +246,13 @@ export const removeMember = async (
   return { userId, removed: true, keys: [...before, ...(await revokeKeysCreatedBy(deps, caller, userId))] };
 };
 
-/** Removes the caller from the team. */
-export const leaveTeam = async (deps: CommandDeps, caller: Caller): Promise<void> => {
+/** Removes the caller from the team. The answer lists the API keys that the caller created, and those that these keys created: they go on. */
+export const leaveTeam = async (deps: CommandDeps, caller: Caller): Promise<RemovedMember> => {
   const by = byOf(caller);
   if (by === 'operator') throw new DomainError('FORBIDDEN', 'Who runs the service is in no team.');
   const cause = causeOf(deps, caller);
   await changeMembers(deps, caller.teamId, { type: 'LeaveTeam', at: cause.at, userId: by, reason: 'left' }, cause);
+  return { userId: by, removed: true, keys: [...(await keysCreatedBy(deps, caller.teamId, by))] };
 };
 
 /** Removes an erased user. Rejects with LAST_OWNER if the team is not deleted and would have no owner. */

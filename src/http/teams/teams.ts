@@ -37,8 +37,6 @@ const unknownId = 'TEAM_NOT_FOUND';
 
 const withoutTeam = true;
 
-const RemovedSchema = Type.Object({ userId: Type.String(), removed: Type.Literal(true) }, closed);
-
 /** Registers the routes under /api/teams that are about teams themselves. */
 export const teamRoutes = (app: App, deps: Deps): void => {
   collectionRoutes(app, deps);
@@ -261,13 +259,20 @@ const ownRoutes = (app: App, { commands, queries }: Deps): void => {
     '/api/teams/:teamId/leave',
     {
       config: { access: 'team:read', command: 'leaveTeam', unknownId: 'TEAM_NOT_FOUND' },
-      schema: { summary: 'Leave a team', operationId: 'leaveTeam', tags, params: teamParams, response: { 200: RemovedSchema } },
+      schema: {
+        summary: 'Leave a team',
+        description: 'API keys that you made belong to the team and go on working; the answer lists them.',
+        operationId: 'leaveTeam',
+        tags,
+        params: teamParams,
+        response: { 200: RemovedMemberSchema },
+      },
     },
     async (request) => {
       const caller = callerOf(request);
-      await commands.leaveTeam(caller);
+      const left = await commands.leaveTeam(caller);
       await queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
-      return { userId: caller.user?.id ?? '', removed: true as const };
+      return left;
     },
   );
 

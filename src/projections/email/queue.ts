@@ -75,7 +75,7 @@ export const queueHealth = async (readModels: Pick<ReadModels, 'find' | 'count'>
   return { oldestDueAt: oldest.sort()[0], deferred };
 };
 
-/** Figures of one priority; counts stop at COUNTED_MAX. */
+/** Figures of one priority, of all teams together: the sums of what `queueStats` gives for each. */
 type QueueFigures = Readonly<{
   priority: Priority;
   queued: number;
@@ -84,22 +84,24 @@ type QueueFigures = Readonly<{
   oldestDueAt: string | undefined;
 }>;
 
-const COUNTED_MAX = 10_000;
-
-export const queueFigures = (readModels: Pick<ReadModels, 'find' | 'count'>): Promise<readonly QueueFigures[]> =>
-  Promise.all(
+export const queueFigures = async (readModels: Pick<ReadModels, 'find'>, unmadeSince: UnmadeSince): Promise<readonly QueueFigures[]> => {
+  const teams = await backlogsWithOpen(readModels);
+  return Promise.all(
     priorities.map(async (priority) => {
-      const where = (kind: string) => ({ kind: { eq: kind }, priority: { eq: priority } });
-      const counted = (kind: string): Promise<number> => readModels.count(EMAIL_TIMERS, { where: where(kind) }, COUNTED_MAX);
-      const [queued, deferred, held] = await Promise.all([counted('deliver'), counted('deferred'), counted('held')]);
-      const [first] = await readModels.find(EMAIL_TIMERS, {
-        where: where('deliver'),
+      const sum = (field: 'ready' | 'deferred' | 'held'): number =>
+        teams.reduce((total, { priorities: counts }) => total + counts[priority][field], 0);
+      const where = { kind: { eq: 'deliver' }, priority: { eq: priority } };
+      const [first] = (await readModels.find(EMAIL_TIMERS, {
+        where,
         sort: { field: 'dueAt', direction: 'asc' },
         limit: 1,
-      });
-      return { priority, queued, deferred, held, oldestDueAt: (first as TimerDocument | undefined)?.dueAt };
+      })) as readonly TimerDocument[];
+      const unmade = await Promise.all(teams.filter((one) => one.unmade > 0).map(({ team }) => unmadeSince(team, priority)));
+      const [oldestDueAt] = [first?.dueAt, ...unmade].flatMap((since) => since ?? []).sort();
+      return { priority, queued: sum('ready'), deferred: sum('deferred'), held: sum('held'), oldestDueAt };
     }),
   );
+};
 
 const EVERY_MS = 1_000;
 const PAGE = 500;

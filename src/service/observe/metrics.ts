@@ -5,6 +5,7 @@ import type { Disk } from '../../domain/ports/disk.js';
 import type { Meter, Reading } from '../../domain/ports/meter.js';
 import type { Health, Worker } from '../../domain/ports/worker.js';
 import { readinessOf } from '../../domain/core/readiness.js';
+import { waitingSince } from '../../projections/bulk/batches.js';
 import { queueFigures } from '../../projections/email/queue.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
 import type { Runner } from '../../projections/core/runner.js';
@@ -170,7 +171,7 @@ const declareFigures = (deps: FigureDeps): Worker => {
 const declareQueues = ({ meter, readModels, clock }: FigureDeps): void => {
   /** All figures of one answer are asked for at once and share one reading. */
   let reading: ReturnType<typeof queueFigures> | undefined;
-  const figuresNow = () => (reading ??= queueFigures(readModels).finally(() => (reading = undefined)));
+  const figuresNow = () => (reading ??= queueFigures(readModels, waitingSince(readModels)).finally(() => (reading = undefined)));
   const every = async (valueOf: (figures: Awaited<ReturnType<typeof queueFigures>>[number], nowMs: number) => number | undefined) => {
     const nowMs = clock.now();
     return (await figuresNow()).flatMap((figures): Reading[] => {
@@ -180,16 +181,20 @@ const declareQueues = ({ meter, readModels, clock }: FigureDeps): void => {
   };
   const labels = ['priority'];
   meter.gauge(
-    { name: 'sealpost_queue_depth', help: 'Emails that wait for their first attempt or for a connection; counted to 10,000.', labels },
+    {
+      name: 'sealpost_queue_depth',
+      help: 'Emails that wait for their first attempt or for a connection, those of bulk sends from the call on.',
+      labels,
+    },
     () => every(({ queued }) => queued),
   );
   meter.gauge({ name: 'sealpost_queue_oldest_age_seconds', help: 'How long the email has waited that waits longest.', labels }, () =>
     every(({ oldestDueAt }, nowMs) => (oldestDueAt === undefined ? 0 : Math.max(0, nowMs - Date.parse(oldestDueAt)) / 1_000)),
   );
-  meter.gauge({ name: 'sealpost_deferred_emails', help: 'Emails that wait for another attempt; counted to 10,000.', labels }, () =>
+  meter.gauge({ name: 'sealpost_deferred_emails', help: 'Emails that wait for another attempt.', labels }, () =>
     every(({ deferred }) => deferred),
   );
-  meter.gauge({ name: 'sealpost_held_emails', help: 'Emails held back while the relay takes no session; counted to 10,000.', labels }, () =>
+  meter.gauge({ name: 'sealpost_held_emails', help: 'Emails held back while the relay takes no session.', labels }, () =>
     every(({ held }) => held),
   );
 };
