@@ -1,5 +1,4 @@
 /** The routes of teams and of their members. */
-import { Type } from '@sinclair/typebox';
 import {
   changeMemberExamples,
   ChangeMemberRequestSchema,
@@ -19,7 +18,7 @@ import {
   updateTeamExamples,
   UpdateTeamRequestSchema,
 } from '../../api/teams.js';
-import { closed, DeletedSchema, pageOf } from '../../api/core/common.js';
+import { DeletedSchema, pageOf } from '../../api/core/common.js';
 import { memberNotFound, teamNotFound } from '../../domain/teams/decider.js';
 import { parseUserId, type UserId, parseTeamId, type TeamId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
