@@ -11,7 +11,7 @@ type Codes = readonly ErrorCode[];
 const write: Codes = ['CONFLICT', 'OUTCOME_UNKNOWN'];
 
 /** A signed-in person confirms the password. */
-const confirmPassword: Codes = ['USER_NOT_FOUND', 'INVALID_CREDENTIALS', 'RATE_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write];
+const confirmPassword: Codes = ['USER_NOT_FOUND', 'INVALID_CREDENTIALS', 'RATE_LIMIT_EXCEEDED', ...write];
 
 const ownAccountCodes = {
   csrfTokenOf: [],
@@ -20,7 +20,7 @@ const ownAccountCodes = {
   addressLinkBucket: ['LINK_INVALID'],
   checkLink: ['LINK_INVALID'],
   prepareSecondFactor: ['SECOND_FACTOR_SET', ...confirmPassword],
-  confirmSecondFactor: ['USER_NOT_FOUND', 'SECOND_FACTOR_SET', 'SECOND_FACTOR_NOT_SET', 'INVALID_CODE', 'NOT_DURING_UPDATE', ...write],
+  confirmSecondFactor: ['USER_NOT_FOUND', 'SECOND_FACTOR_SET', 'SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...write],
   removeSecondFactor: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...confirmPassword],
   renewRecoveryCodes: ['SECOND_FACTOR_NOT_SET', 'INVALID_CODE', ...confirmPassword],
   readSessions: ['USER_NOT_FOUND'],
@@ -31,7 +31,7 @@ const ownAccountCodes = {
 } satisfies Partial<Record<keyof Commands, Codes>>;
 
 const oauthAppCodes = {
-  createOAuthApp: ['VALIDATION_ERROR', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  createOAuthApp: ['VALIDATION_ERROR', 'PLAN_LIMIT_EXCEEDED', ...write],
   getOAuthApp: ['OAUTH_APP_NOT_FOUND'],
   updateOAuthApp: ['OAUTH_APP_NOT_FOUND', 'VALIDATION_ERROR', ...write],
   rotateOAuthAppSecret: ['OAUTH_APP_NOT_FOUND', 'OAUTH_APP_PUBLIC', ...write],
@@ -88,7 +88,6 @@ const saveTemplate: Codes = [
   'ERR_LIMIT_009',
   'WORK_LIMIT_EXCEEDED',
   'PUBLIC_URL_REQUIRED',
-  'NOT_DURING_UPDATE',
   ...[...makeApart, ...takeSlug],
 ];
 const saveAttachmentTemplate: Codes = [
@@ -110,12 +109,12 @@ const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
 /** Mails of the service itself are made of templates that its first team may change. */
 const sendMail: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_SET', ...findVersion, ...acceptEmail];
 
-const accountMail: Codes = ['ERR_EMAIL_001', 'PUBLIC_URL_REQUIRED', 'NOT_DURING_UPDATE', ...sendMail, ...write];
+const accountMail: Codes = ['ERR_EMAIL_001', 'PUBLIC_URL_REQUIRED', ...sendMail, ...write];
 const invitation: Codes = ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'];
 const confirmIdentity: Codes = ['INVALID_CREDENTIALS', 'CODE_REQUIRED', 'INVALID_CODE'];
 
 /** Changing a team, by a person whose role may have changed meanwhile. */
-const changeTeam: Codes = ['TEAM_NOT_FOUND', 'FORBIDDEN', 'NOT_DURING_UPDATE', ...write];
+const changeTeam: Codes = ['TEAM_NOT_FOUND', 'FORBIDDEN', ...write];
 
 export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   authenticate: [
@@ -144,25 +143,16 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     ...accountMail,
     'PLAN_LIMIT_EXCEEDED',
   ],
-  login: [
-    'ERR_EMAIL_001',
-    'INVALID_CREDENTIALS',
-    'ADDRESS_NOT_VERIFIED',
-    'CODE_REQUIRED',
-    'INVALID_CODE',
-    'RATE_LIMIT_EXCEEDED',
-    'NOT_DURING_UPDATE',
-    ...write,
-  ],
+  login: ['ERR_EMAIL_001', 'INVALID_CREDENTIALS', 'ADDRESS_NOT_VERIFIED', 'CODE_REQUIRED', 'INVALID_CODE', 'RATE_LIMIT_EXCEEDED', ...write],
   refresh: ['INVALID_TOKEN', 'SESSION_ENDED', ...write],
   logout: write,
   ...ownAccountCodes,
-  verifyAddress: ['VALIDATION_ERROR', 'LINK_INVALID', 'NOT_DURING_UPDATE', ...write],
-  resetPassword: ['VALIDATION_ERROR', 'LINK_INVALID', 'RATE_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  verifyAddress: ['VALIDATION_ERROR', 'LINK_INVALID', ...write],
+  resetPassword: ['VALIDATION_ERROR', 'LINK_INVALID', 'RATE_LIMIT_EXCEEDED', ...write],
   sendVerifyLink: accountMail,
   sendResetLink: accountMail,
   askAddressChange: ['VALIDATION_ERROR', ...confirmIdentity, 'USER_NOT_FOUND', 'RATE_LIMIT_EXCEEDED', ...accountMail],
-  changeAddress: ['LINK_INVALID', 'INVALID_CREDENTIALS', 'ADDRESS_TAKEN', 'NOT_DURING_UPDATE', ...sendMail, ...write],
+  changeAddress: ['LINK_INVALID', 'INVALID_CREDENTIALS', 'ADDRESS_TAKEN', ...sendMail, ...write],
   getOwnUser: ['USER_NOT_FOUND'],
   updateOwnUser: ['USER_NOT_FOUND', ...write],
   getUser: ['USER_NOT_FOUND'],
@@ -176,7 +166,6 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'PUBLIC_URL_REQUIRED',
     'SUBJECT_EMPTY',
     'BODY_EMPTY',
-    'NOT_DURING_UPDATE',
     'IDEMPOTENCY_KEY_REUSED',
     ...findVersion,
     ...acceptEmail,
@@ -195,7 +184,6 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'SUBJECT_EMPTY',
     'BODY_EMPTY',
     'IDEMPOTENCY_KEY_REUSED',
-    'NOT_DURING_UPDATE',
     ...findVersion,
     ...acceptEmail,
     ...attach,
@@ -218,7 +206,6 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'EMAIL_NOT_SCHEDULED',
     'SUBJECT_EMPTY',
     'BODY_EMPTY',
-    'NOT_DURING_UPDATE',
     ...acceptEmail,
     ...write,
   ],
@@ -234,7 +221,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   templateVersions: find,
   templateVersion: [...find, 'TEMPLATE_VERSION_NOT_FOUND'],
   restoreTemplateVersion: [...change, 'TEMPLATE_VERSION_NOT_FOUND'],
-  restoreTemplate: [...find, ...takeSlug, 'NOT_DURING_UPDATE', 'PLAN_LIMIT_EXCEEDED'],
+  restoreTemplate: [...find, ...takeSlug, 'PLAN_LIMIT_EXCEEDED'],
   previewTemplate: [...find, ...findVersion, ...renderEmail, ...makeApart],
   makePreviewLink: [...find, 'VALIDATION_ERROR'],
   openPreviewLink: [],
@@ -247,20 +234,20 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   attachmentTemplateVersions: find,
   attachmentTemplateVersion: [...find, 'TEMPLATE_VERSION_NOT_FOUND'],
   restoreAttachmentTemplateVersion: [...change, 'TEMPLATE_VERSION_NOT_FOUND'],
-  restoreAttachmentTemplate: [...find, ...takeSlug, 'NOT_DURING_UPDATE', 'PLAN_LIMIT_EXCEEDED'],
+  restoreAttachmentTemplate: [...find, ...takeSlug, 'PLAN_LIMIT_EXCEEDED'],
   previewAttachmentTemplate: [...find, ...findVersion, ...makeDocument],
   uploadAsset: ['VALIDATION_ERROR', 'PLAN_LIMIT_EXCEEDED', 'ASSET_TYPE_NOT_ALLOWED', 'ASSET_TOO_LARGE', 'STORAGE_LIMIT_EXCEEDED', ...write],
   getAsset: ['ASSET_NOT_FOUND'],
   assetContent: ['ASSET_NOT_FOUND'],
-  deleteAsset: ['ASSET_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
-  restoreAsset: ['ASSET_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
-  createApiKey: ['VALIDATION_ERROR', 'FORBIDDEN', 'TEAM_NOT_FOUND', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  deleteAsset: ['ASSET_NOT_FOUND', ...write],
+  restoreAsset: ['ASSET_NOT_FOUND', ...write],
+  createApiKey: ['VALIDATION_ERROR', 'FORBIDDEN', 'TEAM_NOT_FOUND', 'PLAN_LIMIT_EXCEEDED', ...write],
   getApiKey: ['API_KEY_UNKNOWN'],
-  changeApiKey: ['TEST_KEY_NOT_ALLOWED', 'API_KEY_UNKNOWN', 'VALIDATION_ERROR', 'FORBIDDEN', 'NOT_DURING_UPDATE', ...write],
+  changeApiKey: ['TEST_KEY_NOT_ALLOWED', 'API_KEY_UNKNOWN', 'VALIDATION_ERROR', 'FORBIDDEN', ...write],
   revokeApiKey: ['TEST_KEY_NOT_ALLOWED', 'API_KEY_UNKNOWN', 'FORBIDDEN', ...write],
-  createTeam: ['ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_LIMIT_EXCEEDED', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  createTeam: ['ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_LIMIT_EXCEEDED', 'PLAN_LIMIT_EXCEEDED', ...write],
   getTeam: ['TEAM_NOT_FOUND'],
-  updateTeam: ['REVISION_MISMATCH', 'ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
+  updateTeam: ['REVISION_MISMATCH', 'ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_NOT_FOUND', ...write],
   deleteTeam: ['FIRST_TEAM', ...changeTeam],
   restoreTeam: ['TEAM_LIMIT_EXCEEDED', 'PLAN_LIMIT_EXCEEDED', ...changeTeam],
   listMembers: [],
@@ -285,49 +272,41 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   openInvitation: invitation,
   acceptInvitation: ['PLAN_LIMIT_EXCEEDED', ...invitation, 'INVITATION_NOT_YOURS', 'USER_NOT_FOUND', ...changeTeam],
   getAccount: [],
-  recordFeedback: [
-    'TEST_KEY_NOT_ALLOWED',
-    'FEEDBACK_NOT_SET_UP',
-    'FEEDBACK_NOT_OURS',
-    'EMAIL_NOT_FOUND',
-    'EMAIL_IN_PROGRESS',
-    'NOT_DURING_UPDATE',
-    ...write,
-  ],
+  recordFeedback: ['TEST_KEY_NOT_ALLOWED', 'FEEDBACK_NOT_SET_UP', 'FEEDBACK_NOT_OURS', 'EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...write],
   addCredits: ['TEST_KEY_NOT_ALLOWED', 'VALIDATION_ERROR', 'TEAM_NOT_METERED', ...write],
-  addDomain: ['VALIDATION_ERROR', 'DOMAIN_EXISTS', 'DOMAIN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  addDomain: ['VALIDATION_ERROR', 'DOMAIN_EXISTS', 'DOMAIN_LIMIT_EXCEEDED', ...write],
   listDomains: [],
   getDomain: ['DOMAIN_NOT_FOUND'],
   verifyDomain: ['DOMAIN_NOT_FOUND', 'DOMAIN_TAKEN', 'DNS_LOOKUP_FAILED', 'CONFLICT', ...write],
-  rotateDomainKeys: ['DOMAIN_NOT_FOUND', 'DKIM_ROTATION_UNDER_WAY', 'NOT_DURING_UPDATE', ...write],
-  deleteDomain: ['DOMAIN_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
-  restoreDomain: ['DOMAIN_NOT_FOUND', 'DOMAIN_EXISTS', 'DOMAIN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
-  addSuppression: ['ERR_EMAIL_001', 'NOT_DURING_UPDATE', ...write],
-  removeSuppression: ['SUPPRESSION_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
+  rotateDomainKeys: ['DOMAIN_NOT_FOUND', 'DKIM_ROTATION_UNDER_WAY', ...write],
+  deleteDomain: ['DOMAIN_NOT_FOUND', ...write],
+  restoreDomain: ['DOMAIN_NOT_FOUND', 'DOMAIN_EXISTS', 'DOMAIN_LIMIT_EXCEEDED', ...write],
+  addSuppression: ['ERR_EMAIL_001', ...write],
+  removeSuppression: ['SUPPRESSION_NOT_FOUND', ...write],
   checkSuppression: ['ERR_EMAIL_001'],
   readSuppressions: [],
   getTracking: [],
-  setTracking: ['VALIDATION_ERROR', 'PUBLIC_URL_REQUIRED', 'NOT_DURING_UPDATE', ...write],
-  importSuppressions: ['VALIDATION_ERROR', 'NOT_DURING_UPDATE', ...write],
-  createWebhook: ['VALIDATION_ERROR', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  setTracking: ['VALIDATION_ERROR', 'PUBLIC_URL_REQUIRED', ...write],
+  importSuppressions: ['VALIDATION_ERROR', ...write],
+  createWebhook: ['VALIDATION_ERROR', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', ...write],
   getWebhook: ['WEBHOOK_NOT_FOUND'],
   updateWebhook: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', ...write],
-  deleteWebhook: ['WEBHOOK_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
-  restoreWebhook: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  deleteWebhook: ['WEBHOOK_NOT_FOUND', ...write],
+  restoreWebhook: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', ...write],
   rotateWebhookSecret: ['WEBHOOK_NOT_FOUND', ...write],
   testWebhook: ['WEBHOOK_NOT_FOUND'],
   webhookEvents: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_EVENT_NOT_FOUND'],
   replayWebhook: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', 'WEBHOOK_DISABLED', 'WEBHOOK_REPLAY_UNDER_WAY', ...write],
   retryWebhookDelivery: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_DELIVERY_NOT_FOUND', 'WEBHOOK_DELIVERY_NOT_FAILED', 'WEBHOOK_DISABLED', ...write],
-  eraseAddress: ['TEST_KEY_NOT_ALLOWED', 'ERR_EMAIL_001', 'NOT_DURING_UPDATE', ...write],
+  eraseAddress: ['TEST_KEY_NOT_ALLOWED', 'ERR_EMAIL_001', ...write],
   getErasure: ['ERASURE_NOT_FOUND'],
   exportAddress: ['ERR_EMAIL_001'],
   readSubscription: [],
-  unsubscribe: ['NOT_DURING_UPDATE', ...write],
-  subscribeAgain: ['NOT_DURING_UPDATE', ...write],
+  unsubscribe: [...write],
+  subscribeAgain: [...write],
   ...oauthAppCodes,
   readAudit: [],
-  recordAuditExport: ['NOT_DURING_UPDATE', ...write],
+  recordAuditExport: [...write],
 };
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */

@@ -5,10 +5,8 @@
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { eventSchemas, type EventType, type DomainEvent } from '../domain/events.js';
-import { DomainError } from '../domain/core/errors.js';
 import { putTogether, recipientPartsOf, takenApart } from '../domain/email/recipient-parts.js';
-import { WRITE_LEVEL_NEWEST } from '../domain/core/write-level.js';
-import { current, fieldsFrom, writtenFrom } from './stored-names.js';
+import { current } from './stored-names.js';
 
 export { current } from './stored-names.js';
 
@@ -29,38 +27,20 @@ export class UnknownEvent extends Error {
 type Payload = Readonly<{ data: unknown; sealed: unknown }>;
 
 /** A stored name that is not written any more: the type that it is today, and what makes today's payload of it. */
-export type EarlierVersion = Readonly<{
-  type: EventType;
-  upcast: (payload: Payload) => Payload;
-  /** The write level up to which it is written, and what makes its payload of today's. */
-  writtenUpTo: number;
-  downcast: (payload: Payload) => Payload;
-}>;
+export type EarlierVersion = Readonly<{ type: EventType; upcast: (payload: Payload) => Payload }>;
 
 /** Every stored name, and so what a program can read and write. */
 export type EventVersions = Readonly<{
   current: { readonly [Type in EventType]: string };
   /** By stored name. A name is never taken away. */
   earlier: Readonly<Record<string, EarlierVersion>>;
-  /** The level from which a type of event is written that there was not before. */
-  writtenFrom: { readonly [Type in EventType]?: number };
-  /** The level from which a field of `data` is written that there was not before, by type of event. */
-  fieldsFrom?: { readonly [Type in EventType]?: Readonly<Record<string, number>> };
 }>;
 
-export const eventVersions: EventVersions = {
-  current,
-  earlier: {},
-  writtenFrom,
-  fieldsFrom,
-};
+export const eventVersions: EventVersions = { current, earlier: {} };
 
-/** Between events and their stored form, for a set of versions of which one level is written. */
+/** Between events and their stored form, for a set of versions of which the current ones are written. */
 export type Codec = Readonly<{
-  /**
-   * In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. Throws
-   * NOT_DURING_UPDATE for a type that is not written at this level.
-   */
+  /** In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. */
   encode: (event: DomainEvent) => Encoded;
   /** The same, with what belongs to one recipient alone taken out of the sealed part, where anything does. */
   encodeApart: (event: DomainEvent) => EncodedApart;
@@ -75,8 +55,6 @@ export type Codec = Readonly<{
   namesOf: (types: readonly EventType[]) => ReadonlySet<string>;
   /** Whether a stored name is one of these versions. */
   knows: (storedType: string) => boolean;
-  /** The level that it writes. */
-  level: number;
 }>;
 
 type Encoded = Readonly<{ type: string; data: string; sealed: string | undefined }>;
@@ -90,34 +68,17 @@ type Reader = Readonly<{ type: EventType; upcast: (payload: Payload) => Payload 
 
 const asIs = (payload: Payload): Payload => payload;
 
-export const makeCodec = (versions: EventVersions, level: number): Codec => {
-  const { current: newest, earlier, writtenFrom } = versions;
+export const makeCodec = ({ current: newest, earlier }: EventVersions): Codec => {
   const types = Object.keys(newest) as EventType[];
   const readers: Readonly<Record<string, Reader>> = {
     ...earlier,
     ...Object.fromEntries(types.map((type): [string, Reader] => [newest[type], { type, upcast: asIs }])),
   };
-  const written = new Map<EventType, Readonly<{ name: string; downcast: (payload: Payload) => Payload }>>();
-  for (const type of types) {
-    if (level < (writtenFrom[type] ?? 0)) continue;
-    // Of several that the level allows it is the one whose time ends first: the later ones began after that.
-    const [old] = Object.entries(earlier)
-      .filter(([, version]) => version.type === type && level <= version.writtenUpTo)
-      .sort(([, a], [, b]) => a.writtenUpTo - b.writtenUpTo);
-    written.set(type, old === undefined ? { name: newest[type], downcast: asIs } : { name: old[0], downcast: old[1].downcast });
-  }
-  const later = fieldsAbove(versions, level);
   // Those who read single streams name the same types, in the same array, each time.
   const names = new WeakMap<readonly EventType[], ReadonlySet<string>>();
   return {
-    encode: (event) => {
-      if (later.size > 0) refuseLater(later, level, event);
-      return encoded(payloadOf(written, level, event));
-    },
-    encodeApart: (event) => {
-      if (later.size > 0) refuseLater(later, level, event);
-      return encodedApart(payloadOf(written, level, event));
-    },
+    encode: (event) => encoded(payloadOf(newest, event)),
+    encodeApart: (event) => encodedApart(payloadOf(newest, event)),
     decode: (storedType, data, sealed, part = 'whole') => {
       const reader = Object.hasOwn(readers, storedType) ? readers[storedType] : undefined;
       if (reader === undefined) throw new UnknownEvent(storedType);
@@ -129,7 +90,6 @@ export const makeCodec = (versions: EventVersions, level: number): Codec => {
       return known;
     },
     knows: (storedType) => Object.hasOwn(readers, storedType),
-    level,
   };
 };
 
@@ -166,20 +126,6 @@ const assertShape = (check: TypeCheck<TSchema>, value: unknown, what: string): v
 const namesIn = (readers: Readonly<Record<string, Reader>>, wanted: readonly EventType[]): ReadonlySet<string> =>
   new Set(Object.entries(readers).flatMap(([name, { type }]) => (wanted.includes(type) ? [name] : [])));
 
-/** The fields that are not written at that level yet; none at the newest. */
-const fieldsAbove = ({ fieldsFrom = {} }: EventVersions, level: number): ReadonlyMap<string, readonly string[]> =>
-  new Map(
-    Object.entries(fieldsFrom).flatMap(([type, fields]) => {
-      const above = Object.entries(fields).flatMap(([field, from]) => (level < from ? [field] : []));
-      return above.length === 0 ? [] : [[type, above]];
-    }),
-  );
-
-const refuseLater = (later: ReadonlyMap<string, readonly string[]>, level: number, { type, data }: DomainEvent): void => {
-  const field = later.get(type)?.find((name) => name in data);
-  if (field !== undefined) throw notWrittenYet(`${field} of ${type}`, level);
-};
-
 /** How much is read of a sealed part that is sealed as envelope and rest. */
 export type SealedPart = 'whole' | 'envelope';
 
@@ -191,13 +137,6 @@ const parse = (text: string, what: string): unknown => {
   }
 };
 
-const notWrittenYet = (what: string, level: number): DomainError =>
-  new DomainError(
-    'NOT_DURING_UPDATE',
-    `This cannot be done while an older version of the service runs beside this one: ${what} is not written at level ${level} of ` +
-      'SEALPOST_WRITE_EVENTS. When no older version runs any more, the operator takes that setting away.',
-  );
-
 /** What is written of an event, as values. */
 type Written = Readonly<{
   event: DomainEvent;
@@ -207,19 +146,12 @@ type Written = Readonly<{
   checks: Checks;
 }>;
 
-const payloadOf = (
-  written: ReadonlyMap<EventType, Readonly<{ name: string; downcast: (payload: Payload) => Payload }>>,
-  level: number,
-  event: DomainEvent,
-): Written => {
+const payloadOf = (names: EventVersions['current'], event: DomainEvent): Written => {
   const checks = checksOf(event.type);
   assertShape(checks.data, event.data, event.type);
-  const given = 'sealed' in event ? event.sealed : undefined;
-  if (checks.sealed !== undefined) assertShape(checks.sealed, given, `${event.type} (sealed)`);
-  const version = written.get(event.type);
-  if (version === undefined) throw notWrittenYet(event.type, level);
-  const payload = version.downcast === asIs ? { data: event.data, sealed: given } : version.downcast({ data: event.data, sealed: given });
-  return { event, name: version.name, data: payload.data, sealed: payload.sealed as Written['sealed'], checks };
+  const sealed = 'sealed' in event ? event.sealed : undefined;
+  if (checks.sealed !== undefined) assertShape(checks.sealed, sealed, `${event.type} (sealed)`);
+  return { event, name: names[event.type], data: event.data, sealed: sealed as Written['sealed'], checks };
 };
 
 const encoded = ({ name, data, sealed, checks }: Written): Encoded => ({
@@ -294,6 +226,6 @@ const parseApart = ({ shared, own }: PlainApart, { type, storedType, values, che
   }
 };
 
-/** What this program reads, and writes where no other level is set. */
-export const codec = makeCodec(eventVersions, WRITE_LEVEL_NEWEST);
+/** What this program reads and writes. */
+export const codec = makeCodec(eventVersions);
 export const { encode: encodeEvent, decode: decodeEvent, namesOf } = codec;

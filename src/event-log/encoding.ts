@@ -1,6 +1,5 @@
 /** Turns events of the domain into stored events: encoded, sealed under the keys of their stream, chained by hashes, and in files if they are large. */
 import { UnreadableEvent, type PlainApart, type SealedPart, type Codec } from './codec.js';
-import { BOUND_SEALS_FROM } from '../domain/core/write-level.js';
 import type { StoredEvent, EventToStore } from '../domain/ports/event-store.js';
 import type { SealingKey, SealKey, Keys } from '../domain/ports/keys.js';
 import { chainHash, encodeMetadata } from './hash-chain.js';
@@ -17,7 +16,7 @@ import { nextTurn } from '../shared/concurrency.js';
 
 type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits; codec: Codec; sealKey?: SealedUnder }>;
 
-/** The key under which the log is sealed; undefined below the level from which it is. Rejects if no event may be appended under the key that is set. */
+/** The key under which the log is sealed; undefined if it is sealed under none. Rejects if no event may be appended under the key that is set. */
 export type SealedUnder = () => MaybePromise<SealKey | undefined>;
 
 /** On whose behalf, when and why events are appended. `at` is ISO 8601 in UTC. */
@@ -54,7 +53,7 @@ export const encodeAll = async (
   cause: Cause | EachCause,
   known?: SealingKey,
 ): Promise<readonly Encoded[]> => {
-  const recipients = recipientKeyCount(version, events[0], ports.codec.level);
+  const recipients = recipientKeyCount(version, events[0]);
   const encoded: readonly Plain[] = events.map(recipients > 0 ? ports.codec.encodeApart : ports.codec.encode);
   const isPersonal = encoded.some(({ sealed, apart }) => sealed !== undefined || apart !== undefined);
   const found = keysOfStream(ports.keys, version, recipients, isPersonal, known);
@@ -69,7 +68,7 @@ export const encodeAll = async (
     const isLarge = text !== undefined && text.length > ports.limits.eventPayloadInlineBytesMax;
     const plain = isLarge ? await bytesInTurn(text) : text;
     const place = { stream, eventId };
-    const ciphertext = key && ciphertextOf({ shared: key, own }, { plain, apart }, place, ports.codec.level);
+    const ciphertext = key && ciphertextOf({ shared: key, own }, { plain, apart }, place);
     if (isLarge) await nextTurn();
     // Nearly every event is small and needs no await.
     const parts = isSmallEnough(ports.limits, data, ciphertext)
@@ -98,10 +97,9 @@ const ciphertextOf = (
   keys: KeysApart,
   { plain, apart }: Readonly<{ plain: string | Uint8Array | undefined; apart: PlainApart | undefined }>,
   place: Pick<StoredEvent, 'stream' | 'eventId'>,
-  level: number,
 ): Uint8Array | undefined => {
   if (apart !== undefined) return sealApart(keys, { shared: plain, own: apart.own }, place);
-  return plain === undefined ? undefined : sealPart(keys.shared, plain, place, level);
+  return plain === undefined ? undefined : sealPart(keys.shared, plain, place);
 };
 
 type Plain = ReturnType<Codec['encode']> & Readonly<{ apart?: PlainApart | undefined }>;
@@ -160,11 +158,7 @@ const outsource = async (ports: EncodingPorts, data: string, sealed: Uint8Array 
   };
 };
 
-/**
- * The first byte of a sealed part that is bound to its stream and event by authenticated data, so that it opens in no other place. Older parts
- * have no format byte: they begin with a random nonce and are bound to the id of the event alone. A part that begins with this byte by chance is
- * opened at the second try.
- */
+/** The first byte of a sealed part. The part is bound to its stream and event by authenticated data, so that it opens in no other place. */
 const FORMAT_BOUND = 2;
 
 const formatByte = Uint8Array.of(FORMAT_BOUND);
@@ -173,9 +167,7 @@ type Place = Pick<StoredEvent, 'stream' | 'eventId'>;
 
 const boundTo = ({ stream, eventId }: Place): string => `sealpost event\n${stream}\n${eventId}`;
 
-/** Seals in the format of the write level. */
-const sealPart = (key: SealingKey, plain: string | Uint8Array, place: Place, level: number): Uint8Array =>
-  level < BOUND_SEALS_FROM ? key.seal(plain, place.eventId) : key.seal(plain, boundTo(place), formatByte);
+const sealPart = (key: SealingKey, plain: string | Uint8Array, place: Place): Uint8Array => key.seal(plain, boundTo(place), formatByte);
 
 /** The plain text of a sealed part, or only its first line for the envelope. Throws UnreadableEvent if it does not open at this place. */
 export const openSealed = (key: SealingKey, sealed: Uint8Array, place: Place, part: SealedPart): string =>
@@ -188,8 +180,8 @@ const firstLine = (plain: Buffer, part: SealedPart): string => {
 };
 
 const open = (key: SealingKey, sealed: Uint8Array, place: Place): Buffer => {
-  const bound = sealed[0] === FORMAT_BOUND ? tryOpen(key, sealed.subarray(1), boundTo(place)) : undefined;
-  const opened = bound instanceof Buffer ? bound : tryOpen(key, sealed, place.eventId);
+  if (sealed[0] !== FORMAT_BOUND) throw new UnreadableEvent(`the sealed part begins with ${sealed[0]}, which is no format of this version`);
+  const opened = tryOpen(key, sealed.subarray(1), boundTo(place));
   if (opened instanceof Error) throw new UnreadableEvent(opened.message, { cause: opened });
   return opened;
 };

@@ -6,7 +6,6 @@ import type { StoredEvent } from '../domain/ports/event-store.js';
 import { recipientCountOf } from '../domain/email/recipient-parts.js';
 import type { MaybePromise } from '../domain/core/decider.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
-import { RECIPIENT_KEYS_FROM } from '../domain/core/write-level.js';
 
 /**
  * The expected revision of the next append, the hash that it continues, the key of the stream where it has one, those of its recipients
@@ -63,11 +62,11 @@ export type StreamKeys = Readonly<{
   own: (place: number) => SealingKey | undefined;
 }>;
 
-/** How many recipients have keys of their own. In: where the stream ends, the first event that is to be appended to it, and the write level. */
-export const recipientKeyCount = ({ revision, recipientKeys }: StreamVersion, first: DomainEvent | undefined, level: number): number => {
+/** How many recipients have keys of their own. In: where the stream ends, and the first event that is to be appended to it. */
+export const recipientKeyCount = ({ revision, recipientKeys }: StreamVersion, first: DomainEvent | undefined): number => {
   if (revision >= 0) return recipientKeys?.length ?? 0;
   const recipients = recipientCountOf(first);
-  return recipients > 1 && level >= RECIPIENT_KEYS_FROM ? recipients : 0;
+  return recipients > 1 ? recipients : 0;
 };
 
 const none = (): undefined => undefined;

@@ -18,7 +18,6 @@ import { openLeases, diskOf } from './stores/stores.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
 import type { Mailer } from '../domain/ports/mailer.js';
-import { PEOPLE_FROM } from '../domain/core/write-level.js';
 import { openTrackingTokens } from '../domain/recipients/tracking.js';
 import { openEngine, type Engine, type EngineOptions, warnOfLog } from './engine.js';
 import type { HttpDeps } from '../http/server/context.js';
@@ -98,7 +97,7 @@ export type App = Readonly<{
   stop: () => Promise<void>;
 }>;
 
-export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies' | 'rewrapsKeys'> & Readonly<{ mailer?: Mailer }>;
+export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies'> & Readonly<{ mailer?: Mailer }>;
 
 type StopParts = Readonly<{
   supervisor: Supervisor;
@@ -149,7 +148,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     onAppended: writes.note,
     servesAlone: () => servesAlone(),
   };
-  const engine = await openServiceEngine(config, { ...options, ...ports });
+  const engine = await openEngine(config, { ...options, ...ports });
   const leases = metrics.leases(await openLeases(config, engine));
   const leasing: LeaseDeps = { ...engine, leases, worker: engine.ids.uuid() };
   await warnOfLog(engine);
@@ -161,7 +160,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const projecting = await openProjecting(config, engine, leasing);
   const [{ runners }, cutOff] = [projecting, cutOffOfAll()];
 
-  const [stuckWork, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), auditRecorderOf(engine)];
+  const [stuckWork, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), openAuditRecorder(engine)];
   const [serving, recorder] = [openServing(leasing, (signal) => engine.followStates(signal, 'serving')), openEngagementRecorder(engine)];
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...resources, ...leasing, runners, stuckWork, clockTrust, cutOff: cutOff.signal });
@@ -198,16 +197,6 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
     stop: () => (stopping ??= shutDown()),
   };
-};
-
-/** The process that delivers rewraps keys in their newest form: no older program runs beside it. */
-const openServiceEngine = (config: Config, options: EngineOptions): Promise<Engine> =>
-  openEngine(config, { ...options, rewrapsKeys: config.roles.includes('process') });
-
-/** Records nothing while an older version may run beside this one, which could not read these events. */
-const auditRecorderOf = (engine: Engine): AuditRecorder => {
-  const recorder = openAuditRecorder(engine);
-  return engine.codec.level < PEOPLE_FROM ? { ...recorder, read: () => {}, denied: () => {} } : recorder;
 };
 
 const backlogsWorker = (engine: Engine, workers: Workers) => watchBacklogsWorker({ ...engine, ...hostOf(workers) });

@@ -31,7 +31,7 @@ import { evolveSlug } from '../domain/templates/decider.js';
 import { templateDecider } from '../domain/templates/email-template.js';
 import type { OutboundHttp, OutboundPost } from '../domain/ports/outbound-http.js';
 import type { ReportReader } from '../domain/ports/report-reader.js';
-import { UnknownEvent, eventVersions, makeCodec, type Codec } from '../event-log/codec.js';
+import { UnknownEvent, codec as ownCodec, type Codec } from '../event-log/codec.js';
 import { type EventLogPorts, openEventLog } from '../event-log/event-log.js';
 import { unknownTypeIn, type LogFaults, eventOutsideLog, openLogFaults } from '../event-log/verification.js';
 import type { LogHealth } from '../domain/core/readiness.js';
@@ -54,7 +54,6 @@ import type { Config } from './settings/config.js';
 import { openStores, type Stores } from './stores/stores.js';
 import type { Clock } from '../domain/ports/clock.js';
 import { matcherOf } from '../domain/mime/header.js';
-import { COPIES_FROM, LANGUAGES_FROM, PEOPLE_FROM, SEAL_KEYS_FROM } from '../domain/core/write-level.js';
 import type { Keys, Sealing } from '../domain/ports/keys.js';
 import { openSealedUnder } from '../event-log/ledger.js';
 import type { SealedUnder } from '../event-log/encoding.js';
@@ -97,14 +96,12 @@ export type EngineOptions = Readonly<{
   wrapGenerator?: (generator: Generator) => Generator;
   /** Where copies of mails are kept; absent: nowhere. */
   mailCopies?: MailCopies;
-  /** The events that are read and written: tests run a newer program beside this one. Default: all versions, at the level of the settings. */
+  /** The events that are read and written: tests run a newer program beside this one. Default: those of this version. */
   codec?: Codec;
   /** Called for each domain that blocks our mail; absent if nobody counts them. */
   noteBlocked?: NoteBlocked;
   /** Whether no other process serves requests from these stores; if absent, that is not known. */
   servesAlone?: () => Promise<boolean>;
-  /** Whether keys of an older form are rewrapped in the newest: only the process that delivers does, no command beside it. Default: false. */
-  rewrapsKeys?: boolean;
   /** Whether read models are only inspected: what is damaged or missing of them is left so. Default: false. */
   inspects?: boolean;
 }>;
@@ -116,7 +113,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const [ids, { limits }] = [systemIds(), config];
   const stores = await openStores(config, { clock, logger }, options);
   const { files } = stores;
-  const { onAppended, codec = makeCodec(eventVersions, config.writeEvents) } = options;
+  const { onAppended, codec = ownCodec } = options;
   const { wrapStore = same, wrapKeys = same, wrapRenderer = same, wrapGenerator = same } = options;
   const [store, keys] = [wrapStore(stores.store), wrapKeys(stores.keys)];
   const renderer = wrapRenderer(openRenderer({ limits }));
@@ -125,7 +122,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const webhooks = { outbound: outboundPostWhenNeeded(config.webhookInsecureHosts), insecureHosts: config.webhookInsecureHosts };
   const logFaults = openLogFaults();
   const sealing = sealingOf(config, keys);
-  const sealKey: SealedUnder = codec.level < SEAL_KEYS_FROM ? () => undefined : openSealedUnder(store, sealing);
+  const sealKey: SealedUnder = openSealedUnder(store, sealing);
   const eventLog = openEventLog({
     store,
     keys,
@@ -158,7 +155,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       spfMechanisms: config.spfMechanisms,
       ...feedbackOf(config, keys),
       ...(options.noteBlocked === undefined ? {} : { noteBlocked: options.noteBlocked }),
-      ...linksOf(config, codec),
+      ...(config.linkBase === undefined ? {} : { linkBase: config.linkBase }),
       ...(config.smtp.url === undefined ? {} : { hasRelay: true }),
       ...(config.accountSender === undefined ? {} : { accountSender: config.accountSender }),
       ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),
@@ -198,16 +195,6 @@ const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandDep
   const { domain, name } = settings;
   return { feedback: { returnPath: openReturnPath(domain, keys), at: { domain, host: name }, reader: reportReaderWhenNeeded() } };
 };
-
-const linksOf = (
-  { linkBase }: Config,
-  codec: Codec,
-): Pick<CommandPorts, 'linkBase' | 'withoutCopies' | 'withoutLanguages' | 'withoutOrigins'> => ({
-  ...(linkBase === undefined ? {} : { linkBase }),
-  ...(codec.level < COPIES_FROM ? { withoutCopies: true } : {}),
-  ...(codec.level < LANGUAGES_FROM ? { withoutLanguages: true } : {}),
-  ...(codec.level < PEOPLE_FROM ? { withoutOrigins: true } : {}),
-});
 
 const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandPorts['people'] => ({
   passwords: argon2Passwords(),
@@ -272,8 +259,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
   const freshnessMs = ports.limits.stateFreshnessMs;
   const states = openStateCache({ eventLog: ports.eventLog, store, clock: ports.clock, freshnessMs });
   const origins = openCallOrigins(states.eventLog);
-  const eventLog =
-    ports.withoutOrigins === true ? states.eventLog : { ...states.eventLog, append: keepingOrigins(states.eventLog, origins) };
+  const eventLog = { ...states.eventLog, append: keepingOrigins(states.eventLog, origins) };
   const team = states.loader({ evolve: evolveTeam, initialState: undefined as TeamState }, STATES_MAX);
   const user = states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, { decrypt: [] });
   const session = states.loader(sessionDecider, STATES_MAX * 10, { decrypt: [] });

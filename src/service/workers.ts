@@ -43,7 +43,6 @@ import { unusedSessions } from '../projections/people/sessions.js';
 import { returnedUpTo } from '../projections/billing/credits.js';
 import { teamsToLapse, teamsToRemove } from '../projections/teams/teams.js';
 import { isoTime, CLOCKS_APART_MS, DAY_MS } from '../domain/core/time.js';
-import { PEOPLE_FROM, RECORD_REMOVALS_FROM } from '../domain/core/write-level.js';
 import { oldAuditStreams, oldTeamStreams } from '../event-log/retirement.js';
 import type { SignedSeal } from '../domain/ports/keys.js';
 import type { Resources } from './resources.js';
@@ -126,14 +125,14 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
             tellOwners: (disabled, cause) => tellOwners(parts, disabled, cause),
           }),
           removeWebhookRecordsWorker({ ...parts, ...deps, removable: (upTo, limit) => removableParts(parts.readModels, upTo, limit) }),
-          ...(parts.codec.level < PEOPLE_FROM ? [] : [lookAfterTeamsWorker({ ...parts, mayDestroy, ...teamReading(parts) })]),
+          lookAfterTeamsWorker({ ...parts, mayDestroy, ...teamReading(parts) }),
           forgetAuditWorker({
             ...parts,
             ...deps,
             overdue: (now, entriesUpTo, limit) => overdueAudit(parts.readModels, now, entriesUpTo, limit),
             auditCaughtUp: (position, signal) => feederOf(runners, limits, AUDIT).caughtUp(position, signal),
           }),
-          ...(parts.codec.level < RECORD_REMOVALS_FROM ? [] : [retireStreamsWorker({ ...parts, ...deps, ...retiring(parts) })]),
+          retireStreamsWorker({ ...parts, ...deps, ...retiring(parts) }),
           noteLogWorker(parts),
           sweepWorker({ ...parts, ...deps, mailbox: parts.mailbox?.mailbox }),
         ]

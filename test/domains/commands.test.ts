@@ -1,6 +1,5 @@
 /** Sender domains by command: keys and records, verification, rotation, and from where a team may send. */
 import t from 'tap';
-import { makeCodec, eventVersions } from '../../src/event-log/codec.js';
 import { assertDefined, domainKeysStream, parseSenderDomainId, type SenderDomainId } from '../../src/domain/core/ids.js';
 import type { DomainRecord } from '../../src/api/domains.js';
 import { causeOf } from '../../src/commands/core/deps.js';
@@ -149,11 +148,6 @@ void t.test('new keys stand beside those that sign until their records are seen'
   );
   t.same(changed.records[0]!.name, rotated.records[2]!.name);
   await refusedWith(t, commands.rotateDomainKeys(caller, id), 'DKIM_ROTATION_UNDER_WAY');
-});
-
-void t.test('below the write level of sender domains their events are refused', async (t) => {
-  const { encode } = makeCodec(eventVersions, 2);
-  t.throws(() => encode({ type: 'SenderDomainVerified', data: { at: T0, id: 'x' } }), { code: 'NOT_DURING_UPDATE' });
 });
 
 void t.test('a deleted domain comes back with its keys, and signs when its records are seen', async (t) => {

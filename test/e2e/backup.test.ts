@@ -128,16 +128,6 @@ await t.test('keys older than the log: the restore says what the start will say'
   t.equal(countOf(await storedNow(copy), 'EmailFailed'), 0);
 });
 
-await t.test('a log is not restored for an older version to read, which could not read what was given up', async (t) => {
-  const elsewhere = join(temporaryDirectory(t), 'data');
-  const restored = await runCommand(['restore', at('log'), '--keys', at('keys')], {
-    ...settingsOf(elsewhere, relay),
-    SEALPOST_WRITE_EVENTS: '1',
-  });
-  t.match(restored, { code: 1, stderr: /LossAccepted.*repeat this with SEALPOST_WRITE_EVENTS=2 or without.*Nothing was changed/ });
-  t.notOk(existsSync(join(elsewhere, 'events.db')));
-});
-
 await t.test('what cannot be restored is refused with a sentence, and nothing is touched', async (t) => {
   const elsewhere = join(temporaryDirectory(t), 'data');
   for (const [args, sentence] of [

@@ -2,7 +2,6 @@
 import t from 'tap';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { handle } from '../../src/commands/core/handle.js';
-import { sendEmail } from '../../src/commands/email/send.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { emailStream, type EmailId } from '../../src/domain/core/ids.js';
 import { DELIVER_EMAIL } from '../../src/processors/email/delivery.js';
@@ -11,7 +10,7 @@ import { emailsProjection } from '../../src/projections/email/emails.js';
 import { compareWithRebuild } from '../../src/projections/core/rebuild.js';
 import { bodyOf } from '../../src/domain/webhooks/body.js';
 import { noticesOfEvent, type NotifyingEvent } from '../../src/domain/webhooks/kinds.js';
-import { caller, schemaSaying, simple, welcome } from '../support/command-world.js';
+import { caller, schemaSaying, welcome } from '../support/command-world.js';
 import { HOST, PERIODS } from '../support/email-facts.js';
 import { answers, deliverEmailWorker, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
@@ -244,11 +243,4 @@ void t.test('what cannot be rendered any more fails, whoever it was for', async 
   await world.publish(id);
   await world.reaches(id, 'failed');
   t.match(await world.commands.getEmail(caller, id), { failureReason: 'rendering', recipients: [{ rule: 'rendering' }] });
-});
-
-void t.test('beside an older program nothing is accepted for it', async (t) => {
-  const world = await openProcessorWorld(t);
-  const older = { ...world.deps, withoutCopies: true as const };
-  const request = simple(to('ann@example.org', 'bounce@simulator.sealpost'));
-  await t.rejects(sendEmail(older, caller, request), { code: 'NOT_DURING_UPDATE' });
 });

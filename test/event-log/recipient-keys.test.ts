@@ -1,10 +1,9 @@
 /** An email with several recipients: what belongs to one of them alone is sealed under a key of that recipient, and goes with it. */
 import t from 'tap';
-import { openEventLog, startOf, versionOf, type Cause, type EventLog } from '../../src/event-log/event-log.js';
-import { codec, eventVersions, makeCodec } from '../../src/event-log/codec.js';
+import { openEventLog, startOf, type Cause, type EventLog } from '../../src/event-log/event-log.js';
+import { codec } from '../../src/event-log/codec.js';
 import { decodeMetadata, isCertainlyMetadata } from '../../src/event-log/hash-chain.js';
 import { openApart, sealApart } from '../../src/event-log/encoding.js';
-import { RECIPIENT_KEYS_FROM } from '../../src/domain/core/write-level.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
 import { assertDefined, emailStream, parseEmailId } from '../../src/domain/core/ids.js';
@@ -25,7 +24,7 @@ const opened: EmailEvent = {
 };
 const history: readonly EmailEvent[] = [queued, attempted(1, at(1)), outcomes, opened];
 
-const world = (inlineBytesMax = 4_000, level?: number) => {
+const world = (inlineBytesMax = 4_000) => {
   const ports = {
     store: memoryEventStore(),
     keys: memoryKeys(),
@@ -33,7 +32,6 @@ const world = (inlineBytesMax = 4_000, level?: number) => {
     ids: countingIds(),
     clock: fakeClock(),
     limits: { ...defaultLimits, eventPayloadInlineBytesMax: inlineBytesMax },
-    ...(level === undefined ? {} : { codec: makeCodec(eventVersions, level) }),
   };
   const open = (): EventLog => openEventLog(ports);
   return { ...ports, eventLog: open(), open };
@@ -162,19 +160,6 @@ void t.test('an email to one recipient has one key, and stands in the log as eve
   t.equal(store.events[0]!.sealed![0], 2);
   t.notMatch(store.events[0]!.metadata, 'recipientKeys');
   t.strictSame(eventsOf(await open().load(stream)), [one]);
-});
-
-void t.test('below its level nothing is sealed apart, and such an email stays as it began', async (t) => {
-  const { eventLog, keys, ...ports } = world(4_000, RECIPIENT_KEYS_FROM - 1);
-  await eventLog.append(stream, startOf(stream), history.slice(0, 2), cause);
-  t.strictSame(keys.ids(), ['1']);
-  const later = openEventLog({ ...ports, keys, codec });
-  const tail = versionOf((await later.load(stream)).at(-1)!);
-  await later.append(stream, tail, history.slice(2), cause);
-  t.strictSame(keys.ids(), ['1']);
-  t.strictSame(eventsOf(await later.load(stream)), history);
-  const erased: EmailEvent = { type: 'RecipientsErased', data: { at: T0, recipients: [0], priority: 'normal' } };
-  t.throws(() => makeCodec(eventVersions, RECIPIENT_KEYS_FROM - 1).encode(erased), { code: 'NOT_DURING_UPDATE' });
 });
 
 void t.test('a key that was made before for its files seals what belongs to all', async (t) => {

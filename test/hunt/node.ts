@@ -5,7 +5,6 @@ import { makeCommands } from '../../src/commands/index.js';
 import type { Commands } from '../../src/commands/index.js';
 import { decodeMetadata } from '../../src/event-log/hash-chain.js';
 import type { EventStore } from '../../src/domain/ports/event-store.js';
-import { codec } from '../../src/event-log/codec.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
 import type { WebhookId } from '../../src/domain/core/ids.js';
 import type { Worker } from '../../src/domain/ports/worker.js';
@@ -198,7 +197,6 @@ export const openNode = (world: World, name: string): Node => {
       addressIndex: addressIndex(readModels),
       emailsCaughtUp: async (signal) => runners[0]!.caughtUp(await deps.eventLog.head(), signal),
       storedBytes: storedAttachmentBytes({ readModels, clock }),
-      codec,
     });
     const unpublished = openUnpublishedWork();
     supervisor.start([
@@ -207,7 +205,7 @@ export const openNode = (world: World, name: string): Node => {
       relayWorker(processing, processors, unpublished),
       dueWorkWorker(processing, processors, unpublished),
       ...processors.map((processor) => processor.worker(processing)),
-      sealLedgerWorker({ ...processing, store, awayMs: undefined, codec }),
+      sealLedgerWorker({ ...processing, store, awayMs: undefined }),
       eraseWorker({ ...processing, store, keys, files, mailCopies }),
       sweepWorker({ ...processing, files, mailbox: undefined }),
       ...(world.hasWebhooks ? webhookWorkers(processing, { ...deps, mailCopies }, ofWebhooks()) : []),

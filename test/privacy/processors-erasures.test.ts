@@ -10,14 +10,10 @@ import {
   batchStream,
   emailIdInBatch,
   emailStream,
-  parseEmailId,
   parseErasureId,
   type EmailId,
   type erasureStream,
 } from '../../src/domain/core/ids.js';
-import { RECIPIENT_KEYS_FROM } from '../../src/domain/core/write-level.js';
-import { eventVersions, makeCodec } from '../../src/event-log/codec.js';
-import { openEventLog, startOf } from '../../src/event-log/event-log.js';
 import { causeOfWork } from '../../src/processors/core/declaration.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { addressIndex, ERASURE_TIMERS } from '../../src/projections/privacy/traces.js';
@@ -454,27 +450,6 @@ void t.test('an email to several that is in a dialogue is waited for, and then g
   await completed(world, pending);
   t.same(await recipientsOf(world, id), [`${ann} sent`, 'null sent erased']);
   t.same(await toldBy(world, gone), []);
-});
-
-void t.test('an older email to several, which has one key, goes whole', async (t) => {
-  const world = await openProcessorWorld(t);
-  const { store, keys, deps, clock } = world;
-  const { files, ids, limits } = deps;
-  const older = openEventLog({ store, keys, files, ids, clock, limits, codec: makeCodec(eventVersions, RECIPIENT_KEYS_FROM - 1) });
-  const [accepted] = await world.events(emailStream(await world.send({ ...several(), scheduledAt: at(3_600) })));
-  const id = assertDefined(parseEmailId(ids.uuid()), 'email id');
-  const cause = { teamId: TEAM, actor: 'test', correlationId: 'request-1', causationId: 'request-1', at: at(0) };
-  await older.append(emailStream(id), startOf(emailStream(id)), [accepted!], cause);
-  all(world);
-  await world.settled();
-  t.match(await erase(world), { status: 'completed', emails: 2 });
-  t.match(await world.commands.getEmail(caller, id), {
-    archived: true,
-    status: 'cancelled',
-    recipients: [{ email: null }, { email: null }],
-  });
-  t.same(await toldBy(world, gone), []);
-  t.equal((await toldBy(world, ann)).length, 1, 'the other goes on');
 });
 
 void t.test('with several recipients too, what is cut off anywhere is gone on with', async (t) => {

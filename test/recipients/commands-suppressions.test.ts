@@ -2,15 +2,7 @@
 import t from 'tap';
 import { suppressionIdOf } from '../../src/commands/recipients/suppression-check.js';
 import { noteRefusal, suppressionLines, suppressAddress } from '../../src/commands/recipients/suppressions.js';
-import {
-  emailStream,
-  parseEmailId,
-  suppressionStream,
-  teamStream,
-  type EmailId,
-  type StreamName,
-  type SuppressionId,
-} from '../../src/domain/core/ids.js';
+import { emailStream, parseEmailId, teamStream, type EmailId, type StreamName, type SuppressionId } from '../../src/domain/core/ids.js';
 import { isoTime } from '../../src/domain/core/time.js';
 import { changeBilling } from '../../src/commands/teams/teams.js';
 import { caller, OTHER_TEAM, simple, stranger, TEAM, withTemplate, type World, nothingUsed } from '../support/command-world.js';
@@ -209,18 +201,6 @@ void t.test('what is exported is imported by another team as it was', async (t) 
     t.match(await world.commands.checkSuppression(stranger, address), {
       suppression: { email: address, reason: ['manual', 'complaint'][index % 2] },
     });
-});
-
-void t.test('at a write level of before nothing is suppressed', async (t) => {
-  const { makeCodec, eventVersions } = await import('../../src/event-log/codec.js');
-  const old = makeCodec(eventVersions, 2);
-  for (const event of [
-    { type: 'TeamSuppressionsBegan', data: { at: 'now' } },
-    { type: 'AddressSuppressed', data: { at: 'now', reason: 'manual' }, sealed: { address: gone } },
-    { type: 'RecipientsSuppressed', data: { at: 'now', recipients: [0], priority: 'low' } },
-  ] as const)
-    t.throws(() => old.encode(event as never), { code: 'NOT_DURING_UPDATE' });
-  t.ok(suppressionStream('x' as SuppressionId).startsWith('suppression-'));
 });
 
 void t.test(

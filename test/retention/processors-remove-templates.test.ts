@@ -7,7 +7,6 @@ import {
   parseTemplateId,
   templateStream,
 } from '../../src/domain/core/ids.js';
-import { eventVersions, makeCodec } from '../../src/event-log/codec.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { caller, TEAM, welcome } from '../support/command-world.js';
@@ -124,21 +123,6 @@ void t.test('while the clock is not to be believed nothing is removed; then it i
     await world.clock.advance(500);
     return (await last()).every((type) => type === 'TemplateRemoved');
   }, 'both are removed');
-});
-
-void t.test('beside an older version the timers wait: nothing is tried, nothing fails', async (t) => {
-  const { world, last } = await withDeleted(t);
-  await world.settled();
-  const older = makeProcessors({ ...world.processing, codec: makeCodec(eventVersions, 2) });
-  world.run(workersOf(world.processing, older));
-  await setTo(world, 31);
-  await passes(world, 12);
-  t.same(await last(), both('TemplateDeleted'));
-  t.same(
-    world.logger.lines.filter(({ level }) => level === 'error'),
-    [],
-  );
-  t.equal(await world.readModels.count('templateTimers', { where: {} }, 10), 1);
 });
 
 void t.test('nobody waits for it: its timers are looked for once in five seconds', async (t) => {

@@ -245,14 +245,3 @@ void t.test('translations are kept with each version, changed and taken away', a
   const { body } = await world.commands.sendEmail(caller, { ...order, locale: 'de' });
   t.match(await sentMail(world, idOf(body.id)), /Bestellung vom/);
 });
-
-void t.test('beside an older version nothing is sent that it would render otherwise', async (t) => {
-  const world = await open({ withoutLanguages: true });
-  const { translations: _, ...plain } = mail;
-  await refusedWith(t, world.commands.createTemplate(caller, mail), 'NOT_DURING_UPDATE');
-  await world.commands.createTemplate(caller, plain);
-  await refusedWith(t, world.commands.sendEmail(caller, { ...order, locale: 'de' }), 'NOT_DURING_UPDATE');
-  const recipients = [{ email: 'a@example.org', timeZone: 'Asia/Tokyo' }];
-  await refusedWith(t, world.commands.sendBulk(caller, { templateId: 'order', recipients, baseVariables: variables }), 'NOT_DURING_UPDATE');
-  await world.commands.sendEmail(caller, order);
-});

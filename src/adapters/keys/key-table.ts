@@ -23,15 +23,9 @@ export type KeyTable = Readonly<{
   replace: (row: number, wrapped: WrappedRow) => void;
   /** The numbers of the rows after one, at most so many, in order. */
   rowsAfter: (row: number, limit: number) => readonly number[];
-  /** Whether every row was found to have a tag. False again once one without is added. */
-  isBound: () => boolean;
-  setBound: (isBound: boolean) => void;
   mark: () => LogMark | undefined;
   setMark: (mark: LogMark) => void;
 }>;
-
-/** The `user_version` of a file in which every row has a tag. */
-const ALL_BOUND = 1;
 
 const schema = `
   CREATE TABLE IF NOT EXISTS master (one INTEGER PRIMARY KEY CHECK (one = 1), value BLOB NOT NULL) STRICT;
@@ -39,17 +33,16 @@ const schema = `
   CREATE TABLE IF NOT EXISTS keys (
     row INTEGER PRIMARY KEY,
     wrapped BLOB NOT NULL CHECK (length(wrapped) = ${wrappedRowSizeBytes}),
-    tag BLOB
+    tag BLOB NOT NULL
   ) STRICT`;
 
 /** Throws if the keys were wrapped by another master key than the one whose check value is given. */
 export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTable => {
   inTransaction(database, () => {
     database.exec(schema);
-    addTagColumn(database);
     checkMasterKey(database, masterKeyCheck);
   });
-  const select = database.prepare<[number], [Buffer, Buffer | null]>('SELECT wrapped, tag FROM keys WHERE row = ?').raw(true);
+  const select = database.prepare<[number], [Buffer, Buffer]>('SELECT wrapped, tag FROM keys WHERE row = ?').raw(true);
   const nextRow = database.prepare<[number], number>('SELECT max(?, coalesce(max(row), 0) + 1) FROM keys').pluck();
   const insert = database.prepare('INSERT INTO keys (row, wrapped, tag) VALUES (?, ?, ?)');
   const update = database.prepare('UPDATE keys SET wrapped = ?, tag = ? WHERE row = ?');
@@ -60,27 +53,19 @@ export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTab
   return {
     wrapped: (row) => {
       const found = select.get(row);
-      return found && { bytes: found[0], tag: found[1] ?? undefined };
+      return found && { bytes: found[0], tag: found[1] };
     },
     add: (wrap) => {
       const row = nextRow.get(Date.now() * rowsPerMs)!;
       const { bytes, tag } = wrap(row);
-      insert.run(row, bytes, tag ?? null);
+      insert.run(row, bytes, tag);
       return row;
     },
-    replace: (row, { bytes, tag }) => void update.run(bytes, tag ?? null, row),
+    replace: (row, { bytes, tag }) => void update.run(bytes, tag, row),
     rowsAfter: (row, limit) => selectAfter.all(row, limit),
-    isBound: () => database.pragma('user_version', { simple: true }) === ALL_BOUND,
-    setBound: (isBound) => void database.pragma(`user_version = ${isBound ? ALL_BOUND : 0}`),
     mark: () => selectMark.get(),
     setMark: ({ position, hash }) => void upsertMark.run(position, hash),
   };
-};
-
-/** Adds the column to a file of the time before tags. Its rows have none until they are wrapped anew. */
-const addTagColumn = (database: Database): void => {
-  if ((database.pragma('table_info(keys)') as { name: string }[]).some(({ name }) => name === 'tag')) return;
-  database.exec('ALTER TABLE keys ADD COLUMN tag BLOB');
 };
 
 const checkMasterKey = (database: Database, check: Buffer): void => {
@@ -97,20 +82,19 @@ const checkMasterKey = (database: Database, check: Buffer): void => {
 };
 
 /**
- * Tells destroyed keys from keys that never were: a row has zeros in the place of a destroyed key, or a bit behind its tag.
+ * Tells destroyed keys from keys that never were: a row has a bit behind its tag for each destroyed key.
  * Needs no master key. In: the file of the keys, which exists.
  */
 export const openNotedKeys = ({ file }: Readonly<{ file: string }>): NotedKeys => {
   const note = openLogNote({ file });
   const database = openDatabase({ file, synchronous: 'normal', cacheSizeKiB: 64, mustExist: true });
-  addTagColumn(database);
   const select = database.prepare<[number], Row>('SELECT row, wrapped AS bytes, tag FROM keys WHERE row = ?');
   return {
     ...note,
     isDestroyed: async (id) => {
       const place = parseKeyId(id);
       const wrapped = place && select.get(place.row);
-      return wrapped !== undefined && isDestroyed(rowOf(wrapped), place!.index);
+      return wrapped !== undefined && isDestroyed(wrapped, place!.index);
     },
     destroyed: () => destroyedIn(database),
     close: async () => {
@@ -120,9 +104,7 @@ export const openNotedKeys = ({ file }: Readonly<{ file: string }>): NotedKeys =
   };
 };
 
-type Row = Readonly<{ row: number; bytes: Buffer; tag: Buffer | null }>;
-
-const rowOf = ({ bytes, tag }: Row): WrappedRow => ({ bytes, tag: tag ?? undefined });
+type Row = WrappedRow & Readonly<{ row: number }>;
 
 const idsPerBatch = 10_000;
 
@@ -131,10 +113,8 @@ function* destroyedIn(database: Database): Generator<readonly string[]> {
   let ids: string[] = [];
   for (let after = 0; ;) {
     const rows = selectAfter.all(after);
-    for (const found of rows) {
-      const wrapped = rowOf(found);
-      for (let index = 0; index < keysPerRow; index += 1) if (isDestroyed(wrapped, index)) ids.push(keyIdOf({ row: found.row, index }));
-    }
+    for (const found of rows)
+      for (let index = 0; index < keysPerRow; index += 1) if (isDestroyed(found, index)) ids.push(keyIdOf({ row: found.row, index }));
     const last = rows.at(-1);
     if (last === undefined || ids.length >= idsPerBatch) {
       if (ids.length > 0) yield ids;

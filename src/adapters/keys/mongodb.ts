@@ -2,10 +2,10 @@
  * Sealing keys as documents of MongoDB, wrapped by the master key in the same rows as in a SQLite file. A key is destroyed by writing its
  * row anew without it. The server keeps the old row in its oplog and on its disk until both are overwritten.
  */
-import { randomInt, timingSafeEqual } from 'node:crypto';
+import { type KeyObject, randomInt, timingSafeEqual } from 'node:crypto';
 import { boundedCache } from '../../shared/cache.js';
 import { type Collection, isDuplicateKey, openMongo, tellingAway, type Mongo, durableWrites, mongoLogNote } from '../mongodb/client.js';
-import { openRow, type Wrapping, deriveFrom, sealingKey, isDestroyed, keysPerRow, makeKeys, withoutKeys, bindRow } from './wrapping.js';
+import { openRow, deriveFrom, sealingKey, isDestroyed, keysPerRow, makeKeys, withoutKeys } from './wrapping.js';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { gathered } from '../../shared/concurrency.js';
@@ -131,7 +131,7 @@ const keyRows = ({
   stored,
   wrapping,
   onFault,
-}: Readonly<{ stored: Collection<KeyRow>; wrapping: Wrapping; onFault: (row: number) => void }>): KeyRows => {
+}: Readonly<{ stored: Collection<KeyRow>; wrapping: KeyObject; onFault: (row: number) => void }>): KeyRows => {
   const opened = boundedCache<number, Readonly<{ tag: Buffer; keyAt: KeyAt }>>({ entriesMax: openedRowsMax });
   const faulty = boundedCache<number, true>({ entriesMax: faultsNotedMax });
 
@@ -202,13 +202,13 @@ const checkMasterKey = async (state: Collection<StateRow>, check: Buffer, place:
   }
 };
 
-const makeRow = async (stored: Collection<KeyRow>, wrapping: Wrapping): Promise<readonly NewKey[]> => {
+const makeRow = async (stored: Collection<KeyRow>, wrapping: KeyObject): Promise<readonly NewKey[]> => {
   const { keys, wrap } = makeKeys();
   for (let tried = 1; ; tried += 1) {
     const row = Date.now() * rowsPerMs + randomInt(rowsPerMs);
-    const { bytes, tag } = wrap(wrapping, row, true);
+    const { bytes, tag } = wrap(wrapping, row);
     try {
-      await stored.insertOne({ _id: row, wrapped: bytes, tag: tag! }, durableWrites);
+      await stored.insertOne({ _id: row, wrapped: bytes, tag }, durableWrites);
       return keys.map((key, index) => ({ id: keyIdOf({ row, index }), key: sealingKey(key) }));
     } catch (error) {
       // Another process has the number, or this call wrote the row and its answer was lost: then the keys of that row stay unused.
@@ -217,7 +217,7 @@ const makeRow = async (stored: Collection<KeyRow>, wrapping: Wrapping): Promise<
   }
 };
 
-const destroyIn = async (stored: Collection<KeyRow>, wrapping: Wrapping, ids: readonly string[]): Promise<void> => {
+const destroyIn = async (stored: Collection<KeyRow>, wrapping: KeyObject, ids: readonly string[]): Promise<void> => {
   const named = [...keyPlacesByRow(ids)].map(([row, keys]) => ({ row, indexes: keys.map(({ index }) => index) }));
   for (let from = 0; from < named.length; from += rowsAtOnce) {
     const doomed = new Map(named.slice(from, from + rowsAtOnce).map(({ row, indexes }) => [row, indexes]));
@@ -232,7 +232,7 @@ const destroyIn = async (stored: Collection<KeyRow>, wrapping: Wrapping, ids: re
 /** Out: false if another process has changed a row between the read and the write. Then the caller repeats it. */
 const destroyOnce = async (
   stored: Collection<KeyRow>,
-  wrapping: Wrapping,
+  wrapping: KeyObject,
   doomed: ReadonlyMap<number, readonly number[]>,
 ): Promise<boolean> => {
   const changes = [];
@@ -242,13 +242,13 @@ const destroyOnce = async (
     if (indexes.length === 0) continue;
     const after = withoutKeys(wrapping, _id, before, indexes);
     const filter = { _id, wrapped, ...(tag === undefined ? {} : { tag }) };
-    changes.push({ updateOne: { filter, update: { $set: { wrapped: after.bytes, tag: after.tag ?? NO_BYTES } } } });
+    changes.push({ updateOne: { filter, update: { $set: { wrapped: after.bytes, tag: after.tag } } } });
   }
   if (changes.length === 0) return true;
   return (await stored.bulkWrite(changes, { ...durableWrites, ordered: false })).matchedCount === changes.length;
 };
 
-const faultsIn = async (stored: Collection<KeyRow>, wrapping: Wrapping, place: string): Promise<readonly string[]> => {
+const faultsIn = async (stored: Collection<KeyRow>, wrapping: KeyObject, place: string): Promise<readonly string[]> => {
   const faults: string[] = [];
   const fault = ({ _id, wrapped, tag }: StoredRow): string | undefined => {
     if (tag === undefined) return `${place}: row ${_id} has lost its tag`;
@@ -297,12 +297,12 @@ async function* destroyedIn(rows: Collection<KeyRow>): AsyncGenerator<readonly s
 }
 
 /**
- * Copies the wrapped keys of a SQLite file to MongoDB, each row under its number, so that every id stays valid. Rows without a tag get one.
+ * Copies the wrapped keys of a SQLite file to MongoDB, each row under its number, so that every id stays valid.
  * Safe to repeat: a key that was destroyed since the last copy is then destroyed in the copy too.
  * Rejects if the keys in MongoDB were made with another master key. Out: the number of rows.
  */
 export const copyKeysToMongo = async ({ file, masterKey, onCopied, ...server }: KeyCopy): Promise<number> => {
-  const { wrapping, check } = deriveFrom(masterKey);
+  const { check } = deriveFrom(masterKey);
   const database = openDatabase({ file, synchronous: 'full', mustExist: true });
   const mongo = await openMongo(server).catch((error: unknown) => {
     database.close();
@@ -322,8 +322,8 @@ export const copyKeysToMongo = async ({ file, masterKey, onCopied, ...server }: 
       const writes = numbers.flatMap((row) => {
         const wrapped = table.wrapped(row);
         if (wrapped === undefined) return [];
-        const { bytes, tag } = wrapped.tag === undefined ? bindRow(wrapping, row, wrapped) : wrapped;
-        return [{ replaceOne: { filter: { _id: row }, replacement: { wrapped: bytes, tag: tag! }, upsert: true } }];
+        const { bytes, tag } = wrapped;
+        return [{ replaceOne: { filter: { _id: row }, replacement: { wrapped: bytes, tag }, upsert: true } }];
       });
       await rows.bulkWrite(writes, { ...durableWrites, ordered: true });
       copied += writes.length;

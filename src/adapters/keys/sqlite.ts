@@ -1,38 +1,18 @@
 /** Sealing keys in a SQLite file of their own, wrapped by the master key, so that a backup of the log carries none. */
+import type { KeyObject } from 'node:crypto';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { busyTimeoutMs, type Database, openDatabase, tellingRefusals } from '../sqlite/database.js';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
-import { BOUND_SEALS_FROM, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
 import { boundedCache } from '../../shared/cache.js';
 import { groupCommit } from '../sqlite/group-commit.js';
 import { keyPool, keyIdOf, keyPlacesByRow } from './key-ids.js';
 import { openKeyTable, type KeyTable } from './key-table.js';
-import {
-  deriveFrom,
-  sealingKey,
-  bindRow,
-  isSameRow,
-  keysPerRow,
-  makeKeys,
-  openRow,
-  withoutKeys,
-  type WrappedRow,
-  type Wrapping,
-} from './wrapping.js';
+import { deriveFrom, sealingKey, isSameRow, keysPerRow, makeKeys, openRow, withoutKeys, type WrappedRow } from './wrapping.js';
 
 type Change =
-  | Readonly<{ kind: 'make' }>
-  | Readonly<{ kind: 'destroy'; ids: readonly string[] }>
-  | Readonly<{ kind: 'mark'; mark: LogMark }>
-  /** Wraps rows anew that have no tag. */
-  | Readonly<{ kind: 'bind'; rows: readonly number[] }>
-  | Readonly<{ kind: 'bound' }>;
+  Readonly<{ kind: 'make' }> | Readonly<{ kind: 'destroy'; ids: readonly string[] }> | Readonly<{ kind: 'mark'; mark: LogMark }>;
 
 type Options = Readonly<{
-  /** The level of what is written; default: the newest. */
-  writeLevel?: number;
-  /** Wraps rows without a tag anew. Only if no older program may have the file open: it cannot read rows with a tag. */
-  rewraps?: boolean;
   /** Called once for each row that does not verify. */
   onFault?: (row: number) => void;
 }>;
@@ -71,35 +51,27 @@ export const openSqliteKeys = ({ file, masterKey, ...options }: Options & Readon
 
 /** The keys on an open database, which they close with themselves. */
 export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>, options: Options = {}): Keys => {
-  const { writeLevel = WRITE_LEVEL_NEWEST, rewraps = false, onFault = () => {} } = options;
-  const isBound = writeLevel >= BOUND_SEALS_FROM;
+  const { onFault = () => {} } = options;
   const { wrapping } = master;
   const table = openKeyTable(database, master.check);
   const rows = openedRows(wrapping, onFault);
   const commits = groupCommit<Change, readonly NewKey[]>({
     database,
-    weight: (change) => (change.kind === 'destroy' ? change.ids.length : change.kind === 'bind' ? change.rows.length : 1),
+    weight: (change) => (change.kind === 'destroy' ? change.ids.length : 1),
     apply: (change) => {
       switch (change.kind) {
         case 'make':
-          return make(table, wrapping, isBound);
+          return make(table, wrapping);
         case 'destroy':
           return destroy(table, wrapping, rows, change.ids);
         case 'mark':
           table.setMark(change.mark);
-          return [];
-        case 'bind':
-          return bind(table, wrapping, change.rows);
-        case 'bound':
-          table.setBound(true);
           return [];
       }
     },
   });
   const pool = keyPool(() => commits.run({ kind: 'make' }), keysPerRow / 2);
   const emptyLog = logTruncation(database);
-  // If the disk refuses, or the keys are closed before this is done, the next start goes on with it.
-  if (rewraps && isBound && !table.isBound()) bindAll(table, commits.run).catch(() => {});
 
   return tellingRefusals<Keys>('keys', {
     create: pool.take,
@@ -121,14 +93,13 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
   });
 };
 
-const make = (table: KeyTable, wrapping: Wrapping, isBound: boolean): readonly NewKey[] => {
+const make = (table: KeyTable, wrapping: KeyObject): readonly NewKey[] => {
   const { keys, wrap } = makeKeys();
-  const row = table.add((number) => wrap(wrapping, number, isBound));
-  if (!isBound && table.isBound()) table.setBound(false);
+  const row = table.add((number) => wrap(wrapping, number));
   return keys.map((key, index) => ({ id: keyIdOf({ row, index }), key: sealingKey(key) }));
 };
 
-const destroy = (table: KeyTable, wrapping: Wrapping, rows: OpenedRows, ids: readonly string[]): readonly NewKey[] => {
+const destroy = (table: KeyTable, wrapping: KeyObject, rows: OpenedRows, ids: readonly string[]): readonly NewKey[] => {
   for (const [row, named] of keyPlacesByRow(ids)) {
     const wrapped = table.wrapped(row);
     rows.forget(row);
@@ -138,38 +109,14 @@ const destroy = (table: KeyTable, wrapping: Wrapping, rows: OpenedRows, ids: rea
   return [];
 };
 
-const bind = (table: KeyTable, wrapping: Wrapping, rows: readonly number[]): readonly NewKey[] => {
-  for (const row of rows) {
-    const wrapped = table.wrapped(row);
-    if (wrapped?.tag === undefined && wrapped !== undefined) table.replace(row, bindRow(wrapping, row, wrapped));
-  }
-  return [];
-};
-
-/** Wraps every row anew that was written before rows had a tag. */
-const bindAll = async (table: KeyTable, commit: (change: Change) => Promise<unknown>): Promise<void> => {
-  for (let last = 0; ;) {
-    const rows = table.rowsAfter(last, ROWS_AT_ONCE);
-    if (rows.length === 0) break;
-    const free = rows.filter((row) => table.wrapped(row)?.tag === undefined);
-    if (free.length > 0) await commit({ kind: 'bind', rows: free });
-    else await turn();
-    last = rows.at(-1)!;
-  }
-  await commit({ kind: 'bound' });
-};
-
-const faultsOf = async (table: KeyTable, wrapping: Wrapping, file: string): Promise<readonly string[]> => {
+const faultsOf = async (table: KeyTable, wrapping: KeyObject, file: string): Promise<readonly string[]> => {
   const faults: string[] = [];
-  const mustBeBound = table.isBound();
   for (let last = 0; ;) {
     const rows = table.rowsAfter(last, ROWS_AT_ONCE);
     if (rows.length === 0) return faults;
     for (const row of rows) {
       const wrapped = table.wrapped(row);
-      if (wrapped === undefined) continue;
-      if (wrapped.tag === undefined && mustBeBound) faults.push(`${file}: row ${row} has lost its tag`);
-      else if (openRow(wrapping, row, wrapped) === undefined)
+      if (wrapped !== undefined && openRow(wrapping, row, wrapped) === undefined)
         faults.push(`${file}: row ${row} is not what was written there: it was changed, or put in the place of another`);
     }
     last = rows.at(-1)!;
@@ -195,7 +142,7 @@ const keysAmong = (table: KeyTable, rows: OpenedRows, ids: readonly string[]): R
  * Caches the rows opened last: emails that are made together have their keys in one row, and are delivered together. Each use compares
  * the cached row with the database, so a key that another process destroyed is not found here either.
  */
-const openedRows = (wrapping: Wrapping, onFault: (row: number) => void): OpenedRows => {
+const openedRows = (wrapping: KeyObject, onFault: (row: number) => void): OpenedRows => {
   const opened = boundedCache<number, Readonly<{ wrapped: WrappedRow; keyAt: ReturnType<typeof openRow> }>>({ entriesMax: openedRowsMax });
   const faulty = boundedCache<number, true>({ entriesMax: FAULTS_NOTED_MAX });
   return {

@@ -1,10 +1,9 @@
 /**
  * The cryptography of sealing keys: the keys derived from the master key, how they wrap the sealing keys of one row, and how a sealing key seals bytes.
  *
- * A bound row is AES-256-GCM (NIST SP 800-38D) with its tag beside it. The number of the row and the list of its destroyed keys are
- * authenticated, so a row that was changed or swapped with another is found. A key is destroyed by wrapping the row anew without it.
- * A free row, of the time before tags, is AES-256-CTR (SP 800-38A); its destroyed keys are overwritten.
- * Each kind has its own wrapping key. Both have the same size and begin with the random nonce.
+ * A row is AES-256-GCM (NIST SP 800-38D) with its tag beside it, and begins with the random nonce. The number of the row and the list of
+ * its destroyed keys are authenticated, so a row that was changed or swapped with another is found. A key is destroyed by wrapping the row
+ * anew without it.
  */
 import {
   randomFillSync,
@@ -18,15 +17,13 @@ import {
 } from 'node:crypto';
 import type { SealingKey } from '../../domain/ports/keys.js';
 
-export type Wrapping = Readonly<{ free: KeyObject; bound: KeyObject }>;
-
-/** `tag`: the tag and, behind it, a bit for each destroyed key, readable without the master key; undefined for a free row. */
-export type WrappedRow = Readonly<{ bytes: Buffer; tag: Buffer | undefined }>;
+/** `tag`: the tag and, behind it, a bit for each destroyed key, readable without the master key. */
+export type WrappedRow = Readonly<{ bytes: Buffer; tag: Buffer }>;
 
 /** Keys derived from the master key, each for a purpose of its own (HKDF, RFC 5869). */
 type MasterKey = Readonly<{
   /** Wraps the keys of the table. */
-  wrapping: Wrapping;
+  wrapping: KeyObject;
   /** Tells whether a database was made with this master key; says nothing about the key itself. */
   check: Buffer;
   fingerprint: (purpose: string, text: string | Uint8Array) => string;
@@ -44,10 +41,7 @@ const rowNonceSizeBytes = 16;
 const plainSizeBytes = keysPerRow * keySizeBytes;
 export const wrappedRowSizeBytes = rowNonceSizeBytes + plainSizeBytes;
 
-/** A destroyed key of a free row is overwritten with this. */
-const DESTROYED = Buffer.alloc(keySizeBytes);
-
-/** A bit for each key of a bound row, behind the tag. */
+/** A bit for each key of a row, behind the tag. */
 const destroyedSizeBytes = keysPerRow / 8;
 const NONE_DESTROYED = Buffer.alloc(destroyedSizeBytes);
 const NO_PREFIX = new Uint8Array(0);
@@ -73,17 +67,13 @@ export const deriveFrom = (masterKey: Buffer): MasterKey => {
   };
 
   return {
-    wrapping: {
-      free: createSecretKey(derive('sealpost key wrapping')),
-      bound: createSecretKey(derive('sealpost key wrapping bound to the row')),
-    },
+    wrapping: createSecretKey(derive('sealpost key wrapping bound to the row')),
     check: derive('sealpost master key check'),
     fingerprint: (purpose, text) => createHmac('sha256', fingerprintKey(purpose)).update(text).digest('hex'),
   };
 };
 
-export const isSameRow = (a: WrappedRow, b: WrappedRow): boolean =>
-  a.bytes.equals(b.bytes) && (a.tag === undefined || b.tag === undefined ? a.tag === b.tag : a.tag.equals(b.tag));
+export const isSameRow = (a: WrappedRow, b: WrappedRow): boolean => a.bytes.equals(b.bytes) && a.tag.equals(b.tag);
 
 const keyAt = (plain: Buffer, index: number): Buffer => plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes);
 const contextOf = (row: number, destroyed: Buffer): Buffer => Buffer.concat([Buffer.from(`sealpost keys of row ${row}\n`), destroyed]);
@@ -91,26 +81,18 @@ const contextOf = (row: number, destroyed: Buffer): Buffer => Buffer.concat([Buf
 /** Fresh keys, and a function that wraps them for the row of that number. */
 export const makeKeys = (): Readonly<{
   keys: readonly Buffer[];
-  wrap: (wrapping: Wrapping, row: number, isBound: boolean) => WrappedRow;
+  wrap: (wrapping: KeyObject, row: number) => WrappedRow;
 }> => {
   const plain = randomBytes(plainSizeBytes);
   return {
     keys: Array.from({ length: keysPerRow }, (_, index) => keyAt(plain, index)),
-    wrap: (wrapping, row, isBound) => (isBound ? wrapBound(wrapping, row, plain) : wrapFree(wrapping, plain)),
+    wrap: (wrapping, row) => wrapRow(wrapping, row, plain),
   };
 };
 
-const wrapFree = ({ free }: Wrapping, plain: Buffer): WrappedRow => {
-  const counter = randomBytes(rowNonceSizeBytes);
-  return {
-    bytes: Buffer.concat([counter, createCipheriv('aes-256-ctr', free, counter).update(plain)], wrappedRowSizeBytes),
-    tag: undefined,
-  };
-};
-
-const wrapBound = ({ bound }: Wrapping, row: number, plain: Buffer, destroyed: Buffer = NONE_DESTROYED): WrappedRow => {
+const wrapRow = (wrapping: KeyObject, row: number, plain: Buffer, destroyed: Buffer = NONE_DESTROYED): WrappedRow => {
   const nonce = randomBytes(rowNonceSizeBytes);
-  const cipher = createCipheriv('aes-256-gcm', bound, nonce);
+  const cipher = createCipheriv('aes-256-gcm', wrapping, nonce);
   cipher.setAAD(contextOf(row, destroyed));
   const bytes = Buffer.concat([nonce, cipher.update(plain)], wrappedRowSizeBytes);
   cipher.final();
@@ -118,10 +100,8 @@ const wrapBound = ({ bound }: Wrapping, row: number, plain: Buffer, destroyed: B
 };
 
 /** Needs no master key. */
-export const isDestroyed = ({ bytes, tag }: WrappedRow, index: number): boolean =>
-  tag === undefined
-    ? keyAt(bytes.subarray(rowNonceSizeBytes), index).equals(DESTROYED)
-    : ((tag[tagSizeBytes + (index >> 3)] ?? 0) & (1 << (index & 7))) !== 0;
+export const isDestroyed = ({ tag }: WrappedRow, index: number): boolean =>
+  ((tag[tagSizeBytes + (index >> 3)] ?? 0) & (1 << (index & 7))) !== 0;
 
 /** The bits of those keys that are destroyed. */
 const destroyedIn = (wrapped: WrappedRow, more: readonly number[] = []): Buffer => {
@@ -132,11 +112,10 @@ const destroyedIn = (wrapped: WrappedRow, more: readonly number[] = []): Buffer 
 };
 
 /** The plain keys of a row; the bytes of destroyed keys mean nothing. Out: undefined if the row is not what was written under that number. */
-const unwrap = (wrapping: Wrapping, row: number, { bytes, tag }: WrappedRow): Buffer | undefined => {
+const unwrap = (wrapping: KeyObject, row: number, { bytes, tag }: WrappedRow): Buffer | undefined => {
   const [nonce, ciphertext] = [bytes.subarray(0, rowNonceSizeBytes), bytes.subarray(rowNonceSizeBytes)];
-  if (tag === undefined) return createDecipheriv('aes-256-ctr', wrapping.free, nonce).update(ciphertext);
   try {
-    const decipher = createDecipheriv('aes-256-gcm', wrapping.bound, nonce, { authTagLength: tagSizeBytes });
+    const decipher = createDecipheriv('aes-256-gcm', wrapping, nonce, { authTagLength: tagSizeBytes });
     decipher.setAAD(contextOf(row, tag.subarray(tagSizeBytes)));
     decipher.setAuthTag(tag.subarray(0, tagSizeBytes));
     const plain = decipher.update(ciphertext);
@@ -148,15 +127,15 @@ const unwrap = (wrapping: Wrapping, row: number, { bytes, tag }: WrappedRow): Bu
 };
 
 /** Out: a function that gives the key at `index` (32 bytes), or undefined if that key is destroyed; undefined for a row that does not verify. */
-export const openRow = (wrapping: Wrapping, row: number, wrapped: WrappedRow): ((index: number) => Buffer | undefined) | undefined => {
+export const openRow = (wrapping: KeyObject, row: number, wrapped: WrappedRow): ((index: number) => Buffer | undefined) | undefined => {
   const plain = unwrap(wrapping, row, wrapped);
   return plain && ((index) => (isDestroyed(wrapped, index) ? undefined : keyAt(plain, index)));
 };
 
 /** The row without its keys at those indexes. In a row that does not verify their bytes are overwritten, and it still does not verify. */
-export const withoutKeys = (wrapping: Wrapping, row: number, wrapped: WrappedRow, indexes: readonly number[]): WrappedRow => {
-  const plain = wrapped.tag === undefined ? undefined : unwrap(wrapping, row, wrapped);
-  if (plain !== undefined) return wrapBound(wrapping, row, withZeros(plain, indexes), destroyedIn(wrapped, indexes));
+export const withoutKeys = (wrapping: KeyObject, row: number, wrapped: WrappedRow, indexes: readonly number[]): WrappedRow => {
+  const plain = unwrap(wrapping, row, wrapped);
+  if (plain !== undefined) return wrapRow(wrapping, row, withZeros(plain, indexes), destroyedIn(wrapped, indexes));
   const bytes = Buffer.from(wrapped.bytes);
   withZeros(bytes.subarray(rowNonceSizeBytes), indexes);
   return { ...wrapped, bytes };
@@ -165,13 +144,6 @@ export const withoutKeys = (wrapping: Wrapping, row: number, wrapped: WrappedRow
 const withZeros = (keys: Buffer, indexes: readonly number[]): Buffer => {
   for (const index of indexes) keyAt(keys, index).fill(0);
   return keys;
-};
-
-/** Makes a bound row of a free one. A bound row stays as it is. */
-export const bindRow = (wrapping: Wrapping, row: number, wrapped: WrappedRow): WrappedRow => {
-  if (wrapped.tag !== undefined) return wrapped;
-  const indexes = Array.from({ length: keysPerRow }, (_, index) => index).filter((index) => isDestroyed(wrapped, index));
-  return wrapBound(wrapping, row, withZeros(unwrap(wrapping, row, wrapped)!, indexes), destroyedIn(wrapped));
 };
 
 /**

@@ -15,7 +15,7 @@ import {
   backUpLog,
 } from '../../service/ops/backup.js';
 import { checkStores } from '../../commands/ops/stores.js';
-import { acceptLogAsItIs, assertMayGiveUp, noteIn, destroyAsDeletedIn, destroyAsIn, endOfReplaced } from '../../commands/ops/repair.js';
+import { acceptLogAsItIs, noteIn, destroyAsDeletedIn, destroyAsIn, endOfReplaced } from '../../commands/ops/repair.js';
 import { readConfig, type Config } from '../../service/settings/config.js';
 import type { Engine } from '../../service/engine.js';
 import { checkable } from '../../service/startup.js';
@@ -61,7 +61,6 @@ export const restore = async (directory: string | undefined, options: RestoreOpt
     const given = backupsGiven(directory, options.keys);
     for (const { kind } of given) assertOnThisMachine(config, kind);
     assertUsable(config, given, options);
-    if (given.some(({ kind }) => kind === 'log')) assertMayGiveUp(config.writeEvents);
     for (const { kind, directory } of given) await placeBackup(config, kind, directory);
     removeReadModels(config);
     await withEngine((engine) => reconcile(config, engine, given));

@@ -9,7 +9,7 @@ import { counted } from '../../shared/text.js';
 import { assertFounded, withEngine, withStopped, withStoppedEngine } from '../core/engine.js';
 import { eraseAll } from '../../commands/core/erase.js';
 import { checkStores, stopping, type StoreFaultCode, type StoreFinding } from '../../commands/ops/stores.js';
-import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs, assertMayGiveUp, noteIn } from '../../commands/ops/repair.js';
+import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs, noteIn } from '../../commands/ops/repair.js';
 import { readConfig } from '../../service/settings/config.js';
 import type { Engine } from '../../service/engine.js';
 import { checkable } from '../../service/startup.js';
@@ -54,7 +54,6 @@ const accept = ({ acceptLoss }: RepairOptions, codes: readonly StoreFaultCode[],
     const finding = findings.find(({ code }) => codes.includes(code));
     if (finding === undefined) return nothingToRepair(findings);
     if (acceptLoss !== true) throw new Error(`${finding.message}\nNothing was changed: without --accept-loss nothing is given up.`);
-    assertMayGiveUp(engine.codec.level);
     await work(engine);
   });
 

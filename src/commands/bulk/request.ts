@@ -3,7 +3,7 @@ import { latestNow } from '../../domain/core/time.js';
 import { type Caller, testPart } from '../core/caller.js';
 import type { CommandDeps } from '../core/deps.js';
 import { readRecipientFile, type FileOptions, type FileRecipients } from '../recipients/file.js';
-import { templateOf, assertSimulatable } from '../email/send.js';
+import { templateOf } from '../email/send.js';
 import { draftAt } from '../templates/templates.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { SendBulkRequest, BulkAttachment, BulkRecipient } from '../../api/bulk.js';
@@ -11,7 +11,7 @@ import type { Cost } from '../../domain/billing/credits.js';
 import type { VariableDefinition } from '../../domain/rendering/scope/definitions.js';
 import { publishedDocument } from '../documents/attachments.js';
 import { attachmentContentAt } from '../templates/attachment-templates.js';
-import { assertLanguagesWritable, readLanguage } from '../templates/language.js';
+import { readLanguage } from '../templates/language.js';
 import { checkSchedule, headerFaults, invalidFields, metadataFaults, scheduleFaults } from '../email/request.js';
 import { invalidAddresses, parseAddress, type Recipient } from '../../domain/mime/address.js';
 import type { PinnedDocument } from '../documents/request.js';
@@ -65,8 +65,8 @@ export const prepareBulk = async (
   const common = checkCommon(deps, request, latestNow(deps.clock));
   const documents = await documentsOf(deps, teamId, request.attachments ?? []);
   const read = await readRecipients(request, limits);
-  assertSendable(deps, read);
-  assertLanguages(deps, read.recipients, common.language);
+  assertSendable(read);
+  assertLanguages(deps, read.recipients);
   const { from: templateFrom, tracking: templateTracking, ...template } = await templateOf(deps, { teamId }, request);
   const { state: team } = await deps.team(teamStream(teamId));
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
@@ -121,18 +121,16 @@ const contentOf = (request: SendBulkRequest, { from, replyTo, language, document
   recipients: [...recipients],
 });
 
-/** Throws if a recipient has a fault, none has a valid address, or one is simulated while that is not possible. */
-const assertSendable = (deps: CommandDeps, { faults, recipients, invalid }: ReadRecipients): void => {
+/** Throws if a recipient has a fault, or none has a valid address. */
+const assertSendable = ({ faults, recipients, invalid }: ReadRecipients): void => {
   if (faults.length > 0) throw invalidFields(faults);
   if (recipients.length === 0)
     throw invalidAddresses(invalid.map(({ given, reason }) => ({ field: `recipients[${given}].email`, message: reason })));
-  assertSimulatable(deps, recipients);
 };
 
 /** Limits the pairs of locale and time zone: every process that makes emails of the call compiles the template for each. */
-const assertLanguages = (deps: CommandDeps, recipients: readonly BatchRecipient[], common: CallLanguage | undefined): void => {
+const assertLanguages = (deps: CommandDeps, recipients: readonly BatchRecipient[]): void => {
   const keys = new Set(recipients.map(languageKey));
-  assertLanguagesWritable(deps, common !== undefined || keys.size > 1 || !keys.has(''));
   const max = deps.limits.bulkLanguagesMax;
   if (keys.size <= max) return;
   throw invalidFields([

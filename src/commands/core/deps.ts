@@ -85,12 +85,6 @@ export type CommandPorts = Readonly<{
   hasRelay?: true;
   /** The sender of account mails; absent if a relay is set and the sender is not. */
   accountSender?: Recipient;
-  /** An older program that cannot read the origins of calls runs beside this one. */
-  withoutOrigins?: true;
-  /** An older program that cannot read the records of copies for each recipient runs beside this one. */
-  withoutCopies?: true;
-  /** An older program that renders in the language of the template alone runs beside this one. */
-  withoutLanguages?: true;
   clock: Clock;
   ids: Ids;
   limits: Limits;

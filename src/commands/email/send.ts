@@ -1,14 +1,11 @@
 /** Accepts one email: checks the request, renders once to check, reserves credits, and appends the email. */
 import { latestNow } from '../../domain/core/time.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
-import { isSimulatorAddress } from '../../domain/email/simulator.js';
 import { DomainError, AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.js';
-import { COPIES_FROM } from '../../domain/core/write-level.js';
 import { type Caller, isTest, testPart } from '../core/caller.js';
 import { retiringTypes } from '../../domain/events.js';
 import { fingerprintOf, isSameBody, keyRetired, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
 import { isoMoment } from '../core/memo.js';
-import { assertLanguagesWritable } from '../templates/language.js';
 import { checkRequest } from './request.js';
 import { readAttachments } from '../documents/request.js';
 import { findTemplate } from '../templates/templates.js';
@@ -157,8 +154,6 @@ const prepare = async (
 ): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
   const nowMs = deps.clock.now();
   const checked = checkRequest(request, latestNow(deps.clock), deps);
-  assertSimulatable(deps, checked.recipients);
-  assertLanguagesWritable(deps, checked.language !== undefined);
   const given = readAttachments(request.attachments ?? [], deps.limits);
   const template = await templateOf(deps, caller, request);
   const loaded = deps.team(teamStream(caller.teamId));
@@ -197,18 +192,6 @@ const prepare = async (
 /** The least number of documents that the attachments make: without `outputFormats` it is one. */
 const documentsOf = (given: EmailOrder['given']): number =>
   given.reduce((sum, one) => (one.kind === 'generated' ? sum + (one.outputFormats?.length ?? 1) : sum), 0);
-
-/** Throws NOT_DURING_UPDATE: an older version that runs beside this one would send a simulated mail to a host. */
-export const assertSimulatable = (
-  { withoutCopies }: Pick<CommandDeps, 'withoutCopies'>,
-  recipients: readonly Readonly<{ email: string }>[],
-): void => {
-  if (withoutCopies !== true || !recipients.some(({ email }) => isSimulatorAddress(email))) return;
-  throw new DomainError(
-    'NOT_DURING_UPDATE',
-    `Nothing is sent to addresses of the simulator while an older version of the service runs beside this one: that needs level ${COPIES_FROM} of SEALPOST_WRITE_EVENTS.`,
-  );
-};
 
 /** The template revision that a request names, with its sender. Rejects with ERR_TMPL_002 and the codes of versions. */
 export const templateOf = async (

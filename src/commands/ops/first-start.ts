@@ -47,11 +47,11 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: 
   const caller = systemCaller(teamId, 'system', 'first-start');
   for (const sample of samples.emails) {
     const known = await findTemplate(deps, teamId, sample.slug ?? '');
-    if (known === undefined) await createTemplate(deps, caller, { ...writableOf(deps, sample), publish: true });
+    if (known === undefined) await createTemplate(deps, caller, { ...sample, publish: true });
   }
   for (const sample of samples.attachments) {
     const known = await findAttachmentTemplate(deps, teamId, sample.slug ?? '');
-    if (known === undefined) await createAttachmentTemplate(deps, caller, { ...writableOf(deps, sample), publish: true });
+    if (known === undefined) await createAttachmentTemplate(deps, caller, { ...sample, publish: true });
   }
   if (pending !== undefined && pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
   try {
@@ -60,10 +60,6 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: 
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
   }
 };
-
-/** Leaves the translations out of a sample while an older version, which could not read them, may run beside this one. */
-const writableOf = <Sample extends { translations?: unknown }>({ withoutLanguages }: CommandDeps, sample: Sample): Sample =>
-  withoutLanguages === true ? { ...sample, translations: null } : sample;
 
 /**
  * Creates the pending key, shows it, and only then removes it from where it waits: if the program dies in between, the next start shows the

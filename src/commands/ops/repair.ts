@@ -12,7 +12,7 @@ import { namesOf } from '../../event-log/codec.js';
 import { recipientsErasedBy, recipientsErasedNames, allKeyIds } from '../../event-log/stream-keys.js';
 import { readableMetadata } from '../../event-log/hash-chain.js';
 import type { CommandDeps } from '../core/deps.js';
-import { FileDamaged, DomainError } from '../../domain/core/errors.js';
+import { FileDamaged } from '../../domain/core/errors.js';
 import { type StreamName, INSTANCE_STREAM, splitStream } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Clock } from '../../domain/ports/clock.js';
@@ -23,7 +23,6 @@ import { eraseRecipients } from '../privacy/erasure.js';
 import { type CheckDeps, missingParts } from './stores.js';
 import { assetDecider } from '../../domain/templates/asset.js';
 import { emailDecider } from '../../domain/email/decider.js';
-import { LOSSES_FROM } from '../../domain/core/write-level.js';
 import { evolveInstance, type InstanceState } from '../../domain/teams/state.js';
 import type { InstanceEvent } from '../../domain/teams/events.js';
 import type { Cause } from '../../event-log/event-log.js';
@@ -94,16 +93,6 @@ export const acceptFilesAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
   await record(deps, loss);
   await noteIn(deps, deps.noted.files);
   return loss;
-};
-
-/** Throws, before anything is changed, if an older version may still read this log: it would stop at the LossAccepted event. */
-export const assertMayGiveUp = (level: number): void => {
-  if (level >= LOSSES_FROM) return;
-  throw new DomainError(
-    'NOT_DURING_UPDATE',
-    `What is given up is written into the log as LossAccepted, which level ${level} of SEALPOST_WRITE_EVENTS leaves out for the sake of an older version. ` +
-      `When no older version runs on this log any more, repeat this with SEALPOST_WRITE_EVENTS=${LOSSES_FROM} or without that setting. Nothing was changed.`,
-  );
 };
 
 /** The position up to which missing keys or files were given up. */

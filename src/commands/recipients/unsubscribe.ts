@@ -18,7 +18,6 @@ import {
   uuidBytes,
   uuidOfBytes,
 } from '../../domain/core/ids.js';
-import { COPIES_FROM } from '../../domain/core/write-level.js';
 import { openReaderTokens, type ReaderTokens } from '../../domain/recipients/tracking.js';
 import { handle } from '../core/handle.js';
 import { isoMoment } from '../core/memo.js';
@@ -36,12 +35,8 @@ const LIST_FROM = 3 * UUID_BYTES + 2;
 /** The path before the token. */
 export const UNSUBSCRIBE_PATH = '/u/';
 
-/** The public URL for the links of mails that are sent as one copy for each recipient. Throws PUBLIC_URL_REQUIRED, NOT_DURING_UPDATE. */
-export const linkBaseOf = ({ linkBase, withoutCopies }: Pick<CommandDeps, 'linkBase' | 'withoutCopies'>): string => {
-  if (withoutCopies === true) {
-    const message = `This cannot be done while an older version of the service runs beside this one: it needs level ${COPIES_FROM} of SEALPOST_WRITE_EVENTS.`;
-    throw new DomainError('NOT_DURING_UPDATE', message);
-  }
+/** The public URL for the links of mails that are sent as one copy for each recipient. Throws PUBLIC_URL_REQUIRED. */
+export const linkBaseOf = ({ linkBase }: Pick<CommandDeps, 'linkBase'>): string => {
   if (linkBase !== undefined) return linkBase;
   throw new DomainError(
     'PUBLIC_URL_REQUIRED',

@@ -1,6 +1,5 @@
 /** Commands on attachment templates: create, import, change, publish, delete, restore, read. */
 import type { Caller } from '../core/caller.js';
-import { assertLanguagesWritable } from './language.js';
 import { memoized } from '../core/memo.js';
 import type { CommandDeps } from '../core/deps.js';
 import { assetWarnings } from './warnings.js';
@@ -192,7 +191,6 @@ const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): Readonly<{ draf
   const { content, warnings } = checkAttachmentTemplate({ variables, schema, locale, timeZone, translations: given }, deps.limits, name);
   // Its author looks at a preview next.
   deps.generator.prepare();
-  assertLanguagesWritable(deps, content.translations !== undefined);
   const { outputFormats, pages, fonts, ...rest } = content.schema;
   return {
     draft: {

@@ -1,10 +1,8 @@
 /** Reads the language that a call says in place of the template's own. */
-import type { CommandDeps } from '../core/deps.js';
 import { memoized } from '../core/memo.js';
-import { DomainError, invalidAt, type FieldError } from '../../domain/core/errors.js';
+import { invalidAt, type FieldError } from '../../domain/core/errors.js';
 import { localeFault, timeZoneFault } from '../../domain/rendering/check/format.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
-import { LANGUAGES_FROM } from '../../domain/core/write-level.js';
 
 type LanguageFields = Readonly<{ locale?: string; timeZone?: string }>;
 
@@ -46,13 +44,4 @@ export const requireLanguage = (given: LanguageFields): CallLanguage | undefined
   } = readLanguage(given);
   if (fault !== undefined) throw invalidAt(fault.field, fault.message);
   return language;
-};
-
-/** Throws NOT_DURING_UPDATE where something would be rendered in another language by an older version beside this one. */
-export const assertLanguagesWritable = ({ withoutLanguages }: Pick<CommandDeps, 'withoutLanguages'>, isSpoken: boolean): void => {
-  if (!isSpoken || withoutLanguages !== true) return;
-  throw new DomainError(
-    'NOT_DURING_UPDATE',
-    `Nothing is sent in another language than the template's while an older version of the service runs beside this one: that needs level ${LANGUAGES_FROM} of SEALPOST_WRITE_EVENTS.`,
-  );
 };

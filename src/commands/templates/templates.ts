@@ -10,7 +10,6 @@ import { nextTurn } from '../../shared/concurrency.js';
 import type { Caller } from '../core/caller.js';
 import { withDrawnSvgs } from './drawings.js';
 import { memoized } from '../core/memo.js';
-import { assertLanguagesWritable } from './language.js';
 import { requireAddress, type Recipient } from '../../domain/mime/address.js';
 import {
   tellingChange,
@@ -253,7 +252,6 @@ const checkedDraft = (
   const { translations: given, ...untranslated } = draft;
   const { subject, variables, schema, locale, timeZone } = draft;
   const { content, warnings } = checkEmailTemplate({ subject, variables, schema, locale, timeZone, translations: given }, deps.limits);
-  assertLanguagesWritable(deps, content.translations !== undefined);
   const from = draft.from === null ? null : checkedSender(draft.from);
   const { unsubscribeList, ...rest } = {
     ...withStrictness(untranslated),

@@ -19,8 +19,6 @@ import type { Sealing, SignedSeal } from '../../domain/ports/keys.js';
 import { OutboundFault, type OutboundPost } from '../../domain/ports/outbound-http.js';
 import type { SealedUnder } from '../../event-log/encoding.js';
 import { newestSeal, sealSegments, signSeal, type LedgerState, evolveLedger } from '../../event-log/ledger.js';
-import type { Codec } from '../../event-log/codec.js';
-import { HEARTBEATS_FROM } from '../../domain/core/write-level.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
 
 type SealDeps = Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits'> &
@@ -31,7 +29,6 @@ type SealWorkerDeps = SealDeps &
   LeaseDeps &
   Readonly<{
     awayMs: number | undefined;
-    codec: Pick<Codec, 'level'>;
     /** Called after each sealing; absent: seals are told nowhere. */
     tell?: (signal: AbortSignal) => Promise<void>;
   }>;
@@ -51,7 +48,7 @@ const AWAY_MIN_MS = 60_000;
 
 /** Heartbeats stand in the same stream, so the one worker that appends to it writes them, too. */
 export const sealLedgerWorker = (deps: SealWorkerDeps): Worker => {
-  const { awayMs = 0, clock, codec } = deps;
+  const { awayMs = 0, clock } = deps;
   const wasAway = Math.abs(awayMs) >= AWAY_MIN_MS;
   let seenMs = wasAway ? undefined : clock.monotonic();
   return {
@@ -59,7 +56,7 @@ export const sealLedgerWorker = (deps: SealWorkerDeps): Worker => {
     run: (stop) =>
       underLease(deps, 'seal-ledger', stop, async ({ fence, signal }) => {
         while (!signal.aborted) {
-          if (codec.level >= HEARTBEATS_FROM && (seenMs === undefined || clock.monotonic() - seenMs >= SEEN_EVERY_MS)) {
+          if (seenMs === undefined || clock.monotonic() - seenMs >= SEEN_EVERY_MS) {
             await recordSeen(deps, seenMs === undefined ? Math.round(awayMs) : null, fence);
             seenMs = clock.monotonic();
           }

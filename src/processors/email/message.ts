@@ -47,7 +47,7 @@ export type Prepared = Readonly<{
   message: (recipient: number | undefined) => Message | Impossible;
 }>;
 
-type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'withoutCopies' | 'limits'> & Readonly<{ trackingTokens: TrackingTokens }>;
+type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'limits'> & Readonly<{ trackingTokens: TrackingTokens }>;
 
 /** The parts of a copy that differ by recipient: unsubscribe links, pixel and tracked links. */
 type CopyParts = Readonly<{

@@ -37,7 +37,6 @@ import {
 import { DAY_MS } from '../../domain/core/time.js';
 import { FAILING_MAX_MS } from '../../domain/webhooks/delivery.js';
 import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
-import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
 import type { Recipient } from '../../domain/mime/address.js';
 import { reasonOf } from '../../shared/files.js';
 import { nearest } from '../../shared/text.js';
@@ -87,8 +86,6 @@ export type Config = Readonly<{
   /** Names of headers, and beginnings with `*`, by which callers may instruct the relay, in lower case. */
   allowedRelayHeaders: readonly string[];
   webhookInsecureHosts: readonly string[];
-  /** The level of what is written into the log and the keys, by domain/write-level.ts. */
-  writeEvents: number;
   fontsDir: string | undefined;
   tls: Readonly<{ cert: string; key: string }> | undefined;
   requireHttps: boolean;
@@ -178,7 +175,6 @@ export const readConfig = (environment: Environment = process.env): Config => {
     spfMechanisms: readSpf(withDefault('SEALPOST_SPF_MECHANISMS')),
     allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
     webhookInsecureHosts: webhookHosts,
-    writeEvents: integer('SEALPOST_WRITE_EVENTS', withDefault('SEALPOST_WRITE_EVENTS'), WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST),
     fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
     tls,
     requireHttps,

@@ -1,7 +1,6 @@
 /** Every setting by name with its default and its description, from which .env.example is made; and how single settings are read. */
 import { reasonOf } from '../../shared/files.js';
 import { readFileSync } from 'node:fs';
-import { WRITE_LEVEL_NEWEST } from '../../domain/core/write-level.js';
 import { withoutCredentials } from '../../shared/addresses.js';
 import { configurableLimits, defaultLimits, type Limits } from '../../domain/core/limits.js';
 
@@ -184,11 +183,6 @@ const named = {
     'For how many days generated PDF and Excel files are kept, counted from when their email is due; no longer than SEALPOST_RETENTION_DAYS.',
   ),
   SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: setting('Data', '24', 'After how many hours files are removed whose writing was cut off.'),
-  SEALPOST_WRITE_EVENTS: setting(
-    'Data',
-    String(WRITE_LEVEL_NEWEST),
-    'The newest form in which events and keys are written. While an older version runs beside this one, set it to the default of that version.',
-  ),
   SEALPOST_EVENT_STORE_URL: setting(
     'Data',
     undefined,

@@ -62,13 +62,13 @@ const KEYS_HELP = 'it holds the keys of all that is sealed; restore its newest b
 const DAMAGED_ROW = 'a row of keys was changed or exchanged; its keys are taken for missing';
 
 /**
- * Opens all stores, and creates those that are missing. `rewrapsKeys`: keys of an older form are rewrapped in the newest. `inspects`: files of
- * read models are left as they are until read models are used. Rejects if a store cannot be opened.
+ * Opens all stores, and creates those that are missing. `inspects`: files of read models are left as they are until read models are used.
+ * Rejects if a store cannot be opened.
  */
 export const openStores = async (
   config: Config,
   deps: StoreDeps,
-  { rewrapsKeys = false, inspects = false }: Readonly<{ rewrapsKeys?: boolean; inspects?: boolean }> = {},
+  { inspects = false }: Readonly<{ inspects?: boolean }> = {},
 ): Promise<Stores> => {
   if (Object.values(localStores(config)).includes(true)) makeDirectory(config.dataDir);
   const closing: (() => Promise<void>)[] = [];
@@ -81,7 +81,7 @@ export const openStores = async (
   };
   try {
     const log = kept(await openLog(config, deps));
-    const { keys, noted: notedKeys } = await openKeys(config, deps, { log, rewraps: rewrapsKeys });
+    const { keys, noted: notedKeys } = await openKeys(config, deps, log);
     kept(keys);
     kept(notedKeys);
     const { readModels, noted: notedReadModels } = await openReadModels(config, deps, inspects);
@@ -104,12 +104,8 @@ const openLog = async ({ urls }: Config, { clock, logger }: StoreDeps): Promise<
   return openEventStoreDb({ url, clock, logger });
 };
 
-/** `log`: beside a log that has events no master key is made. `rewraps`: keys of an older form are rewrapped in the newest. */
-const openKeys = async (
-  config: Config,
-  { logger }: StoreDeps,
-  { log, rewraps }: Readonly<{ log: EventStore; rewraps: boolean }>,
-): Promise<Readonly<{ keys: Keys; noted: NotedKeys }>> => {
+/** Beside a log that has events no master key is made. */
+const openKeys = async (config: Config, { logger }: StoreDeps, log: EventStore): Promise<Readonly<{ keys: Keys; noted: NotedKeys }>> => {
   const { urls } = config;
   const file = pathOf(urls.keys);
   // A new master key beside keys that another has wrapped, or beside a log, would only hide that the right one is missing.
@@ -123,7 +119,7 @@ const openKeys = async (
     return { keys: await openMongoKeys({ ...server, masterKey, onFault }), noted: await openMongoNotedKeys(server) };
   }
   const onFault = (row: number): void => logger.error({ file, row }, DAMAGED_ROW);
-  const keys = openSound(file, KEYS_HELP, () => openSqliteKeys({ file, masterKey, writeLevel: config.writeEvents, rewraps, onFault }));
+  const keys = openSound(file, KEYS_HELP, () => openSqliteKeys({ file, masterKey, onFault }));
   return { keys, noted: openNotedKeys({ file }) };
 };
 

@@ -9,7 +9,6 @@ import { keysOn, openSqliteKeys } from '../../../src/adapters/keys/sqlite.js';
 import { openDatabase } from '../../../src/adapters/sqlite/database.js';
 import { keysSuite, masterKeyA } from '../../contracts/keys-suite.js';
 import { filesHolding, temporaryDirectory } from '../../support/data-directory.js';
-import { eventually } from '../../support/wait.js';
 
 t.setTimeout(900_000);
 
@@ -168,45 +167,4 @@ void t.test('a row of keys that was exchanged or changed gives no key, is told o
     await keys.destroy([doomed]);
     t.notOk((await keys.getMany([doomed])).has(doomed), 'and its key can still be destroyed');
   }
-});
-
-void t.test('rows of before there were tags are read, and bound to their number when the service is started again', async (t) => {
-  const file = join(temporaryDirectory(t), 'keys.db');
-  const older = openSqliteKeys({ file, masterKey: masterKeyA, writeLevel: 1 });
-  const made = await Promise.all(Array.from({ length: 8_000 }, () => older.create()));
-  const gone = made.filter((_, index) => index % 7 === 0).map(({ id }) => id);
-  await older.destroy(gone);
-  await older.close();
-  const free = rowsIn(file);
-  t.ok(free.length > 64 && free.every(({ tag }) => tag === null), 'a program of level 1 writes what those before it read');
-
-  const command = openSqliteKeys({ file, masterKey: masterKeyA });
-  t.equal((await command.getMany([made[1]!.id])).size, 1);
-  await command.close();
-  t.same(rowsIn(file), free, 'a command of a newer program beside an older service leaves them as they are');
-
-  const newer = openSqliteKeys({ file, masterKey: masterKeyA, rewraps: true });
-  t.teardown(() => newer.close());
-  const check = async (): Promise<void> => {
-    const found = await newer.getMany(made.map(({ id }) => id));
-    t.equal(found.size, made.length - gone.length);
-    for (const { id, key } of made.filter(({ id }) => found.has(id))) found.get(id)!.open(key.seal('x', id), id);
-    t.notOk(gone.some((id) => found.has(id)));
-  };
-  await check();
-  await eventually('every row has a tag', () => rowsIn(file).every(({ tag }) => tag?.byteLength === 31));
-  await check();
-  t.same(await newer.faults(), []);
-  await newer.destroy([made[1]!.id]);
-  t.notOk((await newer.getMany([made[1]!.id])).has(made[1]!.id));
-  t.equal((await newer.getMany([made[2]!.id])).size, 1, 'the others of the row stay');
-  await eventually('all are noted to have one', () => {
-    const database = openDatabase({ file, synchronous: 'full' });
-    const noted = database.pragma('user_version', { simple: true });
-    database.close();
-    return noted === 1;
-  });
-  const [first] = rowsIn(file);
-  write(file, [{ ...free[0]!, row: first!.row }]);
-  t.same(await newer.faults(), [`${file}: row ${first!.row} has lost its tag`], 'an old copy of a row does not pass for one');
 });
