@@ -54,7 +54,6 @@ await t.test('the defaults', async (t) => {
     retryDelaysMs: [60_000, 300_000, 1_440_000, 5_400_000],
     webhookDelaysMs: [60_000, 300_000, 1_800_000],
     allowedRelayHeaders: [],
-    writeEvents: 3,
     tls: undefined,
     requireHttps: false,
     trustProxy: false,
