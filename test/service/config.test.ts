@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { ConfigError, readConfig, readServeConfig, type Environment } from '../../src/service/settings/config.js';
+import { ConfigError, readConfig, readServeConfig, settingsToKeep, type Environment } from '../../src/service/settings/config.js';
 import { isLoopback, readLinkBase } from '../../src/service/settings/groups.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { envExample, settings } from '../../src/service/settings/settings.js';
@@ -149,6 +149,7 @@ await t.test('single settings', async (t) => {
   t.same(readConfig({ SEALPOST_DNS_SERVERS: dnsServers.join(', ') }).dnsServers, dnsServers);
   t.equal(readConfig({ SEALPOST_SPF_MECHANISMS: 'mx  include:_spf.example.net' }).spfMechanisms, 'mx include:_spf.example.net');
   t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'true' }).trustProxy, true);
+  t.same(readConfig({ SEALPOST_TRUST_PROXY: 'loopback,fd00::/8,::1' }).trustProxy, ['loopback', 'fd00::/8', '::1']);
   t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'false' }).trustProxy, false);
 });
 
@@ -217,6 +218,21 @@ await t.test('what is read from files', async (t) => {
   const key = Buffer.alloc(32, 7).toString('base64');
   t.equal(readConfig({ SEALPOST_MASTER_KEY_FILE: file('master', `${key}\n`) }).masterKey, key);
   t.equal(readConfig({ SEALPOST_MASTER_KEY: key }).masterKey, key);
+  const relay = {
+    SEALPOST_SMTP_URL_FILE: file('relay', 'smtp://user:secret@mail.example.com\r\n'),
+    SEALPOST_ACCOUNT_SENDER: 'a@example.com',
+  };
+  t.equal(readServeConfig({ ...relay, HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false' }).smtp.url, 'smtp://user:secret@mail.example.com');
+  t.notMatch(settingsToKeep(relay), 'secret');
+  t.match(settingsToKeep(relay), `SEALPOST_SMTP_URL_FILE=${relay.SEALPOST_SMTP_URL_FILE}`);
+  for (const [name, value] of [
+    ['SEALPOST_LIMITER_URL', 'rediss://:secret@redis.example.com'],
+    ['SEALPOST_READ_MODELS_URL', 'mongodb://user:secret@db.example.com/sealpost'],
+    ['SEALPOST_SEAL_WEBHOOK', 'https://notary.example.com/seals?token=secret'],
+  ] as const)
+    t.same(readConfig({ [`${name}_FILE`]: file(name, `${value}\n`) }), readConfig({ [name]: value }), name);
+  const empty = file('empty', '\n');
+  t.match(faultOf({ SEALPOST_SMTP_URL_FILE: empty }), `SEALPOST_SMTP_URL_FILE=${empty} is empty; write the value of SEALPOST_SMTP_URL`);
   const tls = readConfig({ HOST: '0.0.0.0', SEALPOST_TLS_CERT: file('cert', 'CERT'), SEALPOST_TLS_KEY: file('key', 'KEY') });
   t.same(tls.tls, { cert: 'CERT', key: 'KEY' });
   t.equal(tls.publicUrl, 'https://0.0.0.0:3000');
@@ -306,6 +322,13 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_TLS_CERT: '/no/such', SEALPOST_TLS_KEY: '/no/such' }, /^SEALPOST_TLS_CERT=\/no\/such cannot be read: it is not there\./],
     [{ SEALPOST_MASTER_KEY: 'a', SEALPOST_MASTER_KEY_FILE: 'b' }, /^SEALPOST_MASTER_KEY and SEALPOST_MASTER_KEY_FILE are both set/],
     [{ SEALPOST_MASTER_KEY_FILE: '/no/such' }, /^SEALPOST_MASTER_KEY_FILE=\/no\/such cannot be read/],
+    [{ SEALPOST_SMTP_URL: 'a', SEALPOST_SMTP_URL_FILE: 'b' }, /^SEALPOST_SMTP_URL and SEALPOST_SMTP_URL_FILE are both set/],
+    ...['yes', '1', '1.2.3', 'proxy.example.com', '10.0.0.0/33', '::1/129', '0.0.0.0/0', '::/0', '10.0.0.1,', '10.0.0.0/', '/8'].map(
+      (proxy): [Environment, RegExp] => [
+        { SEALPOST_TRUST_PROXY: proxy },
+        /^SEALPOST_TRUST_PROXY=.* is .*\. Name the addresses|^SEALPOST_TRUST_PROXY=.* has a prefix/,
+      ],
+    ),
     [
       { SEALPOST_DKIM_DOMAIN: 'example.com' },
       /^DKIM signing needs all of its settings; missing: SEALPOST_DKIM_SELECTOR, SEALPOST_DKIM_PRIVATE_KEY or …_FILE/,

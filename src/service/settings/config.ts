@@ -1,4 +1,5 @@
 /** The settings: the only reader of the environment. One schema with defaults, and the checks between settings. */
+import { isIP } from 'node:net';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -13,7 +14,7 @@ import {
   oneOf,
   readBoolean,
   readFile,
-  secret,
+  withSecretsOfFiles,
   unreadable,
 } from './settings.js';
 import {
@@ -117,8 +118,9 @@ const renamedSettings: Readonly<Record<string, SettingName>> = {
 };
 
 /** Reads the settings from the environment of the process. Throws ConfigError. */
-export const readConfig = (environment: Environment = process.env): Config => {
-  refuseUnknown(environment);
+export const readConfig = (given: Environment = process.env): Config => {
+  refuseUnknown(given);
+  const environment = withSecretsOfFiles(given);
   const text = (name: SettingName): string | undefined => {
     const value = environment[name]?.trim() ?? '';
     return value === '' || isServiceLink(name, value) ? undefined : value;
@@ -136,12 +138,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
         'or SEALPOST_TRUST_PROXY for a proxy that speaks HTTPS, or SEALPOST_REQUIRE_HTTPS=false.',
     );
   }
-  const masterKey = secret(
-    text('SEALPOST_MASTER_KEY'),
-    'SEALPOST_MASTER_KEY',
-    text('SEALPOST_MASTER_KEY_FILE'),
-    'SEALPOST_MASTER_KEY_FILE',
-  );
+  const masterKey = text('SEALPOST_MASTER_KEY');
   const chosenRoles = readRoles(withDefault('SEALPOST_ROLES'));
   const urls = readUrls(text, dataDir);
   assertTogether(urls, chosenRoles, masterKey !== undefined);
@@ -232,7 +229,7 @@ export const readServeConfig = (environment: Environment = process.env): Config 
   const publicUrl = environment['SEALPOST_PUBLIC_URL']?.trim() ?? '';
   if (config.smtp.url === undefined) assertMailboxSeen(config.urls, config.roles);
   assertAccountSender(config.accountSender, config.smtp.url !== undefined);
-  const isAsked = (environment['SEALPOST_SMTP_URL']?.trim() ?? '') !== '';
+  const isAsked = (withSecretsOfFiles(environment)['SEALPOST_SMTP_URL']?.trim() ?? '') !== '';
   if (isAsked || (publicUrl === '' && isLoopback(config.host))) return config;
   throw new ConfigError(
     `SEALPOST_SMTP_URL is not set, and ${publicUrl === '' ? `HOST=${config.host} listens beyond this machine` : `SEALPOST_PUBLIC_URL=${publicUrl} says that others use this service`}: ` +
@@ -293,7 +290,29 @@ const readTls = (cert: string | undefined, key: string | undefined): Config['tls
 const readProxies = (value: string | undefined): Config['trustProxy'] => {
   if (value === undefined || value === 'false') return false;
   if (value === 'true') return true;
-  return value.split(',').map((address) => address.trim());
+  return value.split(',').map((part) => {
+    const proxy = part.trim();
+    const fault = proxyFault(proxy);
+    if (fault === undefined) return proxy;
+    throw new ConfigError(
+      `SEALPOST_TRUST_PROXY=${value}: ${JSON.stringify(proxy)} ${fault}. Name the addresses or networks of your proxies, for example 10.0.0.7,10.1.0.0/16, or true, or false.`,
+    );
+  });
+};
+
+/** Names that the HTTP server knows for networks. */
+const namedNetworks = ['loopback', 'linklocal', 'uniquelocal'];
+
+/** Why the part names no proxy; undefined if it does. */
+const proxyFault = (proxy: string): string | undefined => {
+  if (namedNetworks.includes(proxy) || isIP(proxy) !== 0) return undefined;
+  const [, address = '', prefix = ''] = /^([^/]+)\/(\d+)$/.exec(proxy) ?? [];
+  const version = isIP(address);
+  if (version === 0) return 'is neither an IP address nor a network';
+  if (Number(prefix) > (version === 4 ? 32 : 128)) return `has a prefix longer than an address of IPv${version}`;
+  if (Number(prefix) === 0)
+    return 'is the whole internet, so that everybody could say from where they call; say true if only your proxy reaches this service';
+  return undefined;
 };
 
 const readSmtp = (given: string | undefined, connections: string, final: string | undefined): Config['smtp'] => {
@@ -318,12 +337,7 @@ const readSmtp = (given: string | undefined, connections: string, final: string 
 const readDkim = (text: (name: SettingName) => string | undefined): Config['dkim'] => {
   const domain = text('SEALPOST_DKIM_DOMAIN');
   const selector = text('SEALPOST_DKIM_SELECTOR');
-  const privateKey = secret(
-    text('SEALPOST_DKIM_PRIVATE_KEY'),
-    'SEALPOST_DKIM_PRIVATE_KEY',
-    text('SEALPOST_DKIM_PRIVATE_KEY_FILE'),
-    'SEALPOST_DKIM_PRIVATE_KEY_FILE',
-  );
+  const privateKey = text('SEALPOST_DKIM_PRIVATE_KEY');
   const given = { SEALPOST_DKIM_DOMAIN: domain, SEALPOST_DKIM_SELECTOR: selector, 'SEALPOST_DKIM_PRIVATE_KEY or …_FILE': privateKey };
   const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
   if (missing.length === 3) return undefined;

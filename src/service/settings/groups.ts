@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { ConfigError, integer, readFile, secret, type SettingName, settings } from './settings.js';
+import { ConfigError, integer, readFile, type SettingName, settings } from './settings.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { parseAddress, splitMailbox, type Recipient } from '../../domain/mime/address.js';
 import { parseAllowedHeaders } from '../../domain/mime/header.js';
@@ -257,7 +257,7 @@ export const readSeals = (text: (name: SettingName) => string | undefined, local
   const file = text('SEALPOST_SEAL_FILE');
   const command = text('SEALPOST_SEAL_COMMAND')?.split(/\s+/);
   return {
-    keys: listed(secret(text('SEALPOST_SEAL_KEY'), 'SEALPOST_SEAL_KEY', text('SEALPOST_SEAL_KEY_FILE'), 'SEALPOST_SEAL_KEY_FILE')),
+    keys: listed(text('SEALPOST_SEAL_KEY')),
     command,
     lost: listed(text('SEALPOST_SEAL_KEYS_LOST')),
     webhook,

@@ -113,22 +113,10 @@ const named = {
     undefined,
     '32 bytes in base64 or hex that wrap every key. Default: created as master.key in the data directory.',
   ),
-  SEALPOST_MASTER_KEY_FILE: setting(
-    'Data',
-    undefined,
-    'Path of a file that holds the master key, instead of SEALPOST_MASTER_KEY.',
-    '/run/secrets/sealpost-master-key',
-  ),
   SEALPOST_SEAL_KEY: setting(
     'Data',
     undefined,
     '32 bytes in base64 or hex under which the log is sealed; keep it away from the data directory. Earlier ones follow, separated by commas. Default: derived from the master key, which proves nothing to who has that.',
-  ),
-  SEALPOST_SEAL_KEY_FILE: setting(
-    'Data',
-    undefined,
-    'Path of a file that holds the seal key, instead of SEALPOST_SEAL_KEY.',
-    '/run/secrets/sealpost-seal-key',
   ),
   SEALPOST_SEAL_COMMAND: setting(
     'Data',
@@ -315,12 +303,6 @@ const named = {
   SEALPOST_DKIM_DOMAIN: setting('Delivery', undefined, 'Domain of the DKIM signature; set with selector and key.', 'example.com'),
   SEALPOST_DKIM_SELECTOR: setting('Delivery', undefined, 'Selector of the DKIM key.', 'mail'),
   SEALPOST_DKIM_PRIVATE_KEY: setting('Delivery', undefined, 'PEM private key for DKIM (RSA or Ed25519), line breaks as \\n.'),
-  SEALPOST_DKIM_PRIVATE_KEY_FILE: setting(
-    'Delivery',
-    undefined,
-    'Path of that key, instead of SEALPOST_DKIM_PRIVATE_KEY.',
-    '/etc/sealpost/dkim.pem',
-  ),
 } as const satisfies Record<string, Setting>;
 
 /** `recipientsMax` is set by `SEALPOST_LIMIT_RECIPIENTS_MAX`. */
@@ -333,9 +315,54 @@ const bounds: Readonly<Record<string, Setting>> = Object.fromEntries(
   configurableLimits.map((name) => [limitSetting(name), setting('Limits', String(defaultLimits[name]), `Bound: ${words(name)}.`)]),
 );
 
-export type SettingName = keyof typeof named | `SEALPOST_LIMIT_${string}`;
+/** Settings that are secrets, or addresses that may hold a password. Each may be given in a file, which `<name>_FILE` names. */
+const secrets = [
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+  'SEALPOST_MASTER_KEY',
+  'SEALPOST_SEAL_KEY',
+  'SEALPOST_SEAL_WEBHOOK',
+  'SEALPOST_EVENT_STORE_URL',
+  'SEALPOST_READ_MODELS_URL',
+  'SEALPOST_KEYS_URL',
+  'SEALPOST_FILES_URL',
+  'SEALPOST_LEASES_URL',
+  'SEALPOST_BUS_URL',
+  'SEALPOST_LIMITER_URL',
+  'SEALPOST_SMTP_URL',
+  'SEALPOST_DKIM_PRIVATE_KEY',
+] as const satisfies readonly (keyof typeof named)[];
 
-export const settings: Readonly<Record<string, Setting>> = { ...named, ...bounds };
+const fileOf = <Name extends string>(name: Name): `${Name}_FILE` => `${name}_FILE`;
+
+const secretFiles: Readonly<Record<string, Setting>> = Object.fromEntries(
+  secrets.map((name) => {
+    const example = `/run/secrets/${name.toLowerCase().replaceAll('_', '-')}`;
+    return [fileOf(name), setting('Secrets', undefined, `Path of a file that holds ${name}, instead of that setting.`, example)];
+  }),
+);
+
+export type SettingName = keyof typeof named | `${(typeof secrets)[number]}_FILE` | `SEALPOST_LIMIT_${string}`;
+
+export const settings: Readonly<Record<string, Setting>> = { ...named, ...secretFiles, ...bounds };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The environment with each secret that stands in a file, without white space around it. Throws ConfigError if a secret is given in both
+ * ways, or its file cannot be read or is empty.
+ */
+export const withSecretsOfFiles = (environment: Environment): Environment => {
+  const found: Record<string, string> = {};
+  for (const name of secrets) {
+    const file = environment[fileOf(name)]?.trim() ?? '';
+    if (file === '') continue;
+    if ((environment[name]?.trim() ?? '') !== '') throw new ConfigError(`${name} and ${fileOf(name)} are both set; keep one of them.`);
+    found[name] = readFile(fileOf(name), file).trim();
+    if (found[name] === '') throw new ConfigError(`${fileOf(name)}=${file} is empty; write the value of ${name} into the file.`);
+  }
+  return { ...environment, ...found };
+};
 
 /** The text of .env.example. */
 export const envExample = (): string => {
@@ -354,7 +381,7 @@ export const envExample = (): string => {
 const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET|WEBHOOK)$|^OTEL_EXPORTER_OTLP_(TRACES_)?HEADERS$/;
 
 /** The settings that are set, one a line, without secrets and without user and password in addresses. */
-export const withoutSecrets = (environment: Readonly<Record<string, string | undefined>>): string =>
+export const withoutSecrets = (environment: Environment): string =>
   Object.keys(settings)
     .flatMap((name) => {
       const value = environment[name]?.trim() ?? '';
@@ -406,10 +433,4 @@ export const readFile = (name: string, file: string): string => {
 
 export const unreadable = (name: string, path: string, fault: unknown): ConfigError => {
   return new ConfigError(`${name}=${path} cannot be read: ${reasonOf(fault)}.`);
-};
-
-/** A secret that is given by a setting, or by another that names its file. Throws ConfigError. */
-export const secret = (value: string | undefined, name: string, file: string | undefined, fileName: string): string | undefined => {
-  if (value !== undefined && file !== undefined) throw new ConfigError(`${name} and ${fileName} are both set; keep one of them.`);
-  return file === undefined ? value : readFile(fileName, file).trim();
 };
