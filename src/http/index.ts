@@ -1,6 +1,6 @@
 /** Builds the HTTP server: checks, routes and pages in the order in which a request meets them. Does not listen. */
 import { type Server, createServer as createHttpServer, type RequestListener, type ServerOptions } from 'node:http';
-import { createServer as createHttpsServer, type ServerOptions as TlsServerOptions } from 'node:https';
+import { createServer as createHttpsServer, type Server as TlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
 import type { TSchema } from '@sinclair/typebox';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
@@ -167,11 +167,18 @@ const serverOptions = (deps: HttpDeps): ServerOptions => ({
   requireHostHeader: false,
 });
 
-const tlsOptions = (deps: HttpDeps, { cert, key }: NonNullable<HttpDeps['settings']['tls']>): TlsServerOptions => ({
+type Certificate = NonNullable<HttpDeps['settings']['tls']>;
+
+const secureContextOf = ({ cert, key }: Certificate) => ({ cert, key, minVersion: 'TLSv1.2' }) as const;
+
+/** New connections get another certificate from now on. In: the server of an app that speaks HTTPS. */
+export const renewCertificate = (server: Server, certificate: Certificate): void => {
+  if ('setSecureContext' in server) (server as TlsServer).setSecureContext(secureContextOf(certificate));
+};
+
+const tlsOptions = (deps: HttpDeps, certificate: Certificate): TlsServerOptions => ({
   ...serverOptions(deps),
-  cert,
-  key,
-  minVersion: 'TLSv1.2',
+  ...secureContextOf(certificate),
   handshakeTimeout: deps.limits.headersArrivalMs,
 });
 

@@ -14,6 +14,7 @@ import { openAuditExport } from '../commands/audit/export.js';
 import { openAuditRecorder, type AuditRecorder } from '../commands/audit/record.js';
 import { openEngagementRecorder, type EngagementRecorder } from '../commands/recipients/engagement-recorder.js';
 import type { Config } from './settings/config.js';
+import type { Tls } from './settings/groups.js';
 import { openLeases, diskOf } from './stores/stores.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
@@ -21,13 +22,14 @@ import type { Mailer } from '../domain/ports/mailer.js';
 import { openTrackingTokens } from '../domain/recipients/tracking.js';
 import { openEngine, type Engine, type EngineOptions, warnOfLog } from './engine.js';
 import type { HttpDeps } from '../http/server/context.js';
-import { buildServer } from '../http/index.js';
+import { buildServer, renewCertificate } from '../http/index.js';
 import type { LeaseDeps } from '../processors/core/lease.js';
 import { openStuckWork } from '../processors/core/declaration.js';
 import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from '../projections/core/runner.js';
 import { makeQueries } from '../projections/queries.js';
 import { watchBacklogsWorker } from '../projections/email/queue.js';
 import { openBlocks } from './observe/blocks.js';
+import { assertServable, certifiedHost, openCertificates } from './observe/certificates.js';
 import { openMetrics } from './observe/metrics.js';
 import { withTraces } from './observe/traces.js';
 import { openLogger } from '../adapters/logger/pino.js';
@@ -165,7 +167,23 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...resources, ...leasing, runners, stuckWork, clockTrust, cutOff: cutOff.signal });
   const servingWorkers = isServing ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)] : [];
-  const health = openServiceHealth({ ...resources, config, engine, supervisor, stuckWork, runners, commits, clockTrust, workers });
+  let renewHttps: (tls: Tls) => void = () => {};
+  const certificates = openCertificates(
+    isServing ? servedCertificates(config, (tls) => renewHttps(tls), resources.renewInboundSmtp) : [],
+    clock,
+  );
+  const health = openServiceHealth({
+    ...resources,
+    config,
+    engine,
+    supervisor,
+    stuckWork,
+    runners,
+    commits,
+    clockTrust,
+    workers,
+    certificates,
+  });
   let accepting = true;
   const parts = { ...engine, ...resources, runners, health: health.of(() => accepting) };
   const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });
@@ -174,6 +192,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   afterStart(config, engine, runners, cutOff.signal);
 
   const server = await buildServer(httpDeps(config, { ...parts, writes, recorder, audit }));
+  renewHttps = (tls) => renewCertificate(server.server, tls);
   const shutDown = async (): Promise<void> => {
     accepting = false;
     const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
@@ -197,6 +216,21 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
     stop: () => (stopping ??= shutDown()),
   };
+};
+
+/** Throws ConfigError if a pair cannot be served. */
+const servedCertificates = (
+  { tls, publicUrl, feedback }: Config,
+  renewHttps: (tls: Tls) => void,
+  renewSmtp: (tls: Tls) => void,
+): Parameters<typeof openCertificates>[0] => {
+  const inbound = feedback?.smtp?.tls;
+  for (const pair of [tls, inbound]) if (pair !== undefined) assertServable(pair);
+  return [
+    ...(tls === undefined ? [] : [{ tls, host: certifiedHost(publicUrl), renew: renewHttps }]),
+    // Hosts that deliver reports do not check the name (RFC 7435).
+    ...(inbound === undefined ? [] : [{ tls: inbound, host: undefined, renew: renewSmtp }]),
+  ];
 };
 
 const backlogsWorker = (engine: Engine, workers: Workers) => watchBacklogsWorker({ ...engine, ...hostOf(workers) });

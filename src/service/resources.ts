@@ -34,6 +34,8 @@ export type Resources = Readonly<{
   metrics: Metrics;
   /** The port on which the return path takes reports; undefined: none. */
   inboundSmtpPort: number | undefined;
+  /** Its STARTTLS uses another certificate from now on. */
+  renewInboundSmtp: SmtpListener['renew'];
   close: () => Promise<void>;
 }>;
 
@@ -67,6 +69,7 @@ export const openResources = async (
     bodyChecks,
     metrics,
     inboundSmtpPort: inbound?.port,
+    renewInboundSmtp: (tls) => inbound?.renew(tls),
     close: async () => {
       await inbound?.close();
       await metrics.close();

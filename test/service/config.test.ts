@@ -109,10 +109,13 @@ await t.test('the return path, and the SMTP server for it', async (t) => {
   writeFileSync(cert, 'certificate');
   writeFileSync(key, 'key');
   const tls = { cert: 'certificate', key: 'key' };
-  t.same(readConfig({ ...listening, SEALPOST_TLS_CERT: cert, SEALPOST_TLS_KEY: key }).feedback?.smtp?.tls, tls);
+  t.match(readConfig({ ...listening, SEALPOST_TLS_CERT: cert, SEALPOST_TLS_KEY: key }).feedback?.smtp?.tls, tls);
   const own = { ...listening, SEALPOST_INBOUND_SMTP_TLS_CERT: cert, SEALPOST_INBOUND_SMTP_TLS_KEY: key };
-  t.same(readConfig(own).feedback?.smtp?.tls, tls);
-  t.match(faultOf({ ...listening, SEALPOST_INBOUND_SMTP_TLS_CERT: cert }), /SEALPOST_INBOUND_SMTP_TLS_KEY belong together/);
+  t.match(readConfig(own).feedback?.smtp?.tls, tls);
+  t.match(
+    faultOf({ ...listening, SEALPOST_INBOUND_SMTP_TLS_CERT: cert }),
+    /SEALPOST_INBOUND_SMTP_TLS_CERT is set without SEALPOST_INBOUND_SMTP_TLS_KEY/,
+  );
   t.match(faultOf({ SEALPOST_INBOUND_SMTP_PORT: '25' }), /SEALPOST_RETURN_PATH_DOMAIN; set that/);
   t.match(faultOf({ ...listening, SEALPOST_INBOUND_SMTP_PORT: 'smtp' }), /SEALPOST_INBOUND_SMTP_PORT=smtp/);
   t.match(faultOf({ SEALPOST_RETURN_PATH_DOMAIN: 'localhost' }), /SEALPOST_RETURN_PATH_DOMAIN=localhost is no domain/);
@@ -234,7 +237,7 @@ await t.test('what is read from files', async (t) => {
   const empty = file('empty', '\n');
   t.match(faultOf({ SEALPOST_SMTP_URL_FILE: empty }), `SEALPOST_SMTP_URL_FILE=${empty} is empty; write the value of SEALPOST_SMTP_URL`);
   const tls = readConfig({ HOST: '0.0.0.0', SEALPOST_TLS_CERT: file('cert', 'CERT'), SEALPOST_TLS_KEY: file('key', 'KEY') });
-  t.same(tls.tls, { cert: 'CERT', key: 'KEY' });
+  t.match(tls.tls, { cert: 'CERT', key: 'KEY', names: ['SEALPOST_TLS_CERT', 'SEALPOST_TLS_KEY'] });
   t.equal(tls.publicUrl, 'https://0.0.0.0:3000');
   const fonts = temporaryDirectory(t);
   t.equal(readConfig({ SEALPOST_FONTS_DIR: fonts }).fontsDir, fonts);

@@ -47,7 +47,12 @@ export type SmtpListenerOptions = Readonly<{
   receive: (id: EmailId, raw: Buffer) => Promise<Taken>;
 }>;
 
-export type SmtpListener = Readonly<{ port: number; close: () => Promise<void> }>;
+/** `renew`: STARTTLS uses another certificate from now on; only where one was given. */
+export type SmtpListener = Readonly<{
+  port: number;
+  renew: (tls: Readonly<{ cert: string; key: string }>) => void;
+  close: () => Promise<void>;
+}>;
 
 type NetworkLimits = Readonly<{
   /** Out: false if this connection is refused. It must not be closed here then. */
@@ -110,6 +115,7 @@ export const openSmtpListener = async (options: SmtpListenerOptions): Promise<Sm
   });
   return {
     port: (server.server.address() as AddressInfo).port,
+    renew: ({ cert, key }) => server.updateSecureContext({ cert, key }),
     close: async () => {
       await new Promise<void>((resolve) => server.close(() => resolve()));
       await Promise.allSettled(receiving);

@@ -36,6 +36,9 @@ export const healthCodes = {
   QUEUE_OLD: 'degraded',
   READ_MODELS_BEHIND: 'degraded',
   DISK_LOW: 'degraded',
+  CERTIFICATE_REFUSED: 'degraded',
+  CERTIFICATE_EXPIRES: 'degraded',
+  CERTIFICATE_UNUSABLE: 'degraded',
   LIMITER_AWAY: 'degraded',
   READ_MODELS_AWAY: 'degraded',
 } as const;

@@ -46,6 +46,8 @@ export type HealthWatchDeps = Readonly<{
   limiterMode?: () => 'shared' | 'per-process';
   /** The relay that this process hands mail to; absent if there is none. */
   relay?: Relay;
+  /** Takes renewed certificates and says what is wrong with those in use; absent if this process serves none. */
+  certificates?: () => readonly HealthReason[];
 }>;
 
 /** `isOpen`: whether mail is handed to it. */
@@ -65,6 +67,7 @@ type ServiceHealthDeps = Readonly<{
   limiter: OpenLimiter;
   mailer: Mailer;
   workers: Pick<Workers, 'processors'>;
+  certificates: () => readonly HealthReason[];
 }>;
 
 type ServiceHealth = Readonly<{
@@ -107,6 +110,7 @@ export const openServiceHealth = ({
   limiter,
   mailer,
   workers,
+  certificates,
 }: ServiceHealthDeps): ServiceHealth => {
   const gates = config.smtp.url === undefined ? [] : workers.processors.flatMap(({ gate }) => gate ?? []);
   const watch = openHealthWatch({
@@ -118,6 +122,7 @@ export const openServiceHealth = ({
     commits,
     ...(config.roles.includes('process') ? {} : { isDelivered: async () => (await leases.read(DISPATCH_LEASE)) !== undefined }),
     limiterMode: () => limiter.mode?.() ?? 'shared',
+    certificates,
     ...(gates.length === 0 ? {} : { relay: { ...mailer, isOpen: () => gates.every(({ isOpen }) => isOpen()) } }),
   });
   return {
@@ -199,6 +204,7 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
             ...(await unlessAway(logAway, lookAtLog)),
             ...(await unlessAway(readModelsAway, lookAtWork)),
             ...(await diskReasons(deps)),
+            ...(deps.certificates?.() ?? []),
           ];
           logChanges();
           await clock.sleep(LOOK_EVERY_MS, signal);

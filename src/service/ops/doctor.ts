@@ -10,10 +10,12 @@ import { unreadableEvents } from '../../event-log/verification.js';
 import { checkable } from '../startup.js';
 import { lacksSender } from '../../commands/email/sender.js';
 import { isSampleSender } from '../../domain/teams/state.js';
+import { certificateFaults, certifiedHost, pairFault } from '../observe/certificates.js';
 import { isRunning } from '../stores/instances.js';
 import { damageOfFile, databaseFiles, helpOfDamage, localStores, placesOf, rootBesideOwner } from '../stores/stores.js';
 import { openSmtpMailer, trySession } from '../../adapters/mail/smtp.js';
 import { publicKeyOf } from '../../adapters/mail/dkim.js';
+import { systemClock } from '../../adapters/clock/system.js';
 import { openResolver } from '../../adapters/dns/resolver.js';
 import { domainOfAddress, lookUpDomain } from '../../commands/domains/sender-domains.js';
 import { firstTeam } from '../../commands/core/caller.js';
@@ -58,6 +60,7 @@ export async function* examine(config: Config, { sendTo }: Readonly<{ sendTo?: s
   const service = await serviceCheck(config);
   yield service.check;
   yield await publicUrlCheck(config, service.isRunning);
+  yield* certificateChecks(config);
   yield await relayCheck(config);
   yield* directoryChecks(config);
   const { log, keys } = placesOf(config);
@@ -122,6 +125,24 @@ const networkFault = (thrown: unknown): string => {
   const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
   if (!(cause instanceof Error)) return 'unknown fault';
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message;
+};
+
+const certificateChecks = function* ({ tls, publicUrl, feedback }: Config): Generator<Check> {
+  const name = 'certificate';
+  const inbound = feedback?.smtp?.tls;
+  const served = [
+    ...(tls === undefined ? [] : [{ tls, host: certifiedHost(publicUrl) }]),
+    ...(inbound === undefined || inbound === tls ? [] : [{ tls: inbound, host: undefined }]),
+  ];
+  for (const { tls: pair, host } of served) {
+    const [path] = pair.paths;
+    const help = 'replace the files; a running service takes them within seconds';
+    const unusable = pairFault(pair);
+    const faults = unusable === undefined ? certificateFaults({ tls: pair, host }, systemClock().now()) : [];
+    if (unusable !== undefined) yield fault(name, `${pair.paths.join(' and ')} cannot be served: ${unusable}`, help);
+    for (const { isFault, says } of faults) yield (isFault ? fault : warning)(name, `${path} ${says}`, help);
+    if (unusable === undefined && faults.length === 0) yield ok(name, `${path} is valid${host === undefined ? '' : ` for ${host}`}`);
+  }
 };
 
 const relayCheck = async ({ smtp: { url } }: Config): Promise<Check> => {

@@ -13,7 +13,6 @@ import {
   isServiceLink,
   oneOf,
   readBoolean,
-  readFile,
   withSecretsOfFiles,
   unreadable,
 } from './settings.js';
@@ -30,8 +29,10 @@ import {
   readSpf,
   readRetention,
   readSeals,
+  readTls,
   readTraces,
   type SealSettings,
+  type Tls,
   type TraceSettings,
   insecureHosts,
 } from './groups.js';
@@ -88,7 +89,7 @@ export type Config = Readonly<{
   allowedRelayHeaders: readonly string[];
   webhookInsecureHosts: readonly string[];
   fontsDir: string | undefined;
-  tls: Readonly<{ cert: string; key: string }> | undefined;
+  tls: Tls | undefined;
   requireHttps: boolean;
   trustProxy: boolean | readonly string[];
   limits: Limits;
@@ -129,7 +130,7 @@ export const readConfig = (given: Environment = process.env): Config => {
 
   const [host, port] = [withDefault('HOST'), integer('PORT', withDefault('PORT'), 0, 65_535)];
   const dataDir = resolve(withDefault('SEALPOST_DATA_DIR'));
-  const tls = readTls(text('SEALPOST_TLS_CERT'), text('SEALPOST_TLS_KEY'));
+  const tls = readTls(text, ['SEALPOST_TLS_CERT', 'SEALPOST_TLS_KEY']);
   const trustProxy = readProxies(text('SEALPOST_TRUST_PROXY'));
   const requireHttps = readBoolean('SEALPOST_REQUIRE_HTTPS', text('SEALPOST_REQUIRE_HTTPS')) ?? !isLoopback(host);
   if (requireHttps && tls === undefined && trustProxy === false) {
@@ -278,13 +279,6 @@ const readFontsDir = (value: string | undefined): string | undefined => {
     throw unreadable('SEALPOST_FONTS_DIR', directory, fault);
   }
   return directory;
-};
-
-const readTls = (cert: string | undefined, key: string | undefined): Config['tls'] => {
-  if (cert === undefined && key === undefined) return undefined;
-  if (cert === undefined) throw new ConfigError('SEALPOST_TLS_KEY is set without SEALPOST_TLS_CERT; set both, to the paths of PEM files.');
-  if (key === undefined) throw new ConfigError('SEALPOST_TLS_CERT is set without SEALPOST_TLS_KEY; set both, to the paths of PEM files.');
-  return { cert: readFile('SEALPOST_TLS_CERT', cert), key: readFile('SEALPOST_TLS_KEY', key) };
 };
 
 const readProxies = (value: string | undefined): Config['trustProxy'] => {

@@ -23,8 +23,11 @@ export type FeedbackSettings = Readonly<{
 type InboundSmtpSettings = Readonly<{
   host: string;
   port: number;
-  tls?: Readonly<{ cert: string; key: string }>;
+  tls?: Tls;
 }>;
+
+/** A certificate chain with its private key in PEM form, the files that they were read from, and the settings that name these. */
+export type Tls = Readonly<{ cert: string; key: string; paths: readonly [string, string]; names: readonly [SettingName, SettingName] }>;
 
 export type TraceSettings = Readonly<{
   /** Where batches of spans are posted. */
@@ -81,7 +84,7 @@ export const readFeedback = (text: Text, defaultHost: string, https: InboundSmtp
 const readInboundSmtp = (text: Text, defaultHost: string, https: InboundSmtpSettings['tls']): InboundSmtpSettings | undefined => {
   const port = text('SEALPOST_INBOUND_SMTP_PORT');
   if (port === undefined) return undefined;
-  const tls = readTls(text('SEALPOST_INBOUND_SMTP_TLS_CERT'), text('SEALPOST_INBOUND_SMTP_TLS_KEY')) ?? https;
+  const tls = readTls(text, ['SEALPOST_INBOUND_SMTP_TLS_CERT', 'SEALPOST_INBOUND_SMTP_TLS_KEY']) ?? https;
   return {
     host: text('SEALPOST_INBOUND_SMTP_HOST') ?? defaultHost,
     port: integer('SEALPOST_INBOUND_SMTP_PORT', port, 0, 65_535),
@@ -89,14 +92,23 @@ const readInboundSmtp = (text: Text, defaultHost: string, https: InboundSmtpSett
   };
 };
 
-const readTls = (cert: string | undefined, key: string | undefined): InboundSmtpSettings['tls'] => {
+/** In: the settings that name the files of certificate and key. Throws ConfigError if one is missing, or a file cannot be read. */
+export const readTls = (text: Text, names: Tls['names']): Tls | undefined => {
+  const [cert, key] = names.map(text);
   if (cert === undefined && key === undefined) return undefined;
+  const [given, missing] = cert === undefined ? [names[1], names[0]] : names;
   if (cert === undefined || key === undefined)
-    throw new ConfigError(
-      'SEALPOST_INBOUND_SMTP_TLS_CERT and SEALPOST_INBOUND_SMTP_TLS_KEY belong together; set both, to the paths of PEM files.',
-    );
-  return { cert: readFile('SEALPOST_INBOUND_SMTP_TLS_CERT', cert), key: readFile('SEALPOST_INBOUND_SMTP_TLS_KEY', key) };
+    throw new ConfigError(`${given} is set without ${missing}; set both, to the paths of PEM files.`);
+  return readTlsFiles(names, [cert, key]);
 };
+
+/** Throws ConfigError if a file cannot be read. */
+export const readTlsFiles = (names: Tls['names'], paths: Tls['paths']): Tls => ({
+  cert: readFile(names[0], paths[0]),
+  key: readFile(names[1], paths[1]),
+  paths,
+  names,
+});
 
 /** A domain in lower case. Its bound keeps an address with `bounce+`, a token and `@` before it within 254 octets. */
 const readDomain = (name: SettingName, value: string | undefined): string | undefined => {
