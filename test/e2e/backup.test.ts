@@ -1,9 +1,11 @@
 /** Backups taken while the service runs, and restored elsewhere: what was accepted before is there, and what was deleted stays deleted. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { temporaryDirectory } from '../support/data-directory.js';
-import { runCommand } from '../support/server-process.js';
+import { assertRestorable } from '../../src/service/ops/backup.js';
+import { readConfig } from '../../src/service/settings/config.js';
+import { runCommand, type Settings } from '../support/server-process.js';
 import { openSmtpScript } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 import { copyOf, countOf, refusedStart, removeStore, sendMails, settingsOf, startOn, storedNow } from '../support/kept-data.js';
@@ -148,4 +150,31 @@ await t.test('what cannot be restored is refused with a sentence, and nothing is
   t.match(await run(elsewhere, ...both, '--accept-loss'), { code: 1, stderr: /of two instances/ });
   await startOn(t, elsewhere, relay);
   t.match(await run(elsewhere, ...both, '--accept-loss'), { code: 1, stderr: /A sealpost runs on/ });
+});
+
+await t.test('a restore that would break off changes nothing', async (t) => {
+  const below = temporaryDirectory(t);
+  const elsewhere = join(below, 'data');
+  const both = ['restore', at('log'), '--keys', at('keys')];
+  const other = Buffer.alloc(32, 9).toString('base64');
+  const refused = async (settings: Settings, stderr: RegExp) => {
+    t.match(await runCommand(both, { ...settingsOf(elsewhere, relay), ...settings }), { code: 1, stderr });
+    t.notOk(existsSync(elsewhere));
+  };
+  await refused(
+    { SEALPOST_MASTER_KEY: other },
+    /the master key is not the one that .*keys\.db was made with: set SEALPOST_MASTER_KEY .*Nothing was changed/,
+  );
+  await refused({ SEALPOST_MASTER_KEY: '' }, /There are keys, or a log, but no master key/);
+  if (process.geteuid?.() === 0) {
+    chownSync(below, 1_000, 1_000);
+    await refused({}, /belongs to uid 1000, whose service could not use what root restores there.*Nothing was changed/);
+    chownSync(below, 0, 0);
+  }
+  const config = readConfig({ ...settingsOf(elsewhere, relay) });
+  const given = [{ kind: 'log' as const, directory: at('log') }];
+  t.throws(() => assertRestorable(config, given, () => 1_000), {
+    message: /^the restore needs \d+ MiB in .*, and 1 MiB are free: make room/,
+  });
+  t.doesNotThrow(() => assertRestorable(config, given, () => 2 ** 40));
 });

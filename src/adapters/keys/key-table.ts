@@ -81,6 +81,17 @@ const checkMasterKey = (database: Database, check: Buffer): void => {
   }
 };
 
+/** Whether the keys of a file, which exists, were wrapped by the master key with that check value. */
+export const isWrappedBy = ({ file, check }: Readonly<{ file: string; check: Buffer }>): boolean => {
+  const database = openDatabase({ file, synchronous: 'normal', cacheSizeKiB: 64, mustExist: true });
+  try {
+    const known = database.prepare<[], Buffer>('SELECT value FROM master').pluck().get();
+    return known?.byteLength === check.byteLength && timingSafeEqual(known, check);
+  } finally {
+    database.close();
+  }
+};
+
 /**
  * Tells destroyed keys from keys that never were: a row has a bit behind its tag for each destroyed key.
  * Needs no master key. In: the file of the keys, which exists.

@@ -4,6 +4,7 @@
  */
 import {
   assertOnThisMachine,
+  assertRestorable,
   forgetReplaced,
   isExpired,
   openReplaced,
@@ -19,7 +20,7 @@ import { acceptLogAsItIs, noteIn, destroyAsDeletedIn, destroyAsIn, endOfReplaced
 import { readConfig, type Config } from '../../service/settings/config.js';
 import type { Engine } from '../../service/engine.js';
 import { checkable } from '../../service/startup.js';
-import { isFounded, removeReadModels, localStores, placesOf } from '../../service/stores/stores.js';
+import { removeReadModels, localStores, placesOf } from '../../service/stores/stores.js';
 import { counted } from '../../shared/text.js';
 import { print } from '../core/output.js';
 import { assertFounded, assertMayFound, withEngine, withStopped } from '../core/engine.js';
@@ -53,9 +54,11 @@ export const backup = async (directory: string, { keys, days }: BackupOptions): 
 
 export const restore = async (directory: string | undefined, options: RestoreOptions): Promise<void> => {
   const settings = readConfig();
-  // Nothing is made for a backup that is none.
-  if (!isFounded(settings)) backupsGiven(directory, options.keys);
+  // Nothing is made for a backup that is none, or that cannot be restored here.
+  const asked = backupsGiven(directory, options.keys);
   assertMayFound(settings);
+  for (const { kind } of asked) assertOnThisMachine(settings, kind);
+  assertRestorable(settings, asked);
   return withStopped(async () => {
     const config = readConfig();
     const given = backupsGiven(directory, options.keys);

@@ -1,10 +1,23 @@
 /** Backups: a directory for the log with its files, another for the keys; each says what it is in `backup.json`. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { systemClock } from '../../adapters/clock/system.js';
 import { openSqliteEventStore } from '../../adapters/event-store/sqlite.js';
 import { copyFiles } from '../../adapters/files/durable.js';
-import { openNotedKeys } from '../../adapters/keys/key-table.js';
+import { loadMasterKey } from '../../adapters/keys/key-files.js';
+import { isWrappedBy, openNotedKeys } from '../../adapters/keys/key-table.js';
+import { deriveFrom } from '../../adapters/keys/wrapping.js';
 import { copyDatabase } from '../../adapters/sqlite/database.js';
 import { noteOfLog } from '../../commands/core/log-notes.js';
 import { settingsToKeep, type Config } from '../settings/config.js';
@@ -12,7 +25,7 @@ import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { EventStore } from '../../domain/ports/event-store.js';
 import type { LogNote, NotedKeys } from '../../domain/ports/log-note.js';
 import { localStores, placesOf } from '../stores/stores.js';
-import { makeDirectory } from '../../shared/files.js';
+import { makeDirectory, reasonOf } from '../../shared/files.js';
 
 /** What a backup says of itself. `note` is the newest event of the log in it, or the newest that the keys in it have seen. */
 export type Backup = Readonly<{ kind: 'log' | 'keys'; at: string; expiresAt?: string; note: LogNote | null }>;
@@ -102,6 +115,78 @@ export const placeBackup = async (config: Config, kind: Backup['kind'], director
   }
   await copyDatabase({ from: join(directory, NAMES[kind]), to: file });
   if (kind === 'log' && localStores(config).files) await copyFiles({ from: join(directory, 'files'), to: placesOf(config).files });
+};
+
+/** Read models that are made anew need some room, too. */
+const ROOM_FACTOR = 1.1;
+
+/**
+ * Throws, before anything is changed, if the restore would break off: without the master key of the keys, in a directory that this user
+ * cannot write or that belongs to another user than root while root restores, or where the disk has too little room.
+ */
+export const assertRestorable = (
+  config: Config,
+  given: readonly Readonly<{ kind: Backup['kind']; directory: string }>[],
+  freeBytesIn: (directory: string) => number = freeBytes,
+): void => {
+  assertMasterKey(config, given.find(({ kind }) => kind === 'keys')?.directory);
+  const [places, local] = [placesOf(config), localStores(config)];
+  const copies = given.flatMap(({ kind, directory }) => [
+    { to: dirname(places[kind]), bytes: sizeOf(join(directory, NAMES[kind])) },
+    ...(kind === 'log' && local.files ? [{ to: places.files, bytes: sizeOf(join(directory, 'files')) }] : []),
+  ]);
+  const needed = new Map<number, Readonly<{ to: string; bytes: number }>>();
+  for (const { to, bytes } of copies) {
+    const there = assertMine(to);
+    const { dev } = statSync(there);
+    needed.set(dev, { to: there, bytes: (needed.get(dev)?.bytes ?? 0) + bytes });
+  }
+  const mebibytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
+  for (const { to, bytes } of needed.values()) {
+    const free = freeBytesIn(to);
+    if (free >= bytes * ROOM_FACTOR) continue;
+    throw new Error(
+      `the restore needs ${mebibytes(bytes * ROOM_FACTOR)} MiB in ${to}, and ${mebibytes(free)} MiB are free: make room, then repeat it. Nothing was changed.`,
+    );
+  }
+};
+
+const assertMasterKey = (config: Config, keysBackup: string | undefined): void => {
+  if (!localStores(config).keys) return;
+  const masterKey = loadMasterKey({ value: config.masterKey, file: config.masterKeyFile, mayCreate: false });
+  const file = keysBackup === undefined ? placesOf(config).keys : join(keysBackup, NAMES.keys);
+  if (!existsSync(file) || isWrappedBy({ file, check: deriveFrom(masterKey).check })) return;
+  throw new Error(
+    `the master key is not the one that ${file} was made with: set SEALPOST_MASTER_KEY or SEALPOST_MASTER_KEY_FILE to that one. Nothing was changed.`,
+  );
+};
+
+/** Out: the directory itself, or the nearest one above it that is there. */
+const assertMine = (directory: string): string => {
+  let there = directory;
+  while (!existsSync(there) && dirname(there) !== there) there = dirname(there);
+  try {
+    accessSync(there, constants.W_OK | constants.X_OK);
+  } catch (fault) {
+    throw new Error(`${there} cannot be written: ${reasonOf(fault)}. Nothing was changed.`, { cause: fault });
+  }
+  const { uid } = statSync(there);
+  if (process.geteuid?.() === 0 && uid !== 0)
+    throw new Error(
+      `${there} belongs to uid ${uid}, whose service could not use what root restores there: run this as that user (sudo -u '#${uid}' …). Nothing was changed.`,
+    );
+  return there;
+};
+
+const sizeOf = (path: string): number => {
+  if (!existsSync(path)) return 0;
+  const found = statSync(path);
+  return found.isDirectory() ? readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0) : found.size;
+};
+
+const freeBytes = (directory: string): number => {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
 };
 
 export type Replaced = Readonly<{ log: EventStore | undefined; keys: NotedKeys | undefined; close: () => Promise<void> }>;
