@@ -35,7 +35,7 @@ import { withTraces } from './observe/traces.js';
 import { openLogger } from '../adapters/logger/pino.js';
 import { watchCommits, openServiceHealth } from './observe/health.js';
 import { prepareStores, afterStart } from './startup.js';
-import { holdRole, openServing } from './stores/instances.js';
+import { holdRole, notePlace, openServing } from './stores/instances.js';
 import { openResources, type Resources } from './resources.js';
 import { openClock, openTrust } from './ops/clock.js';
 import { version } from './version.js';
@@ -156,6 +156,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   await warnOfLog(engine);
   const clockTrust = await openTrust(config, engine, clock);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
+  notePlace(config);
   await prepareStores(config, engine, leasing, isServing ? pendingKey : undefined);
   const resources = await openResources(config, options, { ...engine, leases, metrics });
   forgetCopies = resources.mailbox?.mailbox.forgetCopies ?? forgetCopies;

@@ -28,6 +28,7 @@ const KEPT_MS = 30 * 60_000;
 export const copyFounded = async (dataDir: string): Promise<string> => {
   const founded = await theNewest();
   cpSync(join(founded, 'data'), dataDir, { recursive: true });
+  rmSync(join(dataDir, 'place.json'), { force: true });
   return readFileSync(join(founded, 'key'), 'utf8');
 };
 

@@ -20,6 +20,7 @@ import { acceptLogAsItIs, noteIn, destroyAsDeletedIn, destroyAsIn, endOfReplaced
 import { readConfig, type Config } from '../../service/settings/config.js';
 import type { Engine } from '../../service/engine.js';
 import { checkable } from '../../service/startup.js';
+import { forgetPlace } from '../../service/stores/instances.js';
 import { removeReadModels, localStores, placesOf } from '../../service/stores/stores.js';
 import { counted } from '../../shared/text.js';
 import { print } from '../core/output.js';
@@ -70,6 +71,7 @@ export const restore = async (directory: string | undefined, options: RestoreOpt
     // The engine has opened them anew and empty. The next start makes them whole; until then nothing is there that verify would miss documents in.
     removeReadModels(config);
     forgetReplaced(config);
+    forgetPlace(config);
   });
 };
 

@@ -36,6 +36,7 @@ export const healthCodes = {
   QUEUE_OLD: 'degraded',
   READ_MODELS_BEHIND: 'degraded',
   DISK_LOW: 'degraded',
+  DATA_COPIED: 'degraded',
   CERTIFICATE_REFUSED: 'degraded',
   CERTIFICATE_EXPIRES: 'degraded',
   CERTIFICATE_UNUSABLE: 'degraded',

@@ -14,6 +14,7 @@ import { type QueueHealth, queueHealth } from '../../projections/email/queue.js'
 import type { Runner } from '../../projections/core/runner.js';
 import type { ClockTrust } from '../ops/clock.js';
 import type { Config } from '../settings/config.js';
+import { copyFault } from '../stores/instances.js';
 import { type OpenLimiter, diskOf } from '../stores/stores.js';
 import type { Leases } from '../../domain/ports/lease.js';
 import { type Engine, logHealth } from '../engine.js';
@@ -46,6 +47,8 @@ export type HealthWatchDeps = Readonly<{
   limiterMode?: () => 'shared' | 'per-process';
   /** The relay that this process hands mail to; absent if there is none. */
   relay?: Relay;
+  /** Why the data directory is taken for a copy of another; absent if it is not. */
+  copied?: string;
   /** Takes renewed certificates and says what is wrong with those in use; absent if this process serves none. */
   certificates?: () => readonly HealthReason[];
 }>;
@@ -112,6 +115,7 @@ export const openServiceHealth = ({
   workers,
   certificates,
 }: ServiceHealthDeps): ServiceHealth => {
+  const copied = copyFault(config);
   const gates = config.smtp.url === undefined ? [] : workers.processors.flatMap(({ gate }) => gate ?? []);
   const watch = openHealthWatch({
     ...engine,
@@ -123,6 +127,7 @@ export const openServiceHealth = ({
     ...(config.roles.includes('process') ? {} : { isDelivered: async () => (await leases.read(DISPATCH_LEASE)) !== undefined }),
     limiterMode: () => limiter.mode?.() ?? 'shared',
     certificates,
+    ...(copied === undefined ? {} : { copied }),
     ...(gates.length === 0 ? {} : { relay: { ...mailer, isOpen: () => gates.every(({ isOpen }) => isOpen()) } }),
   });
   return {
@@ -154,6 +159,7 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
     ...deps.commits.noted(),
     ...clockReasons(deps),
     ...limiterReasons(deps),
+    ...copyReasons(deps),
     ...relayReasons(deps, isRelayUnseen),
     ...found,
   ];
@@ -230,6 +236,9 @@ const clockReasons = ({ leapMs }: HealthWatchDeps): readonly HealthReason[] => {
   const message = `the time of day was set by ${ms} ms; the service goes on by its own clock until that of the machine is confirmed`;
   return ms === 0 ? [] : [{ code: 'CLOCK_SET', message }];
 };
+
+const copyReasons = ({ copied }: HealthWatchDeps): readonly HealthReason[] =>
+  copied === undefined ? [] : [{ code: 'DATA_COPIED', message: copied }];
 
 const limiterReasons = ({ limiterMode }: HealthWatchDeps): readonly HealthReason[] =>
   limiterMode?.() === 'per-process'

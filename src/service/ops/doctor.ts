@@ -11,7 +11,7 @@ import { checkable } from '../startup.js';
 import { lacksSender } from '../../commands/email/sender.js';
 import { isSampleSender } from '../../domain/teams/state.js';
 import { certificateFaults, certifiedHost, pairFault } from '../observe/certificates.js';
-import { isRunning } from '../stores/instances.js';
+import { copyFault, isRunning } from '../stores/instances.js';
 import { damageOfFile, databaseFiles, helpOfDamage, localStores, placesOf, rootBesideOwner } from '../stores/stores.js';
 import { openSmtpMailer, trySession } from '../../adapters/mail/smtp.js';
 import { publicKeyOf } from '../../adapters/mail/dkim.js';
@@ -163,9 +163,12 @@ const relayCheck = async ({ smtp: { url } }: Config): Promise<Check> => {
 /** The reply in the relay's words, and the rule by which it is understood. */
 const wordsOf = ({ rule, text }: RecipientOutcome): string => `${text.trim().replaceAll(/\s+/g, ' ')} (${rule})`;
 
-function* directoryChecks({ dataDir }: Config): Generator<Check> {
+function* directoryChecks(config: Config): Generator<Check> {
+  const { dataDir } = config;
   const isPrivate = (statSync(dataDir).mode & 0o077) === 0;
   if (!isPrivate) yield warning('data', `${dataDir} can be read by others on this machine`, `chmod 700 ${dataDir}`);
+  const copied = copyFault(config);
+  if (copied !== undefined) yield warning('data', copied);
   const { bavail, bsize } = statfsSync(dataDir);
   const freeMib = Math.floor((bavail * bsize) / MIB);
   if (freeMib >= DISK_FREE_WARNING_MIB) yield ok('disk', `${freeMib} MiB are free`);

@@ -2,6 +2,7 @@
  * Which services run on the stores that the settings name, told by leases and file locks, and what keeps a second one, or one beside a
  * repair, from running.
  */
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Worker } from '../../domain/ports/worker.js';
 import { underAnyLease, type LeaseDeps, DISPATCH_LEASE, LEASE_TTL_MS, projectionLease } from '../../processors/core/lease.js';
@@ -110,6 +111,36 @@ export const holdStopped = async (config: Config): Promise<Held> => {
     throw fault;
   }
 };
+
+/** Names its own inode. A copy of the file has another; a directory that is mounted elsewhere, or moved on its disk, keeps it. */
+const placeFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'place.json');
+
+/** A sentence where the data directory is a copy of one on which a service has run, for the log is in it; undefined where it is not. */
+export const copyFault = (config: Config): string | undefined => {
+  const file = placeFileOf(config);
+  const noted = isLocal(config.urls.eventStore) ? notedInode(file) : undefined;
+  return noted === undefined || noted === inodeOf(file)
+    ? undefined
+    : `${config.dataDir} is a copy of a data directory on which a service has run: two services on copies deliver the same mails twice. ` +
+        `If none runs on the other, delete ${file} and start again`;
+};
+
+/** undefined if the file is not there, or a start broke off while it was written. */
+const notedInode = (file: string): string | undefined =>
+  existsSync(file) ? /^\{"inode":"(\d+)"\}$/.exec(readFileSync(file, 'utf8').trim())?.[1] : undefined;
+
+const inodeOf = (file: string): string => String(statSync(file, { bigint: true }).ino);
+
+/** Notes the place of a data directory that has none. */
+export const notePlace = (config: Config): void => {
+  const file = placeFileOf(config);
+  if (!isLocal(config.urls.eventStore) || notedInode(file) !== undefined) return;
+  writeFileSync(file, '', { mode: 0o600 });
+  writeFileSync(file, `${JSON.stringify({ inode: inodeOf(file) })}\n`);
+};
+
+/** The directory is a place of its own from the next start on. */
+export const forgetPlace = (config: Config): void => rmSync(placeFileOf(config), { force: true });
 
 /** Whether a service delivers from these stores now. */
 export const isRunning = async (config: Config): Promise<boolean> => {
