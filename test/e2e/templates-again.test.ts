@@ -28,7 +28,7 @@ const variable = fc.oneof(
   fc.record({ type: fc.constant('object'), defaultValue: fc.constant({ z: [], a: { 2: 'x', 1: null } }) }),
 );
 const variables = fc
-  .uniqueArray(fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), variable, fc.boolean()), { selector: ([name]) => name, maxLength: 5 })
+  .uniqueArray(fc.tuple(fc.stringMatching(/^declared[0-9]{1,4}$/), variable, fc.boolean()), { selector: ([name]) => name, maxLength: 5 })
   .map((all) => all.map(([name, definition, required]) => ({ name, required, ...definition })));
 
 /** The same component with ids of its own. */

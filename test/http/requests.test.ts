@@ -585,13 +585,13 @@ void t.test('attachment templates', async (t) => {
       'content-type': 'application/pdf',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
-      'content-disposition': `inline; filename="7_.pdf"; filename*=UTF-8''7%E2%80%9D.pdf`,
+      'content-disposition': `inline; filename*=UTF-8''7%E2%80%9D.pdf; filename="7_.pdf"`,
     });
     t.match(calls.at(-1)?.slice(2), ['welcome', { variables: {} }, AbortSignal]);
     const workbook = await preview(`?format=excel&version=2&variables=${encodeURIComponent('{"number":"ü","items":[1]}')}`);
     t.match(workbook.headers, {
       'content-type': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-      'content-disposition': /^inline; .*\.xlsx$/,
+      'content-disposition': /^inline; .*\.xlsx"$/,
     });
     t.match(calls.at(-1)?.[3], { format: 'excel', version: '2', variables: { number: 'ü', items: [1] } });
   });

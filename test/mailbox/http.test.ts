@@ -46,7 +46,7 @@ void t.test('as JSON and as files', async (t) => {
     'content-type': 'text/html',
     'content-security-policy': /sandbox/,
     'x-content-type-options': 'nosniff',
-    'content-disposition': `attachment; filename="l_schen___.svg"; filename*=UTF-8''l%C3%B6schen%22%0D%0A.svg`,
+    'content-disposition': `attachment; filename*=UTF-8''l%C3%B6schen%22%0D%0A.svg; filename="loschen___.svg"`,
   });
   t.equal((await ask('/mailbox/messages/m1/attachments/2')).headers['content-type'], 'application/octet-stream', 'a type that is none');
   for (const url of [

@@ -549,7 +549,7 @@ void t.test('list, qr-code, timeline', async (t) => {
   t.equal(one({ type: 'qr-code', props: { value: '{{none}}' } }), undefined, 'nothing to say');
   t.throws(() => one({ type: 'qr-code', props: { value: '{{v}}' } }, { v: 'é'.repeat(1_200) }), {
     code: 'VALIDATION_ERROR',
-    message: /2400 bytes, a QR code of error correction M holds 2331/,
+    message: /2400 bytes, a QR code of error correction M holds 2330/,
   });
   t.doesNotThrow(() => one({ type: 'qr-code', props: { value: '1'.repeat(5_596) } }));
   t.same(one({ type: 'timeline', props: { items: [{ title: '{{x}}', date: '2026-11-21' }], color: 'green' } }, { x: 'A & B' }), {

@@ -223,7 +223,7 @@ void t.test('bytes are handed out so that they cannot act: a type of ours, no sn
     'content-type': 'image/png',
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
-    'content-disposition': `inline; filename="logo _Zo__.png"; filename*=UTF-8''logo%20%22Zo%C3%AB%22.png`,
+    'content-disposition': `inline; filename*=UTF-8''logo%20%22Zo%C3%AB%22.png; filename="logo _Zoe_.png"`,
     'content-length': '3',
   });
   for (const contentType of ['image/svg+xml', 'application/pdf', 'text/plain', 'text/csv', 'application/zip']) {

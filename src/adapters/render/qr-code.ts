@@ -49,32 +49,66 @@ export const surelyFitsQr = (value: string, { size }: QrLook): boolean =>
   Buffer.byteLength(value) <= FEW_BYTES && qrSizePx(size) >= FEW_MODULES;
 
 /** What the largest code (version 40) holds. */
-const room: Readonly<Record<'numeric' | 'alphanumeric' | 'byte', Readonly<Record<Level, number>>>> = {
+const room: Readonly<Record<'numeric' | 'alphanumeric' | 'byte' | 'utf8', Readonly<Record<Level, number>>>> = {
   numeric: { L: 7_089, M: 5_596, Q: 3_993, H: 3_057 },
   alphanumeric: { L: 4_296, M: 3_391, Q: 2_420, H: 1_852 },
   byte: { L: 2_953, M: 2_331, Q: 1_663, H: 1_273 },
+  utf8: { L: 2_952, M: 2_330, Q: 1_662, H: 1_272 },
 };
-const units: Readonly<Record<keyof typeof room, string>> = { numeric: 'digits', alphanumeric: 'characters', byte: 'bytes' };
+const units: Readonly<Record<keyof typeof room, string>> = { numeric: 'digits', alphanumeric: 'characters', byte: 'bytes', utf8: 'bytes' };
+
+/** What the library lays: a mode indicator, a count of `ccBits` by the size of the code, and the bits that `write` puts. */
+type Segment = Readonly<{
+  mode: Readonly<{ bit: number; ccBits: readonly [number, number, number] }>;
+  getLength: () => number;
+  getBitsLength: () => number;
+  write: (buffer: Readonly<{ put: (bits: number, length: number) => void }>) => void;
+}>;
+
+/** Says that UTF-8 follows (ISO/IEC 18004, 7.4.2; assignment 26 of ECI). The library writes the assignment in the place of a count. */
+const utf8Follows: Segment = {
+  mode: { bit: 7, ccBits: [8, 8, 8] },
+  getLength: () => 26,
+  getBitsLength: () => 0,
+  write: () => {},
+};
+
+const bytesSegment = (data: Buffer): Segment => ({
+  mode: { bit: 4, ccBits: [8, 16, 16] },
+  getLength: () => data.length,
+  getBitsLength: () => data.length * 8,
+  write: (buffer) => {
+    for (const byte of data) buffer.put(byte, 8);
+  },
+});
+
+/** The library makes its segments by `reduce` of the list that it is given; this list has them already. */
+const prepared = (segments: readonly Segment[]): QRCodeSegment[] => {
+  const list: Segment[] = Object.assign([...segments], { reduce: () => list });
+  return list as unknown as QRCodeSegment[];
+};
 
 /**
- * One segment of the densest mode that holds the whole text: the library's search for the best mixture of modes takes a quarter
- * of a second where a text is made for it.
+ * Segments of the densest mode that holds the whole text: the library's search for the best mixture of modes takes a quarter of a second
+ * where a text is made for it. A text with characters beyond ASCII says that it is UTF-8, for readers guess otherwise.
  */
-const segmentOf = (value: string): Readonly<{ mode: keyof typeof room; units: number; segment: QRCodeSegment }> => {
-  if (/^\d+$/.test(value)) return { mode: 'numeric', units: value.length, segment: { data: value, mode: 'numeric' } };
+const segmentsOf = (value: string): Readonly<{ mode: keyof typeof room; units: number; segments: QRCodeSegment[] }> => {
+  if (/^\d+$/.test(value)) return { mode: 'numeric', units: value.length, segments: [{ data: value, mode: 'numeric' }] };
   if (/^[0-9A-Z $%*+./:-]+$/.test(value))
-    return { mode: 'alphanumeric', units: value.length, segment: { data: value, mode: 'alphanumeric' } };
+    return { mode: 'alphanumeric', units: value.length, segments: [{ data: value, mode: 'alphanumeric' }] };
   const data = Buffer.from(value);
-  return { mode: 'byte', units: data.length, segment: { data, mode: 'byte' } };
+  return data.length === value.length
+    ? { mode: 'byte', units: data.length, segments: [{ data, mode: 'byte' }] }
+    : { mode: 'utf8', units: data.length, segments: prepared([utf8Follows, bytesSegment(data)]) };
 };
 
 /** Lays the modules; a fault where the text does not fit, or the modules would be smaller than a pixel. */
 export const layQrCode = (value: string, { size, level }: QrLook): QrCode | QrFault => {
   const errorCorrectionLevel = qrLevel(level);
-  const { mode, units: actual, segment } = segmentOf(value);
+  const { mode, units: actual, segments } = segmentsOf(value);
   const max = room[mode][errorCorrectionLevel];
   if (actual > max) return { fault: `holds ${actual} ${units[mode]}, the maximum at error correction ${errorCorrectionLevel} is ${max}` };
-  const { modules } = library().create([segment], { errorCorrectionLevel });
+  const { modules } = library().create(segments, { errorCorrectionLevel });
   const side = modules.size + 2 * QUIET_MODULES;
   const sizePx = qrSizePx(size);
   if (sizePx < side)

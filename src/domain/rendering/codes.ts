@@ -55,6 +55,8 @@ type Capacity = Readonly<Record<ErrorCorrection, number>>;
 const digitsMax: Capacity = { L: 7_089, M: 5_596, Q: 3_993, H: 3_057 };
 const alphanumericMax: Capacity = { L: 4_296, M: 3_391, Q: 2_420, H: 1_852 };
 const bytesMax: Capacity = { L: 2_953, M: 2_331, Q: 1_663, H: 1_273 };
+/** A code with characters beyond ASCII says first that it is UTF-8. */
+const utf8BytesMax: Capacity = { L: 2_952, M: 2_330, Q: 1_662, H: 1_272 };
 
 /** Throws VALIDATION_ERROR where the text is more than the largest code holds at that level. `field` is the component's place in the template. */
 export const fitsQrCode = (text: string, level: ErrorCorrection, field: string): void => {
@@ -68,7 +70,8 @@ export const fitsQrCode = (text: string, level: ErrorCorrection, field: string):
 const measure = (text: string, level: ErrorCorrection): readonly [number, number, string] => {
   if (/^[0-9]*$/.test(text)) return [text.length, digitsMax[level], 'digits'];
   if (/^[0-9A-Z $%*+./:-]*$/.test(text)) return [text.length, alphanumericMax[level], 'characters'];
-  return [Buffer.byteLength(text), bytesMax[level], 'bytes'];
+  const bytes = Buffer.byteLength(text);
+  return [bytes, (bytes === text.length ? bytesMax : utf8BytesMax)[level], 'bytes'];
 };
 
 /** Bits of a code for each of the text, by what error correction adds. */

@@ -138,14 +138,21 @@ const malformed = (): DomainError => {
   return new DomainError('VALIDATION_ERROR', `The header If-Match ${message}.`, { errors: [{ field: 'If-Match', message }] });
 };
 
-/** `Content-Disposition` with the name in both forms (RFC 6266, section 5). */
+/**
+ * `Content-Disposition` (RFC 6266). A name of plain ASCII stands as `filename` alone. Any other stands as `filename*` first, so that readers
+ * that take the first parameter have the whole name, and as `filename` without its accents for those that know no other.
+ */
 export const disposition = (type: 'attachment' | 'inline', filename: string): string => {
-  const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const plain = filename
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^\x20-\x7e]|["\\%]/gu, '_');
+  if (plain === filename) return `${type}; filename="${plain}"`;
   const encoded = encodeURIComponent(filename.replace(/\p{Surrogate}/gu, '_')).replace(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return `${type}; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  return `${type}; filename*=UTF-8''${encoded}; filename="${plain}"`;
 };
 
 /** The address and user agent of a call, as its owner sees them in the list of sessions. */

@@ -1,4 +1,6 @@
 /** Pictures inside a mail: QR codes, read back from their PNG; pictures of the gallery; their limits; and the check of a send call. */
+import { createRequire } from 'node:module';
+import { layQrCode } from '../../../src/adapters/render/qr-code.js';
 import { inflateSync } from 'node:zlib';
 import t from 'tap';
 import QRCode from 'qrcode';
@@ -136,7 +138,7 @@ void t.test('a value that is too long, a size that is too small', async (t) => {
     );
     t.match(
       failure(() => act(input('é'.repeat(1_166)))),
-      { code: 'VALIDATION_ERROR', message: /2332 bytes/ },
+      { code: 'VALIDATION_ERROR', message: /2332 bytes, the maximum at error correction M is 2330/ },
     );
     t.match(
       failure(() => act(input('1'.repeat(3_058), 400, 'h'))),
@@ -155,6 +157,7 @@ void t.test('a value that is too long, a size that is too small', async (t) => {
       ['1'.repeat(3_057), 'H'],
       ['A'.repeat(4_296), 'L'],
       ['\ud800 half a pair', 'M'],
+      ['é'.repeat(1_165), 'M'],
     ] as const)
       t.doesNotThrow(() => act(input(link, 400, level)), `${link.length} at ${level}`);
   }
@@ -164,6 +167,26 @@ void t.test('a value that is too long, a size that is too small', async (t) => {
     { code: 'TEMPLATE_INVALID', message: /the QR code "q" holds 3000 bytes/ },
     'a literal is refused on save',
   );
+});
+
+void t.test('a code with characters beyond ASCII says that they are UTF-8, module by module as another encoder says it', async (t) => {
+  type Raw = (options: object) => readonly [Readonly<{ pixs: readonly number[]; pixx: number }>];
+  const { raw } = createRequire(import.meta.url)('bwip-js/node') as Readonly<{ raw: Raw }>;
+  for (const [text, level] of [
+    ['日本語テキスト', 'h'],
+    ['a^b€🎉', 'q'],
+    ['Zoë '.repeat(40), 'm'],
+  ] as const) {
+    const escaped = `^ECI000026${text.replaceAll('^', '^^')}`;
+    const [{ pixs, pixx }] = raw({ bcid: 'qrcode', text: escaped, parsefnc: true, eclevel: level.toUpperCase(), suppresskanjimode: true });
+    const code = layQrCode(text, { size: '900px', level, color: '#000000', background: '#ffffff' });
+    if ('fault' in code) throw new Error(code.fault);
+    t.equal(code.modules, pixx);
+    t.same(
+      pixs.flatMap((_, at) => (code.isDark(at % pixx, Math.floor(at / pixx)) ? 1 : 0)),
+      pixs,
+    );
+  }
 });
 
 void t.test('pictures of the gallery', async (t) => {
