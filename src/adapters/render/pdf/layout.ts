@@ -365,19 +365,26 @@ export class DocumentLayout extends SheetLayout {
     processor.endRow(row, this.writer, pageBreaks);
   }
 
-  /** A row goes to the next sheet as a whole; the last ones go together, with the totals below them, in the table or right after it. */
+  /**
+   * A row goes to the next sheet as a whole, and rows that a cell spans go together. So do the last ones, with the totals below them, in the
+   * table or right after it. What is higher than a sheet is parted.
+   */
   private endsSheetBeforeRow(node: MeasuredTable, row: number, { rowSpanData }: TableProcessor, next: Follows): boolean {
     if (this.tables > 1 || this.writer.transactionLevel > 0 || rowSpanData.some(({ rowSpan }) => rowSpan > 0)) return false;
     const { availableHeight } = this.writer.context();
-    const most = this.sheetRoom() * ROWS_SHARE_MAX;
-    if (availableHeight >= most) return false;
-    const rows = node.table.body.length;
-    const lastOnes = Math.max(rows - (node.footerRows ?? 0) - ROWS_MIN, (node.table.headerRows ?? 0) + 1);
+    const room = this.sheetRoom();
     const heightOf = (end: number): number => {
       let height = 0;
       for (let at = row; at < end; at++) height += this.heights.rowHeight(node, at);
       return height - TOLERANCE_PT;
     };
+    const spannedTo = endOfSpans(node.table.body, row);
+    const spanned = spannedTo > row + 1 ? heightOf(spannedTo) : 0;
+    if (spanned > 0 && spanned <= room) return spanned > availableHeight;
+    const most = room * ROWS_SHARE_MAX;
+    if (availableHeight >= most) return false;
+    const rows = node.table.body.length;
+    const lastOnes = Math.max(rows - (node.footerRows ?? 0) - ROWS_MIN, (node.table.headerRows ?? 0) + 1);
     const together = row === lastOnes ? heightOf(rows) + next(true) : 0;
     const need = together > 0 && together <= most ? together : heightOf(row + 1);
     return need > availableHeight && need <= most;
@@ -402,6 +409,14 @@ export class DocumentLayout extends SheetLayout {
     return line;
   }
 }
+
+/** The row after the last one that a cell of the row spans, or a cell of those that it spans. */
+const endOfSpans = (body: MeasuredTable['table']['body'], row: number): number => {
+  let end = row + 1;
+  for (let at = row; at < end; at += 1)
+    for (const { rowSpan = 1 } of body[at] ?? []) end = Math.min(Math.max(end, at + rowSpan), body.length);
+  return end;
+};
 
 /** Letters stand in the middle of their line (see print.ts), and so do the dots beside them. */
 const lowerMarkers = (node: Node): void => {

@@ -255,3 +255,21 @@ void t.test('what is higher than a sheet breaks, below the heading above it', as
   const nearly = component('container', { flow: { keepTogether: true }, children: [linesOf(32)], padding: noBox });
   t.equal(await pageOf(t, 'title', [linesOf(5), richText('<h2>title</h2>'), nearly]), 1, 'the heading is not left behind alone');
 });
+
+void t.test('rows that a cell spans stand on one sheet, and no line of them is parted from its row', async (t) => {
+  const spanned = (before: number): Expanded => {
+    const rows = Array.from({ length: before }, (_, at) => `<tr><td>r${at}</td><td>x</td></tr>`).join('');
+    const inner = ['b', 'c', 'd'].map((part) => `<td>${prose(part, 60)}</td>`);
+    const group = `<tr><td rowspan="3">${prose('a', 80)}</td>${inner[0]}</tr><tr>${inner[1]}</tr><tr>${inner[2]}</tr>`;
+    return richText(`<table><tbody>${rows}${group}<tr><td>end</td><td>y</td></tr></tbody></table>`);
+  };
+  let moved = 0;
+  for (let before = 14; before <= 34; before += 2) {
+    const words = await wordsOf([spanned(before)]);
+    if (words === undefined) return void t.pass('needs poppler', { skip: 'no pdftotext' });
+    const pages = new Set(words.filter(({ text }) => /^[abcd]\.\d+$/.test(text)).map((word) => word.page));
+    t.equal(pages.size, 1, `${before} rows before`);
+    if (pages.has(2)) moved += 1;
+  }
+  t.ok(moved > 2, 'the end of the sheet fell into some');
+});
