@@ -1,7 +1,7 @@
 /** Documents expanded: each component with what it becomes, loops, conditions, formats, lengths, pages. */
 import t from 'tap';
 import type { JsonObject } from '../../src/domain/core/json.js';
-import { imageSourcesOf } from '../../src/domain/rendering/expand/resources.js';
+import { imageSourcesOf, leftOutOfCharts } from '../../src/domain/rendering/expand/resources.js';
 import type { Expanded, ExpandedPage, ExpandedTable } from '../../src/domain/rendering/expand/expanded.js';
 import { pointsOf, boxOf, borderOf, widthOf } from '../../src/domain/rendering/lengths.js';
 import { attachmentOf, componentsOf, expandTemplate } from '../support/documents.js';
@@ -640,6 +640,33 @@ void t.test('chart', async (t) => {
     ],
   };
   t.match(one({ type: 'chart', props }, { months: [{ period: { name: '2026-01-01' } }] }, dated), { categories: ['Jan 2026'] });
+});
+
+void t.test('what a chart leaves out of its data is told', async (t) => {
+  const months = [{ sales: 10, costs: 3 }, { sales: 'many', costs: 4 }, { sales: 0, costs: 5 }, { sales: 7 }];
+  const says = (chartType: string, fields: readonly string[], format: 'pdf' | 'excel' = 'pdf') => {
+    const props = { chartType, dataSource: '{{months}}', categoryField: 'month', series: fields.map((valueField) => ({ valueField })) };
+    const inside = { id: 'box', type: 'container', children: [{ id: 'c', type: 'chart', props }] };
+    return leftOutOfCharts(expandTemplate(attachmentOf([inside]), { months }), format);
+  };
+  t.same(says('line', ['sales', 'costs']), [
+    { field: `${field}.children[0]`, message: 'leaves out 1 of 4 values of "sales": they are no numbers' },
+    { field: `${field}.children[0]`, message: 'leaves out 1 of 4 values of "costs": they are no numbers' },
+  ]);
+  t.same(
+    says('pie', ['sales', 'costs']).map(({ message }) => message),
+    [
+      'leaves out 1 of 4 values of "sales": they are no numbers',
+      'leaves out 1 of 4 values of "sales": zero and less have no share of a circle',
+      'shows "sales" alone: a circle has one series, and 1 more are left out',
+    ],
+  );
+  t.same(
+    says('doughnut', ['sales', 'costs'], 'excel').map(({ message }) => message),
+    ['leaves out 1 of 4 values of "sales": they are no numbers', 'leaves out 1 of 4 values of "costs": they are no numbers'],
+    'a workbook draws a ring for each',
+  );
+  t.same(says('bar', ['month']), [{ field: `${field}.children[0]`, message: 'leaves out 4 of 4 values of "month": they are no numbers' }]);
 });
 
 void t.test('pages, margins, sections', async (t) => {

@@ -5,7 +5,7 @@ import type { Limits } from '../../../domain/core/limits.js';
 import { type GalleryFont, fontFilesOf } from '../../../domain/rendering/content.js';
 import type { DocumentInput, LoadedImage } from '../../../domain/ports/generator.js';
 import type { Renderer } from '../../../domain/ports/renderer.js';
-import { drawnCharactersOf } from '../../../domain/rendering/expand/resources.js';
+import { drawnCharactersOf, leftOutOfCharts } from '../../../domain/rendering/expand/resources.js';
 import { compileDocument, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
 import { imageSourcesOf } from '../../../domain/rendering/expand/resources.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
@@ -81,6 +81,7 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     const tell = (warning: FieldError): void => {
       if (warnings.length < WARNINGS_MAX) warnings.push(warning);
     };
+    leftOutOfCharts(document, format).forEach(tell);
     const { noted, replaced } = notingReplaced(document, tell);
     const file = await make(noted, job, tell);
     return { kind: 'made', file, replaced: [...replaced], warnings };

@@ -1,8 +1,9 @@
 /**
- * What must be at hand before an expanded document can be drawn: the pictures and fonts that it shows, and the characters that its fonts
- * must have.
+ * What is to be known of an expanded document before it is drawn: the pictures and fonts that it shows, the characters that its fonts must
+ * have, and what its charts leave out.
  */
-import type { Expanded, ExpandedDocument, Html, ExpandedTable } from './expanded.js';
+import type { FieldError } from '../../core/errors.js';
+import type { Expanded, ExpandedChart, ExpandedDocument, Html, ExpandedTable } from './expanded.js';
 import { fontFilesOf, type OutputFormat } from '../content.js';
 import { addressesIn, safeDocumentImage } from '../addresses.js';
 
@@ -135,4 +136,53 @@ const look = (component: Expanded, reader: Reader): void => {
     case 'spacer':
       return;
   }
+};
+
+const isRound = ({ chartType }: ExpandedChart): boolean => chartType === 'pie' || chartType === 'doughnut';
+
+/**
+ * What the charts of a document leave out of their data, each with the place of its chart in the template. A circle of a workbook is drawn by
+ * the program that opens it, and has all.
+ */
+export const leftOutOfCharts = ({ pages }: ExpandedDocument, format: OutputFormat): readonly FieldError[] => {
+  const found: FieldError[] = [];
+  const look = (component: Expanded): void => {
+    switch (component.type) {
+      case 'container':
+      case 'columns':
+        return component.children.forEach(look);
+      case 'chart':
+        return void found.push(
+          ...leftOut(component, format === 'pdf' && isRound(component)).map((message) => ({ field: component.field, message })),
+        );
+      case 'image':
+      case 'rich-text':
+      case 'list':
+      case 'table':
+      case 'timeline':
+      case 'divider':
+      case 'spacer':
+      case 'qr-code':
+        return;
+    }
+  };
+  for (const { sections } of pages) for (const { components } of sections) components.forEach(look);
+  return found;
+};
+
+const leftOut = ({ categories, series }: ExpandedChart, isCircle: boolean): readonly string[] => {
+  const drawn = isCircle ? series.find(({ values }) => values.some((value) => value !== null && value > 0)) : undefined;
+  const says: string[] = [];
+  for (const one of isCircle ? [drawn ?? series[0]].flatMap((shown) => shown ?? []) : series) {
+    const empty = one.values.filter((value) => value === null).length;
+    if (empty > 0) says.push(`leaves out ${empty} of ${categories.length} values of ${JSON.stringify(one.name)}: they are no numbers`);
+    const shareless = isCircle ? one.values.filter((value) => value !== null && value <= 0).length : 0;
+    if (shareless > 0)
+      says.push(
+        `leaves out ${shareless} of ${categories.length} values of ${JSON.stringify(one.name)}: zero and less have no share of a circle`,
+      );
+  }
+  if (drawn !== undefined && series.length > 1)
+    says.push(`shows ${JSON.stringify(drawn.name)} alone: a circle has one series, and ${series.length - 1} more are left out`);
+  return says;
 };
