@@ -21,7 +21,7 @@ import { readConfig, type Config } from '../../service/settings/config.js';
 import type { Engine } from '../../service/engine.js';
 import { checkable } from '../../service/startup.js';
 import { forgetPlace } from '../../service/stores/instances.js';
-import { removeReadModels, localStores, placesOf } from '../../service/stores/stores.js';
+import { isFounded, removeReadModels, localStores, placesOf } from '../../service/stores/stores.js';
 import { counted } from '../../shared/text.js';
 import { print } from '../core/output.js';
 import { assertFounded, assertMayFound, withEngine, withStopped } from '../core/engine.js';
@@ -56,15 +56,13 @@ export const backup = async (directory: string, { keys, days }: BackupOptions): 
 export const restore = async (directory: string | undefined, options: RestoreOptions): Promise<void> => {
   const settings = readConfig();
   // Nothing is made for a backup that is none, or that cannot be restored here.
-  const asked = backupsGiven(directory, options.keys);
+  if (!isFounded(settings)) assertRestorable(settings, backupsHere(settings, directory, options.keys));
   assertMayFound(settings);
-  for (const { kind } of asked) assertOnThisMachine(settings, kind);
-  assertRestorable(settings, asked);
   return withStopped(async () => {
     const config = readConfig();
-    const given = backupsGiven(directory, options.keys);
-    for (const { kind } of given) assertOnThisMachine(config, kind);
+    const given = backupsHere(config, directory, options.keys);
     assertUsable(config, given, options);
+    assertRestorable(config, given);
     for (const { kind, directory } of given) await placeBackup(config, kind, directory);
     removeReadModels(config);
     await withEngine((engine) => reconcile(config, engine, given));
@@ -73,6 +71,13 @@ export const restore = async (directory: string | undefined, options: RestoreOpt
     forgetReplaced(config);
     forgetPlace(config);
   });
+};
+
+/** Throws where a store that is to be restored is on a server. */
+const backupsHere = (config: Config, log: string | undefined, keys: string | undefined): readonly GivenBackup[] => {
+  const given = backupsGiven(log, keys);
+  for (const { kind } of given) assertOnThisMachine(config, kind);
+  return given;
 };
 
 const backupsGiven = (log: string | undefined, keys: string | undefined): readonly GivenBackup[] => {
