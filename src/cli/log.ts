@@ -6,7 +6,7 @@ import { parseEmailId, type StreamName } from '../domain/core/ids.js';
 import { placedAttempt } from '../domain/webhooks/delivery.js';
 import { webhookTrail } from '../projections/webhooks/reads.js';
 import { print, printFault, progressBar, unreadableLine, exitCodes } from './core/output.js';
-import { withTeam, withEngine } from './core/engine.js';
+import { assertFounded, withTeam, withEngine } from './core/engine.js';
 import { unreadableEvents } from '../event-log/verification.js';
 import { streamState } from '../commands/ops/stream-states.js';
 import { parseAsOf, type AsOf } from '../domain/audit/as-of.js';
@@ -203,7 +203,9 @@ export const listUnreadable = (options: EventsOptions): Promise<void> =>
 
 export const retention = async ({ dryRun = false, json = false }: RetentionOptions): Promise<void> => {
   if (dryRun) return withTeam(async (engine) => printTable(await readRetentionLines(engine, engine.clock.now()), json, dueColumns));
-  return printTable(retentionTable(readConfig().limits), json, tableColumns);
+  const config = readConfig();
+  assertFounded(config);
+  return printTable(retentionTable(config.limits), json, tableColumns);
 };
 
 const printTable = (lines: readonly Cells[], json: boolean, columns: Readonly<Record<string, string>>): void => {

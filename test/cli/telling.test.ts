@@ -249,6 +249,7 @@ await t.test('no command makes anything where there is no instance, and each say
     [],
   );
   const place = temporaryDirectory(t);
+  t.match(await runCommand(['retention'], { SEALPOST_DATA_DIR: join(place, 'absent') }), { code: 1, stderr: /there is no data directory/ });
   const foreign = join(place, 'foreign');
   mkdirSync(foreign);
   writeFileSync(join(foreign, 'thesis.txt'), 'x');
