@@ -129,16 +129,22 @@ await t.test('a retry that was waiting for its time before a restart is made aft
   t.equal((await second.whenStatus(id, 'sent', 1_000)).attempts.length, 2);
 });
 
+/** Emails that wait for a lane or are in one. */
+const onTheBus = async ({ metricsPort }: TestApp): Promise<number> => {
+  const figures = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  return Number(/^sealpost_bus_depth\{processor="deliver-email"\} (\d+)$/m.exec(figures)?.[1]);
+};
+
 const emailsOf = (messageIds: readonly string[]): readonly string[] =>
   messageIds.map((messageId) => messageId.slice(1, messageId.indexOf('@'))).sort();
 
 await t.test('higher priorities overtake, and lower ones are given their share', async (t) => {
   const mailer = gatedMailer();
-  const app = await start(t, temporaryDirectory(t), mailer, { SEALPOST_LIMIT_LANES: '1' });
+  const app = await start(t, temporaryDirectory(t), mailer, { SEALPOST_LIMIT_LANES: '1', SEALPOST_METRICS_PORT: '0' });
   await sendMany(app, 1);
   await eventually('the one lane is taken', () => mailer.begun.length === 1);
   const waiting = { low: await sendMany(app, 5, 'low'), normal: await sendMany(app, 5, 'normal'), high: await sendMany(app, 15, 'high') };
-  await whenFollowed(app);
+  await eventually('all wait on the bus', async () => (await onTheBus(app)) === 26);
   mailer.release(EVERYTHING);
   await eventually('all have left', () => mailer.begun.length === 26);
   const begun = mailer.begun.slice(1).flatMap((messageId) => emailsOf([messageId]));
