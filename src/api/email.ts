@@ -108,7 +108,7 @@ export const SendEmailResponseSchema = Type.Object(
     id: Type.String({ format: 'uuid', description: 'Email log id' }),
     messageId: Type.String({ description: 'RFC 5322 Message-ID' }),
     status: enumOf(emailStatuses),
-    recipientCount: Type.Integer({ description: 'to + cc + bcc' }),
+    recipientCount: Type.Integer({ description: 'The addresses of to, cc and bcc, each counted once' }),
     attachmentCount: Type.Integer(),
     queuedAt: Time,
     estimatedDeliveryAt: Type.String({

@@ -350,9 +350,9 @@ void t.test('just within the bounds is accepted', async (t) => {
   const { event } = await acceptedBy(
     world,
     simple({
-      to: recipients(40),
-      cc: recipients(5),
-      bcc: recipients(5),
+      to: recipients(50).slice(0, 40),
+      cc: recipients(50).slice(40, 45),
+      bcc: recipients(50).slice(45),
       attachments: [file(1_000), file(1_000)],
       scheduledAt: '2031-01-01T12:00:00.000Z',
       headers: Object.fromEntries(recipients(50).map((_, index) => [`X-${index}`, 'v'])),

@@ -90,6 +90,42 @@ void t.test('a mail is recorded, sent as it was accepted, recorded and acknowled
   );
 });
 
+void t.test('an address that several fields name gets one copy, and the fields stay as the call has them', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send({
+    to: [{ email: 'ann@example.org', name: 'Ann' }, { email: 'bob@bücher.example' }, { email: 'ANN@example.org' }],
+    cc: [{ email: 'cyd@example.org' }, { email: 'ann@example.org', name: 'Ann again' }, { email: 'Dan@example.org' }],
+    bcc: [{ email: 'dan@example.org' }, { email: 'eve@example.org' }, { email: 'bob@xn--bcher-kva.example' }],
+  });
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await world.reaches(id, 'sent');
+
+  const [message, ...more] = world.mailer.sent;
+  t.same(more, []);
+  t.same(message!.envelope.to, ['ann@example.org', 'bob@xn--bcher-kva.example', 'cyd@example.org', 'Dan@example.org', 'eve@example.org']);
+  const raw = message!.raw.toString();
+  t.match(raw, 'To: Ann <ann@example.org>, bob@xn--bcher-kva.example, ANN@example.org\r\n');
+  t.match(raw, 'Cc: cyd@example.org, Ann again <ann@example.org>, Dan@example.org\r\n');
+  const record = await world.commands.getEmail(caller, id);
+  t.equal(record.recipientCount, 5);
+  t.same(
+    record.recipients.map(({ email, role, status }) => [email, role, status]),
+    [
+      ['ann@example.org', 'to', 'sent'],
+      ['bob@xn--bcher-kva.example', 'to', 'sent'],
+      ['cyd@example.org', 'cc', 'sent'],
+      ['Dan@example.org', 'cc', 'sent'],
+      ['eve@example.org', 'bcc', 'sent'],
+    ],
+  );
+  t.same(record.metadata.recipients, {
+    to: [{ email: 'ann@example.org', name: 'Ann' }, { email: 'bob@xn--bcher-kva.example' }, { email: 'ANN@example.org' }],
+    cc: [{ email: 'cyd@example.org' }, { email: 'ann@example.org', name: 'Ann again' }, { email: 'Dan@example.org' }],
+    bcc: [{ email: 'dan@example.org' }, { email: 'eve@example.org' }, { email: 'bob@xn--bcher-kva.example' }],
+  });
+});
+
 /** A mailer that has a connection when the test says so. */
 const withConnections = async (t: Test) => {
   const world = await openProcessorWorld(t);

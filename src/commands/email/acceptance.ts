@@ -11,7 +11,7 @@ import { openBudget } from '../../domain/rendering/budget.js';
 import type { Charged } from '../../domain/billing/decider.js';
 import type { Cost } from '../../domain/billing/credits.js';
 import { emailDecider } from '../../domain/email/decider.js';
-import type { EmailAccepted, EmailContent, EmailEvent } from '../../domain/email/events.js';
+import type { AddressedRecipient, EmailAccepted, EmailContent, EmailEvent } from '../../domain/email/events.js';
 import type { RecipientRole } from '../../domain/email/status.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import type { EmailId, TeamId, TemplateId } from '../../domain/core/ids.js';
@@ -45,7 +45,7 @@ export type EmailOrder = Readonly<{
   company: Company;
   from: Recipient;
   roles: readonly RecipientRole[];
-  recipients: readonly Recipient[];
+  recipients: readonly AddressedRecipient[];
   replyTo: string | undefined;
   headers: Readonly<Record<string, string>>;
   /** Replaces the subject of the template. */

@@ -2,7 +2,7 @@
 import { isoMoment } from '../core/memo.js';
 import type { CancelEmailResponse, RescheduleEmailResponse, EmailRecord, RetryEmailResponse, SendEmailResponse } from '../../api/email.js';
 import type { EmailAccepted } from '../../domain/email/events.js';
-import type { Engagement, Email } from '../../domain/email/state.js';
+import { addressedIn, type Engagement, type Email } from '../../domain/email/state.js';
 import { type RecipientRole, failedRecipientsOf, isErased } from '../../domain/email/status.js';
 import { assertDefined, type EmailId } from '../../domain/core/ids.js';
 
@@ -61,8 +61,7 @@ export const cancelResponse = (id: EmailId, { at }: Readonly<{ at: string }>): C
 /** The whole record; personal fields are null or empty once the key is destroyed. */
 export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
   const { accepted, content } = email;
-  const byRole = (role: RecipientRole) =>
-    content === undefined ? [] : content.recipients.flatMap((one, index) => (one !== null && accepted.roles[index] === role ? [one] : []));
+  const byRole = (role: RecipientRole) => [...addressedIn(email, role)];
   return {
     id,
     messageId: accepted.messageId,

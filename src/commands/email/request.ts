@@ -7,16 +7,17 @@ import type { Limits } from '../../domain/core/limits.js';
 import { parseAddress, type Recipient, invalidAddresses } from '../../domain/mime/address.js';
 import { checkHeader, type HeaderMatcher } from '../../domain/mime/compose.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
+import type { AddressedRecipient } from '../../domain/email/events.js';
 import type { RecipientRole } from '../../domain/email/status.js';
 import { holdsControls, nameFault } from '../../shared/text.js';
 
 /** `allowsHeader`: the relay instructions that callers may give; absent: none. */
 type CheckPorts = Readonly<{ limits: Limits; allowsHeader?: HeaderMatcher }>;
 
-/** A checked request: recipients in the order to, cc, bcc, with normalised addresses. */
+/** A checked request: one recipient for each address, normalised, in the order to, cc, bcc. */
 export type CheckedRequest = Readonly<{
   roles: readonly RecipientRole[];
-  recipients: readonly Recipient[];
+  recipients: readonly AddressedRecipient[];
   from: Recipient | undefined;
   replyTo: string | undefined;
   headers: Readonly<Record<string, string>>;
@@ -47,8 +48,8 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
     return parsed.ok ? { ...recipient, email: parsed.address } : recipient;
   };
   const all = (recipients: readonly Recipient[], role: RecipientRole) =>
-    recipients.map((recipient, index) => usable(recipient, `${role}[${index}]`));
-  const recipients = [...all(to, 'to'), ...all(cc, 'cc'), ...all(bcc, 'bcc')];
+    recipients.map((recipient, place) => ({ role, place, recipient: usable(recipient, `${role}[${place}]`) }));
+  const given = [...all(to, 'to'), ...all(cc, 'cc'), ...all(bcc, 'bcc')];
   const from = request.from === undefined ? undefined : usable(request.from, 'from');
   const replyTo = request.replyTo === undefined ? undefined : parseAddress(request.replyTo);
   if (replyTo?.ok === false) addresses.push({ field: 'replyTo', message: replyTo.reason });
@@ -65,14 +66,32 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   if (shape.length > 0) throw invalidFields(shape);
   if (addresses.length > 0) throw invalidAddresses(addresses);
   return {
-    roles: [...to.map(() => 'to' as const), ...cc.map(() => 'cc' as const), ...bcc.map(() => 'bcc' as const)],
-    recipients,
+    ...onePerAddress(given),
     from,
     replyTo: replyTo?.ok === true ? replyTo.address : undefined,
     headers: request.headers ?? {},
     scheduledAt: request.scheduledAt === undefined ? undefined : isoTime(momentOf(request.scheduledAt)),
     language,
   };
+};
+
+/** Compares addresses without letter case, as suppressions and bulk sends do: a person who is named twice gets one copy. */
+const onePerAddress = (
+  given: readonly Readonly<{ role: RecipientRole; place: number; recipient: Recipient }>[],
+): Pick<CheckedRequest, 'roles' | 'recipients'> => {
+  const roles: RecipientRole[] = [];
+  const byAddress = new Map<string, AddressedRecipient>();
+  for (const { role, place, recipient } of given) {
+    const key = recipient.email.toLowerCase();
+    const first = byAddress.get(key);
+    if (first === undefined) {
+      roles.push(role);
+      byAddress.set(key, recipient);
+    } else {
+      byAddress.set(key, { ...first, also: [...(first.also ?? []), { role, place, ...recipient }] });
+    }
+  }
+  return { roles, recipients: [...byAddress.values()] };
 };
 
 export const metadataFaults = (metadata: Readonly<Record<string, unknown>> | undefined, limits: Limits): readonly FieldError[] => {

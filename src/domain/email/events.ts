@@ -66,10 +66,16 @@ const accepted = {
   confidential: optional(Type.Literal(true)),
 };
 
+/** `also`: where else the call names the address, as it is written there; `place`: the place in the field. */
+const Addressed = Type.Object({
+  ...StoredRecipient.properties,
+  also: optional(Type.Array(Type.Object({ role: storedRole, place: Type.Integer(), ...StoredRecipient.properties }))),
+});
+
 const envelope = {
   from: StoredRecipient,
   /** One for each role of `roles`; null once the key of that recipient is destroyed. */
-  recipients: Type.Array(nullable(StoredRecipient)),
+  recipients: Type.Array(nullable(Addressed)),
   replyTo: optional(text),
   /** As rendered at acceptance. */
   subject: text,
@@ -109,6 +115,7 @@ const Content = Type.Object({
   replaced: optional(Type.Array(Type.Object({ name: text, characters: Type.Array(text) }))),
 });
 export type EmailContent = Static<typeof Content>;
+export type AddressedRecipient = Static<typeof Addressed>;
 export type AttachmentBytes = NonNullable<Static<typeof accepted.attachmentBytes>>;
 
 const outcome = {

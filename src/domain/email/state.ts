@@ -1,5 +1,6 @@
 /** The state of one email, folded from its events: its summary, the accepted content, attempts, replies, copies, opens and clicks. */
 import type { EmailEngaged, EmailEvent, DeliveryOutcomeEvent, EmailAccepted, EmailContent } from './events.js';
+import type { Recipient } from '../mime/address.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
 import {
   ATTACHMENT_DAMAGED,
@@ -10,6 +11,7 @@ import {
   type Draft,
   type EmailProgress,
   type EmailSummary,
+  type RecipientRole,
 } from './status.js';
 
 /** A recipient opened the email, or followed a link. */
@@ -361,6 +363,21 @@ const engagementOf = (event: EmailEngaged): Engagement => {
     userAgent: event.sealed?.userAgent ?? null,
     ipAddress: event.sealed?.ipAddress ?? null,
   };
+};
+
+/** The recipients that a field of the mail names, in the order of the call; those erased are missing. */
+export const addressedIn = ({ accepted, content }: Pick<Email, 'accepted' | 'content'>, role: RecipientRole): readonly Recipient[] => {
+  const named: Recipient[] = [];
+  const repeated: Readonly<{ place: number; recipient: Recipient }>[] = [];
+  content?.recipients.forEach((one, index) => {
+    if (one === null) return;
+    const { also, ...recipient } = one;
+    if (accepted.roles[index] === role) named.push(recipient);
+    for (const { role: other, place, ...again } of also ?? []) if (other === role) repeated.push({ place, recipient: again });
+  });
+  // By rising place, so that all before it in the field are already there.
+  for (const { place, recipient } of repeated.sort((one, other) => one.place - other.place)) named.splice(place, 0, recipient);
+  return named;
 };
 
 const OMITTED = '…';

@@ -2,7 +2,7 @@
 import { CLOCKS_APART_MS, isoTime, outwardNow } from '../../domain/core/time.js';
 import type { CommandDeps } from '../../commands/core/deps.js';
 import { linkBaseOf, unsubscribeUrl } from '../../commands/recipients/unsubscribe.js';
-import type { Email } from '../../domain/email/state.js';
+import { addressedIn, type Email } from '../../domain/email/state.js';
 import {
   assertDefined,
   parseEmailId,
@@ -126,10 +126,7 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
     ...(attachments.length === 0 ? {} : { pictures: sizesOf(attachments) }),
     ...parts?.rendering,
   });
-  const addresses = (role: 'to' | 'cc') =>
-    content.recipients.flatMap((recipient, index) =>
-      recipient !== null && accepted.roles[index] === role ? [{ address: recipient.email, name: recipient.name }] : [],
-    );
+  const addresses = (role: 'to' | 'cc') => addressedIn(email, role).map(({ email: address, name }) => ({ address, name }));
   const beganMs = deps.composed === undefined ? 0 : deps.clock.monotonic();
   const headers = Object.entries(content.headers).map(([name, value]) => ({ name, value }));
   const raw = composeMessage({
