@@ -27,6 +27,7 @@ const faultOf = (raw: Buffer): string | undefined => {
   if (/\r(?!\n)|(?<!\r)\n/.test(text)) return 'a bare CR or LF';
   if (!text.endsWith('\r\n')) return 'no line end at the end';
   if (lines(raw).some((line) => line.length > 998)) return 'a line longer than 998';
+  if (lines(raw).some((line) => line.startsWith('From '))) return 'a line that begins like a mail in an mbox';
   if (
     headOf(raw)
       .split('\r\n')
@@ -87,6 +88,7 @@ void t.test('any text comes back as it was, but for its line ends', async (t) =>
       '.',
       '..',
       'From me',
+      `${'a'.repeat(75)}From me`,
       '--=_',
       ' trailing ',
       'tab\t',
@@ -126,6 +128,8 @@ void t.test('quoted-printable keeps its lines at 76 and no white space at their 
   );
   t.equal(quotedPrintable(Buffer.from('a=b \r\n\tc\t')), 'a=3Db=20\r\n\tc=09');
   t.equal(quotedPrintable(Buffer.from(`${'a'.repeat(75)}b`)), `${'a'.repeat(75)}=\r\nb`);
+  t.equal(quotedPrintable(Buffer.from('From a\r\nFrom b, From c')), '=46rom a\r\n=46rom b, From c');
+  t.equal(quotedPrintable(Buffer.from(`${'a'.repeat(75)}From b`)), `${'a'.repeat(75)}=\r\n=46rom b`);
 });
 
 void t.test('the encoding of a part follows what it holds', async (t) => {
@@ -138,6 +142,8 @@ void t.test('the encoding of a part follows what it holds', async (t) => {
   t.equal(encodingOf('<p>Viele Grüße aus dem sonnigen, warmen Land</p>'.repeat(20)), 'quoted-printable');
   t.equal(encodingOf('<p>漢字仮名</p>'.repeat(20)), 'base64');
   t.equal(encodingOf('a\u0000b'), 'quoted-printable');
+  t.equal(encodingOf('a\nFrom b'), 'quoted-printable');
+  t.equal(encodingOf('a From b\nFrome'), '7bit');
 });
 
 void t.test('structure: alternative inside related where pictures are shown, inside mixed where files are attached', async (t) => {
@@ -163,9 +169,12 @@ void t.test('structure: alternative inside related where pictures are shown, ins
   t.same(
     typesOf({
       text: 't',
-      attachments: ['multipart/mixed', 'message/rfc822', 'no type', 'a/b; x="\r\ny"'].map((contentType) => ({ ...file, contentType })),
+      attachments: ['multipart/mixed', 'message/rfc822', 'message/partial', 'no type', 'a/b; x="\r\ny"'].map((contentType) => ({
+        ...file,
+        contentType,
+      })),
     }).slice(2),
-    Array.from({ length: 4 }, () => 'application/octet-stream'),
+    Array.from({ length: 5 }, () => 'application/octet-stream'),
     'types that would break the structure',
   );
 
@@ -196,6 +205,66 @@ void t.test('attachments come back byte for byte', async (t) => {
     const mail = await parse(raw);
     t.ok(Buffer.from(mail.attachments[0]!.content as ArrayBuffer).equals(content), `${length} bytes`);
     t.equal(faultOf(raw), undefined);
+  }
+});
+
+void t.test('an attached message stays a message, whatever its parts hold', async (t) => {
+  const attached = (content: string) =>
+    composeMessage({
+      ...base,
+      text: 't',
+      attachments: [{ filename: 'forwarded.eml', contentType: 'message/rfc822', content: Buffer.from(content) }],
+    });
+  const within = async (content: string) => {
+    const raw = attached(content);
+    t.equal(faultOf(raw), undefined);
+    const [file, ...more] = (await parse(raw)).attachments;
+    t.same(more, []);
+    t.equal(file!.mimeType, 'message/rfc822');
+    t.equal(file!.filename, 'forwarded.eml');
+    return { source: Buffer.from(file!.content as ArrayBuffer).toString(), mail: await parse(Buffer.from(file!.content as ArrayBuffer)) };
+  };
+
+  const plain = 'From: a@example.org\r\nSubject: Hi\r\n\r\nAs it was.\r\n';
+  t.equal((await within(plain)).source.trimEnd(), plain.replaceAll('\r\n', '\n').trimEnd());
+  t.match(attached(plain).toString(), /Content-Type: message\/rfc822;[^]*Content-Transfer-Encoding: 7bit/);
+
+  const eight = 'From: a@example.org\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\nGrüße\nFrom me\n';
+  t.equal((await within(eight)).mail.text?.trim(), 'Grüße\nFrom me');
+
+  const parts = [
+    'From: a@example.org',
+    'Content-Type: multipart/mixed;',
+    ' boundary="b.1"',
+    'Content-Transfer-Encoding: 8bit',
+    '',
+    '--b.1',
+    'Content-Type: text/html; charset=utf-8',
+    '',
+    `<p>Grüße ${'x'.repeat(1_000)}</p>`,
+    '--b.1',
+    'Content-Type: message/rfc822',
+    'Content-Disposition: attachment; filename=inner.eml',
+    '',
+    'Subject: inner',
+    'Content-Type: text/plain; charset=utf-8',
+    '',
+    'Straße',
+    '--b.1--',
+    '',
+  ];
+  const { mail } = await within(parts.join('\r\n'));
+  t.match(mail.html, /Grüße x{1000}/);
+  t.equal((await parse(Buffer.from(mail.attachments[0]!.content as ArrayBuffer))).text?.trim(), 'Straße');
+
+  for (const [what, content] of [
+    ['a field beyond ASCII', 'Subject: Grüße\r\n\r\ntext'],
+    ['a signed part', 'Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\nGrüße\r\n--b--\r\n'],
+    ['no fields', 'hello'],
+  ] as const) {
+    const raw = attached(content);
+    t.equal((await parse(raw)).attachments[0]!.mimeType, 'application/octet-stream', what);
+    t.equal(Buffer.from((await parse(raw)).attachments[0]!.content as ArrayBuffer).toString(), content, what);
   }
 });
 

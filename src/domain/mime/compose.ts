@@ -55,16 +55,22 @@ const encodeText = (text: string, boundaryMark: string): EncodedBody => {
 /** Every line end as LF: a bare CR or LF may not leave in a message (RFC 5321, section 2.3.8). */
 const withLf = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
 
-/** The number of line ends; undefined if a line is too long for 7bit or begins like a boundary. */
+/** Some hosts keep mails in one file (mbox) and put `>` before such a line, which breaks a signature over the body. */
+const MBOX_LINE = 'From ';
+const MBOX_START = 0x46;
+
+/** The number of line ends; undefined if a line cannot travel as it is: it is too long, or begins like a boundary or like a mail in an mbox. */
 const lineEndsOf = (text: string, boundary: string): number | undefined => {
+  const mayStand = (start: number, end: number): boolean =>
+    end - start <= LINE_CHARS_MAX && !text.startsWith(boundary, start) && !text.startsWith(MBOX_LINE, start);
   let lineEnds = 0;
   let start = 0;
   for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-    if (end - start > LINE_CHARS_MAX || text.startsWith(boundary, start)) return undefined;
+    if (!mayStand(start, end)) return undefined;
     lineEnds += 1;
     start = end + 1;
   }
-  return text.length - start > LINE_CHARS_MAX || text.startsWith(boundary, start) ? undefined : lineEnds;
+  return mayStand(start, text.length) ? lineEnds : undefined;
 };
 
 /** Writes the text with CRLF line ends at `at` of a buffer that has room for it. Out: the number of bytes written. */
@@ -94,7 +100,7 @@ const quotedPrintableIsShorter = (bytes: number, extraBytes: number): boolean =>
   return quotedPrintableChars <= base64Chars;
 };
 
-/** In: UTF-8 with CRLF line ends. Out: quoted-printable (RFC 2045, section 6.7), soft breaks included. */
+/** In: bytes with CRLF line ends. Out: quoted-printable (RFC 2045, section 6.7), soft breaks included; no line begins with `From `. */
 export const quotedPrintable = (bytes: Buffer): string => {
   // Worst case: each byte takes three characters, and each line adds a soft break of three.
   const out = scratchOf(bytes.length * 3 + Math.ceil((bytes.length * 3) / 72) * 3 + 3);
@@ -103,6 +109,10 @@ export const quotedPrintable = (bytes: Buffer): string => {
   let lineStart = 0;
   let at = 0;
   while (at < end) {
+    if (to === lineStart && bytes[at] === MBOX_START && bytes.toString('latin1', at, at + MBOX_LINE.length) === MBOX_LINE) {
+      to += out.write('=46', to, 'latin1');
+      at += 1;
+    }
     // A run of bytes that stand for themselves; the last column is kept for the `=` of a soft break.
     const runEnd = Math.min(end, at + (ENCODED_LINE_CHARS_MAX - 1) - (to - lineStart));
     const runStart = at;
@@ -165,7 +175,7 @@ const base64Lines = (bytes: Buffer): Buffer => {
 
 export type MessageAttachment = Readonly<{
   filename: string;
-  /** A media type, e.g. `application/pdf`. Invalid ones, and `multipart/*` and `message/*`, which base64 may not carry, become `application/octet-stream`. */
+  /** A media type, e.g. `application/pdf`. Invalid ones, `multipart/*`, and a `message/*` that cannot travel as ASCII, become `application/octet-stream`. */
   contentType: string;
   /** Without angle brackets. The HTML part shows an attachment with a Content-ID as `cid:…`. */
   contentId?: string | undefined;
@@ -285,21 +295,79 @@ const multipart = (
   return { fields: `Content-Type: multipart/${subtype}${parameters};\r\n boundary="${boundary}"\r\n`, body };
 };
 
-const MEDIA_TYPE = /^(?!multipart\/|message\/)[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/;
+const MEDIA_TYPE = /^(?!multipart\/|message\/(?:partial|external-body)$)[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/;
 
 const attachmentPart = (attachment: MessageAttachment): Part => {
   const inline = (attachment.contentId ?? '') !== '';
   const given = parseMediaType(attachment.contentType.trim());
-  const known = given !== undefined && MEDIA_TYPE.test(given.type);
+  const asMessage = given?.type.startsWith('message/') === true ? messageAsText(given.type, attachment.content) : undefined;
+  const known = given !== undefined && MEDIA_TYPE.test(given.type) && (asMessage !== undefined || !given.type.startsWith('message/'));
   const mediaType = known ? given.type : 'application/octet-stream';
   const typeParameters = known ? parameterPieces(given) : [];
   const nameParameters = mimeParameter('name', attachment.filename).slice(0, 1);
   let fields =
     parameterField('Content-Type', mediaType, [...typeParameters, ...nameParameters]) +
-    'Content-Transfer-Encoding: base64\r\n' +
+    `Content-Transfer-Encoding: ${asMessage === undefined ? 'base64' : '7bit'}\r\n` +
     parameterField('Content-Disposition', inline ? 'inline' : 'attachment', mimeParameter('filename', attachment.filename));
   if (inline) fields += fold('Content-ID', [`<${contentIdOf(attachment.contentId ?? '')}>`]);
-  return { fields, body: [base64Lines(attachment.content)] };
+  return { fields, body: [asMessage ?? base64Lines(attachment.content)] };
+};
+
+/** True if a text with CRLF line ends can travel as it is. */
+const isPortable = (text: string): boolean => /^[\x01-\x7f]*$/.test(text) && !/[^\r\n]{999}|^From /m.test(text);
+
+/** Parts within parts of an attached message. */
+const MESSAGE_DEPTH_MAX = 20;
+
+/**
+ * A message may be attached without an encoding only (RFC 2046, section 5.2.1). Out: the message as ASCII, with each body that cannot
+ * travel as it is encoded where it stands; undefined if its fields or a signed part would have to change.
+ */
+const messageAsText = (type: string, content: Buffer): string | undefined => {
+  const text = content.toString('latin1').replace(/\r\n?|\n/g, '\r\n');
+  if (type !== 'message/rfc822') return isPortable(text) ? text : undefined;
+  return /^[!-9;-~]+:/.test(text) ? partAsText(text, 0) : undefined;
+};
+
+const partAsText = (part: string, depth: number): string | undefined => {
+  if (isPortable(part)) return part;
+  const headEnd = part.startsWith('\r\n') ? 0 : part.indexOf('\r\n\r\n') + 2;
+  const head = part.slice(0, headEnd);
+  const body = part.slice(headEnd + 2);
+  if (headEnd === 1 || !isPortable(head) || depth === MESSAGE_DEPTH_MAX) return undefined;
+  const fieldOf = (name: string): string =>
+    (new RegExp(`^${name}:((?:.|\\r\\n[ \\t])*)`, 'im').exec(head)?.[1] ?? '').replace(/\s+/g, ' ').trim();
+  const type = fieldOf('content-type').toLowerCase();
+  const encoding = fieldOf('content-transfer-encoding').toLowerCase();
+  const withBody = (now: string | undefined, encoded: TransferEncoding): string | undefined => {
+    if (now === undefined || !isPortable(now)) return undefined;
+    const others = head.replace(/^content-transfer-encoding:(?:.|\r\n[ \t])*\r\n/im, '');
+    return `${others}Content-Transfer-Encoding: ${encoded}\r\n\r\n${now}`;
+  };
+  if (type.startsWith('multipart/signed') || encoding === 'base64') return undefined;
+  if (type.startsWith('multipart/')) return withBody(partsAsText(fieldOf('content-type'), body, depth), '7bit');
+  if (type.startsWith('message/rfc822')) return withBody(partAsText(body, depth + 1), '7bit');
+  if (encoding === 'quoted-printable') return withBody(body.replace(/^From /gm, '=46rom '), encoding);
+  const bytes = Buffer.from(body, 'latin1');
+  return type === '' || type.startsWith('text/')
+    ? withBody(quotedPrintable(bytes), 'quoted-printable')
+    : withBody(base64Lines(bytes).toString('latin1'), 'base64');
+};
+
+const partsAsText = (contentType: string, body: string, depth: number): string | undefined => {
+  const [, quoted, bare] = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType) ?? [];
+  const boundary = quoted ?? bare;
+  if (boundary === undefined) return undefined;
+  // Every second piece is a line with the boundary; the first piece stands before all parts, and the piece after the closing line behind them.
+  const pieces = body.split(new RegExp(`((?:^|\\r\\n)--${boundary.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}(?:--)?[ \\t]*(?:\\r\\n|$))`));
+  let out = '';
+  for (const [index, piece] of pieces.entries()) {
+    const isPart = index % 2 === 0 && index > 0 && !pieces[index - 1]!.includes(`--${boundary}--`);
+    const text = isPart ? partAsText(piece, depth + 1) : piece;
+    if (text === undefined) return undefined;
+    out += text;
+  }
+  return out;
 };
 
 /** Keeps the characters that both a `cid:` URL and a Content-ID may have (RFC 2392); all others become hyphens. */
