@@ -70,6 +70,12 @@ export const AttachmentSchema = Type.Object(
 
 export type GivenAttachment = Static<typeof AttachmentSchema>;
 
+const address = Type.String({ minLength: 1, maxLength: 512 });
+const replyTo = Type.Union(
+  [address, RecipientSchema, Type.Array(Type.Union([address, RecipientSchema]), { minItems: 1, maxItems: limits.replyToMax })],
+  { description: 'Where answers go: an address, an object with `email` and `name`, or an array of up to ten of them' },
+);
+
 export const SendEmailRequestSchema = Type.Object(
   {
     templateId: Type.String({ minLength: 1, maxLength: limits.templateSlugCharsMax, description: 'UUID or slug of the email template' }),
@@ -82,7 +88,7 @@ export const SendEmailRequestSchema = Type.Object(
     to: Type.Array(RecipientSchema, { minItems: 1, description: 'At most 50 together with cc and bcc' }),
     cc: Type.Optional(Type.Array(RecipientSchema)),
     bcc: Type.Optional(Type.Array(RecipientSchema)),
-    replyTo: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Reply-to address' })),
+    replyTo: Type.Optional(replyTo),
     subject: Type.Optional(Type.String({ minLength: 1, maxLength: limits.subjectCharsMax, description: 'Overrides the template subject' })),
     variables: valuesSchema('Values for the template'),
     ...languageFields,
@@ -380,7 +386,9 @@ export const EmailRecordSchema = Type.Object(
     templateVersion: nullable(Type.Integer({ description: 'null where the draft was sent' })),
     subject: nullable(Type.String()),
     from: nullable(RecipientSchema),
-    replyTo: nullable(Type.String()),
+    replyTo: nullable(
+      Type.Union([Type.String(), Type.Array(RecipientSchema)], { description: 'An address; an array where there are names or several' }),
+    ),
     priority: enumOf(priorities),
     locale: nullable(Type.String({ description: 'The language of the call, null where it said none' })),
     timeZone: nullable(Type.String({ description: 'The time zone of the call, null where it said none' })),

@@ -191,6 +191,7 @@ void t.test('what is the same for all is checked as in a single send, every faul
     batchName: /./,
   });
   await refused(bulk({ from: { email: 'no' }, replyTo: 'no' }), 'ERR_EMAIL_001', { 'from.email': /./, replyTo: /./ });
+  await refused(bulk({ replyTo: ['a@example.com', { email: 'no' }] }), 'ERR_EMAIL_001', { 'replyTo[1].email': /./ });
   const recipients = [...people(1), { email: 'b@example.org', name: 'B\u202e\u0007' }];
   await refused(bulk({ recipients }), 'VALIDATION_ERROR', { 'recipients[1].name': /./ });
   await refused(bulk({ templateId: 'unknown' }), 'ERR_TMPL_002');

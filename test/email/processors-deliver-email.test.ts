@@ -4,6 +4,7 @@ import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { causeOf } from '../../src/commands/core/deps.js';
 import { handle } from '../../src/commands/core/handle.js';
+import type { SendEmailRequest } from '../../src/api/email.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
 import type { Mailer } from '../../src/domain/ports/mailer.js';
@@ -88,6 +89,27 @@ void t.test('a mail is recorded, sent as it was accepted, recorded and acknowled
     world.logger.lines.filter(({ message: what }) => what === 'delivery attempt'),
     [{ level: 'info', fields: { attempt: 1, recipients: 3, accepted: 3 } }],
   );
+});
+
+void t.test('answers go to mailboxes with names, or to several', async (t) => {
+  const world = await openProcessorWorld(t);
+  const sent = async (replyTo: NonNullable<SendEmailRequest['replyTo']>) => {
+    const id = await world.send({ replyTo });
+    await world.publish(id);
+    await world.reaches(id, 'sent');
+    const [, field] = /^Reply-To: (.*(?:\r\n .*)*)\r\n/m.exec(world.mailer.sent.at(-1)!.raw.toString()) ?? [];
+    return { field, record: (await world.commands.getEmail(caller, id)).replyTo };
+  };
+  world.run(deliverEmailWorker(world.processing));
+  t.same(await sent({ email: 'Help@EXAMPLE.com', name: 'Müller, Help' }), {
+    field: '=?utf-8?Q?M=C3=BCller=2C_Help?= <Help@example.com>',
+    record: [{ email: 'Help@example.com', name: 'Müller, Help' }],
+  });
+  t.same(await sent({ email: 'help@example.com' }), { field: 'help@example.com', record: 'help@example.com' });
+  t.same(await sent(['help@example.com', { email: 'desk@example.com', name: 'Desk' }]), {
+    field: 'help@example.com, Desk <desk@example.com>',
+    record: [{ email: 'help@example.com' }, { email: 'desk@example.com', name: 'Desk' }],
+  });
 });
 
 void t.test('an address that several fields name gets one copy, and the fields stay as the call has them', async (t) => {

@@ -100,16 +100,23 @@ void t.test('the document', async (t) => {
   t.match(yaml.headers, { 'content-type': 'application/yaml; charset=utf-8' });
   t.same(JSON.parse(yaml.body), document, 'JSON is YAML');
 
-  void t.test('has no union with two branches of many members: the check of a body ends at so many findings of one', async (t) => {
-    // What templates consist of is checked by the domain, within a budget of its own.
-    const checkedElsewhere = new Set(Object.keys(templateDefinitions((name) => ({ $ref: name }))));
-    const isPlain = (branch: Json): boolean => /^(string|number|integer|boolean|null)$/.test(String(object(branch)['type']));
-    const unions = [...walk(document)].filter(
-      ([path]) => ['anyOf', 'oneOf'].includes(path.at(-1) ?? '') && !(path[1] === 'schemas' && checkedElsewhere.has(path[2] ?? '')),
-    );
-    t.ok(unions.length > 0);
-    for (const [path, union] of unions) t.ok((union as readonly Json[]).filter((branch) => !isPlain(branch)).length < 2, path.join('.'));
-  });
+  void t.test(
+    'has no union in which many members of one value are looked at twice: the check of a body ends at so many findings of one',
+    async (t) => {
+      // What templates consist of is checked by the domain, within a budget of its own.
+      const checkedElsewhere = new Set(Object.keys(templateDefinitions((name) => ({ $ref: name }))));
+      const isPlain = (branch: Json): boolean => /^(string|number|integer|boolean|null)$/.test(String(object(branch)['type']));
+      const unions = [...walk(document)].filter(
+        ([path]) => ['anyOf', 'oneOf'].includes(path.at(-1) ?? '') && !(path[1] === 'schemas' && checkedElsewhere.has(path[2] ?? '')),
+      );
+      t.ok(unions.length > 0);
+      // A value is an object or an array, so the members of one branch alone are looked at.
+      for (const [path, union] of unions) {
+        const types = (union as readonly Json[]).filter((branch) => !isPlain(branch)).map((branch) => String(object(branch)['type']));
+        t.equal(new Set(types).size, types.length, path.join('.'));
+      }
+    },
+  );
 
   void t.test('has every route of the API, and nothing else', async (t) => {
     const described = Object.entries(object(document['paths'])).flatMap(([path, item]) =>

@@ -184,6 +184,10 @@ void t.test('every fault of a body is named with its path and what would be righ
     replyTo: 'must have at least 1 character',
     subject: 'must have at most 998 characters',
   });
+  t.same(await faults({ replyTo: 7 }), { replyTo: 'must be a string or a JSON object or an array' });
+  t.same(await faults({ replyTo: [] }), { replyTo: 'must have at least 1 element' });
+  t.same(await faults({ replyTo: Array.from({ length: 11 }, () => 'a@example.com') }), { replyTo: 'must have at most 10 elements' });
+  t.same(await faults({ replyTo: ['a@example.com', { name: 'Ann' }] }), { 'replyTo[1].email': 'is required' });
   t.same(
     await faults({
       to: [

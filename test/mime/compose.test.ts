@@ -418,7 +418,7 @@ const golden: Readonly<Record<string, MessageToCompose>> = {
     from: { address: 'shop@example.com', name: 'Müller & Söhne' },
     to: [{ address: 'anna@example.org', name: 'Anna "Ann" Smith' }, { address: 'bo@example.org' }],
     cc: [{ address: 'cc@example.org', name: '山田太郎' }],
-    replyTo: { address: 'help@example.com', name: 'Help' },
+    replyTo: [{ address: 'help@example.com', name: 'Help' }],
     subject: 'Grüße aus München: Ihre Bestellung Nr. 4711 ist unterwegs und kommt morgen an',
     headers: [
       { name: 'X-Campaign', value: 'spring' },

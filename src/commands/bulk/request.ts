@@ -12,7 +12,8 @@ import type { VariableDefinition } from '../../domain/rendering/scope/definition
 import { publishedDocument } from '../documents/attachments.js';
 import { attachmentContentAt } from '../templates/attachment-templates.js';
 import { readLanguage } from '../templates/language.js';
-import { checkSchedule, headerFaults, invalidFields, metadataFaults, scheduleFaults } from '../email/request.js';
+import { checkSchedule, headerFaults, invalidFields, metadataFaults, readMailbox, readReplyTo, scheduleFaults } from '../email/request.js';
+import type { ReplyTo } from '../../domain/core/stored.js';
 import { invalidAddresses, parseAddress, type Recipient } from '../../domain/mime/address.js';
 import type { PinnedDocument } from '../documents/request.js';
 import { pinnedPart, pinnedTracking } from '../recipients/tracking.js';
@@ -140,7 +141,7 @@ const assertLanguages = (deps: CommandDeps, recipients: readonly BatchRecipient[
 
 type Common = Readonly<{
   from: Recipient | undefined;
-  replyTo: string | undefined;
+  replyTo: ReplyTo | undefined;
   scheduledAt: string | undefined;
   language: CallLanguage | undefined;
 }>;
@@ -159,26 +160,17 @@ const checkCommon = ({ limits, allowsHeader }: CommandDeps, request: SendBulkReq
       variablesFaults(`attachments[${at}].baseVariables`, baseVariables, limits),
     ),
   ];
-  for (const [field, name] of [
-    ['from.name', from?.name],
-    ['batchName', batchName],
-  ] as const) {
-    const fault = name === undefined ? undefined : nameFault(name);
-    if (fault !== undefined) faults.push({ field, message: fault });
-  }
-  if (faults.length > 0) throw invalidFields(faults);
+  const nameOfBatch = batchName === undefined ? undefined : nameFault(batchName);
+  if (nameOfBatch !== undefined) faults.push({ field: 'batchName', message: nameOfBatch });
   const addresses: FieldError[] = [];
-  const addressOf = (field: string, text: string | undefined): string | undefined => {
-    const parsed = text === undefined ? undefined : parseAddress(text);
-    if (parsed?.ok === false) addresses.push({ field, message: parsed.reason });
-    return parsed?.ok === true ? parsed.address : undefined;
+  const read = {
+    from: from === undefined ? undefined : readMailbox(from, 'from', faults, addresses),
+    replyTo: replyTo === undefined ? undefined : readReplyTo(replyTo, faults, addresses),
   };
-  const fromAddress = addressOf('from.email', from?.email);
-  const replyToAddress = addressOf('replyTo', replyTo);
+  if (faults.length > 0) throw invalidFields(faults);
   if (addresses.length > 0) throw invalidAddresses(addresses);
   return {
-    from: from === undefined || fromAddress === undefined ? undefined : { ...from, email: fromAddress },
-    replyTo: replyToAddress,
+    ...read,
     scheduledAt: scheduledAt === undefined ? undefined : checkSchedule(scheduledAt, nowMs, limits),
     language: language.language,
   };

@@ -14,6 +14,7 @@ import { emailDecider } from '../../domain/email/decider.js';
 import type { AddressedRecipient, EmailAccepted, EmailContent, EmailEvent } from '../../domain/email/events.js';
 import type { RecipientRole } from '../../domain/email/status.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
+import type { ReplyTo } from '../../domain/core/stored.js';
 import type { EmailId, TeamId, TemplateId } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { CheckedEmail, CompiledEmail } from '../../domain/ports/renderer.js';
@@ -46,7 +47,7 @@ export type EmailOrder = Readonly<{
   from: Recipient;
   roles: readonly RecipientRole[];
   recipients: readonly AddressedRecipient[];
-  replyTo: string | undefined;
+  replyTo: ReplyTo | undefined;
   headers: Readonly<Record<string, string>>;
   /** Replaces the subject of the template. */
   subject: string | undefined;

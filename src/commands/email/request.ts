@@ -6,6 +6,7 @@ import type { SendEmailRequest } from '../../api/email.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { parseAddress, type Recipient, invalidAddresses } from '../../domain/mime/address.js';
 import { checkHeader, type HeaderMatcher } from '../../domain/mime/compose.js';
+import type { ReplyTo } from '../../domain/core/stored.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
 import type { AddressedRecipient } from '../../domain/email/events.js';
 import type { RecipientRole } from '../../domain/email/status.js';
@@ -19,7 +20,7 @@ export type CheckedRequest = Readonly<{
   roles: readonly RecipientRole[];
   recipients: readonly AddressedRecipient[];
   from: Recipient | undefined;
-  replyTo: string | undefined;
+  replyTo: ReplyTo | undefined;
   headers: Readonly<Record<string, string>>;
   scheduledAt: string | undefined;
   language: CallLanguage | undefined;
@@ -40,19 +41,12 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   }
   const shape: FieldError[] = [];
   const addresses: FieldError[] = [];
-  const usable = (recipient: Recipient, field: string): Recipient => {
-    const parsed = parseAddress(recipient.email);
-    if (!parsed.ok) addresses.push({ field: `${field}.email`, message: parsed.reason });
-    const fault = recipient.name === undefined ? undefined : nameFault(recipient.name);
-    if (fault !== undefined) shape.push({ field: `${field}.name`, message: fault });
-    return parsed.ok ? { ...recipient, email: parsed.address } : recipient;
-  };
+  const usable = (recipient: Recipient, field: string): Recipient => readMailbox(recipient, field, shape, addresses);
   const all = (recipients: readonly Recipient[], role: RecipientRole) =>
     recipients.map((recipient, place) => ({ role, place, recipient: usable(recipient, `${role}[${place}]`) }));
   const given = [...all(to, 'to'), ...all(cc, 'cc'), ...all(bcc, 'bcc')];
   const from = request.from === undefined ? undefined : usable(request.from, 'from');
-  const replyTo = request.replyTo === undefined ? undefined : parseAddress(request.replyTo);
-  if (replyTo?.ok === false) addresses.push({ field: 'replyTo', message: replyTo.reason });
+  const replyTo = request.replyTo === undefined ? undefined : readReplyTo(request.replyTo, shape, addresses);
 
   if (request.subject !== undefined && holdsControls(request.subject)) {
     shape.push({ field: 'subject', message: 'must not hold control characters or line breaks' });
@@ -68,11 +62,32 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   return {
     ...onePerAddress(given),
     from,
-    replyTo: replyTo?.ok === true ? replyTo.address : undefined,
+    replyTo,
     headers: request.headers ?? {},
     scheduledAt: request.scheduledAt === undefined ? undefined : isoTime(momentOf(request.scheduledAt)),
     language,
   };
+};
+
+/** In: a mailbox of the call, and the lists that take its faults. Out: the mailbox with its normal address, if it has one. */
+export const readMailbox = (recipient: Recipient, field: string, shape: FieldError[], addresses: FieldError[]): Recipient => {
+  const parsed = parseAddress(recipient.email);
+  if (!parsed.ok) addresses.push({ field: `${field}.email`, message: parsed.reason });
+  const fault = recipient.name === undefined ? undefined : nameFault(recipient.name);
+  if (fault !== undefined) shape.push({ field: `${field}.name`, message: fault });
+  return parsed.ok ? { ...recipient, email: parsed.address } : recipient;
+};
+
+/** Adds its faults to the two lists. */
+export const readReplyTo = (given: NonNullable<SendEmailRequest['replyTo']>, shape: FieldError[], addresses: FieldError[]): ReplyTo => {
+  const readOne = (one: string | Recipient, field: string): Recipient => {
+    if (typeof one !== 'string') return readMailbox(one, field, shape, addresses);
+    const parsed = parseAddress(one);
+    if (!parsed.ok) addresses.push({ field, message: parsed.reason });
+    return { email: parsed.ok ? parsed.address : one };
+  };
+  const all = Array.isArray(given) ? given.map((one, at) => readOne(one, `replyTo[${at}]`)) : [readOne(given, 'replyTo')];
+  return all.length === 1 && all[0]!.name === undefined ? all[0]!.email : all;
 };
 
 /** Compares addresses without letter case, as suppressions and bulk sends do: a person who is named twice gets one copy. */

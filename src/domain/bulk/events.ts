@@ -1,7 +1,7 @@
 /** Events of a bulk send. `sealed` is the content of its emails, encrypted; its key is destroyed when the last of them is made. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { RetirementMark, StoredRecipient, StoredTracking, text, type EventsOf } from '../core/stored.js';
+import { RetirementMark, StoredRecipient, StoredReplyTo, StoredTracking, text, type EventsOf } from '../core/stored.js';
 
 const storedPriority = oneOf(['high', 'normal', 'low']);
 const storedFormat = oneOf(['pdf', 'excel']);
@@ -55,7 +55,7 @@ const Override = Type.Object({
 
 const BatchContent = Type.Object({
   from: StoredRecipient,
-  replyTo: optional(text),
+  replyTo: optional(StoredReplyTo),
   headers: Type.Record(text, text),
   metadata: values,
   baseVariables: values,

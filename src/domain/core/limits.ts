@@ -124,6 +124,8 @@ export const defaultLimits = {
   inlineImagesMax: 50,
   subjectCharsMax: 998,
   displayNameCharsMax: 320,
+  /** Mailboxes of `replyTo`. */
+  replyToMax: 10,
   addressOctetsMax: 254,
   localPartOctetsMax: 64,
   tagsMax: 50,

@@ -11,6 +11,10 @@ export const StoredTracking = Type.Object({ opens: Type.Boolean(), clicks: Type.
 
 export const StoredRecipient = Type.Object({ email: text, name: Type.Optional(text) });
 
+/** Where answers go; a text: one address without a name. */
+export const StoredReplyTo = Type.Union([text, Type.Array(StoredRecipient)]);
+export type ReplyTo = Static<typeof StoredReplyTo>;
+
 /** An HMAC under the master key over the events that leave the log, so that write access to the log is not enough to remove events. See event-log/retirement.ts. */
 export const RetirementMark = text;
 

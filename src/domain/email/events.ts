@@ -1,7 +1,7 @@
 /** Events of one email. Statistics may use `data`; `sealed` is personal, encrypted, and unreadable once the key of the stream is destroyed. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../core/schema.js';
-import { RetirementMark, StoredRecipient, StoredTracking, text, type EventsOf } from '../core/stored.js';
+import { RetirementMark, StoredRecipient, StoredReplyTo, StoredTracking, text, type EventsOf } from '../core/stored.js';
 
 /** Frozen: values that stored events may have. */
 const storedPriority = oneOf(['high', 'normal', 'low']);
@@ -76,7 +76,7 @@ const envelope = {
   from: StoredRecipient,
   /** One for each role of `roles`; null once the key of that recipient is destroyed. */
   recipients: Type.Array(nullable(Addressed)),
-  replyTo: optional(text),
+  replyTo: optional(StoredReplyTo),
   /** As rendered at acceptance. */
   subject: text,
   /** Absent from the envelope of older events, which have it in the rest of the sealed part. */

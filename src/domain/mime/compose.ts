@@ -186,7 +186,7 @@ export type MessageToCompose = Readonly<{
   from: NamedAddress;
   to: readonly NamedAddress[];
   cc?: readonly NamedAddress[];
-  replyTo?: NamedAddress | undefined;
+  replyTo?: readonly NamedAddress[];
   subject: string;
   /** ISO time of the Date field. */
   date: string;
@@ -221,7 +221,7 @@ const headOf = (message: MessageToCompose): string => {
     dateField(message.date) +
     fold('Message-ID', [`<${message.messageId.replace(/[<>\s\x00-\x1f\x7f]/g, '')}>`]) +
     addressField('From', [message.from]);
-  if (message.replyTo !== undefined) head += addressField('Reply-To', [message.replyTo]);
+  if (message.replyTo !== undefined && message.replyTo.length > 0) head += addressField('Reply-To', message.replyTo);
   if (message.to.length > 0) head += addressField('To', message.to);
   if (message.cc !== undefined && message.cc.length > 0) head += addressField('Cc', message.cc);
   head += textField('Subject', message.subject);

@@ -24,6 +24,7 @@ import { compiledTemplate } from '../../commands/templates/templates.js';
 import { shownSize, type PictureSize } from '../../domain/rendering/pictures.js';
 import { DomainError, FileDamaged, KeyMissing, wholeText } from '../../domain/core/errors.js';
 import type { JsonObject } from '../../domain/core/json.js';
+import type { Recipient } from '../../domain/mime/address.js';
 import { composeMessage, type MessageAttachment } from '../../domain/mime/compose.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { DomainKeys } from '../domains/sender-domains.js';
@@ -133,7 +134,7 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
     from: { address: content.from.email, name: content.from.name },
     to: addresses('to'),
     cc: addresses('cc'),
-    replyTo: content.replyTo === undefined ? undefined : { address: content.replyTo },
+    replyTo: replyToOf(content).map(({ email: address, name }) => ({ address, name })),
     subject: content.subject,
     date,
     messageId: accepted.messageId,
@@ -149,6 +150,9 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
   deps.composed?.((deps.clock.monotonic() - beganMs) / 1_000);
   return raw;
 };
+
+const replyToOf = ({ replyTo = [] }: Composing['content']): readonly Recipient[] =>
+  typeof replyTo === 'string' ? [{ email: replyTo }] : replyTo;
 
 /** The sizes of gallery images that are attached to the mail. */
 const sizesOf = (attachments: readonly ReadyAttachment[]): ReadonlyMap<string, PictureSize> => {
