@@ -96,7 +96,7 @@ export const SendEmailRequestSchema = Type.Object(
     priority: Type.Optional(enumOf(priorities)),
     scheduledAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),
     headers: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: limits.headerValueCharsMax }), { description: 'Custom header fields' }),
+      Type.Record(Type.String(), Type.String({ maxLength: limits.referencesCharsMax }), { description: 'Custom header fields' }),
     ),
     tags: Type.Optional(
       Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: limits.tagCharsMax }), { maxItems: limits.tagsMax }),

@@ -229,6 +229,12 @@ const refusals: readonly Refusal[] = [
     code: 'VALIDATION_ERROR',
     fields: ['headers'],
   },
+  {
+    what: 'a letter beyond ASCII in a URL of a header field',
+    request: simple({ headers: { 'List-Unsubscribe': '<https://example.com/u?n=Müller>', 'List-Id': 'Café <news.example.com>' } }),
+    code: 'VALIDATION_ERROR',
+    fields: ['headers.List-Unsubscribe'],
+  },
   { what: 'a schedule in the past', request: simple({ scheduledAt: T0 }), code: 'VALIDATION_ERROR', fields: ['scheduledAt'] },
   {
     what: 'a schedule more than a year ahead',

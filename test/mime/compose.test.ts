@@ -321,6 +321,88 @@ void t.test('header lines are folded below 78 characters wherever there is a pla
   );
 });
 
+void t.test('a structured field has encoded words in its names and comments only', async (t) => {
+  const written = (name: string, value: string): string => {
+    t.equal(checkHeader(name, value), undefined, `${name}: ${value}`);
+    const raw = composeMessage({ ...base, text: 't', headers: [{ name, value }] });
+    t.equal(faultOf(raw), undefined);
+    const [, field] = new RegExp(`^${name}: (.*(?:\\r\\n .*)*)\\r\\n`, 'm').exec(raw.toString())!;
+    const bytesOf = (encoding: string, word: string): Buffer =>
+      encoding === 'B'
+        ? Buffer.from(word, 'base64')
+        : Buffer.from(
+            word.replaceAll('_', ' ').replace(/=(..)/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))),
+            'latin1',
+          );
+    return field!
+      .replaceAll('\r\n', '')
+      .replace(/=\?utf-8\?([BQ])\?([^?]*)\?=/g, (_, encoding: string, word: string) => `«${bytesOf(encoding, word).toString()}»`)
+      .replaceAll('» «', '');
+  };
+  for (const [name, value, is] of [
+    ['List-Id', 'Café News <news.example.com>', '«Café News» <news.example.com>'],
+    ['List-Id', '"Café, \\"News\\"" <news.example.com>', '«Café, "News"» <news.example.com>'],
+    ['List-Id', 'Plain <news.example.com>', 'Plain <news.example.com>'],
+    ['Disposition-Notification-To', '"Müller, Jörg" <joerg@example.com>', '«Müller, Jörg» <joerg@example.com>'],
+    [
+      'Return-Receipt-To',
+      'Jörg<joerg@bücher.example>, "A, B" <b@example.com>',
+      '«Jörg» <joerg@xn--bcher-kva.example>, "A, B" <b@example.com>',
+    ],
+    ['X-Original-From', 'Jörg <joerg@example.com>', '«Jörg» <joerg@example.com>'],
+    ['X-Sent-To', 'für alle', '«für alle»'],
+    ['Keywords', 'Rechnung, März, April', 'Rechnung, «März» , April'],
+    ['List-Help', '<mailto:help@example.com> (Hilfe für alle)', '<mailto:help@example.com> («Hilfe für alle»)'],
+    ['X-Note', 'Über <https://example.com>', '«Über <https://example.com>»'],
+  ] as const)
+    t.equal(written(name, value), is);
+  const mail = await parse(
+    composeMessage({ ...base, text: 't', headers: [{ name: 'Mail-Followup-To', value: `${'Größe '.repeat(40)}<a@example.com>` }] }),
+  );
+  t.match(mail.headers.find(({ key }) => key === 'mail-followup-to')!.value, /^=\?.*\?= <a@example\.com>$/s);
+
+  for (const [name, value, reason] of [
+    ['List-Unsubscribe', '<https://example.com/u?n=Müller>, <mailto:unsub@example.com>', /outside ASCII in an id, a URL or a token/],
+    ['List-Post', '<mailto:müller@example.com>', /percent-encoded/],
+    ['Archived-At', '<https://example.com/ü>', /percent-encoded/],
+    ['In-Reply-To', '<ü@example.com>', /outside ASCII/],
+    ['References', '<a@b> <ü@example.com>', /outside ASCII/],
+    ['Auto-Submitted', 'auto-generated; für=x', /outside ASCII/],
+    ['Feedback-ID', 'a:ü:c:d', /outside ASCII/],
+    ['List-Id', 'News <café.example.com>', /outside ASCII/],
+    ['Disposition-Notification-To', 'jörg@example.com', /no name before an address/],
+    ['Disposition-Notification-To', 'Müller, Jörg <joerg@example.com>', /stands in quotes/],
+    ['Disposition-Notification-To', 'Jörg <jörg@example.com>', /SMTPUTF8/],
+  ] as const) {
+    t.match(checkHeader(name, value), reason, `${name}: ${value}`);
+    // Such a value may stand in an email that was accepted before.
+    t.equal(faultOf(composeMessage({ ...base, text: 't', headers: [{ name, value }] })), undefined);
+  }
+});
+
+void t.test('References is folded between its ids, and a long one loses ids in the middle', async (t) => {
+  const written = (name: string, value: string): readonly string[] => {
+    t.equal(checkHeader(name, value), undefined, name);
+    const raw = composeMessage({ ...base, text: 't', headers: [{ name, value }] });
+    t.notOk(
+      headOf(raw)
+        .split('\r\n')
+        .some((line) => line.length > 78),
+    );
+    return new RegExp(`^${name}:((?: .*|\\r\\n .*)*)\\r\\n`, 'm').exec(raw.toString())![1]!.trim().split(/\s+/);
+  };
+  const ids = Array.from({ length: 200 }, (_, at) => `<message-${at}@mail.example.com>`);
+  for (const between of ['', ' ', '\t', ', ']) t.same(written('References', ids.slice(0, 10).join(between)), ids.slice(0, 10));
+  t.same(written('In-Reply-To', '<a@b><c@d>'), ['<a@b>', '<c@d>']);
+  const kept = written('References', ids.join(' '));
+  t.equal(kept[0], ids[0]);
+  t.same(kept.slice(1), ids.slice(1 - kept.length));
+  t.ok(kept.join(' ').length <= 998 && kept.join(' ').length + ids[100]!.length + 1 > 998);
+  t.match(checkHeader('References', '<a@b> '.repeat(6_000)), /36000 characters/);
+  t.match(checkHeader('References', 'a '.repeat(500)), /1000 characters/);
+  t.match(checkHeader('References', `<${'a'.repeat(997)}>`), /cannot be folded/);
+});
+
 void t.test('checkHeader', async (t) => {
   const ok: readonly (readonly [string, string])[] = [
     ['X-Campaign', 'spring'],

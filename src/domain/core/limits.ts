@@ -133,6 +133,8 @@ export const defaultLimits = {
   customHeadersMax: 50,
   headerNameCharsMax: 76,
   headerValueCharsMax: 998,
+  /** `References` of a call; of more than `headerValueCharsMax` those in the middle are left out. */
+  referencesCharsMax: 32_000,
   metadataSizeBytesMax: 64 * 1024,
   /** How many metadata keys of an email lists find, and the longest key and value that they find. */
   metadataKeysFoundMax: 50,

@@ -3,6 +3,7 @@
  * parameters (RFC 2231); and checks which custom fields a caller may set.
  */
 import { charsOf, isLonger } from '../../shared/text.js';
+import { parseAddress } from './address.js';
 import { defaultLimits } from '../core/limits.js';
 
 /** RFC 2047, section 2: an encoded word has at most 75 characters, its line at most 76. */
@@ -232,13 +233,14 @@ export const checkHeader = (name: string, value: string, allows: HeaderMatcher =
   if (commanded !== undefined) {
     return `${name} is an instruction to a relay (${commanded.relay}), which would change how the message travels; use another name, or have it allowed (SEALPOST_ALLOWED_RELAY_HEADERS)`;
   }
-  if (isLonger(value, defaultLimits.headerValueCharsMax)) {
-    return `the value is ${charsOf(value)} characters long; at most ${defaultLimits.headerValueCharsMax} are allowed`;
-  }
+  const charsMax = idsIn(lower, value) === undefined ? defaultLimits.headerValueCharsMax : defaultLimits.referencesCharsMax;
+  if (isLonger(value, charsMax)) return `the value is ${charsOf(value)} characters long; at most ${charsMax} are allowed`;
   if (/[\r\n]/.test(value)) return 'the value holds a line break';
   if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(value)) return 'the value holds a control character';
   if (/\p{Surrogate}/u.test(value)) return 'the value holds half of a surrogate pair';
-  if (isAscii(value) && value.split(/[ \t]+/).some((word) => word.length > LINE_CHARS_MAX - 1)) {
+  const pieces = piecesOf(lower, value);
+  if ('fault' in pieces) return pieces.fault;
+  if (pieces.some((piece) => piece.length > LINE_CHARS_MAX - 1)) {
     return `the value has no space within ${LINE_CHARS_MAX - 1} characters, so that it cannot be folded`;
   }
   return undefined;
@@ -261,11 +263,100 @@ export const textField = (name: string, value: string): string => {
   return readable ? fold(name, text.split(' ')) : fold(name, encodedWords(text, name.length + 1));
 };
 
-/** A custom field. ASCII is never encoded, because the value may have its own syntax (a URL in angle brackets, a list of ids). */
+/** A custom field. A value that `checkHeader` refuses today may have been accepted earlier: then all of it is encoded. */
 export const customField = (name: string, value: string): string => {
-  const text = withoutControls(value).trim();
-  return isAscii(text) ? fold(name, text.split(/ (?=[^ ])/)) : fold(name, encodedWords(text, name.length + 1));
+  const pieces = piecesOf(name.toLowerCase(), value);
+  return fold(name, 'fault' in pieces ? encodedWords(withoutControls(value).trim(), name.length + 1) : pieces);
 };
+
+/** In: a field name in lower case and a value. Out: the pieces between which the value may be folded. ASCII is never encoded. */
+const piecesOf = (lower: string, value: string): readonly string[] | Readonly<{ fault: string }> => {
+  const text = withoutControls(value).trim();
+  const ids = idsIn(lower, text);
+  if (ids !== undefined) return lower === 'references' ? withoutMiddle(ids) : ids;
+  if (isAscii(text)) return text.split(/ (?=[^ ])/);
+  const syntax = syntaxOf(lower);
+  if (syntax === undefined) return encodedWords(text, lower.length + 1);
+  const encoded = withEncodedPhrases(syntax, text);
+  if (typeof encoded === 'string') return encoded.split(/ (?=[^ ])/);
+  // A name that begins with X- may hold anything.
+  return lower.startsWith('x-') ? encodedWords(text, lower.length + 1) : encoded;
+};
+
+const isOfIds = (lower: string): boolean => lower === 'references' || lower === 'in-reply-to';
+
+/** The ids of a field that consists of them. */
+const idsIn = (lower: string, text: string): readonly string[] | undefined =>
+  isOfIds(lower) && /^\s*(?:<[\x21-\x3b\x3d\x3f-\x7e]+>[\s,]*)+$/.test(text) ? (text.match(/<[^<>]+>/g) ?? undefined) : undefined;
+
+/** The first id (it begins the thread) and as many of the last as the value may be long. */
+const withoutMiddle = (ids: readonly string[]): readonly string[] => {
+  const [first = '', ...others] = ids;
+  let left = defaultLimits.headerValueCharsMax - first.length;
+  let from = others.length;
+  while (from > 0 && others[from - 1]!.length < left) left -= others[--from]!.length + 1;
+  return [first, ...others.slice(from)];
+};
+
+/**
+ * How a field is read that is no free text. `mailboxes`: names before addresses in angle brackets; `list-id`: a name before an id; `keywords`:
+ * names; `bare`: ids, URLs or tokens. Encoded words may stand in names and comments only (RFC 2047, section 5).
+ */
+type Syntax = 'mailboxes' | 'list-id' | 'keywords' | 'bare';
+
+const isBare = matcherOf([
+  ...['in-reply-to', 'references', 'original-message-id', 'supersedes', 'obsoletes'],
+  ...['list-archive', 'list-help', 'list-owner', 'list-post', 'list-subscribe', 'list-unsubscribe*', 'archived-at'],
+  ...['auto-submitted', 'feedback-id', 'precedence', 'priority', 'sensitivity', 'accept-language', 'expires', 'expiry-date', 'reply-by'],
+  ...['autocrypt', 'bimi-*', 'tls-required', 'mt-priority', 'require-recipient-valid-since', 'disposition-notification-options'],
+]);
+
+const syntaxOf = (lower: string): Syntax | undefined => {
+  if (isBare(lower)) return 'bare';
+  if (lower === 'list-id' || lower === 'keywords') return lower;
+  return /(?:^|-)(?:to|from|cc|bcc|sender)$/.test(lower) ? 'mailboxes' : undefined;
+};
+
+/** The parts of a value: a comment, something in angle brackets, a run of words and quoted strings, or one character between them. */
+const partsWith = (separators: string): RegExp =>
+  new RegExp(String.raw`\((?:[^()\\]|\\.)*\)|<[^<>]*>|(?:"(?:[^"\\]|\\.)*"|[^"(<${separators}])+|[^]`, 'gu');
+const valueParts: Readonly<Record<Syntax, RegExp>> = {
+  mailboxes: partsWith(',;:'),
+  'list-id': partsWith(''),
+  keywords: partsWith(','),
+  bare: partsWith(',;:'),
+};
+
+const withEncodedPhrases = (syntax: Syntax, text: string): string | Readonly<{ fault: string }> => {
+  const parts = text.match(valueParts[syntax]) ?? [];
+  let out = '';
+  for (const [index, part] of parts.entries()) {
+    if (isAscii(part)) {
+      out += part;
+    } else if (part.startsWith('(') && part.length > 1) {
+      out += `(${encodedWords(unescaped(part.slice(1, -1))).join(' ')})`;
+    } else if (part.startsWith('<')) {
+      const address = syntax === 'mailboxes' ? parseAddress(part.slice(1, -1).trim()) : undefined;
+      if (address?.ok !== true)
+        return { fault: address === undefined ? NOT_ENCODABLE : `an address of the value is invalid: ${address.reason}` };
+      out += `<${address.address}>`;
+    } else {
+      const isName = syntax === 'list-id' || syntax === 'keywords' || (syntax === 'mailboxes' && /^[<:]/.test(parts[index + 1] ?? ''));
+      if (!isName) return { fault: syntax === 'mailboxes' ? NO_ADDRESS : NOT_ENCODABLE };
+      const name = part.replace(/"((?:[^"\\]|\\.)*)"/gu, (_, quoted: string) => unescaped(quoted)).trim();
+      // An encoded word has a space on both sides.
+      out += `${out === '' ? '' : ' '}${encodedWords(name).join(' ')} `;
+    }
+  }
+  return out.replace(/ {2,}/g, ' ').trim();
+};
+
+const unescaped = (quoted: string): string => quoted.replace(/\\(.)/gu, '$1');
+
+const NOT_ENCODABLE =
+  'the value holds a character outside ASCII in an id, a URL or a token, where no encoding is allowed; a URL takes it percent-encoded';
+const NO_ADDRESS =
+  'the value holds a character outside ASCII in what is no name before an address in angle brackets; a name with a comma stands in quotes';
 
 const longestWord = (text: string): number => text.split(' ').reduce((max, word) => Math.max(max, word.length), 0);
 
