@@ -87,4 +87,11 @@ export const nameFault = (text: string): string | undefined => {
 };
 
 /** True if the text has a control character or one of the two line separators of Unicode. */
+/** The text in printable ASCII without quotes and backslashes: letters lose their accents, anything else is `_`. */
+export const inPlainAscii = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^\x20-\x7e]|["\\]/gu, '_');
+
 export const holdsControls = (text: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(text);

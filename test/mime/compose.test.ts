@@ -3,6 +3,7 @@ import t from 'tap';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import PostalMime, { type Address } from 'postal-mime';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
 import { matcherOf } from '../../src/domain/mime/header.js';
 import { composeMessage, checkHeader, type MessageToCompose, quotedPrintable } from '../../src/domain/mime/compose.js';
@@ -266,6 +267,42 @@ void t.test('an attached message stays a message, whatever its parts hold', asyn
     t.equal((await parse(raw)).attachments[0]!.mimeType, 'application/octet-stream', what);
     t.equal(Buffer.from((await parse(raw)).attachments[0]!.content as ArrayBuffer).toString(), content, what);
   }
+});
+
+void t.test('a file name has one parameter, which foreign readers show whole', async (t) => {
+  const names = [
+    'Prüfbericht Q1.pdf',
+    '請求書2026年11月分・株式会社サンプル商事御中・最終版.pdf',
+    'Quarterly statement of account number 00123456789 for the period ending 2026-11-30 final.pdf',
+    "50% off; it's \\ (new).pdf",
+    'plain.pdf',
+    '🎉.pdf',
+    `${'Größe '.repeat(40)}.pdf`,
+  ];
+  const raw = composeMessage({
+    ...base,
+    text: 't',
+    attachments: names.map((filename) => ({ filename, contentType: 'application/pdf', content: Buffer.from('%PDF-') })),
+  });
+  t.equal(faultOf(raw), undefined);
+  t.same(
+    (await parse(raw)).attachments.map(({ filename }) => filename),
+    names,
+  );
+  const text = raw.toString();
+  t.match(text, "Content-Disposition: attachment; filename*=utf-8''Pr%C3%BCfbericht%20Q1.pdf\r\n");
+  t.match(text, `Content-Disposition: attachment;\r\n filename="${names[2]!}"\r\n`);
+  t.match(text, 'name="Prufbericht Q1.pdf"', 'for readers that do not know RFC 2231');
+
+  const read = [
+    'import email, email.policy, json, sys',
+    'raw = sys.stdin.buffer.read()',
+    'read = lambda policy: [p.get_filename() for p in email.message_from_bytes(raw, policy=policy).walk() if p.get_filename()]',
+    'print(json.dumps([read(email.policy.default), read(email.policy.compat32)]))',
+  ].join('\n');
+  const python = spawnSync('python3', ['-c', read], { input: raw, encoding: 'utf8' });
+  if (python.error !== undefined) return t.comment('python3 is not here');
+  t.same(JSON.parse(python.stdout), [names, names]);
 });
 
 void t.test('a text that names the boundary cannot end its part', async (t) => {

@@ -1,7 +1,7 @@
 /** Composes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave. The same input gives the same bytes. */
 import { hash as digestOf } from 'node:crypto';
 import { parameterPieces, parseMediaType } from './attachment.js';
-import { mimeParameter, addressField, customField, fold, textField, type NamedAddress } from './header.js';
+import { mimeParameter, plainParameter, addressField, customField, fold, textField, type NamedAddress } from './header.js';
 
 export { checkHeader, type HeaderMatcher, type NamedAddress } from './header.js';
 
@@ -304,9 +304,8 @@ const attachmentPart = (attachment: MessageAttachment): Part => {
   const known = given !== undefined && MEDIA_TYPE.test(given.type) && (asMessage !== undefined || !given.type.startsWith('message/'));
   const mediaType = known ? given.type : 'application/octet-stream';
   const typeParameters = known ? parameterPieces(given) : [];
-  const nameParameters = mimeParameter('name', attachment.filename).slice(0, 1);
   let fields =
-    parameterField('Content-Type', mediaType, [...typeParameters, ...nameParameters]) +
+    parameterField('Content-Type', mediaType, [...typeParameters, plainParameter('name', attachment.filename)]) +
     `Content-Transfer-Encoding: ${asMessage === undefined ? 'base64' : '7bit'}\r\n` +
     parameterField('Content-Disposition', inline ? 'inline' : 'attachment', mimeParameter('filename', attachment.filename));
   if (inline) fields += fold('Content-ID', [`<${contentIdOf(attachment.contentId ?? '')}>`]);

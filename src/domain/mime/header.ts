@@ -2,7 +2,7 @@
  * Writes single header fields (RFC 5322), folded below 78 characters, with text outside ASCII as encoded words (RFC 2047) or extended
  * parameters (RFC 2231); and checks which custom fields a caller may set.
  */
-import { charsOf, isLonger } from '../../shared/text.js';
+import { charsOf, inPlainAscii, isLonger } from '../../shared/text.js';
 import { parseAddress } from './address.js';
 import { defaultLimits } from '../core/limits.js';
 
@@ -83,18 +83,18 @@ const wordsOfB = (text: string, short: number): readonly string[] => {
 };
 
 const PARAMETER_CHARS_MAX = 60;
+/** A quoted string has one line, of which this leaves room for the rest (RFC 5322, section 2.1.1). */
+const QUOTED_NAME_CHARS_MAX = 900;
 /** attribute-char of RFC 2231, section 7. */
 const ATTRIBUTE_CHAR = /^[A-Za-z0-9!#$&+.^_`{}~-]$/;
 
 /**
- * A parameter of a MIME header, ready to be joined by `;` and a fold. Plain ASCII gives `name="value"`; anything else,
- * and what is too long for a line, gives an ASCII fallback for old readers and `name*=utf-8''…` (RFC 2231), in pieces where it is long.
+ * A parameter of a MIME header, ready to be joined by `;` and a fold: `name="value"` for plain ASCII, else `name*=utf-8''…` (RFC 2231), in
+ * pieces if it is long. The two never stand together, because readers then take either.
  */
 export const mimeParameter = (name: string, value: string): readonly string[] => {
   const clean = withoutControls(value);
-  const fallback = asciiFallback(clean);
-  if (fallback === clean && clean.length <= PARAMETER_CHARS_MAX) return [`${name}="${clean}"`];
-
+  if (inPlainAscii(clean) === clean && clean.length <= QUOTED_NAME_CHARS_MAX) return [`${name}="${clean}"`];
   const pieces: string[] = [];
   let piece = "utf-8''";
   for (const character of clean) {
@@ -106,17 +106,15 @@ export const mimeParameter = (name: string, value: string): readonly string[] =>
     piece += unit;
   }
   pieces.push(piece);
-  const extended = pieces.length === 1 ? [`${name}*=${pieces[0]}`] : pieces.map((text, index) => `${name}*${index}*=${text}`);
-  return [`${name}="${shortened(fallback)}"`, ...extended];
+  return pieces.length === 1 ? [`${name}*=${pieces[0]}`] : pieces.map((text, index) => `${name}*${index}*=${text}`);
 };
 
-const asciiFallback = (text: string): string => text.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\]/g, '_');
-
-/** Cuts the text but keeps the extension, by which old readers choose a program. */
-const shortened = (text: string): string => {
-  if (text.length <= PARAMETER_CHARS_MAX) return text;
+/** The parameter in ASCII alone, for readers that do not know RFC 2231. */
+export const plainParameter = (name: string, value: string): string => {
+  const text = inPlainAscii(withoutControls(value));
+  // Programs are chosen by the extension.
   const extension = /\.[A-Za-z0-9]{1,8}$/.exec(text)?.[0] ?? '';
-  return text.slice(0, PARAMETER_CHARS_MAX - extension.length) + extension;
+  return `${name}="${text.length <= QUOTED_NAME_CHARS_MAX ? text : text.slice(0, QUOTED_NAME_CHARS_MAX - extension.length) + extension}"`;
 };
 
 /** RFC 5322, section 2.1.1, asks for 78 without the CRLF; lines with encoded words have at most 76 (RFC 2047, section 2). */

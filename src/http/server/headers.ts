@@ -7,6 +7,7 @@ import { type FieldError, DomainError } from '../../domain/core/errors.js';
 import type { CalledFrom } from '../../commands/people/sessions.js';
 import type { Answer, Idempotency } from '../../commands/core/idempotency.js';
 import type { ExpectedRevisions } from '../../commands/templates/answers.js';
+import { inPlainAscii } from '../../shared/text.js';
 
 /** Makes every path that a page, a redirect or a cookie names: a proxy may serve the service below the path of the public URL. */
 export const ownPathOf = (publicUrl: string): ((path: string) => string) => {
@@ -143,10 +144,7 @@ const malformed = (): DomainError => {
  * that take the first parameter have the whole name, and as `filename` without its accents for those that know no other.
  */
 export const disposition = (type: 'attachment' | 'inline', filename: string): string => {
-  const plain = filename
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .replace(/[^\x20-\x7e]|["\\%]/gu, '_');
+  const plain = inPlainAscii(filename).replaceAll('%', '_');
   if (plain === filename) return `${type}; filename="${plain}"`;
   const encoded = encodeURIComponent(filename.replace(/\p{Surrogate}/gu, '_')).replace(
     /['()*]/g,
