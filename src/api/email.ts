@@ -61,7 +61,8 @@ export const AttachmentSchema = Type.Object(
       Type.String({
         pattern: '^[A-Za-z0-9._-]+$',
         maxLength: 100,
-        description: 'Letters, digits, dots, hyphens and underscores: the file is shown inside the HTML, which names it as `cid:…`',
+        description:
+          'Letters, digits, dots, hyphens and underscores: the file is shown where the template names it as `cid:…`, and is an ordinary attachment where nothing does',
       }),
     ),
   },

@@ -91,6 +91,36 @@ void t.test('a mail is recorded, sent as it was accepted, recorded and acknowled
   );
 });
 
+void t.test('a file of the call that the template shows travels beside the HTML, another is an ordinary attachment', async (t) => {
+  const world = await openProcessorWorld(t);
+  const template = await world.commands.createTemplate(caller, {
+    slug: 'ticket',
+    name: 'Ticket',
+    subject: 'Ticket',
+    schema: {
+      sections: [
+        { id: 'm', type: 'main', components: [{ id: 'h', type: 'html-fragment', content: '<p><img src="cid:logo" alt="code"></p>' }] },
+      ],
+    },
+    publish: true,
+  });
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const logo = { filename: 'logo.png', contentType: 'image/png', contentId: 'logo', content: png };
+  const terms = { filename: 'terms.pdf', contentType: 'application/pdf', contentId: 'terms', content: 'JVBERi0xLjQ=' };
+  const refused = await refusedWith(t, world.send({ templateId: template.id, attachments: [terms] }), 'VALIDATION_ERROR');
+  t.same(refused.details.errors, [
+    { field: 'attachments', message: 'hold no file with the contentId "logo", which the template shows as cid:logo' },
+  ]);
+  const id = await world.send({ templateId: template.id, attachments: [logo, terms] });
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await world.reaches(id, 'sent');
+  const raw = world.mailer.sent[0]!.raw.toString();
+  t.match(raw, '<img src="cid:logo" alt="code" width="1" height="1"');
+  t.match(raw, /multipart\/related[^]*Content-Disposition: inline; filename="logo\.png"\r\nContent-ID: <logo>/);
+  t.match(raw, 'Content-Disposition: attachment; filename="terms.pdf"\r\n\r\n');
+});
+
 void t.test('answers go to mailboxes with names, or to several', async (t) => {
   const world = await openProcessorWorld(t);
   const sent = async (replyTo: NonNullable<SendEmailRequest['replyTo']>) => {

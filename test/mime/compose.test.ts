@@ -158,7 +158,7 @@ void t.test('structure: alternative inside related where pictures are shown, ins
   t.same(typesOf({ html: 'h' }), ['text/html']);
   t.same(typesOf({ html: 'h', text: 't' }), ['multipart/alternative', 'text/plain', 'text/html']);
   t.same(typesOf({ text: 't', attachments: [file, picture] }), ['multipart/mixed', 'text/plain', 'application/pdf', 'image/png']);
-  t.same(typesOf({ html: 'h', text: 't', attachments: [file, picture] }), [
+  t.same(typesOf({ html: '<img src="cid:logo@shop">', text: 't', attachments: [file, picture] }), [
     'multipart/mixed',
     'multipart/alternative',
     'text/plain',
@@ -178,6 +178,10 @@ void t.test('structure: alternative inside related where pictures are shown, ins
     Array.from({ length: 5 }, () => 'application/octet-stream'),
     'types that would break the structure',
   );
+
+  const unnamed = composeMessage({ ...base, html: 'cid:logo@shop2 and cid:logo', text: 't', attachments: [picture] });
+  t.match(unnamed.toString(), /multipart\/mixed;[^]*Content-Disposition: attachment; filename="logo.png"/, 'nothing shows it');
+  t.notMatch(unnamed.toString(), 'Content-ID');
 
   const mail = await parse(composeMessage({ ...base, html: '<img src="cid:logo@shop">', text: 't', attachments: [file, picture] }));
   t.same(

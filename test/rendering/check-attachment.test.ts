@@ -329,7 +329,9 @@ void t.test('addresses of pictures', async (t) => {
     [`${ASSET}/x`, false, false],
     ['javascript:{{x}}', false, false],
     ['data:text/html;base64,AAAA', false, false],
-    ['cid:{{x}}', false, false],
+    ['cid:logo', true, false],
+    ['cid:{{x}}', true, false],
+    ['cid:a b', false, false],
     ['/etc/passwd', false, false],
     ['', false, false],
   ];

@@ -77,7 +77,7 @@ export const sanitized = (html: string, mode: RichMode, scheme?: string, attribu
   sanitizeHtml(html, {
     allowedTags: [...tagsOf[mode]],
     allowedAttributes: attribute === undefined ? attributes : { ...attributes, '*': [...everywhere, attribute] },
-    allowedSchemes: ['http', 'https', 'mailto', 'tel', 'data', 'asset', ...(scheme === undefined ? [] : [scheme])],
+    allowedSchemes: ['http', 'https', 'mailto', 'tel', 'data', 'asset', 'cid', ...(scheme === undefined ? [] : [scheme])],
     allowedSchemesAppliedToAttributes: ['href', 'src'],
     parseStyleAttributes: false,
     nestingLimit: NESTING_MAX,

@@ -4,7 +4,7 @@ import { type Claim, type Stored, keptBytes, sizeOf } from '../documents/storage
 import type { CommandDeps } from '../core/deps.js';
 import type { KnownCharacters } from '../documents/documents.js';
 import { TYPICAL_DELIVERY_MS } from './answers.js';
-import type { RequestedAttachment } from '../documents/request.js';
+import { invalidAttachments, type RequestedAttachment } from '../documents/request.js';
 import { compiledTemplate } from '../templates/templates.js';
 import { exampleUnsubscribeUrl, linkBaseOf } from '../recipients/unsubscribe.js';
 import { openBudget } from '../../domain/rendering/budget.js';
@@ -139,7 +139,20 @@ const renderOnce = (render: CompiledEmail, order: EmailOrder, budget: ReturnType
   const environment: RenderEnvironment = { at: scheduledAt ?? at, company };
   const rendered = render.check({ variables, environment: withLinks(environment, template), budget, ...override });
   refuseEmpty(rendered, given.length);
+  refuseMissingPictures(rendered, given);
   return rendered;
+};
+
+/** Throws VALIDATION_ERROR for a picture that the mail names by `cid:` and the call does not attach. */
+const refuseMissingPictures = ({ contentIds }: CheckedEmail, given: EmailOrder['given']): void => {
+  const missing = contentIds.filter((id) => !given.some((one) => one.kind !== 'generated' && one.contentId === id));
+  if (missing.length === 0) return;
+  throw invalidAttachments(
+    missing.map((id) => ({
+      field: 'attachments',
+      message: `hold no file with the contentId "${id}", which the template shows as cid:${id}`,
+    })),
+  );
 };
 
 /** Checks with an example link, because every copy has an unsubscribe link. */

@@ -246,7 +246,7 @@ const withInlineImages = (html: string, inline: readonly InlineImage[], { pictur
   const uris = new Map<string, string>();
   let sizeBytes = 0;
   for (const image of inline) {
-    const picture = 'bytes' in image ? image : pictures.get(image.assetId);
+    const picture = 'bytes' in image ? image : 'assetId' in image ? pictures.get(image.assetId) : undefined;
     if (picture === undefined || sizeBytes + picture.bytes.length > totalSizeBytesMax) continue;
     sizeBytes += picture.bytes.length;
     uris.set(image.contentId, `data:${picture.contentType};base64,${Buffer.from(picture.bytes).toString('base64')}`);

@@ -248,10 +248,9 @@ const boundariesOf = (messageId: string): Boundaries => {
 const rootPart = (message: MessageToCompose, boundaries: Boundaries): Part => {
   const attachments = message.attachments ?? [];
   const { html } = message;
-  // Without HTML no part can show an inline picture, so it becomes an ordinary attachment.
-  const isInline = (one: MessageAttachment): boolean => html !== undefined && (one.contentId ?? '') !== '';
-  const inline = attachments.filter(isInline);
-  const apart = attachments.filter((one) => !isInline(one));
+  // A file that the HTML does not show is an ordinary attachment: readers list no part of multipart/related.
+  const inline = html === undefined ? [] : attachments.filter((one) => isNamed(html, one));
+  const apart = attachments.filter((one) => !inline.includes(one));
 
   const text = message.text === undefined && html !== undefined ? undefined : textPart('plain', message.text ?? '', boundaries);
   let content: Part;
@@ -261,10 +260,23 @@ const rootPart = (message: MessageToCompose, boundaries: Boundaries): Part => {
     const shown =
       inline.length === 0
         ? textPart('html', html, boundaries)
-        : multipart('related', '; type="text/html"', boundaries, [textPart('html', html, boundaries), ...inline.map(attachmentPart)]);
+        : multipart('related', '; type="text/html"', boundaries, [
+            textPart('html', html, boundaries),
+            ...inline.map((one) => attachmentPart(one, true)),
+          ]);
     content = text === undefined ? shown : multipart('alternative', '', boundaries, [text, shown]);
   }
-  return apart.length === 0 ? content : multipart('mixed', '', boundaries, [content, ...apart.map(attachmentPart)]);
+  return apart.length === 0 ? content : multipart('mixed', '', boundaries, [content, ...apart.map((one) => attachmentPart(one, false))]);
+};
+
+/** True if the HTML names the file as `cid:…`. */
+const isNamed = (html: string, { contentId = '' }: MessageAttachment): boolean => {
+  if (contentId === '') return false;
+  const address = `cid:${contentIdOf(contentId)}`;
+  for (let at = html.indexOf(address); at >= 0; at = html.indexOf(address, at + 1)) {
+    if (!/^[A-Za-z0-9._@-]/.test(html.slice(at + address.length, at + address.length + 1))) return true;
+  }
+  return false;
 };
 
 const textPart = (subtype: 'plain' | 'html', text: string, boundaries: Boundaries): Part => {
@@ -297,8 +309,7 @@ const multipart = (
 
 const MEDIA_TYPE = /^(?!multipart\/|message\/(?:partial|external-body)$)[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/;
 
-const attachmentPart = (attachment: MessageAttachment): Part => {
-  const inline = (attachment.contentId ?? '') !== '';
+const attachmentPart = (attachment: MessageAttachment, inline: boolean): Part => {
   const given = parseMediaType(attachment.contentType.trim());
   const asMessage = given?.type.startsWith('message/') === true ? messageAsText(given.type, attachment.content) : undefined;
   const known = given !== undefined && MEDIA_TYPE.test(given.type) && (asMessage !== undefined || !given.type.startsWith('message/'));

@@ -8,7 +8,11 @@ import type { RenderEnvironment } from '../rendering/scope/constants.js';
 
 /** A picture that travels in the mail; its HTML shows it as `cid:<contentId>` (RFC 2392). */
 export type InlineImage = Readonly<{ contentId: string }> &
-  (Readonly<{ contentType: 'image/png'; bytes: Uint8Array }> | /** In the asset gallery. */ Readonly<{ assetId: string }>);
+  (
+    | Readonly<{ contentType: string; bytes: Uint8Array }>
+    | /** In the asset gallery. */ Readonly<{ assetId: string }>
+    | /** Attached by the call. */ Readonly<{ isAttached: true }>
+  );
 
 /** The Content-ID of a picture of the gallery in every mail that shows it. */
 export const assetContentId = (assetId: string): string => `asset-${assetId}@sealpost`;
@@ -19,8 +23,11 @@ export const assetOfContentId = (contentId: string): string | undefined => /^ass
 /** `inline`: each picture once, in the order in which the HTML first shows it; empty for most mails. */
 export type RenderedEmail = Readonly<{ subject: string; html: string; text: string; inline: readonly InlineImage[] }>;
 
-/** `assetIds`: the pictures of the gallery that the mail would show; `isEmpty`: its body shows neither text nor a picture. */
-export type CheckedEmail = Readonly<{ subject: string; assetIds: readonly string[]; isEmpty: boolean }>;
+/**
+ * `assetIds`: the pictures of the gallery that the mail would show; `contentIds`: those that the call must attach; `isEmpty`: its body shows
+ * neither text nor a picture.
+ */
+export type CheckedEmail = Readonly<{ subject: string; assetIds: readonly string[]; contentIds: readonly string[]; isEmpty: boolean }>;
 
 export type EmailInput = Readonly<{
   variables: JsonObject;
@@ -29,7 +36,7 @@ export type EmailInput = Readonly<{
   environment: RenderEnvironment;
   /** Of the call; none where a mail is rendered that was within it when it was accepted. */
   budget?: Budget;
-  /** Sizes of the pictures of the gallery that the mail shows, by their ids; what is not known is left open. */
+  /** Sizes of pictures inside the mail, by the id of the asset or `cid:` and the `contentId`; what is not known is left open. */
   pictures?: ReadonlyMap<string, PictureSize>;
   /** Links that their author does not want tracked carry a mark, which whoever tracks takes out again. */
   marksUntracked?: true;

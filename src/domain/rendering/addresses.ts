@@ -40,6 +40,20 @@ export const assetAddress = (text: string): string | undefined => {
   return ASSET.test(address) ? address.toLowerCase() : undefined;
 };
 
+/** The `contentId` of a file that the call attaches (RFC 2392). */
+const ATTACHED = /^cid:[A-Za-z0-9._-]{1,100}$/i;
+
+/**
+ * In: an address as written. Out: that of a picture which travels inside the mail, or undefined: `asset:` and an id, `cid:` and the `contentId`
+ * of a file that the call attaches, or a data URI.
+ */
+export const insideImage = (text: string): string | undefined => {
+  const address = withoutInvisible(text);
+  if (ASSET.test(address)) return address.toLowerCase();
+  if (ATTACHED.test(address)) return `cid:${address.slice('cid:'.length)}`;
+  return DATA_IMAGE.test(address) ? address : undefined;
+};
+
 /**
  * In: the address of a picture in a document. Out: what `safeImage` takes, and also assets and SVG as data URI: no browser is there that
  * could run what an SVG holds.

@@ -3,7 +3,7 @@
  * may hold.
  */
 import { cssColor, cssBorder, cssBox, cssLength, cssLineHeight, pixels } from './css.js';
-import { assetAddress, safeDocumentImage, safeImage } from './addresses.js';
+import { insideImage, safeDocumentImage, safeImage } from './addresses.js';
 
 export type Box = Readonly<{ top: number; right: number; bottom: number; left: number }>;
 
@@ -139,10 +139,10 @@ export const mailMedia: Media = {
   border: { accepts: passes(cssBorder), expected: 'a border such as "1px solid #e5e7eb", true or false' },
   lineHeight: { accepts: passes(cssLineHeight), expected: 'a factor such as 1.5, or a length' },
   image: {
-    safe: (address) => safeImage(address) ?? assetAddress(address),
-    start: /^(?:https?:?\/{0,2}|data:image\/(?:png|jpe?g|gif|webp);base64,.*|asset:[0-9a-f-]*)$/i,
+    safe: (address) => safeImage(address) ?? insideImage(address),
+    start: /^(?:https?:?\/{0,2}|data:image\/(?:png|jpe?g|gif|webp);base64,.*|asset:[0-9a-f-]*|cid:[a-z0-9._-]*)$/i,
     expected:
-      'an address that begins with https:// or http://, asset: and the id of an asset, or a data URI of a PNG, JPEG, GIF, WebP or, whole as it stands, SVG',
+      'an address that begins with https:// or http://, asset: and the id of an asset, cid: and the contentId of an attachment, or a data URI of a PNG, JPEG, GIF, WebP or, whole as it stands, SVG',
   },
   columnsMax: 20,
 };

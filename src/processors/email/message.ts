@@ -154,13 +154,12 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
 const replyToOf = ({ replyTo = [] }: Composing['content']): readonly Recipient[] =>
   typeof replyTo === 'string' ? [{ email: replyTo }] : replyTo;
 
-/** The sizes of gallery images that are attached to the mail. */
+/** The sizes of pictures that are attached to the mail. */
 const sizesOf = (attachments: readonly ReadyAttachment[]): ReadonlyMap<string, PictureSize> => {
   const sizes = new Map<string, PictureSize>();
   for (const { contentId, contentType, bytes } of attachments) {
-    const assetId = contentId === undefined ? undefined : assetOfContentId(contentId);
-    const size = assetId === undefined ? undefined : shownSize(bytes, contentType);
-    if (assetId !== undefined && size !== undefined) sizes.set(assetId, size);
+    const size = contentId === undefined ? undefined : shownSize(bytes, contentType);
+    if (contentId !== undefined && size !== undefined) sizes.set(assetOfContentId(contentId) ?? `cid:${contentId}`, size);
   }
   return sizes;
 };
@@ -176,11 +175,14 @@ const undamaged = <Loaded>(loading: Promise<Loaded>): Promise<Loaded | FileDamag
     throw fault;
   });
 
-/** Images drawn by the rendering. Gallery images are among the attachments since acceptance. */
-const drawn = (image: InlineImage): readonly MessageAttachment[] =>
-  'bytes' in image
-    ? [{ filename: 'qr-code.png', contentType: image.contentType, contentId: image.contentId, content: Buffer.from(image.bytes) }]
-    : [];
+/** Images that the rendering drew or decoded. Those of the gallery and of the call are among the attachments since acceptance. */
+const drawn = (image: InlineImage): readonly MessageAttachment[] => {
+  if (!('bytes' in image)) return [];
+  const { contentType, contentId, bytes } = image;
+  const name = contentId.startsWith('picture-') ? 'picture' : 'qr-code';
+  const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return [{ filename: `${name}.${contentType.slice('image/'.length)}`, contentType, contentId, content }];
+};
 
 /** `recipient`: the place in the email, whose content must be present. */
 const copyPartsOf = (deps: CopyDeps, { stream, teamId }: Addressed, email: Email, recipient: number): CopyParts => {

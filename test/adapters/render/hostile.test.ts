@@ -92,7 +92,9 @@ const dangers = (html: string): readonly string[] => {
       if (attribute === 'href' && !/^(?:https?:\/\/[^/\\]|mailto:|tel:|#)/i.test(value)) found.push(`href ${value}`);
       if (
         attribute === 'src' &&
-        !/^(?:cid:qr-[0-9a-f]{24}@sealpost$|https?:\/\/[^/\\]|data:image\/(?:png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$)/i.test(value)
+        !/^(?:cid:(?:qr|picture)-[0-9a-f]{24}@sealpost$|https?:\/\/[^/\\]|data:image\/(?:png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$)/i.test(
+          value,
+        )
       )
         found.push(`src ${value}`);
       if ((attribute === 'href' || attribute === 'src') && /[\x00-\x20]/.test(value)) found.push(`blanks in ${attribute}`);

@@ -206,10 +206,79 @@ void t.test('pictures of the gallery', async (t) => {
   ]);
   t.equal(html.match(/src="cid:asset-/g)?.length, 4);
   t.notMatch(html, /asset:/);
-  t.same(render.check(input), { subject: 'Hello', assetIds: [a, b], isEmpty: false });
+  t.same(render.check(input), { subject: 'Hello', assetIds: [a, b], contentIds: [], isEmpty: false });
   const none = { ...input, variables: { logo: 'asset:../../etc/passwd', id: 'x' } };
   t.same(render.check(none).assetIds, [a]);
   t.notMatch(render(none).html, /passwd/);
+});
+
+void t.test('files of the call are shown where rich text, images, values and styles name them', async (t) => {
+  const template = templateOf([
+    { id: 'h', type: 'html-fragment', content: '<p>Code: <img src="cid:logo" alt="code"></p>' },
+    { id: 'r', type: 'rich-text', content: '<p><img src="CID:photo.1" alt="p"> <a href="cid:logo">no link</a></p>' },
+    { id: 'i', type: 'image', props: { src: 'cid:logo', alt: 'A' } },
+    { id: 'v', type: 'image', props: { src: '{{u}}' } },
+    { id: 'w', type: 'image', props: { src: 'cid:{{id}}' } },
+    {
+      id: 's',
+      type: 'html-fragment',
+      content:
+        '<div style="background:#ffffff url(cid:tile) no-repeat center / cover">a</div><div style="background-image:url(\'cid:tile\');background-size:cover">b</div>' +
+        '<div style="background:url(https://example.com/a);background-image:url(cid:x) url(cid:y)">c</div>',
+    },
+  ]);
+  const render = compile(checkEmailTemplate(template, defaultLimits).content, defaultLimits).render;
+  const input = { variables: { u: 'cid:badge', id: 'seal' }, environment: { ...environment, company } };
+  const { html, inline } = render(input);
+  const shown = ['logo', 'photo.1', 'badge', 'seal', 'tile'];
+  t.same(
+    inline,
+    shown.map((contentId) => ({ contentId, isAttached: true })),
+  );
+  t.match(html, '<img src="cid:logo" alt="code"');
+  t.match(html, '<img src="cid:photo.1" alt="p"');
+  t.equal(html.match(/src="cid:logo"/g)?.length, 2);
+  t.match(html, /src="cid:badge"[^]*src="cid:seal"/);
+  t.match(html, "background:url('cid:tile') no-repeat center / cover;background-color:#ffffff");
+  t.match(html, "background-image:url('cid:tile');background-size:cover");
+  t.notMatch(html, /example\.com\/a|cid:x|cid:y|href="cid:/);
+  t.same(render.check(input), { subject: 'Hello', assetIds: [], contentIds: shown, isEmpty: false });
+  const sized = render({ ...input, pictures: new Map([['cid:logo', { width: 40, height: 20 }]]) }).html;
+  t.match(sized, '<img src="cid:logo" alt="code" width="40" height="20"');
+  t.notMatch(render({ ...input, variables: { u: 'cid:a b"c', id: '../x' } }).html, /cid:a|cid:\.\./);
+});
+
+void t.test('a data URI travels inside the mail, once for each picture', async (t) => {
+  const dot = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+  const uri = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`;
+  const template = templateOf([
+    { id: 'h', type: 'html-fragment', content: `<p><img src="${uri(dot)}" alt="d"></p>` },
+    { id: 'i', type: 'image', props: { src: uri(dot) } },
+    {
+      id: 'l',
+      type: 'loop',
+      props: { dataSource: 'all', itemVariable: 'p' },
+      children: [{ id: 'v', type: 'image', props: { src: '{{p}}' } }],
+    },
+  ]);
+  const limits: Limits = { ...defaultLimits, inlineImagesMax: 3 };
+  const render = compile(checkEmailTemplate(template, limits).content, limits).render;
+  const rendered = (all: readonly string[]) => {
+    const input = { variables: { all: [...all] }, environment: { ...environment, company } };
+    t.same(render.check(input).contentIds, []);
+    return render(input);
+  };
+  const { html, inline } = rendered([uri(dot), uri(Buffer.from('jpeg'), 'image/jpg')]);
+  t.equal(inline.length, 2);
+  t.ok(bytesOf(inline[0]).equals(dot));
+  t.match(inline[0], { contentId: /^picture-[0-9a-f]{24}@sealpost$/, contentType: 'image/png' });
+  t.match(inline[1], { contentType: 'image/jpeg' });
+  t.equal(html.split(`src="cid:${inline[0]!.contentId}"`).length - 1, 3);
+  t.match(html, `<img src="cid:${inline[0]!.contentId}" alt="d" width="1" height="1"`);
+  t.notMatch(html, /data:image/);
+  const many = rendered(['a', 'b', 'c', 'd'].map((text) => uri(Buffer.from(text), 'image/gif')));
+  t.equal(many.inline.length, 3);
+  t.equal(many.html.match(/src="data:image\/gif/g)?.length, 2, 'what is more than a mail may hold stays as it is');
 });
 
 void t.test('no more than so many pictures', async (t) => {

@@ -147,6 +147,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
       // The measured text is not escaped, so a value that looks like a tag may hide in it what the mail itself shows.
       isEmpty: !isNeverEmpty && !showsAnything(html) && (small === undefined || !showsAnything(exact.body(values, constants, title).html)),
       assetIds: inline === undefined ? NONE : inline.flatMap((image) => ('assetId' in image ? [image.assetId] : [])),
+      contentIds: inline === undefined ? NONE : inline.flatMap((image) => ('isAttached' in image ? [image.contentId] : [])),
     };
   };
   return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };

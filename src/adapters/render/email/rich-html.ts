@@ -6,7 +6,7 @@ import { concat, js, literalOf, type Term } from './code.js';
 import { type Context, whenOf, type RichElement, type RichNode, htmlOf, plainOf, shownOf } from './values.js';
 import { declaration } from './escape.js';
 import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
-import { imageOf, imageSizeOf, linkOf } from './urls.js';
+import { cssImageOf, imageOf, imageSizeOf, linkOf } from './urls.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
 
 const VOID = new Set(['br', 'hr', 'img', 'col', 'wbr']);
@@ -159,6 +159,9 @@ const push = (terms: Term[], more: readonly Term[]): void => {
 const PROPERTIES = new Set([
   'color',
   'background-color',
+  'background-repeat',
+  'background-position',
+  'background-size',
   'font-size',
   'font-weight',
   'font-style',
@@ -209,14 +212,31 @@ type Declaration = Readonly<{ property: string; value: Term }>;
 /** The declarations that a mail may carry; a value with a placeholder is judged when it is rendered, and is `inherit` where it fails. */
 const declarationsOf = (style: TemplatedText, context: Context): readonly Declaration[] =>
   split(style).flatMap(({ name, value }): readonly Declaration[] => {
+    const literal = literalOf(htmlLiteral(value));
+    const picture = literal === undefined || !/^background(?:-image)?$/.test(name) ? undefined : cssImageOf(literal, context);
+    if (picture !== undefined) return backgroundOf(picture, name === 'background');
     const property = name === 'background' ? 'background-color' : name;
     if (!PROPERTIES.has(property)) return [];
-    const literal = literalOf(htmlLiteral(value));
     if (literal === undefined) return [{ property, value: js(context.code.remember(`DECLARATION(${plainOf(value, context)})`)) }];
     const isColor = property === 'color' || property === 'background-color';
     const css = isColor ? cssColor(literal) : declaration(literal.replace(/!\s*important/i, ''));
     return css === undefined ? [] : [{ property, value: css.replaceAll('"', "'") }];
   });
+
+/** The colour stands behind the shorthand, which would reset it. */
+const backgroundOf = ({ beside, image }: NonNullable<ReturnType<typeof cssImageOf>>, isShorthand: boolean): readonly Declaration[] => {
+  const words = isShorthand ? beside.split(/\s+/).filter((word) => word !== '') : [];
+  const color = words.flatMap((word) => cssColor(word) ?? [])[0];
+  const rest = words.filter((word) => cssColor(word) === undefined).join(' ');
+  const isSafe = rest === '' || declaration(rest.replaceAll('/', ' ')) !== undefined;
+  return [
+    {
+      property: isShorthand ? 'background' : 'background-image',
+      value: js(concat(["url('", image, isSafe && rest !== '' ? `') ${rest}` : "')"])),
+    },
+    ...(color === undefined ? [] : [{ property: 'background-color', value: color }]),
+  ];
+};
 
 const split = (style: TemplatedText): readonly { name: string; value: TemplatedText }[] => {
   const declarations: { name: string; value: TemplatedText[number][] }[] = [];

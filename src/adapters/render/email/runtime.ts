@@ -31,7 +31,7 @@ import { directionOfText, sideOf } from '../../../domain/rendering/direction.js'
 import { type Formatter, writeNumber, writeValue } from '../../../domain/rendering/scope/formats.js';
 import { inCurrency, writerOf, type Showing, isDated } from '../../../domain/rendering/scope/showing.js';
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
-import { assetAddress, safeLink } from '../../../domain/rendering/addresses.js';
+import { insideImage, safeLink } from '../../../domain/rendering/addresses.js';
 import { progressOf } from '../../../domain/rendering/expand/expanded.js';
 import { isBlank, substituterOf } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
@@ -135,7 +135,9 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
   TOO_LARGE: (chars: number): never => {
     throw bodyTooLarge(chars, limits.htmlSizeBytesMax, false);
   },
-  ASSET: (address: string, inline: Inline): string => addAsset(inline, address, limits),
+  INSIDE: (address: string, inline: Inline): string => addNamed(inline, address, limits),
+  EMBED: (uri: string): EmbeddedPicture => embeddedPicture(uri),
+  EMBEDDED: (picture: EmbeddedPicture, inline: Inline): string => addEmbedded(inline, picture, limits),
   QR: (value: string, inline: Inline, options: QrOptions): string =>
     addQrCode(inline, value, options, { limits, draws: true, budget: meter.budget }),
   CODE: (fields: CodeFields, inline: Inline, options: CodeOptions): ShownCode | undefined =>
@@ -188,8 +190,8 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): R
   },
   LINK: (address) => countHtml(address, meter),
   IMAGE: (address, inline) => {
-    const asset = assetAddress(address);
-    return asset === undefined ? countHtml(address, meter) + NO_IMAGE : addAsset(inline, asset, limits);
+    const inside = insideImage(address);
+    return inside === undefined || inside.startsWith('data:') ? countHtml(address, meter) + NO_IMAGE : addNamed(inline, inside, limits);
   },
   QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false, budget: meter.budget }),
   CODE: (fields, inline, options) => addCode(inline, fields, options, { limits, draws: false, budget: meter.budget }),
@@ -263,8 +265,12 @@ const measured = (limits: Limits, meter: Meter) => {
       lastOf((currency) => formatted(writerOf(inCurrency(showing, currency), { locale, timeZone }))),
     LINK: (address: string): string => written(escape.linkAttribute(read(address), meter.htmlLeft)),
     IMAGE: (address: string, inline: Inline): string => {
-      const asset = assetAddress(read(address));
-      return asset === undefined ? written(escape.imageAttribute(address, meter.htmlLeft)) : addAsset(inline, asset, limits);
+      const inside = insideImage(read(address));
+      if (inside === undefined) return written(escape.imageAttribute(address, meter.htmlLeft));
+      if (!inside.startsWith('data:')) return addNamed(inline, inside, limits);
+      // A picture that a value brings counts as a part of the HTML.
+      write(inside.length);
+      return addEmbedded(inline, embeddedPicture(inside), limits);
     },
     COMPONENT: encoded(escape.urlComponent),
     PATH: encoded(escape.urlPath),
@@ -344,19 +350,46 @@ const addQrCode = (inline: Inline, value: string, options: QrOptions, { limits, 
   return `cid:${contentId}`;
 };
 
-/** In: `asset:` and an id. Adds the picture of the gallery and answers its `cid:` address. */
-const addAsset = (inline: Inline, address: string, limits: Limits): string => {
-  const assetId = address.slice('asset:'.length);
-  const contentId = assetContentId(assetId);
+/** In: the address of a picture of the gallery or of the call. Adds the picture and answers its `cid:` address. */
+const addNamed = (inline: Inline, address: string, limits: Limits): string => {
+  const assetId = address.startsWith('asset:') ? address.slice('asset:'.length) : undefined;
+  const contentId = assetId === undefined ? address.slice('cid:'.length) : assetContentId(assetId);
   if (!inline.some((image) => image.contentId === contentId)) {
     checkCount(inline, limits);
-    inline.push({ contentId, assetId });
+    inline.push(assetId === undefined ? { contentId, isAttached: true } : { contentId, assetId });
   }
   return `cid:${contentId}`;
 };
 
-const checkCount = ({ length }: Inline, { inlineImagesMax }: Limits): void => {
-  if (length >= inlineImagesMax) throw tooManyInlineImages(length + 1, inlineImagesMax);
+/** A picture that the template or a value brings as a data URI. */
+type EmbeddedPicture = Readonly<{ uri: string; image: InlineImage }>;
+
+const EMBEDDED = 'picture-';
+
+/** In: a data URI that was judged. */
+const embeddedPicture = (uri: string): EmbeddedPicture => {
+  const comma = uri.indexOf(',');
+  const contentType = uri.slice('data:'.length, uri.indexOf(';')).toLowerCase();
+  const bytes = Buffer.from(uri.slice(comma + 1), 'base64');
+  const contentId = `${EMBEDDED}${createHash('sha256').update(bytes).digest('hex').slice(0, 24)}@sealpost`;
+  return { uri, image: { contentId, contentType: contentType === 'image/jpg' ? 'image/jpeg' : contentType, bytes } };
+};
+
+/** Adds the picture and answers its `cid:` address, for few readers show a data URI. Beyond the number of pictures that a mail may hold it stays one. */
+const addEmbedded = (inline: Inline, { uri, image }: EmbeddedPicture, { inlineImagesMax }: Limits): string => {
+  const others = inline.filter(isEmbedded);
+  if (!others.some(({ contentId }) => contentId === image.contentId)) {
+    if (others.length >= inlineImagesMax) return escape.imageAttribute(uri);
+    inline.push(image);
+  }
+  return `cid:${image.contentId}`;
+};
+
+const isEmbedded = ({ contentId }: InlineImage): boolean => contentId.startsWith(EMBEDDED);
+
+const checkCount = (inline: Inline, { inlineImagesMax }: Limits): void => {
+  const counted = inline.reduce((sum, image) => sum + (isEmbedded(image) ? 0 : 1), 0);
+  if (counted >= inlineImagesMax) throw tooManyInlineImages(counted + 1, inlineImagesMax);
 };
 
 const unreadable = (fault: string, { id, field }: QrOptions): DomainError =>

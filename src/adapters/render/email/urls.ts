@@ -1,12 +1,12 @@
 /** Addresses of links and pictures in a mail, each value escaped for its part of the address, and the size attributes of pictures. */
 import { shownSize, type PictureSize } from '../../../domain/rendering/pictures.js';
-import { assetAddress, safeImage, isSettled, partAt, type AddressPart, type Place, safeLink } from '../../../domain/rendering/addresses.js';
+import { insideImage, safeImage, isSettled, partAt, type AddressPart, type Place, safeLink } from '../../../domain/rendering/addresses.js';
 import type { Placeholder, TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { concat, INLINE, joinedBy, js, quote, type Term } from './code.js';
 import { type Context, plainStringOf } from './values.js';
 import { escapeHtml, imageAttribute, linkAttribute } from './escape.js';
 
-/** Sizes of pictures of the gallery by the id of the asset; `unknown` where they are not looked up yet, and room is kept for them. */
+/** Sizes of pictures inside the mail, by the id of the asset or `cid:` and the `contentId`; `unknown` where they are not looked up yet, and room is kept for them. */
 export type PictureSizes = ReadonlyMap<string, PictureSize> | 'unknown';
 
 /** The size that the template states: '' for nothing, pixels, or a share of the place. */
@@ -55,9 +55,9 @@ export const imageSizeOf = (address: TemplatedText, given: Readonly<{ width: Ter
   const known = [...said('width', width), ...said('height', height)];
   if (address.every((part) => typeof part === 'string')) {
     const literal = address.join('');
-    if (!tellsSize(literal)) return known;
-    const asset = assetAddress(literal);
-    if (asset !== undefined) return [js(`SIZES(${quote(asset)},${concat([width])},${concat([height])},${placePx})`)];
+    const inside = insideImage(literal);
+    if (inside === undefined) return known;
+    if (!inside.startsWith('data:')) return [js(`SIZES(${quote(inside)},${concat([width])},${concat([height])},${placePx})`)];
     if (typeof width === 'string' && typeof height === 'string') return [sizeAttributes(literal, { width, height, placePx }, 'unknown')];
     return [js(`SIZES(${quote(literal)},${concat([width])},${concat([height])},${placePx})`)];
   }
@@ -79,8 +79,8 @@ const compile = (address: TemplatedText, context: Context, judge: 'LINK' | 'IMAG
   const { safe, attribute } = judges[judge];
   if (address.every((part) => typeof part === 'string')) {
     const literal = address.join('');
-    const asset = judge === 'IMAGE' ? assetAddress(literal) : undefined;
-    if (asset !== undefined) return { html: [js(`ASSET(${quote(asset)},${INLINE})`)], text: { terms: [''] } };
+    const inside = judge === 'IMAGE' ? insideImage(literal) : undefined;
+    if (inside !== undefined) return { html: [insideOf(inside, context)], text: { terms: [''] } };
     return { html: [attribute(literal)], text: { terms: [safe(literal) ?? ''] } };
   }
   const [first] = address;
@@ -99,6 +99,26 @@ const compile = (address: TemplatedText, context: Context, judge: 'LINK' | 'IMAG
   });
   const html = terms.map((term): Term => (typeof term === 'string' ? escapeHtml(term) : js(`E(${term.js})`)));
   return { html, text: { terms } };
+};
+
+/** The address of a picture inside the mail; a data URI is decoded once for the template. */
+const insideOf = (address: string, { code }: Context): Term =>
+  js(
+    address.startsWith('data:')
+      ? `EMBEDDED(${code.constant(`EMBED(${quote(address)})`)},${INLINE})`
+      : `INSIDE(${quote(address)},${INLINE})`,
+  );
+
+const CSS_IMAGE = /^([^()'"]*)url\(\s*(['"]?)([^'"()\\\s]+)\2\s*\)([^()'"]*)$/i;
+
+/**
+ * In: the value of `background` or `background-image`. Out: its one picture, and what stands beside it; undefined if the picture does not travel
+ * inside the mail.
+ */
+export const cssImageOf = (value: string, context: Context): Readonly<{ beside: string; image: Term }> | undefined => {
+  const [, before = '', , address = '', after = ''] = CSS_IMAGE.exec(value.trim()) ?? [];
+  const inside = insideImage(address);
+  return inside === undefined ? undefined : { beside: `${before} ${after}`.trim(), image: insideOf(inside, context) };
 };
 
 /** The expression of an address that is judged as a whole, each value encoded for its place. */
@@ -121,17 +141,13 @@ const encoded = ({ path }: Placeholder, place: Place, kind: 'link' | 'image', co
 };
 
 const sizeOf = (address: string, sizes: PictureSizes): PictureSize | undefined => {
-  const asset = assetAddress(address);
-  if (asset !== undefined) return sizes === 'unknown' ? ROOM : sizes.get(asset.slice('asset:'.length));
-  const safe = safeImage(address);
-  const [start, type] = DATA.exec(safe ?? '') ?? [];
-  if (safe === undefined || start === undefined || type === undefined) return undefined;
-  const bytes = Buffer.from(safe.slice(start.length, start.length + HEADER_CHARS_MAX), 'base64');
+  const inside = insideImage(address);
+  if (inside === undefined) return undefined;
+  const [start, type] = DATA.exec(inside) ?? [];
+  if (start === undefined || type === undefined) return sizes === 'unknown' ? ROOM : sizes.get(inside.replace(/^asset:/, ''));
+  const bytes = Buffer.from(inside.slice(start.length, start.length + HEADER_CHARS_MAX), 'base64');
   return shownSize(bytes, type.toLowerCase() === 'image/jpg' ? 'image/jpeg' : type.toLowerCase());
 };
-
-/** True where an address tells the size of its picture: those that the reader fetches do not. */
-const tellsSize = (address: string): boolean => assetAddress(address) !== undefined || DATA.test(safeImage(address) ?? '');
 
 /** Both sides in whole pixels where the picture is known, at its own proportions and within its place. */
 const sidesOf = ({ width, height, placePx }: StatedSize, natural: PictureSize | undefined): Readonly<{ width: string; height: string }> => {
