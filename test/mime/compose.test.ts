@@ -273,6 +273,69 @@ void t.test('an attached message stays a message, whatever its parts hold', asyn
   }
 });
 
+void t.test('an invitation stands beside text and HTML, and is attached as well', async (t) => {
+  const ics = (method: string): Buffer =>
+    Buffer.from(['BEGIN:VCALENDAR', 'VERSION:2.0', `METHOD:${method}`, 'SUMMARY:Prüfung', 'END:VCALENDAR', ''].join('\r\n'));
+  const file = (contentType: string, content = ics('REQUEST')) => ({ filename: 'invite.ics', contentType, content });
+  const typesOf = (message: Partial<MessageToCompose>): readonly string[] =>
+    composeMessage({ ...base, ...message })
+      .toString('latin1')
+      .match(/(?<=Content-Type: )[^\r]+/g)!
+      .map((type) => type.replace(/;$/, ''));
+  const both = { text: 't', html: 'h' };
+  for (const contentType of ['text/calendar; method=REQUEST; charset=utf-8', 'text/calendar; charset=utf-8', 'Text/Calendar'])
+    t.same(
+      typesOf({ ...both, attachments: [file(contentType)] }),
+      [
+        'multipart/mixed',
+        'multipart/alternative',
+        'text/plain; charset=utf-8',
+        'text/html; charset=utf-8',
+        contentType.includes('method') ? 'text/calendar; method=REQUEST; charset=utf-8' : 'text/calendar; charset=utf-8; method=REQUEST',
+        'application/ics; name="invite.ics"',
+      ],
+      contentType,
+    );
+  t.match(typesOf({ text: 't', attachments: [file('text/calendar')] }), [
+    'multipart/mixed',
+    'multipart/alternative',
+    /plain/,
+    /calendar/,
+    /ics/,
+  ]);
+  t.same(
+    typesOf({ ...both, attachments: [file('text/calendar', ics('PUBLISH'))] }).slice(4),
+    ['text/calendar; charset=utf-8; method=PUBLISH'],
+    'a published calendar is a file',
+  );
+  t.match(typesOf({ ...both, attachments: [file('text/calendar; method=CANCEL'), file('text/calendar')] }).slice(4), [
+    'text/calendar; method=CANCEL; charset=utf-8',
+    /^application\/ics/,
+    'text/calendar; charset=utf-8; method=REQUEST',
+  ]);
+  const raw = composeMessage({ ...base, ...both, attachments: [file('text/calendar')] });
+  t.equal(faultOf(raw), undefined);
+  const { attachments } = await parse(raw);
+  t.same(
+    attachments.map(({ mimeType, disposition, content }) => [
+      mimeType,
+      disposition,
+      Buffer.from(content as ArrayBuffer)
+        .toString()
+        .replace(/\r?\n/g, '\r\n'),
+    ]),
+    [
+      ['text/calendar', null, ics('REQUEST').toString()],
+      ['application/ics', 'attachment', ics('REQUEST').toString()],
+    ],
+  );
+  const latin = Buffer.from(ics('REQUEST').toString(), 'latin1');
+  t.match(
+    composeMessage({ ...base, ...both, attachments: [file('text/calendar; charset=iso-8859-1', latin)] }).toString(),
+    latin.toString('base64').slice(0, 76),
+  );
+});
+
 void t.test('a file name has one parameter, which foreign readers show whole', async (t) => {
   const names = [
     'Prüfbericht Q1.pdf',

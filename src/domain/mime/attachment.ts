@@ -9,7 +9,7 @@ export const safeFilename = (name: string): string =>
     .replace(/[\x00-\x1f\x7f<>:"|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
     .replace(/^[.\s]+|[.\s]+$/g, '');
 
-type MediaType = Readonly<{
+export type MediaType = Readonly<{
   /** `type/subtype` in lower case. */
   type: string;
   /** Names in lower case; values as they were given, without quotes. */

@@ -1,6 +1,6 @@
 /** Composes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave. The same input gives the same bytes. */
 import { hash as digestOf } from 'node:crypto';
-import { parameterPieces, parseMediaType } from './attachment.js';
+import { type MediaType, parameterPieces, parseMediaType } from './attachment.js';
 import { mimeParameter, plainParameter, addressField, customField, fold, textField, type NamedAddress } from './header.js';
 
 export { checkHeader, type HeaderMatcher, type NamedAddress } from './header.js';
@@ -252,21 +252,58 @@ const rootPart = (message: MessageToCompose, boundaries: Boundaries): Part => {
   const inline = html === undefined ? [] : attachments.filter((one) => isNamed(html, one));
   const apart = attachments.filter((one) => !inline.includes(one));
 
-  const text = message.text === undefined && html !== undefined ? undefined : textPart('plain', message.text ?? '', boundaries);
-  let content: Part;
-  if (html === undefined) {
-    content = text ?? textPart('plain', '', boundaries);
-  } else {
-    const shown =
+  const bodies: Part[] = message.text === undefined && html !== undefined ? [] : [textPart('plain', message.text ?? '', boundaries)];
+  if (html !== undefined) {
+    const shown = textPart('html', html, boundaries);
+    bodies.push(
       inline.length === 0
-        ? textPart('html', html, boundaries)
-        : multipart('related', '; type="text/html"', boundaries, [
-            textPart('html', html, boundaries),
-            ...inline.map((one) => attachmentPart(one, true)),
-          ]);
-    content = text === undefined ? shown : multipart('alternative', '', boundaries, [text, shown]);
+        ? shown
+        : multipart('related', '; type="text/html"', boundaries, [shown, ...inline.map((one) => attachmentPart(one, true))]),
+    );
   }
-  return apart.length === 0 ? content : multipart('mixed', '', boundaries, [content, ...apart.map((one) => attachmentPart(one, false))]);
+  const invitation = apart.find(isInvitation);
+  if (invitation !== undefined) bodies.push(invitationPart(invitation, boundaries));
+  const content = bodies.length === 1 ? bodies[0]! : multipart('alternative', '', boundaries, bodies);
+  if (apart.length === 0) return content;
+  return multipart('mixed', '', boundaries, [
+    content,
+    ...apart.map((one) => attachmentPart(one === invitation ? { ...one, contentType: 'application/ics' } : one, false)),
+  ]);
+};
+
+/** In: the media type of a file and its bytes. Out: that of a calendar with the method and charset that it has (RFC 6047); any other as it is. */
+const withMethod = (mediaType: MediaType | undefined, content: Buffer): MediaType | undefined => {
+  if (mediaType?.type !== 'text/calendar') return mediaType;
+  const parameters = new Map(mediaType.parameters);
+  const method = /^METHOD:([A-Za-z-]{1,20})[ \t]*\r?$/im.exec(content.toString('latin1', 0, CALENDAR_HEAD_BYTES_MAX))?.[1];
+  if (!parameters.has('charset')) parameters.set('charset', 'utf-8');
+  if (!parameters.has('method') && method !== undefined) parameters.set('method', method.toUpperCase());
+  return { type: mediaType.type, parameters: [...parameters] };
+};
+
+const CALENDAR_HEAD_BYTES_MAX = 64 * 1024;
+
+const parameterOf = (mediaType: MediaType | undefined, name: string): string | undefined =>
+  mediaType?.parameters.find(([one]) => one === name)?.[1];
+
+/** True for a calendar that asks its reader for an answer, or answers. A published one is a file to keep. */
+const isInvitation = ({ contentType, content }: MessageAttachment): boolean => {
+  if (!/^\s*text\/calendar/i.test(contentType)) return false;
+  const method = parameterOf(withMethod(parseMediaType(contentType.trim()), content), 'method');
+  return method !== undefined && method.toUpperCase() !== 'PUBLISH';
+};
+
+/** Readers offer to accept an invitation that stands beside text and HTML; the file is attached as well, for the others. */
+const invitationPart = ({ contentType, content }: MessageAttachment, boundaries: Boundaries): Part => {
+  const mediaType = withMethod(parseMediaType(contentType.trim()), content);
+  const isUtf8 = /^utf-?8$/i.test(parameterOf(mediaType, 'charset') ?? '');
+  const body: EncodedBody = isUtf8
+    ? encodeText(content.toString('utf8'), boundaries.mark)
+    : { encoding: 'base64', content: base64Lines(content) };
+  return {
+    fields: `${parameterField('Content-Type', 'text/calendar', mediaType === undefined ? [] : parameterPieces(mediaType))}Content-Transfer-Encoding: ${body.encoding}\r\n`,
+    body: [body.content],
+  };
 };
 
 /** True if the HTML names the file as `cid:…`. */
@@ -310,7 +347,7 @@ const multipart = (
 const MEDIA_TYPE = /^(?!multipart\/|message\/(?:partial|external-body)$)[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/;
 
 const attachmentPart = (attachment: MessageAttachment, inline: boolean): Part => {
-  const given = parseMediaType(attachment.contentType.trim());
+  const given = withMethod(parseMediaType(attachment.contentType.trim()), attachment.content);
   const asMessage = given?.type.startsWith('message/') === true ? messageAsText(given.type, attachment.content) : undefined;
   const known = given !== undefined && MEDIA_TYPE.test(given.type) && (asMessage !== undefined || !given.type.startsWith('message/'));
   const mediaType = known ? given.type : 'application/octet-stream';
