@@ -455,6 +455,7 @@ void t.test('a structured field has encoded words in its names and comments only
     ],
     ['X-Original-From', 'Jörg <joerg@example.com>', '«Jörg» <joerg@example.com>'],
     ['X-Sent-To', 'für alle', '«für alle»'],
+    ['Sold-To', 'Müller GmbH', '«Müller GmbH»'],
     ['Keywords', 'Rechnung, März, April', 'Rechnung, «März» , April'],
     ['List-Help', '<mailto:help@example.com> (Hilfe für alle)', '<mailto:help@example.com> («Hilfe für alle»)'],
     ['X-Note', 'Über <https://example.com>', '«Über <https://example.com>»'],

@@ -277,8 +277,8 @@ const piecesOf = (lower: string, value: string): readonly string[] | Readonly<{ 
   if (syntax === undefined) return encodedWords(text, lower.length + 1);
   const encoded = withEncodedPhrases(syntax, text);
   if (typeof encoded === 'string') return encoded.split(/ (?=[^ ])/);
-  // A name that begins with X- may hold anything.
-  return lower.startsWith('x-') ? encodedWords(text, lower.length + 1) : encoded;
+  // A field that only looks as if it held addresses may hold anything.
+  return syntax === 'mailboxes' && !holdsMailboxes(lower) ? encodedWords(text, lower.length + 1) : encoded;
 };
 
 const isOfIds = (lower: string): boolean => lower === 'references' || lower === 'in-reply-to';
@@ -307,6 +307,15 @@ const isBare = matcherOf([
   ...['list-archive', 'list-help', 'list-owner', 'list-post', 'list-subscribe', 'list-unsubscribe*', 'archived-at'],
   ...['auto-submitted', 'feedback-id', 'precedence', 'priority', 'sensitivity', 'accept-language', 'expires', 'expiry-date', 'reply-by'],
   ...['autocrypt', 'bimi-*', 'tls-required', 'mt-priority', 'require-recipient-valid-since', 'disposition-notification-options'],
+]);
+
+const holdsMailboxes = matcherOf([
+  'disposition-notification-to',
+  'return-receipt-to',
+  'mail-followup-to',
+  'mail-reply-to',
+  'abuse-reports-to',
+  'original-from',
 ]);
 
 const syntaxOf = (lower: string): Syntax | undefined => {
