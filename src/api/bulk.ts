@@ -35,7 +35,7 @@ const OverrideSchema = Type.Object(
 
 const BulkRecipientSchema = Type.Object(
   {
-    email: RecipientSchema.properties.email,
+    email: Type.String({ description: 'Email address; a recipient whose address is none is left out, and told in `warnings`' }),
     name: RecipientSchema.properties.name,
     variables: Type.Optional(valuesSchema('Over `baseVariables`; at most 100 KB of JSON')),
     ...recipientLanguageFields,
@@ -231,6 +231,8 @@ export type BatchResult = Readonly<{
   reply: string | null;
   sentAt: string | null;
   deliveredAt: string | null;
+  /** The line of the file in which the recipient begins; null if the call came without one. */
+  line: number | null;
 }>;
 
 /** The columns of the CSV, and the members of each JSON line. */
@@ -243,4 +245,5 @@ export const resultColumns = [
   'reply',
   'sentAt',
   'deliveredAt',
+  'line',
 ] as const satisfies readonly (keyof BatchResult)[];

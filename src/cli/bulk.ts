@@ -46,7 +46,7 @@ export const sendFile = (file: string, options: BulkSendOptions): Promise<void> 
     const ids: BatchId[] = [];
     for (const part of parts) {
       const { body, replayed } = await withLineNumbers(part, () =>
-        sendBulk(engine, caller, part.request, { key: part.key, body: part.request }),
+        sendBulk(engine, caller, part.request, { key: part.key, body: part.request }, part.lines),
       );
       ids.push(batchIdOf(body.batchId));
       print(`${body.batchId}  ${replayed ? 'was accepted before' : body.message}`);
@@ -63,6 +63,7 @@ const partsOf = async (engine: Engine, caller: Caller, file: string, options: Bu
   const { limits } = engine;
   const parseLine = (line: Buffer): unknown => parseJsonBody(line, limits);
   const read = await recipientsOfFile(engine, caller, { bytes, columns, request: common, parseLine, rowsMax: FILE_ROWS_MAX });
+  for (const warning of read.warnings) printFault(warning);
   const asked = createHash('sha256')
     .update(JSON.stringify([common, columns ?? null]))
     .update(bytes)

@@ -75,6 +75,12 @@ const fitting = (pattern: string): ((text: string) => boolean) => {
   const compiled = new RegExp(pattern, 'u');
   return (text) => compiled.test(text);
 };
+/** The text without what nobody sees at its ends: blanks, line breaks and characters that Unicode does not show. */
+export const trimmed = (text: string): string => {
+  const seen = text.trim();
+  return /^[\x21-\x7e](?:.*[\x21-\x7e])?$/s.test(seen) ? seen : seen.replace(AROUND, '');
+};
+const AROUND = new RegExp(`^[${INVISIBLE}]+|(?<![${INVISIBLE}])[${INVISIBLE}]+$`, 'gu');
 const isName = fitting(NAME);
 const turnsText = fitting(`[${TURNING}]`);
 

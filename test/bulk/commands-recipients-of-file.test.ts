@@ -1,4 +1,5 @@
 /** Recipients of a file: typed as the template declares, and answered by their lines. */
+import assert from 'node:assert/strict';
 import t from 'tap';
 import fc from 'fast-check';
 import { parse } from 'csv-parse/sync';
@@ -42,6 +43,7 @@ void t.test('cells are typed as the template declares its variables', async (t) 
       { email: 'b@example.com', variables: { seats: 'many', isNew: '1' } },
     ],
     lines: [2, 3],
+    warnings: [],
   });
   t.match(
     (await read(csv, 'unknown')).recipients[0],
@@ -113,7 +115,7 @@ void t.test('CSV is read as csv-parse reads it', async () => {
       const head = ['email', 'b', 'c'];
       const text = stringify([head, ...given], { record_delimiter, quoted, quoted_match: /[\r\n]/ });
       const options = { record_delimiter, skip_empty_lines: true };
-      const expected = (parse(text, options) as string[][]).slice(1).filter((cells) => cells.some((one) => one !== ''));
+      const expected = (parse(text, options) as string[][]).slice(1).filter((cells) => cells.some((one) => one.trim() !== ''));
       if (expected.length === 0) return true;
       const { recipients } = await readFile(text);
       const read = recipients as readonly { email: string; variables: Record<string, string> }[];
@@ -124,12 +126,109 @@ void t.test('CSV is read as csv-parse reads it', async () => {
   );
 });
 
+/** Cells as spreadsheets, databases and people write them: quoted where it must be or everywhere, with blanks around, with line ends mixed. */
+void t.test('a table gives the same recipients whichever program wrote it', async (t) => {
+  const cell = fc.constantFrom('', 'Ada', 'Ada "Ace" Example', 'TV 55"', 'Example, Ada', 'a;b', 'two\nlines', 'é😀', '007', '-1');
+  const table = fc.array(fc.record({ name: fc.constantFrom('Ada', 'Ben "B."', 'Cem, C.'), note: cell, city: cell }), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  const dialect = fc.record({
+    delimiter: fc.constantFrom(',', ';', '\t'),
+    ends: fc.array(fc.constantFrom('\n', '\r\n', '\r'), { minLength: 1, maxLength: 3 }),
+    quoted: fc.boolean(),
+    bare: fc.boolean(),
+    around: fc.constantFrom('', ' ', '\ufeff'),
+    marks: fc.constantFrom('', '\ufeff', '\ufeff\ufeff'),
+    told: fc.boolean(),
+    unnamed: fc.boolean(),
+    blankRows: fc.boolean(),
+    shortRows: fc.boolean(),
+    lastEnd: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(table, dialect, async (rows, form) => {
+      const { delimiter, ends, quoted, bare, around, marks, told, unnamed, blankRows, shortRows, lastEnd } = form;
+      const endAt = (at: number): string => ends[at % ends.length]!;
+      const written = (text: string): string => {
+        const mustQuote = /[\r\n]/.test(text) || text.includes(delimiter) || text.startsWith('"') || (!bare && text.includes('"'));
+        return quoted || mustQuote ? `"${text.replaceAll('"', '""')}"` : text;
+      };
+      const lineOf = (cells: readonly string[]): string => {
+        const kept = shortRows ? cells.slice(0, cells.findLastIndex((one) => one !== '') + 1) : cells;
+        return kept.map(written).join(delimiter) + (unnamed && !shortRows ? delimiter : '');
+      };
+      const lines = [
+        ...(told ? [`sep=${delimiter}`] : []),
+        lineOf(['email', 'name', 'note', 'city']),
+        ...rows.flatMap(({ name, note, city }, at) => [
+          lineOf([`${around}r${at}@example.com`, name, note, city]),
+          ...(blankRows ? ['', delimiter.repeat(3)] : []),
+        ]),
+      ];
+      const text = marks + lines.map((line, at) => line + (at === lines.length - 1 && !lastEnd ? '' : endAt(at))).join('');
+      const expected = rows.map(({ name, note, city }, at) => ({
+        email: `r${at}@example.com`,
+        name,
+        variables: { ...(note === '' ? {} : { note }), ...(city === '' ? {} : { city }) },
+      }));
+      assert.deepStrictEqual((await readFile(text)).recipients, expected, JSON.stringify(text));
+    }),
+    { numRuns: 1_000 },
+  );
+  t.pass();
+});
+
+void t.test('columns fill members of objects, and cells hold objects and lists', async (t) => {
+  const types = new Map([
+    ['customer', 'object'],
+    ['customer.firstName', 'string'],
+    ['customer.points', 'number'],
+    ['lines', 'array'],
+    ['seats', 'number'],
+  ]);
+  const read = (text: string) =>
+    readRecipientFile(Buffer.from(text), {
+      rowsMax: 10,
+      types,
+      limits: defaultLimits,
+      parseLine: (line) => {
+        try {
+          return JSON.parse(line.toString()) as unknown;
+        } catch {
+          throw new DomainError('MALFORMED_REQUEST', 'The JSON ends too early.');
+        }
+      },
+    });
+  t.same((await read('email,customer.firstName,customer.points,__proto__.x,a..b\na@example.com,Ada,7,1,2')).recipients, [
+    { email: 'a@example.com', variables: { customer: { firstName: 'Ada', points: 7 }, '__proto__.x': '1', 'a..b': '2' } },
+  ]);
+  t.same((await read('email,customer,lines\na@example.com,"{""firstName"": ""Ada""}",[1]\nb@example.com,text,')).recipients, [
+    { email: 'a@example.com', variables: { customer: { firstName: 'Ada' }, lines: [1] } },
+    { email: 'b@example.com', variables: { customer: 'text' } },
+  ]);
+  await t.rejects(read('email,lines\na@example.com,"[1, "'), {
+    message: /line 2 a cell that is not the JSON it begins as \(The JSON ends/,
+  });
+  t.same(
+    (await read('email;seats\na@example.com;29.949999999999999\nb@example.com;12345678901234567890\nc@example.com;5e-05')).recipients.map(
+      (one) => (one as { variables: { seats: unknown } }).variables.seats,
+    ),
+    [29.95, '12345678901234567890', 5e-5],
+    'numbers in cells follow the rule of JSON',
+  );
+  t.same((await read('email,Seats,customer.firstname,other\na@example.com,1,Ada,x')).warnings, [
+    'the column "Seats" fills no variable of the template; did you mean seats?',
+  ]);
+});
+
 void t.test('what is no CSV is told by its line', async (t) => {
   for (const [text, message] of [
-    ['email\na"b@example.com', /no CSV at line 2/],
     ['email,b\na@example.com,"x\ny"z', /no CSV at line 2/],
-    ['email,b\r\na@example.com,"x\r\ny",\r\n', /3 cells in line 2 and 2 in its head/],
-    ['email,b\na@example.com,"x\ny"\nb@example.com', /1 cells in line 4/],
+    ['email,b\r\na@example.com,"x\r\ny",z\r\n', /3 cells in line 2 and 2 in its head/],
+    ['email,b\na@example.com,"x\ny"\nb@example.com,c,d', /3 cells in line 4/],
+    ['email,b\na@example.com,"TV 55\nb@example.com,Ada "Ace"', /no CSV at line 2/],
+    ['email,a,a.b\nx@example.com,1,2', /fills the variable a by the column a\.b and by one of its own/],
   ] as const)
     await t.rejects(readFile(text), { code: 'VALIDATION_ERROR', message }, text);
   t.match(await readFile('email,b\na@example.com,"'.concat('"\r\n\r\nb@example.com,')), { lines: [2, 4] });

@@ -25,9 +25,9 @@ void t.test('JSON lines or CSV, by the query or by Accept', async (t) => {
   t.equal(
     table.body,
     [
-      'place,email,status,emailId,error,reply,sentAt,deliveredAt',
-      `0,'=1+1@example.com,sent,${batchResult.emailId},,"250 ""OK"", taken",${batchResult.sentAt},`,
-      `1,,skipped,,'-none,,,`,
+      'place,email,status,emailId,error,reply,sentAt,deliveredAt,line',
+      `0,'=1+1@example.com,sent,${batchResult.emailId},,"250 ""OK"", taken",${batchResult.sentAt},,2`,
+      `1,,skipped,,'-none,,,,3`,
       '',
     ].join('\r\n'),
     'a cell that begins like a formula is none',

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import fc from 'fast-check';
 import { ambiguityOf } from '../../src/http/server/json/body.js';
-import { losesDigits, scanJson } from '../../src/http/server/json/scan.js';
+import { losesDigits } from '../../src/domain/core/json.js';
+import { scanJson } from '../../src/http/server/json/scan.js';
 
 const ambiguity = (text: string) => ambiguityOf(Buffer.from(text), text, JSON.parse(text));
 

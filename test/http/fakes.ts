@@ -439,10 +439,11 @@ export const batchResult: BatchResult = {
   reply: '250 "OK", taken',
   sentAt: NOW,
   deliveredAt: null,
+  line: 2,
 };
 async function* resultsOf(status: string | undefined): AsyncGenerator<readonly BatchResult[]> {
   yield status === undefined ? [batchResult] : [];
-  yield [{ ...batchResult, place: 1, email: null, status: 'skipped', emailId: null, error: '-none', reply: null, sentAt: null }];
+  yield [{ ...batchResult, place: 1, email: null, status: 'skipped', emailId: null, error: '-none', reply: null, sentAt: null, line: 3 }];
 }
 const batchListing = {
   batchId: BATCH,

@@ -164,16 +164,54 @@ void t.test('a file is imported, and once more changes nothing', async (t) => {
     errors: [{ line: 4, message: 'the address has no @' }],
   });
   t.match(await imported(world, csv), { added: 0, existing: 3, invalid: 1 });
-  t.match(await world.commands.checkSuppression(caller, 'ann@example.org'), { suppression: { reason: 'import' } });
+  t.match(await world.commands.checkSuppression(caller, 'ann@example.org'), { suppression: { reason: 'hard-bounce' } });
   t.match(await world.commands.checkSuppression(caller, 'bob@example.org'), { suppression: { reason: 'complaint' } });
   t.match(await imported(world, '{"email":"cem@example.org"}\n{"email":"dan@example.org","reason":"unsubscribe"}\n'), { added: 2 });
   t.match(await world.commands.checkSuppression(caller, 'dan@example.org'), { suppression: { reason: 'unsubscribe' } });
 });
 
+void t.test('the exports of other services are imported with their reasons', async (t) => {
+  const world = await withTemplate();
+  for (const [service, file, reasons] of [
+    [
+      'Postmark',
+      'EmailAddress,SuppressionReason,Origin,CreatedAt\n%,HardBounce,Recipient,2026-11-01\n%,SpamComplaint,Recipient,\n%,ManualSuppression,Customer,',
+      ['hard-bounce', 'complaint', 'manual'],
+    ],
+    ['Postmark, bounces', 'Type,EmailAddress,BouncedAt\nHardBounce,%,2026-11-01\nSoftBounce,%,2026-11-01', ['hard-bounce', 'import']],
+    ['Mailgun, bounces', 'address,code,error,created_at\n%,550,unknown,x', ['hard-bounce']],
+    ['Mailgun, unsubscribes', 'address,tags,created_at\n%,*,x', ['unsubscribe']],
+    ['Amazon SES', 'EmailAddress,Reason,LastUpdateTime\n%,BOUNCE,x\n%,COMPLAINT,x', ['hard-bounce', 'complaint']],
+    ['Amazon SES, without a head', '%,BOUNCE\n%,COMPLAINT', ['hard-bounce', 'complaint']],
+    ['Amazon SES, JSON', '{"EmailAddress":"%","Reason":"COMPLAINT"}', ['complaint']],
+    ['SendGrid, bounces', 'status,reason,email,created\n5.1.1,550 5.1.1 <"gone@example.com"> no such user,%,1', ['hard-bounce']],
+    ['SendGrid, spam reports', 'email,ip,created\n%,192.0.2.1,1', ['complaint']],
+    ['SendGrid, unsubscribes', 'email,created\n%,1', ['import']],
+    ['Mailchimp, unsubscribed', '"Email Address","First Name",UNSUB_TIME\n%,Cem,"2026-11-01 10:00:00"', ['unsubscribe']],
+    ['Mailchimp, cleaned', 'Email Address,First Name,CLEAN_TIME\n%,Cem,2026-11-01', ['hard-bounce']],
+    ['addresses alone', '%\n%', ['import', 'import']],
+  ] as const) {
+    let at = 0;
+    const addresses = reasons.map((_, place) => `${service.replaceAll(/[^A-Za-z]/g, '')}${place}@example.org`);
+    const text = file.replaceAll('%', () => addresses[at++]!);
+    t.match(await imported(world, text), { rows: reasons.length, added: reasons.length, invalid: 0 }, service);
+    for (const [place, reason] of reasons.entries())
+      t.match(await world.commands.checkSuppression(caller, addresses[place]!), { suppression: { reason } }, `${service} ${place}`);
+  }
+  t.match(await imported(world, '{"email":1}\n'), { invalid: 1, errors: [{ line: 1, message: 'the address is empty' }] });
+  await t.rejects(imported(world, 'name,phone\nAda,1'), {
+    message: /has no column of addresses, such as "email" or "Email Address"; it has "name", "phone"/,
+  });
+  t.match(await imported(world, 'email\r\nx1@example.org\r\nx2@example.org\nx3@example.org\r\n\u200b x4@example.org\u200e\r'), {
+    rows: 4,
+    added: 4,
+  });
+});
+
 void t.test('a file of another form, or of too many rows, is refused with nothing written', async (t) => {
   const world = await withTemplate();
   const before = world.store.events.length;
-  for (const text of ['', 'address\na@example.org\n', '{"email":1}\n', 'email\na@example.org\nb@example.org\nc@example.org\n'])
+  for (const text of ['', 'name\nAda\n', 'email\na@example.org\nb@example.org\nc@example.org\n'])
     await t.rejects(
       world.commands.importSuppressions(caller, { bytes: Buffer.from(text), parseLine, rowsMax: 2 }),
       { code: 'VALIDATION_ERROR' },

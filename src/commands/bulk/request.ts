@@ -22,11 +22,12 @@ import { isoMoment } from '../core/memo.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
 import type { BatchAccepted, BatchContent, BatchRecipient } from '../../domain/bulk/events.js';
 import { teamStream, type TemplateId } from '../../domain/core/ids.js';
+import { isJsonObject, type Json } from '../../domain/core/json.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { languageKey } from '../../domain/rendering/languages.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { nextTurn } from '../../shared/concurrency.js';
-import { nameFault } from '../../shared/text.js';
+import { nameFault, trimmed } from '../../shared/text.js';
 
 /** A recipient that is left out, by its place in the call. */
 type LeftOut = Readonly<{ given: number; reason: string }>;
@@ -53,12 +54,13 @@ type ReadRecipients = Readonly<{
 
 /**
  * Checks everything that does not need the rendering of an email. Rejects with VALIDATION_ERROR, ERR_EMAIL_001 if no recipient has a valid
- * address, ERR_TMPL_002, ERR_ATTACH_001 and the codes of versions.
+ * address, ERR_TMPL_002, ERR_ATTACH_001 and the codes of versions. `lines`: where each recipient begins in the file that the call came by.
  */
 export const prepareBulk = async (
   deps: CommandDeps,
   caller: Pick<Caller, 'teamId' | 'key'>,
   request: SendBulkRequest,
+  lines?: readonly number[],
 ): Promise<PreparedBulk> => {
   const { teamId } = caller;
   const nowMs = deps.clock.now();
@@ -87,6 +89,8 @@ export const prepareBulk = async (
     total: read.recipients.length,
     invalid: read.invalid.map(({ given }) => given),
     duplicates: read.duplicates.map(({ given }) => given),
+    ...reasonsPart(read),
+    ...(lines === undefined ? {} : { lines: [...lines] }),
     documents: documents.map(({ pinned, required }) => ({
       templateId: pinned.id,
       templateName: pinned.name,
@@ -189,7 +193,7 @@ export const readRecipients = async (
   for (const [at, recipient] of given.entries()) {
     if (at > 0 && at % AT_ONCE === 0) await nextTurn();
     faults.push(...recipientFaults(recipient, `recipients[${at}]`, attachments, limits));
-    const parsed = parseAddress(recipient.email);
+    const parsed = parseAddress(trimmed(recipient.email));
     if (!parsed.ok) {
       invalid.push({ given: at, reason: parsed.reason });
       continue;
@@ -203,6 +207,12 @@ export const readRecipients = async (
     recipients.push(recipientOf(recipient, parsed.address, at, attachments));
   }
   return { recipients, invalid, duplicates, faults };
+};
+
+/** The event keeps reasons in the open, so what they quote of an address is left out of them. */
+const reasonsPart = ({ invalid, duplicates }: ReadRecipients): Pick<BatchAccepted['data'], 'reasons'> => {
+  const leftOut = [...invalid.map(({ reason }) => reason), ...duplicates.map(({ reason }) => `its address ${reason}`)];
+  return leftOut.length === 0 ? {} : { reasons: leftOut.map((reason) => reason.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"…"')) };
 };
 
 /** Names each recipient that is left out by its place. */
@@ -309,11 +319,26 @@ const typesOf = async (
   try {
     const { id, revision } = await templateOf(deps, caller, request);
     const { variables } = await draftAt(deps, id, revision);
-    return new Map((variables as readonly VariableDefinition[]).map(({ name, type }) => [name, type]));
+    return new Map(
+      (variables as readonly VariableDefinition[]).flatMap(({ name, type, isCalculated, schema }) =>
+        isCalculated === true ? [] : [[name, type] as const, ...memberTypes(name, schema)],
+      ),
+    );
   } catch (fault) {
     if (fault instanceof DomainError) return new Map();
     throw fault;
   }
+};
+
+/** The types that a schema gives the members of an object, by their path. */
+const memberTypes = (path: string, schema: Json | undefined): readonly (readonly [string, string])[] => {
+  const properties = isJsonObject(schema) ? schema['properties'] : undefined;
+  if (!isJsonObject(properties)) return [];
+  return Object.entries(properties).flatMap(([name, member]) => {
+    const type = isJsonObject(member) ? member['type'] : undefined;
+    const at = `${path}.${name}`;
+    return [...(typeof type === 'string' ? [[at, type === 'integer' ? 'number' : type] as const] : []), ...memberTypes(at, member)];
+  });
 };
 
 /** Adds the line of the file after each `recipients[…]` in a message. */

@@ -4,6 +4,7 @@ import { type Caller, ownedBy } from '../core/caller.js';
 import { loadState } from '../core/handle.js';
 import type { CommandDeps } from '../core/deps.js';
 import { batchDecider, batchNotFound, type Batch } from '../../domain/bulk/decider.js';
+import { withLines } from './request.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { Email, EmailState } from '../../domain/email/state.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
@@ -34,20 +35,24 @@ type Place = Readonly<{ unmade: BatchResult; emailId: EmailId | undefined }>;
 const placesOf = (id: BatchId, { accepted, content, cancelled, status, erased }: Batch): readonly Place[] => {
   const invalid = new Set(accepted.invalid);
   const duplicates = new Set(accepted.duplicates);
+  const { lines = [], reasons: told } = accepted;
+  const reasons = new Map([...accepted.invalid, ...accepted.duplicates].map((place, at) => [place, told && withLines(told[at]!, lines)]));
   const waiting = cancelled !== null ? 'cancelled' : status === 'scheduled' ? 'scheduled' : 'queued';
   let index = 0;
   return Array.from({ length: accepted.total + invalid.size + duplicates.size }, (_, place): Place => {
-    if (invalid.has(place)) return leftOut(place, 'skipped', 'its address is not a valid email address');
-    if (duplicates.has(place)) return leftOut(place, 'duplicate', 'its address stands there before');
+    const line = lines[place] ?? null;
+    if (invalid.has(place))
+      return leftOut(place, 'skipped', { line, error: reasons.get(place) ?? 'its address is not a valid email address' });
+    if (duplicates.has(place)) return leftOut(place, 'duplicate', { line, error: reasons.get(place) ?? 'its address stands there before' });
     const emailId = emailIdInBatch(id, index);
     const email = erased?.includes(index) === true ? null : (content?.recipients[index]?.email ?? null);
     index += 1;
-    return { unmade: resultOf(place, waiting, { email }), emailId };
+    return { unmade: resultOf(place, waiting, { email, line }), emailId };
   });
 };
 
-const leftOut = (place: number, status: 'skipped' | 'duplicate', error: string): Place => ({
-  unmade: resultOf(place, status, { error }),
+const leftOut = (place: number, status: 'skipped' | 'duplicate', known: Pick<BatchResult, 'line' | 'error'>): Place => ({
+  unmade: resultOf(place, status, known),
   emailId: undefined,
 });
 
@@ -60,6 +65,7 @@ const resultOf = (place: number, status: BatchResultStatus, known: Partial<Batch
   reply: null,
   sentAt: null,
   deliveredAt: null,
+  line: null,
   ...known,
 });
 
@@ -84,11 +90,11 @@ const readResult = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, { unmade,
     if (!(fault instanceof EventUnreadable || fault instanceof EventUnknown)) throw fault;
     return { ...unmade, status: 'unreadable', emailId, error: 'what is stored of this email is damaged' };
   }
-  return state === undefined ? unmade : resultOfEmail(unmade.place, emailId, state);
+  return state === undefined ? unmade : resultOfEmail(unmade, emailId, state);
 };
 
 /** A deleted email is listed without personal data, even while its key still exists. */
-const resultOfEmail = (place: number, emailId: EmailId, email: Email): BatchResult => {
+const resultOfEmail = ({ place, line }: BatchResult, emailId: EmailId, email: Email): BatchResult => {
   const { status, failureReason, sentAt, deliveredAt } = email;
   const isDeleted = email.deletedAt !== null;
   return resultOf(place, status, {
@@ -96,6 +102,7 @@ const resultOfEmail = (place: number, emailId: EmailId, email: Email): BatchResu
     error: failureReason,
     sentAt,
     deliveredAt,
+    line,
   });
 };
 

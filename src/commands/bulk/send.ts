@@ -25,21 +25,25 @@ const ENDPOINT = 'POST /api/emails/send/bulk';
 /** A call is refused if all of its first recipients, this many, fail; those that are suppressed do not count. */
 export const FIRST_RECIPIENTS = 10;
 
-/** Resolves when the bulk send is durable. Rejects with the codes of its checks, having written nothing. */
+/**
+ * Resolves when the bulk send is durable. Rejects with the codes of its checks, having written nothing. `lines`: where each recipient begins
+ * in the file that the call came by, for its results.
+ */
 export const sendBulk = async (
   deps: CommandDeps,
   caller: Caller,
   request: SendBulkRequest,
   idempotency?: Idempotency,
+  lines?: readonly number[],
 ): Promise<Answer<SendBulkResponse>> => {
   const id = newBatchId(deps, caller, idempotency);
-  if (idempotency === undefined) return { body: await accept(deps, caller, id, request), replayed: false };
+  if (idempotency === undefined) return { body: await accept(deps, caller, id, { request, lines }), replayed: false };
   const fingerprint = fingerprintOf(deps.keys, idempotency);
   const { answer, joined } = await deps.joinBulkSends(id, fingerprint, async () => {
     const replayed = await replay(deps, id, request, idempotency);
     if (replayed !== undefined) return replayed;
     try {
-      return { body: await accept(deps, caller, id, request, fingerprint), replayed: false };
+      return { body: await accept(deps, caller, id, { request, lines, fingerprint }), replayed: false };
     } catch (fault) {
       // Another process has accepted the bulk send under this key meanwhile: answer as it did.
       const other = fault instanceof WrongExpectedRevision ? await replay(deps, id, request, idempotency) : undefined;
@@ -74,16 +78,17 @@ const replay = async (
   return { body: bulkResponse(id, first, leftOutWarnings(await readRecipients(request, deps.limits))), replayed: true };
 };
 
+type Accepting = Readonly<{ request: SendBulkRequest; lines?: readonly number[] | undefined; fingerprint?: string }>;
+
 const accept = async (
   deps: CommandDeps,
   caller: Caller,
   id: BatchId,
-  request: SendBulkRequest,
-  fingerprint?: string,
+  { request, lines, fingerprint }: Accepting,
 ): Promise<SendBulkResponse> => {
   const { teamId } = caller;
   deps.backlog.assertRoom(teamId);
-  const prepared = await prepareBulk(deps, caller, request);
+  const prepared = await prepareBulk(deps, caller, request, lines);
   deps.backlog.assertRoom(teamId, prepared.cost.emails);
   await refuseUnmakeable(deps, openOf(id, caller, prepared));
   const stream = batchStream(id);

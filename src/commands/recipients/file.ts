@@ -1,19 +1,32 @@
-/** Reads recipients from an uploaded file, for bulk sends and suppressions: CSV (RFC 4180) with a header row, or JSON lines, in UTF-8. */
+/**
+ * Reads recipients from an uploaded file, for bulk sends and suppressions: CSV (RFC 4180) with a header row, as spreadsheets write and read
+ * it, or JSON lines, in UTF-8.
+ */
 import { Type, type Static } from '@sinclair/typebox';
 import { isUtf8 } from 'node:buffer';
-import { needsEscape } from '../../domain/core/json.js';
+import { losesDigits, needsEscape } from '../../domain/core/json.js';
 import { invalid, DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
+import { parseAddress } from '../../domain/mime/address.js';
 import { nextTurn } from '../../shared/concurrency.js';
+import { editDistance, trimmed } from '../../shared/text.js';
 
-/** `lines`: the line in which each recipient begins, from 1. The recipients are not validated yet. */
-export type FileRecipients = Readonly<{ recipients: readonly unknown[]; lines: readonly number[] }>;
+/**
+ * `lines`: the line in which each recipient begins, from 1. `warnings`: columns whose name is nearly that of a variable. The recipients are
+ * not validated yet.
+ */
+export type FileRecipients = Readonly<{ recipients: readonly unknown[]; lines: readonly number[]; warnings: readonly string[] }>;
 
 export type FileOptions = Readonly<{
   /** The columns to read of a CSV; absent: `email`, `name`, and every other as a variable of its name, `locale` and `timeZone` too. */
   columns?: Columns | undefined;
-  /** The types that the template declares of its variables. */
+  /** The types that the template declares of its variables, and of the members of objects by their path, such as `customer.firstName`. */
   types: ReadonlyMap<string, string>;
+  /**
+   * The column of addresses is known by one of these names, by their letters alone and in any case, or by its content where the file has
+   * no header row. Absent: it is named `email`.
+   */
+  addressNames?: readonly string[];
   /** Reads one JSON line. Throws DomainError. */
   parseLine: (bytes: Buffer) => unknown;
   /** A file with more recipients is refused, and one with more than as many rows without content. */
@@ -26,9 +39,13 @@ export const readRecipientFile = async (bytes: Buffer, options: FileOptions): Pr
   const text = withoutMark(bytes);
   const first = contentAt(text, 0, text.length);
   if (first === text.length) throw fileFault('is empty');
-  const read = await readRows(text, text[first] === OPEN_BRACE ? jsonRows(text, options) : csvRows(text, options), options.rowsMax);
+  if (text[first] === OPEN_BRACKET && text[contentAt(text, first + 1, text.length)] === OPEN_BRACE)
+    throw fileFault('is a JSON array; write one object a line (JSON lines), without the brackets and the commas between them');
+  const warnings: string[] = [];
+  const readRow = text[first] === OPEN_BRACE ? jsonRows(text, options) : csvRows(text, options, warnings);
+  const read = await readRows(text, readRow, options.rowsMax);
   if (read.recipients.length === 0) throw fileFault('has no recipients below its head');
-  return read;
+  return { ...read, warnings };
 };
 
 export const fileFault = (message: string): DomainError => invalid('upload', 'file', message);
@@ -55,12 +72,13 @@ type ReadRow = (from: number, line: number) => Readonly<{ end: number; breaks: n
 /** Turns one row into a recipient; `line` is where the row begins. Throws VALIDATION_ERROR. */
 type ReadRecord = (record: readonly string[], line: number) => unknown;
 
-type Variable = Readonly<{ name: string; at: number; type: string | undefined }>;
+/** The `path` of a variable: a column `customer.firstName` fills the member of the object. */
+type Variable = Readonly<{ path: readonly string[]; at: number; type: string | undefined }>;
 
 /** In: the header row. Throws VALIDATION_ERROR if a wanted column is missing or stands twice. */
-const recipientReader = (given: readonly string[], { columns = {}, types }: FileOptions): ReadRecord => {
-  const head = given.map((name) => name.trim());
-  const emailAt = placeOf(head, 'columns.email', columns.email ?? standard(head, 'email'));
+const recipientReader = (head: readonly string[], options: FileOptions, warnings: string[]): ReadRecord => {
+  const { columns = {}, types } = options;
+  const emailAt = placeOf(head, 'columns.email', columns.email ?? addressColumn(head, options));
   const named = columns.name ?? standard(head, 'name');
   const nameAt = head.includes(named) || columns.name !== undefined ? placeOf(head, 'columns.name', named) : undefined;
   const optional = (['locale', 'timeZone'] as const).flatMap((field) => {
@@ -68,59 +86,147 @@ const recipientReader = (given: readonly string[], { columns = {}, types }: File
     return column === undefined ? [] : [{ field, at: placeOf(head, `columns.${field}`, column) }];
   });
   const own = new Set([emailAt, nameAt, ...optional.map(({ at }) => at)]);
-  const wanted = columns.variables ?? Object.fromEntries(head.flatMap((name, at) => (own.has(at) ? [] : [[name, name]])));
-  if (columns.variables === undefined) refuseUnnamed(head);
+  const wanted = columns.variables ?? Object.fromEntries(head.flatMap((name, at) => (own.has(at) || name === '' ? [] : [[name, name]])));
+  if (columns.variables === undefined) refuseEscaped(head);
   const variables = Object.entries(wanted).map(([name, from]): Variable => ({
-    name,
+    path: pathOf(name),
     at: placeOf(head, `columns.variables.${name}`, from),
     type: types.get(name),
   }));
+  refuseOverlaps(variables);
+  warnings.push(...misspelt(variables, head, types));
   return (record, line) => {
-    if (record.length !== head.length)
-      throw fileFault(
-        `has ${record.length} cells in line ${line} and ${head.length} in its head; cells with a delimiter inside stand in quotes`,
-      );
-    const name = nameAt === undefined ? '' : record[nameAt]!.trim();
+    refuseUnnamed(record, { head, line, isEachRead: columns.variables === undefined });
+    const cellAt = (at: number): string => record[at] ?? '';
+    const name = nameAt === undefined ? '' : cellAt(nameAt).trim();
+    const values: Values = {};
+    // If the cell is empty, the variable is absent.
+    for (const { path, at, type } of variables) if (cellAt(at) !== '') put(values, path, valueOf(cellAt(at), type, { ...options, line }));
     return {
-      email: record[emailAt]!.trim(),
+      email: trimmed(cellAt(emailAt)),
       ...(name === '' ? {} : { name }),
       // If the cell is empty, the value of the call applies.
-      ...Object.fromEntries(optional.flatMap(({ field, at }) => (record[at]!.trim() === '' ? [] : [[field, record[at]!.trim()]]))),
-      // If the cell is empty, the variable is absent.
-      variables: Object.fromEntries(
-        variables.flatMap(({ name: variable, at, type }) => (record[at] === '' ? [] : [[variable, valueOf(record[at]!, type)]])),
-      ),
+      ...Object.fromEntries(optional.flatMap(({ field, at }) => (cellAt(at).trim() === '' ? [] : [[field, cellAt(at).trim()]]))),
+      variables: values,
     };
   };
 };
 
 const standard = (head: readonly string[], name: string): string => head.find((one) => one.toLowerCase() === name) ?? name;
 
-const placeOf = (head: readonly string[], field: string, name: string): number => {
-  const at = head.indexOf(name);
-  const has = `; the file has ${head
+/** A name by its letters and digits alone: `E-Mail Address` and `EmailAddress` are one. */
+export const lettersOf = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+
+const addressColumn = (head: readonly string[], { addressNames }: FileOptions): string => {
+  if (addressNames === undefined) return standard(head, 'email');
+  const found = addressNames.flatMap((name) => head.find((one) => lettersOf(one) === name) ?? [])[0];
+  if (found === undefined) throw fileFault(`has no column of addresses, such as "email" or "Email Address"; it has ${listed(head)}`);
+  return found;
+};
+
+const listed = (head: readonly string[]): string =>
+  head
     .slice(0, 20)
     .map((one) => JSON.stringify(one))
-    .join(', ')}`;
-  if (at === -1) throw invalid('upload', field, `means the column ${JSON.stringify(name)}, which is not there${has}`);
+    .join(', ');
+
+const placeOf = (head: readonly string[], field: string, name: string): number => {
+  const at = head.indexOf(name);
+  if (at === -1)
+    throw invalid('upload', field, `means the column ${JSON.stringify(name)}, which is not there; the file has ${listed(head)}`);
   if (head.indexOf(name, at + 1) !== -1) throw fileFault(`has two columns ${JSON.stringify(name)}`);
   return at;
 };
 
-const refuseUnnamed = (head: readonly string[]): void => {
-  const at = head.indexOf('');
-  if (at !== -1) throw fileFault(`has no name above column ${at + 1}`);
+const refuseEscaped = (head: readonly string[]): void => {
   const escaped = head.find(needsEscape);
   if (escaped !== undefined) throw fileFault(`has the column ${JSON.stringify(escaped)}, whose name has a quotation mark or a backslash`);
 };
 
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+type Place = Readonly<{ head: readonly string[]; line: number; isEachRead: boolean }>;
 
-/** A cell that does not fit the declared type stays text; the check of the template then reports it. */
-const valueOf = (cell: string, type: string | undefined): unknown => {
+/** Columns without a name may be empty: spreadsheets write them where cells once were. */
+const refuseUnnamed = (record: readonly string[], { head, line, isEachRead }: Place): void => {
+  const isFilled = (at: number): boolean => (record[at] ?? '').trim() !== '';
+  for (let at = head.length; at < record.length; at += 1)
+    if (isFilled(at))
+      throw fileFault(
+        `has ${record.length} cells in line ${line} and ${head.length} in its head; cells with a delimiter inside stand in quotes`,
+      );
+  const unnamed = isEachRead ? head.findIndex((name, at) => name === '' && isFilled(at)) : -1;
+  if (unnamed !== -1) throw fileFault(`has no name above column ${unnamed + 1}, which has a value in line ${line}`);
+};
+
+/** Objects in objects, at most so many; a column whose name has more dots is a variable of that name. */
+const PATH_NAMES_MAX = 8;
+
+const pathOf = (name: string): readonly string[] => {
+  const names = name.split('.');
+  return names.length > PATH_NAMES_MAX || names.some((one) => one.trim() !== one || one === '' || one === '__proto__') ? [name] : names;
+};
+
+const refuseOverlaps = (variables: readonly Variable[]): void => {
+  const whole = new Set(variables.map(({ path }) => path.join('.')));
+  for (const { path } of variables)
+    for (let length = 1; length < path.length; length += 1) {
+      const outer = path.slice(0, length).join('.');
+      if (whole.has(outer))
+        throw fileFault(`fills the variable ${outer} by the column ${path.join('.')} and by one of its own; leave out one`);
+    }
+};
+
+const EDITS_MAX = 2;
+const GUESSED_CHARS_MAX = 64;
+const GUESSES_MAX = 20;
+
+/** A column that fills no variable of the template, and whose name is nearly that of a variable that no column fills. */
+const misspelt = (variables: readonly Variable[], head: readonly string[], types: FileOptions['types']): readonly string[] => {
+  const filled = new Set(variables.map(({ path }) => path.join('.')));
+  const free = [...types.keys()].filter((name) => !filled.has(name) && name.length <= GUESSED_CHARS_MAX);
+  const unknown = variables.filter(({ path, type }) => type === undefined && !types.has(path[0]!));
+  return unknown.slice(0, GUESSES_MAX).flatMap(({ path, at }) => {
+    const letters = lettersOf(path.join('.'));
+    const near = free.find((name) => {
+      const known = lettersOf(name);
+      return (
+        letters === known ||
+        (known.length > 2 * EDITS_MAX && letters.length <= GUESSED_CHARS_MAX && editDistance(letters, known) <= EDITS_MAX)
+      );
+    });
+    return near === undefined ? [] : [`the column ${JSON.stringify(head[at])} fills no variable of the template; did you mean ${near}?`];
+  });
+};
+
+type Values = { [name: string]: unknown };
+
+/** No path is the beginning of another, so what stands at one of its objects is an object. */
+const put = (values: Values, path: readonly string[], value: unknown): void => {
+  let target = values;
+  for (const name of path.slice(0, -1)) {
+    if (!Object.hasOwn(target, name)) target[name] = {};
+    target = target[name] as Values;
+  }
+  Object.defineProperty(target, path.at(-1)!, { value, writable: true, enumerable: true, configurable: true });
+};
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** No number that a double holds is written with more. */
+const NUMBER_CHARS_MAX = 400;
+
+/**
+ * A cell that does not fit the declared type stays text; the check of the template then reports it. Objects and lists are written as JSON.
+ * Throws VALIDATION_ERROR if that is none.
+ */
+const valueOf = (
+  cell: string,
+  type: string | undefined,
+  { parseLine, line }: Pick<FileOptions, 'parseLine'> & { line: number },
+): unknown => {
   const text = cell.trim();
-  if (type === 'number' && NUMBER.test(text)) return Number(text);
+  if (type === 'number' && text.length <= NUMBER_CHARS_MAX && NUMBER.test(text) && !losesDigits(text)) return Number(text);
   if (type === 'boolean' && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true';
+  if ((type === 'object' && text.startsWith('{')) || (type === 'array' && text.startsWith('[')))
+    return lineOf(Buffer.from(text), parseLine, (why) => `has in line ${line} a cell that is not the JSON it begins as (${why})`);
   return cell;
 };
 
@@ -128,7 +234,7 @@ const withoutMark = (bytes: Buffer): Buffer => {
   const [first, second, third] = bytes;
   const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || bytes.includes(0);
   if (isWide || !isUtf8(bytes)) throw fileFault(`is not UTF-8${isWide ? ' but UTF-16, or no text' : ''}; save it as "CSV UTF-8"`);
-  return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
+  return first === 0xef && second === 0xbb && third === 0xbf ? withoutMark(bytes.subarray(3)) : bytes;
 };
 
 /** Rows, and bytes, that are read in one turn of the event loop. */
@@ -136,7 +242,7 @@ const ROWS_AT_ONCE = 50;
 const BYTES_AT_ONCE = 64 * 1024;
 
 /** Counts every row that is read, so that rows without content cost no more than others. */
-const readRows = async (bytes: Buffer, read: ReadRow, rowsMax: number): Promise<FileRecipients> => {
+const readRows = async (bytes: Buffer, read: ReadRow, rowsMax: number): Promise<Omit<FileRecipients, 'warnings'>> => {
   const recipients: unknown[] = [];
   const lines: number[] = [];
   let line = 1;
@@ -164,8 +270,10 @@ const rowsAllMax = (rowsMax: number): number => 1 + 2 * rowsMax;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
+const TAB = 0x09;
 const BLANK = 0x20;
 const QUOTE = 0x22;
+const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 
 /** The offset of the first byte that is no blank; `end` if there is none. */
@@ -185,44 +293,60 @@ const jsonRows = (bytes: Buffer, { columns, parseLine }: FileOptions): ReadRow =
     const end = found === -1 ? bytes.length : from + found;
     if (end - from > JSON_LINE_BYTES_MAX) throw fileFault(`has more than ${JSON_LINE_BYTES_MAX / 1024 / 1024} MB in line ${line}`);
     const hasContent = contentAt(bytes, from, end) < end;
-    return { end: end + 1, breaks: 1, recipient: hasContent ? lineOf(bytes.subarray(from, end), line, parseLine) : undefined };
+    return { end: end + 1, breaks: 1, recipient: hasContent ? recipientOf(bytes.subarray(from, end), line, parseLine) : undefined };
   };
 };
 
-const lineOf = (bytes: Buffer, line: number, parseLine: FileOptions['parseLine']): unknown => {
+const recipientOf = (bytes: Buffer, line: number, parseLine: FileOptions['parseLine']): unknown =>
+  lineOf(bytes, parseLine, (why) => `has in line ${line} no recipient such as {"email": "ada@example.com"} (${why})`);
+
+/** `saying`: the message of the fault, with why the text is no JSON. */
+const lineOf = (bytes: Buffer, parseLine: FileOptions['parseLine'], saying: (why: string) => string): unknown => {
   try {
     return parseLine(bytes);
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
-    throw fileFault(`has in line ${line} no recipient such as {"email": "ada@example.com"} (${fault.message.replace(/\.$/, '')})`);
+    throw fileFault(saying(fault.message.replace(/\.$/, '')));
   }
 };
 
-/** Comma, semicolon or tab: the one that stands most often in the header row, outside of quotes. */
+/** The one that a first line `sep=;` names, as spreadsheets write it; else comma, semicolon or tab: the one that stands most often in the header row, outside of quotes. */
 const delimiterOf = (bytes: Buffer): string => {
   const [head = ''] = bytes
     .toString('utf8', 0, HEAD_BYTES)
     .replaceAll(/"[^"]*"/g, '')
     .split(/[\r\n]/);
+  const told = SEPARATOR.exec(head)?.[1];
+  if (told !== undefined) return told;
   const count = (delimiter: string): number => head.split(delimiter).length;
   return [',', ';', '\t'].reduce((best, delimiter) => (count(delimiter) > count(best) ? delimiter : best));
 };
+
+const SEPARATOR = /^sep=([,;\t|])$/i;
 
 const HEAD_BYTES = 64 * 1024;
 /** The variables of a recipient have at most 100 KB. */
 const ROW_BYTES_MAX = 256 * 1024;
 
-const csvRows = (bytes: Buffer, options: FileOptions): ReadRow => {
+const csvRows = (bytes: Buffer, options: FileOptions, warnings: string[]): ReadRow => {
   // A column for each variable, and those of the address, the name, the locale and the time zone.
   const form = { delimiter: delimiterOf(bytes).charCodeAt(0), cellsMax: options.limits.templateVariablesMax + 4 };
   let read: ReadRecord | undefined;
   return (from, line) => {
     const { cells, ...row } = cellsAt(bytes, { from, line }, form);
-    if (read !== undefined) return { ...row, recipient: cells.every((cell) => cell === '') ? undefined : read(cells, line) };
-    const isEmpty = cells.length === 1 && cells[0] === '';
-    if (!isEmpty) read = recipientReader(cells, options);
-    return { ...row, recipient: undefined };
+    const isEmpty = cells.every((cell) => cell.trim() === '');
+    if (read !== undefined) return { ...row, recipient: isEmpty ? undefined : read(cells, line) };
+    if (isEmpty || SEPARATOR.test(cells.join(String.fromCharCode(form.delimiter)))) return { ...row, recipient: undefined };
+    const unnamed = headlessColumns(cells, options);
+    read = recipientReader(unnamed ?? cells.map(trimmed), options, warnings);
+    return { ...row, recipient: unnamed === undefined ? undefined : read(cells, line) };
   };
+};
+
+/** Names for the columns of a file of addresses that has no header row, so that its first row has an address; undefined for any other file. */
+const headlessColumns = (cells: readonly string[], { addressNames }: FileOptions): readonly string[] | undefined => {
+  const at = addressNames === undefined ? -1 : cells.findIndex((cell) => parseAddress(trimmed(cell)).ok);
+  return at === -1 ? undefined : cells.map((_, index) => (index === at ? 'email' : `column ${index + 1}`));
 };
 
 type CsvForm = Readonly<{ delimiter: number; cellsMax: number }>;
@@ -236,16 +360,13 @@ const cellsAt = (bytes: Buffer, { from, line }: RowStart, { delimiter, cellsMax 
   let breaks = 0;
   for (let at = from; ; at += 1) {
     if (cells.length === cellsMax) throw fileFault(`has more than ${cellsMax} cells in line ${line}, the most that is read`);
-    const isQuoted = bytes[at] === QUOTE;
-    const end = isQuoted ? quoteEnd(bytes, at + 1, stop) : plainEnd(bytes, { at, stop, delimiter });
-    const next = isQuoted ? end + 1 : end;
-    if (end === stop && stop < bytes.length) throw rowTooLong(line);
-    if ((isQuoted && end === stop) || !endsCell(bytes[next], delimiter)) throw noCsv(line + breaks);
-    const text = bytes.toString('utf8', isQuoted ? at + 1 : at, end);
-    if (isQuoted) breaks += text.match(LINE_BREAK)?.length ?? 0;
-    cells.push(isQuoted ? text.replaceAll('""', '"') : text);
-    if (bytes[next] !== delimiter) return { cells, end: next + (isCrLf(bytes, next) ? 2 : 1), breaks: breaks + 1 };
-    at = next;
+    const cell = cellAt(bytes, { at, stop, delimiter });
+    if (cell.next >= stop && stop < bytes.length) throw rowTooLong(line);
+    if (cell.isBroken) throw noCsv(line + breaks);
+    breaks += cell.breaks;
+    cells.push(cell.text);
+    if (bytes[cell.next] !== delimiter) return { cells, end: cell.next + (isCrLf(bytes, cell.next) ? 2 : 1), breaks: breaks + 1 };
+    at = cell.next;
   }
 };
 
@@ -257,10 +378,42 @@ const isCrLf = (bytes: Buffer, at: number): boolean => bytes[at] === CARRIAGE_RE
 const endsCell = (byte: number | undefined, delimiter: number): boolean =>
   byte === undefined || byte === delimiter || byte === LINE_FEED || byte === CARRIAGE_RETURN;
 
-/** The offset at which a cell without quotes ends, or that of a quote in it; at most `stop`. */
-const plainEnd = (bytes: Buffer, { at, stop, delimiter }: Readonly<{ at: number; stop: number; delimiter: number }>): number => {
+type CellStart = Readonly<{ at: number; stop: number; delimiter: number }>;
+/** `next`: the offset of what ends the cell. `breaks`: line breaks in its quotes. `isBroken`: a quote is never closed, or text follows one that closes lines later. */
+type Cell = Readonly<{ text: string; next: number; breaks: number; isBroken: boolean }>;
+
+/**
+ * As spreadsheets read it: a quote inside of a cell that does not begin with one is text, and so is what follows a closing quote in its line.
+ * Blanks around a quoted cell are left aside.
+ */
+const cellAt = (bytes: Buffer, { at, stop, delimiter }: CellStart): Cell => {
+  const open = blanksEnd(bytes, { at, stop, delimiter });
+  const close = bytes[open] === QUOTE ? quoteEnd(bytes, open + 1, stop) : stop;
+  const after = blanksEnd(bytes, { at: Math.min(close + 1, stop), stop, delimiter });
+  const isQuoted = close < stop && endsCell(bytes[after], delimiter);
+  if (!isQuoted && (open > at || bytes[open] !== QUOTE)) {
+    const next = plainEnd(bytes, { at, stop, delimiter });
+    return { text: bytes.toString('utf8', at, next), next, breaks: 0, isBroken: false };
+  }
+  if (close === stop) return { text: '', next: stop, breaks: 0, isBroken: true };
+  const inside = bytes.toString('utf8', open + 1, close);
+  const breaks = inside.match(LINE_BREAK)?.length ?? 0;
+  const next = isQuoted ? after : plainEnd(bytes, { at: close + 1, stop, delimiter });
+  const rest = isQuoted ? '' : bytes.toString('utf8', close + 1, next);
+  return { text: inside.replaceAll('""', '"') + rest, next, breaks, isBroken: !isQuoted && breaks > 0 };
+};
+
+/** The offset behind blanks and tabs; at most `stop`. */
+const blanksEnd = (bytes: Buffer, { at, stop, delimiter }: CellStart): number => {
   let end = at;
-  while (end < stop && bytes[end] !== QUOTE && !endsCell(bytes[end], delimiter)) end += 1;
+  while (end < stop && bytes[end] !== delimiter && (bytes[end] === BLANK || bytes[end] === TAB)) end += 1;
+  return end;
+};
+
+/** The offset at which a cell without quotes ends; at most `stop`. */
+const plainEnd = (bytes: Buffer, { at, stop, delimiter }: CellStart): number => {
+  let end = at;
+  while (end < stop && !endsCell(bytes[end], delimiter)) end += 1;
   return end;
 };
 
@@ -275,4 +428,6 @@ const rowTooLong = (line: number): DomainError =>
   fileFault(`has a row of more than ${ROW_BYTES_MAX / 1024} KB, or a quote that is never closed, at line ${line}`);
 
 const noCsv = (line: number): DomainError =>
-  fileFault(`is no CSV at line ${line}: a quote stands where none may, or is never closed; quotes inside of a quoted cell are doubled`);
+  fileFault(
+    `is no CSV at line ${line}: a quote is never closed, or text follows the one that closes it; quotes inside of a quoted cell are doubled`,
+  );

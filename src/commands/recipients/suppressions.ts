@@ -25,7 +25,8 @@ import {
 import type { TeamEvent } from '../../domain/teams/events.js';
 import { evolveTeam, type TeamState } from '../../domain/teams/state.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { fileFault, readRecipientFile } from './file.js';
+import { lettersOf, readRecipientFile } from './file.js';
+import { trimmed } from '../../shared/text.js';
 import { nextTurn } from '../../shared/concurrency.js';
 
 const columns: (keyof SuppressionRecord)[] = ['email', 'list', 'reason', 'createdAt', 'emailId', 'id'];
@@ -212,6 +213,7 @@ export const importSuppressions = async (deps: CommandDeps, caller: Caller, file
     rowsMax: SUPPRESSION_ROWS_MAX,
     ...file,
     types: new Map(),
+    addressNames: ADDRESS_NAMES,
     limits: deps.limits,
   });
   const counts = { rows: recipients.length, added: 0, existing: 0, invalid: 0 };
@@ -220,7 +222,7 @@ export const importSuppressions = async (deps: CommandDeps, caller: Caller, file
   let hasBegun = false;
   const suppress = async (row: unknown, line: number): Promise<void> => {
     const { email, reason, list } = entryOf(row);
-    const parsed = parseAddress(withoutMark(email));
+    const parsed = parseAddress(withoutMark(trimmed(email)));
     const fault = parsed.ok ? listFault(list) : parsed.reason;
     if (!parsed.ok || fault !== undefined) {
       counts.invalid += 1;
@@ -245,16 +247,50 @@ const listFault = (list: string | undefined): string | undefined =>
 
 type Entry = Readonly<{ email: string; reason: SuppressionReason; list: string | undefined }>;
 
-/** A reason of our own export is kept; any other text in that column becomes `import`. */
+/** Names of the column of addresses, by their letters: ours, and those of the exports of Postmark, Mailgun, Amazon SES, SendGrid and Mailchimp. */
+const ADDRESS_NAMES = ['email', 'emailaddress', 'address', 'recipient', 'recipientemail', 'mail'];
+
+/** A reason of our own export is kept; one that another service wrote is mapped, and any other becomes `import`. */
 const entryOf = (row: unknown): Entry => {
-  const { email, variables, ...members } = row as Readonly<Record<'email' | 'reason' | 'list' | 'variables', unknown>>;
-  if (typeof email !== 'string') throw fileFault('has a line whose `email` is no text');
-  const { reason, list } = { ...(variables as Readonly<Record<string, unknown>> | undefined), ...members };
+  const { variables, ...members } = row as Readonly<Record<string, unknown>>;
+  const told = Object.fromEntries(Object.entries({ ...(variables ?? {}), ...members }).map(([name, value]) => [lettersOf(name), value]));
+  const email = ADDRESS_NAMES.map((name) => told[name]).find((value) => typeof value === 'string' && value !== '');
+  const { list } = told;
   return {
-    email,
-    reason: suppressionReasons.find((one) => one === reason) ?? 'import',
+    email: typeof email === 'string' ? email : '',
+    reason: suppressionReasons.find((one) => one === told['reason']) ?? foreignReason(told),
     list: typeof list === 'string' && list !== '' ? list : undefined,
   };
+};
+
+/** Columns in which exports tell why an address is suppressed, and those without a name of a file that has no header row. */
+const REASON_NAMES = ['suppressionreason', 'type', 'reason', 'event', 'error', 'column1', 'column2', 'column3'];
+
+/** `HardBounce` and `SpamComplaint` of Postmark, `BOUNCE` and `COMPLAINT` of Amazon SES, replies of SMTP in SendGrid's and Mailgun's. */
+const REASON_WORDS: readonly (readonly [RegExp, SuppressionReason])[] = [
+  [/softbounce|transient/, 'import'],
+  [/complain|spamreport|spamnotification/, 'complaint'],
+  [/unsub|optout/, 'unsubscribe'],
+  [/bounce|cleaned|invalid|^5\d\d/, 'hard-bounce'],
+  [/manual/, 'manual'],
+];
+
+/** Columns that only an export of one kind has: Mailchimp's of contacts, Mailgun's of unsubscribes, SendGrid's of complaints. */
+const REASON_COLUMNS: readonly (readonly [string, SuppressionReason])[] = [
+  ['unsubtime', 'unsubscribe'],
+  ['cleantime', 'hard-bounce'],
+  ['tags', 'unsubscribe'],
+  ['ip', 'complaint'],
+];
+
+const foreignReason = (told: Readonly<Record<string, unknown>>): SuppressionReason => {
+  const textOf = (name: string): string => (['string', 'number'].includes(typeof told[name]) ? String(told[name]) : '');
+  const replies = [textOf('status'), textOf('code')];
+  if (replies.some((code) => /^5(?:\.|\d\d$)/.test(code))) return 'hard-bounce';
+  const words = REASON_NAMES.map((name) => lettersOf(textOf(name)));
+  const byWord = words.map((word) => REASON_WORDS.find(([pattern]) => pattern.test(word))).find((found) => found !== undefined);
+  const [, reason = 'import'] = byWord ?? REASON_COLUMNS.find(([name]) => textOf(name) !== '') ?? [];
+  return reason;
 };
 
 /** Removes the apostrophe that an export puts before a cell that a spreadsheet would take for a formula. */

@@ -29,6 +29,10 @@ const accepted = {
   /** The places of recipients of the call that were left out: with an invalid address, and with an address that another one has before. */
   invalid: Type.Array(count),
   duplicates: Type.Array(count),
+  /** Why each of them was left out, in this order, without any text of the call. */
+  reasons: optional(Type.Array(text)),
+  /** The line of the file in which each recipient of the call begins, if it came by one. */
+  lines: optional(Type.Array(count)),
   /** The document templates, with their revision, for each recipient. The rest of each document is sealed, in the same order. */
   documents: Type.Array(Type.Object({ templateId: text, templateName: text, templateRevision: count, required: Type.Boolean() })),
   /** The number of documents for all recipients together, as far as the call tells. */

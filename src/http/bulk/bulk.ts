@@ -35,6 +35,7 @@ import { PagingQuerySchema } from '../../api/core/queries.js';
 import { pagingOf } from '../server/query.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
+type RecipientFileRead = NonNullable<FastifyRequest['recipientFile']>;
 
 const params = Type.Object({ batchId: Type.String({ description: 'Batch id' }) });
 
@@ -94,17 +95,20 @@ const sendRoute = (app: App, deps: Deps): void => {
       const caller = callerOf(request);
       if (request.body.dryRun === true) {
         reply.code(200);
-        return withLinesInWarnings(await deps.commands.dryRunBulk(caller, request.body), request.recipientLines);
+        return withFileWarnings(await deps.commands.dryRunBulk(caller, request.body), request.recipientFile);
       }
-      const answer = await deps.commands.sendBulk(caller, request.body, idempotencyOf(request));
+      const answer = await deps.commands.sendBulk(caller, request.body, idempotencyOf(request), request.recipientFile?.lines);
       reply.code(201);
-      return withLinesInWarnings(answered(reply, answer), request.recipientLines);
+      return withFileWarnings(answered(reply, answer), request.recipientFile);
     },
   );
 };
 
-const withLinesInWarnings = <T extends { warnings: string[] }>(answer: T, lines: readonly number[] | undefined): T =>
-  lines === undefined ? answer : { ...answer, warnings: answer.warnings.map((warning) => withLines(warning, lines)) };
+/** Names lines in the warnings, behind those about the file itself. */
+const withFileWarnings = <T extends { warnings: string[] }>(answer: T, file: RecipientFileRead | undefined): T =>
+  file === undefined
+    ? answer
+    : { ...answer, warnings: [...file.warnings, ...answer.warnings.map((warning) => withLines(warning, file.lines))] };
 
 /** Throws BATCH_NOT_FOUND for a malformed id. */
 const batchIdOf = (text: string): BatchId => {
@@ -199,7 +203,7 @@ const bulkResultsRoute = (app: App, deps: Deps): void => {
       schema: {
         summary: 'What became of each recipient',
         description:
-          'One line for each recipient of the call, in its order: `place`, `email`, `status`, `emailId`, `error`, `reply`, `sentAt`, `deliveredAt`. In CSV a cell that begins like a formula has an apostrophe before it.',
+          'One line for each recipient of the call, in its order: `place`, `email`, `status`, `emailId`, `error`, `reply`, `sentAt`, `deliveredAt`, `line`. In CSV a cell that begins like a formula has an apostrophe before it.',
         operationId: 'getBatchResults',
         tags: ['Bulk'],
         params,
@@ -284,7 +288,7 @@ const readRecipientsForm =
     if ('recipients' in call) throw invalid('upload', 'request.recipients', 'stands beside a file; give one of them');
     const checkColumns = request.compileValidationSchema(ColumnsSchema);
     if (columns !== undefined && !checkColumns(columns)) throw validationError(checkColumns.errors ?? [], 'columns');
-    const { recipients, lines } = await commands.recipientsOfFile(callerOf(request), {
+    const { recipients, ...read } = await commands.recipientsOfFile(callerOf(request), {
       bytes: form.file,
       columns: columns as Columns | undefined,
       request: templateNamed(call),
@@ -293,7 +297,7 @@ const readRecipientsForm =
     const body = { ...call, recipients };
     leaveOutNulls(SendBulkRequestSchema, body);
     request.body = body;
-    request.recipientLines = lines;
+    request.recipientFile = read;
     const sha256 = createHash('sha256').update(form.file).digest('hex');
     request.canonicalBody = canonicalJson({ request: call, columns: columns ?? null, file: sha256 });
   };
@@ -306,6 +310,6 @@ const templateNamed = ({ templateId, version }: JsonObject): Pick<SendBulkReques
 
 /** Adds the lines of the file to the faults of recipients. */
 const faultHandler = (fault: FastifyError, request: FastifyRequest): never => {
-  const { recipientLines } = request;
-  throw recipientLines === undefined || !(fault instanceof DomainError) ? fault : faultWithLines(fault, recipientLines);
+  const { recipientFile } = request;
+  throw recipientFile === undefined || !(fault instanceof DomainError) ? fault : faultWithLines(fault, recipientFile.lines);
 };

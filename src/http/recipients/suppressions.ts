@@ -154,7 +154,7 @@ const importRoute = (app: App, deps: Deps): void => {
       onRequest: uploadSlots(deps),
       schema: {
         summary: 'Import addresses',
-        description: `A form (\`multipart/form-data\`) with one \`file\`: CSV with the column \`email\`, or JSON lines with the member, at most ${SUPPRESSION_ROWS_MAX} rows. Where \`reason\` is one of ours it is kept, else it is \`import\`; \`list\` keeps mails of that list alone from the address. The same file once more changes nothing.`,
+        description: `A form (\`multipart/form-data\`) with one \`file\`: CSV with the column \`email\`, or JSON lines with the member, or the export of another service, at most ${SUPPRESSION_ROWS_MAX} rows. Where \`reason\` is one of ours it is kept, those of other services are mapped, and any other is \`import\`; \`list\` keeps mails of that list alone from the address. The same file once more changes nothing.`,
         operationId: 'importSuppressions',
         tags,
         response: { 200: SuppressionsImportedSchema },

@@ -159,8 +159,8 @@ declare module 'fastify' {
     isLargeBody: boolean;
     /** The canonical form (RFC 8785) of a large body under an Idempotency-Key, made when it was read. */
     canonicalBody: string | Uint8Array | undefined;
-    /** For a bulk send by a file: the line in which each recipient begins. */
-    recipientLines?: readonly number[];
+    /** For a bulk send by a file: the line in which each recipient begins, and warnings about the file. */
+    recipientFile?: Readonly<{ lines: readonly number[]; warnings: readonly string[] }>;
     /** For a write: what `Positions.written` was before it. */
     writtenBefore: number | undefined;
   }

@@ -3,6 +3,7 @@
  * numbers, and numbers that a double cannot hold. Also inspects a parsed value for dangerous keys and broken Unicode.
  */
 import type { FieldError } from '../../../domain/core/errors.js';
+import { losesDigits } from '../../../domain/core/json.js';
 
 export type JsonBounds = Readonly<{ membersMax: number; depthMax: number }>;
 type JsonExcess = 'members' | 'depth' | undefined;
@@ -45,7 +46,6 @@ const LOWER_E = 0x65;
 const SAFE_NUMBER_CHARS = 15;
 /** Longer numbers count as lossy unread: no double is written with so many digits. */
 const NUMBER_CHARS_MAX = 2_000;
-const SAFE_INTEGER_MAX = 2 ** 53;
 
 const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
 const KEY_CHARS_MAX = 64;
@@ -180,40 +180,6 @@ export const isSurelyExact = (text: string, from: number): boolean => {
     code = text.charCodeAt(end);
   }
   return end - from <= SAFE_NUMBER_CHARS;
-};
-
-/** A double written with more digits than this is refused; `toPrecision` writes no more. */
-const SIGNIFICANT_DIGITS_MAX = 100;
-
-/**
- * True if the double nearest to a number, written with the fewest digits and with as many as given, is another number; and for whole numbers
- * beyond 2^53, where doubles skip whole numbers. So each double is taken in every spelling, with the 17 digits of some languages too.
- */
-export const losesDigits = (number: string): boolean => {
-  const value = Number(number);
-  if (!Number.isFinite(value)) return true;
-  if (Math.abs(value) > SAFE_INTEGER_MAX && /^-?\d+$/.test(number)) return true;
-  const given = decimalOf(number);
-  if (isEqual(given, decimalOf(String(value)))) return false;
-  const digits = given.digits.length;
-  return digits === 0 || digits > SIGNIFICANT_DIGITS_MAX || !isEqual(given, decimalOf(value.toPrecision(digits)));
-};
-
-type Decimal = Readonly<{ digits: string; power: number }>;
-
-const isEqual = (one: Decimal, other: Decimal): boolean => one.digits === other.digits && one.power === other.power;
-
-/** In: a number as JSON or JavaScript writes it. Out: its significant digits, none for zero, and the power of ten behind the last of them. */
-const decimalOf = (number: string): Decimal => {
-  const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e');
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
-  const written = whole + fraction;
-  let start = 0;
-  let end = written.length;
-  while (start < end && written[start] === '0') start += 1;
-  while (end > start && written[end - 1] === '0') end -= 1;
-  if (start === end) return { digits: '', power: 0 };
-  return { digits: written.slice(start, end), power: Number(exponent) - fraction.length + (written.length - end) };
 };
 
 /**
