@@ -5,13 +5,12 @@ import { parseTemplateId, parseEmailId, type EmailId } from '../domain/core/ids.
 import { parseDomain } from '../domain/mime/address.js';
 import { makeQueries } from '../projections/queries.js';
 import type { RetryFilter } from '../projections/email/emails.js';
+import { parseTime } from '../domain/core/time.js';
 import { counted } from '../shared/text.js';
 import { momentOf, print } from './core/output.js';
 import { withTeam } from './core/engine.js';
 
 export type RetryOptions = Readonly<{ failed?: boolean; template?: string; domain?: string; since?: string; until?: string }>;
-
-const ZONED = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 export const retry = (options: RetryOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
@@ -77,6 +76,6 @@ const emailIdOf = (text: string): EmailId => {
 
 /** Without a zone nobody can tell which moment is meant. */
 const withZone = (text: string): string => {
-  if (!ZONED.test(text)) throw new Error(`${text} is not an ISO 8601 time with a zone such as 2030-01-31T09:30:00Z`);
+  if (parseTime(text) === undefined) throw new Error(`${text} is not an ISO 8601 time with a zone such as 2030-01-31T09:30:00Z`);
   return text;
 };

@@ -19,7 +19,7 @@ import { mailboxCookieName } from './server/cookies.js';
 import { policyOf } from './server/rates.js';
 import { registerReference, registerSwagger } from './server/openapi/reference.js';
 import { checkQuery } from './server/query.js';
-import { ajvOptions, boundFormats, validationError } from './server/validation.js';
+import { ajvOptions, ownFormats, validationError } from './server/validation.js';
 import { analyticsRoutes } from './analytics/analytics.js';
 import { apiKeyRoutes } from './keys/api-keys.js';
 import { auditRoutes } from './audit/audit.js';
@@ -131,7 +131,7 @@ const createApp = (deps: HttpDeps, connections: Connections): App => {
     bodyLimit: deps.limits.bodySizeBytesMax,
     requestIdHeader: false,
     genReqId: (request) => requestIdOf(request.headers['x-request-id']),
-    ajv: { customOptions: ajvOptions, onCreate: boundFormats },
+    ajv: { customOptions: ajvOptions, onCreate: ownFormats },
     schemaErrorFormatter: validationError,
     frameworkErrors: routerErrorHandler(deps),
     clientErrorHandler: clientErrorHandler(deps, requestIdOf),

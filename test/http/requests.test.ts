@@ -495,6 +495,16 @@ void t.test('the other endpoints pass on what they were given', async (t) => {
     { id: EMAIL, status: 'scheduled' },
   ]);
   t.same(calls.at(-1)?.slice(2), [EMAIL, { scheduledAt: '2030-01-31T09:30:00+01:00' }]);
+  for (const scheduledAt of ['2030-01-31T09:30+01:00', '2030-01-31T09:30:00+01', '2030-12-31T23:59:60Z'])
+    t.match(await ask('PATCH', `/api/emails/${EMAIL}`, { scheduledAt }), [200, {}], scheduledAt);
+  t.match(await ask('GET', '/api/suppressions/check?email=ann+news@example.org'), [
+    400,
+    { code: 'ERR_EMAIL_001', message: /a plus sign is written %2B in a query/ },
+  ]);
+  t.match(await ask('GET', '/api/emails?recipient=ann+news@example.org'), [
+    400,
+    { code: 'VALIDATION_ERROR', message: /`recipient` must be an email address: .* \(a plus sign is written %2B/ },
+  ]);
   for (const body of [
     {},
     { scheduledAt: '2030-01-31T09:30:00' },

@@ -7,7 +7,8 @@ import type { Limits } from '../../domain/core/limits.js';
 import { parseAddress, type Recipient, invalidAddresses } from '../../domain/mime/address.js';
 import { checkHeader, type HeaderMatcher } from '../../domain/mime/compose.js';
 import type { ReplyTo } from '../../domain/core/stored.js';
-import { isoTime, DAY_MS } from '../../domain/core/time.js';
+import { assertDefined } from '../../domain/core/ids.js';
+import { isoTime, parseTime, DAY_MS } from '../../domain/core/time.js';
 import type { AddressedRecipient } from '../../domain/email/events.js';
 import type { RecipientRole } from '../../domain/email/status.js';
 import { holdsControls, nameFault } from '../../shared/text.js';
@@ -64,7 +65,7 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
     from,
     replyTo,
     headers: request.headers ?? {},
-    scheduledAt: request.scheduledAt === undefined ? undefined : isoTime(momentOf(request.scheduledAt)),
+    scheduledAt: request.scheduledAt === undefined ? undefined : parseTime(request.scheduledAt),
     language,
   };
 };
@@ -137,22 +138,16 @@ export const headerFaults = (
   return faults;
 };
 
-/** A leap second (RFC 3339) is read as the first second of the next minute. */
-const LEAP_SECOND = /(:59):60(?=\.|[Zz+-])/;
-
-const momentOf = (time: string): number =>
-  LEAP_SECOND.test(time) ? Date.parse(time.replace(LEAP_SECOND, '$1:59')) + 1_000 : Date.parse(time);
-
 /** In: a time of a request. Out: that time in UTC, as events have it. Throws VALIDATION_ERROR if it is past or too far ahead. */
 export const checkSchedule = (scheduledAt: string, nowMs: number, limits: Limits): string => {
   const faults = scheduleFaults(scheduledAt, nowMs, limits);
   if (faults.length > 0) throw invalidFields(faults);
-  return isoTime(momentOf(scheduledAt));
+  return assertDefined(parseTime(scheduledAt), 'time that was checked');
 };
 
 export const scheduleFaults = (scheduledAt: string | undefined, nowMs: number, limits: Limits): readonly FieldError[] => {
   if (scheduledAt === undefined) return [];
-  const atMs = momentOf(scheduledAt);
+  const atMs = Date.parse(parseTime(scheduledAt) ?? '');
   if (Number.isNaN(atMs)) return [{ field: 'scheduledAt', message: 'is not a moment; give ISO 8601 such as 2030-01-31T09:00:00Z' }];
   if (atMs <= nowMs) return [{ field: 'scheduledAt', message: `lies in the past; it must be after ${isoTime(nowMs)}` }];
   if (atMs > nowMs + limits.scheduledAheadDaysMax * DAY_MS) {

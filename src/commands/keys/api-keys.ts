@@ -43,7 +43,7 @@ import {
 } from '../../domain/core/ids.js';
 import { teamDecider, teamNotFound } from '../../domain/teams/decider.js';
 import type { Cause } from '../../event-log/event-log.js';
-import { isoTime } from '../../domain/core/time.js';
+import { isoTime, requireTime } from '../../domain/core/time.js';
 
 /** `chosen`: the text of the key where the caller chose it beforehand; otherwise it is random. */
 export const createApiKey = async (
@@ -57,7 +57,7 @@ export const createApiKey = async (
     throw new DomainError('FORBIDDEN', `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`);
   }
   const nowMs = deps.clock.now();
-  const expiresAt = request.expiresAt === undefined ? undefined : isoTime(Date.parse(request.expiresAt));
+  const expiresAt = request.expiresAt === undefined ? undefined : requireTime('expiresAt', request.expiresAt);
   if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) {
     throw new DomainError('VALIDATION_ERROR', 'The key would be expired from the start.', {
       errors: [{ field: 'expiresAt', message: `must be after ${isoTime(nowMs)}` }],

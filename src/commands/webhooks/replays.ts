@@ -10,7 +10,7 @@ import type { ReplayedWebhook, ReplayWebhookRequest, WebhookEvents, WebhookEvent
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import type { Recorded } from '../../domain/events.js';
 import { webhookStream, type WebhookId } from '../../domain/core/ids.js';
-import { isoTime, DAY_MS } from '../../domain/core/time.js';
+import { isoTime, requireTime, DAY_MS } from '../../domain/core/time.js';
 import { readWebhookEventId, webhookEventId } from '../../domain/webhooks/delivery.js';
 import type { WebhookEvent } from '../../domain/webhooks/events.js';
 import type { WebhookKind } from '../../domain/webhooks/kinds.js';
@@ -72,7 +72,8 @@ export const replayWebhook = async (
   const { enabled, backfill } = await openWebhook(deps, caller, id);
   assertEnabled(enabled);
   const { events } = request;
-  const [since, until] = [isoTime(Date.parse(request.since)), request.until === undefined ? undefined : isoTime(Date.parse(request.until))];
+  const since = requireTime('since', request.since);
+  const until = request.until === undefined ? undefined : requireTime('until', request.until);
   if (until !== undefined && until <= since) throw invalid('request body', 'until', 'must be after `since`');
   if ((await outcomesOf(deps.eventLog, id)).progress.replay !== undefined) throw replayUnderWay();
   const cause = causeOf(deps, caller);

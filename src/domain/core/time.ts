@@ -1,5 +1,7 @@
 /** Times as events have them, moments as people write them, and days of the calendar in UTC. */
 
+import { invalid } from './errors.js';
+
 /** How far the clocks of two processes may differ. Removal waits this much longer than restoring is allowed. */
 export const CLOCKS_APART_MS = 60_000;
 
@@ -7,7 +9,8 @@ export const CLOCKS_APART_MS = 60_000;
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:?\d{2})$/;
+/** The day, the hour and minute, the second, its fraction, the hours of the zone and its minutes. */
+const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2})(?::(\d{2})(\.\d{1,9})?)?(?:[Zz]|([+-]\d{2})(?::?(\d{2}))?)$/;
 
 /** `Date.parse` takes 31 February for 3 March; a day that does not exist must not be read as another. */
 const isRealDay = (day: string): boolean => {
@@ -16,15 +19,33 @@ const isRealDay = (day: string): boolean => {
 };
 
 /**
- * In: an ISO 8601 date, or a time with a zone, as people write it. Out: the moment as `isoTime` writes it, so that it can be compared as text
- * with events and read models; a date alone is its first or last millisecond in UTC. undefined for any other text.
+ * In: an ISO 8601 date, or a time with a zone, as people and programs write it: with or without seconds, a zone by hours alone (`+02`), a
+ * leap second (RFC 3339), which is read as the first second of the next minute. Out: the moment as `isoTime` writes it, so that it can be
+ * compared as text with events and read models; a date alone is its first or last millisecond in UTC. undefined for any other text.
  */
 export const parseMoment = (text: string, edge: 'start' | 'end'): string | undefined => {
-  const day = DATE.test(text) ? text : TIME.exec(text)?.[1];
-  const ms = DATE.test(text)
-    ? Date.parse(`${text}T${edge === 'start' ? '00:00:00.000' : '23:59:59.999'}Z`)
-    : Date.parse(text.replace(' ', 'T').toUpperCase());
-  return day === undefined || !isRealDay(day) || Number.isNaN(ms) ? undefined : isoTime(ms);
+  if (DATE.test(text)) return isRealDay(text) ? `${text}T${edge === 'start' ? '00:00:00.000' : '23:59:59.999'}Z` : undefined;
+  return parseTime(text);
+};
+
+/** In: as for `parseMoment`, but no date alone. */
+export const parseTime = (text: string): string | undefined => {
+  const [, day, minute = '', second = '00', fraction = '', zoneHours, zoneMinutes = '00'] = TIME.exec(text) ?? [];
+  if (day === undefined || !isRealDay(day)) return undefined;
+  const isLeap = second === '60' && minute.endsWith(':59');
+  const zone = zoneHours === undefined ? 'Z' : `${zoneHours}:${zoneMinutes}`;
+  const ms = Date.parse(`${day}T${minute}:${isLeap ? '59' : second}${fraction}${zone}`) + (isLeap ? 1_000 : 0);
+  if (Number.isNaN(ms)) return undefined;
+  const time = isoTime(ms);
+  // Years outside of 0000 to 9999 are written longer, and do not compare as text.
+  return time.length === 'YYYY-MM-DDThh:mm:ss.sssZ'.length ? time : undefined;
+};
+
+/** In: the time of a field of a body, as for `parseTime`. Throws VALIDATION_ERROR naming the field. */
+export const requireTime = (field: string, text: string): string => {
+  const time = parseTime(text);
+  if (time === undefined) throw invalid('request body', field, 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z');
+  return time;
 };
 
 /** The time of day that others are told: that of the machine, also while the service goes by a clock of its own. */

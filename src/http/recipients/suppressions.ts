@@ -14,12 +14,13 @@ import { addSuppressionExamples } from '../../api/examples.js';
 import { SUPPRESSION_ROWS_MAX, suppressionLines } from '../../commands/recipients/suppressions.js';
 import { invalid } from '../../domain/core/errors.js';
 import { parseSuppressionId, type SuppressionId } from '../../domain/core/ids.js';
+import { invalidAddresses, parseAddress } from '../../domain/mime/address.js';
 import { suppressionNotFound } from '../../domain/recipients/suppression.js';
 import { disposition } from '../server/headers.js';
 import { readUpload, registerUploads, uploadSlots } from '../server/upload.js';
 import { coerceQuery } from '../server/validation.js';
 import { parseJsonBody } from '../server/json/body.js';
-import { pagingOf } from '../server/query.js';
+import { pagingOf, plusHint } from '../server/query.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
 
@@ -74,7 +75,12 @@ const readRoutes = (app: App, deps: Deps): void => {
         response: { 200: SuppressionCheckSchema },
       },
     },
-    (request) => deps.commands.checkSuppression(callerOf(request), request.query.email, request.query.list),
+    (request) => {
+      const { email, list } = request.query;
+      const parsed = parseAddress(email);
+      if (!parsed.ok) throw invalidAddresses([{ field: 'email', message: `${parsed.reason}${plusHint(email)}` }]);
+      return deps.commands.checkSuppression(callerOf(request), email, list);
+    },
   );
 };
 

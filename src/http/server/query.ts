@@ -74,7 +74,7 @@ export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
   ...(query.startDate === undefined ? {} : { startDate: momentOf('startDate', query.startDate, 'start') }),
   ...(query.endDate === undefined ? {} : { endDate: momentOf('endDate', query.endDate, 'end') }),
   ...searchOf(query),
-  ...(query.recipient === undefined ? {} : { recipient: recipientOf(query.recipient) }),
+  ...(query.recipient === undefined ? {} : { recipient: addressOf('recipient', query.recipient) }),
   ...(query.recipientStatus === undefined ? {} : { recipientStatus: query.recipientStatus }),
   ...(query.test === undefined ? {} : { test: query.test }),
   ...(query.tag === undefined ? {} : { tag: query.tag }),
@@ -96,10 +96,15 @@ const searchOf = ({ search }: Readonly<{ search?: string | undefined }>): Search
   throw invalid('query', 'search', 'must have at least two characters; one is enough in Chinese, Japanese and Korean');
 };
 
-const recipientOf = (text: string): string => {
+/** A blank in an address or a time is most likely a plus sign that was not encoded. */
+export const plusHint = (text: string): string =>
+  text.includes(' ') ? ' (a plus sign is written %2B in a query; a bare one is a blank)' : '';
+
+/** In: the address that a parameter holds. Throws VALIDATION_ERROR naming it. */
+const addressOf = (field: string, text: string): string => {
   const parsed = parseAddress(text);
-  if (!parsed.ok) throw invalid('query', 'recipient', `must be an email address: ${parsed.reason}`);
-  return parsed.address;
+  if (parsed.ok) return parsed.address;
+  throw invalid('query', field, `must be an email address: ${parsed.reason}${plusHint(text)}`);
 };
 
 /** The variables of a preview: a JSON object in the query, with the checks of a body. Empty if the query has none. Throws VALIDATION_ERROR. */

@@ -3,13 +3,13 @@ import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import { isJsonObject, type Json } from '../../domain/core/json.js';
+import { parseTime } from '../../domain/core/time.js';
 import { NAME, nameFault, TEXT, editDistance } from '../../shared/text.js';
 import { childPath } from './json/scan.js';
 
 type Finding = FastifySchemaValidationError & { readonly parentSchema?: Json; readonly schema?: Json; readonly data?: unknown };
 
 type Formats = Readonly<{
-  formats: Readonly<Record<string, unknown>>;
   addFormat: (name: string, format: Readonly<{ validate: (text: string) => boolean }>) => unknown;
 }>;
 
@@ -17,9 +17,6 @@ type Formats = Readonly<{
 const FAULTS_MAX = 50;
 /** More than faults, because each branch of a union is among the findings. */
 const FINDINGS_MAX = 4 * FAULTS_MAX;
-
-/** Longer than any time that is written. */
-const TIME_CHARS_MAX = 64;
 
 /** Longer names get no guess at what was meant. */
 const GUESSED_CHARS_MAX = 40;
@@ -200,10 +197,9 @@ const alternatives = (schema: Json | undefined): string => {
 
 const plural = (count: string, unit: string): string => `${count} ${unit}${count === '1' ? '' : 's'}`;
 
-/** The check of `date-time` splits a text at every blank: it gets none of megabytes. */
-export const boundFormats = (ajv: Formats): void => {
-  const { validate } = ajv.formats['date-time'] as Readonly<{ validate: (text: string) => boolean }>;
-  ajv.addFormat('date-time', { validate: (text) => text.length <= TIME_CHARS_MAX && validate(text) });
+/** Times of bodies are read as everywhere else: what passes here is what `parseTime` reads. */
+export const ownFormats = (ajv: Formats): void => {
+  ajv.addFormat('date-time', { validate: (text) => parseTime(text) !== undefined });
 };
 
 /**
