@@ -2,6 +2,7 @@
  * What a running service opens beside its stores, and closes when it stops: bus, limiter, mailer, the built-in mailbox, the SMTP server
  * of the return path, body checks and metrics.
  */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SmtpListener, Taken } from '../adapters/feedback/smtp-listener.js';
 import type { CommandDeps } from '../commands/core/deps.js';
@@ -11,6 +12,8 @@ import { DomainError } from '../domain/core/errors.js';
 import type { EmailId } from '../domain/core/ids.js';
 import type { Logger } from '../domain/ports/logger.js';
 import { openSmtpMailer } from '../adapters/mail/smtp.js';
+import type { SmtpSession } from '../adapters/mail/smtp-pool.js';
+import { answerOf } from '../adapters/keys/key-files.js';
 import { openMailbox, type OpenMailbox } from '../adapters/mailbox/mailbox.js';
 import { openBodyChecks } from '../adapters/render/workers/body-checks.js';
 import { openBus, openLimiter, type OpenLimiter } from './stores/stores.js';
@@ -82,12 +85,25 @@ export const openResources = async (
   };
 };
 
+/** A token of XOAUTH2 is a JWT or shorter; some have several thousand characters. */
+const TOKEN_CHARS_MAX = 16_384;
+
+/** Our name in a session with the relay, and where the token of its login comes from. */
+export const smtpSession = ({ smtp: { name, tokenFile, tokenCommand } }: Config): SmtpSession => ({
+  ...(name === undefined ? {} : { clientName: name }),
+  ...(tokenFile === undefined ? {} : { token: async () => (await readFile(tokenFile, 'utf8')).trim() }),
+  ...(tokenCommand === undefined
+    ? {}
+    : { token: () => answerOf(tokenCommand, '', { setting: 'SEALPOST_SMTP_TOKEN_COMMAND', charsMax: TOKEN_CHARS_MAX }) }),
+});
+
 const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }: Engine): Mailer => {
   const { smtp, dkim } = config;
   return openSmtpMailer({
     url: mailbox?.smtpUrl ?? smtp.url!,
     final: mailbox !== undefined || smtp.final,
     connectionsMax: smtp.connections,
+    session: smtpSession(config),
     ...(dkim === undefined ? {} : { dkim }),
     logger,
   });

@@ -60,7 +60,7 @@ await t.test('all is well, beside a running service and on a stopped one', async
   t.match(running, { code: 0, stdout: /ok +service: one delivers from/ });
   t.match(running.stdout, / 0 warnings, 0 faults\n$/);
   t.match(running.stdout, /^ok +public URL: .* answers: ready$/m);
-  t.match(running.stdout, /^ok +relay: 127\.0\.0\.1:\d+ takes a session, in clear, with a login$/m);
+  t.match(running.stdout, /^ok +relay: 127\.0\.0\.1:\d+ takes a session from \S+, in clear, with a login$/m);
   t.equal(relay.received.length, MAILS, 'no mail is sent');
   t.match(await doctor(dataDir, { SEALPOST_PUBLIC_URL: 'http://127.0.0.1:1' }), {
     code: 0,

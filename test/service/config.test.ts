@@ -47,7 +47,7 @@ await t.test('the defaults', async (t) => {
       files: `dir:${data}/files`,
       leases: `sqlite:${data}/leases.db`,
     },
-    smtp: { url: undefined, connections: 10, final: false },
+    smtp: { url: undefined, connections: 10, final: false, name: undefined, tokenFile: undefined, tokenCommand: undefined },
     dkim: undefined,
     dnsServers: [],
     spfMechanisms: 'mx',
@@ -146,7 +146,20 @@ await t.test('single settings', async (t) => {
     url: 'smtp://mail.example.com',
     connections: 3,
     final: true,
+    name: undefined,
+    tokenFile: undefined,
+    tokenCommand: undefined,
   });
+  for (const [settings, name] of [
+    [{ SEALPOST_PUBLIC_URL: 'https://mail.example.com' }, 'mail.example.com'],
+    [{ SEALPOST_PUBLIC_URL: 'https://mail.example.com', SEALPOST_SMTP_NAME: 'out.example.net' }, 'out.example.net'],
+    [{ SEALPOST_PUBLIC_URL: 'http://192.0.2.1:3000' }, undefined],
+    [{ SEALPOST_PUBLIC_URL: 'http://localhost:3000' }, undefined],
+  ] as const)
+    t.equal(readConfig(settings).smtp.name, name, JSON.stringify(settings));
+  for (const name of ['localhost', '192.0.2.1', 'a b.example'])
+    t.throws(() => readConfig({ SEALPOST_SMTP_NAME: name }), { message: /is no host name with a dot/ }, name);
+  t.same(readConfig({ SEALPOST_SMTP_TOKEN_COMMAND: '/bin/token --for mail' }).smtp.tokenCommand, ['/bin/token', '--for', 'mail']);
   t.same(readConfig({ SEALPOST_TRUST_PROXY: '10.0.0.0/8, 192.0.2.1' }).trustProxy, ['10.0.0.0/8', '192.0.2.1']);
   const dnsServers = ['192.0.2.1', '192.0.2.2:5353', '2001:db8::1', '[2001:db8::1]:5353'];
   t.same(readConfig({ SEALPOST_DNS_SERVERS: dnsServers.join(', ') }).dnsServers, dnsServers);

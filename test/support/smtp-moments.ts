@@ -68,6 +68,8 @@ export type SmtpScriptOptions = Readonly<{
   secure?: boolean;
   /** The one user who may log in; AUTH PLAIN and LOGIN are announced, and MAIL is refused without it. */
   user?: Readonly<{ name: string; password: string }>;
+  /** The methods of login that are announced for that user in place of PLAIN and LOGIN. */
+  login?: string;
   /** Do not keep the bytes of messages: for long runs. */
   discardRaw?: boolean;
   /** Default: any that is free. */

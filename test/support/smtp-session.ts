@@ -62,7 +62,7 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
   const ehlo = (): string => {
     const lines = ['script.test', ...host.extensions];
     if (host.tls !== undefined && !secure) lines.push('STARTTLS');
-    if (host.options.user !== undefined) lines.push('AUTH PLAIN LOGIN');
+    if (host.options.user !== undefined) lines.push(`AUTH ${host.options.login ?? 'PLAIN LOGIN'}`);
     return lines.map((line, index) => `250${index < lines.length - 1 ? '-' : ' '}${line}`).join('\r\n');
   };
 
@@ -74,14 +74,14 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
     let password: string | undefined;
     if (/^plain /i.test(argument)) {
       [, name, password] = decode(argument.slice(6)).split('\0');
-    } else {
+    } else if (/^login/i.test(argument)) {
       send('334 VXNlcm5hbWU6');
       name = decode(await nextLine());
       send('334 UGFzc3dvcmQ6');
       password = decode(await nextLine());
     }
     const right = name === host.options.user?.name && password === host.options.user?.password;
-    const sent = await answer('auth', '', right ? '235 2.7.0 welcome' : '535 5.7.8 bad credentials');
+    const sent = await answer('auth', argument, right ? '235 2.7.0 welcome' : '535 5.7.8 bad credentials');
     loggedIn = sent?.startsWith('2') === true;
   };
 

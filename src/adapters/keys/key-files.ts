@@ -89,8 +89,6 @@ const TAGS = 'sealpost tags of events';
 
 const COMMAND_TIMEOUT_MS = 10_000;
 const ANSWER_CHARS_MAX = 1_024;
-/** An answer with its white space; a program that writes more is ended. */
-const OUTPUT_BYTES_MAX = 4_096;
 
 /** How much of the end of the file of seals is read: the seals of some months. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
@@ -132,7 +130,7 @@ export const openSealKeys = (
 
 /** Equal bytes must have an equal answer, or nothing that was signed could be checked. */
 const keyOfCommand = async (command: readonly string[]): Promise<SealKey> => {
-  const sign = (text: string): Promise<string> => answerOf(command, text);
+  const sign = (text: string): Promise<string> => answerOf(command, text, { setting: 'SEALPOST_SEAL_COMMAND', charsMax: ANSWER_CHARS_MAX });
   const secret = await sign(TAGS);
   if ((await sign(TAGS)) !== secret)
     throw new Error(
@@ -141,8 +139,15 @@ const keyOfCommand = async (command: readonly string[]): Promise<SealKey> => {
   return { ...taggedBy(secret), sign, isOutside: true };
 };
 
-/** The first word is the program, without a shell; it gets none of the settings of the service. Bounded in time and output. */
-const answerOf = ([program = '', ...args]: readonly string[], text: string): Promise<string> =>
+/**
+ * Runs a program, whose first word is its path, without a shell; it gets `text` on its input and none of the settings of the service. Out: what
+ * it writes. Bounded in time and output. Rejects with a sentence that names the setting.
+ */
+export const answerOf = (
+  [program = '', ...args]: readonly string[],
+  text: string,
+  { setting, charsMax }: Readonly<{ setting: string; charsMax: number }>,
+): Promise<string> =>
   new Promise((resolve, reject) => {
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SEALPOST_')));
     const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
@@ -155,20 +160,20 @@ const answerOf = ([program = '', ...args]: readonly string[], text: string): Pro
       child.kill('SIGKILL');
       child.stdout.destroy();
       if (fault === undefined) resolve(answer);
-      else reject(new Error(`the program of SEALPOST_SEAL_COMMAND ${fault}; without its answer nothing can be sealed`));
+      else reject(new Error(`the program of ${setting} ${fault}`));
     };
     const timer = setTimeout(() => end(`gave no answer within ${COMMAND_TIMEOUT_MS / 1_000} seconds`), COMMAND_TIMEOUT_MS);
     child.on('error', (fault: NodeJS.ErrnoException) => end(`cannot be run (${fault.code ?? fault.name})`));
     child.stdin.on('error', () => {});
     child.stdout.setEncoding('latin1').on('data', (part: string) => {
       output += part;
-      if (output.length > OUTPUT_BYTES_MAX) end(`answers with more than ${OUTPUT_BYTES_MAX} bytes`);
+      if (output.length > 4 * charsMax) end(`answers with more than ${4 * charsMax} bytes`);
     });
     child.on('close', (code) => {
       const answer = output.trim();
       if (code !== 0) end(`ended with ${code === null ? 'a signal' : code}`);
-      else if (answer.length === 0 || answer.length > ANSWER_CHARS_MAX || !/^[\x21-\x7e]+$/.test(answer))
-        end(`must answer with 1 to ${ANSWER_CHARS_MAX} characters of ASCII without spaces, such as hex or base64`);
+      else if (answer.length === 0 || answer.length > charsMax || !/^[\x21-\x7e]+$/.test(answer))
+        end(`must answer with 1 to ${charsMax} characters of ASCII without spaces, such as hex or base64`);
       else end(undefined, answer);
     });
     child.stdin.end(text);

@@ -1,4 +1,6 @@
 /** A pool of connections to one SMTP relay, and the URL that names it. A connection is opened when needed and closed when idle for long; their number is bounded. */
+import { createHmac } from 'node:crypto';
+import { hostname } from 'node:os';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { priorities, priorityShares, type Priority } from '../../domain/ports/bus.js';
 import { openShares, type Shares } from '../../shared/concurrency.js';
@@ -12,6 +14,17 @@ type SmtpTls =
   | 'opportunistic'
   | 'off';
 
+export const authMethods = ['plain', 'login', 'cram-md5', 'xoauth2'] as const;
+export type AuthMethod = (typeof authMethods)[number];
+
+/** What a session needs beside the URL. */
+export type SmtpSession = Readonly<{
+  /** Our name in EHLO where the URL has none; absent: the machine's name where it has a dot, else an address in brackets. */
+  clientName?: string;
+  /** Gives the token of a login by XOAUTH2, anew for each connection. */
+  token?: () => Promise<string>;
+}>;
+
 type SmtpServer = Readonly<{
   host: string;
   port: number;
@@ -19,8 +32,12 @@ type SmtpServer = Readonly<{
   /** Check the certificate and its name. */
   verify: boolean;
   user: Readonly<{ name: string; password: string }> | undefined;
+  /** The only method of login that is tried; undefined: the first that the server offers, and after it the next. */
+  auth: AuthMethod | undefined;
   /** Our name in EHLO; undefined: the machine's name. */
   clientName: string | undefined;
+  /** How many messages one connection takes; undefined: as many as the pool allows. */
+  messagesMax: number | undefined;
 }>;
 
 export type SmtpTimeouts = Readonly<{
@@ -48,6 +65,7 @@ export type PooledConnection = {
 
 type SmtpPoolOptions = Readonly<{
   server: SmtpServer;
+  session: SmtpSession;
   connectionsMax: number;
   /** Many relays close a connection after about a hundred messages. */
   messagesPerConnectionMax: number;
@@ -86,7 +104,7 @@ type PoolState = Readonly<{
   closed: Readonly<{ promise: Promise<void>; resolve: () => void }> | undefined;
 };
 
-const parameters = ['tls', 'verify', 'name'];
+const parameters = ['tls', 'verify', 'name', 'messages', 'auth'];
 
 /** How long a server may take to say good-bye before the socket is cut. */
 const quitMs = 1_000;
@@ -195,7 +213,7 @@ const wait = (state: PoolState, { fresh, signal, priority }: Parameters<SmtpPool
 /** Opens a connection in a slot that is taken for it. Frees the slot if no session can be opened. */
 const open = async (state: PoolState, signal: AbortSignal): Promise<PooledConnection> => {
   const { idle, options } = state;
-  const connection = new SMTPConnection(connectionOptions(options.server, options.timeouts));
+  const connection = new SMTPConnection(connectionOptions(options));
   const settled = Promise.resolve();
   const pooled: PooledConnection = { connection, used: 0, idleTimer: undefined, ended: false, isLent: true, isFreed: false, settled };
   connection.once('end', () => {
@@ -235,7 +253,7 @@ const release = (state: PoolState, pooled: PooledConnection): void => {
   const { idle, options } = state;
   pooled.isLent = false;
   if (pooled.ended) return freeWhenOver(state, pooled);
-  if (state.closed !== undefined || pooled.used >= options.messagesPerConnectionMax) return quit(pooled);
+  if (state.closed !== undefined || pooled.used >= (options.server.messagesMax ?? options.messagesPerConnectionMax)) return quit(pooled);
   pooled.idleTimer = setTimeout(() => {
     idle.splice(idle.indexOf(pooled), 1);
     quit(pooled);
@@ -269,7 +287,7 @@ const quit = (pooled: PooledConnection): void => {
 const abortError = (signal: AbortSignal): Error =>
   signal.reason instanceof Error ? signal.reason : new DOMException('aborted', 'AbortError');
 
-const connectionOptions = (server: SmtpServer, timeouts: SmtpTimeouts): SMTPConnection.Options => ({
+const connectionOptions = ({ server, session, timeouts }: SmtpPoolOptions): SMTPConnection.Options => ({
   host: server.host,
   port: server.port,
   secure: server.tls === 'implicit',
@@ -277,7 +295,8 @@ const connectionOptions = (server: SmtpServer, timeouts: SmtpTimeouts): SMTPConn
   opportunisticTLS: server.tls === 'opportunistic',
   ignoreTLS: server.tls === 'off',
   tls: { rejectUnauthorized: server.verify, minVersion: 'TLSv1.2' },
-  ...(server.clientName === undefined ? {} : { name: server.clientName }),
+  name: clientNameOf(server, session),
+  customAuth: { [LOGIN]: (dialogue) => logIn(dialogue, server, session) },
   connectionTimeout: timeouts.setupMs,
   greetingTimeout: timeouts.setupMs,
   dnsTimeout: timeouts.setupMs,
@@ -285,6 +304,58 @@ const connectionOptions = (server: SmtpServer, timeouts: SmtpTimeouts): SMTPConn
   socketCloseTimeout: quitMs,
   logger: false,
 });
+
+/** Our name in EHLO: an address in brackets where nothing better is known (RFC 5321, section 4.1.4). */
+export const clientNameOf = ({ clientName }: Pick<SmtpServer, 'clientName'>, session: SmtpSession): string =>
+  clientName ?? session.clientName ?? (/^[^.]+\..*[a-z]/i.test(hostname()) ? hostname() : '[127.0.0.1]');
+
+/** The name under which nodemailer knows our login. */
+const LOGIN = 'SEALPOST';
+
+type LoginDialogue = Readonly<{
+  /** What the server offers, of the methods that are known here. */
+  authMethods: readonly string[];
+  sendCommand: (command: string) => Promise<Readonly<{ status: number; text: string; response: string }>>;
+}>;
+
+const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
+
+/**
+ * Logs in by a method that the server offers and the URL allows; where the server refuses one for good, by the next. No password is sent to a
+ * server that offers no such method. Rejects with the words of the server.
+ */
+const logIn = async ({ authMethods: offered, sendCommand }: LoginDialogue, server: SmtpServer, session: SmtpSession): Promise<void> => {
+  const { name, password } = server.user!;
+  const wanted = server.auth === undefined ? (['plain', 'login', 'cram-md5'] as const) : [server.auth];
+  const usable = wanted.filter((method) => offered.includes(method.toUpperCase()));
+  if (usable.length === 0)
+    throw new Error(`the relay offers no login by ${wanted.join(', ')}, so none was tried; it offers ${offered.join(', ') || 'none'}`);
+  const by: Readonly<Record<AuthMethod, () => ReturnType<LoginDialogue['sendCommand']>>> = {
+    plain: () => sendCommand(`AUTH PLAIN ${base64(`\0${name}\0${password}`)}`),
+    login: async () => {
+      const asked = await sendCommand('AUTH LOGIN');
+      const named = asked.status === 334 ? await sendCommand(base64(name)) : asked;
+      return named.status === 334 ? sendCommand(base64(password)) : named;
+    },
+    'cram-md5': async () => {
+      const asked = await sendCommand('AUTH CRAM-MD5');
+      if (asked.status !== 334) return asked;
+      const digest = createHmac('md5', password).update(Buffer.from(asked.text.trim(), 'base64')).digest('hex');
+      return sendCommand(base64(`${name} ${digest}`));
+    },
+    xoauth2: async () => {
+      if (session.token === undefined) throw new Error('auth=xoauth2 needs SEALPOST_SMTP_TOKEN_FILE or SEALPOST_SMTP_TOKEN_COMMAND');
+      const answer = await sendCommand(`AUTH XOAUTH2 ${base64(`user=${name}\x01auth=Bearer ${await session.token()}\x01\x01`)}`);
+      // The server tells in a challenge why it refuses, and gives its reply after an empty answer.
+      return answer.status === 334 ? sendCommand('') : answer;
+    },
+  };
+  for (const [at, method] of usable.entries()) {
+    const { status, response } = await by[method]();
+    if (status >= 200 && status < 300) return;
+    if (status < 500 || at === usable.length - 1) throw new Error(response);
+  }
+};
 
 /** Connects, greets, secures and logs in. nodemailer reports a failure by the callback or by `error`, whichever comes. */
 const handshake = (connection: SMTPConnection, server: SmtpServer, signal: AbortSignal): Promise<void> =>
@@ -307,15 +378,22 @@ const handshake = (connection: SMTPConnection, server: SmtpServer, signal: Abort
     connection.on('error', fail);
     connection.connect((error) => {
       if (error) return fail(error);
+      const { secure, lastServerResponse: reply } = connection;
+      // nodemailer goes on in clear where STARTTLS is offered and then refused; the last reply is then that of STARTTLS.
+      if (!secure && typeof reply === 'string' && /^[45]/.test(reply))
+        return fail(Object.assign(new Error('STARTTLS was refused'), { code: 'ETLS', response: reply }));
       if (server.user === undefined) return done();
-      connection.login({ user: server.user.name, pass: server.user.password }, (refusal) => (refusal ? fail(refusal) : done()));
+      connection.login({ user: server.user.name, pass: server.user.password, method: LOGIN }, (refusal) =>
+        refusal ? fail(refusal) : done(),
+      );
     });
   });
 
 /**
  * In: `smtp://user:password@host:port?tls=…&verify=…&name=…`, or `smtps://…`. Parameters: `tls=required|opportunistic|off` (smtp: only;
  * default `required` if a user is given and the host is not loopback, so that no password is sent in clear, else `opportunistic`),
- * `verify=on|off` (default on), `name=<EHLO name>`. The default port is 587, with smtps: 465.
+ * `verify=on|off` (default on), `name=<EHLO name>`, `messages=<number for one connection>` (default 100),
+ * `auth=plain|login|cram-md5|xoauth2` (default: what the server offers of the first three). The default port is 587, with smtps: 465.
  * Throws an Error whose sentence says what is wrong and never holds the password.
  */
 export const parseSmtpUrl = (text: string): SmtpServer => {
@@ -333,7 +411,8 @@ export const parseSmtpUrl = (text: string): SmtpServer => {
     if (!parameters.includes(name))
       throw new Error(`the SMTP URL has the unknown parameter ${JSON.stringify(name)}; known are ${parameters.join(', ')}`);
   }
-  const user = userOf(url);
+  const auth = oneOf(url, 'auth', authMethods);
+  const user = userOf(url, auth);
   const tls = oneOf(url, 'tls', ['required', 'opportunistic', 'off'] as const);
   if (implicit && tls !== undefined) throw new Error('the SMTP URL has tls= although smtps: is TLS from the beginning');
   return {
@@ -342,7 +421,9 @@ export const parseSmtpUrl = (text: string): SmtpServer => {
     tls: implicit ? 'implicit' : (tls ?? (user !== undefined && !isLoopback(host) ? 'required' : 'opportunistic')),
     verify: oneOf(url, 'verify', ['on', 'off'] as const) !== 'off',
     user,
-    clientName: clientNameOf(url),
+    auth,
+    clientName: nameInUrl(url),
+    messagesMax: messagesMaxOf(url),
   };
 };
 
@@ -354,9 +435,12 @@ const oneOf = <Choice extends string>(url: URL, name: string, choices: readonly 
   return choice;
 };
 
-const userOf = (url: URL): SmtpServer['user'] => {
-  if (url.username === '' && url.password === '') return undefined;
-  if (url.username === '' || url.password === '') throw new Error('the SMTP URL needs a user and a password, or neither');
+const userOf = (url: URL, auth: AuthMethod | undefined): SmtpServer['user'] => {
+  const isToken = auth === 'xoauth2';
+  if (url.username === '' && url.password === '' && auth === undefined) return undefined;
+  if (isToken && (url.username === '' || url.password !== ''))
+    throw new Error('the SMTP URL with auth=xoauth2 needs a user, and no password: the token stands in its place');
+  if (!isToken && (url.username === '' || url.password === '')) throw new Error('the SMTP URL needs a user and a password, or neither');
   try {
     return { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
   } catch {
@@ -364,12 +448,19 @@ const userOf = (url: URL): SmtpServer['user'] => {
   }
 };
 
-const clientNameOf = (url: URL): string | undefined => {
+const nameInUrl = (url: URL): string | undefined => {
   const name = url.searchParams.get('name');
   if (name === null) return undefined;
   if (!/^[A-Za-z0-9.-]{1,253}$|^\[[0-9A-Fa-f:.]+\]$/.test(name))
     throw new Error("the SMTP URL's parameter name must be a host name or an address in brackets");
   return name;
+};
+
+const messagesMaxOf = (url: URL): number | undefined => {
+  const text = url.searchParams.get('messages');
+  if (text === null) return undefined;
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new Error("the SMTP URL's parameter messages must be a number of messages from 1 to 9999");
+  return Number(text);
 };
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

@@ -6,15 +6,24 @@ import type { RecipientOutcome, Delivered, Delivery, Dialogue, Mailer, OutgoingM
 import { classifyReply, enhancedCodeOf, type ReplyStage } from '../../domain/email/bounce-rules.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { openSigners, type DkimOptions, type SignersFor } from './dkim.js';
-import { openSmtpPool, PoolClosed, type PooledConnection, type SmtpPool, type SmtpTimeouts, parseSmtpUrl } from './smtp-pool.js';
+import {
+  openSmtpPool,
+  PoolClosed,
+  type PooledConnection,
+  type SmtpPool,
+  type SmtpSession,
+  type SmtpTimeouts,
+  clientNameOf,
+  parseSmtpUrl,
+} from './smtp-pool.js';
 
 /** The failed end of a dialogue, as nodemailer reports it. */
 type SmtpFailure = Readonly<{
   error: SMTPError;
   /** The recipients that RCPT refused before the end, each with its reply. */
   rejections: readonly SMTPError[];
-  /** The server had asked for the message, and got at least its beginning. */
-  dataSent: boolean;
+  /** How much of the message the server got: its end is on the wire once the operating system has taken it. */
+  sent: 'nothing' | 'its beginning' | 'all';
 }>;
 
 export type SmtpMailerOptions = Readonly<{
@@ -22,6 +31,8 @@ export type SmtpMailerOptions = Readonly<{
   url: string;
   /** Whether that host is the last one, like the built-in mailbox. */
   final: boolean;
+  /** What a session needs beside the URL. */
+  session?: SmtpSession;
   connectionsMax: number;
   messagesPerConnectionMax?: number;
   dkim?: DkimOptions;
@@ -77,6 +88,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   const signersFor = openSigners(options.dkim);
   const pool = openSmtpPool({
     server,
+    session: options.session ?? {},
     connectionsMax: options.connectionsMax,
     messagesPerConnectionMax: options.messagesPerConnectionMax ?? messagesPerConnectionMaxDefault,
     timeouts: { ...timeoutsDefault, ...options.timeouts },
@@ -118,23 +130,24 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   };
 };
 
-/** What a relay did in a session without a message. */
-export type SessionTried = Readonly<{ host: string }> &
+/** What a relay did in a session without a message. `name`: ours in EHLO. */
+export type SessionTried = Readonly<{ host: string; name: string }> &
   (Readonly<{ isEncrypted: boolean; isLoggedIn: boolean }> | Readonly<{ fault: RecipientOutcome }>);
 
 /** Connects to the relay, secures the session and logs in as the URL says, and leaves without a message. Throws as `openSmtpMailer` does. */
-export const trySession = async (url: string, withinMs: number): Promise<SessionTried> => {
+export const trySession = async (url: string, session: SmtpSession, withinMs: number): Promise<SessionTried> => {
   const server = parseSmtpUrl(url);
   const host = `${server.host}:${server.port}`;
+  const name = clientNameOf(server, session);
   const timeouts = { setupMs: withinMs, silenceMs: withinMs, idleMs: withinMs };
-  const pool = openSmtpPool({ server, connectionsMax: 1, messagesPerConnectionMax: 1, timeouts });
+  const pool = openSmtpPool({ server, session, connectionsMax: 1, messagesPerConnectionMax: 1, timeouts });
   try {
     const pooled = await pool.acquire({ fresh: true, signal: AbortSignal.timeout(withinMs), priority: 'high' });
     const { secure: isEncrypted } = pooled.connection;
     pool.release(pooled);
-    return { host, isEncrypted, isLoggedIn: server.user !== undefined };
+    return { host, name, isEncrypted, isLoggedIn: server.user !== undefined };
   } catch (error) {
-    return { host, fault: faultOfSession(asError(error)) };
+    return { host, name, fault: faultOfSession(asError(error)) };
   } finally {
     await pool.close();
   }
@@ -164,9 +177,9 @@ const converse = async (sending: Sending, pooled: PooledConnection, { message, s
   if (raw === undefined) return end(pooled, all(faultOutcome('signing-failed', 'the message could not be signed')), pool.release);
   let connected = pooled;
   let result = await transact(connected, { from, to, raw, reportsAs }, signal);
-  // A server may close an idle connection at the very moment when we take it. Nothing of the message was sent then, so the dialogue is
-  // repeated once on a new connection.
-  if (result.kind === 'failed' && connected.used > 1 && wasStale(result.failure)) {
+  // A server may close an idle connection at the very moment when we take it, or have its limit of messages for one session. The message is
+  // certainly not taken then, so the dialogue is repeated once on a new connection.
+  if (result.kind === 'failed' && connected.used > 1 && (wasStale(result.failure) || isFull(result.failure))) {
     try {
       connected = await pool.replace(pooled, signal);
     } catch (error) {
@@ -222,7 +235,18 @@ const transact = (
       size: mail.raw.length,
       ...reportsOf(mail.reportsAs, mail.to),
     };
-    const source = new FinishedMessage(connection, mail.raw);
+    const source = new FinishedMessage(connection, mail.raw, (reply) => {
+      // Without 354 the message is not sent (RFC 5321, section 4.1.1.4): the server would read its lines as commands.
+      connection.close();
+      signal.removeEventListener('abort', onAbort);
+      const error = Object.assign(new Error('DATA was not answered with 354'), {
+        code: 'EENVELOPE',
+        command: 'DATA',
+        response: reply,
+        responseCode: Number(reply.slice(0, 3)) || 0,
+      });
+      resolve({ kind: 'failed', failure: { error, rejections: [], sent: 'nothing' } });
+    });
     const onAbort = (): void => {
       connection.close();
       resolve({ kind: 'aborted' });
@@ -234,7 +258,7 @@ const transact = (
       // nodemailer itself checks the first character only.
       if (!error && info !== undefined && REPLY.test(info.response)) return resolve({ kind: 'sent', info });
       const failure = error ?? Object.assign(new Error('no reply'), { code: 'EPROTOCOL', response: info?.response });
-      resolve({ kind: 'failed', failure: { error: failure, rejections: envelope.rejectedErrors ?? [], dataSent: source.asked } });
+      resolve({ kind: 'failed', failure: { error: failure, rejections: envelope.rejectedErrors ?? [], sent: source.sent } });
     });
   });
 
@@ -247,14 +271,25 @@ const reportsOf = (reportsAs: string | undefined, to: readonly string[]): Pick<P
 };
 
 /** Whether the connection ended before the server answered anything about this message. */
-const wasStale = ({ error, rejections, dataSent }: SmtpFailure): boolean =>
-  !dataSent &&
+const wasStale = ({ error, rejections, sent }: SmtpFailure): boolean =>
+  sent === 'nothing' &&
   rejections.length === 0 &&
   (error.responseCode === 421 || ((error.code === 'ECONNECTION' || error.code === 'ESOCKET') && error.responseCode === undefined));
+
+/** Replies of a server that takes no further message in this session, and would in another. */
+const SESSION_FULL =
+  /too many (messages|mails|e-?mails|transactions)|(messages?|mails?|transactions?) (limit|per (connection|session))|maximum (number of )?(messages|mails|transactions)/i;
+
+const isFull = ({ error, rejections }: SmtpFailure): boolean =>
+  // After a refused MAIL the pipelined RCPTs are refused too, for no reason of their own.
+  [error, ...(error.command === 'MAIL FROM' ? [] : rejections)].every(
+    ({ responseCode = 0, response = '' }) => responseCode >= 400 && SESSION_FULL.test(response),
+  );
 
 /** Whether the server refused only this message, so that the session goes on after RSET. 503 says that it has lost the order of commands. */
 const sessionIsUsable = (error: SMTPError): boolean =>
   (error.code === 'EENVELOPE' || error.code === 'EMESSAGE') &&
+  (error.responseCode ?? 500) >= 400 &&
   error.responseCode !== 421 &&
   error.responseCode !== 503 &&
   !isMalformedReply(error);
@@ -272,12 +307,12 @@ const outcomesOfSuccess = (to: readonly string[], response: string, rejections: 
 };
 
 /** The outcomes of a message that was not accepted: each recipient refused at RCPT has its own reply, the others share the error that ended the dialogue. */
-const outcomesOfError = (to: readonly string[], { error, rejections, dataSent }: SmtpFailure): readonly RecipientOutcome[] =>
+const outcomesOfError = (to: readonly string[], { error, rejections, sent }: SmtpFailure): readonly RecipientOutcome[] =>
   // After a refused MAIL the pipelined RCPTs are refused too, for no reason of their own.
-  withRejections(to, error.command === 'MAIL FROM' ? [] : rejections, sharedOutcome(error, dataSent));
+  withRejections(to, error.command === 'MAIL FROM' ? [] : rejections, sharedOutcome(error, sent));
 
 /** The outcome of each recipient if no session could be opened. */
-const faultOfSession = (error: SMTPError): RecipientOutcome => sharedOutcome(error, false);
+const faultOfSession = (error: SMTPError): RecipientOutcome => sharedOutcome(error, 'nothing');
 
 const withRejections = (to: readonly string[], rejections: readonly SMTPError[], others: RecipientOutcome): readonly RecipientOutcome[] => {
   if (rejections.length === 0) return to.map(() => others);
@@ -289,13 +324,22 @@ const withRejections = (to: readonly string[], rejections: readonly SMTPError[],
   });
 };
 
-const sharedOutcome = (error: SMTPError, dataSent: boolean): RecipientOutcome => {
+const sharedOutcome = (error: SMTPError, sent: SmtpFailure['sent']): RecipientOutcome => {
+  // A refused STARTTLS is as good as a certificate that cannot be trusted.
+  if (error.code === 'ETLS') return faultOutcome('tls-failed', error.response ?? error.message);
   if (error.responseCode !== undefined) return replyOutcome(stageOf(error), error);
   if (isMalformedReply(error)) return malformedOutcome(error);
   if (error.code === 'EMESSAGE')
     return { ...faultOutcome('message-too-large', 'the message is larger than the server announces to take'), result: 'refused' };
   if (error.code === 'EENVELOPE') return { ...faultOutcome('invalid-envelope', error.message), result: 'refused' };
-  return faultOutcome(dataSent ? 'no-reply-after-data' : faultOf(error), error.message);
+  switch (sent) {
+    case 'nothing':
+      return faultOutcome(faultOf(error), error.message);
+    case 'its beginning':
+      return faultOutcome('no-reply-after-data', `the dialogue ended while the message was being sent: ${error.message}`);
+    case 'all':
+      return faultOutcome('no-reply-after-data', `the whole message was sent, and no reply came; the host may have it: ${error.message}`);
+  }
 };
 
 /** Whether the server sent something that is no SMTP reply (RFC 5321, section 4.2), so that nothing is known of the message. */
@@ -342,34 +386,43 @@ const faultOutcome = (rule: string, text: string): RecipientOutcome => ({
  * three streams. This one writes the finished bytes straight to the connection's socket when the server has asked for them.
  */
 class FinishedMessage extends Readable {
-  /** Whether the server has asked for the message, so that at least its beginning was sent. */
-  asked = false;
+  sent: SmtpFailure['sent'] = 'nothing';
   readonly #connection: SMTPConnection;
   readonly #raw: Buffer;
+  readonly #refuse: (reply: string) => void;
 
-  constructor(connection: SMTPConnection, raw: Buffer) {
+  /** `refuse` is called in place of sending where the reply to DATA does not ask for the message. */
+  constructor(connection: SMTPConnection, raw: Buffer, refuse: (reply: string) => void) {
     super();
     this.#connection = connection;
     this.#raw = raw;
+    this.#refuse = refuse;
   }
 
   /** nodemailer calls this after the reply to DATA, with a stream that it has piped to the socket. */
   override pipe<Destination extends NodeJS.WritableStream>(destination: Destination): Destination {
-    this.asked = true;
+    const { lastServerResponse: reply } = this.#connection;
+    if (typeof reply !== 'string' || !reply.startsWith('354')) {
+      this.#refuse(String(reply));
+      return destination;
+    }
+    this.sent = 'its beginning';
     const socket = this.#connection._socket;
     if (!socket || !(destination instanceof Duplex))
       throw new Error('nodemailer hands over its data in another way than this was made for');
     // Nothing passes through that stream. If it stayed piped, each message would leave its listeners on the socket.
     destination.unpipe(socket);
     socket.cork();
-    for (const piece of wirePieces(this.#raw)) socket.write(piece);
+    const [body, end] = wirePieces(this.#raw);
+    socket.write(body);
+    socket.write(end, () => void (this.sent = 'all'));
     socket.uncork();
     return destination;
   }
 }
 
 /** The bytes sent after DATA (RFC 5321, section 4.5.2), in pieces: dots doubled, every line end CRLF, ended by a line with a dot alone. */
-export const wirePieces = (raw: Buffer): readonly Buffer[] => {
+export const wirePieces = (raw: Buffer): readonly [Buffer, Buffer] => {
   const body = stuffed(raw);
   return [body, body.length === 0 || body[body.length - 1] === LF ? END : LINE_END_AND_END];
 };

@@ -174,13 +174,22 @@ const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCo
       return { kind: 'put-back', atMs: clock.now() };
     case 'host-away': {
       const { fault } = delivered;
-      const line = { level: 'info' as const, fields: { rule: fault.rule }, message: 'no session could be opened' };
+      const line = {
+        level: 'info' as const,
+        fields: { rule: fault.rule, reply: withoutAddresses(fault.text) },
+        message: 'no session could be opened',
+      };
       if (!breaker.away(askedMs)) return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(deliveries), line };
       const command = { type: 'HoldEmail' as const, at: isoTime(clock.now()), host: mailer.host, ...waiting(email), fault };
       return { kind: 'hold', command, line };
     }
   }
 };
+
+const REPLY_CHARS_LOGGED = 200;
+
+/** The words of the host for the log, which holds no address. */
+const withoutAddresses = (reply: string): string => reply.slice(0, REPLY_CHARS_LOGGED).replaceAll(/[^\s<>"']*@[^\s<>"']*/g, '…');
 
 /** The host refused this session but serves others of ours: retry soon. */
 const pauseBeforeNext = (deliveries: number): number => Math.min(PUT_BACK_MS * 2 ** Math.min(deliveries - 1, 20), PUT_BACK_MAX_MS);

@@ -14,6 +14,7 @@ import { certificateFaults, certifiedHost, pairFault } from '../observe/certific
 import { copyFault, isRunning } from '../stores/instances.js';
 import { damageOfFile, databaseFiles, helpOfDamage, localStores, placesOf, rootBesideOwner } from '../stores/stores.js';
 import { openSmtpMailer, trySession } from '../../adapters/mail/smtp.js';
+import { smtpSession } from '../resources.js';
 import { publicKeyOf } from '../../adapters/mail/dkim.js';
 import { systemClock } from '../../adapters/clock/system.js';
 import { openResolver } from '../../adapters/dns/resolver.js';
@@ -145,14 +146,19 @@ const certificateChecks = function* ({ tls, publicUrl, feedback }: Config): Gene
   }
 };
 
-const relayCheck = async ({ smtp: { url } }: Config): Promise<Check> => {
+const relayCheck = async (config: Config): Promise<Check> => {
+  const { url } = config.smtp;
   if (url === undefined) return ok('relay', 'none is set: mails go to the built-in mailbox');
   try {
-    const tried = await trySession(url, ANSWERS_WITHIN_MS);
+    const tried = await trySession(url, smtpSession(config), ANSWERS_WITHIN_MS);
     if ('fault' in tried)
-      return fault('relay', `${tried.host} takes no session: ${wordsOf(tried.fault)}`, 'mail is held until it does; see SEALPOST_SMTP_URL');
-    const { host, isEncrypted, isLoggedIn } = tried;
-    const says = `${host} takes a session, ${isEncrypted ? 'encrypted' : 'in clear'}, ${isLoggedIn ? 'with' : 'without'} a login`;
+      return fault(
+        'relay',
+        `${tried.host} takes no session: ${wordsOf(tried.fault)}`,
+        `we greet as ${tried.name} (SEALPOST_SMTP_NAME); mail is held until it does; see SEALPOST_SMTP_URL`,
+      );
+    const { host, name, isEncrypted, isLoggedIn } = tried;
+    const says = `${host} takes a session from ${name}, ${isEncrypted ? 'encrypted' : 'in clear'}, ${isLoggedIn ? 'with' : 'without'} a login`;
     const isOpen = !isEncrypted && !isLoopback(host.slice(0, host.lastIndexOf(':')));
     return isOpen ? warning('relay', says, 'add ?tls=required to SEALPOST_SMTP_URL, or use smtps://') : ok('relay', says);
   } catch (thrown) {
@@ -345,7 +351,14 @@ const testMail = async (config: Config, engine: Engine, to: string): Promise<Che
     return fault(name, 'nothing was sent: no sender is set', "sealpost team set --from 'Example <hello@example.com>'");
   const signWith = await openDomainKeys(engine)(teamId, domainOfAddress(from.email));
   const logger = engine.logger;
-  const mailer = openSmtpMailer({ url: smtp.url, final: smtp.final, connectionsMax: 1, ...(dkim === undefined ? {} : { dkim }), logger });
+  const mailer = openSmtpMailer({
+    url: smtp.url,
+    final: smtp.final,
+    session: smtpSession(config),
+    connectionsMax: 1,
+    ...(dkim === undefined ? {} : { dkim }),
+    logger,
+  });
   const message = {
     envelope: { from: from.email, to: [to] },
     ...testMessage(engine, from, to),

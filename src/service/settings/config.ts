@@ -73,7 +73,15 @@ export type Config = Readonly<{
   seals: SealSettings;
   urls: Urls;
   /** Without a URL: the built-in mailbox. */
-  smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
+  smtp: Readonly<{
+    url: string | undefined;
+    connections: number;
+    final: boolean;
+    /** Our name in EHLO; undefined: the machine's. */
+    name: string | undefined;
+    tokenFile: string | undefined;
+    tokenCommand: readonly string[] | undefined;
+  }>;
   /** The sender of account mails; undefined if a relay is set and the sender is not. */
   accountSender: Recipient | undefined;
   /** How reports come back; undefined: the sender of a mail is its envelope sender, and none are taken. */
@@ -143,7 +151,7 @@ export const readConfig = (given: Environment = process.env): Config => {
   const chosenRoles = readRoles(withDefault('SEALPOST_ROLES'));
   const urls = readUrls(text, dataDir);
   assertTogether(urls, chosenRoles, masterKey !== undefined);
-  const smtp = readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL'));
+  const smtp = readSmtp(text, withDefault('SEALPOST_SMTP_CONNECTIONS'));
   const limits = readLimits(withDefault);
   const publicUrl = readPublicUrl(text('SEALPOST_PUBLIC_URL'), { host, port, isHttps: tls !== undefined });
   const webhookHosts = insecureHosts(text, isLoopback(host) ? undefined : host, smtp.url !== undefined);
@@ -309,7 +317,19 @@ const proxyFault = (proxy: string): string | undefined => {
   return undefined;
 };
 
-const readSmtp = (given: string | undefined, connections: string, final: string | undefined): Config['smtp'] => {
+const HOST_NAME = /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)+$/;
+
+/** A relay asks for a name with a dot (RFC 5321, section 2.3.5); an address and `localhost` are none. */
+const smtpName = (given: string | undefined, publicUrl: string | undefined): string | undefined => {
+  if (given !== undefined && (!HOST_NAME.test(given) || isIP(given) !== 0))
+    throw new ConfigError(`SEALPOST_SMTP_NAME=${given} is no host name with a dot, such as mail.example.com.`);
+  const host = publicUrl === undefined ? undefined : URL.parse(publicUrl)?.hostname;
+  return given ?? (host !== undefined && HOST_NAME.test(host) && isIP(host) === 0 ? host : undefined);
+};
+
+const readSmtp = (text: (name: SettingName) => string | undefined, connections: string): Config['smtp'] => {
+  const [given, final, tokenFile] = [text('SEALPOST_SMTP_URL'), text('SEALPOST_SMTP_FINAL'), text('SEALPOST_SMTP_TOKEN_FILE')];
+  const tokenCommand = text('SEALPOST_SMTP_TOKEN_COMMAND')?.split(/\s+/);
   const url = given === 'mailbox:' ? undefined : given;
   if (url === undefined && final !== undefined) {
     throw new ConfigError(
@@ -325,6 +345,9 @@ const readSmtp = (given: string | undefined, connections: string, final: string 
     url,
     connections: integer('SEALPOST_SMTP_CONNECTIONS', connections, 1, 1_000),
     final: readBoolean('SEALPOST_SMTP_FINAL', final) ?? false,
+    name: smtpName(text('SEALPOST_SMTP_NAME'), text('SEALPOST_PUBLIC_URL')),
+    tokenFile: tokenFile === undefined ? undefined : resolve(tokenFile),
+    tokenCommand,
   };
 };
 

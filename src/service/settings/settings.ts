@@ -233,6 +233,24 @@ const named = {
     'The sender of mails to people about their accounts: an address, or Name <address>. Needed with a relay. Default: a sample that only the built-in mailbox takes.',
     'Example <accounts@example.com>',
   ),
+  SEALPOST_SMTP_NAME: setting(
+    'Delivery',
+    undefined,
+    'Our name in EHLO, a host name. Default: the host of the public URL, else the name of the machine where it has a dot.',
+    'mail.example.com',
+  ),
+  SEALPOST_SMTP_TOKEN_FILE: setting(
+    'Delivery',
+    undefined,
+    'File with the token of a login by XOAUTH2 (auth=xoauth2 in SEALPOST_SMTP_URL), read for each connection.',
+    '/run/secrets/smtp-token',
+  ),
+  SEALPOST_SMTP_TOKEN_COMMAND: setting(
+    'Delivery',
+    undefined,
+    'A program with its arguments, run without a shell for each connection, that writes such a token.',
+    '/usr/local/bin/smtp-token',
+  ),
   SEALPOST_SMTP_CONNECTIONS: setting('Delivery', '10', 'Connections to the relay at once.'),
   SEALPOST_SMTP_FINAL: setting(
     'Delivery',

@@ -77,8 +77,8 @@ void t.test('TLS: required, opportunistic, off, from the first byte, and certifi
   t.match(await run({}, 'tls=required'), { result: 'deferred', rule: /tls-failed|session-refused/, startTls: true }, 'the server has none');
   t.same(
     await run({ certificate: 'valid', script: at('starttls', reply('454 4.7.0 not now')) }, ''),
-    { ...accepted, startTls: true },
-    'opportunistic goes on in clear',
+    { result: 'deferred', rule: 'tls-failed', startTls: true },
+    'what is offered and refused is no reason to go on in clear',
   );
 });
 
@@ -101,7 +101,113 @@ void t.test('login: right, wrong, not offered', async (t) => {
     rule: 'authentication-required',
     replyCode: 530,
   });
-  t.match(await sendOnce({ url: url(other.port, user.password) }), { result: 'deferred' });
+  t.match(await sendOnce({ url: url(other.port, user.password) }), {
+    result: 'deferred',
+    rule: 'authentication-failed',
+    text: /the relay offers no login by plain, login, cram-md5, so none was tried; it offers none/,
+  });
+  t.notOk(
+    other.commands.some((line) => /AUTH/.test(line)),
+    'no password is sent to a server that offers no login',
+  );
+});
+
+void t.test('login by the methods that a server offers, one after the other, and by a token', async (t) => {
+  const user = { name: 'anna', password: 'secret' };
+  const refusing = await openSmtpScript({
+    user,
+    script: ({ step, argument }) => (step === 'auth' && argument.startsWith('PLAIN ') ? reply('504 5.5.4 not here') : undefined),
+  });
+  const offered: string[] = [];
+  const taking = await openSmtpScript({
+    user,
+    login: 'XOAUTH2 PLAIN',
+    script: ({ step, argument }) => {
+      if (step !== 'auth') return undefined;
+      offered.push(argument);
+      return offered.length === 1 ? reply('235 2.7.0 welcome') : reply('535 5.7.8 expired');
+    },
+  });
+  t.teardown(() => Promise.all([refusing.close(), taking.close()]));
+  const at = (port: number, query: string, password = ':secret') => `smtp://anna${password}@127.0.0.1:${port}?${query}`;
+  t.match(await sendOnce({ url: at(refusing.port, '') }), { result: 'accepted' });
+  t.match(await sendOnce({ url: at(refusing.port, 'auth=plain') }), { result: 'deferred', rule: 'session-refused', replyCode: 504 });
+  let token = 0;
+  const session = { token: () => Promise.resolve(`token-${(token += 1)}`) };
+  t.match(await sendOnce({ url: at(taking.port, 'auth=xoauth2', ''), session }), { result: 'accepted' });
+  t.match(await sendOnce({ url: at(taking.port, 'auth=xoauth2', ''), session }), { result: 'deferred', rule: 'authentication-failed' });
+  t.same(
+    offered.map((line) => Buffer.from(line.split(' ')[1]!, 'base64').toString()),
+    ['user=anna\x01auth=Bearer token-1\x01\x01', 'user=anna\x01auth=Bearer token-2\x01\x01'],
+    'a token for each connection',
+  );
+  t.match(await sendOnce({ url: at(taking.port, 'auth=xoauth2', '') }), { result: 'deferred', text: /needs SEALPOST_SMTP_TOKEN_FILE/ });
+});
+
+void t.test('a STARTTLS that is refused is as good as a certificate that cannot be trusted', async (t) => {
+  const server = await openSmtpScript({ certificate: 'valid', script: at('starttls', reply('454 4.7.0 TLS not available')) });
+  t.teardown(() => server.close());
+  for (const tls of ['required', 'opportunistic'])
+    t.match(await sendOnce({ url: `${server.url}?tls=${tls}&verify=off` }), { result: 'deferred', rule: 'tls-failed', text: /454/ }, tls);
+  t.match(await sendOnce({ url: `${server.url}?tls=off` }), { result: 'accepted' });
+});
+
+void t.test('a server that answers DATA with 250 gets no message', async (t) => {
+  const server = await openSmtpScript({ script: at('data', reply('250 2.0.0 ok')) });
+  t.teardown(() => server.close());
+  t.match(await sendOnce({ url: server.url }), { result: 'deferred', rule: 'protocol-error', replyCode: 250 });
+  t.equal(server.received.length, 0);
+  t.same(
+    server.commands.map((line) => line.split(' ')[1]).filter((verb) => !/^(EHLO|MAIL|RCPT|DATA|QUIT)/.test(verb ?? '')),
+    [],
+    'no line of the message is read as a command',
+  );
+});
+
+void t.test('a session that takes no further message is left for another, within the same attempt', async (t) => {
+  for (const [step, text] of [
+    ['mail', '451 4.7.0 Too many messages in this session'],
+    ['mail', '550 5.7.0 too many mails per connection'],
+    ['rcpt', '452 4.5.3 too many messages'],
+    ['message', '452 4.3.0 maximum number of messages reached'],
+  ] as const) {
+    const server = await openSmtpScript({ script: (moment) => (moment.step === step && moment.message === 2 ? reply(text) : undefined) });
+    const mailer = openSmtpMailer({ url: server.url, final: false, connectionsMax: 1, logger: silent });
+    for (const name of ['anna', 'bert'])
+      t.match(
+        (await sendBy(mailer, message([`${name}@example.org`]), { signal: never() })).recipients,
+        [{ result: 'accepted' }],
+        `${text} ${name}`,
+      );
+    t.equal(server.connections(), 2, text);
+    await mailer.close();
+    await server.close();
+  }
+  const always = await openSmtpScript({ script: at('mail', reply('451 4.7.0 Too many messages')) });
+  t.match(await sendOnce({ url: always.url }), { result: 'deferred', replyCode: 451 }, 'a new session that says so is an attempt');
+  t.equal(always.connections(), 1);
+  await always.close();
+});
+
+void t.test('silence after the whole message says that the host may have it', async (t) => {
+  const server = await openSmtpScript({ script: at('message', hang) });
+  t.match(await sendOnce({ url: server.url, timeouts: { silenceMs: 300 } }), {
+    rule: 'no-reply-after-data',
+    text: /the whole message was sent, and no reply came; the host may have it/,
+  });
+  await server.close();
+});
+
+void t.test('our name in EHLO: of the URL, else of the settings', async (t) => {
+  const server = await openSmtpScript();
+  t.teardown(() => server.close());
+  await sendOnce({ url: `${server.url}?name=by.url.example&messages=1`, session: { clientName: 'by.setting.example' } });
+  await sendOnce({ url: server.url, session: { clientName: 'by.setting.example' } });
+  await sendOnce({ url: server.url });
+  t.match(
+    server.commands.filter((line) => line.includes('EHLO')),
+    [/EHLO by\.url\.example$/, /EHLO by\.setting\.example$/, /EHLO (\[127\.0\.0\.1\]|\S+\.\S+)$/],
+  );
 });
 
 void t.test('a connection is closed when it was idle, and after its messages', async (t) => {
@@ -164,6 +270,10 @@ void t.test('URLs that cannot be used stop the start with a sentence, without th
     ['smtp://u:secret%zz@h', /%25/],
     ['smtp://h?name=a%0d%0ab', /host name/],
     ['smtp://h?verify=no', /one of on, off/],
+    ['smtp://u:secret@h?messages=0', /messages must be a number/],
+    ['smtp://u:secret@h?auth=ntlm', /one of plain, login, cram-md5, xoauth2/],
+    ['smtp://u:secret@h?auth=xoauth2', /needs a user, and no password/],
+    ['smtp://h?auth=plain', /user and a password/],
   ];
   for (const [url, sentence] of cases) {
     try {
