@@ -1,5 +1,6 @@
 /** What paths, texts, conditions, dates, formats, constants, addresses and colours mean. */
 import t from 'tap';
+import { substituterOf } from '../../src/domain/rendering/fill/shown-value.js';
 import fc from 'fast-check';
 import type { Json } from '../../src/domain/core/json.js';
 import { holds, type Operator } from '../../src/domain/rendering/scope/conditions.js';
@@ -264,6 +265,25 @@ void t.test('formats', async (t) => {
     '22. November 00:30',
   );
   t.equal(write(0, { style: 'date', pattern: 'yyyy' }), '1970');
+  for (const [locale, pattern, text] of [
+    ['ru', 'LLLL yyyy', 'март 2026'],
+    ['ru', 'MMMM yyyy', 'март 2026'],
+    ['ru', 'd MMMM yyyy', '5 марта 2026'],
+    ['ru', 'd LLLL', '5 март'],
+    ['pl', 'MMMM yyyy', 'marzec 2026'],
+    ['cs', 'MMMM yyyy', 'březen 2026'],
+    ['uk', 'MMMM yyyy', 'березень 2026'],
+    ['el', 'MMMM yyyy', 'Μάρτιος 2026'],
+    ['hr', 'MMMM yyyy', 'ožujak 2026'],
+    ['fi', 'MMMM yyyy', 'maaliskuu 2026'],
+    ['cs', 'd MMM yyyy', '5 bře 2026'],
+    ['sk', 'd MMM yyyy', '5 mar 2026'],
+    ['fi', 'd MMM yyyy', '5 maalis 2026'],
+    ['ja', 'MMM', '3月'],
+    ['zh', 'MMM', '3月'],
+    ['en-US', 'MMM d', 'Mar 5'],
+  ] as const)
+    t.equal(write('2026-03-05', { style: 'date', pattern, locale }), text, `${locale} ${pattern}`);
   t.equal(write('not a number', { style: 'currency', currency: 'EUR' }), 'not a number');
   t.equal(write('not a date', { style: 'date' }), 'not a date');
   t.equal(write(5, { style: 'currency', currency: 'nonsense' }), '5', 'a format that Intl refuses writes the value');
@@ -438,4 +458,19 @@ void t.test('CSS values', async (t) => {
     [cssLineHeight(1.5), cssLineHeight('1.5'), cssLineHeight('24px'), cssLineHeight(24), cssLineHeight('x')],
     ['1.5', '1.5', '24px', '24px', undefined],
   );
+});
+
+void t.test('text is cut between what people see as characters', (t) => {
+  const cut = (text: string, truncate: number) => substituterOf({ filters: [{ truncate }] } as never, 'en')(text);
+  for (const [text, charsMax, shown] of [
+    ['abcdef', 6, 'abcdef'],
+    ['abcdef', 4, 'abc…'],
+    ['ab 🇵🇹🇩🇪', 5, 'ab…'],
+    ['ab 🇵🇹🇩🇪', 6, 'ab 🇵🇹…'],
+    ['👨‍👩‍👧‍👦 family', 4, '…'],
+    ['👨‍👩‍👧‍👦 family', 9, '👨‍👩‍👧‍👦…'],
+    ['cafe\u0301 noir', 5, 'caf…'],
+  ] as const)
+    t.equal(cut(text, charsMax), shown, `${text} ${charsMax}`);
+  t.end();
 });

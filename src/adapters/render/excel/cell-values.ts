@@ -206,7 +206,7 @@ const digitsNeeded = (value: number, max: number): number => {
 /** Western digits and the Thai calendar, before a language. */
 const BUDDHIST = '107';
 
-const TOKEN = /'((?:[^']|'')*)'|(y+|M+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
+const TOKEN = /'((?:[^']|'')*)'|(y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
 /** Saturday, 3 September 2005, 07:08:09: each number has one digit where the language does not ask for two, and words are longest in the longest date. */
 const SHOWN_DAY = new Date(Date.UTC(2005, 8, 3, 7, 8, 9));
@@ -243,6 +243,7 @@ const patternCode = (pattern: string): string =>
         case 'y':
           return width === 2 ? 'yy' : 'yyyy';
         case 'M':
+        case 'L':
           return 'm'.repeat(Math.min(width, 4));
         case 'd':
           return 'd'.repeat(Math.min(width, 2));

@@ -111,7 +111,7 @@ const accepted = (attempt: () => unknown): boolean => {
 };
 
 const LETTERS =
-  "letters are y (year), M (month), d (day), E (weekday), H or h (hour), m (minute), s (second) and a (am, pm); others stand in quotes, such as 'at'";
+  "letters are y (year), M (month), L (month as it stands alone), d (day), E (weekday), H or h (hour), m (minute), s (second) and a (am, pm); others stand in quotes, such as 'at'";
 
 /**
  * In: the pattern of a date or a time. Out: what is wrong with it; undefined where each of its letters says something. Other letters would
@@ -136,13 +136,14 @@ const RUN = /'(?:[^']|'')*'|([A-Za-z])\1*/g;
 const runsOf = (pattern: string): readonly string[] => [...pattern.matchAll(RUN)].flatMap(([run]) => (run.startsWith("'") ? [] : [run]));
 
 const faultOf = (runs: readonly string[]): string | undefined => {
-  const meaningless = runs.find((run) => !'yMdEaHhms'.includes(run.charAt(0)));
+  const meaningless = runs.find((run) => !'yMLdEaHhms'.includes(run.charAt(0)));
   if (meaningless !== undefined) return `has "${meaningless}", which stands for nothing: ${LETTERS}`;
   const weekday = runs.find((run) => /^d{3,}$/.test(run));
   if (weekday !== undefined) return `has "${weekday}": the weekday is EEE or EEEE, and d the day of the month`;
   const letters = new Set(runs.map((run) => run.charAt(0)));
   const [hasDay, hasHour] = [letters.has('y') || letters.has('d'), letters.has('H') || letters.has('h')];
-  if (hasDay && !hasHour && letters.has('m') && !letters.has('M')) return 'has "m", which is the minute: the month is M';
+  if (hasDay && !hasHour && letters.has('m') && !letters.has('M') && !letters.has('L'))
+    return 'has "m", which is the minute: the month is M';
   if (hasHour && !hasDay && letters.has('M') && !letters.has('m')) return 'has "M", which is the month: the minute is m';
   return undefined;
 };

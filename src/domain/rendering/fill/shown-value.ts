@@ -67,7 +67,17 @@ const capitalized = (text: string, locale: string): string => {
   return first.toLocaleUpperCase(locale) + text.slice(first.length);
 };
 
+const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** Cuts between what people see as characters: flags, families and letters with marks stay whole, and are left out where they do not fit. */
 const truncated = (text: string, charsMax: number): string => {
-  const kept = firstChars(text, charsMax);
-  return kept.length === text.length ? text : `${firstChars(text, charsMax - 1).trimEnd()}…`;
+  if (firstChars(text, charsMax).length === text.length) return text;
+  const kept = firstChars(text, charsMax - 1);
+  const isPlain = /^[\x20-\x7e]*$/.test(text.slice(0, kept.length + 1));
+  if (isPlain) return `${kept.trimEnd()}…`;
+  const at = GRAPHEMES.segment(text.slice(0, kept.length + GRAPHEME_UNITS_MAX)).containing(kept.length)?.index ?? kept.length;
+  return `${text.slice(0, at).trimEnd()}…`;
 };
+
+/** More than any flag or family has, in UTF-16 units. */
+const GRAPHEME_UNITS_MAX = 64;

@@ -62,7 +62,7 @@ const offsetOf = (zone: string): number | undefined => {
   return zone.startsWith('-') ? -ms : ms;
 };
 
-const TOKEN = /'((?:[^']|'')*)'|(y+|M+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
+const TOKEN = /'((?:[^']|'')*)'|(y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
 /** A moment as clocks and calendars of one time zone show it; month 1 to 12, weekday 0 (Sunday) to 6. */
 type Fields = Readonly<{ year: number; month: number; day: number; hour: number; minute: number; second: number; weekday: number }>;
@@ -74,8 +74,11 @@ type Writer = (fields: Fields) => string;
  */
 export const formatWithPattern = (pattern: string, locale: string, timeZone: string): ((date: Date) => string) => {
   const shownAt = wallClockOf(timeZone);
-  const writers = [...pattern.matchAll(TOKEN)].map(([whole, quoted, letters]): Writer => {
-    if (letters !== undefined) return writerOf(letters, locale);
+  const tokens = [...pattern.matchAll(TOKEN)];
+  // Languages that decline the name of a month have one form beside a day and another alone.
+  const hasDay = tokens.some(([, , letters]) => letters?.startsWith('d') === true);
+  const writers = tokens.map(([whole, quoted, letters]): Writer => {
+    if (letters !== undefined) return writerOf(letters, locale, hasDay);
     const literal = quoted === undefined ? whole : quoted === '' ? "'" : quoted.replaceAll("''", "'");
     return () => literal;
   });
@@ -87,14 +90,17 @@ export const formatWithPattern = (pattern: string, locale: string, timeZone: str
   };
 };
 
-const writerOf = (letters: string, locale: string): Writer => {
+const writerOf = (letters: string, locale: string, hasDay: boolean): Writer => {
   const width = letters.length;
   const digits = (value: number): string => String(value).padStart(width, '0');
   switch (letters.charAt(0)) {
     case 'y':
       return width === 2 ? ({ year }) => String(year).padStart(2, '0').slice(-2) : ({ year }) => digits(year);
     case 'M':
-      return width <= 2 ? ({ month }) => digits(month) : names(locale, 'month', width === 3 ? 'short' : 'long');
+    case 'L':
+      return width <= 2
+        ? ({ month }) => digits(month)
+        : monthNames(locale, width === 3 ? 'short' : 'long', hasDay && letters.startsWith('M'));
     case 'd':
       return ({ day }) => digits(day);
     case 'E':
@@ -113,24 +119,36 @@ const writerOf = (letters: string, locale: string): Writer => {
   return () => letters;
 };
 
-/** Words for months, weekdays and halves of the day, asked of Intl once. */
-const names = (locale: string, part: 'month' | 'weekday' | 'dayPeriod', length: 'short' | 'long'): Writer => {
+/**
+ * The names of the months as they stand beside a day, or alone: then as they stand beside a year, for some languages have no other form in
+ * Intl. Where that is a number, the whole of what stands for a month alone. Asked of Intl once.
+ */
+const monthNames = (locale: string, length: 'short' | 'long', isBesideDay: boolean): Writer => {
+  const language = new Intl.Locale(locale, { calendar: 'gregory' });
+  const wordsOf = (options: Intl.DateTimeFormatOptions): readonly string[] => {
+    const intl = new Intl.DateTimeFormat(language, { timeZone: 'UTC', month: length, ...options });
+    return Array.from({ length: 12 }, (_, month) => {
+      const date = Date.UTC(2023, month, 15);
+      return intl.formatToParts(date).find(({ type }) => type === 'month')?.value ?? '';
+    });
+  };
+  const isWord = (word: string): boolean => !/^\p{N}+\.?$/u.test(word);
+  const alone = new Intl.DateTimeFormat(language, { timeZone: 'UTC', month: length });
+  const byItself = Array.from({ length: 12 }, (_, month) => alone.format(Date.UTC(2023, month, 15)));
+  const candidates = [...(isBesideDay ? [wordsOf({ day: 'numeric' })] : []), ...(length === 'long' ? [wordsOf({ year: 'numeric' })] : [])];
+  const words = candidates.find((names) => names.every(isWord)) ?? byItself;
+  return ({ month }) => words[month - 1] ?? '';
+};
+
+/** Words for weekdays and halves of the day, asked of Intl once. */
+const names = (locale: string, part: 'weekday' | 'dayPeriod', length: 'short' | 'long'): Writer => {
   const language = new Intl.Locale(locale, { calendar: 'gregory' });
   const intl = new Intl.DateTimeFormat(language, {
     timeZone: 'UTC',
-    // With the day beside it, languages that decline month names give the form that stands in a date.
-    ...(part === 'month'
-      ? { month: length, day: 'numeric' }
-      : part === 'weekday'
-        ? { weekday: length }
-        : { hour: 'numeric', hour12: true }),
+    ...(part === 'weekday' ? { weekday: length } : { hour: 'numeric', hour12: true }),
   });
   const word = (date: number): string => intl.formatToParts(date).find(({ type }) => type === part)?.value ?? '';
   switch (part) {
-    case 'month': {
-      const words = Array.from({ length: 12 }, (_, month) => word(Date.UTC(2023, month, 15)));
-      return ({ month }) => words[month - 1] ?? '';
-    }
     case 'weekday': {
       // 1 January 2023 was a Sunday.
       const words = Array.from({ length: 7 }, (_, day) => word(Date.UTC(2023, 0, 1 + day)));

@@ -62,7 +62,12 @@ const dateText = (serial: number, code: string, { locale, isBuddhist }: Reader):
         case 'm':
           if (isMinute) return pad(date.getUTCMinutes(), letters.length);
           if (letters.length <= 2) return pad(date.getUTCMonth() + 1, letters.length);
-          return word({ month: letters.length === 3 ? 'short' : 'long', day: 'numeric' }, 'month');
+          // A number is no name: spreadsheets show what stands for the month alone.
+          return [word({ month: letters.length === 3 ? 'short' : 'long', day: 'numeric' }, 'month')].map((name) =>
+            /^\d+$/.test(name)
+              ? new Intl.DateTimeFormat(locale, { timeZone: 'UTC', calendar, month: letters.length === 3 ? 'short' : 'long' }).format(date)
+              : name,
+          )[0]!;
         case 'd':
           if (letters.length <= 2) return pad(date.getUTCDate(), letters.length);
           return word({ weekday: letters.length === 3 ? 'short' : 'long' }, 'weekday');
