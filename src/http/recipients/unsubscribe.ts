@@ -161,13 +161,15 @@ const answer = async (
 
 const FORM_BYTES_MAX = 4_096;
 
-/** Whether a form, urlencoded or multipart, has that field with that value. */
-const has = (body: unknown, [name, value]: readonly [string, string]): boolean => {
-  if (typeof body !== 'string') return false;
-  if (new URLSearchParams(body).get(name) === value) return true;
-  const part = new RegExp(`name="?${name}"?[^\\r\\n]*\\r\\n(?:[^\\r\\n]+\\r\\n)*\\r\\n${value}\\r\\n--`, 'i');
+/** Whether a form, urlencoded or multipart, has that field with that value; line ends may follow it, and be LF alone. */
+const has = (body: string, [name, value]: readonly [string, string]): boolean => {
+  if (new URLSearchParams(body.trim()).get(name)?.trim() === value) return true;
+  const part = new RegExp(`name="?${name}"?[^\\r\\n]*\\r?\\n(?:[^\\r\\n]+\\r?\\n)*\\r?\\n${value}\\r?\\n--`, 'i');
   return part.test(body);
 };
+
+/** RFC 8058 asks for a form with the field; some mail programs post nothing. Who posts to the link has asked for what it is for. */
+const asksToEnd = (body: string): boolean => body.trim() === '' || has(body, ONE_CLICK);
 
 /** Registers /u/:token: no cookie, no redirect, no key. */
 export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'commands'>): void => {
@@ -177,20 +179,24 @@ export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'comman
   const tokenOf = (params: unknown): string => (params as Readonly<{ token: string }>).token;
   // In its own scope: the parser for forms is for these routes only.
   app.register(async (scope: App) => {
-    const types = ['application/x-www-form-urlencoded', 'multipart/form-data'];
-    scope.addContentTypeParser(types, { parseAs: 'string', bodyLimit: FORM_BYTES_MAX }, (_request, body, done) => done(null, body));
+    // Whatever type the body says it has: some mail programs say none, or plain text.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: FORM_BYTES_MAX }, (_request, body, done) => done(null, body));
 
-    scope.get(path, { config, schema }, (request, reply) =>
+    const show = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
       answer(request, reply, commands.readSubscription(tokenOf(request.params)), ({ isSubscribed }) =>
         isSubscribed ? asking : unsubscribed,
-      ),
-    );
-
-    scope.post(path, { config, schema }, (request, reply) => {
-      const { params, body, id } = request;
+      );
+    const act = (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
+      const { params, id } = request;
+      const body = typeof request.body === 'string' ? request.body : '';
       if (has(body, AGAIN)) return answer(request, reply, commands.subscribeAgain(tokenOf(params), id), () => subscribedAgain);
-      if (has(body, ONE_CLICK)) return answer(request, reply, commands.unsubscribe(tokenOf(params), id), () => unsubscribed);
+      if (asksToEnd(body)) return answer(request, reply, commands.unsubscribe(tokenOf(params), id), () => unsubscribed);
       return send(reply, 400, unchanged, readerLanguage(request));
-    });
+    };
+    for (const one of [path, `${path}/`]) {
+      scope.get(one, { config, schema }, show);
+      scope.post(one, { config, schema }, act);
+    }
   });
 };
