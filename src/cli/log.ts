@@ -39,7 +39,7 @@ export const NOT_SHOWN = '(not shown)';
 
 const secretFields: ReadonlySet<string> = new Set([
   'secret',
-  'earlierSecret',
+  'earlierSecrets',
   'passwordHash',
   'recoveryHashes',
   'privateKey',

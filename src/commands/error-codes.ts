@@ -293,7 +293,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   updateWebhook: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', ...write],
   deleteWebhook: ['WEBHOOK_NOT_FOUND', ...write],
   restoreWebhook: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', ...write],
-  rotateWebhookSecret: ['WEBHOOK_NOT_FOUND', ...write],
+  rotateWebhookSecret: ['WEBHOOK_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', ...write],
   testWebhook: ['WEBHOOK_NOT_FOUND'],
   webhookEvents: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_EVENT_NOT_FOUND'],
   replayWebhook: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', 'WEBHOOK_DISABLED', 'WEBHOOK_REPLAY_UNDER_WAY', ...write],

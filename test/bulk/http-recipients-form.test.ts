@@ -3,13 +3,13 @@ import t, { type Test } from 'tap';
 import { bearer, fakeServer, type FakeOptions } from '../http/fakes.js';
 
 const BOUNDARY = 'xxBOUNDARYxx';
-type Part = readonly [name: string, content: string | Buffer, filename?: string];
+type Part = readonly [name: string, content: string | Buffer, filename?: string | undefined, type?: string | undefined];
 
 const form = (parts: readonly Part[]): Buffer =>
   Buffer.concat([
-    ...parts.flatMap(([name, content, filename]) => [
+    ...parts.flatMap(([name, content, filename, type]) => [
       Buffer.from(
-        `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${filename === undefined ? '' : `; filename="${filename}"`}\r\n\r\n`,
+        `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${filename === undefined ? '' : `; filename="${filename}"`}${type === undefined ? '' : `\r\nContent-Type: ${type}`}\r\n\r\n`,
       ),
       Buffer.from(content),
       Buffer.from('\r\n'),
@@ -92,6 +92,24 @@ void t.test('columns are mapped', async (t) => {
     [{ mail: 'E-Mail' }, /`mail` is not a known field/],
   ] as const)
     t.match(await file('Name;E-Mail\nAda;a@example.com', wanted), { status: 400, body: { code: 'VALIDATION_ERROR', message } });
+});
+
+void t.test('the JSON of the call may have a type of its own, or a file name', async (t) => {
+  const { post, given } = await open(t);
+  const csv = ['file', 'email\na@example.com', 'r.csv', 'text/csv'] as const;
+  for (const [filename, type] of [
+    [undefined, 'application/json'],
+    [undefined, 'application/json; charset=utf-8'],
+    ['blob', 'application/json'],
+    ['blob', 'application/octet-stream'],
+    [undefined, undefined],
+  ] as const)
+    t.equal((await post([['request', '{"templateId":"welcome"}', filename, type], csv])).status, 201, `${filename} ${type}`);
+  t.same(given().at(-1), [{ email: 'a@example.com', variables: {} }]);
+  t.match(await post([['request', '{"templateId":', 'blob', 'application/json'], csv]), {
+    status: 400,
+    body: { message: /`request` is not the JSON/ },
+  });
 });
 
 void t.test('what is wrong with a file is said in a sentence', async (t) => {

@@ -149,6 +149,29 @@ const secrets = async (t: Test, { app, receiver, subscribe }: World): Promise<vo
   for (const secret of [webhook.secret, rotated.body.secret]) new StandardWebhook(secret).verify(test!.body, given);
   const signed = `${given['x-service-timestamp']}.${test!.body}`;
   t.equal(given['x-service-signature'], `v1=${createHmac('sha256', webhook.secret).update(signed).digest('hex')}`, 'by the older');
+  // The answer of a rotation is lost and asked for again: with its key it is given again, without one every secret goes on.
+  const rotate = (overlapHours: number, key?: string) =>
+    app.call<RotatedSecret>(
+      'POST',
+      `${PATH}/${webhook.id}/rotate-secret`,
+      { overlapHours },
+      key === undefined ? {} : { 'idempotency-key': key },
+    );
+  const [first, again] = [await rotate(24, 'k'), await rotate(24, 'k')];
+  t.same(again.body, first.body);
+  t.match(await rotate(23, 'k'), { status: 400, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+  const third = await rotate(24);
+  await app.call('POST', `${PATH}/${webhook.id}/test`);
+  const [, overlapping] = (await received(receiver, before + 2)).slice(before);
+  const headers = overlapping!.headers as Record<string, string>;
+  for (const secret of [webhook.secret, rotated.body.secret, first.body.secret, third.body.secret])
+    new StandardWebhook(secret).verify(overlapping!.body, headers);
+  const last = await rotate(0);
+  await app.call('POST', `${PATH}/${webhook.id}/test`);
+  const [, , alone] = (await received(receiver, before + 3)).slice(before);
+  new StandardWebhook(last.body.secret).verify(alone!.body, alone!.headers as Record<string, string>);
+  for (const secret of [webhook.secret, first.body.secret, third.body.secret])
+    t.throws(() => new StandardWebhook(secret).verify(alone!.body, alone!.headers as Record<string, string>), 'no overlap ends all others');
 };
 
 const missed = async (t: Test, { app, receiver, subscribe }: World): Promise<void> => {

@@ -97,9 +97,11 @@ export const openHostileEndpoints = async (): Promise<HostileEndpoints> => {
     name,
     url: `http://127.0.0.1:${await raw(speak)}/`,
   });
+  /** The status has come, and whatever follows does not matter. */
+  const taken = async (endpoint: Promise<Endpoint>): Promise<Endpoint> => ({ ...(await endpoint), isTaken: () => true });
   const all = await Promise.all([
     { name: 'the one that is well', url: `https://localhost:${well}/`, isTaken: () => true },
-    web('a body byte by byte', (_request, response) => drip((text) => response.write(text), response.writeHead(200))),
+    taken(web('a body byte by byte', (_request, response) => drip((text) => response.write(text), response.writeHead(200)))),
     tcp('headers byte by byte', (socket) =>
       drip(
         (text) => socket.write(text),
@@ -107,7 +109,9 @@ export const openHostileEndpoints = async (): Promise<HostileEndpoints> => {
       ),
     ),
     web('no answer', () => undefined),
-    web('a body of 1 GB', (_request, response) => pour(response.writeHead(200, { 'content-length': GIGABYTE }), chunk, GIGABYTE, noted)),
+    taken(
+      web('a body of 1 GB', (_request, response) => pour(response.writeHead(200, { 'content-length': GIGABYTE }), chunk, GIGABYTE, noted)),
+    ),
     tcp('headers of 1 GB', (socket) => {
       socket.write('HTTP/1.1 200 OK\r\nx-long: ');
       pour(socket, chunk, GIGABYTE, noted);
@@ -118,9 +122,14 @@ export const openHostileEndpoints = async (): Promise<HostileEndpoints> => {
     tcp('another protocol', (socket) => void socket.end('SSH-2.0-OpenSSH_9.7\r\n')),
     tcp('a connection that is closed at once', (socket) => void socket.destroy()),
     tcp('a connection that is closed in the headers', (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-le')),
-    tcp('a connection that is closed in the body', (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nten bytes.')),
-    tcp('a connection that is reset in the body', (socket) => {
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nten bytes.', () => socket.resetAndDestroy());
+    taken(
+      tcp(
+        'a connection that is closed in the body',
+        (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nten bytes.'),
+      ),
+    ),
+    tcp('a connection that is reset in the headers', (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-len', () => socket.resetAndDestroy());
     }),
     web('a redirect to loopback', (_request, response) => response.writeHead(307, { location: `http://127.0.0.1:${inside}/secret` }).end()),
     { name: 'a certificate that has expired', url: `https://localhost:${await tls('expired')}/` },

@@ -538,7 +538,10 @@ const webhookCommands = (did: Did, owned: OwnedWebhook) =>
     deleteWebhook: (caller, id) => owned(caller, id, () => did('deleteWebhook', [caller, id], { id, deleted: true as const })),
     rotateWebhookSecret: (caller, id, request) =>
       owned(caller, id, () =>
-        did('rotateWebhookSecret', [caller, id, request], { ...webhook, secret: 'whsec_c2VjcmV0', overlapUntil: NOW }),
+        did('rotateWebhookSecret', [caller, id, request], {
+          body: { ...webhook, secret: 'whsec_c2VjcmV0', overlapUntil: NOW },
+          replayed: false,
+        }),
       ),
     testWebhook: (caller, id) => owned(caller, id, () => did('testWebhook', [caller, id], webhookDelivery)),
     webhookEvents: (caller, id, query) =>

@@ -131,7 +131,9 @@ void t.test('the document', async (t) => {
       'GET /mailbox/messages/{id}/html',
       'GET /p/{token}',
       'GET /u/{token}',
+      'GET /u/{token}/',
       'POST /u/{token}',
+      'POST /u/{token}/',
       'GET /t/o/{token}',
       'GET /t/c/{token}',
       // Described by RFC 8414 itself.

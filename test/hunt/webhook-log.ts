@@ -113,10 +113,9 @@ const note = (known: Subscription, event: Fact, position: number, fence: number 
     }
     case 'WebhookSecretRotated': {
       const { at, overlapUntil } = event.data;
-      for (const [index, secret] of known.secrets.entries()) {
-        const isNewest = index === known.secrets.length - 1;
+      for (const secret of known.secrets) {
         if (secret.untilMs > Date.parse(at)) secret.endedAtMs = Date.parse(at);
-        secret.untilMs = Math.min(secret.untilMs, Date.parse(isNewest ? overlapUntil : at));
+        secret.untilMs = Math.min(secret.untilMs, Date.parse(overlapUntil));
       }
       if (event.sealed !== undefined) known.secrets.push(secretOf(event.sealed.secret));
       return;

@@ -125,7 +125,7 @@ void t.test('a post is signed at the time of the machine while the service goes 
     close: async () => {},
   };
   const clock = { ...deps.clock, machineNow: () => machineMs };
-  const endpoint = { url: 'https://hooks.example/a', keys: signingKeysOf(formatSecret(Buffer.alloc(32, 1))), earlier: undefined };
+  const endpoint = { url: 'https://hooks.example/a', keys: signingKeysOf(formatSecret(Buffer.alloc(32, 1))), earlier: [] };
   const id = await subscribe('/a');
   const post = { id: 'evt_0_x', previousId: null, kind: 'email.queued', body: '{}' };
   await attemptDelivery({ webhooks: { outbound, insecureHosts: [] }, clock }, id, endpoint, post, new AbortController().signal);

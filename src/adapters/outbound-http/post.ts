@@ -1,4 +1,5 @@
 /** Posts to endpoints on the public internet: guarded, bounded, and over connections that each sender has for itself. */
+import type { Readable } from 'node:stream';
 import { type Dispatcher, Agent } from 'undici';
 import { OutboundFault, type OutboundPost, type Posted } from '../../domain/ports/outbound-http.js';
 import { guardedConnectors, lookupBySystem, type Guard, isLoopbackAddress, isPublicAddress } from './guard.js';
@@ -21,10 +22,8 @@ type Connectors = ReturnType<typeof guardedConnectors>;
 
 /** So much of an answer is read to keep its connection. */
 const PASSED_OVER_BYTES_MAX = 16 * 1024;
-/** A larger answer of success is refused as a fault. */
-const ANSWER_BYTES_MAX = 1024 * 1024;
-
-const HEADERS_SIZE_BYTES_MAX = 16 * 1024;
+/** Far more than any receiver needs: where the fields are larger, nothing is known of the answer. */
+const HEADERS_SIZE_BYTES_MAX = 256 * 1024;
 const CONNECTIONS_MAX = 8;
 const KEEP_ALIVE_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 15_000;
@@ -94,7 +93,11 @@ const endIdle = (senders: Map<string, Sender>): void => {
 
 const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
   new Agent({
-    connect: (options, callback) => connectorsOf(options.hostname)(AbortSignal.timeout(CONNECT_TIMEOUT_MS))(options, callback),
+    connect: (options, callback) =>
+      connectorsOf(options.hostname)(AbortSignal.timeout(CONNECT_TIMEOUT_MS))(options, (...[error, socket]) => {
+        if (error !== null) callback(error, null);
+        else callback(null, withoutContinue(socket));
+      }),
     connections: CONNECTIONS_MAX,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -103,6 +106,24 @@ const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+
+const CONTINUE = /^HTTP\/1\.1 100[ \r][^]*?\r\n\r\n/;
+
+/**
+ * undici takes an unasked `100 Continue` for the end of the connection; a client must pass over it (RFC 9110, section 15.2). It is taken off the
+ * beginning of what was read.
+ */
+const withoutContinue = <Socket extends Pick<Readable, 'read'>>(socket: Socket): Socket => {
+  const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+  socket.read = (size?: number) => {
+    const bytes = read(size);
+    if (bytes === null || bytes[0] !== 0x48 || bytes[9] !== 0x31) return bytes;
+    const found = CONTINUE.exec(bytes.toString('latin1', 0, PASSED_OVER_BYTES_MAX));
+    if (found === null) return bytes;
+    return found[0].length === bytes.length ? null : bytes.subarray(found[0].length);
+  };
+  return socket;
+};
 
 const targetOf = (text: string, insecureHosts: readonly string[]): Target => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -125,8 +146,9 @@ const faultOf = (fault: unknown): OutboundFault => {
 };
 
 /**
- * One post: takes the answer as it comes, without a stream, and has one timer for the whole. Rejects with OutboundFault if the time is over
- * or the signal aborts, and with undici's error if the post fails.
+ * One post: takes the answer as it comes, without a stream, and has one timer for the whole. Once the status has come the post has ended so,
+ * whatever becomes of the body. Before it, rejects with OutboundFault if the time is over or the signal aborts, and with undici's error if the
+ * post fails.
  */
 const postOnce = (
   dispatcher: Dispatcher,
@@ -144,7 +166,7 @@ const postOnce = (
       signal.removeEventListener('abort', stop);
       end();
     };
-    const fail = (fault: Error): void => settle(() => reject(fault));
+    const fail = (fault: Error): void => settle(() => (answer.hasStatus() ? resolve(answer.posted()) : reject(fault)));
     const giveUp = (fault: Error): void => {
       fail(fault);
       controller?.abort(fault);
@@ -162,11 +184,7 @@ const postOnce = (
       onResponseStart: (_, status, answered) => answer.begin(status, answered['retry-after']),
       onResponseData: (_, chunk) => {
         const bytes = answer.add(chunk);
-        if (bytes <= PASSED_OVER_BYTES_MAX) return;
-        if (!answer.isTaken()) {
-          settle(() => resolve(answer.posted()));
-          controller?.abort(new Error('the answer is too long'));
-        } else if (bytes > ANSWER_BYTES_MAX) giveUp(new OutboundFault('too-large', 'The answer is larger than 1 MB.'));
+        if (bytes > PASSED_OVER_BYTES_MAX) giveUp(new Error('the answer is long'));
       },
       onResponseEnd: () => settle(() => resolve(answer.posted())),
       onResponseError: (_, fault) => fail(fault),
@@ -197,7 +215,7 @@ const openAnswer = (bytesMax: number) => {
       }
       return seen;
     },
-    isTaken: (): boolean => status >= 200 && status < 300,
+    hasStatus: (): boolean => status >= 200,
     posted: (): Posted => ({ status, retryAfter, body: Buffer.concat(chunks).toString('utf8') }),
   };
 };

@@ -1,6 +1,7 @@
 /** Commands on webhook subscriptions: create, change, delete and restore them, rotate the secret, send a test event; and the mail to owners when one is disabled. */
 import { sendAccountMail } from '../people/mails.js';
-import { loadState, handle, type Loaded } from '../core/handle.js';
+import type { Answer, Idempotency } from '../core/idempotency.js';
+import { loadState, handle, handleKeyed, type Loaded } from '../core/handle.js';
 import { type CommandDeps, causeOf } from '../core/deps.js';
 import { userFold } from '../people/users.js';
 import {
@@ -140,12 +141,22 @@ export const rotateWebhookSecret = async (
   caller: Caller,
   id: WebhookId,
   { overlapHours = OVERLAP_HOURS }: RotateSecretRequest = {},
-): Promise<RotatedSecret> => {
+  idempotency?: Idempotency,
+): Promise<Answer<RotatedSecret>> => {
   const secret = formatSecret(deps.ids.bytes(SECRET_BYTES));
   const overlapUntil = isoTime(deps.clock.now() + overlapHours * HOUR_MS);
-  const { sealed, ...webhook } = await change(deps, caller, id, (at) => ({ type: 'RotateSecret', at, overlapUntil, secret }));
+  const cause = causeOf(deps, caller);
+  const { state, replayed } = await handleKeyed(deps, webhookStream(id), webhookDecider, {
+    command: (key) => ({ type: 'RotateSecret' as const, at: cause.at, overlapUntil, secret, ...key }),
+    earlier: ({ rotation }, key) => (rotation?.idempotencyKey === key ? rotation : undefined),
+    idempotency,
+    cause,
+    guard: ownedBy(caller.teamId, webhookNotFound),
+  });
+  const { sealed } = state;
   if (sealed === undefined) throw webhookNotFound();
-  return { ...webhookListing(id, webhook, sealed), secret, overlapUntil };
+  const body = { ...webhookListing(id, state, sealed), secret: sealed.secret, overlapUntil: state.overlapUntil ?? overlapUntil };
+  return { body, replayed };
 };
 
 /** Sends an `email.delivered` of no email once, and answers with the outcome. It is in no list, and other events do not refer to it. */
@@ -154,7 +165,7 @@ export const testWebhook = async (deps: CommandDeps, caller: Caller, id: Webhook
   const nowMs = deps.clock.now();
   const key = eventKey(id, deps.ids.uuid(), undefined);
   const event = { id: webhookEventId(nowMs, key), previousId: null, kind: 'email.delivered', body: testBody(isoTime(nowMs)) };
-  const { answer, ...tried } = await attemptDelivery(deps, id, endpointOf(webhook), event, new AbortController().signal);
+  const { answer, ...tried } = await attemptDelivery(deps, id, endpointOf(webhook.sealed), event, new AbortController().signal);
   const { statusCode, responseMs, error, attemptedAt, result: status } = tried;
   return {
     id: deliveryId(nowMs, key),

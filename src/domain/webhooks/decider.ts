@@ -5,7 +5,11 @@ import type { WebhookEvent } from './events.js';
 import { signingKeysOf, type SigningKeys } from './delivery.js';
 
 /** The sealed part of the settings. */
-type Sealed = Readonly<{ url: string; description?: string; secret: string; earlierSecret?: string }>;
+/** A secret that was rotated away, and signs until then. */
+type EarlierSecret = Readonly<{ secret: string; until: string }>;
+
+/** `earlierSecrets`: the newest first. */
+type Sealed = Readonly<{ url: string; description?: string; secret: string; earlierSecrets?: readonly EarlierSecret[] }>;
 
 export type Webhook = Readonly<{
   createdAt: string;
@@ -15,8 +19,10 @@ export type Webhook = Readonly<{
   disabledReason: 'gone' | 'failing' | null;
   /** When it was enabled again; absent if it never was disabled. */
   enabledAgainAt?: string;
-  /** Until when the earlier secret signs too. */
+  /** Until when the last secret that was rotated away signs too. */
   overlapUntil: string | null;
+  /** The last rotation under an Idempotency-Key. */
+  rotation?: Readonly<{ idempotencyKey: string; fingerprint: string | undefined }>;
   deletedAt: string | null;
   /** The id of the newest request for missed events. */
   backfill?: string;
@@ -31,7 +37,8 @@ export type WebhookState = Webhook | undefined;
 export type WebhookCommand =
   | Readonly<{ type: 'CreateWebhook'; created: Extract<WebhookEvent, { type: 'WebhookCreated' }> }>
   | Readonly<{ type: 'ChangeWebhook'; at: string; events?: readonly string[]; enabled?: boolean; url?: string; description?: string }>
-  | Readonly<{ type: 'RotateSecret'; at: string; overlapUntil: string; secret: string }>
+  | (Readonly<{ type: 'RotateSecret'; at: string; overlapUntil: string; secret: string }> &
+      Readonly<{ idempotencyKey?: string | undefined; fingerprint?: string | undefined }>)
   | Readonly<{ type: 'DisableWebhook'; at: string; reason: 'gone' | 'failing' }>
   /** `doneId`: the earlier request, if it is known to be done. */
   | Readonly<{ type: 'AskBackfill'; ask: Extract<WebhookEvent, { type: 'WebhookBackfillAsked' }>['data']; doneId: string | undefined }>
@@ -47,8 +54,8 @@ export type WebhookCommand =
 export type Endpoint = Readonly<{
   url: string;
   keys: SigningKeys;
-  /** The keys of the earlier secret, which sign too until `until`. */
-  earlier: Readonly<{ keys: SigningKeys; until: string }> | undefined;
+  /** The keys of earlier secrets, the newest first, each of which signs too until `until`. */
+  earlier: readonly Readonly<{ keys: SigningKeys; until: string }>[];
 }>;
 
 /** A subscription as the API shows it. */
@@ -107,8 +114,9 @@ const decide = (command: WebhookCommand, webhook: WebhookState): readonly Webhoo
       return [{ type: 'WebhookChanged', data, sealed }];
     }
     case 'RotateSecret': {
-      const { at, overlapUntil, secret } = command;
-      return [{ type: 'WebhookSecretRotated', data: { at, overlapUntil }, sealed: { secret } }];
+      const { at, overlapUntil, secret, idempotencyKey, fingerprint } = command;
+      const key = idempotencyKey === undefined || fingerprint === undefined ? {} : { idempotencyKey, fingerprint };
+      return [{ type: 'WebhookSecretRotated', data: { at, overlapUntil, ...key }, sealed: { secret } }];
     }
     case 'DisableWebhook':
       return webhook.enabled ? [{ type: 'WebhookDisabled', data: { at: command.at, reason: command.reason } }] : [];
@@ -180,9 +188,11 @@ export const evolveWebhook = (webhook: WebhookState, event: WebhookEvent): Webho
       };
     }
     case 'WebhookSecretRotated': {
+      const { at, overlapUntil, idempotencyKey, fingerprint } = event.data;
       const sealed = webhook.sealed &&
-        event.sealed && { ...webhook.sealed, secret: event.sealed.secret, earlierSecret: webhook.sealed.secret };
-      return { ...next, overlapUntil: event.data.overlapUntil, sealed };
+        event.sealed && { ...webhook.sealed, ...rotated(webhook.sealed, event.sealed.secret, { at, overlapUntil }) };
+      const { rotation: _, ...others } = next;
+      return { ...others, overlapUntil, ...(idempotencyKey === undefined ? {} : { rotation: { idempotencyKey, fingerprint } }), sealed };
     }
     case 'WebhookDisabled':
       return { ...next, enabled: false, disabledReason: event.data.reason };
@@ -209,18 +219,35 @@ export const webhookDecider: Decider<WebhookCommand, WebhookEvent, WebhookState>
   initialState: undefined,
 };
 
-export const endpointOf = ({
-  sealed: { url, secret, earlierSecret },
-  overlapUntil,
-}: Readonly<{ sealed: Sealed; overlapUntil: string | null }>): Endpoint => {
-  const isOverlapping = earlierSecret !== undefined && overlapUntil !== null;
-  const earlier = isOverlapping ? { keys: signingKeysOf(earlierSecret), until: overlapUntil } : undefined;
-  return { url, keys: signingKeysOf(secret), earlier };
-};
+/** So many earlier secrets sign: each makes the headers of every delivery longer. */
+const EARLIER_SECRETS_MAX = 10;
+
+/**
+ * Each secret signs until its own overlap is over, and no longer than that of a later rotation: whoever missed an answer goes on with the
+ * secret it has, and a rotation without an overlap ends all.
+ */
+const rotated = (
+  { secret, earlierSecrets = [] }: Sealed,
+  next: string,
+  { at, overlapUntil }: Readonly<{ at: string; overlapUntil: string }>,
+): Pick<Sealed, 'secret' | 'earlierSecrets'> => ({
+  secret: next,
+  earlierSecrets: [{ secret, until: overlapUntil }, ...earlierSecrets.map((one) => ({ ...one, until: least(one.until, overlapUntil) }))]
+    .filter(({ until }) => until > at)
+    .slice(0, EARLIER_SECRETS_MAX),
+});
+
+export const endpointOf = ({ url, secret, earlierSecrets = [] }: Sealed): Endpoint => ({
+  url,
+  keys: signingKeysOf(secret),
+  earlier: earlierSecrets.map((one) => ({ keys: signingKeysOf(one.secret), until: one.until })),
+});
 
 /** The keys that sign at a moment, those of the current secret first. */
-export const signingAt = ({ keys, earlier }: Endpoint, at: string): readonly [SigningKeys, ...SigningKeys[]] =>
-  earlier !== undefined && at < earlier.until ? [keys, earlier.keys] : [keys];
+export const signingAt = ({ keys, earlier }: Endpoint, at: string): readonly [SigningKeys, ...SigningKeys[]] => [
+  keys,
+  ...earlier.flatMap((one) => (at < one.until ? [one.keys] : [])),
+];
 
 export const webhookListing = (
   id: string,

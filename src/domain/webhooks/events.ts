@@ -19,8 +19,11 @@ export const webhookEventSchemas = {
     data: Type.Object({ at: text, events: optional(Type.Array(text)), enabled: optional(Type.Boolean()) }),
     sealed: Type.Object({ url: optional(text), description: optional(text) }),
   },
-  /** The earlier secret signs too until `overlapUntil`. */
-  WebhookSecretRotated: { data: Type.Object({ at: text, overlapUntil: text }), sealed: Type.Object({ secret: text }) },
+  /** The earlier secret signs too until `overlapUntil`, and those before it no longer. */
+  WebhookSecretRotated: {
+    data: Type.Object({ at: text, overlapUntil: text, idempotencyKey: Type.Optional(text), fingerprint: Type.Optional(text) }),
+    sealed: Type.Object({ secret: text }),
+  },
   WebhookDisabled: { data: Type.Object({ at: text, reason: oneOf(['gone', 'failing'] as const) }) },
   /** Events of those kinds that occurred from `since` to `until` and did not go to the subscription go to it now. */
   WebhookBackfillAsked: { data: Type.Object({ at: text, id: text, since: text, until: optional(text), events: Type.Array(text) }) },

@@ -233,26 +233,25 @@ const formSlots = (deps: Deps) => {
   };
 };
 
-type Form = { request?: string; columns?: string; file?: Buffer };
+type Form = { request?: Buffer; columns?: Buffer; file?: Buffer };
 
 const wrong = (message: string): DomainError => invalid('upload', '', message);
 const SHAPE = 'must have the field `request` with the JSON of the call, one `file` with its recipients, and where wanted `columns`';
 
 const readForm = async (request: FastifyRequest, { bodySizeBytesMax }: Pick<Limits, 'bodySizeBytesMax'>): Promise<Form> => {
   const form: Form = {};
-  const bounds = { fileSize: bodySizeBytesMax, files: 2, fields: 3, fieldSize: FIELD_BYTES_MAX, parts: 4, headerPairs: 20 };
+  const limits = { fileSize: bodySizeBytesMax, files: 4, fields: 0, parts: 4, headerPairs: 20 };
   try {
-    for await (const part of request.parts({ limits: bounds })) {
+    // Every part is read as bytes: programs give that of the JSON a type of its own, or a file name.
+    for await (const part of request.parts({ limits, isPartAFile: () => true })) {
       const { fieldname: name } = part;
-      if (part.type === 'file') {
-        if (name !== 'file' || form.file !== undefined) throw wrong(SHAPE);
-        form.file = await part.toBuffer();
-        if (part.file.truncated) throw invalid('upload', 'file', `has more than ${bodySizeBytesMax} bytes, the most that is read`);
-      } else {
-        if ((name !== 'request' && name !== 'columns') || form[name] !== undefined) throw wrong(SHAPE);
-        if (part.valueTruncated) throw invalid('upload', name, `has more than ${FIELD_BYTES_MAX} bytes, the most that is read`);
-        form[name] = String(part.value);
-      }
+      if (part.type !== 'file' || (name !== 'file' && name !== 'request' && name !== 'columns') || form[name] !== undefined)
+        throw wrong(SHAPE);
+      const bytes = await part.toBuffer();
+      const bytesMax = name === 'file' ? bodySizeBytesMax : FIELD_BYTES_MAX;
+      if (part.file.truncated || bytes.length > bytesMax)
+        throw invalid('upload', name, `has more than ${bytesMax} bytes, the most that is read`);
+      form[name] = bytes;
     }
   } catch (fault) {
     // Discard the rest: the request would otherwise wait for a reader.
@@ -264,9 +263,9 @@ const readForm = async (request: FastifyRequest, { bodySizeBytesMax }: Pick<Limi
   return form;
 };
 
-const fieldOf = (name: 'request' | 'columns', text: string, limits: Limits): JsonObject => {
+const fieldOf = (name: 'request' | 'columns', bytes: Buffer, limits: Limits): JsonObject => {
   try {
-    const value = parseJsonBody(Buffer.from(text), limits) as Json | undefined;
+    const value = parseJsonBody(bytes, limits) as Json | undefined;
     if (isJsonObject(value)) return value;
   } catch (fault) {
     if (fault instanceof DomainError)

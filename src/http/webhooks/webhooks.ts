@@ -1,4 +1,5 @@
 /** The routes under /api/v1/webhook-subscriptions: subscriptions, their deliveries, and their events for receivers that pull. */
+import type { HookHandlerDoneFunction } from 'fastify';
 import { Type } from '@sinclair/typebox';
 import { DeletedSchema, DeleteQuerySchema, idParams, pageOf } from '../../api/core/common.js';
 import {
@@ -24,7 +25,7 @@ import { coerceQuery } from '../server/validation.js';
 import { WebhookListQuerySchema } from '../../api/core/queries.js';
 import { createWebhookExamples, replayWebhookExamples, rotateSecretExamples, updateWebhookExamples } from '../../api/examples.js';
 import { readWebhookEventId } from '../../domain/webhooks/delivery.js';
-import { bodyMayBeAbsent } from '../server/headers.js';
+import { answered, bodyMayBeAbsent, checkIdempotencyKey, idempotencyOf } from '../server/headers.js';
 import { pagingOf } from '../server/query.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
@@ -48,6 +49,8 @@ const deliveryParams = Type.Object({
 
 /** Restorable subscriptions beyond the most of a team that one deletion reads: more than parallel deletions leave. */
 const RESTORABLE_BEYOND_MAX = 75;
+
+type Hook = (request: never, reply: never, done: HookHandlerDoneFunction) => void;
 
 /** Registers the routes under /api/v1/webhook-subscriptions. */
 export const webhookRoutes = (app: App, deps: Deps): void => {
@@ -186,12 +189,13 @@ const changeRoutes = (app: App, deps: Deps): void => {
   app.post(
     `${PATH}/:id/rotate-secret`,
     {
-      config: { access, command: 'rotateWebhookSecret', unknownId, examples: rotateSecretExamples },
+      config: { access, command: 'rotateWebhookSecret', unknownId, examples: rotateSecretExamples, idempotent: true },
+      onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
       preValidation: bodyMayBeAbsent,
       schema: {
         summary: 'Rotate the secret of a webhook subscription',
         description:
-          'In the overlap `webhook-signature` carries the signatures of both secrets, and `X-Service-Signature` that of the older one.',
+          'In the overlap `webhook-signature` carries the signatures of every secret whose overlap runs, and `X-Service-Signature` that of the oldest; `overlapHours: 0` ends all others. With an `Idempotency-Key` the answer can be asked for again.',
         operationId: 'rotateWebhookSecret',
         tags,
         params,
@@ -199,7 +203,11 @@ const changeRoutes = (app: App, deps: Deps): void => {
         response: { 200: RotatedSecretSchema },
       },
     },
-    (request) => deps.commands.rotateWebhookSecret(callerOf(request), webhookIdOf(request.params.id), request.body),
+    async (request, reply) =>
+      answered(
+        reply,
+        await deps.commands.rotateWebhookSecret(callerOf(request), webhookIdOf(request.params.id), request.body, idempotencyOf(request)),
+      ),
   );
 
   app.post(

@@ -252,7 +252,7 @@ const refresh = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => 
     run.isChanged = false;
     const { state: webhook } = await loadState(eventLog, webhookStream(id), webhookDecider);
     run.webhook = webhook;
-    run.endpoint = webhook?.sealed && endpointOf({ sealed: webhook.sealed, overlapUntil: webhook.overlapUntil });
+    run.endpoint = webhook?.sealed && endpointOf(webhook.sealed);
   }
   if (run.isAsked) {
     run.isAsked = false;

@@ -36,7 +36,7 @@ export type WebhookDocument = Document &
     team?: string;
     deletedOf?: string;
     deletedAt?: string;
-    webhook?: Omit<Webhook, 'sealed'>;
+    webhook?: Omit<Webhook, 'sealed' | 'rotation'>;
     shown?: Readonly<{ url: string; description?: string }>;
   }>;
 
@@ -66,7 +66,7 @@ const settingsStep: Handler<WebhookEvent> = ({ event, stream, position, metadata
   const known = before?.webhook && ({ ...before.webhook, sealed: before.shown && { ...before.shown, secret: '' } } as Webhook);
   const after = evolveWebhook(known, event);
   if (after === undefined || event.type === 'WebhookDeleted') return [{ collection: WEBHOOKS, id, document: undefined }];
-  const { sealed, ...webhook } = after;
+  const { sealed, rotation: _, ...webhook } = after;
   const { deletedAt } = webhook;
   const shownNow = sealed && { url: sealed.url, ...(sealed.description === undefined ? {} : { description: sealed.description }) };
   // Secrets are not decrypted here, and lists show none.

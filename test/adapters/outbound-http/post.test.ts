@@ -1,6 +1,6 @@
 /** Posts go to public https endpoints alone, and no receiver takes more time or memory than it may. */
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { openOutboundPost, type PostGuard } from '../../../src/adapters/outbound-http/post.js';
 
@@ -59,10 +59,54 @@ void t.test('what has no end, or no haste, is cut', async (t) => {
     more();
   });
   const post = open(t);
-  await t.rejects(post(`http://127.0.0.1:${port}/endless`), { name: 'OutboundFault', fault: 'too-large' });
+  t.match(await post(`http://127.0.0.1:${port}/endless`), { status: 200, body: '\0'.repeat(1_024) });
   t.match(await post(`http://127.0.0.1:${port}/refused`), { status: 500, body: '\0'.repeat(1_024) });
   t.ok(sentBytes < 32 * 1024 * 1024, 'the rest is not read');
-  await t.rejects(post(`http://127.0.0.1:${port}/slow`, 200), { name: 'OutboundFault', fault: 'timeout' });
+  t.match(await post(`http://127.0.0.1:${port}/slow`, 200), { status: 200 }, 'the status has come in time');
+});
+
+void t.test('the status is the answer, whatever becomes of the rest', async (t) => {
+  let connections = 0;
+  const answers: Readonly<Record<string, readonly string[]>> = {
+    cut: ['HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nok'],
+    'no content': ['HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok'],
+    'broken chunks': ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\nzz\r\n'],
+    'no last chunk': ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n'],
+    refused: ['HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\nno'],
+    'long fields': [`HTTP/1.1 200 OK\r\nX-Long: ${'x'.repeat(100_000)}\r\nContent-Length: 0\r\n\r\n`],
+    continue: ['HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'],
+    'continue first': ['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok'],
+    'early hints': ['HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n'],
+    nothing: [],
+    'half a head': ['HTTP/1.1 200 OK\r\nContent-Le'],
+  };
+  const server = createTcpServer((socket) => {
+    connections += 1;
+    socket.on('error', () => undefined);
+    socket.once('data', (asked) => {
+      const [, name = ''] = /^POST \/(\S+)/.exec(asked.toString('latin1')) ?? [];
+      const [first = '', ...others] = answers[decodeURIComponent(name)]!;
+      socket.write(first, () => setImmediate(() => socket.end(others.join(''))));
+    });
+  });
+  const port = await new Promise<number>((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
+  t.teardown(() => server.close());
+  const post = open(t);
+  for (const [name, status] of [
+    ['cut', 200],
+    ['no content', 204],
+    ['broken chunks', 200],
+    ['no last chunk', 200],
+    ['refused', 410],
+    ['long fields', 200],
+    ['continue', 200],
+    ['continue first', 201],
+    ['early hints', 202],
+  ] as const)
+    t.match(await post(`http://127.0.0.1:${port}/${encodeURIComponent(name)}`), { status }, name);
+  t.equal(connections, 9, 'each was posted once');
+  for (const name of ['nothing', 'half a head'])
+    await t.rejects(post(`http://127.0.0.1:${port}/${encodeURIComponent(name)}`), { name: 'OutboundFault', fault: 'unreachable' });
 });
 
 void t.test('nothing private is reached, whatever a name stands for when it is connected to', async (t) => {
