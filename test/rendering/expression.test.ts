@@ -462,6 +462,18 @@ void t.test('means what is promised where JavaScript would depend on the process
     ['Number + "!"', 'INV-7!'],
     ['Number.slice(0, 3) + Number.isInteger(1)', 'INVtrue'],
     ['n;', 7],
+    ['179.99 + 69.99 === 249.98', true],
+    ['179.99 + 69.99 - 249.98', 0],
+    ['3 * 0.1', 0.3],
+    ['[0.1, 0.2, 0.3].reduce((sum, one) => sum + one, 0)', 0.6],
+    ['1 / 3 * 3', 1],
+    ['1e-7 * 3', 3e-7],
+    ['round(1.005, 2)', 1.01],
+    ['round(-1.005, 2)', -1.01],
+    ['round(2.5)', 3],
+    ['round(1e-7, 7)', 1e-7],
+    ['round(1e21, 2)', 1e21],
+    ['round(-0.001, 2)', 0],
   ];
   for (const [source, expected] of table) t.strictSame(evaluate(source), expected, source);
 });
@@ -525,7 +537,7 @@ const sources = fc.letrec<{ any: string; number: string; text: string; list: str
     ),
     number: fc.oneof(
       depth,
-      one('n', 'half', 'neg', 'zero', '3', '-1', '1e3', '0.1', 'digits'),
+      one('n', 'half', 'neg', 'zero', '3', '-1', '1e3', '0.5', 'digits'),
       join(['(', number, one(' + ', ' - ', ' * ', ' / ', ' % ', ' & ', ' | ', ' >> ', ' >>> '), number, ')']),
       join(['(-', any, ')']),
       join(['(+', any, ')']),

@@ -36,6 +36,7 @@ import {
 } from './values.js';
 import { listStep, notAllowed, type Context, chainStep, memberStep, nameStep, callStep, newStep } from './calls.js';
 import type { ExpressionLimits } from '../../core/limits.js';
+import { decimal } from '../scope/conditions.js';
 import { spendOperations, type Budget } from '../budget.js';
 import type { Json, JsonObject } from '../../core/json.js';
 
@@ -332,11 +333,11 @@ const arithmetic =
     typeof left === 'number' && typeof right === 'number' ? apply(left, right) : apply(numberOf(run, left, at), numberOf(run, right, at));
 
 const add: Binary = (run, left, right, at) => {
-  if (typeof left === 'number' && typeof right === 'number') return left + right;
+  if (typeof left === 'number' && typeof right === 'number') return decimal(left + right);
   const a = primitiveOf(run, left, 'default', at);
   const b = primitiveOf(run, right, 'default', at);
   if (typeof a === 'string' || typeof b === 'string') return concat(run, textOf(run, a, at), textOf(run, b, at), at);
-  return numberOf(run, a, at) + numberOf(run, b, at);
+  return decimal(numberOf(run, a, at) + numberOf(run, b, at));
 };
 
 const ordered =
@@ -367,8 +368,9 @@ const looselyEqual: Binary = (run, left, right, at) => {
 
 const binaries: Readonly<Record<Exclude<BinaryOperator, 'instanceof'>, Binary>> = {
   '+': add,
-  '-': arithmetic((a, b) => a - b),
-  '*': arithmetic((a, b) => a * b),
+  // Amounts are decimal: what is added, subtracted or multiplied keeps the digits that a double holds for certain.
+  '-': arithmetic((a, b) => decimal(a - b)),
+  '*': arithmetic((a, b) => decimal(a * b)),
   '/': arithmetic((a, b) => a / b),
   '%': arithmetic((a, b) => a % b),
   '**': arithmetic((a, b) => a ** b),

@@ -43,6 +43,23 @@ const parseFloatOf: StaticFunction = ([value], run, at) => parseFloat(numberText
 const parseIntOf: StaticFunction = ([value, radix], run, at) =>
   parseInt(numberText(run, value, at), radix === undefined ? undefined : numberOf(run, radix, at));
 
+const ROUND_DIGITS_MAX = 15;
+
+/** To so many decimals, as formats write them: half away from zero, and by the decimal that a number is written as (1.005 is 1.01). */
+const roundOf: StaticFunction = ([value, digits], run, at) => {
+  const number = numberOf(run, value, at);
+  const places = digits === undefined ? 0 : numberOf(run, digits, at);
+  if (!Number.isInteger(places) || places < 0 || places > ROUND_DIGITS_MAX)
+    throw new ExpressionError('WRONG_ARGUMENT', `calls "round" with other digits than 0 to ${ROUND_DIGITS_MAX}`, at);
+  const moved = (by: number, power: number): number => {
+    const [mantissa = '', exponent = '0'] = String(by).split('e');
+    return Number(`${mantissa}e${Number(exponent) + power}`);
+  };
+  const size = Math.abs(number);
+  const rounded = Number.isFinite(size) ? moved(Math.round(moved(size, places)), -places) : size;
+  return number < 0 && rounded !== 0 ? -rounded : rounded;
+};
+
 /** Called as `name(…)`. */
 export const globalFunctions = mapOf({
   Boolean: ([value]) => isTruthy(value),
@@ -51,6 +68,7 @@ export const globalFunctions = mapOf({
   Number: (args, run, at) => (args.length === 0 ? 0 : numberOf(run, args[0], at)),
   parseFloat: parseFloatOf,
   parseInt: parseIntOf,
+  round: roundOf,
   String: (args, run, at) => (args.length === 0 ? '' : textOf(run, args[0], at)),
 });
 

@@ -56,6 +56,20 @@ export const isEmpty = (value: Json | undefined): boolean => {
 /** Decimal notation only: "0x10", "" and " " are text, not numbers. */
 const NUMERIC = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?\s*$/;
 
+const DIGITS_MAX = 15;
+const SCALE = 1e6;
+const SCALED_MAX = 1e15;
+
+/**
+ * The number with the 15 digits that a double holds for certain, so that 0.1 + 0.2 is 0.3. Numbers of at most six decimals, as amounts are,
+ * have them already.
+ */
+export const decimal = (value: number): number => {
+  const scaled = Math.round(value * SCALE);
+  if (Number.isInteger(value) || (Math.abs(scaled) < SCALED_MAX && scaled / SCALE === value) || !Number.isFinite(value)) return value;
+  return Number(value.toPrecision(DIGITS_MAX));
+};
+
 /** In: any value. Out: the number it is or spells, or undefined. */
 export const toNumber = (value: Json | undefined): number | undefined => {
   if (typeof value === 'number') return value;
@@ -66,7 +80,10 @@ const looselyEqual = (left: Json | undefined, right: Json | undefined): boolean 
   if (left === undefined || left === null) return right === undefined || right === null;
   if (right === undefined || right === null) return false;
   if (left === right) return true;
-  if (typeof left === 'number' || typeof right === 'number') return toNumber(left) === toNumber(right) && toNumber(left) !== undefined;
+  if (typeof left === 'number' || typeof right === 'number') {
+    const [a, b] = [toNumber(left), toNumber(right)];
+    return a !== undefined && b !== undefined && decimal(a) === decimal(b);
+  }
   if (typeof left === 'boolean' || typeof right === 'boolean')
     return typeof left !== 'object' && typeof right !== 'object' && String(left) === String(right);
   if (typeof left === 'string' && typeof right === 'string') {
@@ -79,7 +96,7 @@ const looselyEqual = (left: Json | undefined, right: Json | undefined): boolean 
 /** -1, 0 or 1; undefined where the two have no order. */
 const order = (left: Json | undefined, right: Json | undefined): -1 | 0 | 1 | undefined => {
   const [a, b] = [toNumber(left), toNumber(right)];
-  if (a !== undefined && b !== undefined) return sign(a, b);
+  if (a !== undefined && b !== undefined) return sign(decimal(a), decimal(b));
   if (typeof left !== 'string' || typeof right !== 'string') return undefined;
   const [from, to] = [parseDate(left), parseDate(right)];
   if (from !== undefined && to !== undefined) return sign(from.epochMs, to.epochMs);
