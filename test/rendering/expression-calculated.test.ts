@@ -20,6 +20,27 @@ const calculate = (definitions: readonly VariableDefinition[], values: JsonObjec
 const faultsOf = (definitions: readonly VariableDefinition[]): readonly string[] =>
   orderCalculated(definitions, limits).faults.map(({ index, message }) => `${index} ${message}`);
 
+void t.test('a text that is made with nothing is nothing, and its default stands in', (t) => {
+  const text = (expression: string, more: Partial<VariableDefinition> = {}) =>
+    calculate([plain('o', 'object'), calc('said', expression, { type: 'string', ...more })], {
+      o: { qty: 3, price: 1.1, none: null, list: [1, 2], to: { city: 'Lisboa' } },
+    })['said'];
+  for (const expression of [
+    '`Hello ${o.first},`',
+    '"Hello " + o.none',
+    '`Total ${o.qty * o.absent} EUR`',
+    '`To ${o.to}`',
+    '"To " + o.to',
+    '(`a${o.first}`).toUpperCase()',
+  ])
+    t.equal(text(expression), undefined, expression);
+  t.equal(text('`Hello ${o.first},`', { defaultValue: 'Hello,' }), 'Hello,');
+  t.equal(text('`Hello ${o.first ?? "you"},`'), 'Hello you,');
+  t.equal(text('`Total ${o.qty * o.price} EUR`'), 'Total 3.3 EUR');
+  t.equal(text('`${o.list} ${true}`'), '1,2 true');
+  t.end();
+});
+
 const refusal = (action: () => unknown): DomainError => {
   try {
     action();

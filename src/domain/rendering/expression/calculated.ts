@@ -103,7 +103,8 @@ type CalculationMoment = Pick<Moment, 'at' | 'constants' | 'budget'>;
 /**
  * In: the definitions of a checked template. Out: a function from the checked values of a call to the same values with the
  * calculated ones added. A calculated variable is what its expression says: a value that the call gives under its name is
- * neither read nor kept. Its default stands in where the expression comes to nothing (undefined or null). It throws
+ * neither read nor kept. Its default stands in where the expression comes to nothing (undefined or null), and where a text is made with
+ * something that is none, such as a missing name: no reader is shown "undefined". It throws
  * VALIDATION_ERROR naming the variable where an expression fails or comes to another type than the definition declares, and
  * TEMPLATE_INVALID at once where the definitions were not checked.
  */
@@ -125,7 +126,7 @@ export const compileCalculation = (definitions: readonly VariableDefinition[], l
   return (values, moment) => {
     const all: Record<string, Json> = { ...values };
     for (const { name } of steps) if (Object.hasOwn(all, name)) delete all[name];
-    const shared: Moment = { ...moment, resultSize: { charsLeft: limits.expressionResultsCharsMax } };
+    const shared: Moment = { ...moment, resultSize: { charsLeft: limits.expressionResultsCharsMax }, isWholeText: true };
     for (const { name, expression, check } of steps) {
       const value = named(name, () => {
         const result = expression.evaluate(all, shared);

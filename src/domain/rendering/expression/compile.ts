@@ -15,6 +15,7 @@ import {
 } from 'acorn';
 import {
   concat,
+  partOf,
   textOf,
   ExpressionError,
   memberNames,
@@ -52,6 +53,8 @@ export type Moment = Readonly<{
   resultSize?: ResultSize;
   /** Budget of the call: each evaluation takes the operations that it needed. */
   budget?: Budget;
+  /** A text that was made with something that is none (missing, null, no number, an object) is nothing. */
+  isWholeText?: boolean;
 }>;
 
 export type CompiledExpression = Readonly<{
@@ -83,12 +86,15 @@ export const compileExpression = (
   const { expressionRunOperationsMax, expressionResultsCharsMax, expressionResultDepthMax: depthMax } = limits;
   return {
     reads: found.reads,
-    evaluate: (scope, { at, constants = NO_CONSTANTS, operationsMax = expressionRunOperationsMax, resultSize, budget }) => {
+    evaluate: (
+      scope,
+      { at, constants = NO_CONSTANTS, operationsMax = expressionRunOperationsMax, resultSize, budget, isWholeText = false },
+    ) => {
       const locals = localsCount === 0 ? [] : new Array<undefined>(localsCount).fill(undefined);
-      const run: Run = { scope, constants, at, limits, operationsMax, operationsLeft: operationsMax, locals };
+      const run: Run = { scope, constants, at, limits, operationsMax, operationsLeft: operationsMax, locals, lacks: false };
       const result = toJson(step(run), { size: resultSize ?? { charsLeft: expressionResultsCharsMax }, depthMax });
       if (budget !== undefined) spendOperations(budget, operationsMax - run.operationsLeft);
-      return result;
+      return isWholeText && run.lacks && typeof result === 'string' ? undefined : result;
     },
   };
 };
@@ -218,7 +224,7 @@ const templateStep = ({ quasis, expressions, start }: TemplateLiteral, context: 
     charge(run, steps.length, start);
     let made = texts[0] ?? '';
     steps.forEach((step, place) => {
-      made = concat(run, made, textOf(run, step(run), start), start);
+      made = concat(run, made, partOf(run, step(run), start), start);
       made = concat(run, made, texts[place + 1] ?? '', start);
     });
     return made;
@@ -336,7 +342,10 @@ const add: Binary = (run, left, right, at) => {
   if (typeof left === 'number' && typeof right === 'number') return decimal(left + right);
   const a = primitiveOf(run, left, 'default', at);
   const b = primitiveOf(run, right, 'default', at);
-  if (typeof a === 'string' || typeof b === 'string') return concat(run, textOf(run, a, at), textOf(run, b, at), at);
+  if (typeof a === 'string' || typeof b === 'string') {
+    if (isObject(left) || isObject(right)) run.lacks = true;
+    return concat(run, partOf(run, a, at), partOf(run, b, at), at);
+  }
   return decimal(numberOf(run, a, at) + numberOf(run, b, at));
 };
 

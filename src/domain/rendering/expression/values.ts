@@ -53,6 +53,8 @@ export type Run = {
   operationsLeft: number;
   /** Parameters of arrow functions. A function is never a value, so none can run inside itself and each has places of its own. */
   readonly locals: Value[];
+  /** Something that is no text was joined to one: what is missing, null, no number, or an object. */
+  lacks: boolean;
 };
 
 /** A compiled part of an expression. */
@@ -129,6 +131,12 @@ export const textOf = (run: Run, value: Value, at: number): string => {
   if (typeof value !== 'object' || value === null) return String(value);
   if (isList(value)) return joined(run, value, ',', at);
   return isDate(value) ? isoOf(value) : '[object Object]';
+};
+
+/** `textOf` for a part of a longer text; notes a part that says nothing to a reader. */
+export const partOf = (run: Run, value: Value, at: number): string => {
+  if (value === undefined || value === null || isObject(value) || (typeof value === 'number' && !Number.isFinite(value))) run.lacks = true;
+  return textOf(run, value, at);
 };
 
 const isoOf = (date: Date): string => (Number.isNaN(date.getTime()) ? 'Invalid Date' : date.toISOString());
