@@ -116,6 +116,41 @@ void t.test('a strict template refuses, whatever the output', async (t) => {
   t.ok(withCode({ value: '{{nothing}}', hideWhenEmpty: true })(), 'a code of a footer that is hidden shows nothing');
 });
 
+void t.test('an address that cannot be followed, a picture that cannot be shown and a missing currency are told', (t) => {
+  const button = { id: 'b', type: 'button', content: 'Go', props: { href: '{{url}}' } };
+  const picture = { id: 'i', type: 'image', props: { src: '{{logo}}', alt: 'Logo' } };
+  const link = text('<p><a href="{{url}}">Go</a> <a href=\'{{ other }}\'>there</a> <a href="https://x.example/{{id}}">x</a></p>', 'l');
+  const good = { url: 'https://x.example/reset', other: 'mailto:a@example.com', id: '1', logo: 'https://x.example/a.png' };
+  t.same(emptyIn([button, picture, link], good), []);
+  t.same(emptyIn([text('{{url}}')], { url: 'app.example.com/reset' }), [], 'a text may hold any address');
+  for (const url of ['app.example.com/reset', '/reset', 'myapp://open', 'javascript:alert(1)', 7])
+    t.same(emptyIn([button, picture, link], { ...good, url }), ['url'], String(url));
+  t.same(emptyIn([link], { ...good, url: '', other: 'x' }), ['url', 'other']);
+  t.same(emptyIn([picture], { logo: 'logo.png' }), ['logo']);
+  const lines = {
+    id: 'r',
+    type: 'loop',
+    props: { dataSource: 'items', itemVariable: 'item' },
+    children: [{ ...button, props: { href: '{{item.url}}' } }],
+  };
+  t.same(emptyIn([lines], { items: [{ url: 'https://a.example' }, { url: 'b' }] }), ['items[1].url']);
+  const due = {
+    variables: [
+      { name: 'due', type: 'number', format: { style: 'currency', currency: '{{o.currency}}' } },
+      { name: 'o', type: 'object' },
+    ],
+  };
+  t.same(emptyIn([text('{{due}}')], { due: 3, o: {} }, due), ['o.currency']);
+  t.same(emptyIn([text('{{due}}')], { due: 3, o: { currency: 'EUR' } }, due), []);
+  const strict = openRenderer({ limits }).compileEmail(checkEmailTemplate(templateOf([button], { strictVariables: true }), limits).content);
+  t.throws(() => strict.check({ variables: { url: '/reset' }, environment }), {
+    code: 'VARIABLES_EMPTY',
+    message: /and url has none that can be used as an address/,
+    details: { errors: [{ field: 'variables.url', message: /begins with https/ }] },
+  });
+  t.end();
+});
+
 void t.test('fallback and filters: the same in mail, text and documents; conditions see the value itself', async (t) => {
   const variables = [
     { name: 'nick', type: 'string', filters: ['trim', 'capitalize'], fallback: 'there' },

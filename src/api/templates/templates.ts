@@ -24,7 +24,8 @@ const templateFields = {
   locale: Type.String({ minLength: 2, maxLength: 35, description: 'BCP 47, default `en-US`' }),
   timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, default `UTC`' }),
   strictVariables: Type.Boolean({
-    description: 'A send fails with `VARIABLES_EMPTY` where a path that is shown has no value; default false',
+    description:
+      'A send fails with `VARIABLES_EMPTY` where a path that is shown has no value, or is the address of a link or a picture and none that can be used; default false',
   }),
   translations: Type.Unknown({
     description:

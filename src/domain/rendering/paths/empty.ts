@@ -11,7 +11,8 @@ import type { PreparedValues } from '../fill/filling.js';
 import { holds, isOperator } from '../scope/conditions.js';
 import { isConstant, UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
 import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';
-import { walkOf, walkTemplate, type PathReader, type WalkedTemplate } from './walk.js';
+import { insideImage, safeDocumentImage, safeLink } from '../addresses.js';
+import { pathsInTexts, walkOf, walkTemplate, type PathReader, type WalkedTemplate } from './walk.js';
 
 /** Most paths that an answer names. */
 export const EMPTY_PATHS_MAX = 100;
@@ -24,7 +25,14 @@ type Local = Readonly<{ value: Json | undefined; written: () => string; shape: S
 type Scope = ReadonlyMap<string, Local>;
 
 type EmptyPathsInput = PreparedValues &
-  Readonly<{ definitions: readonly VariableDefinition[]; segmentsMax: number; budget: Budget; found?: Set<string> }>;
+  Readonly<{
+    definitions: readonly VariableDefinition[];
+    segmentsMax: number;
+    budget: Budget;
+    found?: Set<string>;
+    /** Gets those of the found paths whose value is no address that can be used. */
+    unusable?: Set<string>;
+  }>;
 
 type Lookups = Readonly<{
   valueOf: (path: Path, scope: Scope) => Json | undefined;
@@ -36,11 +44,11 @@ type Lookups = Readonly<{
 
 /**
  * In: the parts of a checked template, and the prepared values of a call. Out: the paths that are shown and blank, with the places of items
- * (`items[2].note`), each once, at most 100. Branches that are not taken, components, columns and lines that are hidden, values with a
+ * (`items[2].note`), each once, at most 100; and those whose value should be an address and is none that a mail may hold. Branches that are not taken, components, columns and lines that are hidden, values with a
  * fallback, and the address for unsubscribing are none. Throws WORK_LIMIT_EXCEEDED; what was found by then stands in `found`.
  */
 export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): readonly string[] => {
-  const { segmentsMax, budget, found = new Set() } = input;
+  const { segmentsMax, budget, found = new Set(), unusable = new Set() } = input;
   const { valueOf, shapeOfPath, written, isMissed } = lookupsOf(input);
 
   const step = (): void => spendChars(budget, 1);
@@ -48,6 +56,17 @@ export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): rea
     step,
     path: (path, _, scope, use) => {
       if (use === 'compared' || found.size >= EMPTY_PATHS_MAX || path[0] === UNSUBSCRIBE_CONSTANT) return;
+      if (use === 'link' || use === 'picture') {
+        if (isMissed(path, scope) || isAddress(valueOf(path, scope), use)) return;
+        found.add(written(path, scope));
+        unusable.add(written(path, scope));
+        return;
+      }
+      if (use === 'shown') {
+        const currency = shapeOfPath(path, scope)?.format?.currency;
+        for (const other of currency === undefined ? [] : pathsInTexts(currency, segmentsMax))
+          if (isMissed(other, scope)) found.add(written(other, scope));
+      }
       // An empty list is meant; a missing one is a gap.
       const isFound = use === 'repeated' ? (valueOf(path, scope) ?? null) === null : isMissed(path, scope);
       if (isFound) found.add(written(path, scope));
@@ -88,6 +107,12 @@ export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): rea
   return [...found];
 };
 
+/** Whether a value that is not blank may stand as the address of a link or of a picture. */
+const isAddress = (value: Json | undefined, use: 'link' | 'picture'): boolean => {
+  if (typeof value !== 'string') return value === undefined || value === null;
+  return (use === 'link' ? safeLink(value) : (insideImage(value) ?? safeDocumentImage(value))) !== undefined;
+};
+
 /**
  * Reuses one scope, in which the next item takes the place of the one before: a copy for each of very many items would cost more than all
  * else.
@@ -112,14 +137,20 @@ const writeSteps = (steps: Path): string => steps.map((step) => (typeof step ===
 
 /** Throws VARIABLES_EMPTY where a path is shown and blank: for a template that says `strictVariables`. */
 export const refuseEmptyPaths = (parts: WalkedTemplate, input: EmptyPathsInput): void => {
-  const paths = emptyPathsOf(parts, input);
+  const unusable = new Set<string>();
+  const paths = emptyPathsOf(parts, { ...input, unusable });
   const [first] = paths;
   if (first === undefined) return;
-  const errors: FieldError[] = paths.map((path) => ({ field: `variables.${path}`, message: 'is shown by the template and has no value' }));
+  const errors: FieldError[] = paths.map((path) => ({
+    field: `variables.${path}`,
+    message: unusable.has(path)
+      ? 'is the address of a link or a picture and none that can be used: it begins with https://, http://, or for links mailto: or tel:'
+      : 'is shown by the template and has no value',
+  }));
   const rest = paths.length === 1 ? '' : ` (and ${paths.length - 1} more, see errors)`;
   throw new DomainError(
     'VARIABLES_EMPTY',
-    `The template asks for a value of everything it shows (strictVariables), and ${first} has none${rest}. Give it one, or give its variable a defaultValue or a fallback.`,
+    `The template asks for a value of everything it shows (strictVariables), and ${first} has none${unusable.has(first) ? ' that can be used as an address' : ''}${rest}. Give it one, or give its variable a defaultValue or a fallback.`,
     { errors },
   );
 };

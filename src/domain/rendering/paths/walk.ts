@@ -17,8 +17,11 @@ type WalkedComponent = Readonly<{
   elseChildren?: readonly WalkedComponent[];
 }>;
 
-/** `shown`: its value is written, or shapes what is; `compared`: a condition looks at it; `repeated`: a data source. */
-export type PathUse = 'shown' | 'compared' | 'repeated';
+/**
+ * `shown`: its value is written, or shapes what is; `link`, `picture`: it is the whole address of one, besides; `compared`: a condition looks at
+ * it; `repeated`: a data source.
+ */
+export type PathUse = 'shown' | 'link' | 'picture' | 'compared' | 'repeated';
 
 /** Names by which an item and its place are in reach. */
 type LoopNames = Readonly<{ item: string; index: string | undefined }>;
@@ -66,6 +69,24 @@ type Walker<Scope> = Walk<Scope> &
     compared: (value: Json | undefined, field: string, scope: Scope) => void;
   }>;
 
+type AddressPath = Readonly<{ path: Path; kind: 'link' | 'picture' }>;
+
+/** The path where the text is one placeholder and nothing else. */
+const wholePath = (text: string, attribute: string, segmentsMax: number): readonly AddressPath[] => {
+  const { parts } = parseTemplatedText(text.trim(), segmentsMax);
+  const [only] = parts;
+  if (parts.length !== 1 || typeof only !== 'object') return [];
+  return [{ path: only.path, kind: attribute.toLowerCase() === 'href' ? 'link' : 'picture' }];
+};
+
+const ADDRESS = /\s(href|src)\s*=\s*(?:"([^"<>]{1,500})"|'([^'<>]{1,500})')/gi;
+
+/** The paths that are the whole address of a link or of a picture in HTML. */
+const addressPaths = (html: string, segmentsMax: number): readonly AddressPath[] =>
+  html.includes('<')
+    ? [...html.matchAll(ADDRESS)].flatMap(([, attribute = '', double, single]) => wholePath(double ?? single ?? '', attribute, segmentsMax))
+    : [];
+
 /** The parts of a template that hold paths. */
 export type WalkedTemplate = Readonly<{
   /** Texts outside the sections, by their fields. */
@@ -81,10 +102,17 @@ export type WalkedTemplate = Readonly<{
 export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walk<Scope> => {
   const { step = () => undefined } = reader;
   const pathsIn = once((text: string) => pathsInTexts(text, segmentsMax));
+  const addressesOfHtml = once((html: string) => addressPaths(html, segmentsMax));
+  const addressesIn = (text: string, field: string): readonly AddressPath[] => {
+    const name = /\.props\.(href|src)$/.exec(field)?.[1];
+    return name === undefined ? addressesOfHtml(text) : wholePath(text, name, segmentsMax);
+  };
   const texts = (value: Json | undefined, field: string, scope: Scope, use: PathUse): void => {
     if (typeof value === 'string') {
       step();
       for (const path of pathsIn(value)) reader.path(path, field, scope, use);
+      if (use === 'shown' && hasPlaceholder(value))
+        for (const { path, kind } of addressesIn(value, field)) reader.path(path, field, scope, kind);
     } else if (Array.isArray(value)) {
       for (const [at, item] of (value as readonly Json[]).entries()) texts(item, `${field}[${at}]`, scope, use);
     } else if (isJsonObject(value)) {
