@@ -508,6 +508,15 @@ void t.test(
   },
 );
 
+void t.test('localeCompare orders by the rules of the language of the mail', async () => {
+  const sorted = (locale?: string): Json | undefined =>
+    evaluate('["Ö", "Z", "A", "Å"].sort((a, b) => a.localeCompare(b)).join()', locale === undefined ? {} : { locale });
+  t.equal(sorted(), 'A,Å,Ö,Z');
+  t.equal(sorted('sv'), 'A,Z,Å,Ö');
+  t.equal(sorted('de-AT'), 'A,Å,Ö,Z');
+  t.equal(evaluate('"ä".localeCompare("z")', { locale: 'sv' }), 1);
+});
+
 const freeze = (value: unknown): unknown => {
   if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(freeze);
   return value;

@@ -45,6 +45,8 @@ import type { Json, JsonObject } from '../../core/json.js';
 export type Moment = Readonly<{
   /** The pinned instant (ISO time) that `new Date()` and `Date.now()` answer. */
   at: string;
+  /** The language of the mail, by whose rules `localeCompare` orders; English where none is given. */
+  locale?: string;
   /** The values of the global constants (`__COMPANY_NAME__`). */
   constants?: Readonly<Record<string, Json>>;
   /** In place of the limit `expressionRunOperationsMax`. */
@@ -88,10 +90,10 @@ export const compileExpression = (
     reads: found.reads,
     evaluate: (
       scope,
-      { at, constants = NO_CONSTANTS, operationsMax = expressionRunOperationsMax, resultSize, budget, isWholeText = false },
+      { at, locale = 'en', constants = NO_CONSTANTS, operationsMax = expressionRunOperationsMax, resultSize, budget, isWholeText = false },
     ) => {
       const locals = localsCount === 0 ? [] : new Array<undefined>(localsCount).fill(undefined);
-      const run: Run = { scope, constants, at, limits, operationsMax, operationsLeft: operationsMax, locals, lacks: false };
+      const run: Run = { scope, constants, at, locale, limits, operationsMax, operationsLeft: operationsMax, locals, lacks: false };
       const result = toJson(step(run), { size: resultSize ?? { charsLeft: expressionResultsCharsMax }, depthMax });
       if (budget !== undefined) spendOperations(budget, operationsMax - run.operationsLeft);
       return isWholeText && run.lacks && typeof result === 'string' ? undefined : result;

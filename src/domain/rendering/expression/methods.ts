@@ -119,14 +119,20 @@ const normalize: TextMethod = (text, [wanted], run, at) => {
   return over((whole) => whole.normalize(form))(text, [], run, at);
 };
 
-/** One collation for every machine, whatever language it runs in. */
-const collator = new Intl.Collator('en');
+/** The collator of the language that was last asked for: mails are rendered in bursts, and Intl is slow. */
+let last = { locale: 'en', collator: new Intl.Collator('en') };
+
+/** Orders as the language of the mail does, whatever language the machine runs in. */
+const collatorOf = (locale: string): Intl.Collator => {
+  if (last.locale !== locale) last = { locale, collator: new Intl.Collator(locale) };
+  return last.collator;
+};
 
 const localeCompare: TextMethod = (text, [other, ...more], run, at) => {
   if (more.length > 0) throw new ExpressionError('WRONG_ARGUMENT', 'calls "localeCompare" with more than one argument', at);
   const right = textOf(run, other, at);
   charge(run, costOfText(text.length + right.length), at);
-  return collator.compare(text, right);
+  return collatorOf(run.locale).compare(text, right);
 };
 
 /** Methods of text: none takes a regular expression or a function. Text is UTF-16, as in JavaScript. */

@@ -48,6 +48,8 @@ export type Run = {
   readonly constants: Readonly<Record<string, Json>>;
   /** The pinned instant (ISO time): what "now" is. */
   readonly at: string;
+  /** The language of the mail, by whose rules `localeCompare` orders. */
+  readonly locale: string;
   readonly limits: ExpressionLimits;
   readonly operationsMax: number;
   operationsLeft: number;
