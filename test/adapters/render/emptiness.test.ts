@@ -39,6 +39,23 @@ void t.test('a template whose text has a letter of its own is never empty', asyn
   }
 });
 
+void t.test('a preheader that comes to nothing writes nothing', async (t) => {
+  const htmlOf = (preheader: string, s: string): string => {
+    const content = textOf('<p>Hello</p>');
+    const withPreheader = { ...content, variables: definitions, schema: { ...content.schema, props: { preheader } } } as typeof content;
+    return render.compileEmail(withPreheader)({ variables: { s }, environment }).html;
+  };
+  for (const [preheader, s] of [
+    ['{{s}}', ''],
+    ['{{s}} ', ' '],
+    ['  ', ''],
+    ['{{s}}{{s}}', ''],
+  ] as const)
+    t.notMatch(htmlOf(preheader, s), 'display:none;max-height:0', JSON.stringify([preheader, s]));
+  t.match(htmlOf('{{s}}', 'soon'), 'mso-hide:all">soon\n');
+  t.match(htmlOf('Due {{s}}', '<b>'), 'mso-hide:all">Due &lt;b&gt;\n');
+});
+
 void t.test('where nothing but variables, attributes and blanks stand in it, the mail is looked at', async (t) => {
   for (const html of uncertain) {
     const content = textOf(html);

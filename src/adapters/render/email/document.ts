@@ -167,18 +167,25 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
   return { ...base, accent: linkColor, type: { ...typographyOf(props, base), linkColor } };
 };
 
-/** What inboxes show beside the subject; behind it invisible blanks, so that they do not go on with the body. */
+/** What inboxes show beside the subject; behind it invisible blanks, so that they do not go on with the body. One without text writes nothing. */
 const preheader = (props: JsonObject, context: Context): void => {
   if (typeof props['preheader'] !== 'string' || props['preheader'] === '') return;
   const text = htmlOf(templated(props['preheader'], context), context);
-  // It is hidden, and its box is a block: a line may end in it and after it.
-  context.code.html(
-    '<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">',
-    ...text,
-    '\n',
-    '&#8199;&#65279;&#847; '.repeat(20),
-    '</div>\n',
-  );
+  const { code } = context;
+  const literal = literalOf(text);
+  const write = (shown: Term): void =>
+    // It is hidden, and its box is a block: a line may end in it and after it.
+    code.html(
+      '<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">',
+      shown,
+      '\n',
+      '&#8199;&#65279;&#847; '.repeat(20),
+      '</div>\n',
+    );
+  if (literal === undefined) {
+    const shown = code.remember(concat(text));
+    code.block(`if(${shown}.trim()!=="")`, () => write(js(shown)));
+  } else if (literal.trim() !== '') write(literal);
 };
 
 /**
