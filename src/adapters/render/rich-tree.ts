@@ -72,9 +72,25 @@ const attributes: Record<string, string[]> = {
   hr: ['width', 'size', 'color'],
 };
 
+/** Blocks that are not kept: their content stays in lines of its own. */
+const OTHER_BLOCKS = ['nav', 'aside', 'details', 'summary', 'form', 'fieldset', 'legend', 'dialog', 'menu', 'hgroup', 'search'];
+/** Elements in a line that are not kept, and that a browser sets apart from what follows. */
+const INLINE_ENDS = /<\/(?:label|button|select|output|meter|progress)\s*>/gi;
+const INLINE_END = /<\/(?:label|button|select|output|meter|progress)/i;
+
+const divisionsOf = (mode: RichMode): Record<string, string> =>
+  Object.fromEntries([...OTHER_BLOCKS, ...sectionTags].flatMap((tag) => (tagsOf[mode].includes(tag) ? [] : [[tag, 'div'] as const])));
+
+const divisions: Readonly<Record<RichMode, Record<string, string>>> = {
+  inline: {},
+  block: divisionsOf('block'),
+  fragment: divisionsOf('fragment'),
+};
+
 /** Removes all but the known elements, attributes and schemes; `scheme` and `attribute` are let through beside them. */
 export const sanitized = (html: string, mode: RichMode, scheme?: string, attribute?: string): string =>
-  sanitizeHtml(html, {
+  sanitizeHtml(INLINE_END.test(html) ? html.replaceAll(INLINE_ENDS, '$& ') : html, {
+    transformTags: divisions[mode],
     allowedTags: [...tagsOf[mode]],
     allowedAttributes: attribute === undefined ? attributes : { ...attributes, '*': [...everywhere, attribute] },
     allowedSchemes: ['http', 'https', 'mailto', 'tel', 'data', 'asset', 'cid', ...(scheme === undefined ? [] : [scheme])],
@@ -136,7 +152,7 @@ const convert = (node: DomNode): readonly TreeNode[] => {
 const declarations = (style: string | undefined): ReadonlyMap<string, string> => {
   if (style === undefined) return noStyle;
   const found = new Map<string, string>();
-  for (const declaration of style.split(';')) {
+  for (const declaration of style.replaceAll(/\/\*[^]*?\*\//g, ' ').split(';')) {
     const colon = declaration.indexOf(':');
     if (colon < 1) continue;
     found.set(

@@ -10,7 +10,7 @@ export type ChartType = (typeof chartTypes)[number];
 const HEX = /^#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i;
 export const FUNCTIONAL_COLOR = /^(?:rgb|hsl)a?\(\s*-?\d{1,3}(?:\.\d{1,3})?(?:deg|%)?(?:\s*[,\s/]\s*\d{1,3}(?:\.\d{1,3})?%?){2,3}\s*\)$/i;
 export const CSS_LENGTH = /^(\d{1,4}(?:\.\d{1,3})?)(px|pt|em|rem|%)?$/i;
-export const FONT_FAMILY = /^[A-Za-z0-9 ,'"_-]{1,200}$/;
+export const FONT_FAMILY = /^[\p{L}\p{M}\p{N} ,'"_-]{1,200}$/u;
 const LINE_STYLES = ['solid', 'dashed', 'dotted', 'double', 'none'];
 
 /** In: a colour (hex, rgb(), hsl() or a CSS name). Out: the same in lower case, or undefined. */

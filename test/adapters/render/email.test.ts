@@ -358,6 +358,38 @@ void t.test('dark mode has a twin for each light colour, and leaves fixed surfac
   t.match(bodyOf(html), /<td class="t\d+" style="[^"]*">on the card/);
 });
 
+void t.test('declarations as authors write them keep their value, and blocks that are not kept stay apart', (t) => {
+  const shown = (content: string, type = 'rich-text') => renderTemplate(templateOf([{ id: 'a', type, content }]));
+  const styleIn = (css: string): string =>
+    /<p(?: class="[^"]*")? style="([^"]*)">QQ/.exec(shown(`<p style="${css}">QQ</p>`).html)?.[1] ?? '';
+  for (const [css, kept] of [
+    ['color:#b91c1c!important;background-color:#fee2e2 !important', 'color:#b91c1c;background-color:#fee2e2'],
+    ['letter-spacing:1px !important', 'letter-spacing:1px'],
+    ['background:#eee url() no-repeat', 'background-color:#eee'],
+    ['/* a; b */text-align:center', 'text-align:center'],
+    ['font-family:&quot;Helvetica Neue&quot;,Arial', "font-family:'Helvetica Neue',Arial"],
+    ["font-family:'ヒラギノ角ゴ Pro W3',Meiryo", "font-family:'ヒラギノ角ゴ Pro W3',Meiryo"],
+    [
+      'font:italic bold 14px/20px Arial, sans-serif',
+      'font-style:italic;font-weight:bold;font-size:14px;line-height:20px;font-family:Arial, sans-serif',
+    ],
+    ['font:caption', 'margin:0'],
+    ['width:expression(alert(1));color:red', 'color:red'],
+  ] as const)
+    t.ok(styleIn(css).endsWith(kept), `${css}: ${styleIn(css)}`);
+  t.match(
+    shown('<p>x</p><a href="https://x.example" style="color:#ffffff !important;background-color:#1d4ed8">QQ</a>').html,
+    /color:#ffffff[^"]*">QQ/,
+  );
+  const { text } = shown('<p>a</p><section>Total</section><section>Tax</section><details><summary>More</summary>Text</details>');
+  t.equal(text, 'a\n\nTotal\n\nTax\n\nMore\n\nText\n');
+  t.equal(
+    shown('<nav>Home</nav><aside>Note</aside><label>Name</label><button>Go</button>', 'html-fragment').text,
+    'Home\n\nNote\n\nName Go\n',
+  );
+  t.end();
+});
+
 void t.test('the cache compiles a revision once', async (t) => {
   const renderer = openRenderer({ limits: defaultLimits });
   const { content } = checkEmailTemplate(templateOf([rich('a', 'x')]), defaultLimits);

@@ -162,7 +162,7 @@ export const lineHeight = (value: string, fallback: string): string => cssLineHe
 export const oneOf = (value: string, values: readonly string[], fallback: string): string =>
   values.includes(value.trim().toLowerCase()) ? value.trim().toLowerCase() : fallback;
 
-const DECLARATION = /^[#\w\s.,%+()'-]{1,200}$/;
+const DECLARATION = /^[#\p{L}\p{M}\w\s.,%+()'-]{1,200}$/u;
 const FUNCTION = /([a-z-]*)\s*\(/gi;
 
 /** The value of a declaration in a `style` attribute: plain words, numbers, colours; no url(), no expression(), nothing that ends the declaration. */

@@ -212,16 +212,44 @@ type Declaration = Readonly<{ property: string; value: Term }>;
 /** The declarations that a mail may carry; a value with a placeholder is judged when it is rendered, and is `inherit` where it fails. */
 const declarationsOf = (style: TemplatedText, context: Context): readonly Declaration[] =>
   split(style).flatMap(({ name, value }): readonly Declaration[] => {
-    const literal = literalOf(htmlLiteral(value));
+    const literal = literalOf(htmlLiteral(value))?.replace(IMPORTANT, '').replaceAll('"', "'");
     const picture = literal === undefined || !/^background(?:-image)?$/.test(name) ? undefined : cssImageOf(literal, context);
     if (picture !== undefined) return backgroundOf(picture, name === 'background');
     const property = name === 'background' ? 'background-color' : name;
-    if (!PROPERTIES.has(property)) return [];
+    if (!PROPERTIES.has(property) && name !== 'font') return [];
     if (literal === undefined) return [{ property, value: js(context.code.remember(`DECLARATION(${plainOf(value, context)})`)) }];
     const isColor = property === 'color' || property === 'background-color';
-    const css = isColor ? cssColor(literal) : declaration(literal.replace(/!\s*important/i, ''));
-    return css === undefined ? [] : [{ property, value: css.replaceAll('"', "'") }];
+    if (name === 'font') return fontOf(literal);
+    const css = isColor ? (name === 'background' ? colorIn(literal) : cssColor(literal)) : declaration(literal);
+    return css === undefined ? [] : [{ property, value: css }];
   });
+
+const IMPORTANT = /\s*!\s*important\s*$/i;
+/** The words of a value, functions whole. */
+const WORD = /[\w-]+\([^)]*\)|[^\s]+/g;
+
+/** The colour of a shorthand such as `#fff url(…) no-repeat`. */
+const colorIn = (value: string): string | undefined => (value.match(WORD) ?? []).flatMap((word) => cssColor(word) ?? [])[0];
+
+const FONT =
+  /^((?:(?:normal|italic|oblique|small-caps|bold|bolder|lighter|[1-9]00)\s+)*)([\d.]+(?:px|pt|em|rem|%)|(?:x{1,2}-)?(?:small|large)|medium)(?:\s*\/\s*([\d.]+(?:px|pt|em|rem|%)?))?\s+(.+)$/i;
+
+/** The parts of the shorthand, which mail clients read one by one more surely. A value that is none of a font gives nothing. */
+const fontOf = (value: string): readonly Declaration[] => {
+  const [, words = '', size, height, family] = FONT.exec(value.trim()) ?? [];
+  const names = family === undefined ? undefined : declaration(family);
+  if (size === undefined || names === undefined) return [];
+  const given = words.toLowerCase().split(/\s+/);
+  const style = given.find((word) => word === 'italic' || word === 'oblique');
+  const weight = given.find((word) => /^(?:bold|bolder|lighter|\d00)$/.test(word));
+  return [
+    ...(style === undefined ? [] : [{ property: 'font-style', value: style }]),
+    ...(weight === undefined ? [] : [{ property: 'font-weight', value: weight }]),
+    { property: 'font-size', value: size },
+    ...(height === undefined ? [] : [{ property: 'line-height', value: height }]),
+    { property: 'font-family', value: names },
+  ];
+};
 
 /** The colour stands behind the shorthand, which would reset it. */
 const backgroundOf = ({ beside, image }: NonNullable<ReturnType<typeof cssImageOf>>, isShorthand: boolean): readonly Declaration[] => {
@@ -247,7 +275,7 @@ const split = (style: TemplatedText): readonly { name: string; value: TemplatedT
       open?.value.push(part);
       continue;
     }
-    for (const piece of part.split(/(;)/)) {
+    for (const piece of part.replaceAll(/\/\*[^]*?\*\//g, ' ').split(/(;)/)) {
       if (piece === ';') {
         open = undefined;
         name = '';
