@@ -112,10 +112,12 @@ export const openHostileEndpoints = async (): Promise<HostileEndpoints> => {
     taken(
       web('a body of 1 GB', (_request, response) => pour(response.writeHead(200, { 'content-length': GIGABYTE }), chunk, GIGABYTE, noted)),
     ),
-    tcp('headers of 1 GB', (socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nx-long: ');
-      pour(socket, chunk, GIGABYTE, noted);
-    }),
+    taken(
+      tcp('headers of 1 GB', (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nx-long: ');
+        pour(socket, chunk, GIGABYTE, noted);
+      }),
+    ),
     tcp('early hints without an end', (socket) =>
       pour(socket, Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(64)), GIGABYTE, () => undefined),
     ),

@@ -1,5 +1,5 @@
 /** Posts to endpoints on the public internet: guarded, bounded, and over connections that each sender has for itself. */
-import type { Readable } from 'node:stream';
+import type { Socket } from 'node:net';
 import { type Dispatcher, Agent } from 'undici';
 import { OutboundFault, type OutboundPost, type Posted } from '../../domain/ports/outbound-http.js';
 import { guardedConnectors, lookupBySystem, type Guard, isLoopbackAddress, isPublicAddress } from './guard.js';
@@ -22,7 +22,7 @@ type Connectors = ReturnType<typeof guardedConnectors>;
 
 /** So much of an answer is read to keep its connection. */
 const PASSED_OVER_BYTES_MAX = 16 * 1024;
-/** Far more than any receiver needs: where the fields are larger, nothing is known of the answer. */
+/** Far more than any receiver needs: where the fields are larger, the status alone is known of the answer. */
 const HEADERS_SIZE_BYTES_MAX = 256 * 1024;
 const CONNECTIONS_MAX = 8;
 const KEEP_ALIVE_MS = 15_000;
@@ -96,7 +96,7 @@ const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
     connect: (options, callback) =>
       connectorsOf(options.hostname)(AbortSignal.timeout(CONNECT_TIMEOUT_MS))(options, (...[error, socket]) => {
         if (error !== null) callback(error, null);
-        else callback(null, withoutContinue(socket));
+        else callback(null, withStatus(socket));
       }),
     connections: CONNECTIONS_MAX,
     pipelining: 1,
@@ -107,20 +107,49 @@ const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
     bodyTimeout: 0,
   });
 
-const CONTINUE = /^HTTP\/1\.1 100[ \r][^]*?\r\n\r\n/;
+/** The statuses of answers whose fields undici refused, by its error. */
+const statuses = new WeakMap<Error, number>();
+
+const INFORMATIONAL = /^(?:HTTP\/1\.1 1(?!01)\d\d(?=[ \r])[^]*?\r\n\r\n)+/;
+/** What may become the status line of an informational answer, or lacks the blank line that ends it. */
+const INFORMATIONAL_BEGUN = /^(?:|H|HT|HTT|HTTP|HTTP\/|HTTP\/1|HTTP\/1\.|HTTP\/1\.1|HTTP\/1\.1 (?:1(?!01)[^]*)?)$/;
+const STATUS = /^HTTP\/1\.[01] ([2-5]\d\d)/;
+/** undici refused what the server wrote; it did not break off. */
+const REFUSALS: ReadonlySet<string> = new Set(['HTTPParserError', 'HeadersOverflowError', 'ResponseContentLengthMismatchError']);
 
 /**
- * undici takes an unasked `100 Continue` for the end of the connection; a client must pass over it (RFC 9110, section 15.2). It is taken off the
- * beginning of what was read.
+ * Takes informational answers off the beginning of what is read, for undici ends the connection at a `100 Continue` nobody asked for, and a
+ * client must pass over it (RFC 9110, section 15.2). Keeps the status of the answer for the case that undici refuses its fields. An answer
+ * begins with the first bytes after a write: a connection has one post at a time.
  */
-const withoutContinue = <Socket extends Pick<Readable, 'read'>>(socket: Socket): Socket => {
-  const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
-  socket.read = (size?: number) => {
-    const bytes = read(size);
-    if (bytes === null || bytes[0] !== 0x48 || bytes[9] !== 0x31) return bytes;
-    const found = CONTINUE.exec(bytes.toString('latin1', 0, PASSED_OVER_BYTES_MAX));
-    if (found === null) return bytes;
-    return found[0].length === bytes.length ? null : bytes.subarray(found[0].length);
+const withStatus = <Connected extends Pick<Socket, 'read' | 'write' | 'destroy'>>(socket: Connected): Connected => {
+  const [read, write, destroy] = [socket.read.bind(socket), socket.write.bind(socket), socket.destroy.bind(socket)];
+  let begun: Buffer | undefined;
+  let status: number | undefined;
+  socket.write = ((...given: Parameters<Socket['write']>) => {
+    begun = Buffer.alloc(0);
+    status = undefined;
+    return write(...given);
+  }) as Connected['write'];
+  socket.read = (size?: number): Buffer | null => {
+    const bytes = read(size) as Buffer | null;
+    if (bytes === null || begun === undefined) return bytes;
+    const all = begun.length === 0 ? bytes : Buffer.concat([begun, bytes]);
+    const text = all.toString('latin1', 0, PASSED_OVER_BYTES_MAX);
+    const [{ length } = ''] = INFORMATIONAL.exec(text) ?? [];
+    const answer = text.slice(length);
+    if (text.length < PASSED_OVER_BYTES_MAX && INFORMATIONAL_BEGUN.test(answer)) {
+      begun = all;
+      return null;
+    }
+    begun = undefined;
+    const [, digits] = STATUS.exec(answer) ?? [];
+    status = digits === undefined ? undefined : Number(digits);
+    return all.subarray(length);
+  };
+  socket.destroy = (fault?: Error) => {
+    if (fault !== undefined && status !== undefined && REFUSALS.has(fault.name)) statuses.set(fault, status);
+    return destroy(fault);
   };
   return socket;
 };
@@ -187,7 +216,11 @@ const postOnce = (
         if (bytes > PASSED_OVER_BYTES_MAX) giveUp(new Error('the answer is long'));
       },
       onResponseEnd: () => settle(() => resolve(answer.posted())),
-      onResponseError: (_, fault) => fail(fault),
+      onResponseError: (_, fault) => {
+        const status = statuses.get(fault);
+        if (status !== undefined && !answer.hasStatus()) answer.begin(status, undefined);
+        fail(fault);
+      },
     };
     try {
       dispatcher.dispatch({ origin, path, method: 'POST', headers, body }, handler);

@@ -77,7 +77,20 @@ void t.test('the status is the answer, whatever becomes of the rest', async (t) 
     continue: ['HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'],
     'continue first': ['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok'],
     'early hints': ['HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n'],
+    'both lengths': ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'],
+    'no number': ['HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\nok'],
+    'two lengths': ['HTTP/1.1 410 Gone\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nno'],
+    'a field without a name': ['HTTP/1.1 503 Away\r\nbad field\r\n\r\n'],
+    'longer fields': [`HTTP/1.1 200 OK\r\nX-Long: ${'x'.repeat(300_000)}\r\n\r\n`],
+    'continue in pieces': ['HTTP/1.1 100 Cont', 'inue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
+    'a letter first': ['H', 'TTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
+    'continue twice': ['HTTP/1.1 100\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
+    'continue after hints': [
+      'HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+    ],
     nothing: [],
+    'continue alone': ['HTTP/1.1 100 Continue\r\n\r\n'],
+    'half a status line': ['HTTP/1.1 200 O'],
     'half a head': ['HTTP/1.1 200 OK\r\nContent-Le'],
   };
   const server = createTcpServer((socket) => {
@@ -102,10 +115,19 @@ void t.test('the status is the answer, whatever becomes of the rest', async (t) 
     ['continue', 200],
     ['continue first', 201],
     ['early hints', 202],
+    ['both lengths', 200],
+    ['no number', 200],
+    ['two lengths', 410],
+    ['a field without a name', 503],
+    ['longer fields', 200],
+    ['continue in pieces', 200],
+    ['a letter first', 200],
+    ['continue twice', 200],
+    ['continue after hints', 200],
   ] as const)
     t.match(await post(`http://127.0.0.1:${port}/${encodeURIComponent(name)}`), { status }, name);
-  t.equal(connections, 9, 'each was posted once');
-  for (const name of ['nothing', 'half a head'])
+  t.equal(connections, 18, 'each was posted once');
+  for (const name of ['nothing', 'half a head', 'continue alone', 'half a status line'])
     await t.rejects(post(`http://127.0.0.1:${port}/${encodeURIComponent(name)}`), { name: 'OutboundFault', fault: 'unreachable' });
 });
 
