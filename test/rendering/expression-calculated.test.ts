@@ -4,7 +4,10 @@ import { DomainError } from '../../src/domain/core/errors.js';
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import type { VariableDefinition, VariableType } from '../../src/domain/rendering/scope/definitions.js';
 import { compileCalculation, orderCalculated } from '../../src/domain/rendering/expression/calculated.js';
-import { defaultExpressionLimits as limits } from '../../src/domain/core/limits.js';
+import { defaultExpressionLimits as limits, defaultLimits } from '../../src/domain/core/limits.js';
+import { compilePreparation } from '../../src/domain/rendering/fill/filling.js';
+import { openBudget } from '../../src/domain/rendering/budget.js';
+import { environment } from '../support/rendering.js';
 
 const moment = { at: '2026-11-21T10:30:00.000Z', constants: { __COMPANY_NAME__: 'Acme' } };
 const plain = (name: string, type: VariableType = 'number'): VariableDefinition => ({ name, type });
@@ -38,6 +41,20 @@ void t.test('a text that is made with nothing is nothing, and its default stands
   t.equal(text('`Hello ${o.first ?? "you"},`'), 'Hello you,');
   t.equal(text('`Total ${o.qty * o.price} EUR`'), 'Total 3.3 EUR');
   t.equal(text('`${o.list} ${true}`'), '1,2 true');
+  t.end();
+});
+
+void t.test('a month is added in the time zone of the mail', (t) => {
+  const definitions = [plain('from', 'date'), calc('until', 'addMonths(from, 6)', { type: 'date' })];
+  const until = (timeZone: string, from: Json): Json | undefined =>
+    compilePreparation(definitions, { locale: 'de', timeZone }, defaultLimits)({ from }, environment, openBudget(defaultLimits)).values[
+      'until'
+    ];
+  t.equal(until('Europe/Berlin', '2026-01-31T23:30:00Z'), '2026-07-31T22:30:00.000Z');
+  t.equal(until('UTC', '2026-01-31T23:30:00Z'), '2026-07-31T23:30:00.000Z');
+  t.equal(until('Europe/Berlin', '2026-08-31'), '2027-02-28');
+  const { details } = refusal(() => until('UTC', '9999-12-31'));
+  t.match(details.errors, [{ field: 'variables.until', message: /^cannot be calculated: its expression calls "addMonths" beyond/ }]);
   t.end();
 });
 

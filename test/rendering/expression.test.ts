@@ -478,6 +478,91 @@ void t.test('means what is promised where JavaScript would depend on the process
   for (const [source, expected] of table) t.strictSame(evaluate(source), expected, source);
 });
 
+void t.test('days, months and years are added as the calendar of the mail has them', async (t) => {
+  const table: readonly (readonly [source: string, expected: Json | undefined, timeZone?: string])[] = [
+    ['addMonths("2026-01-31", 1)', '2026-02-28'],
+    ['addMonths("2028-01-31", 1)', '2028-02-29'],
+    ['addMonths("2026-03-31", -1)', '2026-02-28'],
+    ['addMonths("2026-11-30", 3)', '2027-02-28'],
+    ['addMonths("2026-01-15", -13)', '2024-12-15'],
+    ['addYears("2028-02-29", 1)', '2029-02-28'],
+    ['addYears("2028-02-29", 4)', '2032-02-29'],
+    ['addYears("2026-11-21", -2026)', '0000-11-21'],
+    ['addDays("2026-12-31", 1)', '2027-01-01'],
+    ['addDays("2028-03-01", -1)', '2028-02-29'],
+    ['addDays("2026-11-21", 0)', '2026-11-21'],
+    ['addDays("0050-01-01", 365)', '0051-01-01'],
+    // A day without a time is in no time zone.
+    ['addDays("2026-03-28", 1)', '2026-03-29', 'America/Los_Angeles'],
+    // The clock shows 09:00 before and after it is put forward, and back.
+    ['addDays("2026-03-28T08:00:00Z", 1)', '2026-03-29T07:00:00.000Z', 'Europe/Berlin'],
+    ['addMonths("2026-10-24T09:00:00+02:00", 1)', '2026-11-24T08:00:00.000Z', 'Europe/Berlin'],
+    ['addDays("2026-03-28T08:00:00Z", 1)', '2026-03-29T08:00:00.000Z'],
+    // 02:30 is left out on 29 March and comes twice on 25 October.
+    ['addDays("2026-03-28T01:30:00Z", 1)', '2026-03-29T01:30:00.000Z', 'Europe/Berlin'],
+    ['addDays("2026-10-24T00:30:00Z", 1)', '2026-10-25T00:30:00.000Z', 'Europe/Berlin'],
+    // It is 1 February there already.
+    ['addMonths("2026-01-31T23:30:00Z", 1)', '2026-02-28T23:30:00.000Z', 'Europe/Berlin'],
+    ['addMonths("2026-01-31T23:30:00Z", 1)', '2026-02-28T23:30:00.000Z'],
+    ['addMonths("2026-01-31T11:30:00Z", 3)', '2026-04-30T12:30:00.000Z', 'Pacific/Auckland'],
+    ['addMonths(new Date(), 1)', '2026-12-21T10:30:15.250Z'],
+    ['addMonths(new Date("2026-01-31"), 1).getTime() === Date.parse("2026-02-28")', true],
+    ['addMonths(missing, 1)', undefined],
+    ['addMonths(nothing, 1)', undefined],
+    ['addDays("2026-11-21", digits)', '2027-01-02'],
+  ];
+  for (const [source, expected, timeZone = 'UTC'] of table)
+    t.strictSame(evaluate(source, { timeZone }), expected, `${source} in ${timeZone}`);
+  for (const [source, reason] of [
+    ['addMonths("soon", 1)', 'WRONG_ARGUMENT'],
+    ['addMonths("", 1)', 'WRONG_ARGUMENT'],
+    ['addMonths("2026-02-30", 1)', 'WRONG_ARGUMENT'],
+    ['addMonths(7, 1)', 'WRONG_ARGUMENT'],
+    ['addMonths(new Date("soon"), 1)', 'WRONG_ARGUMENT'],
+    ['addMonths("2026-01-31")', 'WRONG_ARGUMENT'],
+    ['addMonths("2026-01-31", nothing)', 'WRONG_ARGUMENT'],
+    ['addMonths("2026-01-31", 0.5)', 'WRONG_ARGUMENT'],
+    ['addDays("2026-01-31", "a few")', 'WRONG_ARGUMENT'],
+    ['addYears("2026-01-31", 1 / zero)', 'WRONG_ARGUMENT'],
+    ['addYears("2026-01-31", 8000)', 'TOO_LARGE'],
+    ['addYears("2026-01-31", -2027)', 'TOO_LARGE'],
+    ['addDays("9999-12-31", 1)', 'TOO_LARGE'],
+    ['addDays("0000-01-01", -1)', 'TOO_LARGE'],
+    ['addDays("2026-01-31", 1e300)', 'TOO_LARGE'],
+    ['addMonths("2026-01-31", -1e300)', 'TOO_LARGE'],
+    ['addDays("2026-01-31T10:00:00Z", 1e300)', 'TOO_LARGE'],
+    ['addDays("2026-01-31T10:00:00Z", -3e6)', 'TOO_LARGE'],
+    ['addYears("2026-01-31T10:00:00Z", 1e300)', 'TOO_LARGE'],
+    ['addDays("9999-12-31T10:00:00Z", 1)', 'TOO_LARGE'],
+  ] as const)
+    t.throws(() => evaluate(source, { timeZone: 'Europe/Berlin' }), { name: 'ExpressionError', reason }, source);
+});
+
+void t.test('adding keeps the day and the time where it can', async (t) => {
+  const zones = ['UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Pacific/Apia', 'Asia/Kathmandu'];
+  const minutes = fc.integer({ min: Date.UTC(1980, 0, 1) / 60_000, max: Date.UTC(2060, 0, 1) / 60_000 });
+  const shown = (iso: Json | undefined, timeZone: string): string =>
+    new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23' }).format(new Date(String(iso)));
+  fc.assert(
+    fc.property(minutes, fc.integer({ min: -600, max: 600 }), fc.constantFrom(...zones), (minute, months, timeZone) => {
+      const iso = new Date(minute * 60_000).toISOString();
+      const day = evaluate(`addMonths("${iso.slice(0, 10)}", ${months})`, { timeZone });
+      const [from, to] = [iso.slice(0, 10), String(day)];
+      const lastDay = new Date(Date.UTC(Number(to.slice(0, 4)), Number(to.slice(5, 7)), 0)).getUTCDate();
+      const monthsOf = (text: string): number => Number(text.slice(0, 4)) * 12 + Number(text.slice(5, 7));
+      const isRight = monthsOf(to) - monthsOf(from) === months && Number(to.slice(8)) === Math.min(Number(from.slice(8)), lastDay);
+      const there = evaluate(`addDays("${iso}", ${months})`, { timeZone });
+      const [before, after] = [shown(iso, timeZone), shown(there, timeZone)];
+      const isSameTime = before.slice(-5) === after.slice(-5);
+      // A time that the clock leaves out is later by what is left out, in Samoa by a whole day.
+      const isLeftOut = !isSameTime && Date.parse(String(there)) > minute * 60_000 + (months - 1) * 86_400_000;
+      return isRight && (isSameTime || isLeftOut);
+    }),
+    { numRuns: 500 },
+  );
+  t.pass('for every date');
+});
+
 void t.test('constants are read, and the pinned instant is the only one', async (t) => {
   const { evaluate: run, reads } = compileExpression('`${__COMPANY_NAME__} ${__CURRENT_YEAR__} ${n}`', {
     names: new Set(['n', '__COMPANY_NAME__', '__CURRENT_YEAR__']),

@@ -47,6 +47,8 @@ export type Moment = Readonly<{
   at: string;
   /** The language of the mail, by whose rules `localeCompare` orders; English where none is given. */
   locale?: string;
+  /** The time zone of the mail (IANA), by whose calendar and clock days, months and years are added; UTC where none is given. */
+  timeZone?: string;
   /** The values of the global constants (`__COMPANY_NAME__`). */
   constants?: Readonly<Record<string, Json>>;
   /** In place of the limit `expressionRunOperationsMax`. */
@@ -90,10 +92,30 @@ export const compileExpression = (
     reads: found.reads,
     evaluate: (
       scope,
-      { at, locale = 'en', constants = NO_CONSTANTS, operationsMax = expressionRunOperationsMax, resultSize, budget, isWholeText = false },
+      {
+        at,
+        locale = 'en',
+        timeZone = 'UTC',
+        constants = NO_CONSTANTS,
+        operationsMax = expressionRunOperationsMax,
+        resultSize,
+        budget,
+        isWholeText = false,
+      },
     ) => {
       const locals = localsCount === 0 ? [] : new Array<undefined>(localsCount).fill(undefined);
-      const run: Run = { scope, constants, at, locale, limits, operationsMax, operationsLeft: operationsMax, locals, lacks: false };
+      const run: Run = {
+        scope,
+        constants,
+        at,
+        locale,
+        timeZone,
+        limits,
+        operationsMax,
+        operationsLeft: operationsMax,
+        locals,
+        lacks: false,
+      };
       const result = toJson(step(run), { size: resultSize ?? { charsLeft: expressionResultsCharsMax }, depthMax });
       if (budget !== undefined) spendOperations(budget, operationsMax - run.operationsLeft);
       return isWholeText && run.lacks && typeof result === 'string' ? undefined : result;

@@ -8,12 +8,13 @@ import {
   charge,
   checkItems,
   costOfText,
+  isDate,
   isList,
   isObject,
   type Run,
   type Value,
 } from './values.js';
-import { parseDate } from '../scope/dates.js';
+import { addToDate, parseDate, type DateUnit } from '../scope/dates.js';
 
 export type StaticFunction = (args: readonly Value[], run: Run, at: number) => Value;
 type Functions = Readonly<Record<string, StaticFunction>>;
@@ -60,8 +61,35 @@ const roundOf: StaticFunction = ([value, digits], run, at) => {
   return number < 0 && rounded !== 0 ? -rounded : rounded;
 };
 
+/** Asking the clock of a time zone takes about as long. */
+const CLOCK_OPERATIONS = 10;
+
+/**
+ * `addDays(date, count)` and its like: a text answers a text, an instant an instant, and a date that is missing stays so. The time on the
+ * clock of the mail's time zone stays the same.
+ */
+const addOf =
+  (name: string, unit: DateUnit): StaticFunction =>
+  ([date, count], run, at) => {
+    if (date === undefined || date === null) return undefined;
+    const instant = isDate(date) ? { epochMs: date.getTime(), dateOnly: false } : typeof date === 'string' ? parseDate(date) : undefined;
+    if (instant === undefined || Number.isNaN(instant.epochMs))
+      throw new ExpressionError('WRONG_ARGUMENT', `calls "${name}" with something that is no date: ISO 8601 text such as 2026-11-21`, at);
+    const whole = count === undefined || count === null ? NaN : numberOf(run, count, at);
+    if (!Number.isInteger(whole))
+      throw new ExpressionError('WRONG_ARGUMENT', `calls "${name}" with something that is no whole number of ${unit}`, at);
+    if (!instant.dateOnly && run.timeZone !== 'UTC') charge(run, CLOCK_OPERATIONS, at);
+    const added = addToDate(instant, { unit, count: whole }, run.timeZone);
+    if (added === undefined) throw new ExpressionError('TOO_LARGE', `calls "${name}" beyond the years 0 to 9999`, at);
+    if (isDate(date)) return added;
+    return instant.dateOnly ? added.toISOString().slice(0, 10) : added.toISOString();
+  };
+
 /** Called as `name(…)`. */
 export const globalFunctions = mapOf({
+  addDays: addOf('addDays', 'days'),
+  addMonths: addOf('addMonths', 'months'),
+  addYears: addOf('addYears', 'years'),
   Boolean: ([value]) => isTruthy(value),
   isFinite: ofNumber(Number.isFinite),
   isNaN: ofNumber(Number.isNaN),

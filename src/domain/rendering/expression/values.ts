@@ -50,6 +50,8 @@ export type Run = {
   readonly at: string;
   /** The language of the mail, by whose rules `localeCompare` orders. */
   readonly locale: string;
+  /** The time zone of the mail, by whose clock days, months and years are added. */
+  readonly timeZone: string;
   readonly limits: ExpressionLimits;
   readonly operationsMax: number;
   operationsLeft: number;

@@ -255,7 +255,7 @@ export const compilePreparation = (definitions: readonly VariableDefinition[], l
   const calculate = compileCalculation(definitions, limits);
   return (variables, environment, budget) => {
     const constants = constantsAt(environment);
-    return { values: calculate(check(variables), { at: environment.at, locale: language.locale, constants, budget }), constants };
+    return { values: calculate(check(variables), { at: environment.at, ...language, constants, budget }), constants };
   };
 };
 

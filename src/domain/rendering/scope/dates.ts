@@ -62,6 +62,49 @@ const offsetOf = (zone: string): number | undefined => {
   return zone.startsWith('-') ? -ms : ms;
 };
 
+export type DateUnit = 'days' | 'months' | 'years';
+
+/**
+ * Adds whole days, months or years. Of a month that has no such day it takes the last day. The clock of the time zone shows the same time as
+ * before; a time that the clock leaves out in spring is as much later. Answers undefined beyond the years 0 to 9999.
+ */
+export const addToDate = (
+  { epochMs, dateOnly }: Instant,
+  { unit, count }: Readonly<{ unit: DateUnit; count: number }>,
+  timeZone: string,
+): Date | undefined => {
+  if (Math.abs(count) > DAYS_MAX) return undefined;
+  const clock = dateOnly ? wallClockOf('UTC') : sharedClock(timeZone);
+  const shownMs = clock(epochMs);
+  const { year, month, day } = utcFields(new Date(shownMs));
+  const months = year * 12 + month - 1 + (unit === 'days' ? 0 : count * (unit === 'years' ? 12 : 1));
+  const [toYear, toMonth] = [Math.floor(months / 12), (months % 12) + 1];
+  if (toYear < 0 || toYear > YEAR_MAX) return undefined;
+  const dayMs = epochMsOf(toYear, toMonth, Math.min(day, daysOf(toYear, toMonth)));
+  const timeMs = shownMs - epochMsOf(year, month, day);
+  const added = new Date(momentOf(dayMs + (unit === 'days' ? count * DAY_MS : 0) + timeMs, clock));
+  const reached = added.getUTCFullYear();
+  return reached >= 0 && reached <= YEAR_MAX ? added : undefined;
+};
+
+const YEAR_MAX = 9_999;
+/** From the first day of the year 0 to the last of 9999. */
+const DAYS_MAX = 3_652_425;
+const DAY_MS = 86_400_000;
+
+/** The moment at which a clock shows this. Of two it takes the first; where the clock leaves the time out, it goes on as before. */
+const momentOf = (shownMs: number, clock: (epochMs: number) => number): number => {
+  const [before, after] = [-DAY_MS, DAY_MS].map((away) => shownMs - (clock(shownMs + away) - (shownMs + away)));
+  return [before, after].find((moment) => moment !== undefined && clock(moment) === shownMs) ?? before ?? shownMs;
+};
+
+/** The clock of the time zone that was last asked for: mails are rendered in bursts, and Intl is slow. */
+let last = { timeZone: 'UTC', clock: (epochMs: number): number => epochMs };
+const sharedClock = (timeZone: string): ((epochMs: number) => number) => {
+  if (last.timeZone !== timeZone) last = { timeZone, clock: wallClockOf(timeZone) };
+  return last.clock;
+};
+
 const TOKEN = /'((?:[^']|'')*)'|(y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
 /** A moment as clocks and calendars of one time zone show it; month 1 to 12, weekday 0 (Sunday) to 6. */
