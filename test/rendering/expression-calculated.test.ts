@@ -44,6 +44,16 @@ void t.test('a text that is made with nothing is nothing, and its default stands
   t.end();
 });
 
+const refusal = (action: () => unknown): DomainError => {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+};
+
 void t.test('a month is added in the time zone of the mail', (t) => {
   const definitions = [plain('from', 'date'), calc('until', 'addMonths(from, 6)', { type: 'date' })];
   const until = (timeZone: string, from: Json): Json | undefined =>
@@ -57,16 +67,6 @@ void t.test('a month is added in the time zone of the mail', (t) => {
   t.match(details.errors, [{ field: 'variables.until', message: /^cannot be calculated: its expression calls "addMonths" beyond/ }]);
   t.end();
 });
-
-const refusal = (action: () => unknown): DomainError => {
-  try {
-    action();
-  } catch (error) {
-    if (error instanceof DomainError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-};
 
 const order: readonly VariableDefinition[] = [
   calc('total', 'subtotal + tax'),
