@@ -351,7 +351,15 @@ void t.test('global constants', async (t) => {
     __CURRENT_DATE__: '2027-01-01',
     __CURRENT_YEAR__: 2027,
     __CURRENT_DAY_NAME__: 'Freitag',
+    __LANGUAGE__: 'de',
+    __LOCALE__: 'de-DE',
   });
+  for (const [locale, language] of [
+    ['pt', 'pt'],
+    ['zh-Hant-TW', 'zh'],
+    ['fil-PH', 'fil'],
+  ] as const)
+    t.match(at('2026-12-31T23:30:00.000Z', locale), { __LANGUAGE__: language, __LOCALE__: locale });
   const constants = constantsOf(utc);
   const first = constants({ at: '2026-11-21T10:00:00.000Z', company });
   t.equal(constants({ at: '2026-11-21T10:00:59.000Z', company }), first, 'remembered within the minute');

@@ -5,6 +5,11 @@ import { DomainError } from '../../../src/domain/core/errors.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';
 import { checkEmailTemplate } from '../../../src/domain/rendering/check/email.js';
+import { checkAttachmentTemplate } from '../../../src/domain/rendering/check/document.js';
+import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
+import { documentInLanguage } from '../../../src/domain/rendering/languages.js';
+import type { CallLanguage } from '../../../src/domain/rendering/translations.js';
+import { componentsOf } from '../../support/documents.js';
 import { company, environment, renderTemplate, templateOf } from '../../support/rendering.js';
 
 const failure = (action: () => unknown): DomainError => {
@@ -131,6 +136,44 @@ void t.test('errors name the variable, in the rendering and in the check alike',
       { code: 'VALIDATION_ERROR', details: { errors: [{ field: /^variables\./ }] } },
     );
   }
+});
+
+void t.test('the language of the mail in text, conditions and expressions', async (t) => {
+  const components = [
+    rich('text', '{{__LANGUAGE__}} {{__LOCALE__}} {{word}}'),
+    {
+      id: 'if',
+      type: 'conditional',
+      props: { condition: '__LANGUAGE__', operator: '==', value: 'de' },
+      children: [rich('de', 'Deutsch')],
+      elseChildren: [rich('other', 'Other')],
+    },
+  ];
+  const variables = [calculated('word', 'string', "__LANGUAGE__ === 'de' ? 'Stück' : 'pieces'")];
+  const template = templateOf(components, { subject: '{{__LOCALE__}}: {{word}}', variables });
+  const shown = (language: CallLanguage | undefined): string => {
+    const { subject, text } = renderTemplate(template, {}, language && { language });
+    return `${subject} | ${text.replace(/\s+/g, ' ').trim()}`;
+  };
+  t.equal(shown(undefined), 'en-US: pieces | en en-US pieces Other');
+  t.equal(shown({ locale: 'de-AT' }), 'de-AT: Stück | de de-AT Stück Deutsch');
+  const { content } = checkAttachmentTemplate(
+    {
+      variables,
+      schema: {
+        outputFormats: ['pdf', 'excel'],
+        pages: [{ pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main', components }] }],
+      },
+    },
+    defaultLimits,
+  );
+  const document = compileDocument(documentInLanguage(content, { locale: 'de-AT' }), defaultLimits);
+  for (const format of ['pdf', 'excel'] as const)
+    t.same(
+      componentsOf(document({}, environment, format)).map((one) => one.type === 'rich-text' && one.html),
+      ['de de-AT Stück', 'Deutsch'],
+      format,
+    );
 });
 
 void t.test('results have a type, a default and a size', async (t) => {

@@ -42,11 +42,15 @@ const dateConstants = ['__CURRENT_DATE__', '__CURRENT_YEAR__', '__CURRENT_MONTH_
 /** Address where the recipient of this copy unsubscribes. */
 export const UNSUBSCRIBE_CONSTANT = '__UNSUBSCRIBE_URL__';
 
+/** The language that the mail or document is written in: its code, and the whole tag. */
+const languageConstants = ['__LANGUAGE__', '__LOCALE__'] as const;
+
 type DateConstant = (typeof dateConstants)[number];
 type CompanyConstant = (typeof companyConstants)[number];
-export type Constant = DateConstant | CompanyConstant | typeof UNSUBSCRIBE_CONSTANT;
+type LanguageConstant = (typeof languageConstants)[number];
+export type Constant = DateConstant | LanguageConstant | CompanyConstant | typeof UNSUBSCRIBE_CONSTANT;
 
-export const constants: readonly Constant[] = [...dateConstants, ...companyConstants, UNSUBSCRIBE_CONSTANT];
+export const constants: readonly Constant[] = [...dateConstants, ...languageConstants, ...companyConstants, UNSUBSCRIBE_CONSTANT];
 
 export const isConstant = (name: string): name is Constant => constants.some((constant) => constant === name);
 
@@ -66,6 +70,10 @@ export const constantsOf = (language: Language): ((environment: RenderEnvironmen
     month: '2-digit',
     day: '2-digit',
   });
+  const spoken: Record<LanguageConstant, string> = {
+    __LANGUAGE__: new Intl.Locale(language.locale).language,
+    __LOCALE__: language.locale,
+  };
   const weekday = new Intl.DateTimeFormat(language.locale, { timeZone: language.timeZone, weekday: 'long' });
   let minute = '';
   let dates: Readonly<Record<DateConstant, string | number>> | undefined;
@@ -81,7 +89,7 @@ export const constantsOf = (language: Language): ((environment: RenderEnvironmen
       minute = environment.at.endsWith('Z') ? environment.at.slice(0, 16) : '';
     }
     company = environment.company;
-    all = { ...dates, ...companyValues(company), [UNSUBSCRIBE_CONSTANT]: unsubscribeUrl };
+    all = { ...dates, ...spoken, ...companyValues(company), [UNSUBSCRIBE_CONSTANT]: unsubscribeUrl };
     return all;
   };
 };
