@@ -38,6 +38,15 @@ void t.test('a token is opened to what was sealed, and says nothing to others', 
   t.equal(tokens.sealOpen({ emailId, recipient: 0 }).length, 44);
 });
 
+void t.test('only what a browser opens is tracked', (t) => {
+  for (const address of ['myapp://open?x=1', 'sms:+1555', 'mailto:a@b.example', 'tel:+1', '#top', '#']) {
+    const html = `<p><a class="x" href="${address}">x</a></p>`;
+    t.equal(track(html, { tracking: { opens: false, clicks: true, url } }), html, address);
+  }
+  t.match(linksOf(track('<a href="https://app.example.com/reset">x</a>')), [{ url: 'https://app.example.com/reset' }]);
+  t.end();
+});
+
 void t.test('nobody makes one: of another purpose, another key, or changed anywhere it is none', async (t) => {
   const click = tokens.sealClick({ emailId, recipient: 0, link: 0, url: 'https://shop.example/' });
   const open = tokens.sealOpen({ emailId, recipient: 0 });

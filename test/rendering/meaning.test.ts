@@ -10,7 +10,7 @@ import { parseDate } from '../../src/domain/rendering/scope/dates.js';
 import { formatterOf, writeValue } from '../../src/domain/rendering/scope/formats.js';
 import { parsePath, readPath, writePath } from '../../src/domain/rendering/scope/path.js';
 import { parsePathText, parseTemplatedText } from '../../src/domain/rendering/fill/templated-text.js';
-import { safeImage, safeLink } from '../../src/domain/rendering/addresses.js';
+import { isLinkBase, isOwnScheme, safeImage, safeLink } from '../../src/domain/rendering/addresses.js';
 import { company } from '../support/rendering.js';
 
 const utc = { locale: 'en-US', timeZone: 'UTC' };
@@ -373,6 +373,8 @@ void t.test('addresses', async (t) => {
     'HTTP://example.com/a?b=c#d',
     'mailto:a@b.example',
     'tel:+351210000000',
+    'sms:+351210000000?body=Hi',
+    'sms:?body=Hi',
     'https://münchen.example/ä',
     'https://user@host:8080?x',
     'https://[::1]/',
@@ -402,6 +404,8 @@ void t.test('addresses', async (t) => {
     'https:///x',
     'blob:https://a',
     'about:blank',
+    'sms:javascript',
+    'myapp://open',
     'ftp://a',
   ]) {
     t.equal(safeLink(link), undefined, link);
@@ -417,6 +421,84 @@ void t.test('addresses', async (t) => {
     'mailto:a@b.c',
   ])
     t.equal(safeImage(image), undefined, image);
+});
+
+void t.test('addresses that a template allows besides', (t) => {
+  const rules = { base: 'https://app.example.com/shop/', schemes: ['myapp', 'x-call'] };
+  const completed: readonly (readonly [string, string])[] = [
+    ['/reset', 'https://app.example.com/reset'],
+    ['/reset?token=a+b#x', 'https://app.example.com/reset?token=a+b#x'],
+    ['reset?x=1', 'https://app.example.com/shop/reset?x=1'],
+    ['?x=1', 'https://app.example.com/shop/?x=1'],
+    ['./reset.html', 'https://app.example.com/shop/reset.html'],
+    ['../reset', 'https://app.example.com/reset'],
+    ['../../../reset', 'https://app.example.com/reset'],
+    ['/a/../../b', 'https://app.example.com/b'],
+    ['index.html#top', 'https://app.example.com/shop/index.html#top'],
+    ['v1.2/reset', 'https://app.example.com/shop/v1.2/reset'],
+    ['.well-known/x', 'https://app.example.com/shop/.well-known/x'],
+    ['/files/My file.pdf', 'https://app.example.com/files/My%20file.pdf'],
+    [' /re\u200bset ', 'https://app.example.com/reset'],
+  ];
+  for (const [given, whole] of completed) {
+    t.equal(safeLink(given, rules), whole, given);
+    t.equal(safeImage(given, rules), whole, `${given} as a picture`);
+    t.equal(safeLink(given), undefined, `${given} without a base`);
+  }
+  t.equal(safeLink('logo.png', { base: 'https://app.example.com', schemes: [] }), 'https://app.example.com/logo.png');
+  t.equal(safeLink('?x', { base: 'https://app.example.com/a/b', schemes: [] }), 'https://app.example.com/a/b?x');
+  for (const same of ['https://other.example/a', 'mailto:a@b.example', '#top', 'tel:+1', 'myapp://open?x=1', 'MyApp:open', 'x-call:7'])
+    t.equal(safeLink(same, rules), same, same);
+  for (const bad of [
+    '',
+    '#',
+    '//evil.example/x',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '\t//evil.example',
+    'app.example.com/reset',
+    'app.example.com:8080/reset',
+    'example.com',
+    'www.example/x',
+    'ana@example.com',
+    'call us',
+    'javascript:alert(1)',
+    'java\u0000script:alert(1)',
+    'otherapp://open',
+    'myapp',
+    'myapp:',
+    'data:text/html,x',
+    'file:///etc/passwd',
+  ])
+    if (bad === 'myapp') t.equal(safeLink(bad, rules), 'https://app.example.com/shop/myapp');
+    else t.equal(safeLink(bad, rules), undefined, bad);
+  t.equal(safeImage('myapp://picture', rules), undefined, 'schemes are for links');
+
+  for (const base of ['https://a.example', 'http://a.example:8080/b/', 'https://münchen.example/ä', 'https://[::1]/'])
+    t.equal(isLinkBase(base), true, base);
+  for (const base of [
+    '',
+    7,
+    'a.example',
+    '/a',
+    'ftp://a.example',
+    'https://',
+    'https://u:p@a.example',
+    'https://a.example?x',
+    'https://a.example/#x',
+    'https://a.example/a b',
+    ' https://a.example',
+    'https://a.example:99999',
+    `https://a.example/${'a'.repeat(500)}`,
+    'javascript:alert(1)',
+  ])
+    t.equal(isLinkBase(base), false, String(base));
+  for (const scheme of ['myapp', 'x-call', 'com.example.app', 'whatsapp', 'geo', 'ftp']) t.equal(isOwnScheme(scheme), true, scheme);
+  for (const scheme of ['javascript', 'data', 'vbscript', 'file', 'blob', 'about', 'filesystem', 'view-source', 'ms-msdt', 'search-ms'])
+    t.equal(isOwnScheme(scheme), false, scheme);
+  for (const scheme of ['', 'MyApp', 'myapp:', 'my app', '1app', 7, null, 'a'.repeat(41)])
+    t.equal(isOwnScheme(scheme), false, String(scheme));
+  t.end();
 });
 
 void t.test('CSS values', async (t) => {

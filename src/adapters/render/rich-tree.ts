@@ -87,13 +87,13 @@ const divisions: Readonly<Record<RichMode, Record<string, string>>> = {
   fragment: divisionsOf('fragment'),
 };
 
-/** Removes all but the known elements, attributes and schemes; `scheme` and `attribute` are let through beside them. */
-export const sanitized = (html: string, mode: RichMode, scheme?: string, attribute?: string): string =>
+/** Removes all but the known elements, attributes and schemes; `schemes` and `attribute` are let through beside them. */
+export const sanitized = (html: string, mode: RichMode, schemes: readonly string[] = [], attribute?: string): string =>
   sanitizeHtml(INLINE_END.test(html) ? html.replaceAll(INLINE_ENDS, '$& ') : html, {
     transformTags: divisions[mode],
     allowedTags: [...tagsOf[mode]],
     allowedAttributes: attribute === undefined ? attributes : { ...attributes, '*': [...everywhere, attribute] },
-    allowedSchemes: ['http', 'https', 'mailto', 'tel', 'data', 'asset', 'cid', ...(scheme === undefined ? [] : [scheme])],
+    allowedSchemes: ['http', 'https', 'mailto', 'tel', 'sms', 'data', 'asset', 'cid', ...schemes],
     allowedSchemesAppliedToAttributes: ['href', 'src'],
     parseStyleAttributes: false,
     nestingLimit: NESTING_MAX,

@@ -43,6 +43,7 @@ import {
   type PropKind,
   type PropSpecs,
 } from '../../domain/rendering/props.js';
+import { LINK_BASE, LINK_BASE_CHARS_MAX, LINK_SCHEMES_MAX, OWN_SCHEME } from '../../domain/rendering/addresses.js';
 import { operators } from '../../domain/rendering/scope/conditions.js';
 import { columnTypes } from '../../domain/rendering/scope/showing.js';
 
@@ -320,6 +321,14 @@ export const sharedKinds = (medium: Medium, refer: Refer): Readonly<Record<Exclu
   pageBreak: described(orTemplated(words(pageBreaks)), 'Where a PDF begins a new sheet: before the component or after it'),
   errorCorrection: described(orTemplated(words(errorCorrections)), 'How much of a QR code may be unreadable: 7, 15, 25 or 30 %'),
   columnType: literal(words(columnTypes), 'What the column holds'),
+  linkBase: literal(
+    { type: 'string', maxLength: LINK_BASE_CHARS_MAX, pattern: LINK_BASE.source },
+    'An https or http address without credentials, query and fragment, which completes relative addresses of links and pictures',
+  ),
+  linkSchemes: literal(
+    upTo(LINK_SCHEMES_MAX, { type: 'string', pattern: OWN_SCHEME.source }),
+    'Schemes that links may have besides https, http, mailto, tel and sms, each without ":"',
+  ),
   direction: literal(words(directions), 'How texts run and where lines begin'),
   textDirection: literal(words(textDirections), 'How the text runs; auto: as its first letter'),
   hidesLines: literal(
@@ -354,7 +363,7 @@ export const kindsOfMedium = (medium: Medium, refer: Refer): Readonly<Record<Kin
   const side = `(?:${sourceOf(name === 'Email' ? CSS_LENGTH : DOCUMENT_LENGTH)})`;
   const must = (what: string): string => `${what.charAt(0).toUpperCase()}${what.slice(1)}`;
   return {
-    link: described(text(), 'An address that begins with https://, http://, mailto: or tel:, or a place in the mail itself (#top)'),
+    link: described(text(), `${must(media.link.expected)}, or a place in the mail itself (#top)`),
     image: described(text(), must(media.image.expected)),
     length: described(orTemplated(points, trimmed(length)), must(media.length.expected)),
     fixedLength: literal({ anyOf: [points, trimmed(sourceOf(fixed))] }, must(media.fixedLength.expected)),

@@ -10,25 +10,109 @@ const INVISIBLE =
   /\u034f|\u17b4|\u17b5|[\x00-\x20\x7f-\xa0\u00ad\u061c\u115f\u1160\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufeff\uffa0]/g;
 /** Scheme, then an authority of the characters that hosts are made of (international names included), then its end. */
 const WEB = /^https?:\/\/(?:[\p{L}\p{N}._~@-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:[/?#]|$)/iu;
-const OTHER = /^(?:mailto:[^\s]|tel:[+\d])/i;
+const OTHER = /^(?:mailto:[^\s]|tel:[+\d]|sms:[+\d?&])/i;
 const DATA_IMAGE = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/i;
 
+/** The addresses that an email template takes besides those that every mail may hold. */
+export type LinkRules = Readonly<{
+  /** The address that completes those without scheme and host; one that `isLinkBase` accepts. */
+  base?: string | undefined;
+  /** Schemes of links, in lower case, each one that `OWN_SCHEME` accepts. */
+  schemes: readonly string[];
+}>;
+export const NO_LINK_RULES: LinkRules = { schemes: [] };
+
+export const LINK_SCHEMES_MAX = 20;
+export const LINK_BASE_CHARS_MAX = 500;
+export const LINK_BASE = /^https?:\/\/(?:[\p{L}\p{N}.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?(?:\/[^\s?#\\<>"']*)?$/u;
+
+/** A scheme that a template may allow: none that runs code, reads files or shows a page made of the address itself. */
+export const OWN_SCHEME =
+  /^(?!(?:javascript|jscript|livescript|mocha|vbscript|vbs|data|file|filesystem|blob|about|view-source|jar|mhtml|mk|res|resource|chrome|chrome-extension|moz-extension|ms-msdt|ms-its|search-ms|shell|hcp|cid|mid|asset)$)[a-z][a-z0-9+.-]{0,39}$/;
+
+/** True for an http or https address without credentials, query and fragment. */
+export const isLinkBase = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= LINK_BASE_CHARS_MAX && LINK_BASE.test(value) && URL.canParse(value);
+
+export const isOwnScheme = (value: unknown): value is string => typeof value === 'string' && OWN_SCHEME.test(value);
+
+/** In: the props of a whole email. Out: what they say of addresses; a value that no check would accept counts as left out. */
+export const linkRulesOf = (props: Readonly<Record<string, unknown>> | undefined): LinkRules => {
+  const { linkBase, linkSchemes } = props ?? {};
+  const schemes: readonly unknown[] = Array.isArray(linkSchemes) ? linkSchemes : [];
+  return { base: isLinkBase(linkBase) ? linkBase : undefined, schemes: schemes.filter(isOwnScheme).slice(0, LINK_SCHEMES_MAX) };
+};
+
 /**
- * In: an address as written. Out: the address without invisible characters where it is http, https, mailto, tel or a place
- * in the mail itself (`#top`), else undefined: other schemes can run code, and a relative address means nothing in a mail.
+ * In: an address as written. Out: the address without invisible characters where it is http, https, mailto, tel, sms, of a scheme that the
+ * rules allow or a place in the mail itself (`#top`); a relative address completed by the base of the rules; else undefined: other schemes can
+ * run code, and a relative address means nothing in a mail.
  */
-export const safeLink = (text: string): string | undefined => {
+export const safeLink = (text: string, rules: LinkRules = NO_LINK_RULES): string | undefined => {
   const address = withoutInvisible(text);
-  return WEB.test(address) || OTHER.test(address) || (address.startsWith('#') && address.length > 1) ? address : undefined;
+  if (WEB.test(address) || OTHER.test(address) || (address.startsWith('#') && address.length > 1)) return address;
+  const scheme = ownSchemeOf(address, rules);
+  if (scheme !== undefined) return address.length > scheme.length + 1 ? address : undefined;
+  return completed(address, rules);
 };
 
 /**
  * In: the address of a picture as written. Out: the address without invisible characters where it is http, https, or a PNG, JPEG, GIF or
- * WebP as data URI, else undefined.
+ * WebP as data URI; a relative address completed by the base of the rules; else undefined.
  */
-export const safeImage = (text: string): string | undefined => {
+export const safeImage = (text: string, rules: LinkRules = NO_LINK_RULES): string | undefined => {
   const address = withoutInvisible(text);
-  return WEB.test(address) || DATA_IMAGE.test(address) ? address : undefined;
+  return WEB.test(address) || DATA_IMAGE.test(address) ? address : completed(address, rules);
+};
+
+const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
+
+/** The scheme of an address where the rules allow it. */
+const ownSchemeOf = (address: string, { schemes }: LinkRules): string | undefined => {
+  const scheme = SCHEME.exec(address)?.[1]?.toLowerCase();
+  return scheme !== undefined && schemes.includes(scheme) ? scheme : undefined;
+};
+
+/** Text up to the first character that ends a step of a path. */
+const STEP = /^[^/?#]*/;
+/** The end of a host name (`example.com`, `example.com:8080`); a file name ends like one too. */
+const HOST_END = /[^.]\.\p{L}{2,}(?::\d+)?$/u;
+const FILE_END = /\.(?:html?|php|aspx?|jsp|png|jpe?g|gif|webp|pdf|txt|csv|ics|vcf|zip|docx?|xlsx?|pptx?)$/i;
+
+/** True for an address without scheme and host. A first step such as `example.com` is the host of an address whose scheme was forgotten. */
+const isRelative = (address: string): boolean => {
+  if (address === '' || address.startsWith('#') || SCHEME.test(address) || /^\/\/|\\/.test(address)) return false;
+  const step = STEP.exec(address)?.[0] ?? '';
+  if (step.includes('%20') || /^www\./i.test(step)) return false;
+  return !HOST_END.test(step) || FILE_END.test(step);
+};
+
+/** The relative address at its base, or undefined. */
+const completed = (address: string, { base }: LinkRules): string | undefined => {
+  if (base === undefined || !isRelative(address)) return undefined;
+  const whole = joinedTo(base, address);
+  return /\/\.{1,2}(?:[/?#]|$)/.test(whole) ? new URL(whole).href : whole;
+};
+
+/** As browsers resolve an address (RFC 3986, section 5.2), but for steps such as `../`. */
+const joinedTo = (base: string, address: string): string => {
+  const { origin, pathname } = new URL(base);
+  if (address.startsWith('/')) return origin + address;
+  if (address.startsWith('?')) return origin + pathname + address;
+  return origin + pathname.slice(0, pathname.lastIndexOf('/') + 1) + address.replace(/^(?:\.\/)+/, '');
+};
+
+/** Text that makes an address relative, whatever follows it. */
+const RELATIVE_START = /^(?:\/|[^\s:/?#]*[/?#])/;
+
+/**
+ * In: the text of an address before its first value. Out: the text at the base of the rules where it settles that the address is relative,
+ * else the text itself, and the whole address is judged.
+ */
+export const completedStart = (start: string, { base }: LinkRules): string => {
+  const text = start.trimStart();
+  const settles = base !== undefined && RELATIVE_START.test(text) && isRelative(text);
+  return settles ? joinedTo(base, text) : start;
 };
 
 const ASSET = /^asset:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -119,10 +203,11 @@ export const encodeFor: Readonly<Record<AddressPart, (value: string) => string>>
 export type AddressKind = 'link' | 'image';
 
 /** True where the beginning settles scheme and host, so that no value can change them and nothing is left to judge. */
-export const isSettled = (start: string, kind: AddressKind): boolean => {
+export const isSettled = (start: string, kind: AddressKind, rules: LinkRules = NO_LINK_RULES): boolean => {
   const text = start.trimStart();
   if (/^https?:\/\/[A-Za-z0-9.-]+(?::\d+)?[/?#]/i.test(text)) return (kind === 'link' ? safeLink : safeImage)(text) !== undefined;
-  return kind === 'link' && /^(?:mailto|tel):/i.test(text) && safeLink(`${text}1`) !== undefined;
+  if (kind !== 'link') return false;
+  return (/^(?:mailto|tel|sms):/i.test(text) || ownSchemeOf(text, rules) !== undefined) && safeLink(`${text}1`, rules) !== undefined;
 };
 
 /** The place of one value in an address. */
@@ -132,12 +217,12 @@ export type Place = Readonly<{
   isLast: boolean;
 }>;
 
-export const partAt = ({ start, before, isLast }: Place, kind: AddressKind): AddressPart =>
-  isSettled(start, kind) ? settledPart(before) : openPart(before, isLast);
+export const partAt = ({ start, before, isLast }: Place, kind: AddressKind, rules: LinkRules = NO_LINK_RULES): AddressPart =>
+  isSettled(start, kind, rules) ? settledPart(before) : openPart(before, isLast);
 
 const settledPart = (before: string): AddressPart => {
-  if (!/[?#]/.test(before)) return /^\s*(?:mailto|tel):/i.test(before) ? 'mailbox' : 'path';
-  return /[?&#]$/.test(before) && !/^\s*mailto:/i.test(before) ? 'query' : 'component';
+  if (!/[?#]/.test(before)) return /^\s*(?:mailto|tel|sms):/i.test(before) ? 'mailbox' : 'path';
+  return /[?&#]$/.test(before) && !/^\s*(?:mailto|sms):/i.test(before) ? 'query' : 'component';
 };
 
 /**

@@ -289,4 +289,6 @@ export const emailProps: PropSpecs = {
   lineHeight: { kind: 'lineHeight' },
   width: { kind: 'fixedLength' },
   borderRadius: { kind: 'size' },
+  linkBase: { kind: 'linkBase' },
+  linkSchemes: { kind: 'linkSchemes' },
 };

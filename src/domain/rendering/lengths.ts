@@ -3,7 +3,7 @@
  * may hold.
  */
 import { cssColor, cssBorder, cssBox, cssLength, cssLineHeight, pixels } from './css.js';
-import { insideImage, safeDocumentImage, safeImage } from './addresses.js';
+import { insideImage, NO_LINK_RULES, safeDocumentImage, safeImage, safeLink, type LinkRules } from './addresses.js';
 
 export type Box = Readonly<{ top: number; right: number; bottom: number; left: number }>;
 
@@ -98,7 +98,16 @@ const round = (value: number): number => Math.round(value * 1_000) / 1_000;
 /** `expected` follows "must be". */
 type Kind = Readonly<{ accepts: (value: unknown) => boolean; expected: string }>;
 
-/** Lengths, borders and addresses of pictures that mails, or documents, may hold: props are checked against one or the other. */
+export type AddressRule = Readonly<{
+  safe: (address: string) => string | undefined;
+  /** Beginnings that a variable may complete. */
+  start: RegExp;
+  expected: string;
+}>;
+
+const LINK_START = /^(?:https?:?\/{0,2}|#)$/i;
+
+/** Lengths, borders and addresses that mails, or documents, may hold: props are checked against one or the other. */
 export type Media = Readonly<{
   /** In messages: "it must be known before any … is rendered". */
   noun: 'email' | 'document';
@@ -109,11 +118,8 @@ export type Media = Readonly<{
   box: Kind;
   border: Kind;
   lineHeight: Kind;
-  image: Readonly<{
-    safe: (address: string) => string | undefined;
-    /** Beginnings that a variable may complete. */ start: RegExp;
-    expected: string;
-  }>;
+  image: AddressRule;
+  link: AddressRule;
   columnsMax: number;
 }>;
 
@@ -121,6 +127,16 @@ const passes =
   (parse: (value: unknown) => unknown) =>
   (value: unknown): boolean =>
     parse(value) !== undefined;
+
+/** Links by those rules; `more` follows the sentence of what one must be. */
+const linkIn = (rules: LinkRules, more: string): AddressRule => {
+  const schemes = ['https://', 'http://', 'mailto:', 'tel:', 'sms:', ...rules.schemes.map((scheme) => `${scheme}:`)];
+  return {
+    safe: (address) => safeLink(address, rules),
+    start: LINK_START,
+    expected: `an address that begins with ${schemes.slice(0, -1).join(', ')} or ${schemes.at(-1)}${more}`,
+  };
+};
 
 const mailLength = 'a length such as 16, "16px" or "50%"';
 
@@ -144,7 +160,21 @@ export const mailMedia: Media = {
     expected:
       'an address that begins with https:// or http://, asset: and the id of an asset, cid: and the contentId of an attachment, or a data URI of a PNG, JPEG, GIF, WebP or, whole as it stands, SVG',
   },
+  link: linkIn(NO_LINK_RULES, ' (in schema.props, linkBase completes a relative one and linkSchemes allows other schemes)'),
   columnsMax: 20,
+};
+
+/** `mailMedia` with the addresses that the template itself allows. */
+export const mailMediaWith = (rules: LinkRules): Media => {
+  const { base, schemes } = rules;
+  if (base === undefined && schemes.length === 0) return mailMedia;
+  const relative = base === undefined ? '' : `, or a relative one that ${base} completes, such as /account`;
+  const { image } = mailMedia;
+  return {
+    ...mailMedia,
+    image: { ...image, safe: (address) => safeImage(address, rules) ?? insideImage(address), expected: `${image.expected}${relative}` },
+    link: linkIn(rules, relative),
+  };
 };
 
 const documentSize = 'a length such as 16, "16pt" or "5mm"';
@@ -165,5 +195,6 @@ export const documentMedia = (columnsMax: number): Media => ({
     expected:
       'an address that begins with https:// or http://, asset: and the id of an asset, or a data URI of a PNG, JPEG, GIF, WebP or SVG',
   },
+  link: linkIn(NO_LINK_RULES, ''),
   columnsMax,
 });

@@ -8,12 +8,12 @@ import { cssColor, cssFontFamily, chartTypes } from './css.js';
 import { checkFormat, isPlainObject } from './check/format.js';
 import type { Faults } from './check/faults.js';
 import { directions, textDirections } from './direction.js';
-import type { Media } from './lengths.js';
+import type { AddressRule, Media } from './lengths.js';
 import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
 import { columnTypes } from './scope/showing.js';
 import { spendHtml } from './html.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './fill/templated-text.js';
-import { safeLink } from './addresses.js';
+import { isLinkBase, isOwnScheme, LINK_BASE_CHARS_MAX, LINK_SCHEMES_MAX } from './addresses.js';
 
 export type PropKind = keyof typeof kinds;
 type PropSpec = Readonly<{ kind: PropKind; required?: true }>;
@@ -117,8 +117,6 @@ const address =
     if (typeof value !== 'string' || !mayBeAddress(value, kind)) tools.faults.add(field, `must be ${kind.expected}, got ${shown(value)}`);
   };
 
-type AddressRule = Media['image'];
-
 /** False for an address that can never pass, whatever its variables bring. */
 export const mayBeAddress = (text: string, { safe, start: open }: AddressRule): boolean => {
   if (!hasPlaceholder(text)) return safe(text) !== undefined;
@@ -126,14 +124,6 @@ export const mayBeAddress = (text: string, { safe, start: open }: AddressRule): 
   // What a variable brings can only complete the beginning: with letters and digits for it, the whole must pass.
   return start.trim() === '' || safe(`${start}1`) !== undefined || safe(`${start}//1`) !== undefined || open.test(start.trim());
 };
-
-/** `https:` and other beginnings that a variable may complete; rendering judges the whole. */
-export const linkAddress: AddressRule = {
-  safe: safeLink,
-  start: /^(?:https?:?\/{0,2}|#)$/i,
-  expected: 'an address that begins with https://, http://, mailto: or tel:',
-};
-const link = address(linkAddress);
 
 const path: Check = (value, field, { faults, limits, refused }) => {
   if (typeof value !== 'string' || value.trim() === '') return faults.add(field, 'must be the path of a variable such as {{items}}');
@@ -227,7 +217,16 @@ const cell: Check = (value, field, tools) =>
 const kinds = {
   text,
   scalar,
-  link,
+  link: (value, field, tools) => address(tools.media.link)(value, field, tools),
+  linkBase: fixed(
+    isLinkBase,
+    `an https:// or http:// address of at most ${LINK_BASE_CHARS_MAX} characters without credentials, query and fragment, such as "https://app.example.com/"`,
+  ),
+  linkSchemes: arrayOf(
+    'schemes',
+    LINK_SCHEMES_MAX,
+    fixed(isOwnScheme, 'the name of a scheme in lower case without ":", such as "myapp", and none that can run code or read files'),
+  ),
   image: (value, field, tools) => address(tools.media.image)(value, field, tools),
   color: templated(passes(cssColor), 'a colour such as #1f2937, rgb(31, 41, 55) or a CSS colour name'),
   length: measured('length'),

@@ -390,6 +390,79 @@ void t.test('declarations as authors write them keep their value, and blocks tha
   t.end();
 });
 
+void t.test('a base completes relative addresses, and schemes of apps are links', (t) => {
+  const template = (components: readonly unknown[], props: JsonObject) => ({
+    ...templateOf([]),
+    schema: { props, sections: [{ id: 'section', type: 'main', components }] },
+  });
+  const props = { linkBase: 'https://app.example.com/shop/', linkSchemes: ['myapp'] };
+  const hrefs = (html: string) => [...bodyOf(html).matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, address]) => address);
+  const components = [
+    { id: 'a', type: 'button', content: 'Go', props: { href: '/reset?token={{token}}' } },
+    { id: 'b', type: 'button', content: 'Go', props: { href: 'myapp://reset/{{token}}?x={{token}}' } },
+    { id: 'c', type: 'button', content: 'Go', props: { href: '{{url}}' } },
+    { id: 'd', type: 'image', props: { src: 'logo.png', alt: 'Logo', href: './{{token}}', width: 10, height: 10 } },
+    rich(
+      'e',
+      '<p><a href="sms:+1555?body={{token}}">x</a> <a href="MYAPP:open">y</a> <a href="/{{url}}">z</a> <img src="/{{token}}.png" alt=""></p>',
+    ),
+    rich(
+      'f',
+      '<p><a href="{{url}}">{{url}}</a>; <a href="/account">/account</a>; <a href="https://a.example/b">https://a.example/b</a></p>',
+    ),
+  ];
+  const { html, text } = renderTemplate(template(components, props), { token: 'a b&c', url: '/open?x=1&y=2' });
+  t.same(hrefs(html), [
+    'https://app.example.com/reset?token=a%20b%26c',
+    'myapp://reset/a%20b%26c?x=a%20b%26c',
+    'https://app.example.com/open?x=1&amp;y=2',
+    'https://app.example.com/shop/a%20b%26c',
+    'https://app.example.com/shop/logo.png',
+    'sms:+1555?body=a%20b%26c',
+    'MYAPP:open',
+    'https://app.example.com//open%3Fx=1%26y=2',
+    'https://app.example.com/a%20b%26c.png',
+    'https://app.example.com/open?x=1&amp;y=2',
+    'https://app.example.com/account',
+    'https://a.example/b',
+  ]);
+  t.match(
+    text.replaceAll(/\s+/g, ' '),
+    '/open?x=1&y=2 (https://app.example.com/open?x=1&y=2); /account (https://app.example.com/account); https://a.example/b',
+  );
+  const [only] = hrefs(renderTemplate(template([components[2]], props), { url: 'https://evil.example/' }).html);
+  t.equal(only, 'https://evil.example/', 'a whole address is none to complete');
+  for (const url of ['//evil.example', 'app.example.com/reset', 'otherapp://x', 'javascript:alert(1)'])
+    t.same(hrefs(renderTemplate(template([components[2]], props), { url }).html), ['#'], url);
+  const said = renderTemplate(template([rich('f', '<p><a href="{{url}}">{{url}}</a></p>')], props), { url: 'https://a.example/b' });
+  t.equal(said.text.trim(), 'https://a.example/b', 'an address that is said already is not said twice');
+
+  const { content } = checkEmailTemplate({ ...template([components[2]], props), strictVariables: true }, defaultLimits);
+  const strict = openRenderer({ limits: defaultLimits }).compileEmail(content);
+  for (const url of ['/reset', 'reset', 'myapp://reset', 'sms:+1']) t.ok(strict.check({ variables: { url }, environment }), url);
+  for (const url of ['app.example.com/reset', 'otherapp://x'])
+    t.throws(() => strict.check({ variables: { url }, environment }), { code: 'VARIABLES_EMPTY' }, url);
+
+  const warningsOf = (html: string, own: JsonObject) =>
+    checkEmailTemplate(template([rich('w', html)], own), defaultLimits).warnings.map(({ message }) => message);
+  t.same(warningsOf('<a href="/a">a</a><a href="myapp:a">b</a>', props), []);
+  t.match(warningsOf('<a href="/a">a</a><a href="myapp:a">b</a>', {}), [/"\/a".*linkBase/, /"myapp:a".*linkSchemes/]);
+  t.match(warningsOf('<a href="app.example.com/a">a</a>', props), [/leads nowhere.*myapp:, or a relative one/]);
+
+  const fieldsOf = (own: JsonObject) =>
+    failure(() => checkEmailTemplate(template([], own), defaultLimits)).details.errors?.map(({ field, message }) => `${field} ${message}`);
+  t.match(fieldsOf({ linkBase: '/a' }), [/^schema.props.linkBase must be an https/]);
+  t.match(fieldsOf({ linkBase: 'https://{{host}}' }), [/^schema.props.linkBase cannot hold/]);
+  t.match(fieldsOf({ linkSchemes: 'myapp' }), [/^schema.props.linkSchemes must be an array/]);
+  t.match(fieldsOf({ linkSchemes: ['myapp', 'javascript', 'MyApp:'] }), [/linkSchemes\[1\].*run code/, /linkSchemes\[2\].*lower case/]);
+  t.match(fieldsOf({ linkSchemes: Array.from({ length: 21 }, (_, at) => `app${at}`) }), [/the maximum is 20/]);
+  t.match(
+    failure(() => checkEmailTemplate(template([{ ...components[0], props: { href: '/reset' } }], {}), defaultLimits)).message,
+    /linkBase completes a relative one/,
+  );
+  t.end();
+});
+
 void t.test('the cache compiles a revision once', async (t) => {
   const renderer = openRenderer({ limits: defaultLimits });
   const { content } = checkEmailTemplate(templateOf([rich('a', 'x')]), defaultLimits);

@@ -9,6 +9,7 @@ import { qrCode } from './components/codes.js';
 import { table } from './components/table.js';
 import { timeline } from './components/timeline.js';
 import type { JsonObject } from '../../../domain/core/json.js';
+import { linkRulesOf } from '../../../domain/rendering/addresses.js';
 import { parseTemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { concat, createCode, js, literalOf, type Code, type Term } from './code.js';
 import type { Limits } from '../../../domain/core/limits.js';
@@ -154,6 +155,7 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
     dark: createDarkColors(),
     richTexts: new Map(),
     checkedCodes: new Set(),
+    links: linkRulesOf(content.schema.props),
     wordChars: WORD_CHARS,
     widthPx: WIDTH_PX,
     flips: true,

@@ -1,6 +1,6 @@
 /** Escaping by the place where a value stands: text and attributes, long words, addresses, CSS values. Harmless text passes untouched and fast. */
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../../domain/rendering/css.js';
-import { safeImage, safeLink } from '../../../domain/rendering/addresses.js';
+import { safeImage, safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
 
 const SPECIAL = /[&<>"'\u0080-\uffff]/;
 const LATIN_SHARE = 10;
@@ -147,8 +147,10 @@ export const NO_LINK = '#';
 export const NO_IMAGE = 'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==';
 
 /** An address that was composed, for an attribute: judged as a whole, then escaped. */
-export const linkAttribute = (address: string, charsMax?: number): string => escapeHtml(safeLink(address) ?? NO_LINK, charsMax);
-export const imageAttribute = (address: string, charsMax?: number): string => escapeHtml(safeImage(address) ?? NO_IMAGE, charsMax);
+export const linkAttribute = (address: string, rules?: LinkRules, charsMax?: number): string =>
+  escapeHtml(safeLink(address, rules) ?? NO_LINK, charsMax);
+export const imageAttribute = (address: string, rules?: LinkRules, charsMax?: number): string =>
+  escapeHtml(safeImage(address, rules) ?? NO_IMAGE, charsMax);
 
 export { urlAddress, urlAfterHost, urlComponent, urlHost, urlPath, urlQuery } from '../../../domain/rendering/addresses.js';
 

@@ -10,6 +10,7 @@ import type { CheckedEmail, CompiledEmail, EmailInput, InlineImage, RenderedEmai
 import { fillText, compilePreparation, type PreparedValues } from '../../../domain/rendering/fill/filling.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { refuseEmptyPaths } from '../../../domain/rendering/paths/empty.js';
+import { linkRulesOf } from '../../../domain/rendering/addresses.js';
 import { partsOfEmail } from '../../../domain/rendering/paths/walk.js';
 import { nextTurn } from '../../../shared/concurrency.js';
 import {
@@ -109,9 +110,10 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   const language = languageOf(content);
   const direction = directionOf(content.schema.props, language);
   const meter = openMeter();
-  const full = whole.of(runtimeOf(limits, meter));
-  const exact = htmlOnly.of(runtimeOf(limits, meter));
-  const measuring = htmlOnly.of(checkingRuntimeOf(limits, meter));
+  const rules = linkRulesOf(content.schema.props);
+  const full = whole.of(runtimeOf(limits, meter, rules));
+  const exact = htmlOnly.of(runtimeOf(limits, meter, rules));
+  const measuring = htmlOnly.of(checkingRuntimeOf(limits, meter, rules));
   const isNeverEmpty = alwaysShows(content);
   const filling = { definitions: content.variables, language, limits };
   const prepared = compilePreparation(content.variables, language, limits);

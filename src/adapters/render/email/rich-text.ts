@@ -5,7 +5,7 @@ import { blockTags, sectionTags } from '../../../domain/rendering/html.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import { type Context, whenOf, type RichElement, type RichNode, textOf } from './values.js';
 import { heading, wrap } from './text-layout.js';
-import { textLinkOf } from './urls.js';
+import { addressAtBase, textLinkOf } from './urls.js';
 
 /** A paragraph to come: its pieces, and what its lines begin with. */
 type Paragraph = Readonly<{
@@ -142,15 +142,17 @@ export const linkTail = (text: readonly Term[], href: TemplatedText, context: Co
   const bare = 'terms' in address ? withoutScheme(address.terms) : undefined;
   const literal = bare === undefined ? undefined : literalOf(bare);
   if (literal === '' || literal?.startsWith('#') === true) return [];
-  const label = concat(text).trim();
-  if (label === concat(withoutScheme(textOf(href, context)))) return [];
+  const isSaid = concat(text).trim() === concat(withoutScheme(textOf(addressAtBase(href, context), context)));
+  // Only the value tells whether the base completes it.
+  if (isSaid && 'judge' in address && context.links.base !== undefined) return [js(`TEXT_LINK(${address.judge},false,true)`)];
+  if (isSaid) return [];
   if ('judge' in address) return [js(`TEXT_LINK(${address.judge},${text.length === 0})`)];
   return text.length === 0 ? (bare ?? []) : [' (', ...(bare ?? []), ')'];
 };
 
 /** Nobody reads `mailto:`. */
 const withoutScheme = (address: readonly Term[]): readonly Term[] =>
-  address.map((term, at) => (at === 0 && typeof term === 'string' ? term.replace(/^(?:mailto|tel):/i, '') : term));
+  address.map((term, at) => (at === 0 && typeof term === 'string' ? term.replace(/^(?:mailto|tel|sms):/i, '') : term));
 
 const visitBlock = (node: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
   close(state);

@@ -31,7 +31,7 @@ import { directionOfText, sideOf } from '../../../domain/rendering/direction.js'
 import { type Formatter, writeNumber, writeValue } from '../../../domain/rendering/scope/formats.js';
 import { inCurrency, writerOf, type Showing, isDated } from '../../../domain/rendering/scope/showing.js';
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
-import { insideImage, safeLink } from '../../../domain/rendering/addresses.js';
+import { insideImage, NO_LINK_RULES, safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
 import { progressOf } from '../../../domain/rendering/expand/expanded.js';
 import { isBlank, substituterOf } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
@@ -118,8 +118,8 @@ export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMI
 };
 
 /** The functions by the names that the source uses. Characters read and written are taken from the meter. */
-export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
-  ...measured(limits, meter),
+export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: LinkRules = NO_LINK_RULES) => ({
+  ...measured(limits, meter, rules),
   STEP: readStep,
   SHOW: substituterOf,
   BLANK: isBlank,
@@ -146,9 +146,11 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
     sizeAttributes(address, { width, height, placePx }, meter.pictures),
   QR_SIZE: (size: string): string => String(qrSizePx(size)),
   QR_ALT: qrAlt,
-  TEXT_LINK: (address: string, alone: boolean): string => {
-    const safe = safeLink(address)?.replace(/^(?:mailto|tel):/i, '');
-    if (safe === undefined || safe.startsWith('#')) return '';
+  /** `said`: the text of the link is the address as it is given. */
+  TEXT_LINK: (address: string, alone: boolean, said = false): string => {
+    const whole = safeLink(address, rules);
+    const safe = whole?.replace(/^(?:mailto|tel|sms):/i, '');
+    if (safe === undefined || safe.startsWith('#') || (said && whole === safeLink(address))) return '';
     return alone ? safe : ` (${safe})`;
   },
   UNTRACKED: (): string => (meter.marksUntracked ? UNTRACKED_ATTRIBUTE : ''),
@@ -177,8 +179,8 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
  * The runtime of a check: it does everything that can refuse an email (variables, lists, limits) and leaves out what only changes how a
  * value is written. The text that comes of it is no mail; its length tells how large the mail can be at most.
  */
-export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): Runtime => ({
-  ...runtimeOf(limits, meter),
+export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter(), rules: LinkRules = NO_LINK_RULES): Runtime => ({
+  ...runtimeOf(limits, meter, rules),
   WORD: (pieces) => joinedIfShort(pieces, meter),
   WHOLE: (pieces) => joinedIfShort(pieces, meter),
   E: (text) => countHtml(text, meter),
@@ -188,10 +190,12 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): R
     const longest = longestOf(showing, writerOf(inCurrency(showing, 'USD'), { locale, timeZone }));
     return () => longest;
   },
-  LINK: (address) => countHtml(address, meter),
+  LINK: (address) => countHtml(address, meter) + (rules.base ?? ''),
   IMAGE: (address, inline) => {
     const inside = insideImage(address);
-    return inside === undefined || inside.startsWith('data:') ? countHtml(address, meter) + NO_IMAGE : addNamed(inline, inside, limits);
+    return inside === undefined || inside.startsWith('data:')
+      ? countHtml(address, meter) + (rules.base ?? NO_IMAGE)
+      : addNamed(inline, inside, limits);
   },
   QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false, budget: meter.budget }),
   CODE: (fields, inline, options) => addCode(inline, fields, options, { limits, draws: false, budget: meter.budget }),
@@ -208,7 +212,7 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): R
 export const surelyFits = (chars: number, { htmlSizeBytesMax }: Limits): boolean => chars * bytesPerUnitMax <= htmlSizeBytesMax;
 
 /** The functions through which values pass, however long they are. */
-const measured = (limits: Limits, meter: Meter) => {
+const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
   const read = (text: string): string => {
     spendChars(meter.budget, text.length);
     return text;
@@ -263,10 +267,10 @@ const measured = (limits: Limits, meter: Meter) => {
     SHOWN: (showing: Showing, locale: string, timeZone: string): Formatter => formatted(writerOf(showing, { locale, timeZone })),
     IN_CURRENCY: (showing: Showing, locale: string, timeZone: string): ((currency: string) => Formatter) =>
       lastOf((currency) => formatted(writerOf(inCurrency(showing, currency), { locale, timeZone }))),
-    LINK: (address: string): string => written(escape.linkAttribute(read(address), meter.htmlLeft)),
+    LINK: (address: string): string => written(escape.linkAttribute(read(address), rules, meter.htmlLeft)),
     IMAGE: (address: string, inline: Inline): string => {
       const inside = insideImage(read(address));
-      if (inside === undefined) return written(escape.imageAttribute(address, meter.htmlLeft));
+      if (inside === undefined) return written(escape.imageAttribute(address, rules, meter.htmlLeft));
       if (!inside.startsWith('data:')) return addNamed(inline, inside, limits);
       // A picture that a value brings counts as a part of the HTML.
       write(inside.length);

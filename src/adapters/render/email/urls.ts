@@ -1,6 +1,15 @@
 /** Addresses of links and pictures in a mail, each value escaped for its part of the address, and the size attributes of pictures. */
 import { shownSize, type PictureSize } from '../../../domain/rendering/pictures.js';
-import { insideImage, safeImage, isSettled, partAt, type AddressPart, type Place, safeLink } from '../../../domain/rendering/addresses.js';
+import {
+  completedStart,
+  insideImage,
+  safeImage,
+  isSettled,
+  partAt,
+  type AddressPart,
+  type Place,
+  safeLink,
+} from '../../../domain/rendering/addresses.js';
 import type { Placeholder, TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { concat, INLINE, joinedBy, js, quote, type Term } from './code.js';
 import { type Context, plainStringOf } from './values.js';
@@ -48,8 +57,9 @@ export const textLinkOf = (address: TemplatedText, context: Context): Readonly<{
  * The attributes of a picture's size: what the template says (as the attributes take it, '' for nothing), and what is left open from the picture
  * itself where its address may tell it.
  */
-export const imageSizeOf = (address: TemplatedText, given: Readonly<{ width: Term; height: Term }>, context: Context): readonly Term[] => {
+export const imageSizeOf = (written: TemplatedText, given: Readonly<{ width: Term; height: Term }>, context: Context): readonly Term[] => {
   const { width, height } = given;
+  const address = addressAtBase(written, context);
   const placePx = Math.round(context.widthPx);
   const said = (name: string, side: Term): readonly Term[] => (side === '' ? [] : [` ${name}="`, side, '"']);
   const known = [...said('width', width), ...said('height', height)];
@@ -75,18 +85,29 @@ export const sizeAttributes = (address: string, given: StatedSize, sizes: Pictur
   return (width === '' ? '' : ` width="${width}"`) + (height === '' ? '' : ` height="${height}"`);
 };
 
-const compile = (address: TemplatedText, context: Context, judge: 'LINK' | 'IMAGE'): Compiled => {
+/** The address at the base of the template, where what the author wrote settles that it is relative. */
+export const addressAtBase = (address: TemplatedText, { links }: Pick<Context, 'links'>): TemplatedText => {
+  const [first, ...rest] = address;
+  if (typeof first !== 'string') return address;
+  return rest.length > 0
+    ? [completedStart(first, links), ...rest]
+    : [safeLink(first) === undefined ? (safeLink(first, links) ?? first) : first];
+};
+
+const compile = (written: TemplatedText, context: Context, judge: 'LINK' | 'IMAGE'): Compiled => {
   const { safe, attribute } = judges[judge];
+  const { links } = context;
+  const address = addressAtBase(written, context);
   if (address.every((part) => typeof part === 'string')) {
     const literal = address.join('');
     const inside = judge === 'IMAGE' ? insideImage(literal) : undefined;
     if (inside !== undefined) return { html: [insideOf(inside, context)], text: { terms: [''] } };
-    return { html: [attribute(literal)], text: { terms: [safe(literal) ?? ''] } };
+    return { html: [attribute(literal, links)], text: { terms: [safe(literal, links) ?? ''] } };
   }
   const [first] = address;
   const start = typeof first === 'string' ? first : '';
   const kind = judge === 'LINK' ? 'link' : 'image';
-  if (!isSettled(start, kind)) {
+  if (!isSettled(start, kind, links)) {
     const whole = context.code.remember(unsettled(address, context, kind));
     return { html: [js(judge === 'IMAGE' ? `IMAGE(${whole},${INLINE})` : `LINK(${whole})`)], text: { judge: whole } };
   }
@@ -135,7 +156,7 @@ const unsettled = (address: TemplatedText, context: Context, kind: 'link' | 'ima
 };
 
 const encoded = ({ path }: Placeholder, place: Place, kind: 'link' | 'image', context: Context): string => {
-  const part = partAt(place, kind);
+  const part = partAt(place, kind, context.links);
   const value = plainStringOf(path, context);
   return part === 'asIs' ? value : `${encoders[part]}(${value})`;
 };

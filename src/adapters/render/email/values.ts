@@ -1,6 +1,7 @@
 /** Compiles what an author wrote (paths, text with placeholders, rich text, conditions) to JavaScript expressions, in the context that a component stands in. */
 import { parseDocument } from 'htmlparser2';
 import type { Limits } from '../../../domain/core/limits.js';
+import type { LinkRules } from '../../../domain/rendering/addresses.js';
 import type { Component } from '../../../domain/rendering/content.js';
 import type { VariableDefinition } from '../../../domain/rendering/scope/definitions.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
@@ -68,6 +69,8 @@ export type Context = Readonly<{
   wordChars: number;
   /** QR codes of the template that are known to fit. */
   checkedCodes: Set<string>;
+  /** The addresses that the template allows. */
+  links: LinkRules;
   /** Writes components one below the other, each as a row of the table that is open. */
   rows: (components: readonly Component[], context: Context) => void;
 }>;
@@ -291,7 +294,7 @@ const parsed = (content: string, mode: RichMode, context: Context, marks?: Marks
   const mark = unusedMark(content);
   // Placeholders become words without any meaning in HTML, so that no reader of HTML takes offence at them.
   const marked = parts.map((part, at) => (typeof part === 'string' ? part : `${mark}${at}z`)).join('');
-  const clean = sanitized(marked, mode, mark, marks?.attribute);
+  const clean = sanitized(marked, mode, [mark, ...context.links.schemes], marks?.attribute);
   const places = new RegExp(`${mark}(\\d+)z`, 'g');
   const restore = (text: string): TemplatedText => (text.includes(mark) ? restored(text, places, parts) : text === '' ? [] : [text]);
   return parseDocument(clean).children.flatMap((node) => convert(node, { restore, tags: tagSets[mode], marks }));

@@ -161,7 +161,7 @@ const linked = (runs: readonly Run[], font: RunFont): Readonly<{ href: string | 
   const isLink = href !== undefined && runs.every((run) => run.href === href || run.text.trim() === '');
   const shown = runs.flatMap((run, at): RichText[] => {
     const isEnd = run.href !== undefined && !isLink && runs[at + 1]?.href !== run.href;
-    const address = run.href?.replace(/^(?:mailto|tel):/i, '') ?? '';
+    const address = run.href?.replace(/^(?:mailto|tel|sms):/i, '') ?? '';
     return [{ text: run.text, font: run.font }, ...(isEnd && run.text.trim() !== address ? [{ text: ` (${address})`, font }] : [])];
   });
   return { href: isLink ? href : undefined, shown };

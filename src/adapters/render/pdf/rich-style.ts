@@ -150,7 +150,7 @@ const linked = (href: string | undefined, outer: Inline, context: Context): Inli
   return { ...outer, link, underline: true, color };
 };
 
-/** A link that a reader of PDF may open: http, https, mailto or tel; or `#` and the name of a place in the document. */
+/** A link that a reader of PDF may open: http, https, mailto, tel or sms; or `#` and the name of a place in the document. */
 export const documentLink = (href: string | undefined, { linked }: Pick<Context, 'linked'>): string | undefined => {
   const safe = href === undefined ? undefined : safeLink(href);
   if (safe?.startsWith('#') === true) linked.add(safe.slice(1));

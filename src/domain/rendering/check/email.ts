@@ -1,7 +1,7 @@
 /** Checks an email template when it is saved: everything that is wrong with it, at once, each fault with its path. */
 import type { FieldError } from '../../core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
-import { addressesIn, isSettled, safeImage } from '../addresses.js';
+import { addressesIn, completedStart, isSettled, linkRulesOf, safeImage, type LinkRules } from '../addresses.js';
 import { shorten } from '../scope/path.js';
 import { visitTexts, type Texts, addressWarnings, bareConstantWarnings } from './hints.js';
 import { openBudget } from '../budget.js';
@@ -16,7 +16,7 @@ import { emailProps } from '../components.js';
 import { checkStrictness, collectFaults, withoutNulls } from './faults.js';
 import { mapEmailTexts } from '../languages.js';
 import type { Translations } from '../translations.js';
-import { mailMedia } from '../lengths.js';
+import { mailMediaWith } from '../lengths.js';
 import { withExpressions, boundedNearest, checkPaths, type Nearest } from '../paths/known.js';
 import { partsOfEmail } from '../paths/walk.js';
 import { checkProps, checkText } from '../props.js';
@@ -38,7 +38,14 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
   const { subject, locale, timeZone, strictVariables } = input;
   measureTemplate(input, limits);
   const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
-  const tools: WalkTools = { faults, limits, budget: openBudget(limits), media: mailMedia, ids: new Map(), outputs: ['email'] };
+  const tools: WalkTools = {
+    faults,
+    limits,
+    budget: openBudget(limits),
+    media: mailMediaWith(rulesOf(schema)),
+    ids: new Map(),
+    outputs: ['email'],
+  };
   for (const name of Object.keys(input))
     if (!knownFields.includes(name)) faults.add(shorten(name), `is not known; known are ${knownFields.join(', ')}`);
   checkSubject(subject, tools);
@@ -84,7 +91,15 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
 /** Warnings about what the mails of a checked template show, in each of the languages that it has. */
 export const mailWarnings = (
   content: Pick<EmailTemplateContent, 'subject' | 'schema'> & Readonly<{ translations?: Translations | undefined }>,
-): readonly FieldError[] => [...addressWarnings(content, mailMedia), ...pictureSideWarnings(content), ...bareConstantWarnings(content)];
+): readonly FieldError[] => {
+  const rules = rulesOf(content.schema);
+  return [...addressWarnings(content, mailMediaWith(rules)), ...pictureSideWarnings(content, rules), ...bareConstantWarnings(content)];
+};
+
+const rulesOf = (schema: unknown): LinkRules => {
+  const props = isPlainObject(schema) ? schema['props'] : undefined;
+  return linkRulesOf(isPlainObject(props) ? props : undefined);
+};
 
 const addIf = ({ faults }: WalkTools, field: string, fault: string | undefined): void => {
   if (fault !== undefined) faults.add(field, fault);
@@ -116,10 +131,10 @@ const CHARS_SHOWN = 60;
  * nobody knows its size until the reader fetches it. A picture whose address a variable brings may be of the gallery, so it is not warned
  * of.
  */
-const pictureSideWarnings = (template: Texts): readonly FieldError[] => {
+const pictureSideWarnings = (template: Texts, rules: LinkRules): readonly FieldError[] => {
   const warnings: FieldError[] = [];
   const add = (field: string, address: string): void => {
-    if (warnings.length < WARNINGS_MAX && isRemote(address)) warnings.push({ field, message: messageFor(address) });
+    if (warnings.length < WARNINGS_MAX && isRemote(address, rules)) warnings.push({ field, message: messageFor(address) });
   };
   const look = (text: string, field: string): void => {
     if (warnings.length >= WARNINGS_MAX || !text.includes('<')) return;
@@ -136,9 +151,9 @@ const messageFor = (address: string): string =>
   `shows the picture "${shorten(address, CHARS_SHOWN)}" of another server without its width and height, so that what is below it moves when it comes: give both, or put it into the gallery, where its size is known`;
 
 /** True where the address is one of another server whatever its values are. */
-const isRemote = (address: string): boolean => {
+const isRemote = (address: string, rules: LinkRules): boolean => {
   const at = address.indexOf('{{');
-  return at < 0 ? /^https?:/i.test(safeImage(address) ?? '') : isSettled(address.slice(0, at), 'image');
+  return at < 0 ? /^https?:/i.test(safeImage(address, rules) ?? '') : isSettled(completedStart(address.slice(0, at), rules), 'image');
 };
 
 const isSide = (value: Json | undefined): boolean => typeof value === 'number' || (typeof value === 'string' && value.trim() !== '');

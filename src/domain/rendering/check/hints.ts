@@ -7,7 +7,7 @@ import type { FieldError } from '../../core/errors.js';
 import { constants } from '../scope/constants.js';
 import { addressesIn, assetAddress, type HtmlAddress } from '../addresses.js';
 import type { Media } from '../lengths.js';
-import { linkAddress, mayBeAddress } from '../props.js';
+import { mayBeAddress } from '../props.js';
 import { shorten } from '../scope/path.js';
 
 /** Parts of a template that hold texts, of an email or of a document. */
@@ -22,13 +22,13 @@ const CHARS_SHOWN = 60;
  * In: a checked template with its translations. Out: a warning for each link and each picture in its texts whose address can never be one:
  * mails and documents have no address of their own to which another could be relative.
  */
-export const addressWarnings = (template: Texts, { image, noun }: Media): readonly FieldError[] => {
+export const addressWarnings = (template: Texts, { image, link, noun }: Media): readonly FieldError[] => {
   const warnings: FieldError[] = [];
   const look = (text: string, field: string): void => {
     if (warnings.length >= WARNINGS_MAX || !text.includes('<')) return;
     for (const found of addressesIn(text)) {
-      if (mayBeAddress(found.address, found.tag === 'a' ? linkAddress : image)) continue;
-      warnings.push({ field, message: messages[found.tag](found, { image, noun }) });
+      if (mayBeAddress(found.address, found.tag === 'a' ? link : image)) continue;
+      warnings.push({ field, message: messages[found.tag](found, { image, link, noun }) });
       if (warnings.length >= WARNINGS_MAX) return;
     }
   };
@@ -36,9 +36,9 @@ export const addressWarnings = (template: Texts, { image, noun }: Media): readon
   return warnings;
 };
 
-const messages: Readonly<Record<HtmlAddress['tag'], (found: HtmlAddress, media: Pick<Media, 'image' | 'noun'>) => string>> = {
-  a: ({ address }, { noun }) =>
-    `has a link to "${shorten(address, CHARS_SHOWN)}", which leads nowhere from ${article[noun]}: it must be ${linkAddress.expected}`,
+const messages: Readonly<Record<HtmlAddress['tag'], (found: HtmlAddress, media: Pick<Media, 'image' | 'link' | 'noun'>) => string>> = {
+  a: ({ address }, { link, noun }) =>
+    `has a link to "${shorten(address, CHARS_SHOWN)}", which leads nowhere from ${article[noun]}: it must be ${link.expected}`,
   img: ({ address }, { image, noun }) =>
     `has a picture "${shorten(address, CHARS_SHOWN)}", which ${article[noun]} does not show: it must be ${image.expected}`,
 };

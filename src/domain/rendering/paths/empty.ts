@@ -11,7 +11,7 @@ import type { PreparedValues } from '../fill/filling.js';
 import { holds, isOperator } from '../scope/conditions.js';
 import { isConstant, UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
 import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';
-import { insideImage, safeDocumentImage, safeLink } from '../addresses.js';
+import { insideImage, safeDocumentImage, safeImage, safeLink, type LinkRules } from '../addresses.js';
 import { pathsInTexts, walkOf, walkTemplate, type PathReader, type WalkedTemplate } from './walk.js';
 
 /** Most paths that an answer names. */
@@ -57,7 +57,7 @@ export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): rea
     path: (path, _, scope, use) => {
       if (use === 'compared' || found.size >= EMPTY_PATHS_MAX || path[0] === UNSUBSCRIBE_CONSTANT) return;
       if (use === 'link' || use === 'picture') {
-        if (isMissed(path, scope) || isAddress(valueOf(path, scope), use)) return;
+        if (isMissed(path, scope) || isAddress(valueOf(path, scope), use, parts.links)) return;
         found.add(written(path, scope));
         unusable.add(written(path, scope));
         return;
@@ -108,9 +108,11 @@ export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): rea
 };
 
 /** Whether a value that is not blank may stand as the address of a link or of a picture. */
-const isAddress = (value: Json | undefined, use: 'link' | 'picture'): boolean => {
+const isAddress = (value: Json | undefined, use: 'link' | 'picture', rules?: LinkRules): boolean => {
   if (typeof value !== 'string') return value === undefined || value === null;
-  return (use === 'link' ? safeLink(value) : (insideImage(value) ?? safeDocumentImage(value))) !== undefined;
+  return (
+    (use === 'link' ? safeLink(value, rules) : (insideImage(value) ?? safeDocumentImage(value) ?? safeImage(value, rules))) !== undefined
+  );
 };
 
 /**
@@ -144,7 +146,7 @@ export const refuseEmptyPaths = (parts: WalkedTemplate, input: EmptyPathsInput):
   const errors: FieldError[] = paths.map((path) => ({
     field: `variables.${path}`,
     message: unusable.has(path)
-      ? 'is the address of a link or a picture and none that can be used: it begins with https://, http://, or for links mailto: or tel:'
+      ? 'is the address of a link or a picture and none that can be used: it begins with https://, http://, or for links mailto:, tel: or sms:'
       : 'is shown by the template and has no value',
   }));
   const rest = paths.length === 1 ? '' : ` (and ${paths.length - 1} more, see errors)`;

@@ -5,6 +5,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from '../fill/templated-text.js';
 import { linePathsOf, optionalLinesOf, type OptionalHtml } from '../rich-text.js';
+import { linkRulesOf, type LinkRules } from '../addresses.js';
 import type { Path } from '../scope/path.js';
 import { once } from '../../../shared/cache.js';
 
@@ -96,6 +97,8 @@ export type WalkedTemplate = Readonly<{
   /** The props of codes in the margins. A code is drawn before there are pages. */
   codes: readonly (readonly [field: string, props: JsonObject])[];
   sections: readonly Readonly<{ field: string; props: JsonObject | undefined; components: readonly WalkedComponent[] }>[];
+  /** The addresses that an email template allows. */
+  links?: LinkRules;
 }>;
 
 /** In: a reader, and how many segments a path may have. Out: the walk over a checked template; each text is taken apart once. */
@@ -287,6 +290,7 @@ export const partsOfEmail = ({
   margins: [],
   codes: [],
   sections: sectionsAt(schema.sections, 'schema.sections'),
+  links: linkRulesOf(schema.props),
 });
 
 type WalkedPage = Readonly<{ pageName: string; pageSettings?: Readonly<Record<string, unknown>>; sections: Sections }>;
