@@ -1,7 +1,8 @@
 /**
  * `npm test` after the build: runs the test files, each in a process of its own, and beside them the rules, one after the other. Prints TAP:
  * a line for each file and rule, before it the whole output of one that failed. Its arguments are parts of names (`e2e/kill`): only such
- * files are run. Ends with 1 where a file or a rule failed.
+ * files are run. A file that failed beside others runs once more when all have ended, alone; the output of its first run is printed, and the
+ * summary counts it. Ends with 1 where a file failed twice or a rule failed.
  */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -11,6 +12,8 @@ import { fileURLToPath } from 'node:url';
 const RULES = ['check:imports', 'check:format', 'check:lint', 'check:env'] as const;
 
 const FILES_AT_ONCE = 3;
+/** More files than these that fail are no matter of a busy machine: none of them runs again. */
+const AGAIN_MAX = 8;
 /** Ends only what hangs. The assertion library has the same bound for each test. */
 const FILE_TIMEOUT_S = 900;
 /** After the library had its time to say which test hangs. */
@@ -66,12 +69,33 @@ const files = globSync('build/test/**/*.test.js', { cwd: folder })
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .sort();
 
+const runFile = (file: string): Promise<Ended> => run(file, process.execPath, ['--import=./build/test/support/cpu-seconds.js', file]);
+
+/** Files that failed beside others. */
+const toRunAgain: Ended[] = [];
 const runFiles = async (): Promise<void> => {
   const waiting = files.values();
   const runSome = async (): Promise<void> => {
-    for (const file of waiting) tell(await run(file, process.execPath, ['--import=./build/test/support/cpu-seconds.js', file]));
+    for (const file of waiting) {
+      const ended = await runFile(file);
+      if (ended.isGood) tell(ended);
+      else toRunAgain.push(ended);
+    }
   };
   await Promise.all(Array.from({ length: FILES_AT_ONCE }, runSome));
+};
+
+const runAgain = async (): Promise<void> => {
+  for (const first of toRunAgain) {
+    if (toRunAgain.length > AGAIN_MAX) {
+      tell(first);
+      continue;
+    }
+    console.log(
+      `# ${first.name} failed beside other files and runs once more, alone:\n${first.output.trimEnd().replaceAll(/^/gm, '#     ')}`,
+    );
+    tell(await runFile(first.name));
+  }
 };
 
 const runRules = async (): Promise<void> => {
@@ -84,6 +108,8 @@ if (files.length === 0) {
   process.exitCode = 1;
 } else {
   await Promise.all([runFiles(), runRules()]);
+  await runAgain();
+  if (toRunAgain.length > 0) console.log(`# failed beside other files: ${toRunAgain.map(({ name }) => name).join(', ')}`);
   console.log(`1..${told}\n# ${told - failed} passed, ${failed} failed; ${checks} checks`);
   if (failed > 0) process.exitCode = 1;
 }
