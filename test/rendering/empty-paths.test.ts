@@ -247,3 +247,79 @@ void t.test('loops in loops over very many items end with the budget, whatever s
     t.ok(user < 8_000_000, `${Math.round(user / 1_000)} ms`);
   }
 });
+
+void t.test('a calculated member is shown, compared, checked and missed as any other', async (t) => {
+  const variables = [
+    {
+      name: 'lines',
+      type: 'array',
+      itemType: 'object',
+      schema: {
+        itemSchema: {
+          properties: {
+            qty: { type: 'number' },
+            price: { type: 'number' },
+            total: {
+              type: 'number',
+              isCalculated: true,
+              expression: 'item.qty * item.price',
+              format: { style: 'currency', currency: 'EUR' },
+            },
+            hint: { type: 'string', isCalculated: true, expression: "item.total > 10 ? 'over ten' : null" },
+          },
+        },
+      },
+    },
+    { name: 'sum', type: 'number', isCalculated: true, expression: 'lines.reduce((sum, { total }) => sum + total, 0)' },
+  ];
+  const columns = [{ content: '{{item.qty}}' }, { content: '{{item.total}}', footer: '{{sum}}' }, { content: '{{item.hint}}' }];
+  const components = [
+    { id: 'table', type: 'table', props: { dataSource: '{{lines}}', columns } },
+    {
+      id: 'loop',
+      type: 'loop',
+      props: { dataSource: '{{lines}}', itemVariable: 'line' },
+      children: [
+        {
+          id: 'dear',
+          type: 'conditional',
+          props: { condition: '{{line.total}}', operator: '>', value: 10 },
+          children: [text('dear: {{line.total}}', 'yes')],
+        },
+      ],
+    },
+  ];
+  const values = {
+    lines: [
+      { qty: 3, price: 4.1 },
+      { qty: 1, price: 0.1 },
+    ],
+  };
+  const { text: written } = renderTemplate(templateOf(components, { variables }), values);
+  t.match(written, /3 +€12\.30 +over ten\n1 +€0\.10\n/);
+  t.match(written, /12\.4/);
+  t.match(written, /dear: €12\.30/);
+  t.notMatch(written, /dear: €0\.10/);
+  t.same(emptyIn(components, values, { variables }), ['lines[1].hint']);
+  t.throws(() => checkEmailTemplate(templateOf([text('{{lines[0].totl}}')], { variables }), limits), { code: 'TEMPLATE_INVALID' });
+  const wrong = structuredClone(variables);
+  wrong[0]!.schema!.itemSchema.properties.total.expression = 'item.qty * item.prise';
+  t.match(
+    checkFailure(() => checkEmailTemplate(templateOf(components, { variables: wrong }), limits)),
+    [
+      {
+        field: 'variables[0].schema.itemSchema.properties.total.expression',
+        message: /^reads "prise" of item, whose schema declares no such member; did you mean "price"/,
+      },
+    ],
+  );
+});
+
+const checkFailure = (check: () => unknown): unknown => {
+  try {
+    check();
+  } catch (error) {
+    if (error instanceof DomainError) return error.details.errors;
+  }
+  return undefined;
+};

@@ -1,11 +1,14 @@
 /** Calculated variables: order, circles, what they add to a call, and errors that name the variable. */
 import t from 'tap';
+import fc from 'fast-check';
 import { DomainError } from '../../src/domain/core/errors.js';
 import type { Json, JsonObject } from '../../src/domain/core/json.js';
 import type { VariableDefinition, VariableType } from '../../src/domain/rendering/scope/definitions.js';
 import { compileCalculation, orderCalculated } from '../../src/domain/rendering/expression/calculated.js';
 import { defaultExpressionLimits as limits, defaultLimits } from '../../src/domain/core/limits.js';
 import { compilePreparation } from '../../src/domain/rendering/fill/filling.js';
+import { checkVariables } from '../../src/domain/rendering/check/variables.js';
+import { collectFaults } from '../../src/domain/rendering/check/faults.js';
 import { openBudget } from '../../src/domain/rendering/budget.js';
 import { environment } from '../support/rendering.js';
 
@@ -65,6 +68,219 @@ void t.test('a month is added in the time zone of the mail', (t) => {
   t.equal(until('Europe/Berlin', '2026-08-31'), '2027-02-28');
   const { details } = refusal(() => until('UTC', '9999-12-31'));
   t.match(details.errors, [{ field: 'variables.until', message: /^cannot be calculated: its expression calls "addMonths" beyond/ }]);
+  t.end();
+});
+
+/** A variable `order` whose lines have calculated members beside `qty` and `price`. */
+const withMembers = (members: Readonly<Record<string, JsonObject>>, more: Partial<VariableDefinition> = {}): VariableDefinition => ({
+  name: 'order',
+  type: 'object',
+  schema: {
+    properties: {
+      lines: {
+        type: 'array',
+        itemType: 'object',
+        itemSchema: { properties: { qty: { type: 'number' }, price: { type: 'number' }, ...members } },
+      },
+    },
+  },
+  ...more,
+});
+const member = (expression: string, type: VariableType = 'number', more: JsonObject = {}): JsonObject => ({
+  type,
+  isCalculated: true,
+  expression,
+  ...more,
+});
+const lines = [
+  { qty: 2, price: 4.5 },
+  { qty: 3, price: 0.1 },
+];
+
+void t.test('each item gets its calculated members, and nothing of the call is changed', (t) => {
+  const definitions = [
+    withMembers({
+      share: member('item.total / sum'),
+      total: member('item.qty * item.price'),
+      place: member('`${index + 1} of ${order.lines.length}`', 'string'),
+    }),
+    calc('sum', 'order.lines.reduce((sum, { total }) => sum + total, 0)'),
+    calc('dear', 'order.lines.filter((line) => line.total > 1)', { type: 'array' }),
+    calc('whole', 'order.lines.map((line) => ({ ...line }))', { type: 'array' }),
+  ];
+  const given = { order: { note: 'x', lines: [{ ...lines[0], total: 'sent' }, lines[1]!] } };
+  const before = structuredClone(given);
+  const made = calculate(definitions, given);
+  const expected = [
+    { qty: 2, price: 4.5, total: 9, share: 9 / 9.3, place: '1 of 2' },
+    { qty: 3, price: 0.1, total: 0.3, share: 0.3 / 9.3, place: '2 of 2' },
+  ].map((line) => ({ ...line, share: Number((line.total / 9.3).toPrecision(15)) }));
+  const near = (value: Json | undefined): unknown =>
+    JSON.parse(JSON.stringify(value), (_, one: unknown) => (typeof one === 'number' ? Number(one.toPrecision(12)) : one));
+  t.strictSame(near(made['order']), near({ note: 'x', lines: expected }));
+  t.equal(made['sum'], 9.3);
+  t.strictSame(near(made['dear']), near([expected[0]!]));
+  t.strictSame(near(made['whole']), near(expected));
+  t.strictSame(given, before);
+  t.strictSame(calculate(definitions, { order: { lines: [] } }), { order: { lines: [] }, sum: 0, dear: [], whole: [] });
+  t.end();
+});
+
+void t.test('members of items in items, of objects in items, of calculated arrays', (t) => {
+  const nested: VariableDefinition = {
+    name: 'groups',
+    type: 'array',
+    schema: {
+      itemSchema: {
+        properties: {
+          name: { type: 'string' },
+          lines: {
+            type: 'array',
+            itemSchema: { properties: { net: { type: 'object', properties: { value: {}, gross: member('item.net.value * rate') } } } },
+          },
+          sum: member('item.lines?.reduce((sum, line) => sum + (line.net?.gross ?? 0), 0)'),
+        },
+      },
+    },
+  };
+  const groups: Json = [{ lines: [{ net: { value: 1 } }, { net: { value: 2 } }, { note: 'x' }] }, { lines: [] }, 7, null, {}];
+  t.strictSame(calculate([nested, plain('rate')], { rate: 2, groups })['groups'] as Json, [
+    { lines: [{ net: { value: 1, gross: 2 } }, { net: { value: 2, gross: 4 } }, { note: 'x' }], sum: 6 },
+    { lines: [], sum: 0 },
+    7,
+    null,
+    {},
+  ]);
+  const items = { itemSchema: { properties: { twice: member('item.n * 2'), last: member('index === made.length - 1', 'boolean') } } };
+  t.strictSame(
+    calculate(
+      [
+        plain('ns', 'array'),
+        calc('made', 'ns.map((n) => ({ n }))', { type: 'array', schema: items }),
+        calc('sum', 'made.reduce((sum, { twice }) => sum + twice, 0)'),
+      ],
+      { ns: [1, 2] },
+    ),
+    {
+      ns: [1, 2],
+      made: [
+        { n: 1, twice: 2, last: false },
+        { n: 2, twice: 4, last: true },
+      ],
+      sum: 6,
+    },
+  );
+  t.end();
+});
+
+void t.test('what is wrong with a calculated member is told with its place', (t) => {
+  const at = 'variables[0].schema.properties.lines.itemSchema.properties';
+  const faults = (definitions: readonly unknown[]): readonly string[] => {
+    const collected = collectFaults();
+    checkVariables(definitions, { faults: collected, limits: defaultLimits });
+    if (collected.count() === 0) return [];
+    const { details } = refusal(() => collected.throwIfAny('TEMPLATE_INVALID', 'the template'));
+    return (details.errors ?? []).map(({ field, message }) => `${field} ${message}`);
+  };
+  t.strictSame(faults([withMembers({ total: member('item.qty * item.price') })]), []);
+  for (const [definitions, expected] of [
+    [
+      [withMembers({ a: member('item.b'), b: member('item.a') })],
+      [`${at}.a.expression depends on itself: order.lines[].a → order.lines[].b → order.lines[].a`],
+    ],
+    [
+      [withMembers({ share: member('item.qty / sum') }), calc('sum', 'order.lines.map((line) => line.share).length')],
+      [`${at}.share.expression depends on itself: order.lines[].share → sum → order.lines[].share`],
+    ],
+    [
+      [withMembers({ total: member('itm.qty') })],
+      [
+        `${at}.total.expression uses "itm", which is neither a variable of the template nor a function that expressions have; did you mean "item"?`,
+      ],
+    ],
+    [[withMembers({ total: { type: 'number', isCalculated: true } })], [`${at}.total.expression is required where isCalculated is true`]],
+    [[withMembers({ total: { type: 'number', expression: '1' } })], [/belongs to a calculated variable/]],
+    [[withMembers({ total: { type: 'number', isCalculated: 1 } })], [/isCalculated must be true or false/]],
+    [
+      [{ name: 'o', type: 'object', schema: { properties: { total: member('1') } } }],
+      [/^variables\[0\].schema.properties.total.expression belongs to a member of items/],
+    ],
+    [
+      [{ name: 'o', type: 'array', schema: { itemSchema: { ...member('1') } } }],
+      [/^variables\[0\].schema.itemSchema.expression belongs to a member of items/],
+    ],
+    [
+      [withMembers(JSON.parse('{"__proto__":{"type":"number","isCalculated":true,"expression":"1"}}') as Record<string, JsonObject>)],
+      [/"__proto__"/],
+    ],
+    [
+      [
+        withMembers(Object.fromEntries(Array.from({ length: 490 }, (_, n) => [`m${n}`, member('1')]))),
+        ...Array.from({ length: 11 }, (_, n) => calc(`v${n}`, '1')),
+      ],
+      [/^variables\[11\].expression is one of 501 calculated variables and members, the maximum is 500$/],
+    ],
+    [[{ ...withMembers({ total: member('item.qty', 'number', { required: true }) }), defaultValue: { lines: [{ qty: 1 }] } }], []],
+  ] as const)
+    t.match(faults(definitions), expected);
+  t.end();
+});
+
+void t.test('a member that fails, or comes to another type, is told with its item; the work is bounded', (t) => {
+  const errorsOf = (expression: string, more: JsonObject = {}): unknown =>
+    refusal(() => calculate([withMembers({ total: member(expression, 'number', more) })], { order: { lines } })).details.errors;
+  t.match(errorsOf('item.absent.x'), [
+    { field: 'variables.order.lines[0].total', message: /^cannot be calculated: its expression reads ".x"/ },
+  ]);
+  t.match(errorsOf('index === 1 ? "two" : 1'), [
+    { field: 'variables.order.lines[1].total', message: 'must be a number, got text; the template calculates it' },
+  ]);
+  t.match(errorsOf('item.absent', { required: true }), [
+    { field: 'variables.order.lines[0].total', message: 'is required; the template calculates it' },
+  ]);
+  const definitions = [withMembers({ total: member('1') })];
+  const many = { order: { lines: Array.from({ length: 100_001 }, () => ({})) } };
+  t.equal(
+    refusal(() => compileCalculation(definitions, limits)(many, { ...moment, budget: openBudget(defaultLimits) })).code,
+    'WORK_LIMIT_EXCEEDED',
+  );
+  // What is sent under the name of a calculated member is neither read nor checked.
+  const prepare = compilePreparation(
+    [withMembers({ total: member('item.qty', 'number', { required: true }) })],
+    { locale: 'de', timeZone: 'UTC' },
+    defaultLimits,
+  );
+  t.strictSame(
+    prepare({ order: { lines: [{ qty: 1, total: 'x' }, { qty: 2 }] } }, environment, openBudget(defaultLimits)).values['order'] as Json,
+    {
+      lines: [
+        { qty: 1, total: 1 },
+        { qty: 2, total: 2 },
+      ],
+    },
+  );
+  t.end();
+});
+
+void t.test('the sum of calculated members is what one expression over all items gives', (t) => {
+  const definitions = [
+    withMembers({ total: member('item.qty * item.price') }),
+    calc('byMembers', 'order.lines.reduce((sum, line) => sum + line.total, 0)'),
+    calc('atOnce', 'order.lines.reduce((sum, line) => sum + line.qty * line.price, 0)'),
+  ];
+  const line = fc.record({
+    qty: fc.integer({ min: -99, max: 99 }),
+    price: fc.integer({ min: 0, max: 99_999 }).map((cents) => cents / 100),
+  });
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 20 }), (drawn) => {
+      const given = { order: { lines: drawn } };
+      const before = JSON.stringify(given);
+      const { byMembers, atOnce } = calculate(definitions, given);
+      return byMembers === atOnce && JSON.stringify(given) === before;
+    }),
+  );
+  t.pass('for all lines');
   t.end();
 });
 

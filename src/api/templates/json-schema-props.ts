@@ -156,6 +156,8 @@ const member = (refer: Refer): Readonly<Record<(typeof memberFields)[number], Js
   type: words(variableTypes),
   description: { type: 'string' },
   required: flag,
+  isCalculated: described(flag, 'Of a member of items: its value is that of expression'),
+  expression: described({ type: 'string', pattern: VISIBLE }, 'What the member comes to, from its item, its index and the variables'),
   format: refer('ValueFormat'),
   fallback,
   filters,
@@ -208,6 +210,9 @@ const partsByType: readonly JsonObject[] = [
   given(where('type', { not: words(['array']) }), without(['itemType', 'itemSchema'])),
 ];
 
+/** An expression belongs to what is calculated. */
+const calculated: JsonObject = given(where('isCalculated', words([true])), { required: ['expression'] }, without(['expression']));
+
 /** A language tag as `Intl` writes it. */
 const LANGUAGE_TAG = '^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$';
 
@@ -226,7 +231,7 @@ export const valueDefinitions = (refer: Refer): JsonObject => ({
     {
       ...closedObject(definition(refer), ['name', 'type']),
       allOf: [
-        given(where('isCalculated', words([true])), { required: ['expression'] }, without(['expression'])),
+        calculated,
         given(where('type', { not: words(['object']) }), { properties: { schema: without(['properties']) } }),
         given(where('type', { not: words(['array']) }), { properties: { itemType: false, schema: without(['itemType', 'itemSchema']) } }),
       ],
@@ -234,7 +239,7 @@ export const valueDefinitions = (refer: Refer): JsonObject => ({
     'A variable that calls bring, or that is calculated from them',
   ),
   VariableSchema: described(
-    { ...closedObject(member(refer)), allOf: partsByType },
+    { ...closedObject(member(refer)), allOf: [calculated, ...partsByType] },
     'What a value consists of: the members of an object, the items of an array',
   ),
   ValueFormat: described(

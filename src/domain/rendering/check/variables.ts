@@ -21,6 +21,8 @@ export const memberFields = [
   'type',
   'description',
   'required',
+  'isCalculated',
+  'expression',
   'format',
   'fallback',
   'filters',
@@ -86,7 +88,7 @@ export const checkVariables = (input: unknown, tools: Tools): readonly VariableD
     ...definition,
     id: definition.id ?? uuidV5('variable', definition.name),
   }));
-  for (const { index, message } of orderCalculated(definitions, limits).faults) faults.add(`variables[${index}].expression`, message);
+  for (const { field, message } of orderCalculated(definitions, limits).faults) faults.add(`${field}.expression`, message);
   return definitions;
 };
 
@@ -199,11 +201,11 @@ const checkItemType = (itemType: unknown, field: string, faults: Faults): void =
   if (itemType !== undefined && !isVariableType(itemType)) faults.add(field, `must be one of ${variableTypes.join(', ')}`);
 };
 
-/** Type and depth that a node has from outside. */
-type Outside = Readonly<{ depth: number; type?: unknown; itemType?: unknown }>;
+/** Type and depth that a node has from outside; `inItem`: below the items of an array; `isMember`: it has a name there. */
+type Outside = Readonly<{ depth: number; type?: unknown; itemType?: unknown; inItem?: boolean; isMember?: boolean }>;
 
 /** Checks a node of `schema`, which says what a value consists of: adds what is wrong to the faults, each with its path. */
-const checkSchema = (node: unknown, field: string, { depth, ...outer }: Outside, tools: Tools): void => {
+const checkSchema = (node: unknown, field: string, { depth, inItem = false, isMember = false, ...outer }: Outside, tools: Tools): void => {
   const { faults, limits } = tools;
   if (!isPlainObject(node)) return faults.add(field, 'must be an object');
   if (depth > limits.nestingDepthMax) return faults.add(field, `is nested ${depth} deep, the maximum is ${limits.nestingDepthMax}`);
@@ -212,12 +214,18 @@ const checkSchema = (node: unknown, field: string, { depth, ...outer }: Outside,
   if (type !== undefined && !isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
   if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
   if (description !== undefined && typeof description !== 'string') faults.add(`${field}.description`, 'must be text');
+  if (inItem && isMember) checkCalculated(node, field, faults);
+  else if (node['isCalculated'] !== undefined || node['expression'] !== undefined)
+    faults.add(
+      `${field}.${node['expression'] === undefined ? 'isCalculated' : 'expression'}`,
+      'belongs to a member of items, in the properties of an itemSchema; any other value is calculated as a variable of its own',
+    );
   if (format !== undefined) checkFormat(format, `${field}.format`, faults, limits);
   checkShowing(node, field, faults);
   checkItemType(itemType, `${field}.itemType`, faults);
   checkParts(node, type ?? outer.type, field, faults);
   if (itemSchema !== undefined)
-    checkSchema(itemSchema, `${field}.itemSchema`, { depth: depth + 1, type: itemType ?? outer.itemType }, tools);
+    checkSchema(itemSchema, `${field}.itemSchema`, { depth: depth + 1, type: itemType ?? outer.itemType, inItem: true }, tools);
   if (properties === undefined) return;
   if (!isPlainObject(properties)) return faults.add(`${field}.properties`, 'must be an object of name to {type}');
   const members = Object.entries(properties);
@@ -225,7 +233,7 @@ const checkSchema = (node: unknown, field: string, { depth, ...outer }: Outside,
     return faults.add(`${field}.properties`, `has ${members.length} members, the maximum is ${MEMBERS_MAX}`);
   for (const [name, member] of members) {
     if (!isName(name)) faults.add(`${field}.properties`, `"${shorten(name)}" is not a name`);
-    else checkSchema(member, `${field}.properties.${name}`, { depth: depth + 1 }, tools);
+    else checkSchema(member, `${field}.properties.${name}`, { depth: depth + 1, inItem, isMember: true }, tools);
   }
 };
 

@@ -1,90 +1,197 @@
-/** Calculated variables: what they depend on, in which order they are calculated, and the values they add to a call. */
+/**
+ * Calculated variables and calculated members of items: what they depend on, in which order they are calculated, and the values they add to
+ * a call.
+ */
 import { DomainError, invalidAt } from '../../core/errors.js';
-import type { Json, JsonObject } from '../../core/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { constants as constantNames } from '../scope/constants.js';
-import { shorten } from '../scope/path.js';
-import { compileVariableCheck } from '../fill/variables.js';
+import { isArray, shorten } from '../scope/path.js';
+import { shapeOf, type Shape } from '../scope/shapes.js';
+import { compileShapeCheck, compileVariableCheck } from '../fill/variables.js';
+import { spendOperations } from '../budget.js';
 import { compileExpression, type CompiledExpression, type Moment } from './compile.js';
+import { readMembers } from './member-reads.js';
 import { ExpressionError } from './values.js';
 import type { ExpressionLimits } from '../../core/limits.js';
 
-/** A calculated variable and its expression. */
-export type Calculated = Readonly<{ definition: VariableDefinition; expression: CompiledExpression }>;
+/** A step of the way to a member: a name, or EACH for all items of an array. */
+const EACH = '[]';
 
-/** What is wrong with the expression of `definitions[index]`; the message goes on after the name of the field. */
-type CalculatedFault = Readonly<{ index: number; message: string }>;
+/** A calculated member of items, `lines[].total`. */
+type CalculatedMember = Readonly<{
+  /** From the value of the variable to the member; the last one is its name. */
+  steps: readonly string[];
+  source: string;
+  /** The path of the member in the template. */
+  field: string;
+  shape: Shape;
+  /** The item that `item` stands for in the expression. */
+  item: Shape;
+}>;
+
+/** A calculated variable, or a calculated member of the items of `definition`, and its expression. */
+export type Calculated = Readonly<{ definition: VariableDefinition; member?: CalculatedMember; expression: CompiledExpression }>;
+
+/** What is wrong with the expression at `field`, which is `definitions[index]` or a member of it; the message goes on after the name of the field. */
+type CalculatedFault = Readonly<{ index: number; field: string; message: string }>;
 
 export const isCalculated = ({ isCalculated: flag }: VariableDefinition): boolean => flag === true;
 
+/** True for a variable that is calculated, or whose items have calculated members. */
+export const calculates = (definition: VariableDefinition): boolean =>
+  isCalculated(definition) || (definition.schema !== undefined && calculatedMembers(shapeOf(definition), '').length > 0);
+
+/** In: what is known of the value of a variable, and the field of its definition. Out: the calculated members of its items, at any depth. */
+export const calculatedMembers = (root: Shape, definitionField: string): readonly CalculatedMember[] => {
+  const found: CalculatedMember[] = [];
+  const walk = (shape: Shape, at: readonly string[], field: string, item: Shape | undefined): void => {
+    for (const [name, member] of shape.members) {
+      const [steps, inside] = [[...at, name], `${field}.properties.${name}`];
+      if (member.expression !== undefined && item !== undefined)
+        found.push({ steps, source: member.expression, field: inside, shape: member, item });
+      walk(member, steps, inside, item);
+    }
+    if (shape.item !== undefined) walk(shape.item, [...at, EACH], `${field}.itemSchema`, shape.item);
+  };
+  walk(root, [], `${definitionField}.schema`, undefined);
+  return found;
+};
+
+/** What is calculated, before its expression is compiled. */
+type Wanted = Pick<CalculatedFault, 'index' | 'field'> &
+  Readonly<{ definition: VariableDefinition; member?: CalculatedMember; source: string | undefined }>;
+
+/** `total`, `order.lines[].total`. */
+const keyOf = (name: string, steps: readonly string[] = []): string =>
+  name + steps.map((step) => (step === EACH ? EACH : `.${step}`)).join('');
+
+/** Members go first: only an expression that they read themselves is calculated before them. */
+const wantedOf = (definitions: readonly VariableDefinition[], shapes: ReadonlyMap<string, Shape>): readonly Wanted[] => {
+  const members: Wanted[] = [];
+  const variables: Wanted[] = [];
+  definitions.forEach((definition, index) => {
+    const field = `variables[${index}]`;
+    if (isCalculated(definition)) variables.push({ definition, index, field, source: definition.expression });
+    const shape = shapes.get(definition.name);
+    if (shape === undefined || definition.schema === undefined) return;
+    for (const member of calculatedMembers(shape, field))
+      members.push({ definition, index, field: member.field, member, source: member.source });
+  });
+  return [...members, ...variables];
+};
+
 /**
- * In: definitions whose names have been checked. Out: the calculated ones so that each comes after all it reads, else in the
- * order written; and what is wrong: an expression that is missing or cannot be compiled, a name that nothing declares, a
+ * In: definitions whose names have been checked. Out: what is calculated so that each comes after all it reads, else members in the order
+ * written, then variables; and what is wrong: an expression that is missing or cannot be compiled, a name that nothing declares, a
  * circle (`a → b → a`). Where there are faults the order is of no use.
  */
 export const orderCalculated = (
   definitions: readonly VariableDefinition[],
-  limits: ExpressionLimits,
+  limits: ExpressionLimits & Readonly<{ templateVariablesMax?: number }>,
 ): Readonly<{ ordered: readonly Calculated[]; faults: readonly CalculatedFault[] }> => {
+  const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
   const names = new Set<string>([...definitions.map(({ name }) => name), ...constantNames]);
   const faults: CalculatedFault[] = [];
-  const compiled = new Map<string, Calculated & { readonly index: number }>();
+  const compiled = new Map<string, Compiled>();
   let chars = 0;
-  definitions.forEach((definition, index) => {
-    if (!isCalculated(definition)) return;
+  const wanted = wantedOf(definitions, shapes);
+  const { templateVariablesMax = Infinity } = limits;
+  wanted.forEach((one, at) => {
+    const { definition, index, field, member, source } = one;
+    if (at === templateVariablesMax)
+      faults.push({ index, field, message: `is one of ${wanted.length} calculated variables and members, the maximum is ${at}` });
+    if (at >= templateVariablesMax) return;
     const before = chars;
-    chars += typeof definition.expression === 'string' ? definition.expression.length : 0;
+    chars += typeof source === 'string' ? source.length : 0;
     if (chars > limits.expressionsTotalCharsMax) {
       if (before <= limits.expressionsTotalCharsMax)
         faults.push({
           index,
+          field,
           message: `brings the expressions of the template to ${chars} characters together, the maximum is ${limits.expressionsTotalCharsMax}`,
         });
       return;
     }
-    const made = compileOne(definition, names, limits);
-    if (typeof made === 'string') faults.push({ index, message: made });
-    else compiled.set(definition.name, { definition, expression: made, index });
+    if (member?.steps.includes('__proto__') === true)
+      return void faults.push({ index, field, message: 'cannot make or reach a member of the name "__proto__"' });
+    const made = compileOne(source, member === undefined ? names : new Set([...names, 'item', 'index']), limits);
+    if (typeof made === 'string') faults.push({ index, field, message: made });
+    else compiled.set(keyOf(definition.name, member?.steps), { ...one, expression: made });
   });
-  const { ordered, circles } = inOrder(compiled);
+  const { ordered, circles } = inOrder(compiled, shapes);
   return { ordered, faults: [...faults, ...circles] };
 };
 
-type Compiled = ReadonlyMap<string, Calculated & Readonly<{ index: number }>>;
+type Compiled = Wanted & Readonly<{ expression: CompiledExpression }>;
 
 const CIRCLE_CHARS_MAX = 300;
 
-/** Depth first; a variable met again while what it reads is still open closes a circle. One circle is named for each variable. */
-const inOrder = (compiled: Compiled): Readonly<{ ordered: readonly Calculated[]; circles: readonly CalculatedFault[] }> => {
+/** Answers the keys of what must be calculated before. */
+const needsOf = (compiled: ReadonlyMap<string, Compiled>, shapes: ReadonlyMap<string, Shape>): ((one: Compiled) => Iterable<string>) => {
+  const keys = new Map<Shape, string>();
+  for (const [key, { member }] of compiled) if (member !== undefined) keys.set(member.shape, key);
+  return ({ definition, member, source, expression }) => {
+    const needs = new Set(expression.reads);
+    if (member !== undefined) {
+      // A variable named so is hidden by the item.
+      needs.delete('item');
+      needs.delete('index');
+      needs.add(definition.name);
+      member.steps.forEach((_, at) => void (at > 0 && needs.add(keyOf(definition.name, member.steps.slice(0, at)))));
+    }
+    if (keys.size > 0 && source !== undefined)
+      readMembers(source, member === undefined ? shapes : insideOf(member.item, shapes), ({ shape }, name) => {
+        const read = shape.members.get(name);
+        const key = read && keys.get(read);
+        if (key !== undefined) needs.add(key);
+      });
+    return needs;
+  };
+};
+
+/** What the expression of a member reads: an item hides variables of its names. */
+const insideOf = (item: Shape, shapes: ReadonlyMap<string, Shape>): ReadonlyMap<string, Shape> => {
+  const inside = new Map(shapes).set('item', item);
+  inside.delete('index');
+  return inside;
+};
+
+/** Depth first; one that is met again while what it reads is still open closes a circle. One circle is named for each. */
+const inOrder = (
+  compiled: ReadonlyMap<string, Compiled>,
+  shapes: ReadonlyMap<string, Shape>,
+): Readonly<{ ordered: readonly Calculated[]; circles: readonly CalculatedFault[] }> => {
+  const needs = needsOf(compiled, shapes);
   const ordered: Calculated[] = [];
-  const circles = new Map<number, CalculatedFault>();
+  const circles = new Map<Compiled, CalculatedFault>();
   const done = new Set<string>();
   const open: string[] = [];
-  const visit = (name: string): void => {
-    const found = compiled.get(name);
-    if (found === undefined || done.has(name)) return;
-    const from = open.indexOf(name);
+  const visit = (key: string): void => {
+    const found = compiled.get(key);
+    if (found === undefined || done.has(key)) return;
+    const from = open.indexOf(key);
     if (from >= 0) {
-      const { index } = found;
-      if (!circles.has(index))
-        circles.set(index, { index, message: `depends on itself: ${shorten([...open.slice(from), name].join(' → '), CIRCLE_CHARS_MAX)}` });
+      const { index, field } = found;
+      if (!circles.has(found))
+        circles.set(found, {
+          index,
+          field,
+          message: `depends on itself: ${shorten([...open.slice(from), key].join(' → '), CIRCLE_CHARS_MAX)}`,
+        });
       return;
     }
-    open.push(name);
-    found.expression.reads.forEach(visit);
+    open.push(key);
+    for (const need of needs(found)) visit(need);
     open.pop();
-    done.add(name);
+    done.add(key);
     ordered.push(found);
   };
-  for (const name of compiled.keys()) visit(name);
+  for (const key of compiled.keys()) visit(key);
   return { ordered, circles: [...circles.values()] };
 };
 
-const compileOne = (
-  { expression }: VariableDefinition,
-  names: ReadonlySet<string>,
-  limits: ExpressionLimits,
-): CompiledExpression | string => {
+const compileOne = (expression: string | undefined, names: ReadonlySet<string>, limits: ExpressionLimits): CompiledExpression | string => {
   if (expression === undefined) return 'is required where isCalculated is true';
   if (typeof expression !== 'string') return 'must be text';
   try {
@@ -102,7 +209,7 @@ type CalculationMoment = Pick<Moment, 'at' | 'locale' | 'timeZone' | 'constants'
 
 /**
  * In: the definitions of a checked template. Out: a function from the checked values of a call to the same values with the
- * calculated ones added. A calculated variable is what its expression says: a value that the call gives under its name is
+ * calculated ones added; arrays and items that get members are copied, never changed. A calculated variable is what its expression says: a value that the call gives under its name is
  * neither read nor kept. Its default stands in where the expression comes to nothing (undefined or null), and where a text is made with
  * something that is none, such as a missing name: no reader is shown "undefined". It throws
  * VALIDATION_ERROR naming the variable where an expression fails or comes to another type than the definition declares, and
@@ -112,42 +219,115 @@ export const compileCalculation = (definitions: readonly VariableDefinition[], l
   const { ordered, faults } = orderCalculated(definitions, limits);
   const [fault] = faults;
   if (fault !== undefined) {
-    const errors = faults.map(({ index, message }) => ({ field: `variables[${index}].expression`, message }));
-    throw new DomainError('TEMPLATE_INVALID', `the template is not valid: variables[${fault.index}].expression ${fault.message}`, {
+    const errors = faults.map(({ field, message }) => ({ field: `${field}.expression`, message }));
+    throw new DomainError('TEMPLATE_INVALID', `the template is not valid: ${fault.field}.expression ${fault.message}`, {
       errors,
     });
   }
   if (ordered.length === 0) return (values) => values;
-  const steps = ordered.map(({ definition, expression }) => ({
-    name: definition.name,
-    expression,
-    check: compileVariableCheck([definition]),
-  }));
+  const steps = ordered.map((one) =>
+    one.member === undefined ? variableStep(one) : memberStep(one.definition.name, one.member, one.expression),
+  );
+  const given = ordered.flatMap(({ definition, member }) => (member === undefined ? [definition.name] : []));
   return (values, moment) => {
     const all: Record<string, Json> = { ...values };
-    for (const { name } of steps) if (Object.hasOwn(all, name)) delete all[name];
+    for (const name of given) if (Object.hasOwn(all, name)) delete all[name];
     const shared: Moment = { ...moment, resultSize: { charsLeft: limits.expressionResultsCharsMax }, isWholeText: true };
-    for (const { name, expression, check } of steps) {
-      const value = named(name, () => {
-        const result = expression.evaluate(all, shared);
-        return check(result === undefined ? {} : { [name]: result })[name];
-      });
-      if (value !== undefined) all[name] = value;
-    }
+    const copies = new Set<Json>();
+    for (const step of steps) step({ all, shared, copies });
     return all;
   };
 };
 
-/** Errors name the variable, and say that it is the template that made the value. */
-const named = <T>(name: string, calculate: () => T): T => {
+/** The values of one call while they are calculated; `copies` are its own arrays and objects, which may be changed. */
+type Calculating = Readonly<{ all: Record<string, Json>; shared: Moment; copies: Set<Json> }>;
+type CalculationStep = (calculating: Calculating) => void;
+
+const variableStep = ({ definition, expression }: Calculated): CalculationStep => {
+  const { name } = definition;
+  const check = compileVariableCheck([definition]);
+  return ({ all, shared }) => {
+    const value = named('', name, () => {
+      const result = expression.evaluate(all, shared);
+      return check(result === undefined ? {} : { [name]: result })[name];
+    });
+    if (value !== undefined) all[name] = value;
+  };
+};
+
+/** Calculates the member for each item that has its place; an item that is none, or lacks the object around the member, stays as it is. */
+const memberStep = (variable: string, { steps, shape }: CalculatedMember, expression: CompiledExpression): CalculationStep => {
+  const name = steps.at(-1) ?? '';
+  const check = compileShapeCheck([{ name, shape }]);
+  return ({ all, shared, copies }) => {
+    const scope: Record<string, Json> = { ...all };
+    const places: number[] = [];
+    const evaluate = (): Json | undefined =>
+      named(pathOf(variable, steps, places), name, () => {
+        const result = expression.evaluate(scope, shared);
+        return check(result === undefined ? {} : { [name]: result })[name];
+      });
+    const walk = (value: Json, depth: number): Json => {
+      const step = steps[depth] ?? '';
+      if (step === EACH) {
+        if (!isArray(value)) return value;
+        const items = copyOnce(value, copies) as Json[];
+        for (const [at, item] of items.entries()) {
+          if (shared.budget !== undefined) spendOperations(shared.budget, 1);
+          places.push(at);
+          [scope['item'], scope['index']] = [item, at];
+          items[at] = walk(item, depth + 1);
+          places.pop();
+        }
+        return items;
+      }
+      if (!isJsonObject(value)) return value;
+      if (depth < steps.length - 1) {
+        const inner = Object.hasOwn(value, step) ? value[step] : undefined;
+        return inner === undefined ? value : Object.assign(copyOnce(value, copies), { [step]: walk(inner, depth + 1) });
+      }
+      const owner = copyOnce(value, copies) as Record<string, Json>;
+      delete owner[step];
+      const result = evaluate();
+      if (result !== undefined) owner[step] = result;
+      return owner;
+    };
+    const value = Object.hasOwn(all, variable) ? all[variable] : undefined;
+    if (value !== undefined) all[variable] = walk(value, 0);
+  };
+};
+
+/** The array or object itself where it is a copy already. */
+const copyOnce = <T extends readonly Json[] | JsonObject>(value: T, copies: Set<Json>): T => {
+  if (copies.has(value)) return value;
+  const copy = (isArray(value) ? [...value] : { ...value }) as T;
+  copies.add(copy);
+  return copy;
+};
+
+/** `order.lines[2]`: where the owner of a member stands. */
+const pathOf = (variable: string, steps: readonly string[], places: readonly number[]): string => {
+  let at = 0;
+  return (
+    variable +
+    steps
+      .slice(0, -1)
+      .map((step) => (step === EACH ? `[${places[at++]}]` : `.${step}`))
+      .join('')
+  );
+};
+
+/** Errors name the variable, or the member and its owner, and say that it is the template that made the value. */
+const named = <T>(owner: string, name: string, calculate: () => T): T => {
+  const prefix = owner === '' ? '' : `${owner}.`;
   try {
     return calculate();
   } catch (error) {
-    if (error instanceof ExpressionError) throw failed(name, `cannot be calculated: its expression ${error.message}`, error);
+    if (error instanceof ExpressionError) throw failed(prefix + name, `cannot be calculated: its expression ${error.message}`, error);
     if (!(error instanceof DomainError) || error.code === 'WORK_LIMIT_EXCEEDED') throw error;
     const [first] = error.details.errors ?? [];
     throw failed(
-      first === undefined ? name : first.field.slice('variables.'.length),
+      prefix + (first === undefined ? name : first.field.slice('variables.'.length)),
       `${first?.message ?? 'is not valid'}; the template calculates it`,
     );
   }

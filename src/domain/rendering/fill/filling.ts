@@ -9,7 +9,7 @@ import type { JsonObject, Json } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
 import { type RenderEnvironment, constantsOf, type Constant } from '../scope/constants.js';
 import type { VariableDefinition } from '../scope/definitions.js';
-import { compileCalculation, isCalculated } from '../expression/calculated.js';
+import { calculates, compileCalculation, isCalculated } from '../expression/calculated.js';
 import { type Language, writeValue, type Formatter, withoutControls } from '../scope/formats.js';
 import { compileVariableCheck } from './variables.js';
 import { DomainError } from '../../core/errors.js';
@@ -247,7 +247,7 @@ type Preparation = (variables: JsonObject, environment: RenderEnvironment, budge
  */
 export const compilePreparation = (definitions: readonly VariableDefinition[], language: Language, limits: Limits): Preparation => {
   const constantsAt = constantsOf(language);
-  if (!definitions.some(isCalculated)) {
+  if (!definitions.some(calculates)) {
     const check = compileVariableCheck(definitions);
     return (variables, environment) => ({ values: check(variables), constants: constantsAt(environment) });
   }

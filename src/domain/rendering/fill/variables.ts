@@ -16,11 +16,16 @@ type VariableCheck = (values: JsonObject) => JsonObject;
  * defaults put in where a value is missing or null. It throws VALIDATION_ERROR with `errors` (`variables.order.items[2].qty`)
  * where a required value is missing or a value has another type than declared. Values that no variable declares pass.
  */
-export const compileVariableCheck = (definitions: readonly VariableDefinition[]): VariableCheck => {
-  const checks = definitions.map((definition) => {
-    const shape = shapeOf(definition);
-    return { name: definition.name, required: shape.required, fallback: definition.defaultValue, test: testOf(shape), shape };
-  });
+export const compileVariableCheck = (definitions: readonly VariableDefinition[]): VariableCheck =>
+  compileShapeCheck(
+    definitions.map((definition) => ({ name: definition.name, shape: shapeOf(definition), fallback: definition.defaultValue })),
+  );
+
+type Checked = Readonly<{ name: string; shape: Shape; fallback?: Json | undefined }>;
+
+/** `compileVariableCheck` for values whose shapes are known. Calculated members are looked at once they are there: each by itself. */
+export const compileShapeCheck = (shapes: readonly Checked[]): VariableCheck => {
+  const checks = shapes.map(({ name, shape, fallback }) => ({ name, required: shape.required, fallback, test: testOf(shape), shape }));
   return (values) => {
     const errors: FieldError[] = [];
     let filled: Record<string, Json> | undefined;
@@ -91,7 +96,7 @@ const arrayTest = (item: Shape | undefined): Test => {
 };
 
 const objectTest = (members: ReadonlyMap<string, Shape>): Test => {
-  const tests = [...members].map(([name, shape]) => ({ name, required: shape.required, test: testOf(shape) }));
+  const tests = given(members).map(([name, shape]) => ({ name, required: shape.required, test: testOf(shape) }));
   return (value) => {
     if (!isObject(value)) return false;
     for (const { name, required, test } of tests) {
@@ -101,6 +106,10 @@ const objectTest = (members: ReadonlyMap<string, Shape>): Test => {
     return true;
   };
 };
+
+/** The members that a call brings. */
+const given = (members: ReadonlyMap<string, Shape>): readonly (readonly [name: string, shape: Shape])[] =>
+  [...members].filter(([, { expression }]) => expression === undefined);
 
 const describe = (value: Json, shape: Shape, field: string, errors: FieldError[]): void => {
   if (errors.length >= ERRORS_MAX || testOf(shape)(value)) return;
@@ -113,7 +122,7 @@ const describe = (value: Json, shape: Shape, field: string, errors: FieldError[]
     return;
   }
   if (shape.type === 'object' && isObject(value)) {
-    for (const [name, member] of shape.members) {
+    for (const [name, member] of given(shape.members)) {
       const found = Object.hasOwn(value, name) ? value[name] : undefined;
       if (found !== undefined && found !== null) describe(found, member, `${field}.${name}`, errors);
       else if (member.required) errors.push({ field: `${field}.${name}`, message: 'is required' });

@@ -9,7 +9,7 @@ import { shorten, writePath, type Path, nearestName } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
 import { pageMarkMeantBy, pageMarks, type PageMark } from '../fill/templated-text.js';
 import { pathsInTexts, walkOf, walkTemplate, type PathReader, type PathUse, type WalkedTemplate } from './walk.js';
-import { isCalculated } from '../expression/calculated.js';
+import { calculatedMembers, isCalculated } from '../expression/calculated.js';
 import { readMembers, type Known } from '../expression/member-reads.js';
 
 /** `faults` stop the save, `warnings` go along with it. Each path is told once. */
@@ -215,16 +215,20 @@ const checkExpressions = (variables: readonly VariableDefinition[], nearest: Nea
   const faults: FieldError[] = [];
   const warnings: FieldError[] = [];
   for (const [at, definition] of variables.entries()) {
-    if (!isCalculated(definition) || definition.expression === undefined) continue;
-    const told = new Set<string>();
-    readMembers(definition.expression, shapes, (owner, member) => {
-      const key = `${owner.name}.${member}`;
-      if (told.has(key) || faults.length + warnings.length >= FINDINGS_MAX) return;
-      told.add(key);
-      const finding = expressionFinding(owner, member, nearest);
-      if (finding === undefined) return;
-      (finding.kind === 'fault' ? faults : warnings).push({ field: `variables[${at}].expression`, message: finding.message });
-    });
+    const read = (source: string, field: string, names: ReadonlyMap<string, Shape>): void => {
+      const told = new Set<string>();
+      readMembers(source, names, (owner, member) => {
+        const key = `${owner.name}.${member}`;
+        if (told.has(key) || faults.length + warnings.length >= FINDINGS_MAX) return;
+        told.add(key);
+        const finding = expressionFinding(owner, member, nearest);
+        if (finding === undefined) return;
+        (finding.kind === 'fault' ? faults : warnings).push({ field: `${field}.expression`, message: finding.message });
+      });
+    };
+    if (isCalculated(definition) && definition.expression !== undefined) read(definition.expression, `variables[${at}]`, shapes);
+    for (const { source, field, item } of calculatedMembers(shapes.get(definition.name) ?? anything, `variables[${at}]`))
+      read(source, field, new Map(shapes).set('item', item).set('index', number));
   }
   return { faults, warnings };
 };

@@ -15,6 +15,8 @@ export type Shape = Readonly<{
   item: Shape | undefined;
   /** What stands in the place of its value when it is shown. */
   substitution?: Substitution;
+  /** The expression of a calculated member. */
+  expression?: string;
 }>;
 
 /** Shape of an `indexVariable`: the place of an item in its list. */
@@ -58,6 +60,7 @@ const describe = (node: JsonObject, itemType?: string): Shape => ({
   members: membersOf(node['properties']),
   item: itemOf(node, itemType),
   ...substitutionPart(node),
+  ...(node['isCalculated'] === true && typeof node['expression'] === 'string' && { expression: node['expression'] }),
 });
 
 const membersOf = (properties: JsonObject[string] | undefined): ReadonlyMap<string, Shape> =>
