@@ -63,7 +63,7 @@ void t.test('a component is there where one of its values is', async (t) => {
     const { html, text } = renderTemplate(templateOf(components), variables);
     for (const [mark, isThere] of [
       ['VAT', types.length > 3],
-      [' and ', types.length > 2],
+      ['and', types.length > 2],
       ['Notes', types.length > 3],
       ['First', true],
     ] as const) {

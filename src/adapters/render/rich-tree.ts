@@ -55,7 +55,7 @@ export const tagsOf: Readonly<Record<RichMode, readonly string[]>> = {
   fragment: [...block, ...tables, ...sectionTags, 'font'],
 };
 
-const everywhere = ['style', 'align', 'dir', 'lang', 'title', 'id'];
+const everywhere = ['style', 'align', 'dir', 'lang', 'title', 'id', 'hidden', 'aria-hidden'];
 const cell = ['width', 'height', 'valign', 'bgcolor', 'colspan', 'rowspan', 'scope'];
 const attributes: Record<string, string[]> = {
   '*': everywhere,
@@ -71,6 +71,9 @@ const attributes: Record<string, string[]> = {
   font: ['color', 'face', 'size'],
   hr: ['width', 'size', 'color'],
 };
+
+/** `hidden` stands without a value. */
+const nonBooleanAttributes = sanitizeHtml.defaults.nonBooleanAttributes.filter((name) => name !== 'hidden');
 
 /** Blocks that are not kept: their content stays in lines of its own. */
 const OTHER_BLOCKS = ['nav', 'aside', 'details', 'summary', 'form', 'fieldset', 'legend', 'dialog', 'menu', 'hgroup', 'search'];
@@ -97,8 +100,15 @@ export const sanitized = (html: string, mode: RichMode, schemes: readonly string
     allowedSchemesAppliedToAttributes: ['href', 'src'],
     parseStyleAttributes: false,
     nestingLimit: NESTING_MAX,
+    nonBooleanAttributes,
     nonTextTags: [...droppedTags],
   });
+
+const HIDING = /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0?\.?0+|max-height:0+(?:px)?)(?:!important)?(?:;|$)/;
+
+/** True where an element is there and not shown: the attribute `hidden`, or a style that shows nothing of it, as texts before a mail have it. */
+export const hides = (hidden: boolean, style: string | undefined): boolean =>
+  hidden || (style !== undefined && HIDING.test(style.toLowerCase().replaceAll(/\/\*[^]*?\*\/|\s/g, '')));
 
 const noStyle: ReadonlyMap<string, string> = new Map();
 
@@ -137,7 +147,7 @@ type DomNode = ReturnType<typeof parseDocument>['children'][number];
 
 const convert = (node: DomNode): readonly TreeNode[] => {
   if (node.type === 'text' && 'data' in node) return [{ kind: 'text', text: node.data }];
-  if (!('attribs' in node)) return [];
+  if (!('attribs' in node) || hides('hidden' in node.attribs, node.attribs['style'])) return [];
   return [
     {
       kind: 'element',

@@ -345,6 +345,98 @@ void t.test('the text part', async (t) => {
   );
 });
 
+void t.test('the text part says what elements mean', (t) => {
+  const shown = (content: string, variables: JsonObject = {}, props: JsonObject = {}): string =>
+    renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content, props }]), variables).text;
+
+  t.equal(
+    shown(
+      '12 m<sup>2</sup>, {{n}} m<sup>{{e}}</sup>, CO<sub>2</sub>, 1<sup>st</sup>, M<sup>me</sup>, Northwind<sup>TM</sup>, x<sub>max</sub>',
+      {
+        n: 3,
+        e: 3,
+      },
+    ),
+    '12 m², 3 m³, CO₂, 1st, Mme, Northwind™, x_max\n',
+  );
+  t.equal(
+    shown('10<sup>-6</sup>, note<sup>[1]</sup>, a<sup>2x</sup>, $19<sup>99</sup>, <sup>see page 2 of it</sup>'),
+    '10⁻⁶, note[¹], a^(2x), $19⁹⁹, see page 2 of it\n',
+  );
+
+  t.equal(
+    shown('<div style="display:none;max-height:0">Before</div><p>a <span hidden>b</span><span aria-hidden="true">*</span>c</p>'),
+    'a c\n',
+  );
+  t.equal(
+    shown(
+      '<div style="max-height: 0px; overflow:hidden">Before</div><p style="opacity:0.5">a</p><p style="visibility:hidden !important">b</p>',
+    ),
+    'a\n',
+  );
+  t.equal(shown('<p>a<img src="https://example.com/a.png" alt="b" hidden></p><ul hidden><li>c</li></ul>'), 'a\n');
+
+  const phone = {
+    t: '+4989123456',
+    l: '+49 (0)89 123456',
+    url: 'https://www.example.com/',
+    name: 'www.example.com',
+    mail: 'a+b@example.com',
+    none: '',
+  };
+  const link = (href: string, label: string): string => shown(`<p><a href="${href}">${label}</a></p>`, phone).trim();
+  for (const label of ['+49 89 123456', '089 / 123456', '+49 (0)89 12 34 56', 'Tel. +49-89-123456'])
+    t.equal(link('tel:+4989123456', label), label);
+  t.equal(link('tel:{{t}}', '{{l}}'), '+49 (0)89 123456');
+  t.equal(link('tel:{{t}}', 'Call us'), 'Call us (+4989123456)');
+  t.equal(link('tel:+18003569377', '1-800-FLOWERS'), '1-800-FLOWERS (+18003569377)');
+  t.equal(link('mailto:a@example.com?subject=b%20c', 'Write'), 'Write (a@example.com)');
+  t.equal(link('mailto:a@example.com,b@example.com', 'Write'), 'Write (a@example.com, b@example.com)');
+  t.equal(link('mailto:a@example.com', 'A@example.com'), 'A@example.com');
+  t.equal(link('mailto:{{mail}}', '{{mail}}'), 'a+b@example.com');
+  t.equal(link('mailto:?subject=a', 'Tell a friend'), 'Tell a friend');
+  t.equal(link('https://example.com/', 'example.com'), 'https://example.com/');
+  t.equal(link('{{url}}', '{{name}}'), 'https://www.example.com/');
+  t.equal(link('https://example.com/{{none}}', '{{none}}'), 'https://example.com/');
+
+  t.equal(shown('<ol start="3"><li>c</li><li value="10">j</li><li>k</li></ol>'), '3. c\n10. j\n11. k\n');
+  t.equal(shown('<ol reversed><li>a</li><li>b</li></ol>'), '2. a\n1. b\n');
+  t.equal(shown('<ol type="I" start="4"><li>a</li><li>b</li></ol>'), 'IV. a\nV. b\n');
+  t.equal(
+    shown('<ol style="list-style-type:upper-alpha" start="{{s}}"><li>a</li><li value="{{v}}">b</li><li>c</li></ol>', { s: 27, v: 2 }),
+    'AA. a\nB. b\nC. c\n',
+  );
+  t.equal(shown('<ol start="x"><li>a</li></ol><ul type="a"><li>b</li></ul>'), '1. a\n- b\n');
+  t.equal(
+    shown('<ol reversed><li>{{a}}</li><li>{{b}}</li><li>{{c}}</li></ol>', { a: 'A', c: 'C' }, { hideWhenEmpty: 'lines' }),
+    '2. A\n1. C\n',
+  );
+  t.equal(
+    shown('<ul><li>a<ol><li>b<ul><li>c</li></ul></li></ol></li><ul><li>d</li></ul><li>e</li></ul>'),
+    '- a\n  1. b\n     - c\n  - d\n- e\n',
+  );
+
+  t.equal(shown('Hello {{none}} {{a}},&nbsp;&nbsp;b {{none}}', { a: 'A' }), 'Hello A,  b\n');
+  const cells = (cell: string): string =>
+    renderTemplate(templateOf([{ id: 'a', type: 'list', content: cell, props: { dataSource: 'rows' } }]), {
+      rows: [{ a: 'A', b: '', c: 'C' }],
+    }).text;
+  t.equal(cells('{{item.a}}<br>{{item.b}}'), '- A\n');
+  t.equal(cells('{{item.b}}<br>{{item.a}}<br>{{item.b}}<br>{{item.c}}, {{item.b}}'), '- A, C,\n');
+  const image = { id: 'a', type: 'image', props: { src: 'https://example.com/a.png', alt: '{{alt}}' } };
+  t.equal(renderTemplate(templateOf([image]), { alt: '' }).text, '\n');
+  t.equal(renderTemplate(templateOf([image]), { alt: 'A mug' }).text, '[A mug]\n');
+  t.end();
+});
+
+void t.test('what is hidden is hidden in the HTML too', (t) => {
+  const html = (content: string): string => bodyOf(renderTemplate(templateOf([rich('a', content)])).html);
+  t.match(html('<p>a</p><p hidden>b</p>'), /<p hidden="" style="[^"]*display:none">b/);
+  t.match(html('<p>a</p><div style="max-height:0;overflow:hidden">b</div>'), /<div style="max-height:0;display:none">b/);
+  t.match(html('<p>a <span aria-hidden="true">b</span></p>'), /<span aria-hidden="true">b/);
+  t.end();
+});
+
 void t.test('dark mode has a twin for each light colour, and leaves fixed surfaces alone', async (t) => {
   const { html } = renderTemplate(
     templateOf([

@@ -5,6 +5,7 @@ import { cssColor } from '../../../domain/rendering/css.js';
 import { concat, js, literalOf, type Term } from './code.js';
 import { type Context, whenOf, type RichElement, type RichNode, htmlOf, plainOf, shownOf } from './values.js';
 import { declaration } from './escape.js';
+import { hides } from '../rich-tree.js';
 import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
 import { cssImageOf, imageOf, imageSizeOf, linkOf } from './urls.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
@@ -148,8 +149,12 @@ const styleOf = (node: RichElement, context: Context, isLast: boolean): Style =>
   const known = context.direction === 'rtl' ? mirrored(natural) : natural;
   if (known !== '') push(base, [isLast && SPACED.has(tag) ? known.replace(/^margin:0 0 \d+px/, 'margin:0') : known]);
   for (const { property, value } of own) push(base, [`${property}:`, attributeSafe(value)]);
+  if (hides(attributes.has('hidden'), literalOf(htmlLiteral(attributes.get('style') ?? []))) && !own.some(isNone))
+    push(base, ['display:none']);
   return { terms: base, classes: classes.filter((name) => name !== ''), inner };
 };
+
+const isNone = ({ property, value }: Declaration): boolean => property === 'display' && value === 'none';
 
 const push = (terms: Term[], more: readonly Term[]): void => {
   if (terms.length > 0) terms.push(';');

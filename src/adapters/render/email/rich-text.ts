@@ -4,8 +4,9 @@ import type { Showing } from '../../../domain/rendering/scope/showing.js';
 import { blockTags, sectionTags } from '../../../domain/rendering/html.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import { type Context, whenOf, type RichElement, type RichNode, textOf } from './values.js';
-import { heading, wrap } from './text-layout.js';
-import { addressAtBase, textLinkOf } from './urls.js';
+import { HARD_BLANK, heading, integer, linked, mark, oneLine, raised, wrap } from './text-layout.js';
+import { hides } from '../rich-tree.js';
+import { textLinkOf } from './urls.js';
 
 /** A paragraph to come: its pieces, and what its lines begin with. */
 type Paragraph = Readonly<{
@@ -23,8 +24,8 @@ type TextState = {
   first: Term;
   rest: string;
   when: string | undefined;
-  /** Variables of the numbers of items. */
-  readonly counters: string[];
+  /** Variables of the numbers of items, and the expressions of their first values. */
+  readonly counters: (readonly [name: string, first: string])[];
 };
 
 const openText = (): TextState => ({ paragraphs: [], terms: [], kind: 'plain', first: '', rest: '', when: undefined, counters: [] });
@@ -34,7 +35,7 @@ export const writeRichText = (nodes: readonly RichNode[], context: Context, colu
   const state = openText();
   visit(nodes, state, context, column);
   close(state);
-  for (const counter of state.counters) context.code.textStatement(`let ${counter}=0;`);
+  for (const [name, first] of state.counters) context.code.textStatement(`let ${name}=${first};`);
   state.paragraphs.forEach((paragraph, at) => {
     const gap = gapBehind(paragraph, state.paragraphs[at + 1]);
     const { when } = paragraph;
@@ -52,14 +53,22 @@ const gapBehind = ({ kind }: Paragraph, next: Paragraph | undefined): Term => {
 
 /** The elements on one line: for cells and labels. */
 export const inlineText = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
+  const terms = linesOf(nodes, context, column);
+  const literal = literalOf(terms);
+  if (literal !== undefined) return [oneLine(literal)];
+  const [only] = terms;
+  return terms.length === 1 && only !== undefined ? [only] : terms.includes('\n') ? [js(`ONE_LINE(${concat(terms)})`)] : terms;
+};
+
+/** The elements with a line break between their paragraphs. */
+const linesOf = (nodes: readonly RichNode[], context: Context, column: Showing | undefined): readonly Term[] => {
   const state = openText();
   visit(nodes, state, context, column);
   close(state);
-  const terms = state.paragraphs.flatMap(({ terms, when }, at): readonly Term[] => {
-    const all = at === 0 ? terms : [', ', ...terms];
-    return when === undefined ? all : [js(`(${when}?${concat(all)}:"")`)];
+  return state.paragraphs.flatMap(({ terms, when }, at): readonly Term[] => {
+    const shown = when === undefined ? terms : [js(`(${when}?${concat(terms)}:"")`)];
+    return at === 0 ? shown : ['\n', ...shown];
   });
-  return terms.map((term) => (typeof term === 'string' ? term.replace(/^\n$/, ', ') : term));
 };
 
 /** A line of the text part, wrapped; for components that are one. */
@@ -92,6 +101,7 @@ const BLOCKS: ReadonlySet<string> = new Set([...blockTags, ...sectionTags, 'tabl
 const visit = (nodes: readonly RichNode[], state: TextState, context: Context, column: Showing | undefined): void => {
   for (const node of nodes) {
     if (node.kind === 'text') addText(textOf(node.text, context, column), state);
+    else if (isSilent(node)) continue;
     else if (BLOCKS.has(node.tag)) visitOptional(node, state, context, () => visitBlock(node, state, context, column));
     else {
       const when = node.when && whenOf(node.when, context);
@@ -100,6 +110,15 @@ const visit = (nodes: readonly RichNode[], state: TextState, context: Context, c
       if (when !== undefined) state.terms.push(js(`(${when}?${concat(state.terms.splice(start))}:"")`));
     }
   }
+};
+
+/** True for an element that is not shown, and for one that screen readers pass over: a decoration. */
+const isSilent = ({ attributes }: RichElement): boolean => {
+  const literal = (name: string): string | undefined => {
+    const value = attributes.get(name);
+    return value?.every((part) => typeof part === 'string') === true ? value.join('') : undefined;
+  };
+  return hides(attributes.has('hidden'), literal('style')) || literal('aria-hidden')?.trim().toLowerCase() === 'true';
 };
 
 /** What stands around a block ends before it, and is not there for what the block is there for. */
@@ -123,36 +142,40 @@ const visitInline = (node: RichElement, state: TextState, context: Context, colu
       return addText(textOf(node.attributes.get('alt') ?? [], context), state);
     case 'td':
     case 'th':
-      if (state.terms.length > 0) state.terms.push('  ');
+      if (state.terms.length > 0) state.terms.push(HARD_BLANK, HARD_BLANK);
       return visit(node.children, state, context, column);
     case 'a': {
       const start = state.terms.length;
       visit(node.children, state, context, column);
       const href = node.attributes.get('href');
-      if (href !== undefined) state.terms.push(...linkTail(state.terms.slice(start), href, context));
+      if (href !== undefined) state.terms.push(...linkText(state.terms.splice(start), href, context));
+      return;
+    }
+    case 'sup':
+    case 'sub': {
+      const start = state.terms.length;
+      visit(node.children, state, context, column);
+      const terms = state.terms.splice(start);
+      const literal = literalOf(terms);
+      if (literal === undefined) state.terms.push(js(`RAISED(${concat(terms)},${quote(node.tag)})`));
+      else if (literal !== '') state.terms.push(raised(literal, node.tag));
       return;
     }
   }
   visit(node.children, state, context, column);
 };
 
-/** ` (address)` after the text of a link, or nothing where the text says it already or there is nowhere to go. */
-export const linkTail = (text: readonly Term[], href: TemplatedText, context: Context): readonly Term[] => {
+/** The words of a link with its address, see `linked`. */
+export const linkText = (words: readonly Term[], href: TemplatedText, context: Context): readonly Term[] => {
   const address = textLinkOf(href, context);
-  const bare = 'terms' in address ? withoutScheme(address.terms) : undefined;
-  const literal = bare === undefined ? undefined : literalOf(bare);
-  if (literal === '' || literal?.startsWith('#') === true) return [];
-  const isSaid = concat(text).trim() === concat(withoutScheme(textOf(addressAtBase(href, context), context)));
-  // Only the value tells whether the base completes it.
-  if (isSaid && 'judge' in address && context.links.base !== undefined) return [js(`TEXT_LINK(${address.judge},false,true)`)];
-  if (isSaid) return [];
-  if ('judge' in address) return [js(`TEXT_LINK(${address.judge},${text.length === 0})`)];
-  return text.length === 0 ? (bare ?? []) : [' (', ...(bare ?? []), ')'];
+  const known = 'terms' in address ? literalOf(address.terms) : undefined;
+  const literal = literalOf(words);
+  if (known === '' || known?.startsWith('#') === true) return words;
+  if (known === undefined || literal === undefined)
+    return [js(`LINKED(${concat(words)},${'terms' in address ? concat(address.terms) : address.judge})`)];
+  const text = linked(literal, known, context.links);
+  return text === '' ? [] : [text];
 };
-
-/** Nobody reads `mailto:`. */
-const withoutScheme = (address: readonly Term[]): readonly Term[] =>
-  address.map((term, at) => (at === 0 && typeof term === 'string' ? term.replace(/^(?:mailto|tel|sms):/i, '') : term));
 
 const visitBlock = (node: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
   close(state);
@@ -198,32 +221,123 @@ const visitBlock = (node: RichElement, state: TextState, context: Context, colum
 
 const visitItems = (list: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
   const { first, rest, kind } = state;
+  const numbering = numberingOf(list, context);
   const isOptional = list.children.some(holdsOptional);
-  const marked = isOptional ? marksOf(list, state, context) : undefined;
-  let number = 0;
-  for (const item of list.children) {
-    if (item.kind === 'text') continue;
-    number += 1;
-    const bullet = list.tag === 'ol' ? `${number}. ` : '- ';
+  const marked = isOptional || numbering.isDynamic ? marksOf(numbering, state, context) : undefined;
+  let number = numbering.first - numbering.step;
+  list.children.forEach((item, at) => {
+    if (!isItem(item)) {
+      // Old editors write an inner list beside the items.
+      const inner = item.kind === 'element' && LISTS.has(item.tag) ? `${rest}  ` : rest;
+      Object.assign(state, { kind: 'item', first: inner, rest: inner });
+      visit([item], state, context, column);
+      return close(state);
+    }
+    const value = item.attributes.get('value');
+    number = value === undefined ? number + numbering.step : integer(literalOf(textOf(value, context)) ?? '', number + numbering.step);
+    const bullet = numbering.mark(number);
     const inner = rest + ' '.repeat(bullet.length);
-    Object.assign(state, { kind: 'item', first: marked?.(number, inner) ?? `${rest}${bullet}`, rest: inner });
+    Object.assign(state, { kind: 'item', first: marked?.(item, at + 1, inner) ?? `${rest}${bullet}`, rest: inner });
     visitOptional(item, state, context, () => visit(item.children, state, context, column));
     close(state);
-  }
+  });
   Object.assign(state, { first, rest, kind });
   // Nobody knows yet which item will be the last.
   if (isOptional && kind !== 'item') state.paragraphs.push({ terms: [], kind: 'gap', first: '', rest, when: state.when });
 };
 
+const LISTS: ReadonlySet<string> = new Set(['ul', 'ol']);
+const isItem = (node: RichNode): node is RichElement & { tag: 'li' } => node.kind === 'element' && node.tag === 'li';
+
+/** How a list marks its items. */
+type Numbering = Readonly<{
+  isOrdered: boolean;
+  type: string;
+  first: number;
+  step: number;
+  /** The expression of the number before the first. */
+  before: string;
+  /** A number comes from a value, or goes back from how many items are shown. */
+  isDynamic: boolean;
+  mark: (number: number) => string;
+}>;
+
+/** By the names of CSS. */
+const TYPES: Readonly<Record<string, string>> = {
+  'lower-alpha': 'a',
+  'lower-latin': 'a',
+  'upper-alpha': 'A',
+  'upper-latin': 'A',
+  'lower-roman': 'i',
+  'upper-roman': 'I',
+  none: 'none',
+};
+
+const numberingOf = (list: RichElement, context: Context): Numbering => {
+  const { attributes } = list;
+  const items = list.children.filter(isItem);
+  const text = (name: string): string | undefined => {
+    const value = attributes.get(name);
+    return value === undefined ? undefined : literalOf(textOf(value, context));
+  };
+  const [, named = ''] = /(?:^|;)\s*list-style(?:-type)?\s*:\s*([a-z-]+)/i.exec(text('style') ?? '') ?? [];
+  const type = TYPES[named.toLowerCase()] ?? text('type')?.trim() ?? '1';
+  const isOrdered = list.tag === 'ol';
+  const step = isOrdered && attributes.has('reversed') ? -1 : 1;
+  const shown = items.map(({ when }) => (when && whenOf(when, context)) ?? '1');
+  const counted =
+    step > 0 ? '1' : shown.every((one) => one === '1') ? String(items.length) : `0${shown.map((one) => `+(${one}?1:0)`).join('')}`;
+  const start = attributes.get('start');
+  const literal = start === undefined ? undefined : literalOf(textOf(start, context));
+  const otherwise = step > 0 ? 1 : items.length;
+  const isDynamic =
+    isOrdered && ((start !== undefined && literal === undefined) || items.some((item) => valueOf(item, context) !== undefined));
+  const begin =
+    start === undefined
+      ? counted
+      : literal === undefined
+        ? `INTEGER(${concat(textOf(start, context))},${counted})`
+        : String(integer(literal, otherwise));
+  return {
+    isOrdered,
+    type,
+    first: literal === undefined ? otherwise : integer(literal, otherwise),
+    step,
+    before: `${begin}-(${step})`,
+    isDynamic,
+    mark: (number) => (type === 'none' ? '' : isOrdered ? mark(number, type) : '- '),
+  };
+};
+
+/** The expression of the number that an item names itself, where it is known when the mail is rendered. */
+const valueOf = ({ attributes }: RichElement, context: Context): string | undefined => {
+  const value = attributes.get('value');
+  if (value === undefined) return undefined;
+  const terms = textOf(value, context);
+  return literalOf(terms) === undefined ? concat(terms) : undefined;
+};
+
 const holdsOptional = (node: RichNode): boolean =>
   node.kind === 'element' && (node.when !== undefined || node.children.some(holdsOptional));
 
-/** What the items of a list begin with where some may be left out: the first paragraph of an item that is there has the mark, and takes the next number. */
-const marksOf = ({ tag }: RichElement, { rest, counters }: TextState, { code }: Context): ((item: number, inner: string) => Term) => {
-  const [marked, counter] = [code.name('m'), code.name('n')];
-  counters.push(marked, counter);
-  const mark = tag === 'ol' ? `${quote(rest)}+ ++${counter}+". "` : quote(`${rest}- `);
-  return (item, inner) => js(`(${marked}===${item}?${quote(inner)}:(${marked}=${item},${mark}))`);
+/**
+ * What the items of a list begin with where some may be left out or bring their number: the first paragraph of an item that is there has the
+ * mark, and takes the next number.
+ */
+const marksOf = (
+  { isOrdered, type, step, before }: Numbering,
+  { rest, counters }: TextState,
+  context: Context,
+): ((item: RichElement, at: number, inner: string) => Term) => {
+  const [marked, counter] = [context.code.name('m'), context.code.name('n')];
+  counters.push([marked, '0'], [counter, before]);
+  return (item, at, inner) => {
+    const value = item.attributes.get('value');
+    const next = `${counter}+(${step})`;
+    const number = value === undefined ? next : `INTEGER(${concat(textOf(value, context))},${next})`;
+    const bullet = type === 'none' ? '""' : isOrdered ? `MARK(${counter}=${number},${quote(type)})` : '"- "';
+    return js(`(${marked}===${at}?${quote(inner)}:(${marked}=${at},${quote(rest)}+${bullet}))`);
+  };
 };
 
 /** Blanks as HTML has them: runs are one, none at the ends of a line. */
@@ -233,7 +347,7 @@ const addText = (terms: readonly Term[], state: TextState): void => {
       state.terms.push(term);
       continue;
     }
-    const text = term.replace(/[ \t\r\n\f]+/g, ' ').replaceAll('\u00a0', ' ');
+    const text = term.replace(/[ \t\r\n\f]+/g, ' ').replaceAll('\u00a0', HARD_BLANK);
     const before = state.terms.at(-1);
     const atStart = before === undefined || (typeof before === 'string' && /\s$/.test(before));
     const piece = atStart ? text.trimStart() : text;
@@ -246,7 +360,7 @@ const close = (state: TextState): void => {
   if (typeof last === 'string' && state.kind !== 'pre') state.terms[state.terms.length - 1] = last.trimEnd();
   const { terms, kind, first, rest, when } = state;
   state.terms = [];
-  if (literalOf(terms)?.trim() === '') return;
+  if (literalOf(terms)?.replaceAll(HARD_BLANK, ' ').trim() === '') return;
   state.paragraphs.push({ terms, kind, first, rest, when });
   // The bullet stands before the first paragraph of an item only; of one that may be left out, the next takes it.
   if (typeof first === 'string') state.first = rest;

@@ -31,7 +31,7 @@ import { directionOfText, sideOf } from '../../../domain/rendering/direction.js'
 import { type Formatter, writeNumber, writeValue } from '../../../domain/rendering/scope/formats.js';
 import { inCurrency, writerOf, type Showing, isDated } from '../../../domain/rendering/scope/showing.js';
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
-import { insideImage, NO_LINK_RULES, safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
+import { insideImage, NO_LINK_RULES, type LinkRules } from '../../../domain/rendering/addresses.js';
 import { progressOf } from '../../../domain/rendering/expand/expanded.js';
 import { isBlank, substituterOf } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
@@ -39,7 +39,7 @@ import { UNTRACKED_ATTRIBUTE } from '../../../domain/recipients/tracking.js';
 import * as escape from './escape.js';
 import { BREAKS_CHARS_MAX, NO_IMAGE, type BreaksLeft } from './escape.js';
 import { WORD_CHARS } from './values.js';
-import { heading, labelled, moment, table, wrap } from './text-layout.js';
+import * as layout from './text-layout.js';
 import { sizeAttributes, type PictureSizes } from './urls.js';
 
 /** The pictures inside the mail, collected while it is rendered: each once, named by what it shows. */
@@ -146,13 +146,12 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
     sizeAttributes(address, { width, height, placePx }, meter.pictures),
   QR_SIZE: (size: string): string => String(qrSizePx(size)),
   QR_ALT: qrAlt,
-  /** `said`: the text of the link is the address as it is given. */
-  TEXT_LINK: (address: string, alone: boolean, said = false): string => {
-    const whole = safeLink(address, rules);
-    const safe = whole?.replace(/^(?:mailto|tel|sms):/i, '');
-    if (safe === undefined || safe.startsWith('#') || (said && whole === safeLink(address))) return '';
-    return alone ? safe : ` (${safe})`;
-  },
+  LINKED: (words: string, address: string): string => layout.linked(words, address, rules),
+  RAISED: layout.raised,
+  ONE_LINE: layout.oneLine,
+  MARK: layout.mark,
+  INTEGER: layout.integer,
+  BRACKETED: (text: string): string => (text.trim() === '' ? '' : `[${text}]`),
   UNTRACKED: (): string => (meter.marksUntracked ? UNTRACKED_ATTRIBUTE : ''),
   COLOR: escape.color,
   LENGTH: escape.length,
@@ -165,14 +164,14 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   RIGHT_TO_LEFT: (html: string): boolean => directionOfText(html.replace(/<[^>]*>|&[a-z0-9#]{1,8};/gi, '')) === 'rtl',
   DECLARATION: (value: string): string => escape.declaration(value) ?? 'inherit',
   PX: (css: string): string => String(Math.round(pixels(css) ?? 0) || ''),
-  WRAP: wrap,
-  ITEM: (bullet: string, text: string): string => wrap(text, bullet, ' '.repeat(bullet.length)),
-  HEADING: heading,
+  WRAP: layout.wrap,
+  ITEM: (bullet: string, text: string): string => layout.wrap(text, bullet, ' '.repeat(bullet.length)),
+  HEADING: layout.heading,
   PROGRESS: progressOf,
   LINES: (...lines: readonly string[]): string => lines.filter((line) => line !== '').join('<br>'),
-  MOMENT: moment,
+  MOMENT: layout.moment,
   TABLE: textTable,
-  LABELLED: labelled,
+  LABELLED: layout.labelled,
 });
 
 /**
@@ -299,7 +298,7 @@ const lastOf = (make: (currency: string) => Formatter): ((currency: string) => F
 };
 
 const textTable = (rows: readonly Row[], aligns: string, header: Row | undefined, footer: Row | undefined): string =>
-  table(rows, { aligns, header, footer });
+  layout.table(rows, { aligns, header, footer });
 
 const asItIs = (text: string): string => text;
 

@@ -1,4 +1,5 @@
 /** Lays out the text part: paragraphs wrapped at 78 columns (RFC 5322, section 2.1.1), headings underlined, tables in columns. */
+import { safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
 import { progressOf, type Progress } from '../../../domain/rendering/expand/expanded.js';
 
@@ -8,24 +9,28 @@ const TEXT_COLUMNS = 78;
 const PREFIX_COLUMNS = TEXT_COLUMNS / 2;
 const LABEL_COLUMNS = TEXT_COLUMNS;
 
+/** A blank that an author wrote as one (`&nbsp;`): wrapping and `tidy` keep it, `finish` makes it a blank. Values hold no controls. */
+export const HARD_BLANK = '\u0002';
+
+/** A line as HTML shows it: a run of blanks is one, and none stand at the ends. */
+const tidy = (line: string): string => (line.includes('  ') ? line.replace(/ {2,}/g, ' ') : line).trim();
+
+const BREAK = /\r\n|[\n\r\u0085\u2028\u2029]/;
+
 /**
  * In: one paragraph (its own line breaks are kept), what its first line and its other lines begin with.
  * Out: lines of at most 78 characters; a word that is longer, such as a link, has a line to itself and stays whole.
  */
 export const wrap = (text: string, first = '', rest = first): string => {
   if (rest.length > PREFIX_COLUMNS) return wrap(text, first.slice(-PREFIX_COLUMNS), rest.slice(-PREFIX_COLUMNS));
-  if (first.length + text.length <= TEXT_COLUMNS && !text.includes('\n')) return first + text;
-  let out = '';
-  let prefix = first;
-  for (const line of text.split(/\r\n|\r|\n/)) {
-    out += (out === '' ? '' : '\n') + wrapLine(line, prefix, rest);
-    prefix = rest;
-  }
-  return out;
+  return text
+    .split(BREAK)
+    .map((line, at) => wrapLine(tidy(line), at === 0 ? first : rest, rest))
+    .join('\n');
 };
 
 const wrapLine = (line: string, first: string, rest: string): string => {
-  if (first.length + line.length <= TEXT_COLUMNS) return first + line;
+  if (first.length + line.length <= TEXT_COLUMNS) return line === '' ? first.trimEnd() : first + line;
   let out = '';
   let current = first;
   let empty = true;
@@ -40,6 +45,141 @@ const wrapLine = (line: string, first: string, rest: string): string => {
   }
   return out + current;
 };
+
+/** The lines of a text on one line, for labels and marks: those that hold nothing leave no comma. */
+export const oneLine = (text: string): string => {
+  const lines = text.split(BREAK);
+  return lines.length === 1
+    ? text
+    : lines
+        .map(tidy)
+        .filter((line) => line !== '')
+        .join(', ');
+};
+
+/**
+ * In: the words of a link, and its address. Out: the words with the address in brackets; the words alone where they say the address or there
+ * is nowhere to go; the address alone where there are no words, and where they are the address without its scheme.
+ */
+export const linked = (words: string, address: string, rules: LinkRules): string => {
+  const safe = safeLink(address, rules);
+  const shown = safe === undefined ? '' : shownAddress(safe);
+  const label = words.trim();
+  if (shown === '') return words;
+  if (label === '') return shown;
+  if (/^https?:/i.test(shown)) {
+    if (bareAddress(label) !== bareAddress(shown)) return withTail(words, shown);
+    return /^https?:/i.test(label) ? words : words.replace(label, () => shown);
+  }
+  return says(label, shown, /^(?:tel|sms):/i.test(safe ?? '')) ? words : withTail(words, shown);
+};
+
+const withTail = (words: string, shown: string): string => {
+  const label = words.trimEnd();
+  return `${label} (${shown})${words.slice(label.length)}`;
+};
+
+/** A host and a path as people write them. */
+const bareAddress = (address: string): string =>
+  address
+    .replaceAll(' ', '%20')
+    .toLowerCase()
+    .replace(/^https?:\/\//, '')
+    .replace(/^www\./, '')
+    .replace(/\/$/, '');
+
+/** An address as people read it: numbers and mailboxes without scheme, subject and body; nothing for a place in the mail itself. */
+const shownAddress = (address: string): string => {
+  const [, scheme, rest = ''] = /^(mailto|tel|sms):([^?;]*)/i.exec(address) ?? [];
+  if (scheme === undefined) return address.startsWith('#') ? '' : address;
+  return decoded(rest).replace(/,\s*/g, ', ');
+};
+
+const decoded = (text: string): string => {
+  try {
+    const plain = decodeURIComponent(text);
+    return /^[^\x00-\x20\x7f:<>()"]+$/.test(plain) ? plain : text;
+  } catch {
+    return text;
+  }
+};
+
+/** Fewer digits may be part of anything. */
+const NUMBER_DIGITS_MIN = 5;
+
+/** True where the words hold the address; a number also as people of its country dial it. */
+const says = (label: string, shown: string, isNumber: boolean): boolean => {
+  const number = digitsOf(shown);
+  const digits = digitsOf(label);
+  if (!isNumber || number === '' || digits === '') return label.toLowerCase().includes(shown.toLowerCase());
+  const national = digits.replace(/^0+/, '');
+  return digits.includes(number) || (national.length >= NUMBER_DIGITS_MIN && number.endsWith(national));
+};
+
+const digitsOf = (text: string): string => text.replaceAll('(0)', '').replace(/\D/g, '');
+
+const RAISED_SIGNS = { sup: '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ', sub: '₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₙᵢ' };
+const PLAIN_SIGNS = '0123456789+-−=()ni';
+const MARKS_OF_TRADE: Readonly<Record<string, string>> = { TM: '™', SM: '℠' };
+const RAISED_MAX = 12;
+
+/**
+ * In: a text that HTML raises (`sup`) or lowers (`sub`). Out: digits and signs as Unicode has them; letters above the line as they are, for
+ * they are the ends of words (1st, Mme); other short texts behind `^` or `_`.
+ */
+export const raised = (text: string, tag: 'sup' | 'sub'): string => {
+  const core = text.trim();
+  if (core === '' || core.length > RAISED_MAX) return text;
+  const put = (shown: string): string => text.replace(core, () => shown);
+  if (tag === 'sup' && Object.hasOwn(MARKS_OF_TRADE, core)) return put(MARKS_OF_TRADE[core] ?? core);
+  if (!/[\p{N}]/u.test(core)) {
+    return tag === 'sup' || !/^\p{L}+$/u.test(core) ? text : put(`_${core}`);
+  }
+  const signs = [...core].map((char) => [...RAISED_SIGNS[tag]][[...PLAIN_SIGNS].indexOf(char)] ?? (/[\s,*†‡[\]]/.test(char) ? char : ''));
+  if (!signs.includes('')) return put(signs.join(''));
+  return /\s/.test(core) ? text : put(`${tag === 'sup' ? '^' : '_'}(${core})`);
+};
+
+const ROMAN: readonly (readonly [number, string])[] = [
+  [1000, 'm'],
+  [900, 'cm'],
+  [500, 'd'],
+  [400, 'cd'],
+  [100, 'c'],
+  [90, 'xc'],
+  [50, 'l'],
+  [40, 'xl'],
+  [10, 'x'],
+  [9, 'ix'],
+  [5, 'v'],
+  [4, 'iv'],
+  [1, 'i'],
+];
+const ROMAN_MAX = 3_999;
+
+const romanOf = (number: number): string => {
+  let out = '';
+  let left = number;
+  for (const [value, sign] of ROMAN) {
+    out += sign.repeat(Math.floor(left / value));
+    left %= value;
+  }
+  return out;
+};
+
+const lettersOf = (number: number): string =>
+  (number > 26 ? lettersOf(Math.floor((number - 1) / 26)) : '') + String.fromCharCode(97 + ((number - 1) % 26));
+
+/** What an item of a list begins with. `type` is that of HTML: `1`, `a`, `A`, `i`, `I`. */
+export const mark = (number: number, type: string): string => {
+  const isRoman = /^i$/i.test(type) && number > 0 && number <= ROMAN_MAX;
+  const isLetter = /^a$/i.test(type) && number > 0;
+  const sign = isRoman ? romanOf(number) : isLetter ? lettersOf(number) : String(number);
+  return `${type === 'A' || type === 'I' ? sign.toUpperCase() : sign}. `;
+};
+
+/** The whole number that an attribute holds, or `otherwise`. */
+export const integer = (text: string, otherwise: number): number => (/^\s*[+-]?\d{1,9}\s*$/.test(text) ? Number(text) : otherwise);
 
 /** A heading over a line of its own length. */
 export const heading = (text: string, mark: string): string => {
@@ -133,7 +273,7 @@ export const labelled = (
 
 /** The last touch: no trailing blanks, never two empty lines in a row, one line break at the end. */
 export const finish = (text: string, direction: Direction = 'ltr'): string => {
-  const trimmed = text.trim();
+  const trimmed = text.replaceAll(HARD_BLANK, ' ').trim();
   const spaced = trimmed.includes('\n\n\n') ? trimmed.replace(/\n{3,}/g, '\n\n') : trimmed;
   return `${direction === 'rtl' ? marked(spaced) : spaced}\n`;
 };

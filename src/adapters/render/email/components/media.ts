@@ -1,8 +1,8 @@
 /** Button and image. */
 import { type ComponentRenderer, parseRichText, htmlOf, templated, textOf } from '../values.js';
-import { literalOf, type Term } from '../code.js';
+import { concat, js, literalOf, type Term } from '../code.js';
 import { isDark } from '../../colors.js';
-import { inlineText, linkTail, writeLine } from '../rich-text.js';
+import { inlineText, linkText, writeLine } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import { aligned, attributePx, attributeSafe, classAttribute, colorClass, css } from '../style.js';
 import { imageOf, imageSizeOf, linkOf } from '../urls.js';
@@ -52,8 +52,7 @@ export const button: ComponentRenderer = (component, context) => {
     ';text-decoration:none;text-align:center">',
   );
   code.html(richHtml(nodes, label), '</a></td></tr></table></td></tr>');
-  const text = inlineText(nodes, context);
-  writeLine([...text, ...linkTail(text, href, context)], context);
+  writeLine(linkText(inlineText(nodes, context), href, context), context);
 };
 
 export const image: ComponentRenderer = (component, context) => {
@@ -83,9 +82,10 @@ export const image: ComponentRenderer = (component, context) => {
   code.html(';font-family:', attributeSafe(type.fontFamily), ';font-size:14px;color:', type.color, '">');
   code.html(href === undefined ? '' : '</a>', '</td></tr>');
   const shown = textOf(alt, context);
-  const label = literalOf(shown) === '' ? [] : shown;
-  if (href !== undefined) writeLine([...label, ...linkTail(label, href, context)], context);
-  else if (label.length > 0) writeLine(['[', ...label, ']'], context);
+  const literal = literalOf(shown);
+  if (href !== undefined) writeLine(linkText(shown, href, context), context);
+  else if (literal === undefined) writeLine([js(`BRACKETED(${concat(shown)})`)], context);
+  else if (literal !== '') writeLine([`[${literal}]`], context);
 };
 
 /** A length as an attribute takes it, '' where there is none. */
