@@ -186,6 +186,9 @@ void t.test('columns fill members of objects, and cells hold objects and lists',
     ['customer.points', 'number'],
     ['lines', 'array'],
     ['seats', 'number'],
+    ['order["1st item"]', 'number'],
+    ['["Net price"]', 'number'],
+    ['["v1.2"]', 'boolean'],
   ]);
   const read = (text: string) =>
     readRecipientFile(Buffer.from(text), {
@@ -207,6 +210,17 @@ void t.test('columns fill members of objects, and cells hold objects and lists',
     { email: 'a@example.com', variables: { customer: { firstName: 'Ada' }, lines: [1] } },
     { email: 'b@example.com', variables: { customer: 'text' } },
   ]);
+  t.same(
+    (await read("email,order.1st item,order['a.b'],Net price,v1.2,order['2nd'].name\na@example.com,7,dot,2.5,true,Mug")).recipients,
+    [
+      {
+        email: 'a@example.com',
+        variables: { order: { '1st item': 7, 'a.b': 'dot', '2nd': { name: 'Mug' } }, 'Net price': 2.5, 'v1.2': true },
+      },
+    ],
+    'keys that are no names',
+  );
+  await t.rejects(read("email,order['a.b'],order['a.b'].c\na@example.com,1,2"), { message: /fills the variable order\["a\.b"\]/ });
   await t.rejects(read('email,lines\na@example.com,"[1, "'), {
     message: /line 2 a cell that is not the JSON it begins as \(The JSON ends/,
   });

@@ -164,7 +164,7 @@ void t.test('every fault at once', async (t) => {
     name: 1,
     locale: 'no such locale',
     timeZone: 'Mars/Olympus',
-    variables: [{ name: '1x', type: 'string' }],
+    variables: [{ name: ' ', type: 'string' }],
     schema: {
       oops: 1,
       outputFormats: ['pdf', 'word', 'pdf'],

@@ -45,7 +45,7 @@ void t.test('every fault at once', async (t) => {
     locale: 'no such locale',
     timeZone: 'Mars/Olympus',
     variables: [
-      { name: '1x', type: 'text' },
+      { name: ' ', type: 'text' },
       { name: 'a', type: 'string', defaultValue: 5 },
       { name: 'a', type: 'string' },
       { name: '__X__', type: 'string' },

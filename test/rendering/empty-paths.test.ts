@@ -59,6 +59,148 @@ void t.test('paths that are shown and have no value, each once, with the places 
   t.same(emptyIn([nested], { groups: [{ lines: [{}, { x: 1 }] }, {}] }), ['groups[0].lines[0].x', 'groups[1].lines']);
 });
 
+const odd = {
+  '1st item': 'Mug',
+  'a.b': 'Dot',
+  'line items': [{ 'net-price': 2, '2 b': 'x' }, { 'net-price': 3 }],
+  'page "x"': 'https://example.com/p',
+};
+
+void t.test('keys that are no names are read, checked, formatted and told alike in every place', async (t) => {
+  const variables = [
+    {
+      name: 'order',
+      type: 'object',
+      schema: {
+        properties: {
+          '1st item': { type: 'string', filters: ['upper'] },
+          'a.b': { type: 'string' },
+          'page "x"': { type: 'string' },
+          none: { type: 'string' },
+          'no ne': { type: 'string' },
+          'line items': {
+            type: 'array',
+            itemSchema: {
+              properties: {
+                'net-price': { type: 'number', format: { style: 'number', minimumFractionDigits: 2 } },
+                '2 b': { type: 'string' },
+              },
+            },
+          },
+        },
+      },
+    },
+    { name: 'First name', type: 'string', fallback: 'friend' },
+    { name: 'sum', type: 'number', isCalculated: true, expression: 'order["line items"].reduce((sum, i) => sum + i["net-price"], 0)' },
+  ];
+  const components = [
+    text(`<p>{{order["1st item"]}} {{order['a.b']}} {{order[&quot;a.b&quot;]}} {{["First name"]}} {{["x.y"]}} {{sum}}</p>`, 'a'),
+    text(`<p><a href="{{order["page \\"x\\""]}}">double</a> <a href='{{order['page "x"']}}'>single</a></p>`, 'links'),
+    text(`<p style="color: {{brand['main color']}}">line<br>{{order["no ne"]}}<br>end</p>`, 'style'),
+    {
+      id: 'if',
+      type: 'conditional',
+      props: { condition: 'order["1st item"]', operator: '==', value: '{{order["1st item"]}}' },
+      children: [text('same', 'then')],
+      elseChildren: [text('other', 'else')],
+    },
+    {
+      id: 'loop',
+      type: 'loop',
+      props: { dataSource: '{{order["line items"]}}', itemVariable: 'line' },
+      children: [text('[{{line["net-price"]}}|{{line["2 b"]}}]', 'each')],
+    },
+    {
+      id: 'table',
+      type: 'table',
+      props: {
+        dataSource: "order['line items']",
+        columns: [
+          { header: 'N', content: '{{item["net-price"]}}' },
+          { header: 'B', content: '{{item["2 b"]}}', hideWhenEmpty: true },
+        ],
+      },
+    },
+  ];
+  const given = { order: odd, 'x.y': 'root', brand: { 'main color': '#ff0000' } };
+  const template = templateOf(components, { variables, subject: '{{order["1st item"]}}' });
+  const mail = renderTemplate(template, given);
+  t.equal(mail.subject, 'MUG');
+  t.match(mail.html, /MUG Dot Dot friend root 5/);
+  t.equal(mail.html.match(/href="https:\/\/example\.com\/p"/g)?.length, 2);
+  t.match(mail.html, /color:#ff0000[^>]*>line/);
+  const flat = mail.text.replace(/\s+/g, ' ');
+  t.match(flat, /same \[2\.00\|x\] \[3\.00\|\]/);
+  t.match(flat, /N B -+ 2\.00 x 3\.00|N: 2\.00 B: x/);
+  t.same(emptyIn(components, given, { variables }), ['order["no ne"]', 'order["line items"][1]["2 b"]']);
+  t.same(emptyIn([components[1]], { order: { 'page "x"': 'nothing' } }), ['order["page \\"x\\""]'], 'an address of no use');
+  t.same(emptyIn([text('{{constructor}} {{a["constructor"]}} {{a["toString"]}} {{list["0"]}}')], { a: {}, list: ['x'] }), [
+    'constructor',
+    'a.constructor',
+    'a.toString',
+    'list["0"]',
+  ]);
+  const page = { pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main', components }] };
+  const chart = {
+    id: 'chart',
+    type: 'chart',
+    props: { chartType: 'bar', dataSource: 'order["line items"]', categoryField: '["2 b"]', series: [{ valueField: '["net-price"]' }] },
+  };
+  const { content } = checkAttachmentTemplate(
+    {
+      variables,
+      schema: {
+        outputFormats: ['pdf', 'excel'],
+        pages: [{ ...page, sections: [{ id: 's', type: 'main', components: [...components, chart] }] }],
+      },
+    },
+    limits,
+  );
+  for (const format of ['pdf', 'excel'] as const) {
+    const shown = JSON.stringify(compileDocument(content, limits)(given, environment, format));
+    t.match(shown, /MUG Dot Dot friend root 5/, format);
+    t.match(shown, /same.*\[2\.00\|x\].*\[3\.00\|\]/, format);
+    t.match(shown, /color: #ff0000/, format);
+    t.match(shown, /"categories":\["x",""\].*"values":\[2,3\]/, format);
+    t.equal(shown.match(/href=..?"?https:\/\/example\.com\/p/g)?.length ?? shown.match(/https:\/\/example\.com\/p/g)?.length, 2, format);
+  }
+  const refused = (values: JsonObject): unknown => {
+    try {
+      return renderTemplate(template, values);
+    } catch (error) {
+      return error instanceof DomainError ? error.details.errors : error;
+    }
+  };
+  t.match(refused({ order: { ...odd, 'line items': [{ 'net-price': 'dear' }] } }), [
+    { field: 'variables.order["line items"][0].net-price' },
+  ]);
+  t.match(refused({ order: odd, 'First name': 1 }), [{ field: 'variables["First name"]', message: 'must be a string, got a number' }]);
+  const near = (content: string): unknown => {
+    try {
+      return checkEmailTemplate(templateOf([text(content)], { variables }), limits).warnings;
+    } catch (error) {
+      return error instanceof DomainError ? error.details.errors : error;
+    }
+  };
+  t.match(near('{{order["1st itme"]}}'), [{ message: /did you mean "1st item"/ }]);
+  t.match(near('{{["First nmae"]}}'), [{ message: /did you mean "First name"/ }]);
+  t.match(near('{{order["quite other"]}}'), [
+    { message: /^\{\{order\["quite other"\]\}\}: the schema of order declares no member "quite other"/ },
+  ]);
+  t.same(near(`<a href="{{order['a.b']}}">x</a> <a href="{{order["a.b"]}}">x</a> <img src='{{order["a.b"]}}' width="1" height="1">`), []);
+});
+
+void t.test('a line that shows a key in brackets is left out with its value', async (t) => {
+  const lines = {
+    id: 'lines',
+    type: 'rich-text',
+    content: `<p>{{order["1st item"]}}<br><a title="{{order["2nd item"]}}" href='{{order["2nd item"]}}'>{{order["2nd item"]}}</a><br>{{order['3rd item']}}</p>`,
+    props: { hideWhenEmpty: 'lines' },
+  };
+  t.equal(renderTemplate(templateOf([lines]), { order: { '1st item': 'Mug', '3rd item': 'Tea' } }).text, 'Mug\nTea\n');
+  t.same(emptyIn([lines], { order: { '1st item': 'Mug', '3rd item': 'Tea' } }), []);
+});
+
 void t.test('what is left out on purpose is not told', async (t) => {
   const conditional = {
     id: 'c',

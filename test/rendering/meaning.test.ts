@@ -8,7 +8,7 @@ import { constantsOf } from '../../src/domain/rendering/scope/constants.js';
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../src/domain/rendering/css.js';
 import { parseDate } from '../../src/domain/rendering/scope/dates.js';
 import { formatterOf, writeValue } from '../../src/domain/rendering/scope/formats.js';
-import { parsePath, readPath, writePath } from '../../src/domain/rendering/scope/path.js';
+import { isKey, parsePath, readPath, writePath, type Path } from '../../src/domain/rendering/scope/path.js';
 import { parsePathText, parseTemplatedText } from '../../src/domain/rendering/fill/templated-text.js';
 import { isLinkBase, isOwnScheme, safeImage, safeLink } from '../../src/domain/rendering/addresses.js';
 import { company } from '../support/rendering.js';
@@ -46,6 +46,59 @@ void t.test('paths', async (t) => {
   }
   t.match(parsePath('a.b.c', 2), { ok: false, message: /more than 2 segments/ });
   t.equal(writePath(['order', 'items', 0, 'name']), 'order.items[0].name');
+
+  const keys: readonly (readonly [text: string, path: Path, canonical?: string])[] = [
+    ['order["1st item"]', ['order', '1st item']],
+    ["order['1st item'].name", ['order', '1st item', 'name'], 'order["1st item"].name'],
+    ['["a.b"]', ['a.b']],
+    ['["2024"][0]', ['2024', 0]],
+    ['order[ "state" ]', ['order', 'state'], 'order.state'],
+    ['["order"].state', ['order', 'state'], 'order.state'],
+    ['a["x]y"]["[0]"]', ['a', 'x]y', '[0]']],
+    ['a["say \\"hi\\""]', ['a', 'say "hi"']],
+    [`a["it's"]`, ['a', "it's"]],
+    ["a['it\\'s']", ['a', "it's"], `a["it's"]`],
+    ['a["R\\u0026D \\u007b\\u007d \\u003cb\\u003e"]', ['a', 'R&D {} <b>']],
+    ['a["back\\\\slash \\n"]', ['a', 'back\\slash \n']],
+    ['a["größe 名前 🎁"]', ['a', 'größe 名前 🎁']],
+    ['a["constructor"]', ['a', 'constructor'], 'a.constructor'],
+  ];
+  for (const [text, path, canonical = text] of keys) {
+    t.same(parsePath(text, 20), { ok: true, path }, text);
+    t.equal(writePath(path), canonical);
+  }
+  for (const [text, message] of [
+    ['a["__proto__"]', /not a key/],
+    ['["__proto__"]', /not a key/],
+    ['a["\\u005f_proto__"]', /not a key/],
+    ['a[""]', /not a key/],
+    ['a["  "]', /not a key/],
+    [`a["${'x'.repeat(201)}"]`, /not a key/],
+    ['a["x', /does not end/],
+    ['a["x]', /does not end/],
+    ['a["x\']', /does not end/],
+    ['a["x"', /does not end/],
+    ['a["x"]b', /goes on after/],
+    ['a["x\\q"]', /no escape/],
+    ['a["<b>"]', /write it as \\u003c/],
+    ['a["R&D"]', /write it as \\u0026/],
+    ['[0]', /lacks a name/],
+  ] as const)
+    t.match(parsePath(text, 20), { ok: false, message }, text);
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter(isKey), fc.nat({ max: 999_999 })), {
+        minLength: 1,
+        maxLength: 5,
+      }),
+      (path) => {
+        const whole = ['root', ...path];
+        const written = writePath(whole);
+        t.same(parsePath(written, 20), { ok: true, path: whole });
+        t.same(parseTemplatedText(`<a title="{{${written}}}">{{ ${written} }}</a>`, 20).parts.length, 5);
+      },
+    ),
+  );
 
   const values = JSON.parse('{"a": {"b": [1, {"c": "x"}]}, "s": "text", "n": null, "__proto__": {"polluted": 1}}') as Json;
   t.equal(readPath(values, ['a', 'b', 1, 'c']), 'x');
@@ -90,6 +143,11 @@ void t.test('templated text', async (t) => {
     ['{{<b>name</b>}}', /markup/],
     ['{{a..b}}', /lacks a name/],
     ['{{items[x]}}', /is not an index/],
+    ['{{order["1st item]}}', /does not end with its quotation mark/],
+    ['{{order[“1st item”]}}', /curly quotation marks/],
+    ['{{order["a" + "b"]}}', /does not end with its quotation mark/],
+    ['{{order["a"] > 10}}', /what is compared stands in a conditional/],
+    ['{{order["a"] || "b"}}', /is not a path|what is compared/],
     ['{{__NO_SUCH__}}', /not a global constant/],
     ['{{__proto__}}', /not a global constant|not a name/],
   ];
@@ -97,6 +155,15 @@ void t.test('templated text', async (t) => {
   t.equal(parseTemplatedText('{{}}{{}}', 20).faults.length, 2, 'every fault is named');
   t.same(parsePathText(' items ', 20), { ok: true, path: ['items'] });
   t.same(parsePathText('{{ order.items }}', 20), { ok: true, path: ['order', 'items'] });
+  t.same(parsePathText('{{ order["line items"] }}', 20), { ok: true, path: ['order', 'line items'] });
+  t.same(parsePathText('order["line items"]', 20), { ok: true, path: ['order', 'line items'] });
+  t.same(
+    parseTemplatedText('{{a[&quot;x y&quot;]}}{{a[&#39;x y&#39;]}}', 20).parts.map((part) => typeof part === 'object' && part.path),
+    [
+      ['a', 'x y'],
+      ['a', 'x y'],
+    ],
+  );
   t.equal(parsePathText('x {{items}}', 20).ok, false);
   const huge = '{{'.repeat(500_000);
   t.ok(parseTemplatedText(huge, 20).faults.length > 0, 'a megabyte of braces is answered');

@@ -201,7 +201,7 @@ void t.test('what authors get wrong most is refused where it is written', async 
   }
   const variables: Readonly<Record<string, Json>> = {
     'a type that is none': [{ name: 'a', type: 'text' }],
-    'a name that is none': [{ name: '1a', type: 'string' }],
+    'a name that is none': [{ name: ' ', type: 'string' }],
     'an expression of what is not calculated': [{ name: 'a', type: 'number', expression: '1' }],
     'a calculated variable without its expression': [{ name: 'a', type: 'number', isCalculated: true }],
     'a currency that is not named': [{ name: 'a', type: 'number', format: { style: 'currency' } }],

@@ -20,7 +20,7 @@ import {
 } from '../../domain/rendering/check/variables.js';
 import { RULE_TEXT_CHARS_MAX, ruleMembers, ruleOperators, type ColumnRule, RULES_MAX } from '../../domain/rendering/column-rules.js';
 import { FALLBACK_CHARS_MAX, filterNames, FILTERS_MAX, TRUNCATE_MAX } from '../../domain/rendering/fill/shown-value.js';
-import { NAME_CHARS_MAX, PATH_NAME } from '../../domain/rendering/scope/path.js';
+import { KEY_CHARS_MAX, NAME_CHARS_MAX, PATH_NAME } from '../../domain/rendering/scope/path.js';
 import { variableTypes, type ValueFormat } from '../../domain/rendering/scope/definitions.js';
 import { codeKinds } from '../../domain/rendering/codes.js';
 import { colorNames, CSS_LENGTH, FONT_FAMILY, FUNCTIONAL_COLOR, chartTypes } from '../../domain/rendering/css.js';
@@ -105,7 +105,7 @@ export const without = (names: readonly string[]): JsonObject => ({
   properties: Object.fromEntries(names.map((name): [string, Json] => [name, false])),
 });
 
-const name: JsonObject = { type: 'string', maxLength: NAME_CHARS_MAX, pattern: PATH_NAME.source };
+const key: JsonObject = { type: 'string', maxLength: KEY_CHARS_MAX, pattern: VISIBLE };
 const digits: JsonObject = { type: 'integer', minimum: 0, maximum: DIGITS_MAX };
 const flag: JsonObject = { type: 'boolean' };
 
@@ -137,7 +137,10 @@ const format: Readonly<Record<keyof ValueFormat, JsonObject>> = {
 };
 
 const definition = (refer: Refer): Readonly<Record<(typeof definitionFields)[number], JsonObject | true>> => ({
-  name: described(name, 'A name: letters, digits, "_" and "-", not beginning with a digit'),
+  name: described(
+    key,
+    'The name by which paths begin; one that is not of letters, digits, "_" and "-" stands in brackets: {{["1st item"]}}',
+  ),
   type: words(variableTypes),
   required: described(flag, 'A call without it is refused'),
   description: { type: 'string', maxLength: DESCRIPTION_CHARS_MAX },
@@ -162,7 +165,7 @@ const member = (refer: Refer): Readonly<Record<(typeof memberFields)[number], Js
   fallback,
   filters,
   properties: described(
-    { type: 'object', maxProperties: MEMBERS_MAX, propertyNames: name, additionalProperties: refer('VariableSchema') },
+    { type: 'object', maxProperties: MEMBERS_MAX, propertyNames: key, additionalProperties: refer('VariableSchema') },
     'The members of an object',
   ),
   itemType: described(words(variableTypes), 'Of the items of an array'),
@@ -263,7 +266,8 @@ export type Medium = Readonly<{
 }>;
 
 /** A path, with or without braces: names, dots and places in brackets. */
-const PATH = '[\\p{L}_][\\p{L}\\p{N}_.\\[\\]-]*';
+const KEY = `\\[\\s*(?:"(?:[^"\\\\]|\\\\[^])*"|'(?:[^'\\\\]|\\\\[^])*'|&[^{}<>\\[\\]]*)\\s*\\]`;
+const PATH = `(?:[\\p{L}_]|${KEY})(?:[\\p{L}\\p{N}_.-]|\\[[0-9]+\\]|${KEY})*`;
 const points: JsonObject = { type: 'number', minimum: 0, maximum: 9_999 };
 const anyText: JsonObject = { type: 'string' };
 

@@ -241,8 +241,9 @@ const missingVariables = (failing: readonly Failing[]): string[] => {
   const names = new Set<string>();
   for (const { fault } of failing)
     for (const { field, message } of fault.details.errors ?? []) {
-      const at = field.lastIndexOf('variables.');
-      if (message === 'is required' && at >= 0) names.add(field.slice(at + 'variables.'.length));
+      const [, name, key] = /(?:^|\.)variables(?:\.(.+)|(\[".+))$/.exec(field) ?? [];
+      const missing = name ?? key;
+      if (message === 'is required' && missing !== undefined) names.add(missing);
     }
   return [...names];
 };

@@ -27,6 +27,7 @@ import type { Limits } from '../../domain/core/limits.js';
 import { languageKey } from '../../domain/rendering/languages.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { nextTurn } from '../../shared/concurrency.js';
+import { writePath, writeSteps } from '../../domain/rendering/scope/path.js';
 import { nameFault, trimmed } from '../../shared/text.js';
 
 /** A recipient that is left out, by its place in the call. */
@@ -321,7 +322,7 @@ const typesOf = async (
     const { variables } = await draftAt(deps, id, revision);
     return new Map(
       (variables as readonly VariableDefinition[]).flatMap(({ name, type, isCalculated, schema }) =>
-        isCalculated === true ? [] : [[name, type] as const, ...memberTypes(name, schema)],
+        isCalculated === true ? [] : [[writePath([name]), type] as const, ...memberTypes(writePath([name]), schema)],
       ),
     );
   } catch (fault) {
@@ -336,7 +337,7 @@ const memberTypes = (path: string, schema: Json | undefined): readonly (readonly
   if (!isJsonObject(properties)) return [];
   return Object.entries(properties).flatMap(([name, member]) => {
     const type = isJsonObject(member) ? member['type'] : undefined;
-    const at = `${path}.${name}`;
+    const at = path + writeSteps([name]);
     return [...(typeof type === 'string' ? [[at, type === 'integer' ? 'number' : type] as const] : []), ...memberTypes(at, member)];
   });
 };

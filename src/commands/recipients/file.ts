@@ -9,6 +9,7 @@ import { invalid, DomainError } from '../../domain/core/errors.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { parseAddress } from '../../domain/mime/address.js';
 import { nextTurn } from '../../shared/concurrency.js';
+import { parsePath, writePath } from '../../domain/rendering/scope/path.js';
 import { editDistance, trimmed } from '../../shared/text.js';
 
 /**
@@ -88,11 +89,10 @@ const recipientReader = (head: readonly string[], options: FileOptions, warnings
   const own = new Set([emailAt, nameAt, ...optional.map(({ at }) => at)]);
   const wanted = columns.variables ?? Object.fromEntries(head.flatMap((name, at) => (own.has(at) || name === '' ? [] : [[name, name]])));
   if (columns.variables === undefined) refuseEscaped(head);
-  const variables = Object.entries(wanted).map(([name, from]): Variable => ({
-    path: pathOf(name),
-    at: placeOf(head, `columns.variables.${name}`, from),
-    type: types.get(name),
-  }));
+  const variables = Object.entries(wanted).map(([name, from]): Variable => {
+    const path = pathOf(name, types);
+    return { path, at: placeOf(head, `columns.variables.${name}`, from), type: types.get(writePath(path)) };
+  });
   refuseOverlaps(variables);
   warnings.push(...misspelt(variables, head, types));
   return (record, line) => {
@@ -157,21 +157,27 @@ const refuseUnnamed = (record: readonly string[], { head, line, isEachRead }: Pl
   if (unnamed !== -1) throw fileFault(`has no name above column ${unnamed + 1}, which has a value in line ${line}`);
 };
 
-/** Objects in objects, at most so many; a column whose name has more dots is a variable of that name. */
+/**
+ * Objects in objects, at most so many; a column whose name has more dots is a variable of that name, and so is one that the template
+ * declares. A name with keys in brackets, `order["1st item"]`, is read as templates read it.
+ */
 const PATH_NAMES_MAX = 8;
 
-const pathOf = (name: string): readonly string[] => {
+const pathOf = (name: string, types: FileOptions['types']): readonly string[] => {
+  if (types.has(writePath([name]))) return [name];
+  const parsed = name.includes('[') ? parsePath(name, PATH_NAMES_MAX) : undefined;
+  if (parsed?.ok === true && parsed.path.every((step) => typeof step === 'string')) return parsed.path;
   const names = name.split('.');
   return names.length > PATH_NAMES_MAX || names.some((one) => one.trim() !== one || one === '' || one === '__proto__') ? [name] : names;
 };
 
 const refuseOverlaps = (variables: readonly Variable[]): void => {
-  const whole = new Set(variables.map(({ path }) => path.join('.')));
+  const whole = new Set(variables.map(({ path }) => writePath(path)));
   for (const { path } of variables)
     for (let length = 1; length < path.length; length += 1) {
-      const outer = path.slice(0, length).join('.');
+      const outer = writePath(path.slice(0, length));
       if (whole.has(outer))
-        throw fileFault(`fills the variable ${outer} by the column ${path.join('.')} and by one of its own; leave out one`);
+        throw fileFault(`fills the variable ${outer} by the column ${writePath(path)} and by one of its own; leave out one`);
     }
 };
 
@@ -181,9 +187,9 @@ const GUESSES_MAX = 20;
 
 /** A column that fills no variable of the template, and whose name is nearly that of a variable that no column fills. */
 const misspelt = (variables: readonly Variable[], head: readonly string[], types: FileOptions['types']): readonly string[] => {
-  const filled = new Set(variables.map(({ path }) => path.join('.')));
+  const filled = new Set(variables.map(({ path }) => writePath(path)));
   const free = [...types.keys()].filter((name) => !filled.has(name) && name.length <= GUESSED_CHARS_MAX);
-  const unknown = variables.filter(({ path, type }) => type === undefined && !types.has(path[0]!));
+  const unknown = variables.filter(({ path, type }) => type === undefined && !types.has(writePath(path.slice(0, 1))));
   return unknown.slice(0, GUESSES_MAX).flatMap(({ path, at }) => {
     const letters = lettersOf(path.join('.'));
     const near = free.find((name) => {

@@ -2,6 +2,7 @@
  * Addresses of links and pictures: which ones a mail or a document may hold, how a value is encoded inside one, and which ones stand in an
  * author's HTML. One rule judges what an author wrote and what a variable brings.
  */
+import { withQuoteReferences } from './fill/templated-text.js';
 
 /**
  * Characters that browsers drop or skip inside an address (WHATWG URL, section 4.4), and other invisible characters used to hide a scheme.
@@ -248,9 +249,10 @@ const TAGS = /<!--[^]*?(?:-->|$)|<(a|img)(?=[\s/>])/gi;
 const ATTRIBUTE = /[\s/]*(?:([^\s/>=]+)(?:\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\s>]*)))?|=)/y;
 
 /** In: HTML, however hostile. Out: the `href` of each link and the `src` of each picture, in order. One pass, linear. */
-export const addressesIn = (html: string): readonly HtmlAddress[] => {
+export const addressesIn = (source: string): readonly HtmlAddress[] => {
   const found: HtmlAddress[] = [];
-  if (!/<(?:a|img)[\s/]/i.test(html)) return found;
+  if (!/<(?:a|img)[\s/]/i.test(source)) return found;
+  const html = withQuoteReferences(source);
   TAGS.lastIndex = 0;
   for (let match = TAGS.exec(html); match !== null; match = TAGS.exec(html)) {
     const tag = match[1]?.toLowerCase();

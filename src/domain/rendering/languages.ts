@@ -3,6 +3,7 @@ import type { AttachmentTemplateContent, Page, EmailTemplateContent } from './co
 import { isJsonObject, type Json, type JsonObject } from '../core/json.js';
 import type { VariableDefinition } from './scope/definitions.js';
 import { componentSpecs, emailProps, type ComponentsOf, type Output } from './components.js';
+import { writeSteps } from './scope/path.js';
 import type { PropKind, PropSpecs } from './props.js';
 import { translatorOf, type CallLanguage, type Translate, type Translations } from './translations.js';
 
@@ -204,7 +205,7 @@ const mapMember = (node: JsonObject, field: string, map: MapText): JsonObject =>
       properties: Object.fromEntries(
         Object.entries(properties).map(([name, member]) => [
           name,
-          isJsonObject(member) ? mapMember(member, `${field}.properties.${name}`, map) : member,
+          isJsonObject(member) ? mapMember(member, `${field}.properties${writeSteps([name])}`, map) : member,
         ]),
       ),
     }),

@@ -4,7 +4,7 @@
  * element is shown where a line in it is; what shows no variable always is.
  */
 import { droppedTags, NESTING_MAX, voidTags, blockTags, tableTags } from './html.js';
-import { hasPlaceholder, parseTemplatedText, pathsOf } from './fill/templated-text.js';
+import { hasPlaceholder, parseTemplatedText, pathsOf, withQuoteReferences } from './fill/templated-text.js';
 import type { Path } from './scope/path.js';
 
 type HtmlText = Readonly<{ kind: 'text'; html: string }>;
@@ -92,7 +92,7 @@ const placedIn = (html: string, segmentsMax: number): Readonly<{ placed: readonl
   const pathsIn = (text: string): readonly Path[] =>
     hasPlaceholder(text) ? pathsOf(parseTemplatedText(text, segmentsMax).parts).map(oneOf) : [];
   const uncarried = new Set<Path>();
-  const placed = placeAll(htmlTreeOf(html), { pathsIn, run: undefined, rows: [], carried: [], uncarried });
+  const placed = placeAll(htmlTreeOf(withQuoteReferences(html)), { pathsIn, run: undefined, rows: [], carried: [], uncarried });
   return { placed, paths: new Set([...[...linesOf(placed)].flatMap(({ paths }) => [...paths]), ...uncarried]) };
 };
 

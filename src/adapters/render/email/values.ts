@@ -87,8 +87,8 @@ export const withLocals = (context: Context, locals: readonly (readonly [string,
   locals: new Map([...context.locals, ...locals]),
 });
 
-/** Names that every object or array inherits: only these need the slow way that asks for own members. */
-const isInherited = (name: string): boolean => name in Object.prototype || name in Array.prototype;
+/** Names that every object or array inherits, and places of arrays as text: only these need the slow way that asks for own members. */
+const isInherited = (name: string): boolean => name in Object.prototype || name in Array.prototype || /^\d/.test(name);
 
 /** The expression that reads a path; the same meaning as `readPath` of the domain, without its loop. */
 export const rawOf = (path: Path, context: Context): string => {

@@ -9,7 +9,7 @@ import type { WalkTools } from './components.js';
 import type { MapText } from '../languages.js';
 import { fallbackTags, namedTexts, nameOfText, translatorOf, type Translations } from '../translations.js';
 import { boundedNearest, type Nearest, type PathFindings } from '../paths/known.js';
-import { shorten } from '../scope/path.js';
+import { shorten, writeSteps } from '../scope/path.js';
 
 /** How one kind of templates maps and checks its texts. */
 type Translatable<Content> = Readonly<{
@@ -176,7 +176,8 @@ export const checkFallbacks = (variables: readonly VariableDefinition[], { fault
     checkShowing(node, field, faults);
     if (isJsonObject(itemSchema)) walk(itemSchema, `${field}.itemSchema`);
     if (!isJsonObject(properties)) return;
-    for (const [name, member] of Object.entries(properties)) if (isJsonObject(member)) walk(member, `${field}.properties.${name}`);
+    for (const [name, member] of Object.entries(properties))
+      if (isJsonObject(member)) walk(member, `${field}.properties${writeSteps([name])}`);
   };
   for (const [at, definition] of variables.entries()) {
     checkShowing(definition, `variables[${at}]`, faults);

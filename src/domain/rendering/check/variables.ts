@@ -6,7 +6,7 @@ import type { Faults } from './faults.js';
 import type { Limits } from '../../core/limits.js';
 import { variableTypes, type VariableDefinition } from '../scope/definitions.js';
 import { checkFormat, isPlainObject } from './format.js';
-import { isName, shorten, isConstantName } from '../scope/path.js';
+import { isKey, KEY_CHARS_MAX, shorten, isConstantName, variableField, writePath, writeSteps } from '../scope/path.js';
 import { isVariableType } from '../scope/shapes.js';
 import type { Json } from '../../core/json.js';
 import { uuidV5 } from '../../core/ids.js';
@@ -142,8 +142,7 @@ const checkCalculated = ({ isCalculated, expression }: Readonly<Record<string, u
 const checkName = (name: unknown, field: string, faults: Faults): void => {
   if (typeof name !== 'string' || name === '') return faults.add(field, 'is required');
   if (isConstantName(name)) return faults.add(field, `"${shorten(name)}" has the form of a global constant (__NAME__)`);
-  if (!isName(name))
-    faults.add(field, `"${shorten(name)}" is not a name: letters, digits, "_" and "-", not beginning with a digit, at most 100 characters`);
+  if (!isKey(name)) faults.add(field, `"${shorten(name)}" is not a name: 1 to ${KEY_CHARS_MAX} characters, not all of them blanks`);
 };
 
 /** A default that would be refused in a call is refused here. */
@@ -155,7 +154,7 @@ const checkDefault = (definition: VariableDefinition, value: unknown, field: str
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     for (const { field: at, message } of error.details.errors ?? []) {
-      faults.add(field + at.slice(`variables.${definition.name}`.length), message);
+      faults.add(field + at.slice(variableField(writePath([definition.name])).length), message);
     }
   }
 };
@@ -232,8 +231,8 @@ const checkSchema = (node: unknown, field: string, { depth, inItem = false, isMe
   if (members.length > MEMBERS_MAX)
     return faults.add(`${field}.properties`, `has ${members.length} members, the maximum is ${MEMBERS_MAX}`);
   for (const [name, member] of members) {
-    if (!isName(name)) faults.add(`${field}.properties`, `"${shorten(name)}" is not a name`);
-    else checkSchema(member, `${field}.properties.${name}`, { depth: depth + 1, inItem, isMember: true }, tools);
+    if (!isKey(name)) faults.add(`${field}.properties`, `"${shorten(name)}" is not a name`);
+    else checkSchema(member, `${field}.properties${writeSteps([name])}`, { depth: depth + 1, inItem, isMember: true }, tools);
   }
 };
 

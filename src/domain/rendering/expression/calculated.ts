@@ -6,7 +6,7 @@ import { DomainError, invalidAt } from '../../core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { constants as constantNames } from '../scope/constants.js';
-import { isArray, shorten } from '../scope/path.js';
+import { isArray, shorten, variableField, writePath, writeSteps } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
 import { compileShapeCheck, compileVariableCheck } from '../fill/variables.js';
 import { spendOperations } from '../budget.js';
@@ -15,8 +15,8 @@ import { readMembers } from './member-reads.js';
 import { ExpressionError } from './values.js';
 import type { ExpressionLimits } from '../../core/limits.js';
 
-/** A step of the way to a member: a name, or EACH for all items of an array. */
-const EACH = '[]';
+/** A step of the way to a member: a name, or EACH, which no member can be called, for all items of an array. */
+const EACH = ' ';
 
 /** A calculated member of items, `lines[].total`. */
 type CalculatedMember = Readonly<{
@@ -47,7 +47,7 @@ export const calculatedMembers = (root: Shape, definitionField: string): readonl
   const found: CalculatedMember[] = [];
   const walk = (shape: Shape, at: readonly string[], field: string, item: Shape | undefined): void => {
     for (const [name, member] of shape.members) {
-      const [steps, inside] = [[...at, name], `${field}.properties.${name}`];
+      const [steps, inside] = [[...at, name], `${field}.properties${writeSteps([name])}`];
       if (member.expression !== undefined && item !== undefined)
         found.push({ steps, source: member.expression, field: inside, shape: member, item });
       walk(member, steps, inside, item);
@@ -64,7 +64,7 @@ type Wanted = Pick<CalculatedFault, 'index' | 'field'> &
 
 /** `total`, `order.lines[].total`. */
 const keyOf = (name: string, steps: readonly string[] = []): string =>
-  name + steps.map((step) => (step === EACH ? EACH : `.${step}`)).join('');
+  writePath([name]) + steps.map((step) => (step === EACH ? '[]' : writeSteps([step]))).join('');
 
 /** Members go first: only an expression that they read themselves is calculated before them. */
 const wantedOf = (definitions: readonly VariableDefinition[], shapes: ReadonlyMap<string, Shape>): readonly Wanted[] => {
@@ -137,7 +137,7 @@ const needsOf = (compiled: ReadonlyMap<string, Compiled>, shapes: ReadonlyMap<st
       // A variable named so is hidden by the item.
       needs.delete('item');
       needs.delete('index');
-      needs.add(definition.name);
+      needs.add(keyOf(definition.name));
       member.steps.forEach((_, at) => void (at > 0 && needs.add(keyOf(definition.name, member.steps.slice(0, at)))));
     }
     if (keys.size > 0 && source !== undefined)
@@ -309,29 +309,30 @@ const copyOnce = <T extends readonly Json[] | JsonObject>(value: T, copies: Set<
 const pathOf = (variable: string, steps: readonly string[], places: readonly number[]): string => {
   let at = 0;
   return (
-    variable +
+    writePath([variable]) +
     steps
       .slice(0, -1)
-      .map((step) => (step === EACH ? `[${places[at++]}]` : `.${step}`))
+      .map((step) => (step === EACH ? `[${places[at++]}]` : writeSteps([step])))
       .join('')
   );
 };
 
 /** Errors name the variable, or the member and its owner, and say that it is the template that made the value. */
 const named = <T>(owner: string, name: string, calculate: () => T): T => {
-  const prefix = owner === '' ? '' : `${owner}.`;
+  const within = (path: string): string => variableField(owner === '' ? path : owner + (path.startsWith('[') ? '' : '.') + path);
   try {
     return calculate();
   } catch (error) {
-    if (error instanceof ExpressionError) throw failed(prefix + name, `cannot be calculated: its expression ${error.message}`, error);
+    if (error instanceof ExpressionError)
+      throw failed(within(writePath([name])), `cannot be calculated: its expression ${error.message}`, error);
     if (!(error instanceof DomainError) || error.code === 'WORK_LIMIT_EXCEEDED') throw error;
     const [first] = error.details.errors ?? [];
     throw failed(
-      prefix + (first === undefined ? name : first.field.slice('variables.'.length)),
+      within(first === undefined ? writePath([name]) : first.field.replace(/^variables\.?/, '')),
       `${first?.message ?? 'is not valid'}; the template calculates it`,
     );
   }
 };
 
-const failed = (path: string, message: string, cause?: ExpressionError): DomainError =>
-  invalidAt(`variables.${path}`, message, cause && { reason: cause.reason, at: cause.at });
+const failed = (field: string, message: string, cause?: ExpressionError): DomainError =>
+  invalidAt(field, message, cause && { reason: cause.reason, at: cause.at });

@@ -12,6 +12,7 @@ import type {
   SpreadElement,
   Super,
 } from 'acorn';
+import { writeSteps } from '../scope/path.js';
 import type { Shape } from '../scope/shapes.js';
 import { walks } from './methods.js';
 import { parseSource } from './compile.js';
@@ -106,7 +107,7 @@ const memberOf = (owner: Known | undefined, name: string, { found }: Reading): K
   if (owner === undefined) return undefined;
   found(owner, name);
   const shape = owner.shape.members.get(name);
-  return shape === undefined ? undefined : { name: `${owner.name}.${name}`, shape };
+  return shape === undefined ? undefined : { name: owner.name + writeSteps([name]), shape };
 };
 
 const itemOf = (list: Known | undefined): Known | undefined =>

@@ -58,7 +58,7 @@ export const parsePathText = (text: string, segmentsMax: number): ReturnType<typ
 export const pathsOf = (text: TemplatedText): readonly Path[] => text.flatMap((part) => (typeof part === 'string' ? [] : [part.path]));
 
 const parsePlaceholder = (inside: string, segmentsMax: number): Placeholder | string => {
-  const source = inside.trim();
+  const source = withoutQuoteReferences(inside.trim());
   const fault = faultOf(source);
   if (fault !== undefined) return fault;
   const parsed = parsePath(source, segmentsMax);
@@ -68,9 +68,29 @@ const parsePlaceholder = (inside: string, segmentsMax: number): Placeholder | st
 /** `a > 10`, `a && b`, as rich text may write them too. */
 const COMPARISON = /\s(?:[<>]=?|[!=]==?|&&|\|\||(?:&lt;|&gt;)=?|&amp;&amp;)\s/;
 
+const QUOTE_REFERENCES = /&(?:quot|#34|#x22|apos|#39|#x27);/gi;
+
+/** Editors of rich text write quotation marks as references. */
+const withoutQuoteReferences = (source: string): string =>
+  source.includes('[') && source.includes('&')
+    ? source.replace(QUOTE_REFERENCES, (reference) => (/q|34|22/i.test(reference) ? '"' : "'"))
+    : source;
+
+/**
+ * HTML whose placeholders have references in place of quotation marks, which would end an attribute to a reader of HTML:
+ * `<a href="{{shop["order page"]}}">`.
+ */
+export const withQuoteReferences = (html: string): string =>
+  /\[\s*["']/.test(html)
+    ? html.replace(/\{\{[^{}]*\}\}/g, (placeholder) => placeholder.replaceAll('"', '&quot;').replaceAll("'", '&#39;'))
+    : html;
+
+const KEY_IN_BRACKETS = /\[\s*(?:"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*')\s*\]/g;
+
 /** The mistakes that authors make most, each with its own sentence. */
-const faultOf = (source: string): string | undefined => {
-  const shown = shorten(source);
+const faultOf = (written: string): string | undefined => {
+  const shown = shorten(written);
+  const source = written.replace(KEY_IN_BRACKETS, '[0]');
   if (source === '') return '"{{}}" is empty: a variable name is expected between the braces';
   if (source.includes('{')) return `"{{${shown}" opens a brace inside braces: write {{name}} with exactly two on each side`;
   if (/^[#/^!>&]/.test(source)) {
@@ -82,8 +102,12 @@ const faultOf = (source: string): string | undefined => {
   if (source.includes('<') || source.includes('&')) {
     return `{{${shown}}} holds markup between its braces: format the text around it, not inside`;
   }
+  if (/\[\s*["']/.test(source))
+    return `{{${shown}}} has a key in brackets that does not end with its quotation mark and "]"; braces in a key are written \\u007b and \\u007d`;
+  if (/\[\s*[“”„‘’«»]/.test(source))
+    return `{{${shown}}} has curly quotation marks: a key in brackets stands in straight ones, ["1st item"]`;
   if (/[\s()|?+*=,"'`]/.test(source)) {
-    return `{{${shown}}} is not a path: only names, "." and "[index]" may stand between the braces; ${
+    return `{{${shown}}} is not a path: only names, ".", "[index]" and '["key"]' may stand between the braces; ${
       source.includes('|')
         ? 'format, filters and fallback are fields of the variable'
         : 'what is calculated is a variable of its own, with isCalculated and expression'

@@ -3,7 +3,7 @@ import { DomainError, type FieldError } from '../../core/errors.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { VariableDefinition } from '../scope/definitions.js';
 import { parseDate } from '../scope/dates.js';
-import { isArray } from '../scope/path.js';
+import { isArray, variableField, writePath, writeSteps } from '../scope/path.js';
 import { shapeOf, type Shape } from '../scope/shapes.js';
 
 /** Enough to mend the call; an array of 100,000 wrong items gives no larger answer than this. */
@@ -32,10 +32,10 @@ export const compileShapeCheck = (shapes: readonly Checked[]): VariableCheck => 
     for (const { name, required, fallback, test, shape } of checks) {
       const value = Object.hasOwn(values, name) ? values[name] : undefined;
       if (value === undefined || value === null) {
-        if (required) errors.push({ field: `variables.${name}`, message: 'is required' });
+        if (required) errors.push({ field: variableField(writePath([name])), message: 'is required' });
         else if (fallback !== undefined && fallback !== null) (filled ??= { ...values })[name] = fallback;
       } else if (!test(value)) {
-        describe(value, shape, `variables.${name}`, errors);
+        describe(value, shape, variableField(writePath([name])), errors);
       }
       if (errors.length >= ERRORS_MAX) break;
     }
@@ -55,7 +55,7 @@ export const previewVariables = (definitions: readonly VariableDefinition[], giv
 
 /** Throws VALIDATION_ERROR: the data source of a loop, a table or a list is something else than an array. */
 export const notAnArray = (source: string, value: Json): DomainError =>
-  invalid([{ field: `variables.${source}`, message: `must be an array because the template goes over it, got ${typeName(value)}` }]);
+  invalid([{ field: variableField(source), message: `must be an array because the template goes over it, got ${typeName(value)}` }]);
 
 const invalid = (errors: readonly FieldError[]): DomainError => {
   const [first] = errors;
@@ -124,8 +124,8 @@ const describe = (value: Json, shape: Shape, field: string, errors: FieldError[]
   if (shape.type === 'object' && isObject(value)) {
     for (const [name, member] of given(shape.members)) {
       const found = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (found !== undefined && found !== null) describe(found, member, `${field}.${name}`, errors);
-      else if (member.required) errors.push({ field: `${field}.${name}`, message: 'is required' });
+      if (found !== undefined && found !== null) describe(found, member, field + writeSteps([name]), errors);
+      else if (member.required) errors.push({ field: field + writeSteps([name]), message: 'is required' });
     }
     return;
   }

@@ -1,7 +1,7 @@
 /** Finds the paths of a template that stay empty for the values of a call: gaps that a reader would see and nobody meant. */
 import type { Json } from '../../core/json.js';
 import { hasPlaceholder, parseTemplatedText, pageMarks } from '../fill/templated-text.js';
-import { type Path, isArray, readPath, writePath } from '../scope/path.js';
+import { type Path, isArray, readPath, variableField, writePath, writeSteps } from '../scope/path.js';
 import { writeValue } from '../scope/formats.js';
 import { spendChars, type Budget } from '../budget.js';
 import { DomainError, type FieldError } from '../../core/errors.js';
@@ -134,9 +134,6 @@ function* itemScopes(
   }
 }
 
-/** Steps behind a name, as one writes them. */
-const writeSteps = (steps: Path): string => steps.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
-
 /** Throws VARIABLES_EMPTY where a path is shown and blank: for a template that says `strictVariables`. */
 export const refuseEmptyPaths = (parts: WalkedTemplate, input: EmptyPathsInput): void => {
   const unusable = new Set<string>();
@@ -144,7 +141,7 @@ export const refuseEmptyPaths = (parts: WalkedTemplate, input: EmptyPathsInput):
   const [first] = paths;
   if (first === undefined) return;
   const errors: FieldError[] = paths.map((path) => ({
-    field: `variables.${path}`,
+    field: variableField(path),
     message: unusable.has(path)
       ? 'is the address of a link or a picture and none that can be used: it begins with https://, http://, or for links mailto:, tel: or sms:'
       : 'is shown by the template and has no value',

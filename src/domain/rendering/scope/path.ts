@@ -1,5 +1,5 @@
 /**
- * Paths into the variables (`customer.name`, `order.items[0].name`): their grammar, how one is read without ever touching a prototype, and
+ * Paths into the variables (`customer.name`, `order.items[0].name`, `order["1st item"]`): their grammar, how one is read without ever touching a prototype, and
  * which declared name a misspelt one may mean.
  */
 import type { Json } from '../../core/json.js';
@@ -16,6 +16,11 @@ const INDEX = /^[0-9]{1,6}$/;
 /** True for what may be the name of a variable or of a member: a letter or `_`, then letters, digits, `_`, `-`; at most 100 characters. */
 export const isName = (text: string): boolean => text.length <= NAME_CHARS_MAX && text !== '__proto__' && PATH_NAME.test(text);
 
+export const KEY_CHARS_MAX = 200;
+
+/** True for what may be the name of a variable or the key of a member: a name, or any other text, which stands in brackets in a path. */
+export const isKey = (text: string): boolean => text.length <= KEY_CHARS_MAX && text.trim() !== '' && text !== '__proto__';
+
 /** True for the form of a global constant, `__NAME__`; no variable may have such a name. */
 export const isConstantName = (text: string): boolean => text.startsWith('__') && text.endsWith('__') && text.length > 4;
 
@@ -28,7 +33,7 @@ export const parsePath = (text: string, segmentsMax: number): ParsedPath => {
   let rest = text;
   let first = true;
   while (first || rest !== '') {
-    const step = first ? parseName(rest, text) : parseStep(rest, text);
+    const step = first && !QUOTED_FIRST.test(rest) ? parseName(rest, text) : parseStep(rest, text);
     if (typeof step === 'string') return { ok: false, message: step };
     path.push(step.segment);
     rest = step.rest;
@@ -58,9 +63,19 @@ export const readStep = (value: Json | undefined, segment: string | number): Jso
   return typeof segment === 'string' && Object.hasOwn(value, segment) ? value[segment] : undefined;
 };
 
-/** The path as one writes it: `order.items[0].name`. */
-export const writePath = (path: Path): string =>
-  path.map((segment, at) => (typeof segment === 'number' ? `[${segment}]` : at === 0 ? segment : `.${segment}`)).join('');
+/** The path as one writes it, one way for each: `order.items[0].name`, `order["1st item"]`. */
+export const writePath = (path: Path): string => writeSteps(path).replace(/^\./, '');
+
+/** In: a path as one writes it. Out: the field that errors name: `variables.order.items`, `variables["First name"]`. */
+export const variableField = (written: string): string => `variables${written.startsWith('[') ? '' : '.'}${written}`;
+
+/** Steps behind the beginning of a path: `.name`, `[0]`, `["1st item"]`. */
+export const writeSteps = (steps: Path): string =>
+  steps.map((step) => (typeof step === 'number' ? `[${step}]` : isName(step) ? `.${step}` : `[${quoted(step)}]`)).join('');
+
+/** A key in quotation marks, without the characters that would end a placeholder or begin a tag. */
+const quoted = (key: string): string =>
+  JSON.stringify(key).replace(/[{}<>&\x7f-\x9f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
 
 /** `Array.isArray` that also narrows arrays that may not be changed. */
 export const isArray = (value: unknown): value is readonly Json[] => Array.isArray(value);
@@ -83,11 +98,36 @@ const parseName = (rest: string, whole: string): Step | string => {
 const parseStep = (rest: string, whole: string): Step | string => {
   if (rest.startsWith('.')) return parseName(rest.slice(1), whole);
   if (!rest.startsWith('[')) return `"${shorten(whole)}" goes on after "]" with something other than "." or "["`;
+  if (QUOTED_FIRST.test(rest)) return parseKey(rest, whole);
   const close = rest.indexOf(']');
   if (close < 0) return `"${shorten(whole)}" has a "[" without its "]"`;
   const index = rest.slice(1, close);
   if (!INDEX.test(index)) return `"[${shorten(index)}]" is not an index: a number from 0 to 999999 is expected`;
   return { segment: Number(index), rest: rest.slice(close + 1) };
+};
+
+const QUOTED_FIRST = /^\[\s*["']/;
+const QUOTED = /^\[\s*(?:"((?:[^"\\]|\\[^])*)"|'((?:[^'\\]|\\[^])*)')\s*\]/;
+const ESCAPE = /\\(u[0-9a-fA-F]{4}|[^])/g;
+const ESCAPED: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', '"': '"', "'": "'", '/': '/', '\\': '\\' };
+
+/** A key in brackets and quotation marks, with the escapes of JSON. */
+const parseKey = (rest: string, whole: string): Step | string => {
+  const found = QUOTED.exec(rest);
+  if (found === null) return `"${shorten(whole)}" has a key in brackets that does not end with its quotation mark and "]"`;
+  const source = found[1] ?? found[2] ?? '';
+  const bare = /[{}<>&]/.exec(source)?.[0];
+  if (bare !== undefined)
+    return `"${shorten(source)}" has "${bare}" in a key: write it as \\u00${bare.charCodeAt(0).toString(16)}, for it has a meaning in texts`;
+  let wrong: string | undefined;
+  const key = source.replace(ESCAPE, (escape, code: string) => {
+    if (code.length === 5) return String.fromCharCode(parseInt(code.slice(1), 16));
+    if (!Object.hasOwn(ESCAPED, code)) wrong ??= escape;
+    return ESCAPED[code] ?? '';
+  });
+  if (wrong !== undefined) return `"${shorten(source)}" has "${wrong}", which is no escape: a backslash is written twice`;
+  if (!isKey(key)) return `"${shorten(source)}" is not a key: a key has 1 to ${KEY_CHARS_MAX} characters, not all of them blanks`;
+  return { segment: key, rest: rest.slice(found[0].length) };
 };
 
 /**

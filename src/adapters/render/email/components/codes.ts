@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../../../domain/core/json.js';
 import { codeKindOf, epcProps } from '../../../../domain/rendering/codes.js';
 import { hasPlaceholder, type TemplatedText } from '../../../../domain/rendering/fill/templated-text.js';
-import { writePath } from '../../../../domain/rendering/scope/path.js';
+import { variableField, writePath } from '../../../../domain/rendering/scope/path.js';
 import { INLINE, js, quote, type Term, literalOf } from '../code.js';
 import { type Context, jsonOf, plainOf, templated, type ComponentRenderer, rawTermsOf } from '../values.js';
 import { writeLine } from '../rich-text.js';
@@ -45,7 +45,7 @@ const qrOptions = (props: JsonObject, id: string, value: TemplatedText, context:
     color: css('color', props['color'], '#000000', context),
     background: css('color', props['backgroundColor'], '#ffffff', context),
     id,
-    field: first === undefined || typeof first === 'string' ? 'schema' : `variables.${writePath(first.path)}`,
+    field: first === undefined || typeof first === 'string' ? 'schema' : variableField(writePath(first.path)),
   };
 };
 
@@ -150,5 +150,5 @@ const barCodeOptions = (props: JsonObject, id: string, context: Context): string
 const pathIn = (value: Json | undefined, context: Context): string | undefined => {
   if (typeof value !== 'string' || !hasPlaceholder(value)) return undefined;
   const first = templated(value, context).find((part) => typeof part !== 'string');
-  return first === undefined || typeof first === 'string' ? undefined : `variables.${writePath(first.path)}`;
+  return first === undefined || typeof first === 'string' ? undefined : variableField(writePath(first.path));
 };
