@@ -23,6 +23,7 @@ export const plainRenderer = (): Renderer => {
     },
     compileEmail: () => compiled('unsaved'),
     compileEmailInTurns: async () => compiled('unsaved'),
+    dropped: () => [],
     close: async () => {},
   };
 };

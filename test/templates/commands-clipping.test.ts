@@ -1,4 +1,4 @@
-/** Gmail cuts off mails that are too long: a save, a preview and a dry run say so, and only there. */
+/** What a save and a preview tell of the mail itself: that Gmail cuts it off, and what the HTML of its author loses. */
 import t from 'tap';
 import type { CreateTemplateRequest } from '../../src/api/templates/templates.js';
 import { caller, openWorld, schemaSaying, welcome } from '../support/command-world.js';
@@ -30,4 +30,22 @@ void t.test('what values bring counts', async (t) => {
   t.teardown(() => deps.generator.close());
   t.equal(ofSize(await commands.createTemplate(caller, saying('{{text}}'))), 0);
   t.equal(ofSize(await commands.previewTemplate(caller, 'welcome', { variables: { text: 'word '.repeat(20_000) } }, never)), 1);
+});
+
+void t.test('what the HTML of the author loses is told by a save and by a preview, a translation apart', async (t) => {
+  const { commands, deps } = await openWorld();
+  t.teardown(() => deps.generator.close());
+  const lost = ({ warnings = [] }: Readonly<{ warnings?: readonly Readonly<{ field: string; message: string }>[] }>) =>
+    warnings.filter(({ message }) => message.startsWith('is shown without what an email does not keep: '));
+  const own = { field: 'schema.sections[0].components[0].content', message: /<o:p>$/ };
+  const text = '<p>Dear <o:p>Ana</o:p></p>';
+  const made = await commands.createTemplate(caller, saying('Dear <o:p>Ana</o:p>'));
+  t.match(lost(made), [own]);
+  t.match(lost(await commands.previewTemplate(caller, 'welcome', {}, never)), [own]);
+  const translated = await commands.updateTemplate(caller, 'welcome', {
+    translations: { de: { [text]: '<p style="position:fixed">Liebe Ana</p>' }, fr: { [text]: text } },
+  });
+  t.match(lost(translated), [own, { field: 'translations.de', message: /the style position$/ }]);
+  t.equal(lost(translated).length, 2, 'what all languages lose is told once');
+  t.same(lost(await commands.updateTemplate(caller, 'welcome', { schema: schemaSaying('<p>fine</p>'), translations: {} })), []);
 });

@@ -52,28 +52,36 @@ const tables = [...tableTags, 'colgroup', 'col'];
 export const tagsOf: Readonly<Record<RichMode, readonly string[]>> = {
   inline,
   block: [...block, ...tables],
-  fragment: [...block, ...tables, ...sectionTags, 'font'],
+  fragment: [...block, ...tables, ...sectionTags, 'font', 'acronym', 'big', 'cite', 'dfn', 'samp', 'time', 'tt'],
 };
 
-const everywhere = ['style', 'align', 'dir', 'lang', 'title', 'id', 'hidden', 'aria-hidden'];
-const cell = ['width', 'height', 'valign', 'bgcolor', 'colspan', 'rowspan', 'scope'];
+const everywhere = ['style', 'align', 'dir', 'lang', 'title', 'id', 'hidden', 'role', 'aria-label', 'aria-hidden', 'aria-roledescription'];
+const cell = ['width', 'height', 'valign', 'bgcolor', 'background', 'nowrap', 'colspan', 'rowspan', 'scope', 'headers', 'abbr'];
 const attributes: Record<string, string[]> = {
   '*': everywhere,
   a: ['href', 'name', 'data-sealpost-track'],
-  img: ['src', 'alt', 'width', 'height', 'border'],
-  table: ['width', 'height', 'cellpadding', 'cellspacing', 'border', 'bgcolor', 'role'],
+  img: ['src', 'alt', 'width', 'height', 'border', 'hspace', 'vspace'],
+  table: ['width', 'height', 'cellpadding', 'cellspacing', 'border', 'bgcolor', 'background'],
   td: cell,
   th: cell,
   tr: ['valign', 'bgcolor', 'height'],
+  thead: ['valign'],
+  tbody: ['valign'],
+  tfoot: ['valign'],
   col: ['width', 'span'],
   ol: ['start', 'type', 'reversed'],
-  li: ['value'],
+  ul: ['type'],
+  li: ['value', 'type'],
   font: ['color', 'face', 'size'],
   hr: ['width', 'size', 'color'],
 };
 
 /** `hidden` stands without a value. */
 const nonBooleanAttributes = sanitizeHtml.defaults.nonBooleanAttributes.filter((name) => name !== 'hidden');
+
+/** True for an attribute that an element keeps. */
+export const isKeptAttribute = (tag: string, name: string): boolean =>
+  everywhere.includes(name) || (Object.hasOwn(attributes, tag) && attributes[tag]?.includes(name) === true);
 
 /** Blocks that are not kept: their content stays in lines of its own. */
 const OTHER_BLOCKS = ['nav', 'aside', 'details', 'summary', 'form', 'fieldset', 'legend', 'dialog', 'menu', 'hgroup', 'search'];
@@ -90,6 +98,12 @@ const divisions: Readonly<Record<RichMode, Record<string, string>>> = {
   fragment: divisionsOf('fragment'),
 };
 
+/** The element that one of the author becomes in that mode; undefined where it is not kept. */
+export const keptTagOf = (tag: string, mode: RichMode): string | undefined => {
+  const kept = Object.hasOwn(divisions[mode], tag) ? divisions[mode][tag] : tag;
+  return kept !== undefined && tagsOf[mode].includes(kept) ? kept : undefined;
+};
+
 /** Removes all but the known elements, attributes and schemes; `schemes` and `attribute` are let through beside them. */
 export const sanitized = (html: string, mode: RichMode, schemes: readonly string[] = [], attribute?: string): string =>
   sanitizeHtml(INLINE_END.test(html) ? html.replaceAll(INLINE_ENDS, '$& ') : html, {
@@ -97,7 +111,7 @@ export const sanitized = (html: string, mode: RichMode, schemes: readonly string
     allowedTags: [...tagsOf[mode]],
     allowedAttributes: attribute === undefined ? attributes : { ...attributes, '*': [...everywhere, attribute] },
     allowedSchemes: ['http', 'https', 'mailto', 'tel', 'sms', 'data', 'asset', 'cid', ...schemes],
-    allowedSchemesAppliedToAttributes: ['href', 'src'],
+    allowedSchemesAppliedToAttributes: ['href', 'src', 'background'],
     parseStyleAttributes: false,
     nestingLimit: NESTING_MAX,
     nonBooleanAttributes,

@@ -70,7 +70,12 @@ export const previewTemplate = async (
   const shown = withInlineImages(html, inline, { pictures, totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax });
   const emptyPaths = [...emptyPathsIn(content, deps.limits)(email.variables, email.environment)];
   const sizeBytes = Buffer.byteLength(html);
-  const warnings = [...mailWarnings(content), ...(await assetWarnings(deps, caller.teamId, content)), ...clippingWarnings(sizeBytes)];
+  const warnings = [
+    ...mailWarnings(content),
+    ...deps.renderer.dropped(content),
+    ...(await assetWarnings(deps, caller.teamId, content)),
+    ...clippingWarnings(sizeBytes),
+  ];
   return { subject, html: shown, text, sizeBytes, emptyPaths, warnings };
 };
 

@@ -157,9 +157,13 @@ const compileAndMeasure = async (
   const email = { variables: previewVariables(variables, {}), environment: { at, company: emptyCompany } };
   const budget = measuringBudget({ limits });
   const warnings: FieldError[] = [];
+  const told = new Set<string>();
   for (const locale of [undefined, ...Object.keys(translations)]) {
-    const compiled = await renderer.compileEmailInTurns(emailInLanguage(content, locale === undefined ? undefined : { locale }));
-    for (const { field, message } of await sizeWarnings(compiled, email, budget))
+    const inLanguage = emailInLanguage(content, locale === undefined ? undefined : { locale });
+    const compiled = await renderer.compileEmailInTurns(inLanguage);
+    const dropped = renderer.dropped(inLanguage).filter(({ field, message }) => !told.has(`${field} ${message}`));
+    for (const { field, message } of dropped) told.add(`${field} ${message}`);
+    for (const { field, message } of [...dropped, ...(await sizeWarnings(compiled, email, budget))])
       warnings.push({ field: locale === undefined ? field : `translations.${locale}`, message });
     await nextTurn();
   }

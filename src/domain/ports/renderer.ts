@@ -1,4 +1,5 @@
 /** Template and variables in, finished text out. */
+import type { FieldError } from '../core/errors.js';
 import type { PictureSize } from '../rendering/pictures.js';
 import type { Budget } from '../rendering/budget.js';
 import type { JsonObject } from '../core/json.js';
@@ -64,5 +65,7 @@ export type Renderer = Readonly<{
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
   /** The same in turns of the event loop. Rejects where a checked template cannot be compiled. */
   compileEmailInTurns: (content: EmailTemplateContent) => Promise<CompiledEmail>;
+  /** Warnings about what the HTML of a checked template loses: elements, attributes and styles that its mails do not carry. */
+  dropped: (content: EmailTemplateContent) => readonly FieldError[];
   close: () => Promise<void>;
 }>;

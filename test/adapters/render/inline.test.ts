@@ -224,7 +224,7 @@ void t.test('files of the call are shown where rich text, images, values and sty
       type: 'html-fragment',
       content:
         '<div style="background:#ffffff url(cid:tile) no-repeat center / cover">a</div><div style="background-image:url(\'cid:tile\');background-size:cover">b</div>' +
-        '<div style="background:url(https://example.com/a);background-image:url(cid:x) url(cid:y)">c</div>',
+        '<div style="background:url(ftp://example.com/a);background-image:url(cid:x) url(cid:y)">c</div>',
     },
   ]);
   const render = compile(checkEmailTemplate(template, defaultLimits).content, defaultLimits).render;

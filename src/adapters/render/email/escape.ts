@@ -164,12 +164,13 @@ export const lineHeight = (value: string, fallback: string): string => cssLineHe
 export const oneOf = (value: string, values: readonly string[], fallback: string): string =>
   values.includes(value.trim().toLowerCase()) ? value.trim().toLowerCase() : fallback;
 
-const DECLARATION = /^[#\p{L}\p{M}\w\s.,%+()'-]{1,200}$/u;
+const DECLARATION = /^[#\p{L}\p{M}\w\s.,%+()'/*-]{1,300}$/u;
+const FUNCTIONS = /^(?:rgba?|hsla?|calc|min|max|clamp|(?:repeating-)?(?:linear|radial)-gradient)?$/i;
 const FUNCTION = /([a-z-]*)\s*\(/gi;
 
-/** The value of a declaration in a `style` attribute: plain words, numbers, colours; no url(), no expression(), nothing that ends the declaration. */
+/** The value of a declaration in a `style` attribute: plain words, numbers, colours, gradients, calculated lengths; no url(), no expression(), nothing that ends the declaration. */
 export const declaration = (value: string): string | undefined => {
   const css = value.trim();
-  if (!DECLARATION.test(css)) return undefined;
-  return [...css.matchAll(FUNCTION)].every(([, name]) => /^(?:rgba?|hsla?)$/i.test(name ?? '')) ? css : undefined;
+  if (!DECLARATION.test(css) || css.includes('/*')) return undefined;
+  return [...css.matchAll(FUNCTION)].every(([, name]) => FUNCTIONS.test(name ?? '')) ? css : undefined;
 };

@@ -26,6 +26,7 @@ import {
 } from './runtime.js';
 import type { Context } from './values.js';
 import { directionOf, writeDocument, type Source } from './document.js';
+import { droppedIn } from './dropped.js';
 import { BREAKS_CHARS_MAX } from './escape.js';
 import { finish } from './text-layout.js';
 import { boundedCache } from '../../../shared/cache.js';
@@ -71,6 +72,7 @@ export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer
     },
     compileEmail: (content) => compile(content, limits).render,
     compileEmailInTurns: async (content) => (await compileInTurns(content, limits)).render,
+    dropped: droppedIn,
     close: async () => compiled.clear(),
   };
 };

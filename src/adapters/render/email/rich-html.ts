@@ -1,5 +1,6 @@
 /** Writes the elements of rich text as HTML for mail: every style inlined, addresses judged, colours with their dark twins. */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
+import type { LinkRules } from '../../../domain/rendering/addresses.js';
 import { directions } from '../../../domain/rendering/direction.js';
 import { cssColor } from '../../../domain/rendering/css.js';
 import { concat, js, literalOf, type Term } from './code.js';
@@ -7,7 +8,7 @@ import { type Context, whenOf, type RichElement, type RichNode, htmlOf, plainOf,
 import { declaration } from './escape.js';
 import { hides } from '../rich-tree.js';
 import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
-import { cssImageOf, imageOf, imageSizeOf, linkOf } from './urls.js';
+import { cssImageOf, cssPictureIn, imageOf, imageSizeOf, linkOf, type CssPicture } from './urls.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
 
 const VOID = new Set(['br', 'hr', 'img', 'col', 'wbr']);
@@ -96,7 +97,8 @@ const attribute = (name: string, value: TemplatedText, context: Context): readon
     case 'href':
       return [' href="', ...linkOf(value, context), '"'];
     case 'src':
-      return [' src="', ...imageOf(value, context), '"'];
+    case 'background':
+      return [` ${name}="`, ...imageOf(value, context), '"'];
     // It is for the service alone, and is written only where it is asked for.
     case 'data-sealpost-track':
       return literalOf(htmlLiteral(value)) === 'off' ? [js('UNTRACKED()')] : [];
@@ -161,72 +163,82 @@ const push = (terms: Term[], more: readonly Term[]): void => {
   terms.push(...more);
 };
 
+/** Properties that mail programs of some size read (caniemail.com), and those that Outlook alone reads. */
 const PROPERTIES = new Set([
-  'color',
-  'background-color',
-  'background-repeat',
-  'background-position',
-  'background-size',
-  'font-size',
-  'font-weight',
-  'font-style',
-  'font-family',
-  'line-height',
-  'letter-spacing',
-  'text-align',
-  'text-decoration',
-  'text-transform',
-  'text-indent',
-  'vertical-align',
-  'white-space',
-  'word-break',
-  'direction',
-  'width',
-  'max-width',
-  'min-width',
-  'height',
-  'max-height',
-  'border',
-  'border-top',
-  'border-right',
-  'border-bottom',
-  'border-left',
-  'border-color',
-  'border-width',
-  'border-style',
-  'border-radius',
-  'border-collapse',
-  'border-spacing',
-  'table-layout',
-  'list-style-type',
-  'padding',
-  'padding-top',
-  'padding-right',
-  'padding-bottom',
-  'padding-left',
-  'margin',
-  'margin-top',
-  'margin-right',
-  'margin-bottom',
-  'margin-left',
-  'display',
+  ...['color', 'opacity', 'visibility', 'mix-blend-mode', 'cursor'],
+  ...['', '-color', '-image', '-repeat', '-position', '-size', '-clip', '-origin', '-attachment', '-blend-mode'].map(
+    (part) => `background${part}`,
+  ),
+  ...['-size', '-weight', '-style', '-family', '-variant', '-stretch', '-kerning', '-size-adjust'].map((part) => `font${part}`),
+  ...['line-height', 'letter-spacing', 'word-spacing', 'white-space', 'word-break', 'word-wrap', 'overflow-wrap', 'hyphens', 'tab-size'],
+  ...['-align', '-align-last', '-decoration', '-transform', '-indent', '-overflow', '-shadow', '-orientation', '-emphasis'].map(
+    (part) => `text${part}`,
+  ),
+  ...['-color', '-line', '-style', '-thickness'].map((part) => `text-decoration${part}`),
+  ...['text-underline-offset', 'text-underline-position', 'vertical-align', 'direction', 'unicode-bidi', 'writing-mode'],
+  ...['width', 'height'].flatMap((side) => [side, `max-${side}`, `min-${side}`]),
+  ...['object-fit', 'object-position', 'box-sizing', 'box-shadow', 'overflow', 'float', 'clear', 'display'],
+  ...['border', 'border-top', 'border-right', 'border-bottom', 'border-left', 'outline'].flatMap((side) => [
+    side,
+    ...['-color', '-width', '-style'].map((part) => side + part),
+  ]),
+  ...['', '-top-left', '-top-right', '-bottom-right', '-bottom-left'].map((corner) => `border${corner}-radius`),
+  ...['border-collapse', 'border-spacing', 'table-layout', 'caption-side', 'empty-cells'],
+  ...['list-style', 'list-style-type', 'list-style-position'],
+  ...['padding', 'margin'].flatMap((room) => [room, ...['top', 'right', 'bottom', 'left'].map((side) => `${room}-${side}`)]),
+  ...['columns', 'column-count', 'column-width', 'column-gap', 'column-rule', 'column-span', 'column-fill'],
+  ...['flex', 'flex-direction', 'flex-wrap', 'flex-grow', 'flex-shrink', 'flex-basis', 'align-items', 'align-self', 'justify-content'],
+  ...['-webkit-text-size-adjust', '-ms-text-size-adjust', '-ms-interpolation-mode'],
 ]);
+const OUTLOOK = /^mso-[a-z-]{1,40}$/;
+
+const isKnown = (property: string): boolean => PROPERTIES.has(property) || property === 'font' || OUTLOOK.test(property);
 
 type Declaration = Readonly<{ property: string; value: Term }>;
 
 /** The declarations that a mail may carry; a value with a placeholder is judged when it is rendered, and is `inherit` where it fails. */
 const declarationsOf = (style: TemplatedText, context: Context): readonly Declaration[] =>
   split(style).flatMap(({ name, value }): readonly Declaration[] => {
-    const literal = literalOf(htmlLiteral(value))?.replace(IMPORTANT, '').replaceAll('"', "'");
-    const picture = literal === undefined || !/^background(?:-image)?$/.test(name) ? undefined : cssImageOf(literal, context);
-    if (picture !== undefined) return backgroundOf(picture, name === 'background');
+    const literal = literalOf(htmlLiteral(value));
+    if (literal !== undefined) return keptOf(name, literal, (css) => cssImageOf(css, context));
+    if (!isKnown(name)) return [];
     const property = name === 'background' ? 'background-color' : name;
-    if (!PROPERTIES.has(property) && name !== 'font') return [];
-    if (literal === undefined) return [{ property, value: js(context.code.remember(`DECLARATION(${plainOf(value, context)})`)) }];
-    const isColor = property === 'color' || property === 'background-color';
-    if (name === 'font') return fontOf(literal);
-    const css = isColor ? (name === 'background' ? colorIn(literal) : cssColor(literal)) : declaration(literal);
-    return css === undefined ? [] : [{ property, value: css }];
+    return [{ property, value: js(context.code.remember(`DECLARATION(${plainOf(value, context)})`)) }];
+  });
+
+/** The declarations that stand for one that the author wrote out; none where it cannot be kept. */
+const keptOf = (name: string, written: string, pictureOf: (css: string) => CssPicture | undefined): readonly Declaration[] => {
+  if (!isKnown(name)) return [];
+  const literal = written.replace(IMPORTANT, '').replaceAll('"', "'").trim();
+  const isBackground = name === 'background';
+  const picture = isBackground || name === 'background-image' ? pictureOf(literal) : undefined;
+  if (picture !== undefined) return backgroundOf(picture, isBackground);
+  if (name === 'font') return fontOf(literal);
+  const isColor = name === 'color' || name === 'background-color';
+  const css = isColor ? cssColor(literal) : declaration(literal);
+  if (!isBackground) return css === undefined ? [] : [{ property: name, value: css }];
+  const color = colorIn(literal);
+  return [
+    ...(css !== undefined && GRADIENT.test(css) ? [{ property: name, value: css }] : []),
+    ...(color === undefined ? [] : [{ property: 'background-color', value: color }]),
+  ];
+};
+
+const GRADIENT = /gradient\(/i;
+
+/**
+ * In: the text of a `style` attribute. Out: the declarations in it that are not kept, each by its property, with its value where another value
+ * would be kept.
+ */
+export const lostDeclarations = (style: string, links: LinkRules): readonly string[] =>
+  split([style]).flatMap(({ name, value }) => {
+    const written = value.join('');
+    if (!isKnown(name)) return [name];
+    if (written.includes('{{')) return [];
+    const picture = cssPictureIn(written.replaceAll('"', "'"), links);
+    const kept = keptOf(name, written, () => picture && { beside: picture.beside, image: '' });
+    const losesPicture = /^background/.test(name) && /url\(\s*['"]?[^\s'")]/i.test(written) && picture === undefined;
+    return kept.length > 0 && !losesPicture ? [] : [`${name}: ${written.trim()}`];
   });
 
 const IMPORTANT = /\s*!\s*important\s*$/i;
@@ -257,7 +269,7 @@ const fontOf = (value: string): readonly Declaration[] => {
 };
 
 /** The colour stands behind the shorthand, which would reset it. */
-const backgroundOf = ({ beside, image }: NonNullable<ReturnType<typeof cssImageOf>>, isShorthand: boolean): readonly Declaration[] => {
+const backgroundOf = ({ beside, image }: CssPicture, isShorthand: boolean): readonly Declaration[] => {
   const words = isShorthand ? beside.split(/\s+/).filter((word) => word !== '') : [];
   const color = words.flatMap((word) => cssColor(word) ?? [])[0];
   const rest = words.filter((word) => cssColor(word) === undefined).join(' ');

@@ -7,6 +7,7 @@ import {
   isSettled,
   partAt,
   type AddressPart,
+  type LinkRules,
   type Place,
   safeLink,
 } from '../../../domain/rendering/addresses.js';
@@ -132,14 +133,26 @@ const insideOf = (address: string, { code }: Context): Term =>
 
 const CSS_IMAGE = /^([^()'"]*)url\(\s*(['"]?)([^'"()\\\s]+)\2\s*\)([^()'"]*)$/i;
 
-/**
- * In: the value of `background` or `background-image`. Out: its one picture, and what stands beside it; undefined if the picture does not travel
- * inside the mail.
- */
-export const cssImageOf = (value: string, context: Context): Readonly<{ beside: string; image: Term }> | undefined => {
-  const [, before = '', , address = '', after = ''] = CSS_IMAGE.exec(value.trim()) ?? [];
-  const inside = insideImage(address);
-  return inside === undefined ? undefined : { beside: `${before} ${after}`.trim(), image: insideOf(inside, context) };
+/** The one picture of a background, and what stands beside it. */
+export type CssPicture = Readonly<{ beside: string; image: Term }>;
+
+/** In: the value of `background` or `background-image`. Out: the address of its one picture, and what stands beside it; undefined if there is none that a mail may show. */
+export const cssPictureIn = (
+  value: string,
+  links: LinkRules,
+): Readonly<{ beside: string; address: string; isInside: boolean }> | undefined => {
+  const [, before = '', , written = '', after = ''] = CSS_IMAGE.exec(value.trim()) ?? [];
+  const inside = insideImage(written);
+  const address = inside ?? safeImage(written, links);
+  return address === undefined ? undefined : { beside: `${before} ${after}`.trim(), address, isInside: inside !== undefined };
+};
+
+/** `cssPictureIn` with the picture as terms. */
+export const cssImageOf = (value: string, context: Context): CssPicture | undefined => {
+  const found = cssPictureIn(value, context.links);
+  if (found === undefined) return undefined;
+  const { beside, address, isInside } = found;
+  return { beside, image: isInside ? insideOf(address, context) : escapeHtml(address) };
 };
 
 /** The expression of an address that is judged as a whole, each value encoded for its place. */
