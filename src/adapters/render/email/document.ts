@@ -1,7 +1,7 @@
 /** The HTML document of a mail (head, preheader, the column of sections around the components) and its text part, as source code of one function. */
 import type { ComponentsOf } from '../../../domain/rendering/components.js';
 import type { Component, EmailTemplateContent, Section } from '../../../domain/rendering/content.js';
-import { type ComponentRenderer, type Context, shownConditionOf, shapesOf, WORD_CHARS, htmlOf, templated, textOf } from './values.js';
+import { type ComponentRenderer, type Context, shownConditionOf, shapesOf, WORD_CHARS, isolatedOf, templated, textOf } from './values.js';
 import { divider, htmlFragment, list, richText, spacer } from './components/blocks.js';
 import { conditional, loop, columns, container, countFixed } from './components/layout.js';
 import { button, image } from './components/media.js';
@@ -10,7 +10,7 @@ import { table } from './components/table.js';
 import { timeline } from './components/timeline.js';
 import type { JsonObject } from '../../../domain/core/json.js';
 import { linkRulesOf } from '../../../domain/rendering/addresses.js';
-import { parseTemplatedText } from '../../../domain/rendering/fill/templated-text.js';
+import { parseTemplatedText, withSurroundings } from '../../../domain/rendering/fill/templated-text.js';
 import { concat, createCode, js, literalOf, type Code, type Term } from './code.js';
 import type { Limits } from '../../../domain/core/limits.js';
 import { directionOfLocale, directions, type Direction } from '../../../domain/rendering/direction.js';
@@ -43,7 +43,7 @@ export const writeDocument = (
   const props = content.schema.props ?? {};
   const context = { ...rootContext(content, code, limits, language), ...known };
   const subjectExpression = concat(
-    textOf(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts, { ...context, code: subject }),
+    textOf(withSurroundings(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts), { ...context, code: subject }),
   );
   const page = css('color', props['backgroundColor'], '#f3f4f6', context);
   const pageClass = colorClass('page', page, context);
@@ -172,7 +172,7 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
 /** What inboxes show beside the subject; behind it invisible blanks, so that they do not go on with the body. One without text writes nothing. */
 const preheader = (props: JsonObject, context: Context): void => {
   if (typeof props['preheader'] !== 'string' || props['preheader'] === '') return;
-  const text = htmlOf(templated(props['preheader'], context), context);
+  const text = isolatedOf(templated(props['preheader'], context), context);
   const { code } = context;
   const literal = literalOf(text);
   const write = (shown: Term): void =>

@@ -117,7 +117,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   const exact = htmlOnly.of(runtimeOf(limits, meter, rules));
   const measuring = htmlOnly.of(checkingRuntimeOf(limits, meter, rules));
   const isNeverEmpty = alwaysShows(content);
-  const filling = { definitions: content.variables, language, limits };
+  const filling = { definitions: content.variables, language, limits, direction };
   const prepared = compilePreparation(content.variables, language, limits);
   const refuseMissing = missingOf(content, limits);
   const prepare = ({ variables, subject, environment, budget = UNLIMITED }: EmailInput) => {

@@ -27,7 +27,17 @@ import { pixels } from '../../../domain/rendering/css.js';
 import { barCodePng, layBarPicture, pixelDefaults, type BarWish } from '../bar-code.js';
 import type { Json } from '../../../domain/core/json.js';
 import { holds, type Operator } from '../../../domain/rendering/scope/conditions.js';
-import { directionOfText, sideOf } from '../../../domain/rendering/direction.js';
+import {
+  directionOfText,
+  holdsRightToLeft,
+  isolated,
+  markOf,
+  setApart,
+  sideOf,
+  type ApartText,
+  type ApartValues,
+  type Direction,
+} from '../../../domain/rendering/direction.js';
 import { type Formatter, writeNumber, writeValue } from '../../../domain/rendering/scope/formats.js';
 import { inCurrency, writerOf, type Showing, isDated } from '../../../domain/rendering/scope/showing.js';
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
@@ -67,6 +77,8 @@ type CodeOptions = Omit<QrOptions, 'field' | 'level'> &
 type ShownCode = Readonly<{ src: string; width: string; height: string; alt: string; text: string }>;
 
 type Row = readonly string[];
+
+type Joints = Omit<ApartValues<never>, 'values'>;
 
 /** What the rendering under way draws on. Rendering is synchronous, so that one is enough for a template. */
 export type Meter = BreaksLeft & {
@@ -119,7 +131,7 @@ export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMI
 
 /** The functions by the names that the source uses. Characters read and written are taken from the meter. */
 export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: LinkRules = NO_LINK_RULES) => ({
-  ...measured(limits, meter, rules),
+  ...apartFrom(measured(limits, meter, rules)),
   STEP: readStep,
   SHOW: substituterOf,
   BLANK: isBlank,
@@ -184,6 +196,7 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter(), ru
   WHOLE: (pieces) => joinedIfShort(pieces, meter),
   E: (text) => countHtml(text, meter),
   W: (text) => countHtml(text, meter),
+  ...spansOf((text) => countHtml(text, meter)),
   SHOWN: (showing, locale, timeZone) => longestOf(showing, writerOf(showing, { locale, timeZone })),
   IN_CURRENCY: (showing, locale, timeZone) => {
     const longest = longestOf(showing, writerOf(inCurrency(showing, 'USD'), { locale, timeZone }));
@@ -283,6 +296,53 @@ const measured = (limits: Limits, meter: Meter, rules: LinkRules) => {
     AFTER_HOST: encoded(escape.urlAfterHost),
   };
 };
+
+/** The functions of a runtime with those that set values apart from the text around. */
+const apartFrom = <Functions extends Pick<ReturnType<typeof measured>, 'W' | 'T'>>(functions: Functions) => ({
+  ...functions,
+  ...spansOf(functions.W),
+  /** A value in text from the left without markup. */
+  I: (text: string): string => (holdsRightToLeft(functions.T(text)) ? isolated(text, directionOfText(text) ?? 'ltr') : text),
+  /** Values in text without markup; `mark` is the direction of the words before them, where it is not that of the text. */
+  ISOLATED:
+    (joints: Joints, around: Direction | undefined, mark: Direction | undefined): ((...texts: readonly string[]) => string) =>
+    (...texts) =>
+      apartBy(setApart(texts, joints, around), (piece, direction) =>
+        direction === undefined || isAddress(piece)
+          ? functions.T(piece)
+          : isolated(functions.T(piece), direction) + (direction === mark ? markOf(direction) : ''),
+      ),
+});
+
+/** Programs that make links of addresses would take the character behind for a part of it, and an address keeps its order without. */
+const isAddress = (text: string): boolean => /^(?:[a-z]+:\/\/|www\.)[\x21-\x7e]+$|^[\x21-\x7e]+@[\x21-\x7e]+$/i.test(text);
+
+/**
+ * The functions that set values apart between tags. A span with `dir` is isolated by every browser (HTML, 15.3.5), mail programs keep it,
+ * and Outlook, which knows no `bdi`, makes it a run of that direction. Marks within would be copied with a code.
+ */
+const spansOf = (write: (text: string, chars?: number) => string) => ({
+  /** A word of text from the left. */
+  B: (text: string, chars?: number): string =>
+    holdsRightToLeft(text) ? span(write(text, chars), directionOfText(text) ?? 'ltr') : write(text, chars),
+  APART:
+    (
+      joints: Joints,
+      around: Direction | undefined,
+      mark: Direction | undefined,
+      chars: number,
+    ): ((...texts: readonly string[]) => string) =>
+    (...texts) =>
+      apartBy(setApart(texts, joints, around), (piece, direction) =>
+        direction === undefined ? write(piece, chars) : span(write(piece, chars), direction) + (direction === mark ? REFERENCES[mark] : ''),
+      ),
+});
+
+const span = (html: string, direction: Direction): string => `<span dir="${direction}">${html}</span>`;
+const REFERENCES: Readonly<Record<Direction, string>> = { ltr: '&lrm;', rtl: '&rlm;' };
+
+const apartBy = (pieces: readonly ApartText[], write: (text: string, direction: Direction | undefined) => string): string =>
+  pieces.map(({ text, direction }) => write(text, direction)).join('');
 
 /** Remembers the last answer: the amounts of one email are in one currency. */
 const lastOf = (make: (currency: string) => Formatter): ((currency: string) => Formatter) => {

@@ -1,6 +1,6 @@
 /** Lays out the text part: paragraphs wrapped at 78 columns (RFC 5322, section 2.1.1), headings underlined, tables in columns. */
 import { safeLink, type LinkRules } from '../../../domain/rendering/addresses.js';
-import type { Direction } from '../../../domain/rendering/direction.js';
+import { isolatesByLine, withoutIsolates, type Direction } from '../../../domain/rendering/direction.js';
 import { progressOf, type Progress } from '../../../domain/rendering/expand/expanded.js';
 
 const TEXT_COLUMNS = 78;
@@ -64,12 +64,12 @@ export const oneLine = (text: string): string => {
 export const linked = (words: string, address: string, rules: LinkRules): string => {
   const safe = safeLink(address, rules);
   const shown = safe === undefined ? '' : shownAddress(safe);
-  const label = words.trim();
+  const label = withoutIsolates(words).trim();
   if (shown === '') return words;
   if (label === '') return shown;
   if (/^https?:/i.test(shown)) {
     if (bareAddress(label) !== bareAddress(shown)) return withTail(words, shown);
-    return /^https?:/i.test(label) ? words : words.replace(label, () => shown);
+    return /^https?:/i.test(label) ? words : words.replace(words.trim(), () => shown);
   }
   return says(label, shown, /^(?:tel|sms):/i.test(safe ?? '')) ? words : withTail(words, shown);
 };
@@ -128,7 +128,7 @@ const RAISED_MAX = 12;
  * they are the ends of words (1st, Mme); other short texts behind `^` or `_`.
  */
 export const raised = (text: string, tag: 'sup' | 'sub'): string => {
-  const core = text.trim();
+  const core = withoutIsolates(text).trim();
   if (core === '' || core.length > RAISED_MAX) return text;
   const put = (shown: string): string => text.replace(core, () => shown);
   if (tag === 'sup' && Object.hasOwn(MARKS_OF_TRADE, core)) return put(MARKS_OF_TRADE[core] ?? core);
@@ -184,7 +184,7 @@ export const integer = (text: string, otherwise: number): number => (/^\s*[+-]?\
 /** A heading over a line of its own length. */
 export const heading = (text: string, mark: string): string => {
   const title = wrap(text);
-  const longest = title.split('\n').reduce((columns, line) => Math.max(columns, line.length), 0);
+  const longest = title.split('\n').reduce((columns, line) => Math.max(columns, columnsOf(line)), 0);
   return longest === 0 ? '' : `${title}\n${mark.repeat(Math.min(longest, TEXT_COLUMNS))}`;
 };
 
@@ -192,12 +192,15 @@ const MARKS: Readonly<Record<Progress, string>> = { completed: '[x] ', current: 
 
 /** One step of a timeline: its mark, title, date and status on the first line, its description below. */
 export const moment = (title: string, date: string, status: string, description: string): string => {
-  const progress = progressOf(status);
+  const progress = progressOf(withoutIsolates(status));
   const mark = MARKS[progress];
   const indent = ' '.repeat(mark.length);
   const head = [title, date, progress === 'other' ? status : ''].filter((part) => part !== '').join(' - ');
   return wrap(head, mark, indent) + (description === '' ? '' : `\n${wrap(description, indent)}`);
 };
+
+/** The columns that a text takes: what sets its values apart takes none. */
+const columnsOf = (text = ''): number => withoutIsolates(text).length;
 
 type TextTable = Readonly<{
   /** One character for each column: l, c, r. */
@@ -213,8 +216,8 @@ const TABLE_COLUMNS = 60;
 export const table = (rows: readonly (readonly string[])[], { aligns, header, footer }: TextTable): string => {
   const widths: number[] = [];
   for (let column = 0; column < aligns.length; column += 1) {
-    let width = Math.max(header?.[column]?.length ?? 0, footer?.[column]?.length ?? 0);
-    for (const row of rows) width = Math.max(width, row[column]?.length ?? 0);
+    let width = Math.max(columnsOf(header?.[column]), columnsOf(footer?.[column]));
+    for (const row of rows) width = Math.max(width, columnsOf(row[column]));
     widths.push(width);
   }
   let total = GAP * (widths.length - 1);
@@ -240,7 +243,7 @@ const aligned = (row: readonly string[], widths: readonly number[], aligns: stri
   const last = widths.length - 1;
   for (let column = 0; column <= last; column += 1) {
     const cell = row[column] ?? '';
-    const spare = (widths[column] ?? 0) - cell.length;
+    const spare = (widths[column] ?? 0) - columnsOf(cell);
     const side = aligns.charCodeAt(column);
     const left = side === 114 ? spare : side === 99 ? spare >> 1 : 0;
     if (column > 0) line += '  ';
@@ -261,7 +264,7 @@ export const labelled = (
       .flatMap((cell, column) => {
         if (cell === '') return [];
         // It stands in every row, so its length counts as often as there are rows.
-        const label = header?.[column]?.slice(0, LABEL_COLUMNS) ?? '';
+        const label = isolatesByLine(header?.[column]?.slice(0, LABEL_COLUMNS) ?? '');
         return [wrap(label === '' ? cell : `${label}: ${cell}`, '', '  ')];
       })
       .join('\n');
@@ -275,7 +278,8 @@ export const labelled = (
 export const finish = (text: string, direction: Direction = 'ltr'): string => {
   const trimmed = text.replaceAll(HARD_BLANK, ' ').trim();
   const spaced = trimmed.includes('\n\n\n') ? trimmed.replace(/\n{3,}/g, '\n\n') : trimmed;
-  return `${direction === 'rtl' ? marked(spaced) : spaced}\n`;
+  const whole = isolatesByLine(spaced);
+  return `${direction === 'rtl' ? marked(whole) : whole}\n`;
 };
 
 const RIGHT_TO_LEFT_MARK = '\u200f';

@@ -4,10 +4,10 @@ import type { Limits } from '../../../domain/core/limits.js';
 import type { LinkRules } from '../../../domain/rendering/addresses.js';
 import type { Component } from '../../../domain/rendering/content.js';
 import type { VariableDefinition } from '../../../domain/rendering/scope/definitions.js';
-import type { Direction } from '../../../domain/rendering/direction.js';
+import { apartIn, type ApartValues, type Direction } from '../../../domain/rendering/direction.js';
 import { type Language, withoutControls } from '../../../domain/rendering/scope/formats.js';
 import { shapeOf, type Shape, formatAt, shapeAt } from '../../../domain/rendering/scope/shapes.js';
-import { type Code, type Term, concat, joinedBy, js, literalOf, quote } from './code.js';
+import { type Code, type Js, type Term, concat, joinedBy, js, literalOf, quote } from './code.js';
 import type { DarkColors } from './dark-colors.js';
 import type { Json } from '../../../domain/core/json.js';
 import { isConstant } from '../../../domain/rendering/scope/constants.js';
@@ -17,6 +17,8 @@ import {
   hasPlaceholder,
   parsePathText,
   parseTemplatedText,
+  withSurroundings,
+  type Placeholder,
   type TemplatedText,
   type TextPart,
 } from '../../../domain/rendering/fill/templated-text.js';
@@ -152,21 +154,71 @@ const written = (showing: Showing, raw: string, context: Context): string => {
 
 /** Text that was checked when the template was saved, taken apart. */
 export const templated = (text: string, { limits }: Context): TemplatedText =>
-  parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts;
+  withSurroundings(parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts);
 
 /** Terms for text or a quoted attribute of HTML: every value and every literal escaped. */
 export const htmlOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] =>
   text.map((part) => (typeof part === 'string' ? escapeHtml(part) : js(`E(${stringOf(part.path, context, column)})`)));
 
+type Apart = ApartValues<Placeholder>;
+const isApart = (part: string | Placeholder | Apart): part is Apart => typeof part !== 'string' && 'values' in part;
+
+/**
+ * The pieces of a text with the values that are set apart from it, so that each keeps its own order. In text from the left only the values
+ * tell whether they need it, and those that stand alone are asked one by one (`I`, `B`): their text stays as it is.
+ */
+const apartOf = (text: TemplatedText, context: Context): readonly (string | Placeholder | Apart)[] => {
+  if (text.every((part) => typeof part === 'string')) return text;
+  const parts = apartIn(text);
+  if (!text.some((part) => isTurned(part, context))) {
+    return parts.flatMap((part) => (isApart(part) && !isOfNames(part) ? [part.head, ...partsOf(part), part.tail] : part)).filter(isPart);
+  }
+  return parts;
+};
+
+const isPart = (part: string | Placeholder | Apart): boolean => part !== '';
+const isOfNames = ({ between, head, tail }: Apart): boolean =>
+  between.length > 0 && between.every((joint) => /^\s+$/.test(joint)) && head === '' && tail === '';
+const partsOf = ({ values, between }: Apart): TemplatedText =>
+  values.flatMap((value, at) => (at === 0 || between[at - 1] === '' ? [value] : [between[at - 1] ?? '', value]));
+
+/** True for a value with text around that runs from the right. */
+const isTurned = (part: TextPart, { direction }: Context): boolean =>
+  typeof part !== 'string' && (direction === 'rtl' || part.around?.holdsRightToLeft === true);
+
+/** The term of values that are set apart by that function of the runtime. */
+const apartTerm = (by: 'APART' | 'ISOLATED', { values, ...joints }: Apart, context: Context, column: Showing | undefined): Js => {
+  const { direction, code, wordChars } = context;
+  const around = direction === 'rtl' ? quote(direction) : values.some((value) => isTurned(value, context)) ? 'void 0' : quote(direction);
+  const before = values[0]?.around?.before;
+  const mark = before === undefined || before === direction ? 'void 0' : quote(before);
+  const made = code.constant(`${by}(${quoteJson(joints)},${around},${mark}${by === 'APART' ? `,${wordChars}` : ''})`);
+  return js(`${made}(${values.map((value) => stringOf(value.path, context, column)).join(',')})`);
+};
+
 /** Terms for text between tags, where no word is wider than the screen: whatever stands together without a blank is one word. */
 export const shownOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] => {
+  const terms: Term[] = [];
+  let words: TextPart[] = [];
+  for (const part of apartOf(text, context)) {
+    if (!isApart(part)) {
+      words.push(part);
+      continue;
+    }
+    terms.push(...wordTerms(words, context, column), apartTerm('APART', part, context, column));
+    words = [];
+  }
+  return [...terms, ...wordTerms(words, context, column)];
+};
+
+const wordTerms = (text: TemplatedText, context: Context, column: Showing | undefined): readonly Term[] => {
   const { wordChars } = context;
   const place = wordChars === WORD_CHARS ? '' : `,${wordChars}`;
   return wordsOf(text).map((word) => {
     const literal = literalOf(word.filter((part) => typeof part === 'string'));
     if (literal !== undefined && word.every((part) => typeof part === 'string')) return breakWords(literal, wordChars);
     const terms = word.map((part): Term => (typeof part === 'string' ? part : js(stringOf(part.path, context, column))));
-    return js(`W(${joinedBy('WORD', terms)}${place})`);
+    return js(`B(${joinedBy('WORD', terms)}${place})`);
   });
 };
 
@@ -209,9 +261,17 @@ const withoutShortEnds = (word: readonly TextPart[]): readonly TemplatedText[] =
   return isShort ? word.map((part) => [part]) : [word];
 };
 
-/** Terms for the text part. */
+/** Terms for texts without markup, such as the text part and the subject. */
 export const textOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] =>
-  text.map((part) => (typeof part === 'string' ? part : js(`T(${stringOf(part.path, context, column)})`)));
+  apartOf(text, context).map((part): Term => {
+    if (typeof part === 'string') return part;
+    if (isApart(part)) return apartTerm('ISOLATED', part, context, column);
+    return js(`I(${stringOf(part.path, context, column)})`);
+  });
+
+/** `textOf` between tags, for text that is shown where markup is not. */
+export const isolatedOf = (text: TemplatedText, context: Context): readonly Term[] =>
+  textOf(text, context).map((term) => (typeof term === 'string' ? escapeHtml(term) : js(`E(${term.js})`)));
 
 /** The expression of the whole text, nothing escaped: for what a program judges, and what is escaped afterwards. */
 export const plainOf = (text: TemplatedText, context: Context): string => concat(rawTermsOf(text, context));

@@ -6,13 +6,9 @@ import { isSetInOrder, SOFT_HYPHEN, withoutBreaks } from './scripts.js';
 const factory: unknown = bidiModule;
 const bidi = (factory as () => Bidi)();
 
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 /** Letters and digits of scripts that fontkit draws from right to left whatever their level. */
 const DRAWN_RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
-
-/** True if a part of the text may run from right to left. Most text does not, and is spared the algorithm. */
-export const holdsRightToLeft = (text: string): boolean => RIGHT_TO_LEFT.test(text);
 
 /** An embedding level for each UTF-16 unit; odd ones run from right to left. The first strong letter sets the direction where none is given. */
 export const levelsOf = (paragraph: string, direction?: 'ltr' | 'rtl'): Readonly<{ levels: Uint8Array; isRightToLeft: boolean }> => {

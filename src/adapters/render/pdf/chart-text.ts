@@ -1,5 +1,5 @@
 /** Words and numbers of a chart as SVG: each text in the fonts that have it, measured, and cut short where there is no room. */
-import { holdsRightToLeft } from './bidi.js';
+import { holdsRightToLeft } from '../../../domain/rendering/direction.js';
 import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Fonts, TextLine } from './fonts.js';
 

@@ -28,7 +28,8 @@ import {
   type FontFamily,
 } from './font-files.js';
 import { boundedCache } from '../../../shared/cache.js';
-import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
+import { asDrawn, levelsOf, visualOrder } from './bidi.js';
+import { holdsRightToLeft } from '../../../domain/rendering/direction.js';
 import { plainFamily } from '../../../domain/rendering/css.js';
 
 export { familiesIn, fontBytes, type FontFamily } from './font-files.js';

@@ -3,7 +3,15 @@
  * escaped for the place where it stands.
  */
 import { type Place, encodeFor, partAt, type AddressKind } from '../addresses.js';
-import { type TemplatedText, hasPlaceholder, parseTemplatedText, isPageMark, type Placeholder } from './templated-text.js';
+import {
+  type TemplatedText,
+  hasPlaceholder,
+  parseTemplatedText,
+  isPageMark,
+  withSurroundings,
+  type Placeholder,
+} from './templated-text.js';
+import { apartIn, isolated, markOf, setApart, type ApartValues, type Direction, type Surroundings } from '../direction.js';
 import { type Budget, documentTooLong, spendChars } from '../budget.js';
 import type { JsonObject, Json } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
@@ -259,7 +267,14 @@ export const compilePreparation = (definitions: readonly VariableDefinition[], l
   };
 };
 
-type Filling = Readonly<{ definitions: readonly VariableDefinition[]; language: Language; limits: Limits; budget: Budget }>;
+type Filling = Readonly<{
+  definitions: readonly VariableDefinition[];
+  language: Language;
+  limits: Limits;
+  budget: Budget;
+  /** Of text that people read: its values are set apart from it. */
+  direction?: Direction;
+}>;
 
 /**
  * Fills a text that is used once: a subject or a file name that came with a call. Texts that are used often are compiled instead. In: the
@@ -269,7 +284,7 @@ type Filling = Readonly<{ definitions: readonly VariableDefinition[]; language: 
 export const fillText = (
   text: string,
   field: string,
-  { definitions, language, limits, budget }: Filling,
+  { definitions, language, limits, budget, direction }: Filling,
   { values, constants }: PreparedValues,
 ): string => {
   if (!hasPlaceholder(text)) return text;
@@ -278,18 +293,36 @@ export const fillText = (
   if (errors[0] !== undefined) throw new DomainError('VALIDATION_ERROR', `${field} is not valid: ${errors[0].message}`, { errors });
   const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
   const all: JsonObject = { ...values, ...constants };
-  return parts
-    .map((part) => {
-      if (typeof part === 'string') return part;
-      const shape = shapes.get(String(part.path[0]));
-      const instead = shapeAt(shape, part.path)?.substitution;
-      const read = readPath(all, part.path);
-      const value = instead === undefined ? read : substituterOf(instead, language.locale)(read);
-      const showing = showingAt(shape, part.path, undefined);
-      const written = showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, { limits, budget }), language)(value);
-      spendChars(budget, written.length);
-      return written;
-    })
+  const written = (path: Path): string => {
+    const shape = shapes.get(String(path[0]));
+    const instead = shapeAt(shape, path)?.substitution;
+    const read = readPath(all, path);
+    const value = instead === undefined ? read : substituterOf(instead, language.locale)(read);
+    const showing = showingAt(shape, path, undefined);
+    const text = showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, { limits, budget }), language)(value);
+    spendChars(budget, text.length);
+    return text;
+  };
+  if (direction === undefined) return parts.map((part) => (typeof part === 'string' ? part : written(part.path))).join('');
+  return apartIn(withSurroundings(parts).map((part) => (typeof part === 'string' ? part : { ...part, text: written(part.path) })))
+    .map((part) => (typeof part === 'string' ? part : 'values' in part ? isolatedValues(part, direction) : part.text))
+    .join('');
+};
+
+/** The texts of values set apart from text of that direction. */
+export const isolatedValues = (
+  { values, ...joints }: ApartValues<Readonly<{ text: string; around?: Surroundings }>>,
+  direction: Direction,
+): string => {
+  const texts = values.map(({ text }) => text);
+  const around = direction === 'ltr' && values.some((value) => value.around?.holdsRightToLeft) ? undefined : direction;
+  const before = values[0]?.around?.before;
+  return setApart(texts, joints, around)
+    .map((piece) =>
+      piece.direction === undefined
+        ? piece.text
+        : isolated(piece.text, piece.direction) + (piece.direction === before && before !== direction ? markOf(before) : ''),
+    )
     .join('');
 };
 

@@ -1,8 +1,16 @@
 /** Text that holds `{{paths}}`: how it is taken apart, what is wrong with it, and the placeholders of page numbers. */
 import { isConstantName, parsePath, shorten, type Path } from '../scope/path.js';
 import { isConstant } from '../scope/constants.js';
+import { directionOfText, holdsRightToLeft, type Direction, type Surroundings } from '../direction.js';
+import { blockTags, sectionTags } from '../html.js';
 
-export type Placeholder = Readonly<{ path: Path; /** The inside of the braces, trimmed. */ source: string }>;
+export type Placeholder = Readonly<{
+  path: Path;
+  /** The inside of the braces, trimmed. */
+  source: string;
+  /** Told by `withSurroundings`. */
+  around?: Surroundings;
+}>;
 export type TextPart = string | Placeholder;
 export type TemplatedText = readonly TextPart[];
 
@@ -34,6 +42,31 @@ export const parseTemplatedText = (text: string, segmentsMax: number): ParsedTex
   if (at < text.length) parts.push(text.slice(at));
   return { parts, faults };
 };
+
+const NEW_LINE = new RegExp(`</?(?:${[...blockTags, ...sectionTags, 'br', 'td', 'th', 'tr'].join('|')})\\b`, 'i');
+const NOT_TEXT = /^[^<>]*>|<[^>]*>?|&[a-z0-9#]{1,8};/gi;
+const END_OF_PHRASE = /[.,;:!?\u060c\u061b\u061f\u06d4]/;
+/** A line rarely has more before its last letter. */
+const LINE_CHARS = 400;
+
+/** In: a text or HTML, taken apart. Out: the same, each placeholder with what the author wrote around it. */
+export const withSurroundings = (text: TemplatedText): TemplatedText => {
+  if (!text.some((part) => typeof part !== 'string')) return text;
+  const turns = text.some((part) => typeof part === 'string' && holdsRightToLeft(part)) ? { holdsRightToLeft: true as const } : {};
+  let before: Direction | undefined;
+  return text.map((part) => {
+    if (typeof part !== 'string') return { ...part, around: { ...turns, ...(before === undefined ? {} : { before }) } };
+    const line = part.slice(-LINE_CHARS).split(NEW_LINE);
+    if (line.length > 1) before = undefined;
+    const phrases = (line.at(-1) ?? '').replace(NOT_TEXT, ' ').split(END_OF_PHRASE);
+    if (phrases.length > 1) before = undefined;
+    before = lastDirection(phrases.at(-1) ?? '') ?? before;
+    return part;
+  });
+};
+
+/** The direction of the last letter; undefined where there is none. */
+const lastDirection = (text: string): Direction | undefined => directionOfText([...text].reverse().join(''));
 
 /** True where the text holds at least one `{{`. */
 export const hasPlaceholder = (text: string): boolean => text.includes('{{');

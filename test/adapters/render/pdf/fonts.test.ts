@@ -7,15 +7,8 @@ import * as fontkit from 'fontkit';
 import t from 'tap';
 import { withoutBreaks } from '../../../../src/adapters/render/pdf/scripts.js';
 import { DomainError } from '../../../../src/domain/core/errors.js';
-import {
-  asDrawn,
-  holdsRightToLeft,
-  levelsOf,
-  visualOrder,
-  orderLine,
-  readText,
-  type Inline,
-} from '../../../../src/adapters/render/pdf/bidi.js';
+import { holdsRightToLeft } from '../../../../src/domain/rendering/direction.js';
+import { asDrawn, levelsOf, visualOrder, orderLine, readText, type Inline } from '../../../../src/adapters/render/pdf/bidi.js';
 import { familiesIn, fontBytes, openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
 import { builtInFamilies, scriptFamilies, sfntOfWoff } from '../../../../src/adapters/render/pdf/font-files.js';
 

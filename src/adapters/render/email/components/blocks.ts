@@ -123,10 +123,17 @@ const writeTextCell = (props: JsonObject, nodes: readonly RichNode[], context: C
     return [...open, ...richHtml(nodes, inner), '</td></tr>'];
   };
   if (props['direction'] !== 'auto') context.code.html(cell(props['direction']));
-  else {
-    const test = `RIGHT_TO_LEFT(${concat(inlineText(nodes, context))})`;
-    context.code.html(js(`(${test}?${concat(cell('rtl'))}:${concat(cell('ltr'))})`));
-  }
+  else context.code.html(js(`(${runsFromRight(nodes, context)}?${concat(cell('rtl'))}:${concat(cell('ltr'))})`));
+};
+
+/** The condition that the first letter of a text runs from the right. */
+const runsFromRight = (nodes: readonly RichNode[], context: Context): string => `RIGHT_TO_LEFT(${concat(inlineText(nodes, context))})`;
+
+/** The text part of what `writeTextCell` writes. */
+const writeDirected = (props: JsonObject, nodes: readonly RichNode[], context: Context): void => {
+  if (props['direction'] !== 'auto') return writeRichText(nodes, directed(props, context));
+  context.code.block(`if(${runsFromRight(nodes, context)})`, () => writeRichText(nodes, { ...context, direction: 'rtl' }));
+  context.code.block('else', () => writeRichText(nodes, { ...context, direction: 'ltr' }));
 };
 
 /** The elements of a content, of which lines without a value may be left out. */
@@ -136,13 +143,13 @@ const nodesOf = ({ content = '', props = {} }: Component, context: Context): rea
 export const richText: ComponentRenderer = (component, context) => {
   const nodes = nodesOf(component, context);
   writeTextCell(propsOf(component), nodes, context);
-  writeRichText(nodes, context);
+  writeDirected(propsOf(component), nodes, context);
 };
 
 export const htmlFragment: ComponentRenderer = (component, context) => {
   const nodes = parseRichText(component.content ?? '', 'fragment', context);
   writeTextCell(propsOf(component), nodes, context);
-  writeRichText(nodes, context);
+  writeDirected(propsOf(component), nodes, context);
 };
 
 export const list: ComponentRenderer = (component, context) => {
@@ -151,7 +158,7 @@ export const list: ComponentRenderer = (component, context) => {
   if (props['dataSource'] === undefined) {
     const nodes = asList(nodesOf(component, context), tag, props['ordered'] === true);
     writeTextCell(props, nodes, context);
-    return writeRichText(nodes, context);
+    return writeDirected(props, nodes, context);
   }
   const { open, inner } = textCell(props, context);
   const { code } = context;
