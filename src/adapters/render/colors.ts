@@ -50,6 +50,29 @@ export const isPale = (css: string): boolean => {
   return rgb !== undefined && luminanceOf(rgb) > 0.6;
 };
 
+/** Contrast of two opaque colours, 1 to 21 (WCAG 2.2); 1 for what is no colour. */
+export const contrastOf = (one: string, other: string): number => {
+  const [a, b] = [rgbOf(one), rgbOf(other)];
+  if (a === undefined || b === undefined) return 1;
+  const [first, second] = [luminanceOf(a) + 0.05, luminanceOf(b) + 0.05];
+  return Math.max(first, second) / Math.min(first, second);
+};
+
+/** In: a colour as `cssColor` gives it, and the opaque colour behind it. Out: the colour that is seen, `#rrggbb`; undefined where nothing is seen. */
+export const seenOn = (css: string, behind: string): string | undefined => {
+  const [rgba, under] = [rgbaOf(css), rgbaOf(behind)];
+  if (rgba === undefined || under === undefined || rgba[3] === 0) return undefined;
+  const [red, green, blue, alpha] = rgba;
+  const mixed = (over: number, below: number): number => over * alpha + below * (1 - alpha);
+  return `#${hexOf([mixed(red, under[0]), mixed(green, under[1]), mixed(blue, under[2])])}`;
+};
+
+/** True where what is behind the colour shines through in part. */
+export const isTranslucent = (css: string): boolean => {
+  const alpha = rgbaOf(css)?.[3] ?? 1;
+  return alpha > 0 && alpha < 1;
+};
+
 export const hslOf = ([r, g, b]: Rgb): Hsl => {
   const [max, min] = [Math.max(r, g, b), Math.min(r, g, b)];
   const lightness = (max + min) / 2;

@@ -38,7 +38,14 @@ export const quote = (text: string): string => {
 /** The expression of the pictures inside the mail; most mails have none, and make no list for them. */
 export const INLINE = '(q??=[])';
 
+/** The expression of the dark twins of colours that values bring; most mails have none. */
+export const DARK = '(d??=TWINS())';
+
 export const js = (expression: string): Js => ({ js: expression });
+
+/** True for terms that give the same text. */
+export const isSame = (one: Term, other: Term): boolean =>
+  typeof one === 'string' || typeof other === 'string' ? one === other : one.js === other.js;
 
 /** The terms as one expression. Every expression among them gives text that the runtime has measured. */
 export const concat = (terms: readonly Term[]): string => {

@@ -15,9 +15,25 @@ import { concat, createCode, js, literalOf, type Code, type Term } from './code.
 import type { Limits } from '../../../domain/core/limits.js';
 import { directionOfLocale, directions, type Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
-import { isDark } from '../colors.js';
-import { createDarkColors } from './dark-colors.js';
-import { aligned, classAttribute, colorClass, css, endOf, horizontalPx, onBackground, startOf, tableTag, typographyOf } from './style.js';
+import { createDarkColors, WHITE } from './dark-colors.js';
+import {
+  classAttribute,
+  color,
+  colorClass,
+  css,
+  endOf,
+  horizontalPx,
+  inLinkColor,
+  LINK_COLOR,
+  onBackground,
+  onSurface,
+  readable,
+  startOf,
+  surfaceOf,
+  tableTag,
+  TEXT_COLOR,
+  typographyOf,
+} from './style.js';
 import { escapeHtml } from './escape.js';
 
 /** What the function is made of: constants, made once, the body, and the subject, which both run for each email. */
@@ -28,8 +44,9 @@ const GAP_PX = 16;
 const FONTS = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const WIDTH_PX = 600;
 /** Read on the grey of the page: 4.5:1 at least (WCAG 2.2, 1.4.3). */
-const FOOTER_COLORS = { color: '#656b78', linkColor: '#4b5563' } as const;
-const DARK_FOOTER_COLORS = { color: '#d1d5db', linkColor: '#e5e7eb' } as const;
+const FOOTER_COLORS = { color: ['#656b78', '#d1d5db'], linkColor: ['#4b5563', '#e5e7eb'] } as const;
+/** Colours that the template names for the page and the card are another's choice, unless they cannot be seen there. */
+const LEAST_ON_PAGE = 2;
 
 /** In: a checked template. Out: the source of its function. `h` collects the HTML, `t` the text, `n` the number of components. */
 export const writeDocument = (
@@ -45,7 +62,7 @@ export const writeDocument = (
   const subjectExpression = concat(
     textOf(withSurroundings(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts), { ...context, code: subject }),
   );
-  const page = css('color', props['backgroundColor'], '#f3f4f6', context);
+  const page = color(props['backgroundColor'], '#f3f4f6', context);
   const pageClass = colorClass('page', page, context);
 
   code.statement(
@@ -58,9 +75,10 @@ export const writeDocument = (
     `<!doctype html><html${lang} xmlns:o="urn:schemas-microsoft-com:office:office"><head>${META}<title>`,
     js('E(subject)'),
     `</title>${OUTLOOK}<style>${styleOf(widthPx, context)}`,
-    js('DARK'),
-    '</style></head>',
   );
+  // Which twins the values need is known behind the last component only.
+  code.statement('const head=h;h="";');
+  code.html('</style></head>');
   code.html('<body', classAttribute(pageClass), ' style="margin:0;padding:0;background-color:', page, '">');
   preheader(props, context);
   code.html(
@@ -74,14 +92,16 @@ export const writeDocument = (
   code.html(
     `<!--[if mso]>${tableTag(context, String(widthPx))} align="center"><tr><td><![endif]--><div style="max-width:${widthPx}px;margin:0 auto">${tableTag(context)} style="border-collapse:separate">`,
   );
-  sections(content.schema.sections, props, { ...context, widthPx }, typeof page === 'string' && isDark(page));
+  sections(content.schema.sections, props, onSurface(surfaceOf(page, context, 'page'), { ...context, widthPx }, LEAST_ON_PAGE));
   code.html('</table></div><!--[if mso]></td></tr></table><![endif]--></td></tr></table></div></body></html>');
+
+  code.statement('h=head+(d===undefined?DARK:DARK_STYLE(DARK_RULES,d))+h;');
 
   const { constants, body } = code.source();
   const subjectSource = subject.source();
   const dark = context.dark.rules();
   return {
-    constants: `${subjectSource.constants}\n${constants}\nconst DARK=${JSON.stringify(dark === '' ? '' : `@media (prefers-color-scheme:dark){${dark}}`)};`,
+    constants: `${subjectSource.constants}\n${constants}\nconst DARK_RULES=${JSON.stringify(dark)},DARK=DARK_STYLE(DARK_RULES);`,
     body,
     subject: `${subjectSource.body}\nconst made=${subjectExpression};`,
   };
@@ -158,15 +178,24 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
     links: linkRulesOf(content.schema.props),
     wordChars: WORD_CHARS,
     widthPx: WIDTH_PX,
-    flips: true,
-    accent: '#2563eb',
+    surface: WHITE,
+    accent: LINK_COLOR,
     gapPx: 0,
-    type: { color: '#1f2937', linkColor: '#2563eb', fontFamily: FONTS, fontSize: '16px', lineHeight: '1.5', align: startOf({ direction }) },
+    type: {
+      color: TEXT_COLOR,
+      linkColor: LINK_COLOR,
+      around: { color: { term: TEXT_COLOR, isNamed: false }, linkColor: { term: LINK_COLOR, isNamed: false } },
+      fontFamily: FONTS,
+      fontSize: '16px',
+      lineHeight: '1.5',
+      align: startOf({ direction }),
+    },
     rows: renderRows,
   };
   const props = content.schema.props ?? {};
-  const linkColor = css('color', props['linkColor'], '#2563eb', base);
-  return { ...base, accent: linkColor, type: { ...typographyOf(props, base), linkColor } };
+  const linkColor = color(props['linkColor'], LINK_COLOR, base);
+  const inner = { ...base, accent: linkColor, type: typographyOf(props, base) };
+  return props['linkColor'] === undefined ? inner : { ...inner, type: inLinkColor(linkColor, inner) };
 };
 
 /** What inboxes show beside the subject; behind it invisible blanks, so that they do not go on with the body. One without text writes nothing. */
@@ -194,8 +223,8 @@ const preheader = (props: JsonObject, context: Context): void => {
  * Sections from top to bottom. Main and body stand on a card; header and footer on the page itself, the footer in small grey
  * letters, unless they have a background of their own, which makes them a part of the card.
  */
-const sections = (all: readonly Section[], props: JsonObject, context: Context, onDarkPage: boolean): void => {
-  const card = css('color', props['contentBackgroundColor'], '#ffffff', context);
+const sections = (all: readonly Section[], props: JsonObject, context: Context): void => {
+  const card = color(props['contentBackgroundColor'], '#ffffff', context);
   const radius = css('length', props['borderRadius'], '8px', context);
   const onCard = all.map(({ type, props: own }) => type === 'main' || type === 'body' || own?.['backgroundColor'] !== undefined);
   all.forEach((section, at) => {
@@ -203,11 +232,7 @@ const sections = (all: readonly Section[], props: JsonObject, context: Context, 
     const first = onCard[at] === true && onCard[at - 1] !== true;
     const last = onCard[at] === true && onCard[at + 1] !== true;
     const background =
-      own['backgroundColor'] === undefined
-        ? onCard[at] === true
-          ? card
-          : 'transparent'
-        : css('color', own['backgroundColor'], literalOf([card]) ?? '#ffffff', context);
+      own['backgroundColor'] === undefined ? (onCard[at] === true ? card : 'transparent') : color(own['backgroundColor'], card, context);
     const joined = onCard[at] === true && !last;
     oneSection(
       section,
@@ -216,7 +241,7 @@ const sections = (all: readonly Section[], props: JsonObject, context: Context, 
         corners: cornersOf(first, last, radius),
         padding: paddingOf(section, onCard[at] === true, joined && onCard[at + 1] === true),
       },
-      background === 'transparent' && onDarkPage ? onDark(context) : context,
+      context,
     );
   });
 };
@@ -232,35 +257,24 @@ const paddingOf = ({ type, props }: Section, onCard: boolean, joined: boolean): 
   return type === 'header' ? '20px 32px 24px' : '24px 32px';
 };
 
-/** Text on a page that is dark in every mode. */
-const onDark = (context: Context): Context => ({
-  ...context,
-  flips: false,
-  type: { ...context.type, color: '#ffffff', linkColor: '#ffffff' },
-});
+const mutedType = (context: Context): Context['type'] => {
+  const text = readable(FOOTER_COLORS.color, context);
+  const linkColor = readable(FOOTER_COLORS.linkColor, context);
+  const around = { color: { term: text, isNamed: false }, linkColor: { term: linkColor, isNamed: false } };
+  return { ...context.type, color: text, linkColor, around };
+};
 
 const oneSection = (section: Section, look: { background: Term; corners: readonly Term[]; padding: string }, outer: Context): void => {
   const { code } = outer;
   const props = section.props ?? {};
   const muted = section.type === 'footer' && look.background === 'transparent';
-  const base: Context = muted
-    ? { ...outer, type: { ...outer.type, ...(outer.flips ? FOOTER_COLORS : DARK_FOOTER_COLORS), fontSize: '13px', align: 'center' } }
-    : outer;
-  const context = onBackground(look.background, props['color'], base);
+  const base: Context = muted ? { ...outer, type: { ...mutedType(outer), fontSize: '13px', align: 'center' } } : outer;
+  const context = onBackground(look.background, props['color'], base, props['backgroundColor'] === undefined ? LEAST_ON_PAGE : undefined);
   const padding = css('box', props['padding'], look.padding, outer);
-  const linkColor = props['linkColor'] === undefined ? context.type.linkColor : css('color', props['linkColor'], '#2563eb', outer);
-  const { color } = context.type;
-  const type = {
-    ...typographyOf({ ...props, color: null }, { ...context }),
-    color,
-    linkColor,
-    align: aligned(props, context.type.align, context),
-  };
-  const classes = classAttribute(
-    'sec',
-    look.corners.length > 0 ? 'card' : '',
-    colorClass('surface', look.background, { ...outer, flips: context.flips }),
-  );
+  const { color: _, ...others } = props;
+  const inner: Context = { ...context, type: typographyOf(others, context) };
+  const type = props['linkColor'] === undefined ? inner.type : inLinkColor(color(props['linkColor'], inner.type.linkColor, inner), inner);
+  const classes = classAttribute('sec', look.corners.length > 0 ? 'card' : '', colorClass('surface', look.background, outer));
   code.html('<tr><td', classes, ' style="padding:', padding);
   if (look.background !== 'transparent') code.html(';background-color:', look.background);
   code.html(...look.corners, '">', tableTag(outer), '>');

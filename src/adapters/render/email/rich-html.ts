@@ -3,11 +3,11 @@ import type { TemplatedText } from '../../../domain/rendering/fill/templated-tex
 import type { LinkRules } from '../../../domain/rendering/addresses.js';
 import { directions } from '../../../domain/rendering/direction.js';
 import { cssColor } from '../../../domain/rendering/css.js';
-import { concat, js, literalOf, type Term } from './code.js';
+import { concat, isSame, js, literalOf, type Term } from './code.js';
 import { type Context, whenOf, type RichElement, type RichNode, htmlOf, plainOf, shownOf } from './values.js';
 import { declaration } from './escape.js';
 import { hides } from '../rich-tree.js';
-import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
+import { attributeSafe, classAttribute, colorClass, inColor, onBackground, opaque } from './style.js';
 import { cssImageOf, cssPictureIn, imageOf, imageSizeOf, linkOf, type CssPicture } from './urls.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
 
@@ -58,9 +58,10 @@ const element = (node: RichElement, outer: Context, isLast: boolean, column: Sho
   const style = styleOf(node, context, isLast);
   const classes = [...style.classes];
   if (tag === 'hr' || tag === 'blockquote') classes.push(colorClass('line', '#e5e7eb', context));
-  const open: Term[] = [`<${tag}`, classAttribute(...new Set(classes))];
+  const open: Term[] = [`<${tag}`, classAttribute(...classes)];
   for (const [name, value] of attributes) {
-    if (name !== 'style' && !(tag === 'img' && (name === 'width' || name === 'height'))) open.push(...attribute(name, value, context));
+    if (name !== 'style' && !(tag === 'img' && (name === 'width' || name === 'height')))
+      open.push(...attribute(name, value, style.colors, context));
   }
   if (tag === 'img' && !attributes.has('alt')) open.push(' alt=""');
   const src = attributes.get('src');
@@ -92,7 +93,7 @@ const side = (name: 'width' | 'height', { attributes }: RichElement, context: Co
 const hasHeaders = ({ children }: RichElement): boolean =>
   children.some((child) => child.kind === 'element' && (child.tag === 'th' || hasHeaders(child)));
 
-const attribute = (name: string, value: TemplatedText, context: Context): readonly Term[] => {
+const attribute = (name: string, value: TemplatedText, colors: Style['colors'], context: Context): readonly Term[] => {
   switch (name) {
     case 'href':
       return [' href="', ...linkOf(value, context), '"'];
@@ -104,7 +105,7 @@ const attribute = (name: string, value: TemplatedText, context: Context): readon
       return literalOf(htmlLiteral(value)) === 'off' ? [js('UNTRACKED()')] : [];
     case 'bgcolor':
     case 'color':
-      return [` ${name}="`, colorOf(value, context), '"'];
+      return [` ${name}="`, colors.get(name) ?? colorOf(value, context), '"'];
     default:
       return [` ${name}="`, ...htmlOf(value, context), '"'];
   }
@@ -113,47 +114,76 @@ const attribute = (name: string, value: TemplatedText, context: Context): readon
 /** A colour that stands in an attribute; one that is none becomes transparent, or nothing where it comes from a value. */
 const colorOf = (value: TemplatedText, context: Context): Term => {
   const literal = literalOf(htmlLiteral(value));
-  return literal === undefined ? js(`COLOR(${plainOf(value, context)},"")`) : (cssColor(literal) ?? 'transparent');
+  return literal === undefined ? js(context.code.remember(`COLOR(${plainOf(value, context)},"")`)) : (cssColor(literal) ?? 'transparent');
 };
 
 /** Indents and bars at the other side. */
 const mirrored = (style: string): string =>
   style.replace(/(padding|margin):0 0 ([^\s;]+) (\d+px)/, '$1:0 $3 $2 0').replace('border-left', 'border-right');
 
-type Style = Readonly<{ terms: readonly Term[]; classes: readonly string[]; inner: Context }>;
+/** `colors`: those that attributes of the element give, as they are written. */
+type Style = Readonly<{ terms: readonly Term[]; classes: readonly Term[]; colors: ReadonlyMap<string, Term>; inner: Context }>;
 
 const styleOf = (node: RichElement, context: Context, isLast: boolean): Style => {
   const { tag, attributes } = node;
+  const declared = declarationsOf(attributes.get('style') ?? [], context);
+  const valueOf = (property: string): Term | undefined => declared.findLast((one) => one.property === property)?.value;
+  const surface = colorFrom(valueOf('background-color'), attributes.get('bgcolor'), 'transparent', context);
+  const around = surface === undefined ? context : onBackground(surface, undefined, context);
+  const on = declared.some(({ property }) => property === 'background' || property === 'background-image') ? overPicture(around) : around;
+  const isLink = tag === 'a' && attributes.has('href');
+  const natural = isLink ? on.type.linkColor : on.type.color;
+  const color = colorFrom(valueOf('color'), tag === 'font' ? attributes.get('color') : undefined, natural, on);
+  const text = color ?? natural;
+  // Text on a background takes the colours of what surrounds it, unless these cannot be read there.
+  const differs = (): boolean =>
+    !isSame(text, context.type.color) || !isSame(colorClass('text', text, on), colorClass('text', text, context));
+  const needsColor = color === undefined && (isLink || (surface !== undefined && differs()));
   const base: Term[] = [];
-  const classes: string[] = [];
-  let inner = context;
-  const own = declarationsOf(attributes.get('style') ?? [], context);
-  const background = own.find(({ property }) => property === 'background-color');
-  const color = own.find(({ property }) => property === 'color');
-  const bgcolor = attributes.get('bgcolor');
-  const surface = background?.value ?? (bgcolor === undefined ? undefined : colorOf(bgcolor, context));
-  if (surface !== undefined) {
-    inner = onBackground(surface, undefined, context);
-    classes.push(colorClass('surface', surface, { ...context, flips: inner.flips }));
-    // Text on a surface that stays light or dark is pinned; on one that flips it goes on flipping with what surrounds it.
-    const pinned = context.flips !== inner.flips || inner.type.color !== context.type.color;
-    if (color === undefined && pinned) base.push('color:', inner.type.color);
-  }
-  if (color !== undefined) {
-    classes.push(colorClass('text', color.value, inner));
-    inner = { ...inner, type: { ...inner.type, color: color.value } };
-  }
-  if (tag === 'a' && attributes.has('href')) {
-    if (color === undefined) classes.push(colorClass('text', context.type.linkColor, context));
-    push(base, color === undefined ? ['color:', context.type.linkColor, ';text-decoration:underline'] : ['text-decoration:underline']);
-  }
-  const natural = Object.hasOwn(styles, tag) ? (styles[tag] ?? '') : '';
-  const known = context.direction === 'rtl' ? mirrored(natural) : natural;
+  if (needsColor) base.push('color:', text);
+  if (isLink) push(base, ['text-decoration:underline']);
+  const usual = Object.hasOwn(styles, tag) ? (styles[tag] ?? '') : '';
+  const known = context.direction === 'rtl' ? mirrored(usual) : usual;
   if (known !== '') push(base, [isLast && SPACED.has(tag) ? known.replace(/^margin:0 0 \d+px/, 'margin:0') : known]);
-  for (const { property, value } of own) push(base, [`${property}:`, attributeSafe(value)]);
-  if (hides(attributes.has('hidden'), literalOf(htmlLiteral(attributes.get('style') ?? []))) && !own.some(isNone))
+  for (const { property, value } of declared) {
+    const seen = property === 'color' ? color : property === 'background-color' ? surface : undefined;
+    push(base, [`${property}:`, attributeSafe(seen ?? value)]);
+  }
+  if (hides(attributes.has('hidden'), literalOf(htmlLiteral(attributes.get('style') ?? []))) && !declared.some(isNone))
     push(base, ['display:none']);
-  return { terms: base, classes: classes.filter((name) => name !== ''), inner };
+  return {
+    terms: base,
+    classes: [
+      surface === undefined ? '' : colorClass('surface', surface, context),
+      color === undefined && !needsColor ? '' : colorClass('text', text, on),
+    ],
+    colors: new Map<string, Term>([
+      ...(surface === undefined ? [] : [['bgcolor', surface] as const]),
+      ...(color === undefined ? [] : [['color', color] as const]),
+    ]),
+    inner: color === undefined ? on : { ...on, type: inColor(color, on) },
+  };
+};
+
+/** The colour that a declaration gives, else an attribute, as it is seen; undefined where neither is there. */
+const colorFrom = (
+  declared: Term | undefined,
+  attribute: TemplatedText | undefined,
+  fallback: Term,
+  context: Context,
+): Term | undefined => {
+  const given = declared ?? (attribute && colorOf(attribute, context));
+  if (given === undefined || typeof given === 'string') return given && opaque(given, context);
+  return opaque(js(context.code.remember(`${given.js}||${concat([fallback])}`)), context);
+};
+
+/** The context on a picture: what is translucent there stays so. */
+const overPicture = (context: Context): Context => {
+  const { surface, code } = context;
+  return {
+    ...context,
+    surface: 'js' in surface ? js(code.remember(`({...${surface.js},picture:true})`)) : { ...surface, picture: true },
+  };
 };
 
 const isNone = ({ property, value }: Declaration): boolean => property === 'display' && value === 'none';
@@ -196,14 +226,19 @@ const isKnown = (property: string): boolean => PROPERTIES.has(property) || prope
 
 type Declaration = Readonly<{ property: string; value: Term }>;
 
-/** The declarations that a mail may carry; a value with a placeholder is judged when it is rendered, and is `inherit` where it fails. */
+/** The declarations that a mail may carry. A value with a placeholder is judged when it is rendered; where it fails, a colour is empty, another `inherit`. */
 const declarationsOf = (style: TemplatedText, context: Context): readonly Declaration[] =>
   split(style).flatMap(({ name, value }): readonly Declaration[] => {
     const literal = literalOf(htmlLiteral(value));
     if (literal !== undefined) return keptOf(name, literal, (css) => cssImageOf(css, context));
     if (!isKnown(name)) return [];
     const property = name === 'background' ? 'background-color' : name;
-    return [{ property, value: js(context.code.remember(`DECLARATION(${plainOf(value, context)})`)) }];
+    const plain = plainOf(
+      value.map((part) => (typeof part === 'string' ? part.replace(IMPORTANT, '') : part)),
+      context,
+    );
+    const isColor = property === 'color' || property === 'background-color';
+    return [{ property, value: js(context.code.remember(isColor ? `COLOR(${plain},"")` : `DECLARATION(${plain})`)) }];
   });
 
 /** The declarations that stand for one that the author wrote out; none where it cannot be kept. */

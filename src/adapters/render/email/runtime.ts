@@ -46,6 +46,8 @@ import { progressOf } from '../../../domain/rendering/expand/expanded.js';
 import { isBlank, substituterOf } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
 import { UNTRACKED_ATTRIBUTE } from '../../../domain/recipients/tracking.js';
+import * as dark from './dark-colors.js';
+import type { DarkColors } from './dark-colors.js';
 import * as escape from './escape.js';
 import { BREAKS_CHARS_MAX, NO_IMAGE, type BreaksLeft } from './escape.js';
 import { WORD_CHARS } from './values.js';
@@ -166,6 +168,14 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter(), rules: Lin
   BRACKETED: (text: string): string => (text.trim() === '' ? '' : `[${text}]`),
   UNTRACKED: (): string => (meter.marksUntracked ? UNTRACKED_ATTRIBUTE : ''),
   COLOR: escape.color,
+  OPAQUE: dark.opaqueOn,
+  SURFACE: dark.surfaceOn,
+  READABLE: dark.readableOn,
+  STRIPE: dark.stripeOn,
+  LINE_COLOR: dark.lineColorOf,
+  CLASS: dark.classesOf,
+  TWINS: (): DarkColors => dark.createDarkColors('v', dark.DARK_CLASSES_MAX),
+  DARK_STYLE: (known: string, values?: DarkColors): string => dark.darkStyle(known + (values?.rules() ?? '')),
   LENGTH: escape.length,
   BOX: escape.box,
   BORDER: escape.border,

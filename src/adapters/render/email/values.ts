@@ -8,7 +8,7 @@ import { apartIn, type ApartValues, type Direction } from '../../../domain/rende
 import { type Language, withoutControls } from '../../../domain/rendering/scope/formats.js';
 import { shapeOf, type Shape, formatAt, shapeAt } from '../../../domain/rendering/scope/shapes.js';
 import { type Code, type Js, type Term, concat, joinedBy, js, literalOf, quote } from './code.js';
-import type { DarkColors } from './dark-colors.js';
+import type { DarkColors, Surface } from './dark-colors.js';
 import type { Json } from '../../../domain/core/json.js';
 import { isConstant } from '../../../domain/rendering/scope/constants.js';
 import type { Path } from '../../../domain/rendering/scope/path.js';
@@ -33,10 +33,15 @@ type RichTexts = Map<string, readonly RichNode[]>;
 /** A variable of a loop: the name of the constant that holds it, and what is known of its values. */
 export type Local = Readonly<{ js: string; shape: Shape | undefined }>;
 
+/** `isNamed`: the template names it, so that it gives way only where it can hardly be seen. */
+type ColorAround = Readonly<{ term: Term; isNamed: boolean }>;
+
 /** Text as it stands in its surroundings; every value is CSS. */
 export type Typography = Readonly<{
   color: Term;
   linkColor: Term;
+  /** The colours of text and links around. On a background where they cannot be read, `color` and `linkColor` differ from them. */
+  around: Readonly<{ color: ColorAround; linkColor: ColorAround }>;
   fontFamily: Term;
   fontSize: Term;
   lineHeight: Term;
@@ -58,8 +63,8 @@ export type Context = Readonly<{
   dark: DarkColors;
   /** Pixels that a component has from side to side. */
   widthPx: number;
-  /** False on a background that stays as it is in dark mode: text on it stays too. */
-  flips: boolean;
+  /** What is behind the component: known, or the expression of it. */
+  surface: Surface | Js;
   type: Typography;
   /** The colour of buttons that have none of their own. */
   accent: Term;

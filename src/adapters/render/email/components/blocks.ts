@@ -26,6 +26,7 @@ import {
   attributeSafe,
   boxAt,
   classAttribute,
+  color,
   colorClass,
   css,
   onBackground,
@@ -83,14 +84,14 @@ export const alignAttribute = (align: Term, { direction }: Context): readonly Te
 /** The cell for text with the component's own typography, background and padding, and the context inside. */
 const textCell = (props: JsonObject, surroundings: Context): Readonly<{ open: readonly Term[]; inner: Context }> => {
   const outer = directed(props, surroundings);
-  const background = props['backgroundColor'] === undefined ? undefined : css('color', props['backgroundColor'], 'transparent', outer);
+  const background = props['backgroundColor'] === undefined ? undefined : color(props['backgroundColor'], 'transparent', outer);
   const context = background === undefined ? outer : onBackground(background, undefined, outer);
   const type = typographyOf(props, context);
   const inner: Context = { ...context, type };
   const padding = css('box', props['padding'], background === undefined ? gap(outer) : '16px', outer);
   const classes = classAttribute(
     colorClass('text', type.color, inner),
-    background === undefined ? '' : colorClass('surface', background, { ...outer, flips: inner.flips }),
+    background === undefined ? '' : colorClass('surface', background, outer),
   );
   const dir = outer.direction === 'ltr' && surroundings.direction === 'ltr' ? '' : ` dir="${outer.direction}"`;
   const open = [
@@ -191,7 +192,7 @@ const asList = (nodes: readonly RichNode[], tag: 'ol' | 'ul', ordered: boolean):
 
 export const divider: ComponentRenderer = (component, context) => {
   const props = propsOf(component);
-  const color = css('color', props['color'], '#e5e7eb', context);
+  const shown = color(props['color'], '#e5e7eb', context);
   const thickness = css('length', props['thickness'], '1px', context);
   const style = word(props['style'], ['solid', 'dashed', 'dotted', 'double'], 'solid', context);
   const width = css('length', props['width'], '100%', context);
@@ -204,13 +205,13 @@ export const divider: ComponentRenderer = (component, context) => {
     ' align="center" style="',
     ...narrowing(width),
     '"><tr><td',
-    classAttribute(colorClass('line', color, context)),
+    classAttribute(colorClass('line', shown, context)),
     ' style="border-top:',
     thickness,
     ' ',
     style,
     ' ',
-    color,
+    shown,
     ';font-size:0;line-height:0">&nbsp;</td></tr></table></td></tr>',
   );
   context.code.text('-'.repeat(40), '\n\n');

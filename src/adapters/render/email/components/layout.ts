@@ -5,7 +5,9 @@ import { quote, literalOf } from '../code.js';
 import { type ComponentRenderer, type Context, jsonOf, pathOf, rawOf, shownOf, templated, textOf } from '../values.js';
 import {
   attributeSafe,
+  borderClass,
   classAttribute,
+  color,
   colorClass,
   textDeclarations,
   aligned,
@@ -47,7 +49,7 @@ export const loop: ComponentRenderer = (component, context) => {
 export const container: ComponentRenderer = (component, outer) => {
   const props = propsOf(component);
   const { code } = outer;
-  const background = css('color', props['backgroundColor'], 'transparent', outer);
+  const background = color(props['backgroundColor'], 'transparent', outer);
   const border = props['border'] === undefined ? 'none' : css('border', props['border'], 'none', outer);
   const framed = background !== 'transparent' || border !== 'none';
   const padding = css('box', props['padding'], framed ? '24px' : '0', outer);
@@ -55,11 +57,7 @@ export const container: ComponentRenderer = (component, outer) => {
   const width = css('length', props['width'], '100%', outer);
   const minHeight = props['minHeight'] === undefined ? undefined : css('length', props['minHeight'], '0', outer);
   const context = onBackground(background, props['color'], outer);
-  const lineColor = typeof border === 'string' ? (border.split(' ').at(-1) ?? '') : '';
-  const classes = classAttribute(
-    colorClass('surface', background, { ...outer, flips: context.flips }),
-    border === 'none' ? '' : colorClass('line', lineColor, outer),
-  );
+  const classes = classAttribute(colorClass('surface', background, outer), borderClass(border, outer));
   const align = aligned(props, startOf(outer), outer);
   code.html('<tr><td', ...alignAttribute(align, outer), ' style="padding:', gap(outer), '">');
   code.html(tableTag(outer, typeof width === 'string' ? attributeWidth(width) : '100%'));

@@ -1,10 +1,21 @@
 /** Button and image. */
-import { type ComponentRenderer, parseRichText, htmlOf, templated, textOf } from '../values.js';
+import { type ComponentRenderer, type Context, parseRichText, htmlOf, templated, textOf } from '../values.js';
 import { concat, js, literalOf, type Term } from '../code.js';
-import { isDark } from '../../colors.js';
 import { inlineText, linkText, writeLine } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
-import { aligned, attributePx, attributeSafe, classAttribute, colorClass, css } from '../style.js';
+import {
+  aligned,
+  attributePx,
+  attributeSafe,
+  classAttribute,
+  color as colorOf,
+  colorClass,
+  css,
+  inColor,
+  inLinkColor,
+  readable,
+  surfaceOf,
+} from '../style.js';
 import { imageOf, imageSizeOf, linkOf } from '../urls.js';
 import { alignAttribute, gap, propsOf } from './blocks.js';
 
@@ -12,8 +23,10 @@ import { alignAttribute, gap, propsOf } from './blocks.js';
 export const button: ComponentRenderer = (component, context) => {
   const props = propsOf(component);
   const { code, type } = context;
-  const background = css('color', props['backgroundColor'], literalOf([context.accent]) ?? '#2563eb', context);
-  const color = css('color', props['color'], typeof background === 'string' && !isDark(background) ? '#111827' : '#ffffff', context);
+  const background = colorOf(props['backgroundColor'], context.accent, context);
+  // The button looks alike in both modes, unless what is behind it shows.
+  const on: Context = { ...context, surface: surfaceOf(background, context, 'fixed') };
+  const color = colorOf(props['color'], readable(['#ffffff', '#111827'], on), on);
   const padding = css('box', props['padding'], '13px 26px', context);
   const radius = css('length', props['borderRadius'], '6px', context);
   const border = props['border'] === undefined ? undefined : css('border', props['border'], 'none', context);
@@ -25,8 +38,8 @@ export const button: ComponentRenderer = (component, context) => {
   const fontSize = css('length', props['fontSize'], '16px', context);
   const href = templated(String(props['href']), context);
   const nodes = parseRichText(component.content ?? '', 'inline', context);
-  const flips = background === 'transparent';
-  const label = { ...context, flips: flips && context.flips, type: { ...type, color, linkColor: color } };
+  const named = { ...on, type: inColor(color, on) };
+  const label: Context = { ...named, type: inLinkColor(color, named) };
   code.html(
     '<tr><td',
     ...alignAttribute(align, context),

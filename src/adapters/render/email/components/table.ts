@@ -10,7 +10,7 @@ import {
   writtenCell,
 } from '../../../../domain/rendering/scope/showing.js';
 import type { ValueFormat } from '../../../../domain/rendering/scope/definitions.js';
-import { type Term, concat, js, literalOf, quote } from '../code.js';
+import { isSame, type Term, concat, js, quote } from '../code.js';
 import {
   type Context,
   templated,
@@ -27,11 +27,16 @@ import {
   side,
   startOf,
   attributeSafe,
+  borderClass,
   classAttribute,
+  color as colorOf,
   colorClass,
   css,
   dirAttribute,
+  inColor,
   onBackground,
+  stripe,
+  surfaceOf,
   textDeclarations,
   typographyOf,
 } from '../style.js';
@@ -69,7 +74,6 @@ type Look = Readonly<{
 /** From this number of columns on, the class `m` makes padding and letters smaller on a small screen. */
 const MANY_COLUMNS = 5;
 const LINE = '#e5e7eb';
-const STRIPE = '#f9fafb';
 
 const TOP_ROW = '<tr valign="top">';
 
@@ -89,7 +93,12 @@ export const table: ComponentRenderer = (component, outer) => {
     '<tr><td style="padding:',
     css('box', props['padding'], gap(outer), outer),
     `"><table${dirAttribute(outer)} width="100%" cellpadding="0" cellspacing="0" border="0"`,
-    classAttribute(colorClass('text', context.type.color, context), lineClass(look), columns.length >= MANY_COLUMNS ? 'm' : ''),
+    // What can be read on the stripes can be read between them.
+    classAttribute(
+      colorClass('text', context.type.color, look.striped ? onStripe(context) : context),
+      lineClass(look),
+      columns.length >= MANY_COLUMNS ? 'm' : '',
+    ),
     ' style="width:100%;border-collapse:collapse;',
     // Cells take this from their table in every client, Outlook included; said on each cell it would be most of a long table.
     ...textDeclarations(context.type).map(attributeSafe),
@@ -184,19 +193,16 @@ const lookOf = (props: JsonObject, hasHeader: boolean, context: Context): Look =
 const header = (props: JsonObject, columns: readonly Column[], look: Look): void => {
   const { context } = look;
   const background =
-    props['headerBackgroundColor'] === undefined ? undefined : css('color', props['headerBackgroundColor'], 'transparent', context);
+    props['headerBackgroundColor'] === undefined ? undefined : colorOf(props['headerBackgroundColor'], 'transparent', context);
   const on = background === undefined ? context : onBackground(background, undefined, context);
-  const fallback = literalOf([on.type.color]) ?? '#1f2937';
-  const color = props['headerColor'] === undefined ? on.type.color : css('color', props['headerColor'], fallback, context);
-  const inner: Context = { ...on, type: { ...on.type, color } };
-  // On a background that stays as it is, text does not follow that of the table into dark mode.
-  const isOwn = color !== context.type.color || on.flips !== context.flips;
+  const color = colorOf(props['headerColor'], on.type.color, on);
+  const inner: Context = { ...on, type: inColor(color, on) };
+  const textClass = colorClass('text', color, inner);
+  // On a background of its own, text does not follow that of the table into dark mode.
+  const isOwn = !isSame(color, context.type.color) || !isSame(textClass, colorClass('text', color, context));
   context.code.html(TOP_ROW);
   const cell = (column: Column, at: number): void => {
-    const classes = classAttribute(
-      isOwn ? colorClass('text', color, inner) : '',
-      background === undefined ? '' : colorClass('surface', background, { ...context, flips: on.flips }),
-    );
+    const classes = classAttribute(isOwn ? textClass : '', background === undefined ? '' : colorClass('surface', background, context));
     context.code.html('<th scope="col"', classes, ' align="', column.headerAlign, '"', ...widthAttribute(column));
     context.code.html(' style="', ...cellDeclarations(look, at, columns.length));
     if (isOwn) context.code.html(';color:', color);
@@ -214,9 +220,8 @@ const widthAttribute = ({ width }: Column): readonly Term[] => {
 };
 
 /** The class of the table for the lines of its cells. */
-const lineClass = ({ border, context }: Look): string => {
-  if (border === undefined) return colorClass('cells', LINE, context);
-  return typeof border === 'string' && border !== 'none' ? colorClass('cells', border.split(' ').at(-1) ?? '', context) : '';
+const lineClass = ({ border, context }: Look): Term => {
+  return border === undefined ? colorClass('cells', LINE, context) : borderClass(border, context, 'cells');
 };
 
 const cellDeclarations = (look: Look, at: number, count: number): readonly Term[] => {
@@ -267,10 +272,16 @@ const textRow = (columns: readonly Column[], context: Context, rows: string, tex
   context.code.textStatement(`${rows}.push(${cells});`);
 };
 
-const stripe = (look: Look, odd: boolean): string =>
-  look.striped && odd
-    ? `<tr${classAttribute(colorClass('surface', STRIPE, look.context))} valign="top" style="background-color:${STRIPE}">`
-    : TOP_ROW;
+const topRow = ({ striped, context }: Look, odd: boolean): readonly Term[] => {
+  if (!striped || !odd) return [TOP_ROW];
+  const background = stripe(context.type.color, context);
+  return ['<tr', classAttribute(colorClass('stripe', background, context)), ' valign="top" style="background-color:', background, '">'];
+};
+
+const onStripe = (context: Context): Context => ({
+  ...context,
+  surface: surfaceOf(stripe(context.type.color, context), context, 'stripe'),
+});
 
 const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, rows: string): void => {
   const { code } = look.context;
@@ -289,7 +300,7 @@ const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, row
     props,
     look.context,
     (inner, index) => {
-      if (look.striped) code.html(js(`(${index}%2?${quote(stripe(look, true))}:${quote(TOP_ROW)})`));
+      if (look.striped) code.html(js(`(${index}%2?${concat(topRow(look, true))}:${quote(TOP_ROW)})`));
       else code.html(TOP_ROW);
       row(columns, look, inner, content, 'body');
       textRow(columns, inner, rows, content);
@@ -303,7 +314,7 @@ const writtenRows = (props: JsonObject, columns: readonly Column[], look: Look, 
   const given = Array.isArray(props['rows']) ? (props['rows'] as readonly (readonly Json[])[]) : [];
   given.forEach((cells, at) => {
     const content = (_: Column, column: number): Json => cells[column] ?? '';
-    code.html(stripe(look, at % 2 === 1));
+    code.html(topRow(look, at % 2 === 1));
     row(columns, look, look.context, content, 'body');
     textRow(columns, look.context, rows, content);
   });

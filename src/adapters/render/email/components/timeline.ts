@@ -4,8 +4,18 @@ import type { TemplatedText } from '../../../../domain/rendering/fill/templated-
 import { progressOf, type Progress } from '../../../../domain/rendering/expand/expanded.js';
 import { concat, js, literalOf, type Term } from '../code.js';
 import { type ComponentRenderer, type Context, plainOf, shownOf, templated, textOf } from '../values.js';
-import { isDark } from '../../colors.js';
-import { attributeSafe, boxAt, classAttribute, colorClass, css, startOf, tableTag, textDeclarations } from '../style.js';
+import {
+  attributeSafe,
+  boxAt,
+  classAttribute,
+  color as colorOf,
+  colorClass,
+  readable,
+  startOf,
+  surfaceOf,
+  tableTag,
+  textDeclarations,
+} from '../style.js';
 import { gap, propsOf, openItems } from './blocks.js';
 
 type Step = Readonly<{
@@ -20,7 +30,7 @@ type Step = Readonly<{
 export const timeline: ComponentRenderer = (component, context) => {
   const props = propsOf(component);
   const { code } = context;
-  const color = css('color', props['color'], literalOf([context.accent]) ?? '#2563eb', context);
+  const color = colorOf(props['color'], context.accent, context);
   code.html(`<tr><td style="padding:${gap(context)}">${tableTag(context)}>`);
   if (props['dataSource'] === undefined) {
     const items = Array.isArray(props['items']) ? (props['items'] as readonly Json[]) : [];
@@ -138,11 +148,15 @@ const dotCell = (progress: Progress, color: Term, context: Context): readonly Te
 const dot = (progress: Progress, color: Term, context: Context): readonly Term[] => {
   switch (progress) {
     case 'completed': {
-      const tick = typeof color === 'string' && !isDark(color) ? '#111827' : '#ffffff';
+      const on: Context = { ...context, surface: surfaceOf(color, context, 'fixed') };
+      const tick = readable(['#ffffff', '#111827'], on);
       return [
+        classAttribute(colorClass('text', tick, on)),
         ' width="18" height="18" align="center" role="img" aria-label="completed" style="width:18px;height:18px;border-radius:9px;background-color:',
         color,
-        `;font-family:Arial,sans-serif;font-size:11px;font-weight:700;line-height:18px;color:${tick}">&#10003;`,
+        ';font-family:Arial,sans-serif;font-size:11px;font-weight:700;line-height:18px;color:',
+        tick,
+        '">&#10003;',
       ];
     }
     case 'current':
