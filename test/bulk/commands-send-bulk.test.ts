@@ -102,6 +102,16 @@ void t.test('a template that fails for one fails for that one; for each of the f
   });
 });
 
+void t.test('a template that shows a file of the call refuses a bulk send, which attaches none', async (t) => {
+  const world = await withTemplate();
+  const { template, commands } = world;
+  for (const content of ['<p><img src="cid:logo" alt="A"></p>', '<div style="background:url(cid:logo)">a</div>']) {
+    await commands.updateTemplate(caller, template.id, { schema: schemaSaying(content) });
+    await commands.publishTemplate(caller, template.id);
+    await refuses(t, world)(bulk(), 'VALIDATION_ERROR', { 'recipients[0].attachments': /contentId "logo"/ });
+  }
+});
+
 void t.test('what was published when the call came is sent, though the template is published anew or deleted meanwhile', async (t) => {
   const world = await withTemplate();
   const { template, commands } = world;

@@ -4,7 +4,7 @@ import { previewTemplate } from '../../src/commands/templates/preview.js';
 import { DomainError } from '../../src/domain/core/errors.js';
 import type { JsonObject } from '../../src/domain/core/json.js';
 import { defaultLimits, type Limits } from '../../src/domain/core/limits.js';
-import type { CreateTemplateRequest } from '../../src/api/templates/templates.js';
+import type { CreateTemplateRequest, PreviewResponse } from '../../src/api/templates/templates.js';
 import { kitchenSink, sinkVariables } from '../support/kitchen-sink.js';
 import { caller, openWorld, schemaSaying, stranger, welcome } from '../support/command-world.js';
 import { refusedWith } from '../support/given.js';
@@ -100,6 +100,28 @@ void t.test(
     t.equal(busy.apart.length, 1, 'more than an eighth of the work of a call');
   },
 );
+
+void t.test('a picture that the call attaches is a frame with its name in a preview, which warns of it', async (t) => {
+  const content =
+    '<p><img src="cid:logo" alt="A" width="40"><img src="cid:logo" alt="B"> cid:logo <img src="{{u}}" alt="C"></p>' +
+    '<div style="background:#fff url(cid:tile) no-repeat">a</div>';
+  const schema = { sections: [{ id: 'm', type: 'main', components: [{ id: 'r', type: 'rich-text', content }] }] };
+  const request = { schema, variables: [{ name: 'u', type: 'string' }] } as Partial<CreateTemplateRequest>;
+  const answer = await fromBoth(t, request, { u: 'cid:photo.1' });
+  const { html, warnings } = (answer as Extract<Answer, { status: 'answered' }>).body as PreviewResponse;
+  const frames = [...html.matchAll(/(?:src="|url\(')data:image\/svg\+xml;base64,([A-Za-z0-9+/=]+)(?:"|'\))/g)].map(([, svg = '']) =>
+    Buffer.from(svg, 'base64').toString(),
+  );
+  t.same(
+    frames.map((svg) => /<text[^>]*>([^<]*)<\/text>/.exec(svg)?.[1]),
+    ['cid:logo', 'cid:logo', 'cid:photo.1', 'cid:tile'],
+  );
+  t.match(html, ' cid:logo ', 'text stays as it is');
+  t.same(
+    warnings.map(({ field, message }) => [field, /contentId "([^"]+)"/.exec(message)?.[1]]),
+    ['logo', 'photo.1', 'tile'].map((id) => ['schema', id]),
+  );
+});
 
 void t.test('a preview link is good for 15 minutes, for its team and its service', async (t) => {
   const world = await openWorld();

@@ -8,7 +8,7 @@ import {
   type EmailTemplateContent,
 } from '../../domain/rendering/content.js';
 import { openBudget } from '../../domain/rendering/budget.js';
-import { DomainError } from '../../domain/core/errors.js';
+import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import type { JsonObject, Json } from '../../domain/core/json.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { RenderEnvironment } from '../../domain/rendering/scope/constants.js';
@@ -75,6 +75,7 @@ export const previewTemplate = async (
     ...deps.renderer.dropped(content),
     ...(await assetWarnings(deps, caller.teamId, content)),
     ...clippingWarnings(sizeBytes),
+    ...attachedWarnings(inline),
   ];
   return { subject, html: shown, text, sizeBytes, emptyPaths, warnings };
 };
@@ -242,19 +243,49 @@ const sizesOfPictures = (pictures: ReadonlyMap<string, Picture>): ReadonlyMap<st
     }),
   );
 
+/** A warning for each picture that the call has to attach. */
+const attachedWarnings = (inline: readonly InlineImage[]): readonly FieldError[] =>
+  inline.flatMap((image) =>
+    'isAttached' in image
+      ? [
+          {
+            field: 'schema',
+            message: `shows cid:${image.contentId}, for which a preview has a frame: each send call has to attach a file with the contentId "${image.contentId}"`,
+          },
+        ]
+      : [],
+  );
+
+/** Stands in for a picture that the call attaches: a frame with its name. */
+const frameOf = (contentId: string): string => {
+  const svg =
+    '<svg xmlns="http://www.w3.org/2000/svg" width="240" height="80" viewBox="0 0 240 80">' +
+    '<rect x="1" y="1" width="238" height="78" fill="#f3f4f6" stroke="#9ca3af" stroke-dasharray="6 4"/>' +
+    `<text x="120" y="45" text-anchor="middle" font-family="sans-serif" font-size="14" fill="#4b5563">cid:${contentId}</text></svg>`;
+  return `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;
+};
+
 /**
  * Shows pictures that travel inside a mail where there is no mail. In: the HTML and its pictures. Out: the HTML with a data URI for each
- * picture that exists, as far as they are not too large together.
+ * picture that exists, as far as they are not too large together, and a frame for each that the call attaches.
  */
 const withInlineImages = (html: string, inline: readonly InlineImage[], { pictures, totalSizeBytesMax }: Source): string => {
   if (inline.length === 0) return html;
   const uris = new Map<string, string>();
   let sizeBytes = 0;
   for (const image of inline) {
+    if ('isAttached' in image) uris.set(image.contentId, frameOf(image.contentId));
     const picture = 'bytes' in image ? image : 'assetId' in image ? pictures.get(image.assetId) : undefined;
     if (picture === undefined || sizeBytes + picture.bytes.length > totalSizeBytesMax) continue;
     sizeBytes += picture.bytes.length;
     uris.set(image.contentId, `data:${picture.contentType};base64,${Buffer.from(picture.bytes).toString('base64')}`);
   }
-  return html.replace(/\bcid:([A-Za-z0-9-]{1,100}@sealpost)/g, (address, contentId: string) => uris.get(contentId) ?? address);
+  // Where an address stands, and not where a text says it.
+  return html.replace(
+    /(src="|background="|url\((?:'|&#39;)?)cid:([A-Za-z0-9._-]{1,100}(?:@sealpost)?)/g,
+    (address, before: string, contentId: string) => {
+      const uri = uris.get(contentId);
+      return uri === undefined ? address : before + uri;
+    },
+  );
 };
