@@ -215,6 +215,19 @@ void t.test('what is left out on purpose is not told', async (t) => {
   t.same(emptyIn([text('{{nick}} {{__UNSUBSCRIBE_URL__}}')], {}, { variables }), [], 'a fallback');
 });
 
+void t.test('what stands in a comment is neither asked for nor shown', (t) => {
+  const comment = text('<!-- <a href="{{url}}">{{old name}} {{old}}</a> --><p>x</p><!--[if mso]><td>{{#each}}</td><![endif]-->');
+  t.same(emptyIn([comment], {}), []);
+  t.same(checkEmailTemplate(templateOf([comment]), limits).warnings, [], 'no path is undeclared');
+  const { html, text: plain } = renderTemplate(templateOf([comment], { strictVariables: true }));
+  t.notMatch(html, /\{\{|old|#each/);
+  t.equal(plain.trim(), 'x');
+  const pages = [{ pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main', components: [comment] }] }];
+  const { content } = checkAttachmentTemplate({ variables: [], schema: { outputFormats: ['pdf'], pages }, strictVariables: true }, limits);
+  t.ok(compileDocument(content, limits)({}, environment, 'pdf'));
+  t.end();
+});
+
 void t.test('no more is walked than a call may spend', async (t) => {
   const items = Array.from({ length: 1_000 }, () => ({ rows: Array.from({ length: 1_000 }, () => 1) }));
   const nested = {

@@ -119,6 +119,56 @@ void t.test('paths', async (t) => {
   }
 });
 
+void t.test('what stands in a comment of HTML is text', (t) => {
+  const parsed = (text: string) => parseTemplatedText(text, 20);
+  const b = { path: ['b'], source: 'b' };
+  for (const comment of [
+    '<!-- {{a b}} -->',
+    '<!--{{#if x}}-->',
+    '<!--[if mso]>{{ <![endif]-->',
+    '<!-- {{ --><!-- }} {{a -->',
+    '<!-- <a title="-->',
+  ])
+    t.same(parsed(`x${comment}{{b}}`), { parts: [`x${comment}`, b], faults: [] }, comment);
+  t.same(parsed('<!-- {{a}} -->{{b}}<!-- {{c}} -->').parts, ['<!-- {{a}} -->', b, '<!-- {{c}} -->']);
+  for (const outside of ['<!-->', '<!--->', '<a title="<!--">', "<a title='<!-- x'>"])
+    t.same(parsed(`${outside}{{b}}-->`).parts, [outside, b, '-->'], `${outside} opens no comment`);
+  t.same(parsed('<!-- {{b}}').parts, ['<!-- ', b], 'a comment without an end');
+  t.match(parsed('<!-- x --><p>{{a b}}</p>').faults, [/a blank behind "a"/]);
+  for (const piece of ['<!--{{a-->', '<!--', '<a "', "<a '<!--"]) t.ok(parsed(`${piece.repeat(50_000)}-->`), 'in linear time');
+  t.end();
+});
+
+void t.test('a placeholder that is refused names the character that is hard to see', (t) => {
+  const names: readonly (readonly [string, string])[] = [
+    ['{{first\u00a0name}}', 'a no-break space (U+00A0) behind "first"'],
+    ['{{first&nbsp;name}}', 'a no-break space (U+00A0) behind "first"'],
+    ['{{&nbsp;name}}', 'a no-break space (U+00A0) at its beginning'],
+    ['{{first&#8239;name}}', 'a no-break space (U+202F) behind "first"'],
+    ['{{first name}}', 'a blank behind "first"'],
+    ['{{first\tname}}', 'a tab (U+0009) behind "first"'],
+    ['{{first\nname}}', 'a line break (U+000A) behind "first"'],
+    ['{{first\u2003name}}', 'a blank of another width (U+2003) behind "first"'],
+    ['{{na\u200bme}}', 'a zero-width space (U+200B) behind "na"'],
+    ['{{na&#x200B;me}}', 'a zero-width space (U+200B) behind "na"'],
+    ['{{a.na\u200dme}}', 'a zero-width joiner (U+200D) behind "a.na"'],
+    ['{{na\u00adme}}', 'a soft hyphen (U+00AD) behind "na"'],
+    ['{{\u200ename}}', 'an invisible mark of direction (U+200E) at its beginning'],
+    ['{{na\u0007me}}', 'an invisible character (U+0007) behind "na"'],
+    ['{{“name”}}', 'a curly quotation mark (U+201C) at its beginning'],
+    ['{{a[“1st item”]}}', 'a curly quotation mark (U+201C) behind "a["'],
+    ['{{a[&bdquo;x&ldquo;]}}', 'a curly quotation mark (U+201E) behind "a["'],
+    ['{{a\u2013b}}', 'a dash that is not "-" (U+2013) behind "a"'],
+  ];
+  for (const [text, name] of names) {
+    const [fault = ''] = parseTemplatedText(text, 20).faults;
+    t.ok(fault.includes(` has ${name}: names are letters`), `${JSON.stringify(text)}: ${fault}`);
+  }
+  t.match(parsePathText('first\u00a0name', 20), { ok: false, message: /has a no-break space/ }, 'a data source too');
+  t.same(parseTemplatedText('{{\u00a0name\ufeff}}', 20).faults, [], 'at the ends they are no part of the name');
+  t.end();
+});
+
 void t.test('templated text', async (t) => {
   t.same(parseTemplatedText('Hi {{ name }}, {{order.items[0].name}}! }} {', 20), {
     parts: [
@@ -144,7 +194,7 @@ void t.test('templated text', async (t) => {
     ['{{a..b}}', /lacks a name/],
     ['{{items[x]}}', /is not an index/],
     ['{{order["1st item]}}', /does not end with its quotation mark/],
-    ['{{order[“1st item”]}}', /curly quotation marks/],
+    ['{{order[“1st item”]}}', /a curly quotation mark/],
     ['{{order["a" + "b"]}}', /does not end with its quotation mark/],
     ['{{order["a"] > 10}}', /what is compared stands in a conditional/],
     ['{{order["a"] || "b"}}', /is not a path|what is compared/],

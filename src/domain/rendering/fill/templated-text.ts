@@ -19,14 +19,23 @@ type ParsedText = Readonly<{ parts: TemplatedText; faults: readonly string[] }>;
 
 const FAULTS_MAX = 10;
 
-/** In: any text, and how many segments a path may have. Out: its literals and placeholders in order, and what is wrong. */
+/** In: any text, and how many segments a path may have. Out: its literals and placeholders in order, and what is wrong. Comments of HTML are literals. */
 export const parseTemplatedText = (text: string, segmentsMax: number): ParsedText => {
   const parts: TextPart[] = [];
   const faults: string[] = [];
+  const comments = commentsIn(text);
+  let passed = 0;
   let at = 0;
+  let from = 0;
   while (at < text.length && faults.length < FAULTS_MAX) {
-    const open = text.indexOf('{{', at);
+    const open = text.indexOf('{{', from);
     if (open < 0) break;
+    let comment = comments[passed];
+    while (comment !== undefined && comment.end <= open) comment = comments[(passed += 1)];
+    if (comment !== undefined && comment.start < open) {
+      from = comment.end;
+      continue;
+    }
     if (open > at) parts.push(text.slice(at, open));
     const close = text.indexOf('}}', open + 2);
     if (close < 0) {
@@ -38,6 +47,7 @@ export const parseTemplatedText = (text: string, segmentsMax: number): ParsedTex
     if (typeof placeholder === 'string') faults.push(placeholder);
     else parts.push(placeholder);
     at = close + 2;
+    from = at;
   }
   if (at < text.length) parts.push(text.slice(at));
   return { parts, faults };
@@ -67,6 +77,27 @@ export const withSurroundings = (text: TemplatedText): TemplatedText => {
 
 /** The direction of the last letter; undefined where there is none. */
 const lastDirection = (text: string): Direction | undefined => directionOfText([...text].reverse().join(''));
+
+/** A comment, or a tag, whose attributes may hold what looks like one. */
+const MARKUP = /<!--(?:-?>|[^]*?-->)|<\/?[a-z](?:"[^"]*"|'[^']*'|[^"'>])*>?/gi;
+
+type Range = Readonly<{ start: number; end: number }>;
+
+/** The closed comments of HTML in which a placeholder may stand. */
+const commentsIn = (text: string): readonly Range[] => {
+  const lastEnd = text.includes('<!--') ? text.lastIndexOf('-->') : -1;
+  if (lastEnd < 0) return [];
+  return [...text.slice(0, lastEnd + 3).matchAll(MARKUP)].flatMap(({ 0: whole, index }) =>
+    whole.startsWith('<!--') && whole.includes('{{') ? [{ start: index, end: index + whole.length }] : [],
+  );
+};
+
+/** HTML without the comments in which a placeholder stands. */
+export const withoutComments = (html: string): string => {
+  const comments = commentsIn(html);
+  const pieces = comments.map(({ start }, at) => html.slice(comments[at - 1]?.end ?? 0, start));
+  return comments.length === 0 ? html : pieces.join('') + html.slice(comments.at(-1)?.end);
+};
 
 /** True where the text holds at least one `{{`. */
 export const hasPlaceholder = (text: string): boolean => text.includes('{{');
@@ -120,12 +151,69 @@ export const withQuoteReferences = (html: string): string =>
 
 const KEY_IN_BRACKETS = /\[\s*(?:"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*')\s*\]/g;
 
+/** Characters that are hard to see or to tell from others, by what they are called. */
+const strangers: readonly (readonly [RegExp, string])[] = [
+  [/\u00a0|\u202f/, 'a no-break space'],
+  [/\t/, 'a tab'],
+  [/[\n\r\u2028\u2029]/, 'a line break'],
+  [/[\u200b\ufeff]/, 'a zero-width space'],
+  [/\u200c|\u200d|\u2060/, 'a zero-width joiner'],
+  [/\u00ad/, 'a soft hyphen'],
+  [/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/, 'an invisible mark of direction'],
+  [/ /, 'a blank'],
+  [/\p{Zs}/u, 'a blank of another width'],
+  [/[“”„‟‘’‚‛«»‹›″′]/, 'a curly quotation mark'],
+  [/[\u2010-\u2015\u2212\ufe63\uff0d]/, 'a dash that is not "-"'],
+  [/[\p{Cc}\p{Cf}]/u, 'an invisible character'],
+];
+const STRANGE = /[\p{Zs}\p{Cc}\p{Cf}\u2028\u2029“”„‟‘’‚‛«»‹›″′\u2010-\u2015\u2212\ufe63\uff0d]/u;
+/** What has other signs is told by them. */
+const OTHER_SIGNS = /^[#/^!>]|[<>()|?+*=,"'`]/;
+
+const REFERENCE =
+  /&(?:#(\d{1,6})|#x([0-9a-f]{1,5})|(nbsp|ensp|emsp|thinsp|zwnj|zwj|shy|lrm|rlm|ldquo|rdquo|bdquo|lsquo|rsquo|sbquo|laquo|raquo|ndash|mdash));/gi;
+const references: Readonly<Record<string, string>> = {
+  ...{
+    nbsp: '\u00a0',
+    ensp: '\u2002',
+    emsp: '\u2003',
+    thinsp: '\u2009',
+    zwnj: '\u200c',
+    zwj: '\u200d',
+    shy: '\u00ad',
+    lrm: '\u200e',
+    rlm: '\u200f',
+  },
+  ...{ ldquo: '“', rdquo: '”', bdquo: '„', lsquo: '‘', rsquo: '’', sbquo: '‚', laquo: '«', raquo: '»', ndash: '–', mdash: '—' },
+};
+
+const withoutReferences = (source: string): string =>
+  source.replace(REFERENCE, (_, decimal?: string, hex?: string, name?: string) =>
+    name === undefined
+      ? String.fromCodePoint(decimal === undefined ? parseInt(hex ?? '', 16) : Number(decimal))
+      : (references[name.toLowerCase()] ?? ''),
+  );
+
+/** A sentence that names the first character that no name has and that is easily overlooked. */
+const strangeIn = (written: string): string | undefined => {
+  const source = withoutReferences(written);
+  const [character] = STRANGE.exec(source) ?? [];
+  if (character === undefined || OTHER_SIGNS.test(source) || COMPARISON.test(source)) return undefined;
+  const at = source.indexOf(character);
+  const name = strangers.find(([pattern]) => pattern.test(character))?.[1];
+  const code = character === ' ' ? '' : ` (U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')})`;
+  const place = at === 0 ? 'at its beginning' : `behind "${shorten(source.slice(0, at))}"`;
+  return `has ${name}${code} ${place}: names are letters, digits, "_" and "-"; any other key stands in brackets and straight quotation marks, {{order["1st item"]}}`;
+};
+
 /** The mistakes that authors make most, each with its own sentence. */
 const faultOf = (written: string): string | undefined => {
   const shown = shorten(written);
   const source = written.replace(KEY_IN_BRACKETS, '[0]');
   if (source === '') return '"{{}}" is empty: a variable name is expected between the braces';
   if (source.includes('{')) return `"{{${shown}" opens a brace inside braces: write {{name}} with exactly two on each side`;
+  const strange = strangeIn(source);
+  if (strange !== undefined) return `{{${shown}}} ${strange}`;
   if (/^[#/^!>&]/.test(source)) {
     return `{{${shown}}} is a block or a directive, which the syntax does not have: use a conditional or a loop component`;
   }
@@ -137,8 +225,6 @@ const faultOf = (written: string): string | undefined => {
   }
   if (/\[\s*["']/.test(source))
     return `{{${shown}}} has a key in brackets that does not end with its quotation mark and "]"; braces in a key are written \\u007b and \\u007d`;
-  if (/\[\s*[“”„‘’«»]/.test(source))
-    return `{{${shown}}} has curly quotation marks: a key in brackets stands in straight ones, ["1st item"]`;
   if (/[\s()|?+*=,"'`]/.test(source)) {
     return `{{${shown}}} is not a path: only names, ".", "[index]" and '["key"]' may stand between the braces; ${
       source.includes('|')

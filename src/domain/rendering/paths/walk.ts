@@ -3,7 +3,14 @@
  * values.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.js';
-import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf, withQuoteReferences } from '../fill/templated-text.js';
+import {
+  hasPlaceholder,
+  parsePathText,
+  parseTemplatedText,
+  pathsOf,
+  withoutComments,
+  withQuoteReferences,
+} from '../fill/templated-text.js';
 import { linePathsOf, optionalLinesOf, type OptionalHtml } from '../rich-text.js';
 import { linkRulesOf, type LinkRules } from '../addresses.js';
 import type { Path } from '../scope/path.js';
@@ -85,7 +92,7 @@ const ADDRESS = /\s(href|src)\s*=\s*(?:"([^"<>]{1,500})"|'([^'<>]{1,500})')/gi;
 /** The paths that are the whole address of a link or of a picture in HTML. */
 const addressPaths = (html: string, segmentsMax: number): readonly AddressPath[] =>
   html.includes('<')
-    ? [...withQuoteReferences(html).matchAll(ADDRESS)].flatMap(([, attribute = '', double, single]) =>
+    ? [...withQuoteReferences(withoutComments(html)).matchAll(ADDRESS)].flatMap(([, attribute = '', double, single]) =>
         wholePath(double ?? single ?? '', attribute, segmentsMax),
       )
     : [];
