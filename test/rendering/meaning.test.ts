@@ -399,8 +399,74 @@ void t.test('formats', async (t) => {
     ['ja', 'MMM', '3月'],
     ['zh', 'MMM', '3月'],
     ['en-US', 'MMM d', 'Mar 5'],
+    ['bg', 'd MMM yyyy', '5 март 2026'],
+    ['lt', 'd MMM yyyy', '5 kov. 2026'],
+    ['lt', 'LLL', 'kov.'],
+    ['ja', 'd MMM', '5 3月'],
+    ['de', 'EEE, d. MMM', 'Do., 5. März'],
+    ['de', 'EEE', 'Do'],
+    ['lv', 'EEEE, d. MMMM', 'ceturtdiena, 5. marts'],
+    ['en-US', 'EEEEE MMMMM d', 'T M 5'],
+    ['uk', 'LLLLL', 'Б'],
+    ['en-US', 'y G', '2026 AD'],
+    ['de', 'y GGGG', '2026 n. Chr.'],
+    ['en-US', 'GGGGG', 'A'],
+    // The calendar and the digits of the language.
+    ['fa-IR', 'd MMMM yyyy', '۱۴ اسفند ۱۴۰۴'],
+    ['fa-IR', 'yyyy/MM/dd', '۱۴۰۴/۱۲/۱۴'],
+    ['fa-IR', 'EEEE yy', 'پنجشنبه ۰۴'],
+    ['fa-IR', 'y GGGG', '۱۴۰۴ هجری شمسی'],
+    ['fa-IR-u-ca-gregory', 'yyyy/MM/dd', '۲۰۲۶/۰۳/۰۵'],
+    ['fa-IR-u-nu-latn', 'yyyy/MM/dd', '1404/12/14'],
+    ['ar-SA', 'd MMMM yyyy', '٥ مارس ٢٠٢٦'],
+    ['ar-SA-u-ca-islamic-umalqura', 'd MMMM yyyy', '١٦ رمضان ١٤٤٧'],
+    ['ar-AE', 'd MMMM yyyy', '5 مارس 2026'],
+    ['th-TH', 'd MMMM yyyy', '5 มีนาคม 2569'],
+    ['th-TH-u-nu-thai', 'dd/MM/yy', '๐๕/๐๓/๖๙'],
+    ['ur-IN', 'd MMMM yyyy', '۵ مارچ ۲۰۲۶'],
+    ['mr-IN', 'd MMMM yyyy', '५ मार्च २०२६'],
+    ['bn-BD', 'dd.MM.yyyy', '০৫.০৩.২০২৬'],
+    ['hi-u-nu-deva', 'd MMM yyyy', '५ मार्च २०२६'],
+    ['zh-u-nu-hanidec', 'yyyy年M月d日 MMMM', '二〇二六年三月五日 三月'],
+    ['ja-JP-u-ca-japanese', 'Gy年M月d日', '令和8年3月5日'],
+    ['zh-TW-u-ca-roc', 'Gy年M月d日', '民國115年3月5日'],
+    ['he-IL-u-ca-hebrew', 'd MMMM y', 'ט״ז אדר תשפ״ו'],
+    ['en-u-ca-hebrew', 'd MMMM yyyy', '16 Adar 5786'],
+    ['zh-u-ca-chinese', 'y MMMM d', '2026 正月 17'],
+    ['am-ET-u-ca-ethiopic', 'd MMMM yyyy', '26 የካቲት 2018'],
+    ['en-u-ca-iso8601', 'd MMMM yyyy', '5 March 2026'],
   ] as const)
     t.equal(write('2026-03-05', { style: 'date', pattern, locale }), text, `${locale} ${pattern}`);
+  for (const [day, locale, pattern, text] of [
+    ['2024-02-20', 'en-u-ca-hebrew', 'd MMMM yyyy', '11 Adar I 5784'],
+    ['2024-03-20', 'en-u-ca-hebrew', 'd MMM, M', '10 Adar II, Adar II'],
+    ['2025-07-28', 'zh-u-ca-chinese', 'y MMMM d', '2025 闰六月 4'],
+    ['2025-07-28', 'zh-u-ca-chinese', 'M', '闰6'],
+    ['2025-07-28', 'en-u-ca-chinese', 'MM LLLL', '6bis Sixth Monthbis'],
+    ['2025-12-31', 'fa-IR', 'd LLLL', '۱۰ دی'],
+  ] as const)
+    t.equal(write(day, { style: 'date', pattern, locale }), text, `${day} ${locale} ${pattern}`);
+  t.equal(
+    write('2026-03-20T21:30:00Z', { style: 'datetime', pattern: 'd MMMM HH:mm', locale: 'fa-IR', timeZone: 'Asia/Tehran' }),
+    '۱ فروردین ۰۱:۰۰',
+    'the day of the time zone in the calendar of the language',
+  );
+  t.equal(write('2026-03-05T09:05:00Z', { style: 'time', pattern: 'HH:mm', locale: 'bn-BD' }), '০৯:০৫');
+  for (const locale of [
+    ...['en-US', 'fa-IR', 'ar-SA', 'ar-EG', 'ar-AE', 'th-TH', 'ur-PK', 'ur-IN', 'mr-IN', 'bn-BD', 'ne-NP', 'my-MM', 'ckb-IQ', 'ps-AF'],
+    ...['ar-SA-u-ca-islamic-umalqura', 'ja-JP-u-ca-japanese', 'he-IL-u-ca-hebrew', 'en-u-ca-hebrew-nu-thai', 'fa-IR-u-ca-gregory-nu-latn'],
+  ])
+    for (const day of ['2026-03-05', '2024-02-29', '2025-12-31']) {
+      const styled = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatToParts(new Date(day));
+      const year = styled.find(({ type }) => type === 'year')?.value;
+      const number = styled.find(({ type }) => type === 'day')?.value ?? '';
+      const money = new Intl.NumberFormat(locale).format(7);
+      t.equal(write(day, { style: 'date', pattern: 'y', locale }), year, `${locale}: the year of both`);
+      const shown = write(day, { style: 'date', pattern: 'd', locale });
+      t.ok(number === shown || number === write(day, { style: 'date', pattern: 'dd', locale }), `${locale}: the day of both`);
+      if (!locale.startsWith('he'))
+        t.equal(write('2026-07-17T07:07:07Z', { style: 'time', pattern: 'm', locale }), money, `${locale}: the digits of numbers`);
+    }
   t.equal(write('not a number', { style: 'currency', currency: 'EUR' }), 'not a number');
   t.equal(write('not a date', { style: 'date' }), 'not a date');
   t.equal(write(5, { style: 'currency', currency: 'nonsense' }), '5', 'a format that Intl refuses writes the value');

@@ -90,7 +90,12 @@ const format: fc.Arbitrary<JsonObject> = fc.oneof(
   fc.constantFrom('#,##0.00', '0.0', '000').map((pattern) => ({ style: 'number', pattern })),
   fc.constantFrom('full', 'long', 'medium', 'short').map((dateStyle) => ({ style: 'date', dateStyle })),
   fc.constantFrom('medium', 'short').map((timeStyle) => ({ style: 'datetime', timeStyle })),
-  fc.constantFrom({ style: 'time' }, { style: 'date', pattern: 'yyyy-MM-dd' }, { style: 'datetime', pattern: "d. MMMM yyyy 'at' HH:mm" }),
+  fc.constantFrom(
+    { style: 'time' },
+    { style: 'date', pattern: 'yyyy-MM-dd' },
+    { style: 'date', pattern: 'MMMMM y G' },
+    { style: 'datetime', pattern: "d. MMMM yyyy 'at' HH:mm" },
+  ),
   fc.constant({ style: 'datetime', timeZone: 'Asia/Tokyo' }),
 );
 const column = fc.record({ type: fc.constantFrom(...columnTypes), format }, { requiredKeys: [] });
@@ -253,9 +258,9 @@ void t.test(
       { content: '{{item.day}}', format: { style: 'date', pattern: 'yyyy-MM-dd' } },
     ];
     const wanted: Readonly<Record<string, readonly string[]>> = {
-      'th-TH': ['31 ส.ค. 2569', '31 สิงหาคม 2569', '2026-08-31'],
+      'th-TH': ['31 ส.ค. 2569', '31 สิงหาคม 2569', '2569-08-31'],
       'ko-KR': ['2026. 8. 31.', '2026년 8월 31일', '2026-08-31'],
-      'fa-IR': ['۹ شهریور ۱۴۰۵', '۹ شهریور ۱۴۰۵', '2026-08-31'],
+      'fa-IR': ['۹ شهریور ۱۴۰۵', '۹ شهریور ۱۴۰۵', '۱۴۰۵-۰۶-۰۹'],
     };
     const row = { day: '2026-08-31' };
     for (const [locale, texts] of Object.entries(wanted)) {

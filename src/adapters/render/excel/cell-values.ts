@@ -2,7 +2,7 @@
 import { digitsOf, type Language, writeNumber } from '../../../domain/rendering/scope/formats.js';
 import type { ValueFormat } from '../../../domain/rendering/scope/definitions.js';
 import type { Cell } from '../../../domain/rendering/expand/expanded.js';
-import { type Instant, wallClockOf } from '../../../domain/rendering/scope/dates.js';
+import { calendarOf, type Instant, wallClockOf } from '../../../domain/rendering/scope/dates.js';
 import { isDated, meaningOf, PLAIN_NUMBER } from '../../../domain/rendering/scope/showing.js';
 
 type TypedValue = Readonly<{
@@ -37,7 +37,7 @@ const ISO_DAY = 'yyyy-mm-dd';
 /** Sheets know no day before this one; the days up to 1 March 1900 have another number in Excel than elsewhere. */
 const FIRST_DAY_MS = Date.UTC(1900, 2, 1);
 
-/** A format that a sheet cannot write: a day of another calendar, or the name of a month in a language whose readers have other months. */
+/** A format that a sheet cannot write: a day of another calendar, an era, a name of one letter. */
 const NO_CODE = Symbol('no code');
 
 /** In: the language of a workbook. Out: the function that gives the typed value of a cell, which means what it means in every output. */
@@ -206,7 +206,7 @@ const digitsNeeded = (value: number, max: number): number => {
 /** Western digits and the Thai calendar, before a language. */
 const BUDDHIST = '107';
 
-const TOKEN = /'((?:[^']|'')*)'|(y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
+const TOKEN = /'((?:[^']|'')*)'|(G+|y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
 /** Saturday, 3 September 2005, 07:08:09: each number has one digit where the language does not ask for two, and words are longest in the longest date. */
 const SHOWN_DAY = new Date(Date.UTC(2005, 8, 3, 7, 8, 9));
@@ -221,8 +221,9 @@ const dateCode = (format: ValueFormat, language: Language): string | undefined |
     const code = written === 'mm-dd-yy' ? 'mm\\-dd\\-yy' : written;
     // Words for months and days in the template's language, whatever the reader's own is.
     const lcid = /mmm|ddd|AM\/PM/.test(code) ? localeId(locale) : '';
-    if (calendar === 'gregory' || format.style === 'time') return inLanguage(lcid, code);
-    if (format.pattern !== undefined) return calendar !== 'buddhist' && /mmm/.test(code) ? NO_CODE : inLanguage(lcid, code);
+    const holdsDay = format.pattern === undefined ? format.style !== 'time' : DAY_LETTERS.test(withoutQuotes(format.pattern));
+    if (format.pattern !== undefined && WORDS_OF_NO_CODE.test(withoutQuotes(format.pattern))) return NO_CODE;
+    if (calendar === 'gregory' || !holdsDay) return inLanguage(lcid, code);
     return calendar === 'buddhist' ? `[$-${BUDDHIST}${localeId(locale).padStart(4, '0')}]${code}` : NO_CODE;
   } catch (error) {
     if (error instanceof RangeError || error instanceof TypeError) return undefined;
@@ -230,7 +231,11 @@ const dateCode = (format: ValueFormat, language: Language): string | undefined |
   }
 };
 
-const calendarOf = (locale: string): string => new Intl.DateTimeFormat(locale).resolvedOptions().calendar;
+/** Letters of a pattern that another calendar writes otherwise. */
+const DAY_LETTERS = /[yMLd]/;
+/** Eras, and names of one letter. */
+const WORDS_OF_NO_CODE = /G|M{5}|L{5}|E{5}/;
+const withoutQuotes = (pattern: string): string => pattern.replaceAll(/'[^']*'/g, '');
 
 const inLanguage = (lcid: string, code: string): string => (lcid === '' ? code : `[$-${lcid}]${code}`);
 

@@ -111,7 +111,7 @@ const accepted = (attempt: () => unknown): boolean => {
 };
 
 const LETTERS =
-  "letters are y (year), M (month), L (month as it stands alone), d (day), E (weekday), H or h (hour), m (minute), s (second) and a (am, pm); others stand in quotes, such as 'at'";
+  "letters are G (era), y (year), M (month), L (month as it stands alone), d (day), E (weekday), H or h (hour), m (minute), s (second) and a (am, pm); others stand in quotes, such as 'at'";
 
 /**
  * In: the pattern of a date or a time. Out: what is wrong with it; undefined where each of its letters says something. Other letters would
@@ -136,7 +136,7 @@ const RUN = /'(?:[^']|'')*'|([A-Za-z])\1*/g;
 const runsOf = (pattern: string): readonly string[] => [...pattern.matchAll(RUN)].flatMap(([run]) => (run.startsWith("'") ? [] : [run]));
 
 const faultOf = (runs: readonly string[]): string | undefined => {
-  const meaningless = runs.find((run) => !'yMLdEaHhms'.includes(run.charAt(0)));
+  const meaningless = runs.find((run) => !'GyMLdEaHhms'.includes(run.charAt(0)));
   if (meaningless !== undefined) return `has "${meaningless}", which stands for nothing: ${LETTERS}`;
   const weekday = runs.find((run) => /^d{3,}$/.test(run));
   if (weekday !== undefined) return `has "${weekday}": the weekday is EEE or EEEE, and d the day of the month`;

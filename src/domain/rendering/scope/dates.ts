@@ -76,7 +76,8 @@ export const addToDate = (
   if (Math.abs(count) > DAYS_MAX) return undefined;
   const clock = dateOnly ? wallClockOf('UTC') : sharedClock(timeZone);
   const shownMs = clock(epochMs);
-  const { year, month, day } = utcFields(new Date(shownMs));
+  const shown = new Date(shownMs);
+  const [year, month, day] = [shown.getUTCFullYear(), shown.getUTCMonth() + 1, shown.getUTCDate()];
   const months = year * 12 + month - 1 + (unit === 'days' ? 0 : count * (unit === 'years' ? 12 : 1));
   const [toYear, toMonth] = [Math.floor(months / 12), (months % 12) + 1];
   if (toYear < 0 || toYear > YEAR_MAX) return undefined;
@@ -105,114 +106,200 @@ const sharedClock = (timeZone: string): ((epochMs: number) => number) => {
   return last.clock;
 };
 
-const TOKEN = /'((?:[^']|'')*)'|(y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
+const TOKEN = /'((?:[^']|'')*)'|(G+|y+|M+|L+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
-/** A moment as clocks and calendars of one time zone show it; month 1 to 12, weekday 0 (Sunday) to 6. */
-type Fields = Readonly<{ year: number; month: number; day: number; hour: number; minute: number; second: number; weekday: number }>;
+/**
+ * A moment as clocks and calendars of one time zone show it. Year, month and day are numbers in Western digits, or words where the calendar
+ * has no number; `wallMs` is the moment at which a clock in UTC shows the same; weekday 0 (Sunday) to 6.
+ */
+type Fields = Readonly<{
+  wallMs: number;
+  year: string;
+  month: string;
+  day: string;
+  hour: number;
+  minute: number;
+  second: number;
+  weekday: number;
+}>;
 type Writer = (fields: Fields) => string;
+
+/** What a pattern is written with: calendar and digits are those that Intl has for the locale. */
+type PatternLanguage = Readonly<{ locale: string; calendar: string; digits: string; hasDay: boolean }>;
+
+/** The calendar that dates of a language are written in, by `-u-ca-` of its tag or by its region. */
+export const calendarOf = (locale: string): string => {
+  const { calendar } = new Intl.DateTimeFormat(locale).resolvedOptions();
+  return calendar === 'iso8601' ? 'gregory' : calendar;
+};
+
+/** The ten digits of a language. */
+const digitsOf = (locale: string): string => {
+  const intl = new Intl.NumberFormat(locale);
+  return Array.from({ length: 10 }, (_, digit) => intl.format(digit)).join('');
+};
+
+/** The last moment that a date can hold. A clock east of UTC may show a later one, which is written as UTC shows it. */
+const MOMENT_MAX = 8.64e15;
+
+const WESTERN = '0123456789';
 
 /**
  * In: a pattern such as `yyyy-MM-dd HH:mm` (the letters of Unicode TR 35 that templates need), a locale, an IANA time zone. Out: the
- * function that writes a date so, in the Gregorian calendar, with Intl's words. Letters it does not know stand for themselves.
+ * function that writes a date so, in the calendar, the digits and the words that Intl has for the locale, as its own styles are. Letters it
+ * does not know stand for themselves.
  */
 export const formatWithPattern = (pattern: string, locale: string, timeZone: string): ((date: Date) => string) => {
   const shownAt = wallClockOf(timeZone);
   const tokens = [...pattern.matchAll(TOKEN)];
   // Languages that decline the name of a month have one form beside a day and another alone.
   const hasDay = tokens.some(([, , letters]) => letters?.startsWith('d') === true);
+  const language: PatternLanguage = { locale, calendar: calendarOf(locale), digits: digitsOf(locale), hasDay };
+  const fieldsAt = fieldsIn(language);
   const writers = tokens.map(([whole, quoted, letters]): Writer => {
-    if (letters !== undefined) return writerOf(letters, locale, hasDay);
+    if (letters !== undefined) return writerOf(letters, language);
     const literal = quoted === undefined ? whole : quoted === '' ? "'" : quoted.replaceAll("''", "'");
     return () => literal;
   });
   return (date) => {
-    const fields = utcFields(new Date(shownAt(date.getTime())));
+    const wallMs = shownAt(date.getTime());
+    const fields = fieldsAt(Math.abs(wallMs) <= MOMENT_MAX ? wallMs : date.getTime());
     let text = '';
     for (const write of writers) text += write(fields);
     return text;
   };
 };
 
-const writerOf = (letters: string, locale: string, hasDay: boolean): Writer => {
+const writerOf = (letters: string, language: PatternLanguage): Writer => {
+  const { hasDay } = language;
   const width = letters.length;
-  const digits = (value: number): string => String(value).padStart(width, '0');
+  const inDigits = inDigitsOf(language);
+  const number = (value: number): string => inDigits(String(value).padStart(width, '0'));
+  const field = (value: string): string => inDigits(isNumber(value) ? value.padStart(width, '0') : value);
   switch (letters.charAt(0)) {
+    case 'G':
+      return eraOf(language, lengthOf(Math.max(width, 3)));
     case 'y':
-      return width === 2 ? ({ year }) => String(year).padStart(2, '0').slice(-2) : ({ year }) => digits(year);
+      return width === 2 ? ({ year }) => (isNumber(year) ? field(year).slice(-2) : year) : ({ year }) => field(year);
     case 'M':
     case 'L':
-      return width <= 2
-        ? ({ month }) => digits(month)
-        : monthNames(locale, width === 3 ? 'short' : 'long', hasDay && letters.startsWith('M'));
+      return width <= 2 ? ({ month }) => field(month) : monthNames(language, lengthOf(width), hasDay && letters.startsWith('M'));
     case 'd':
-      return ({ day }) => digits(day);
+      return ({ day }) => field(day);
     case 'E':
-      return names(locale, 'weekday', width <= 3 ? 'short' : 'long');
+      return weekdayNames(language, lengthOf(Math.max(width, 3)));
     case 'a':
-      return names(locale, 'dayPeriod', 'short');
+      return dayPeriods(language);
     case 'H':
-      return ({ hour }) => digits(hour);
+      return ({ hour }) => number(hour);
     case 'h':
-      return ({ hour }) => digits(hour % 12 === 0 ? 12 : hour % 12);
+      return ({ hour }) => number(hour % 12 === 0 ? 12 : hour % 12);
     case 'm':
-      return ({ minute }) => digits(minute);
+      return ({ minute }) => number(minute);
     case 's':
-      return ({ second }) => digits(second);
+      return ({ second }) => number(second);
   }
   return () => letters;
 };
 
+type Length = 'short' | 'long' | 'narrow';
+
+const lengthOf = (width: number): Length => (width === 3 ? 'short' : width === 4 ? 'long' : 'narrow');
+
+const isNumber = (text: string): boolean => /^\d+$/.test(text);
+
+/** From Western digits to those of the language. */
+const inDigitsOf = ({ digits }: PatternLanguage): ((text: string) => string) =>
+  digits === WESTERN ? (text) => text : (text) => text.replace(/\d/g, (digit) => digits.charAt(Number(digit)));
+
+const partOf = (parts: readonly Intl.DateTimeFormatPart[], ...types: readonly string[]): string | undefined =>
+  parts.find(({ type }) => types.includes(type))?.value;
+
+const fieldsIn = (language: PatternLanguage): ((wallMs: number) => Fields) => {
+  const { locale, calendar, digits } = language;
+  if (calendar === 'gregory') return utcFields;
+  const numeric = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', year: 'numeric', month: 'numeric', day: 'numeric' });
+  const short = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'short' });
+  const western = (text: string): string => {
+    const plain = [...text].map((sign) => (digits.includes(sign) ? String(digits.indexOf(sign)) : sign)).join('');
+    return isNumber(plain) ? String(Number(plain)) : plain;
+  };
+  return (wallMs) => {
+    const [parts, shortParts] = [numeric.formatToParts(wallMs), short.formatToParts(wallMs)];
+    const year = western(partOf(parts, 'year', 'relatedYear') ?? '');
+    const shortYear = western(partOf(shortParts, 'year', 'relatedYear') ?? '');
+    return {
+      ...utcFields(wallMs),
+      // A short date may cut the year off; one in letters, as in Hebrew, is whole.
+      year: /\d/.test(shortYear) ? year : shortYear,
+      month: western(partOf(shortParts, 'month') ?? partOf(parts, 'month') ?? ''),
+      day: western(partOf(shortParts, 'day') ?? partOf(parts, 'day') ?? ''),
+    };
+  };
+};
+
+const utcFields = (wallMs: number): Fields => {
+  const date = new Date(wallMs);
+  return {
+    wallMs,
+    year: String(date.getUTCFullYear()),
+    month: String(date.getUTCMonth() + 1),
+    day: String(date.getUTCDate()),
+    hour: date.getUTCHours(),
+    minute: date.getUTCMinutes(),
+    second: date.getUTCSeconds(),
+    weekday: date.getUTCDay(),
+  };
+};
+
+/** The era of a year; nothing in calendars that have none. */
+const eraOf = ({ locale, calendar }: PatternLanguage, length: Length): Writer => {
+  const intl = new Intl.DateTimeFormat(new Intl.Locale(locale, { calendar }), { timeZone: 'UTC', era: length, year: 'numeric' });
+  return ({ wallMs }) => partOf(intl.formatToParts(wallMs), 'era') ?? '';
+};
+
 /**
  * The names of the months as they stand beside a day, or alone: then as they stand beside a year, for some languages have no other form in
- * Intl. Where that is a number, the whole of what stands for a month alone. Asked of Intl once.
+ * Intl. Where that is a number, the whole of what stands for a month alone, or the name in a date with its weekday. The twelve names of the
+ * Gregorian calendar are asked of Intl once.
  */
-const monthNames = (locale: string, length: 'short' | 'long', isBesideDay: boolean): Writer => {
-  const language = new Intl.Locale(locale, { calendar: 'gregory' });
-  const wordsOf = (options: Intl.DateTimeFormatOptions): readonly string[] => {
+const monthNames = ({ locale, calendar, digits }: PatternLanguage, length: Length, isBesideDay: boolean): Writer => {
+  const language = new Intl.Locale(locale, { calendar });
+  const wordIn = (options: Intl.DateTimeFormatOptions): ((wallMs: number) => string) => {
     const intl = new Intl.DateTimeFormat(language, { timeZone: 'UTC', month: length, ...options });
-    return Array.from({ length: 12 }, (_, month) => {
-      const date = Date.UTC(2023, month, 15);
-      return intl.formatToParts(date).find(({ type }) => type === 'month')?.value ?? '';
-    });
+    return (wallMs) => partOf(intl.formatToParts(wallMs), 'month') ?? '';
   };
-  const isWord = (word: string): boolean => !/^\p{N}+\.?$/u.test(word);
   const alone = new Intl.DateTimeFormat(language, { timeZone: 'UTC', month: length });
-  const byItself = Array.from({ length: 12 }, (_, month) => alone.format(Date.UTC(2023, month, 15)));
-  const candidates = [...(isBesideDay ? [wordsOf({ day: 'numeric' })] : []), ...(length === 'long' ? [wordsOf({ year: 'numeric' })] : [])];
-  const words = candidates.find((names) => names.every(isWord)) ?? byItself;
-  return ({ month }) => words[month - 1] ?? '';
+  const byItself = (wallMs: number): string => alone.format(wallMs);
+  const candidates = [
+    ...(isBesideDay ? [wordIn({ day: 'numeric' })] : []),
+    ...(length === 'long' ? [wordIn({ year: 'numeric' })] : []),
+    byItself,
+    ...(length === 'short' ? [wordIn({ day: 'numeric', year: 'numeric', weekday: 'long' })] : []),
+  ];
+  const isWord = (word: string): boolean => !/^\p{N}+\.?$/u.test(word) && [...word].some((sign) => !digits.includes(sign));
+  if (calendar !== 'gregory') return ({ wallMs }) => candidates.map((write) => write(wallMs)).find(isWord) ?? byItself(wallMs);
+  const lists = candidates.map((write) => Array.from({ length: 12 }, (_, month) => write(Date.UTC(2023, month, 15))));
+  const words = lists.find((names) => names.every(isWord)) ?? Array.from({ length: 12 }, (_, month) => byItself(Date.UTC(2023, month, 15)));
+  return ({ month }) => words[Number(month) - 1] ?? '';
 };
 
-/** Words for weekdays and halves of the day, asked of Intl once. */
-const names = (locale: string, part: 'weekday' | 'dayPeriod', length: 'short' | 'long'): Writer => {
+/** Names of weekdays as they stand in a date, or alone; asked of Intl once. */
+const weekdayNames = ({ locale, hasDay }: PatternLanguage, weekday: Length): Writer => {
   const language = new Intl.Locale(locale, { calendar: 'gregory' });
-  const intl = new Intl.DateTimeFormat(language, {
-    timeZone: 'UTC',
-    ...(part === 'weekday' ? { weekday: length } : { hour: 'numeric', hour12: true }),
-  });
-  const word = (date: number): string => intl.formatToParts(date).find(({ type }) => type === part)?.value ?? '';
-  switch (part) {
-    case 'weekday': {
-      // 1 January 2023 was a Sunday.
-      const words = Array.from({ length: 7 }, (_, day) => word(Date.UTC(2023, 0, 1 + day)));
-      return ({ weekday }) => words[weekday] ?? '';
-    }
-    case 'dayPeriod': {
-      const words = [word(Date.UTC(2023, 0, 1, 9)), word(Date.UTC(2023, 0, 1, 21))];
-      return ({ hour }) => words[hour < 12 ? 0 : 1] ?? '';
-    }
-  }
+  const intl = new Intl.DateTimeFormat(language, { timeZone: 'UTC', weekday, ...(hasDay && { day: 'numeric', month: 'long' }) });
+  // 1 January 2023 was a Sunday.
+  const words = Array.from({ length: 7 }, (_, day) => partOf(intl.formatToParts(Date.UTC(2023, 0, 1 + day)), 'weekday') ?? '');
+  return ({ weekday: at }) => words[at] ?? '';
 };
 
-const utcFields = (date: Date): Fields => ({
-  year: date.getUTCFullYear(),
-  month: date.getUTCMonth() + 1,
-  day: date.getUTCDate(),
-  hour: date.getUTCHours(),
-  minute: date.getUTCMinutes(),
-  second: date.getUTCSeconds(),
-  weekday: date.getUTCDay(),
-});
+/** Words for the halves of the day, asked of Intl once. */
+const dayPeriods = ({ locale }: PatternLanguage): Writer => {
+  const language = new Intl.Locale(locale, { calendar: 'gregory' });
+  const intl = new Intl.DateTimeFormat(language, { timeZone: 'UTC', hour: 'numeric', hour12: true });
+  const [morning = '', evening = ''] = [9, 21].map((hour) => partOf(intl.formatToParts(Date.UTC(2023, 0, 1, hour)), 'dayPeriod'));
+  return ({ hour }) => (hour < 12 ? morning : evening);
+};
 
 /**
  * In: a time zone (IANA). Out: from a moment (milliseconds since 1970) to the moment at which a clock in UTC shows the same, to the millisecond.
